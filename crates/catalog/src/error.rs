@@ -1,0 +1,46 @@
+//! A user's mistake, in one line.
+
+use std::fmt;
+
+/// What is wrong with an input, where, and what is allowed.
+///
+/// Prints as `file:line: key: message`; the line is missing where the input has none (`--set`, Python).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    source: String,
+    line: Option<usize>,
+    key: String,
+    message: String,
+}
+
+impl Error {
+    /// An error about an input as a whole.
+    pub fn new(source: &str, line: Option<usize>, message: impl Into<String>) -> Error {
+        Error { source: source.into(), line, key: String::new(), message: message.into() }
+    }
+
+    /// The same error, known to have happened under `key`.
+    pub fn within(mut self, key: &str) -> Error {
+        self.key = match self.key.as_str() {
+            "" => key.to_string(),
+            inner if inner.starts_with('[') => format!("{key}{inner}"),
+            inner => format!("{key}.{inner}"),
+        };
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, ": {}", self.key)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,267 @@
+//! The tree that a scenario is before it is checked: values that know where they were written.
+
+use crate::Error;
+use std::rc::Rc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    origin: Rc<str>,
+    line: Option<usize>,
+}
+
+/// What can be written in a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// A text, which is also how quantities are written: `"20ms"`.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// Keys with values, in the order in which they were written.
+    Table(Vec<(String, Node)>),
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Node) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Value {
+    /// What the value is, for messages.
+    pub fn what(&self) -> String {
+        match self {
+            Value::Bool(b) => format!("{b}"),
+            Value::Int(n) => format!("{n}"),
+            Value::Float(x) => format!("{x:?}"),
+            Value::Text(text) => format!("\"{text}\""),
+            Value::List(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+        }
+    }
+}
+
+impl Node {
+    /// A node written nowhere in particular.
+    pub fn new(value: Value, origin: &str) -> Node {
+        Node { value, origin: origin.into(), line: None }
+    }
+
+    /// The tree of a TOML text; `origin` is the file's name for messages.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Node, Error> {
+        let origin: Rc<str> = origin.into();
+        let lines = Lines::of(text);
+        let table = DeTable::parse(text).map_err(|error| {
+            let line = error.span().map(|span| lines.at(span.start));
+            Error::new(&origin, line, error.message().replace('\n', "; "))
+        })?;
+        let line = lines.at(table.span().start);
+        convert_table(table.into_inner(), line, &origin, &lines)
+    }
+
+    /// The tree of a JSON text, as the Python interface hands over a dictionary.
+    pub fn from_json(text: &str, origin: &str) -> Result<Node, Error> {
+        let value: serde_json::Value = serde_json::from_str(text)
+            .map_err(|error| Error::new(origin, Some(error.line()), error.to_string()))?;
+        from_json_value(value, origin)
+    }
+
+    /// Another value, written at the same place.
+    pub fn replaced(&self, value: Value) -> Node {
+        Node { value, ..self.clone() }
+    }
+
+    /// An error about this value.
+    pub fn error(&self, message: impl Into<String>) -> Error {
+        Error::new(&self.origin, self.line, message)
+    }
+
+    /// Sets the value at a path such as `rlc.buffer` or `ue[0].count`, as `--set` does. Tables on the way are
+    /// made; a list must be long enough. The text is read as a TOML value, and as a bare text where it is
+    /// none.
+    pub fn set(&mut self, path: &str, text: &str) -> Result<(), Error> {
+        let origin = format!("--set {path}={text}");
+        let value = Node::from_toml(&format!("value = {text}"), &origin)
+            .ok()
+            .and_then(|node| match node.value {
+                Value::Table(mut entries) if entries.len() == 1 => entries.pop().map(|(_, node)| node.value),
+                _ => None,
+            })
+            .unwrap_or_else(|| Value::Text(text.into()));
+        let mut node = self;
+        for step in path.replace('[', ".").replace(']', "").split('.') {
+            if step.is_empty() {
+                return Err(Error::new(&origin, None, "the key is empty; write --set key=value"));
+            }
+            node = node.step(step, &origin)?;
+        }
+        *node = Node::new(unlined(value, &origin), &origin);
+        Ok(())
+    }
+
+    fn step(&mut self, step: &str, origin: &str) -> Result<&mut Node, Error> {
+        // A word such as "drwa" stands for {kind = "drwa"}.
+        if let Value::Text(word) = &self.value {
+            let kind = Node::new(Value::Text(word.clone()), origin);
+            self.value = Value::Table(vec![("kind".into(), kind)]);
+        }
+        match &mut self.value {
+            Value::Table(entries) => {
+                let index = entries.iter().position(|(key, _)| key == step).unwrap_or_else(|| {
+                    entries.push((step.into(), Node::new(Value::Table(Vec::new()), origin)));
+                    entries.len() - 1
+                });
+                Ok(&mut entries[index].1)
+            }
+            Value::List(items) => {
+                let length = items.len();
+                let index: usize = step.parse().unwrap_or(usize::MAX);
+                items.get_mut(index).ok_or_else(|| {
+                    Error::new(origin, None, format!("`{step}` is not an index below {length}"))
+                })
+            }
+            other => Err(Error::new(origin, None, format!("`{step}` cannot be set within {}", other.what()))),
+        }
+    }
+}
+
+/// A value from `--set` has no line.
+fn unlined(value: Value, origin: &str) -> Value {
+    let strip = |node: Node| Node::new(unlined(node.value, origin), origin);
+    match value {
+        Value::List(items) => Value::List(items.into_iter().map(strip).collect()),
+        Value::Table(entries) => {
+            Value::Table(entries.into_iter().map(|(key, node)| (key, strip(node))).collect())
+        }
+        plain => plain,
+    }
+}
+
+/// Byte offsets at which lines begin.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Lines {
+        Lines(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
+    }
+    fn at(&self, offset: usize) -> usize {
+        self.0.partition_point(|start| *start <= offset)
+    }
+}
+
+fn convert_table(table: DeTable<'_>, line: usize, origin: &Rc<str>, lines: &Lines) -> Result<Node, Error> {
+    // The parser sorts by key; what the user sees first should be complained of first.
+    let mut entries: Vec<_> = table.into_iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let entries = entries
+        .into_iter()
+        .map(|(key, value)| {
+            let name = key.into_inner().into_owned();
+            let node = convert(value, origin, lines).map_err(|error| error.within(&name))?;
+            Ok((name, node))
+        })
+        .collect::<Result<_, Error>>()?;
+    Ok(Node { value: Value::Table(entries), origin: origin.clone(), line: Some(line) })
+}
+
+fn convert(value: Spanned<DeValue<'_>>, origin: &Rc<str>, lines: &Lines) -> Result<Node, Error> {
+    let line = lines.at(value.span().start);
+    let error = |message: String| Error::new(origin, Some(line), message);
+    let value = match value.into_inner() {
+        DeValue::Boolean(flag) => Value::Bool(flag),
+        DeValue::String(text) => Value::Text(text.into_owned()),
+        DeValue::Integer(number) => Value::Int(
+            i64::from_str_radix(number.as_str(), number.radix())
+                .map_err(|_| error(format!("{} is too large for a whole number", number.as_str())))?,
+        ),
+        DeValue::Float(number) => Value::Float(
+            number.as_str().parse().map_err(|_| error(format!("{} is not a number", number.as_str())))?,
+        ),
+        DeValue::Datetime(date) => {
+            return Err(error(format!("{date} is a date; a time is written as in \"20ms\"")));
+        }
+        DeValue::Array(items) => Value::List(
+            items
+                .into_iter()
+                .enumerate()
+                .map(|(i, item)| convert(item, origin, lines).map_err(|e| e.within(&format!("[{i}]"))))
+                .collect::<Result<_, Error>>()?,
+        ),
+        DeValue::Table(table) => return convert_table(table, line, origin, lines),
+    };
+    Ok(Node { value, origin: origin.clone(), line: Some(line) })
+}
+
+fn from_json_value(value: serde_json::Value, origin: &str) -> Result<Node, Error> {
+    use serde_json::Value as Json;
+    let value = match value {
+        Json::Null => return Err(Error::new(origin, None, "null (None) is not a value; leave the key out")),
+        Json::Bool(flag) => Value::Bool(flag),
+        Json::Number(number) => match number.as_i64() {
+            Some(whole) => Value::Int(whole),
+            None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => Value::Text(text),
+        Json::Array(items) => {
+            let node = |(i, item)| from_json_value(item, origin).map_err(|e| e.within(&format!("[{i}]")));
+            Value::List(items.into_iter().enumerate().map(node).collect::<Result<_, _>>()?)
+        }
+        Json::Object(entries) => Value::Table(
+            entries
+                .into_iter()
+                .map(|(key, item)| {
+                    let node = from_json_value(item, origin).map_err(|e| e.within(&key))?;
+                    Ok((key, node))
+                })
+                .collect::<Result<_, Error>>()?,
+        ),
+    };
+    Ok(Node::new(value, origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_knows_its_line() {
+        let node = Node::from_toml("[a]\nb = 1\n\n[[c]]\nd = [1,\n 2]\n", "x.toml").unwrap();
+        let Value::Table(entries) = &node.value else { panic!() };
+        let Value::Table(a) = &entries[0].1.value else { panic!() };
+        assert_eq!(a[0].1.error("wrong").to_string(), "x.toml:2: wrong");
+        let Value::List(c) = &entries[1].1.value else { panic!() };
+        let Value::Table(c) = &c[0].value else { panic!() };
+        let Value::List(d) = &c[0].1.value else { panic!() };
+        assert_eq!(d[1].error("wrong").to_string(), "x.toml:6: wrong");
+    }
+
+    #[test]
+    fn bad_toml_names_the_line() {
+        let error = Node::from_toml("a = 1\nb = \n", "x.toml").unwrap_err().to_string();
+        assert!(error.starts_with("x.toml:2: "), "{error}");
+        let twice = Node::from_toml("a = 1\na = 2\n", "x.toml").unwrap_err().to_string();
+        assert!(twice.starts_with("x.toml:2: "), "{twice}");
+    }
+
+    #[test]
+    fn set_reaches_into_tables_and_lists() {
+        let mut node = Node::from_toml("rwnd = \"drwa\"\n[[ue]]\ncount = 1", "x.toml").unwrap();
+        node.set("ue[0].count", "5").unwrap();
+        node.set("rwnd.lambda", "2.0").unwrap();
+        node.set("rlc.buffer", "10KiB").unwrap();
+        let expected = "rwnd = {kind = \"drwa\", lambda = 2.0}\nue = [{count = 5}]\nrlc.buffer = \"10KiB\"";
+        assert_eq!(node, Node::from_toml(expected, "y.toml").unwrap());
+        let error = node.set("ue[3].count", "5").unwrap_err().to_string();
+        assert_eq!(error, "--set ue[3].count=5: `3` is not an index below 1");
+    }
+}

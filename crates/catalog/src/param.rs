@@ -1,0 +1,298 @@
+//! Reading values strictly.
+
+use crate::{Error, Node, Value};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Quantity, Span, Time};
+use serde_json::{Value as Json, json};
+use std::fmt::Debug;
+use std::ops::RangeInclusive;
+
+/// A type that a scenario can hold.
+pub trait Param: Sized {
+    /// From what the user wrote, or one message that says what is allowed.
+    fn read(node: &Node) -> Result<Self, Error>;
+    /// As it would be written, for the resolved scenario.
+    fn to_json(&self) -> Json;
+    /// The JSON Schema of what [`Param::read`] accepts.
+    fn schema() -> Json;
+}
+
+/// A type whose values can lie outside a declared range.
+pub trait Bounded {
+    /// What the range is made of.
+    type Scalar: PartialOrd + Param;
+    /// The first value outside, if any.
+    fn outside<'a>(&'a self, range: &RangeInclusive<Self::Scalar>) -> Option<&'a Self::Scalar>;
+}
+
+/// A range as it is shown, both ends included.
+pub fn range_text<T: Param>(range: &RangeInclusive<T>) -> (String, String) {
+    (plain(&range.start().to_json()), plain(&range.end().to_json()))
+}
+
+fn plain(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The scenario's word for an algorithm whose file has this stem.
+pub fn kind_of(stem: &str) -> String {
+    stem.replace('_', "-")
+}
+
+/// A table being read: every key must be taken exactly once.
+pub struct Fields<'a> {
+    node: &'a Node,
+    entries: &'a [(String, Node)],
+    known: Vec<&'static str>,
+}
+
+impl<'a> Fields<'a> {
+    /// The table at `node`.
+    pub fn of(node: &'a Node) -> Result<Fields<'a>, Error> {
+        match &node.value {
+            Value::Table(entries) => Ok(Fields { node, entries, known: Vec::new() }),
+            other => Err(node.error(format!("expected a table of settings, found {}", other.what()))),
+        }
+    }
+
+    /// The value under `key`, or the default where the key is missing.
+    pub fn take<T: Param>(&mut self, key: &'static str, default: Option<T>) -> Result<T, Error> {
+        self.known.push(key);
+        match (self.find(key), default) {
+            (Some(node), _) => T::read(node).map_err(|error| error.within(key)),
+            (None, Some(default)) => Ok(default),
+            (None, None) => Err(self.node.error(format!("`{key}` is missing"))),
+        }
+    }
+
+    /// Like [`Fields::take`], and the value must lie within `range`.
+    pub fn take_within<T: Param + Bounded>(
+        &mut self,
+        key: &'static str,
+        default: Option<T>,
+        range: RangeInclusive<T::Scalar>,
+    ) -> Result<T, Error> {
+        let value = self.take(key, default)?;
+        let Some(outside) = value.outside(&range) else { return Ok(value) };
+        let (low, high) = range_text(&range);
+        let node = self.find(key).unwrap_or(self.node);
+        Err(node.error(format!("{} is outside {low}..{high}", plain(&outside.to_json()))).within(key))
+    }
+
+    /// Complains of the first key that nobody took.
+    pub fn finish(self) -> Result<(), Error> {
+        let Some((key, node)) = self.entries.iter().find(|(key, _)| !self.known.contains(&key.as_str()))
+        else {
+            return Ok(());
+        };
+        Err(node.error(unknown("key", key, &self.known)))
+    }
+
+    /// Marks a key as known without reading it.
+    pub fn know(&mut self, key: &'static str) {
+        self.known.push(key);
+    }
+
+    fn find(&self, key: &str) -> Option<&'a Node> {
+        self.entries.iter().find(|(name, _)| name == key).map(|(_, node)| node)
+    }
+}
+
+/// The message for a word that is none of the allowed ones, with the nearest of them.
+pub(crate) fn unknown(what: &str, word: &str, allowed: &[impl AsRef<str>]) -> String {
+    let near = allowed
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(word, candidate.as_ref()), candidate.as_ref()))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| format!("; did you mean `{candidate}`?"))
+        .unwrap_or_default();
+    let list = allowed.iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ");
+    let allowed = if list.is_empty() { "none is allowed here".into() } else { format!("allowed: {list}") };
+    format!("unknown {what} `{word}`{near}; {allowed}")
+}
+
+/// Reads the `kind` of a family's member: from a bare word or from a table.
+pub fn read_kind<'a>(node: &'a Node, family: &str, kinds: &[String]) -> Result<&'a str, Error> {
+    let (kind, at, within) = match &node.value {
+        Value::Text(word) => (word.as_str(), node, false),
+        Value::Table(entries) => match entries.iter().find(|(key, _)| key == "kind") {
+            Some((_, Node { value: Value::Text(word), .. })) => (word.as_str(), node, true),
+            Some((_, other)) => {
+                return Err(other
+                    .error(format!("expected a word, found {}", other.value.what()))
+                    .within("kind"));
+            }
+            None => return Err(node.error(format!("`kind` is missing: which {family}?"))),
+        },
+        other => {
+            return Err(node.error(format!(
+                "expected a {family}, as in \"{}\" or {{kind = \"{}\", ...}}, found {}",
+                kinds[0],
+                kinds[0],
+                other.what()
+            )));
+        }
+    };
+    if kinds.iter().any(|known| known == kind) {
+        return Ok(kind);
+    }
+    let error = at.error(unknown(family, kind, kinds));
+    Err(if within { error.within("kind") } else { error })
+}
+
+macro_rules! unsigned {
+    ($($type:ident),*) => {$(
+        impl Param for $type {
+            fn read(node: &Node) -> Result<Self, Error> {
+                match &node.value {
+                    Value::Int(n) => $type::try_from(*n)
+                        .map_err(|_| node.error(format!("{n} is outside {}..{}", $type::MIN, $type::MAX))),
+                    other => Err(node.error(format!("expected a whole number, found {}", other.what()))),
+                }
+            }
+            fn to_json(&self) -> Json { json!(self) }
+            fn schema() -> Json { json!({"type": "integer", "minimum": 0}) }
+        }
+    )*};
+}
+unsigned!(u8, u16, u32, u64);
+
+impl Param for f64 {
+    fn read(node: &Node) -> Result<Self, Error> {
+        match node.value {
+            Value::Float(x) if x.is_finite() => Ok(x),
+            Value::Int(n) => Ok(n as f64),
+            ref other => Err(node.error(format!("expected a finite number, found {}", other.what()))),
+        }
+    }
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+    fn schema() -> Json {
+        json!({"type": "number"})
+    }
+}
+
+impl Param for bool {
+    fn read(node: &Node) -> Result<Self, Error> {
+        match node.value {
+            Value::Bool(flag) => Ok(flag),
+            ref other => Err(node.error(format!("expected true or false, found {}", other.what()))),
+        }
+    }
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+    fn schema() -> Json {
+        json!({"type": "boolean"})
+    }
+}
+
+impl Param for String {
+    fn read(node: &Node) -> Result<Self, Error> {
+        match &node.value {
+            Value::Text(text) => Ok(text.clone()),
+            other => Err(node.error(format!("expected a text, found {}", other.what()))),
+        }
+    }
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+    fn schema() -> Json {
+        json!({"type": "string"})
+    }
+}
+
+macro_rules! quantities {
+    ($($type:ident),*) => {$(
+        impl Param for $type {
+            fn read(node: &Node) -> Result<Self, Error> {
+                match &node.value {
+                    Value::Text(text) => text.parse().map_err(|error: airwnd_units::UnitError| node.error(error.to_string())),
+                    other => Err(node.error(format!(
+                        "expected {} with its unit, as in \"{}\", found {}",
+                        $type::WHAT, $type::EXAMPLE, other.what()
+                    ))),
+                }
+            }
+            fn to_json(&self) -> Json { json!(self.to_string()) }
+            fn schema() -> Json {
+                json!({"type": "string", "description": format!("{} with its unit", $type::WHAT), "examples": [$type::EXAMPLE]})
+            }
+        }
+    )*};
+}
+quantities!(Span, Time, Bytes, BitRate, Db, Dbm, Hertz, Metres, Degrees);
+
+macro_rules! bounded {
+    ($($type:ident),*) => {$(
+        impl Bounded for $type {
+            type Scalar = $type;
+            fn outside<'a>(&'a self, range: &RangeInclusive<$type>) -> Option<&'a $type> {
+                (!range.contains(self)).then_some(self)
+            }
+        }
+    )*};
+}
+bounded!(u8, u16, u32, u64, f64, Span, Time, Bytes, BitRate, Db, Dbm, Hertz, Metres, Degrees);
+
+impl<T: Bounded> Bounded for Option<T> {
+    type Scalar = T::Scalar;
+    fn outside<'a>(&'a self, range: &RangeInclusive<T::Scalar>) -> Option<&'a T::Scalar> {
+        self.as_ref().and_then(|value| value.outside(range))
+    }
+}
+
+impl<T: Bounded> Bounded for Vec<T> {
+    type Scalar = T::Scalar;
+    fn outside<'a>(&'a self, range: &RangeInclusive<T::Scalar>) -> Option<&'a T::Scalar> {
+        self.iter().find_map(|value| value.outside(range))
+    }
+}
+
+impl<T: Param> Param for Option<T> {
+    fn read(node: &Node) -> Result<Self, Error> {
+        T::read(node).map(Some)
+    }
+    fn to_json(&self) -> Json {
+        self.as_ref().map_or(Json::Null, Param::to_json)
+    }
+    fn schema() -> Json {
+        T::schema()
+    }
+}
+
+impl<T: Param> Param for Vec<T> {
+    fn read(node: &Node) -> Result<Self, Error> {
+        match &node.value {
+            Value::List(items) => {
+                let item = |(i, item)| T::read(item).map_err(|error| error.within(&format!("[{i}]")));
+                items.iter().enumerate().map(item).collect()
+            }
+            other => Err(node.error(format!("expected a list, found {}", other.what()))),
+        }
+    }
+    fn to_json(&self) -> Json {
+        Json::Array(self.iter().map(Param::to_json).collect())
+    }
+    fn schema() -> Json {
+        json!({"type": "array", "items": T::schema()})
+    }
+}
+
+impl<T: Param + Debug, const N: usize> Param for [T; N] {
+    fn read(node: &Node) -> Result<Self, Error> {
+        let items = Vec::<T>::read(node)?;
+        let length = items.len();
+        items.try_into().map_err(|_| node.error(format!("expected {N} values, found {length}")))
+    }
+    fn to_json(&self) -> Json {
+        Json::Array(self.iter().map(Param::to_json).collect())
+    }
+    fn schema() -> Json {
+        json!({"type": "array", "items": T::schema(), "minItems": N, "maxItems": N})
+    }
+}
