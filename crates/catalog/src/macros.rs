@@ -245,14 +245,9 @@ macro_rules! family {
                     }),+],
                 }
             }
-
-            $(
-                /// Makes the algorithm that this member describes.
-                pub fn $build(&self, $($arg: $arg_type),*) -> Box<$object> {
-                    match self {$($spec::$type(params) => Box::new($stem::$type::new(params.clone(), $($arg),*)),)+}
-                }
-            )?
         }
+
+        $crate::__build!($spec, [$($stem $type),+] $(, $build [$($arg: $arg_type),*] [$($arg),*] $object)?);
 
         impl $crate::Param for $spec {
             fn read(node: &$crate::Node) -> Result<Self, $crate::Error> {
@@ -295,5 +290,29 @@ macro_rules! family {
                 $crate::serde_json::json!({"anyOf": members})
             }
         }
+    };
+}
+
+/// The constructor of a family. The arguments pass as one token tree, because a repetition over the members
+/// cannot hold another over the arguments.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __build {
+    ($spec:ident, [$($members:tt)*]) => {};
+    ($spec:ident, [$($stem:ident $type:ident),+], $build:ident [$($params:tt)*] $args:tt $object:ty) => {
+        impl $spec {
+            /// Makes the algorithm that this member describes.
+            pub fn $build(&self, $($params)*) -> Box<$object> {
+                match self {$($spec::$type(params) => $crate::__call!($stem $type, params.clone(), $args),)+}
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __call {
+    ($stem:ident $type:ident, $params:expr, [$($arg:ident),*]) => {
+        Box::new($stem::$type::new($params, $($arg),*))
     };
 }

@@ -1,0 +1,336 @@
+//! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
+
+use super::sched::{Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use super::{Block, Pipeline};
+use crate::network::Ue;
+use crate::phy::error_model::SoftBits;
+use crate::phy::tables::{Direction, mcs_of, transport_block};
+use crate::phy::{Cqi, Mcs};
+use crate::radio::Radio;
+use crate::rlc::{Fate, Pdu};
+use airwnd_units::{Bytes, Tti};
+
+/// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).
+pub(crate) const DECISION_TO_AIR: u64 = 2;
+/// TTIs from a transmission to the decision that can answer its feedback: 4 in the terminal (TS 36.213
+/// §10.1), one on air.
+const AIR_TO_FEEDBACK: u64 = 5;
+/// TTIs after which a process whose feedback never came is free again (ns-3 HARQ_DL_TIMEOUT of 11, found
+/// expired at the next trigger).
+const FEEDBACK_TIMEOUT: u64 = 12;
+/// HARQ processes of a user (TS 36.213 §7).
+const PROCESSES: u8 = 8;
+
+/// The downlink side of a cell.
+pub(crate) struct Downlink {
+    scheduler: Box<dyn Scheduler>,
+    grid: Grid,
+    max_transmissions: u8,
+    /// What the MAC believes to wait, by slot: the last report less what was granted since.
+    queue: Vec<Bytes>,
+    harq: Vec<Harq>,
+    feedback: Pipeline<Feedback>,
+    /// Retransmissions that found no room, first come first served.
+    postponed: Vec<(u16, u8)>,
+    air: Pipeline<OnAir>,
+    backlogged: usize,
+    pub figures: DownlinkFigures,
+    // Scratch lists, kept for their capacity.
+    answers: Vec<Feedback>,
+    sending: Vec<OnAir>,
+    views: Vec<UeView>,
+    grants: Grants,
+    served: Vec<(u16, Bytes)>,
+}
+
+#[derive(Clone)]
+struct Harq {
+    processes: [Option<Process>; PROCESSES as usize],
+    last: u8,
+    /// The last TTI in which a retransmission was scheduled: no new data in the same one.
+    retransmitted: Option<Tti>,
+}
+
+#[derive(Clone, Copy)]
+struct Process {
+    block: Block,
+    rbgs: Rbgs,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Feedback {
+    Ack(u16, u8),
+    Nack(u16, u8),
+    /// The assignment was lost; nobody answered.
+    Silence(u16, u8),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OnAir {
+    slot: u16,
+    process: u8,
+    rbgs: Rbgs,
+}
+
+/// What a cell's downlink has done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DownlinkFigures {
+    pub prbs: u64,
+    pub bytes: u64,
+}
+
+impl Downlink {
+    pub fn new(setup: &crate::settings::Setup, radio: &Radio) -> Self {
+        let rate = |cqi: u8| {
+            transport_block(Direction::Downlink, mcs_of(Cqi(cqi)), radio.rbg_prbs()).0 as f64 * 1000.0
+        };
+        let mut rate_by_cqi = [0.0; 16];
+        for (cqi, entry) in (1..).zip(&mut rate_by_cqi[1..]) {
+            *entry = rate(cqi);
+        }
+        let grid = Grid { rbgs: radio.rbgs(), rate_by_cqi };
+        Downlink {
+            scheduler: setup.mac.scheduler.build(&grid),
+            grid,
+            max_transmissions: setup.mac.harq_transmissions,
+            queue: Vec::new(),
+            harq: Vec::new(),
+            feedback: Pipeline::new(),
+            postponed: Vec::with_capacity(16),
+            air: Pipeline::new(),
+            backlogged: 0,
+            figures: DownlinkFigures::default(),
+            answers: Vec::with_capacity(16),
+            sending: Vec::with_capacity(16),
+            views: Vec::new(),
+            grants: Grants::default(),
+            served: Vec::with_capacity(16),
+        }
+    }
+
+    /// A user joins at the next slot.
+    pub fn admit(&mut self, bearer: crate::settings::Bearer) {
+        self.scheduler.admit(bearer.gbr);
+        self.queue.push(Bytes::ZERO);
+        self.harq.push(Harq { processes: [None; PROCESSES as usize], last: 0, retransmitted: None });
+        self.views.reserve(self.queue.len());
+    }
+
+    /// RLC reports what waits for a user.
+    pub fn on_report(&mut self, slot: u16, waiting: Bytes) {
+        self.set_queue(slot, waiting);
+    }
+
+    fn set_queue(&mut self, slot: u16, bytes: Bytes) {
+        let queue = &mut self.queue[slot as usize];
+        self.backlogged += usize::from(bytes > Bytes::ZERO);
+        self.backlogged -= usize::from(*queue > Bytes::ZERO);
+        *queue = bytes;
+    }
+
+    /// Whether a TTI has anything to do here.
+    pub fn is_idle(&self) -> bool {
+        self.backlogged == 0 && self.postponed.is_empty() && self.feedback.is_empty() && self.air.is_empty()
+    }
+
+    /// TTIs have passed unscheduled.
+    pub fn on_idle(&mut self, ttis: u64) {
+        self.scheduler.on_idle(ttis);
+    }
+
+    /// The scheduling decisions of a TTI. `channel` gives the latest report of a user.
+    pub fn schedule(
+        &mut self,
+        tti: Tti,
+        radio: &mut Radio,
+        users: &[u32],
+        ues: &mut [Ue],
+        channel: impl Fn(&mut Radio, u16) -> super::sched::ChannelState,
+        report_period: u64,
+        fate: &mut dyn Fate,
+    ) {
+        let free = self.retransmit(tti, radio);
+        if free.is_empty() {
+            return;
+        }
+        self.views.clear();
+        if self.backlogged > 0 {
+            for (slot, (queue, harq)) in (0..).zip(self.queue.iter().zip(&self.harq)) {
+                if *queue > Bytes::ZERO && harq.retransmitted != Some(tti) && harq.has_room() {
+                    self.views.push(UeView { slot, channel: channel(radio, slot), queue: *queue });
+                }
+            }
+        }
+        self.grants.clear();
+        self.scheduler.allocate(tti, free, &self.views, &mut self.grants);
+        self.served.clear();
+        let grants = std::mem::take(&mut self.grants);
+        for (slot, rbgs) in grants.iter() {
+            let view = self.views.iter().find(|view| view.slot == slot).expect("grants go to viewed users");
+            let cqi = match self.scheduler.link_adaptation() {
+                LinkAdaptation::Wideband => view.channel.wideband,
+                LinkAdaptation::LowestSubband => lowest(&view.channel.subband, rbgs),
+            };
+            let mcs = mcs_of(cqi);
+            let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
+            let pdu = ues[users[slot as usize] as usize].transmit_down(tti, size, report_period, fate);
+            self.send_new(tti, slot, rbgs, mcs, size, pdu);
+        }
+        self.grants = grants;
+        self.scheduler.on_served(&self.served);
+    }
+
+    fn send_new(&mut self, tti: Tti, slot: u16, rbgs: Rbgs, mcs: Mcs, size: Bytes, pdu: Option<Pdu>) {
+        let waiting = self.queue[slot as usize].saturating_sub(size.saturating_sub(Bytes(2)));
+        self.set_queue(slot, waiting);
+        let harq = &mut self.harq[slot as usize];
+        let process = harq.next_free().expect("only users with a free process are viewed");
+        let block = Block { mcs, size, pdu, soft: SoftBits::default(), transmissions: 1 };
+        harq.processes[process as usize] = Some(Process { block, rbgs });
+        harq.last = process;
+        self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
+        self.served.push((slot, size));
+    }
+
+    /// Handles the feedback that has come in and schedules retransmissions; returns the groups left free.
+    fn retransmit(&mut self, tti: Tti, radio: &Radio) -> Rbgs {
+        let mut free = Rbgs::first(radio.rbgs());
+        let mut answers = std::mem::take(&mut self.answers);
+        self.feedback.take(tti, &mut answers);
+        let postponed = self.postponed.len();
+        for index in 0..postponed {
+            let (slot, process) = self.postponed[index];
+            self.resend(tti, slot, process, &mut free);
+        }
+        self.postponed.drain(..postponed);
+        for answer in &answers {
+            match *answer {
+                Feedback::Ack(slot, process) | Feedback::Silence(slot, process) => {
+                    self.harq[slot as usize].processes[process as usize] = None;
+                }
+                Feedback::Nack(slot, process) => {
+                    let held = &mut self.harq[slot as usize].processes[process as usize];
+                    let used = held.as_ref().expect("a process waits for its feedback").block.transmissions;
+                    if used >= self.max_transmissions {
+                        *held = None;
+                    } else {
+                        self.resend(tti, slot, process, &mut free);
+                    }
+                }
+            }
+        }
+        self.answers = answers;
+        free
+    }
+
+    /// On the same groups if they are free, otherwise on as many others behind the last of them, otherwise
+    /// in the next TTI. A user gets one retransmission per TTI.
+    fn resend(&mut self, tti: Tti, slot: u16, process: u8, free: &mut Rbgs) {
+        let harq = &mut self.harq[slot as usize];
+        let held = harq.processes[process as usize].as_mut().expect("a process waits to be sent again");
+        let Some(rbgs) = place(held.rbgs, *free, self.grid.rbgs).filter(|_| harq.retransmitted != Some(tti))
+        else {
+            self.postponed.push((slot, process));
+            return;
+        };
+        held.block.transmissions += 1;
+        harq.retransmitted = Some(tti);
+        *free = free.without(rbgs);
+        self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
+    }
+
+    /// The groups on which the cell sends data in this TTI.
+    pub fn on_air(&self, tti: Tti) -> Rbgs {
+        self.air.at(tti).iter().fold(Rbgs::default(), |all, sent| all.union(sent.rbgs))
+    }
+
+    /// What the terminals make of this TTI, in which the cells send on `on_air`. Terminals that decoded a
+    /// PDU are appended to `decoded` with it.
+    pub fn receive(
+        &mut self,
+        tti: Tti,
+        cell: usize,
+        users: &[u32],
+        on_air: &[Rbgs],
+        radio: &mut Radio,
+        ues: &mut [Ue],
+        decoded: &mut Vec<(u32, Pdu)>,
+    ) {
+        let mut sending = std::mem::take(&mut self.sending);
+        self.air.take(tti, &mut sending);
+        for sent in &sending {
+            let number = users[sent.slot as usize];
+            let ue = &mut ues[number as usize];
+            let process = &mut self.harq[sent.slot as usize].processes[sent.process as usize];
+            let block = &mut process.as_mut().expect("a process on air holds its block").block;
+            self.figures.prbs += u64::from(radio.prbs_of(sent.rbgs).0);
+            if ue.loses_control(tti) {
+                let due = tti + (FEEDBACK_TIMEOUT - DECISION_TO_AIR);
+                self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
+                continue;
+            }
+            let probability = radio.receive_downlink(number, cell, sent.rbgs, on_air, block);
+            let failed = ue.downlink.draw(tti, sent.process) < probability;
+            ue.downlink.blocks.count(block, failed);
+            let answer = if failed { Feedback::Nack } else { Feedback::Ack };
+            self.feedback.push(tti + AIR_TO_FEEDBACK, answer(sent.slot, sent.process));
+            if !failed {
+                self.figures.bytes += block.size.0;
+                decoded.extend(block.pdu.map(|pdu| (number, pdu)));
+            }
+        }
+        self.sending = sending;
+    }
+}
+
+impl Harq {
+    fn has_room(&self) -> bool {
+        self.processes.iter().any(Option::is_none)
+    }
+    /// The first free process after the one used last.
+    fn next_free(&self) -> Option<u8> {
+        (1..=PROCESSES)
+            .map(|step| (self.last + step) % PROCESSES)
+            .find(|p| self.processes[*p as usize].is_none())
+    }
+}
+
+fn lowest(subband: &[Cqi], rbgs: Rbgs) -> Cqi {
+    rbgs.iter().map(|group| subband[group as usize]).min().unwrap_or(Cqi::OUT_OF_RANGE)
+}
+
+/// Where a retransmission that used `old` goes among the free groups: the same place, or as many groups
+/// searched cyclically from behind the last one.
+fn place(old: Rbgs, free: Rbgs, rbgs: u8) -> Option<Rbgs> {
+    if old.without(free).is_empty() {
+        return Some(old);
+    }
+    let last = 31 - old.0.leading_zeros() as u8;
+    let mut found = Rbgs::default();
+    for step in 1..rbgs {
+        let group = (last + step) % rbgs;
+        if free.contains(group) {
+            found = found.union(Rbgs::one(group));
+            if found.count() == old.count() {
+                return Some(found);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retransmission_keeps_its_place_or_moves_behind_it() {
+        let old = Rbgs(0b0000_0110);
+        assert_eq!(place(old, Rbgs(0xff), 8), Some(old));
+        // group 1 is taken: search 3, 4, ..., 7, 0, 1
+        assert_eq!(place(old, Rbgs(0b1111_0101), 8), Some(Rbgs(0b0011_0000)));
+        assert_eq!(place(old, Rbgs(0b1000_0101), 8), Some(Rbgs(0b1000_0001)));
+        // the last old group is not looked at again, so one free group is not enough
+        assert_eq!(place(old, Rbgs(0b0000_0101), 8), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! Medium access control: scheduling, HARQ, buffer status, power control.
+
+pub(crate) mod downlink;
+pub mod power_control;
+pub mod sched;
+pub(crate) mod uplink;
+
+use crate::rlc::Pdu;
+use airwnd_units::{Bytes, Tti};
+
+/// A transport block and what is needed to send it again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub mcs: crate::phy::Mcs,
+    pub size: Bytes,
+    /// What it carries; a grant to an empty buffer is padding.
+    pub pdu: Option<Pdu>,
+    pub soft: crate::phy::error_model::SoftBits,
+    /// Transmissions so far, this one included.
+    pub transmissions: u8,
+}
+
+/// Work that is due in a later TTI, at most [`Pipeline::DEPTH`] - 1 ahead.
+#[derive(Clone, Debug)]
+pub(crate) struct Pipeline<T> {
+    stages: Vec<Vec<T>>,
+}
+
+impl<T> Pipeline<T> {
+    /// Longer than every delay of the MAC.
+    pub const DEPTH: usize = 16;
+
+    pub fn new() -> Self {
+        Pipeline { stages: (0..Self::DEPTH).map(|_| Vec::with_capacity(16)).collect() }
+    }
+    /// Puts work into the TTI in which it is due.
+    pub fn push(&mut self, due: Tti, work: T) {
+        self.stages[due.0 as usize % Self::DEPTH].push(work);
+    }
+    /// Swaps what is due in this TTI with an empty list.
+    pub fn take(&mut self, tti: Tti, into: &mut Vec<T>) {
+        into.clear();
+        std::mem::swap(&mut self.stages[tti.0 as usize % Self::DEPTH], into);
+    }
+    /// What is due in this TTI.
+    pub fn at(&self, tti: Tti) -> &[T] {
+        &self.stages[tti.0 as usize % Self::DEPTH]
+    }
+    pub fn is_empty(&self) -> bool {
+        self.stages.iter().all(Vec::is_empty)
+    }
+}
+
+/// What has become of a terminal's transport blocks in one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BlockFigures {
+    /// First transmissions.
+    pub first: u64,
+    /// First transmissions that were not decoded.
+    pub first_failed: u64,
+    /// Transmissions, first and repeated.
+    pub all: u64,
+    /// Transmissions after which the block was not decoded.
+    pub all_failed: u64,
+    /// Sum of the MCS over first transmissions.
+    pub mcs_sum: u64,
+    /// Sum of the sizes over first transmissions.
+    pub bytes_sum: u64,
+}
+
+impl BlockFigures {
+    pub(crate) fn count(&mut self, block: &Block, failed: bool) {
+        if block.transmissions == 1 {
+            self.first += 1;
+            self.first_failed += u64::from(failed);
+            self.mcs_sum += u64::from(block.mcs.0);
+            self.bytes_sum += block.size.0;
+        }
+        self.all += 1;
+        self.all_failed += u64::from(failed);
+    }
+}

@@ -1,0 +1,138 @@
+//! Priority set scheduler.
+
+use super::{Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView};
+use airwnd_catalog::{choice, params};
+use airwnd_units::{BitRate, Bytes, Tti};
+
+choice! {
+    /// Metric of the frequency-domain step.
+    pub enum FrequencyMetric {
+        /// Proportional fair over the scheduled TTIs only.
+        PfSch = "pfsch",
+        /// The group's CQI over the sum of the user's CQIs (carrier over interference to average).
+        Coita = "coita",
+    }
+}
+
+params! {
+    /// Priority set: users below their guaranteed rate first, the others proportionally fair.
+    ///
+    /// Time domain: users whose average T is below their target rate form set 1 with metric 1/T, the others
+    /// set 2 with metric R/T (R at the wideband CQI). The best half of all, set 1 first, goes on to the
+    /// frequency domain, where each group goes to the highest weight max(1, target/T) times the frequency
+    /// metric. Without guaranteed rates everybody is in set 2. Equal metrics go to the higher RNTI in the time
+    /// domain and to the lower one in the frequency domain, as in ns-3 LENA.
+    pub struct Params ("Monghal et al., VTC 2008 Spring; ns-3 pss-ff-mac-scheduler.cc") {
+        /// Window of both averages, in TTIs.
+        pub window: f64 = 99.0, unit "TTI", range 1.0..=1e6, source "ns-3 pss-ff-mac-scheduler.cc, m_timeWindow";
+        /// Users that go on to the frequency domain; none: half of them, at least one.
+        pub multiplexed: Option<u16> = None, unit "users", range 1..=1000, source "ns-3 PssFfMacScheduler::nMux";
+        /// Metric of the frequency domain.
+        pub frequency_metric: FrequencyMetric = FrequencyMetric::PfSch, unit "1", source "ns-3 PssFfMacScheduler::PssFdSchedulerType";
+    }
+}
+
+/// The priority-set scheduler.
+pub struct Pss {
+    params: Params,
+    rate_by_cqi: [f64; 16],
+    targets: Vec<f64>,
+    averages: RateAverages,
+    /// Averages over the TTIs in which the user reached the frequency domain.
+    scheduled_averages: RateAverages,
+    ranked: Vec<Ranked>,
+    selected: Vec<UeView>,
+}
+
+#[derive(Clone, Copy)]
+struct Ranked {
+    below_target: bool,
+    metric: f64,
+    index: u16,
+}
+
+impl Pss {
+    /// A scheduler without users.
+    pub fn new(params: Params, grid: &Grid) -> Self {
+        Pss {
+            rate_by_cqi: grid.rate_by_cqi,
+            targets: Vec::new(),
+            averages: RateAverages::new(params.window),
+            scheduled_averages: RateAverages::new(params.window),
+            ranked: Vec::new(),
+            selected: Vec::new(),
+            params,
+        }
+    }
+
+    /// Fills `selected` with the users that go on to the frequency domain, by ascending slot.
+    fn time_domain(&mut self, ues: &[UeView]) {
+        self.ranked.clear();
+        for (index, ue) in (0..).zip(ues).filter(|(_, ue)| ue.channel.wideband.0 > 0) {
+            let average = self.averages.of(ue.slot);
+            let below_target = average < self.targets[ue.slot as usize];
+            let rate = self.rate_by_cqi[ue.channel.wideband.0 as usize];
+            let metric = if below_target { 1.0 / average } else { rate / average };
+            self.ranked.push(Ranked { below_target, metric, index });
+        }
+        let users = self.ranked.len();
+        let wanted = self.params.multiplexed.map_or((users / 2).max(1), usize::from);
+        if wanted < users {
+            self.ranked.select_nth_unstable_by(wanted, |a, b| {
+                (b.below_target.cmp(&a.below_target))
+                    .then(b.metric.total_cmp(&a.metric))
+                    .then(b.index.cmp(&a.index))
+            });
+            self.ranked.truncate(wanted);
+        }
+        self.ranked.sort_unstable_by_key(|user| user.index);
+        self.selected.clear();
+        self.selected.extend(self.ranked.iter().map(|user| ues[user.index as usize]));
+    }
+}
+
+impl Scheduler for Pss {
+    fn admit(&mut self, gbr: BitRate) {
+        self.targets.push((gbr.0 / 8) as f64);
+        self.averages.admit();
+        self.scheduled_averages.admit();
+    }
+
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: &[UeView], grants: &mut Grants) {
+        self.time_domain(ues);
+        let weight = |ue: &UeView| {
+            let target = self.targets[ue.slot as usize];
+            if target > 0.0 { (target / self.averages.of(ue.slot)).max(1.0) } else { 1.0 }
+        };
+        super::best_per_group(free, &self.selected, grants, |ue, group| {
+            let cqi = ue.channel.subband[group].0;
+            let metric = match self.params.frequency_metric {
+                FrequencyMetric::PfSch => {
+                    self.rate_by_cqi[cqi as usize] / self.scheduled_averages.of(ue.slot)
+                }
+                FrequencyMetric::Coita => {
+                    let sum: u32 = ue.channel.subband.iter().map(|cqi| u32::from(cqi.0)).sum();
+                    f64::from(cqi) / f64::from(sum.max(1))
+                }
+            };
+            weight(ue) * metric
+        });
+    }
+
+    fn on_served(&mut self, served: &[(u16, Bytes)]) {
+        for ue in &self.selected {
+            let bytes =
+                served.iter().find(|(slot, _)| *slot == ue.slot).map_or(Bytes::ZERO, |(_, bytes)| *bytes);
+            self.scheduled_averages.update_one(ue.slot, bytes);
+        }
+        self.averages.update(served);
+    }
+
+    fn on_idle(&mut self, ttis: u64) {
+        self.averages.idle(ttis);
+    }
+
+    fn link_adaptation(&self) -> LinkAdaptation {
+        LinkAdaptation::LowestSubband
+    }
+}

@@ -1,0 +1,64 @@
+//! Round robin.
+
+use super::{Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use airwnd_catalog::params;
+use airwnd_units::{BitRate, Bytes, Tti};
+
+params! {
+    /// Round robin: equal numbers of resource-block groups in turn, whatever the channel.
+    ///
+    /// Each user with data gets floor(free groups / users) groups, at least one; what the division leaves
+    /// over stays empty. The turn goes on after the last user served when the groups run out, and moves by
+    /// one user per TTI when they suffice for all. The transport format follows the wideband CQI.
+    pub struct Params ("ns-3 rr-ff-mac-scheduler.cc") {}
+}
+
+/// The round-robin scheduler.
+pub struct Rr {
+    users: u16,
+    cursor: Option<u16>,
+}
+
+impl Rr {
+    /// A scheduler without users.
+    pub fn new(_params: Params, _grid: &Grid) -> Self {
+        Rr { users: 0, cursor: None }
+    }
+}
+
+impl Scheduler for Rr {
+    fn admit(&mut self, _gbr: BitRate) {
+        self.users += 1;
+    }
+
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: &[UeView], grants: &mut Grants) {
+        let served = |ue: &&UeView| ue.channel.wideband.0 > 0;
+        let eligible = ues.iter().filter(served).count() as u32;
+        if eligible == 0 {
+            return;
+        }
+        let share = (free.count() / eligible).max(1);
+        let start = self.cursor.map_or(0, |cursor| (cursor + 1) % self.users);
+        self.cursor = Some(start);
+        let turn = ues.partition_point(|ue| ue.slot < start);
+        let mut rest = free;
+        for ue in ues[turn..].iter().chain(&ues[..turn]).filter(served) {
+            for index in rest.iter().take(share as usize) {
+                grants.give(ue.slot, Rbgs::one(index));
+                rest = rest.without(Rbgs::one(index));
+            }
+            if rest.is_empty() {
+                self.cursor = Some(ue.slot);
+                break;
+            }
+        }
+    }
+
+    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
+
+    fn on_idle(&mut self, _ttis: u64) {}
+
+    fn link_adaptation(&self) -> LinkAdaptation {
+        LinkAdaptation::Wideband
+    }
+}

@@ -1,0 +1,358 @@
+//! The uplink MAC of a cell: buffer status reports, round-robin grants, synchronous HARQ.
+//!
+//! A terminal reports its buffer, is granted PRBs, sends, and repeats what the base station did not decode.
+//! Reports, grants and feedback travel as control messages; grants can be lost.
+
+use super::{Block, Pipeline};
+use crate::network::Ue;
+use crate::phy::error_model::SoftBits;
+use crate::phy::tables::{Direction, cqi_below, mcs_of, transport_block};
+use crate::phy::{Cqi, Mcs, Prbs};
+use crate::radio::{Radio, UplinkSignal};
+use crate::rlc::{Fate, Pdu};
+use airwnd_units::{Bytes, Db, Tti};
+
+/// TTIs from a buffer status report to the grant that can follow it: 4 in the terminal, 1 on air.
+const REPORT_TO_DECISION: u64 = 5;
+/// TTIs from a grant to its reception (ns-3 LteEnbPhy::MacToChannelDelay).
+const DECISION_TO_GRANT: u64 = 2;
+/// TTIs from the reception of a grant to the transmission (TS 36.213 §8.0).
+const GRANT_TO_AIR: u64 = 4;
+/// TTIs from a transmission to the decision that can answer it.
+const AIR_TO_FEEDBACK: u64 = 1;
+/// The smallest allocation, in PRBs (ns-3 rr-ff-mac-scheduler.cc).
+const SMALLEST_SHARE: u16 = 3;
+
+/// Upper ends of the buffer size levels 1 to 62 in bytes; level 63 is beyond (TS 36.321 Table 6.1.3.1-1).
+const BUFFER_LEVELS: [u64; 62] = [
+    10, 12, 14, 17, 19, 22, 26, 31, 36, 42, 49, 57, 67, 78, 91, 107, 125, 146, 171, 200, 234, 274, 321, 376,
+    440, 515, 603, 706, 826, 967, 1132, 1326, 1552, 1817, 2127, 2490, 2915, 3413, 3995, 4677, 5476, 6411,
+    7505, 8787, 10287, 12043, 14099, 16507, 19325, 22624, 26487, 31009, 36304, 42502, 49759, 58255, 68201,
+    79846, 93749, 109_439, 128_125, 150_000,
+];
+
+/// A buffer size as a status report conveys it: rounded up to the end of its level.
+fn quantised(buffer: Bytes) -> Bytes {
+    if buffer == Bytes::ZERO {
+        return Bytes::ZERO;
+    }
+    let level = BUFFER_LEVELS.partition_point(|end| *end < buffer.0);
+    Bytes(BUFFER_LEVELS[level.min(BUFFER_LEVELS.len() - 1)])
+}
+
+/// The uplink side of a cell.
+pub(crate) struct Uplink {
+    prbs: u16,
+    max_transmissions: u8,
+    /// Gap of the SINR to Shannon's formula in link adaptation, linear.
+    gap: f64,
+    /// What the base station believes to wait, by slot.
+    buffers: Vec<Bytes>,
+    backlogged: usize,
+    /// The last sounding of each user in eighths of a decibel.
+    sounded: Vec<Option<i32>>,
+    /// The slot at which the next round begins.
+    next: Option<u16>,
+    reports: Pipeline<(u16, Bytes)>,
+    grants: Pipeline<Grant>,
+    air: Pipeline<Sending>,
+    undecoded: Pipeline<Sending>,
+    pub figures: UplinkFigures,
+    // Scratch lists, kept for their capacity.
+    due_reports: Vec<(u16, Bytes)>,
+    due_grants: Vec<Grant>,
+    due_sendings: Vec<Sending>,
+    repeated: Vec<u16>,
+}
+
+/// What a cell's uplink has done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UplinkFigures {
+    pub prbs: u64,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    slot: u16,
+    first: u16,
+    prbs: u16,
+    mcs: Mcs,
+    /// The block to send again; none for new data.
+    again: Option<Block>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    slot: u16,
+    pub signal: UplinkSignal,
+    block: Block,
+}
+
+/// PRBs in use in a TTI.
+#[derive(Clone, Copy, Default)]
+struct Taken(u128);
+
+impl Taken {
+    fn run(first: u16, prbs: u16) -> u128 {
+        ((1u128 << prbs) - 1) << first
+    }
+    fn is_free(self, first: u16, prbs: u16) -> bool {
+        self.0 & Self::run(first, prbs) == 0
+    }
+    fn take(&mut self, first: u16, prbs: u16) {
+        self.0 |= Self::run(first, prbs);
+    }
+}
+
+impl Uplink {
+    pub fn new(setup: &crate::settings::Setup, prbs: Prbs) -> Self {
+        Uplink {
+            prbs: prbs.0,
+            max_transmissions: setup.mac.harq_transmissions,
+            gap: -libm::log(5.0 * 5e-5) / 1.5,
+            buffers: Vec::new(),
+            backlogged: 0,
+            sounded: Vec::new(),
+            next: None,
+            reports: Pipeline::new(),
+            grants: Pipeline::new(),
+            air: Pipeline::new(),
+            undecoded: Pipeline::new(),
+            figures: UplinkFigures::default(),
+            due_reports: Vec::with_capacity(16),
+            due_grants: Vec::with_capacity(16),
+            due_sendings: Vec::with_capacity(16),
+            repeated: Vec::with_capacity(16),
+        }
+    }
+
+    /// A user joins at the next slot.
+    pub fn admit(&mut self) {
+        self.buffers.push(Bytes::ZERO);
+        self.sounded.push(None);
+    }
+
+    /// A terminal sends a buffer status report.
+    pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
+        self.reports.push(tti + REPORT_TO_DECISION, (slot, quantised(waiting)));
+    }
+
+    /// The base station has measured a user's sounding signal. The figure is kept in eighths of a decibel,
+    /// cut towards zero, as the scheduler interface of ns-3 carries it.
+    pub fn on_sounding(&mut self, slot: u16, sinr: Db) {
+        self.sounded[slot as usize] = Some((sinr.0 * 8.0) as i32);
+    }
+
+    /// Whether a TTI has anything to do here.
+    pub fn is_idle(&self) -> bool {
+        self.reports.is_empty()
+            && self.grants.is_empty()
+            && self.air.is_empty()
+            && self.undecoded.is_empty()
+            && !self.can_grant()
+    }
+
+    /// Whether somebody who can be granted waits: a user out of reach must not keep the cell awake.
+    fn can_grant(&self) -> bool {
+        self.backlogged > 0
+            && self.buffers.iter().zip(&self.sounded).any(|(buffer, sounded)| {
+                *buffer > Bytes::ZERO && sounded.is_none_or(|eighths| self.cqi(eighths).0 > 0)
+            })
+    }
+
+    fn cqi(&self, eighths: i32) -> Cqi {
+        cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / self.gap))
+    }
+
+    fn set_buffer(&mut self, slot: u16, bytes: Bytes) {
+        let buffer = &mut self.buffers[slot as usize];
+        self.backlogged += usize::from(bytes > Bytes::ZERO);
+        self.backlogged -= usize::from(*buffer > Bytes::ZERO);
+        *buffer = bytes;
+    }
+
+    /// The scheduling decisions of a TTI.
+    ///
+    /// Retransmissions keep their PRBs. The others share the carrier equally, at least three PRBs each, packed
+    /// from PRB 0 on in the order of the slots. As in ns-3's priority-set scheduler the next round starts
+    /// elsewhere only when this one filled the carrier to its last PRB, and a user whose sounding is out of
+    /// reach still takes up its share.
+    pub fn schedule(&mut self, tti: Tti) {
+        let mut reports = std::mem::take(&mut self.due_reports);
+        self.reports.take(tti, &mut reports);
+        for (slot, waiting) in &reports {
+            self.set_buffer(*slot, *waiting);
+        }
+        self.due_reports = reports;
+        let mut taken = Taken::default();
+        self.repeat(tti, &mut taken);
+        let repeats = self.repeated.len() as u16;
+        let waits = |buffer: &Bytes| *buffer > Bytes::ZERO;
+        if self.backlogged == 0 {
+            return;
+        }
+        let users = self.buffers.len() as u16;
+        let repeated_and_waiting =
+            self.repeated.iter().filter(|slot| waits(&self.buffers[**slot as usize])).count() as u16;
+        let waiting = self.backlogged as u16 - repeated_and_waiting;
+        if waiting == 0 {
+            return;
+        }
+        let mut share = (self.prbs / (waiting + repeats)).max(SMALLEST_SHARE);
+        let start = self.next.unwrap_or(0) % users;
+        let mut last = 0;
+        for step in 0..users {
+            let slot = (start + step) % users;
+            if !waits(&self.buffers[slot as usize]) || self.repeated.contains(&slot) {
+                continue;
+            }
+            if last + share > self.prbs {
+                share = self.prbs - last;
+            }
+            if share < SMALLEST_SHARE {
+                break;
+            }
+            let Some(first) = (0..=self.prbs - share).find(|first| taken.is_free(*first, share)) else {
+                break;
+            };
+            taken.take(first, share);
+            last = first + share;
+            if let Some(mcs) = self.mcs(slot) {
+                let size = transport_block(Direction::Uplink, mcs, Prbs(share));
+                let rest = self.buffers[slot as usize].saturating_sub(size.saturating_sub(Bytes(2)));
+                self.set_buffer(slot, rest);
+                let grant = Grant { slot, first, prbs: share, mcs, again: None };
+                self.grants.push(tti + DECISION_TO_GRANT, grant);
+            }
+            if last == self.prbs {
+                self.next = Some((slot + 1) % users);
+                break;
+            }
+        }
+    }
+
+    /// A user's scheme by its last sounding; the lowest before the first one, none if out of reach.
+    fn mcs(&self, slot: u16) -> Option<Mcs> {
+        match self.sounded[slot as usize] {
+            None => Some(Mcs(0)),
+            Some(eighths) => Some(self.cqi(eighths)).filter(|cqi| cqi.0 > 0).map(mcs_of),
+        }
+    }
+
+    fn repeat(&mut self, tti: Tti, taken: &mut Taken) {
+        self.repeated.clear();
+        let mut failed = std::mem::take(&mut self.due_sendings);
+        self.undecoded.take(tti, &mut failed);
+        for sending in &failed {
+            let (first, prbs) = (sending.signal.first, sending.signal.prbs);
+            let spent = sending.block.transmissions >= self.max_transmissions;
+            if spent || !taken.is_free(first, prbs) {
+                continue;
+            }
+            taken.take(first, prbs);
+            self.repeated.push(sending.slot);
+            let grant =
+                Grant { slot: sending.slot, first, prbs, mcs: sending.block.mcs, again: Some(sending.block) };
+            self.grants.push(tti + DECISION_TO_GRANT, grant);
+        }
+        self.due_sendings = failed;
+    }
+
+    /// The terminals act on the grants that reach them in this TTI.
+    pub fn obey(
+        &mut self,
+        tti: Tti,
+        users: &[u32],
+        radio: &Radio,
+        ues: &mut [Ue],
+        control: &super::power_control::Params,
+        report_period: u64,
+        fate: &mut dyn Fate,
+    ) {
+        let mut grants = std::mem::take(&mut self.due_grants);
+        self.grants.take(tti, &mut grants);
+        for grant in &grants {
+            let number = users[grant.slot as usize];
+            let ue = &mut ues[number as usize];
+            if ue.loses_control(tti) {
+                continue;
+            }
+            let block = match grant.again {
+                Some(block) => Block { transmissions: block.transmissions + 1, ..block },
+                None => {
+                    let size = transport_block(Direction::Uplink, grant.mcs, Prbs(grant.prbs));
+                    let Some(pdu) = ue.transmit_up(tti, size, report_period, fate) else { continue };
+                    Block {
+                        mcs: grant.mcs,
+                        size,
+                        pdu: Some(pdu),
+                        soft: SoftBits::default(),
+                        transmissions: 1,
+                    }
+                }
+            };
+            let power = radio.uplink_power(number as usize, Prbs(grant.prbs), control);
+            let signal = UplinkSignal { ue: number, first: grant.first, prbs: grant.prbs, power };
+            self.air.push(tti + GRANT_TO_AIR, Sending { slot: grant.slot, signal, block });
+        }
+        self.due_grants = grants;
+    }
+
+    /// What is sent to this cell in this TTI.
+    pub fn on_air(&self, tti: Tti) -> &[Sending] {
+        self.air.at(tti)
+    }
+
+    /// The base station decodes a TTI. PDUs are appended to `decoded` with their terminal. `signals` are all
+    /// cells' signals of this TTI with their cell.
+    pub fn receive(
+        &mut self,
+        tti: Tti,
+        cell: usize,
+        signals: &[(usize, UplinkSignal)],
+        radio: &mut Radio,
+        ues: &mut [Ue],
+        decoded: &mut Vec<(u32, Pdu)>,
+    ) {
+        let mut sendings = std::mem::take(&mut self.due_sendings);
+        self.air.take(tti, &mut sendings);
+        let others = signals.iter().filter(|(other, _)| *other != cell).map(|(_, signal)| signal);
+        for sending in &mut sendings {
+            let ue = &mut ues[sending.signal.ue as usize];
+            self.figures.prbs += u64::from(sending.signal.prbs);
+            let probability = radio.receive_uplink(cell, &sending.signal, others.clone(), &mut sending.block);
+            let failed = ue.uplink.draw(tti, 0) < probability;
+            ue.uplink.blocks.count(&sending.block, failed);
+            if failed {
+                self.undecoded.push(tti + AIR_TO_FEEDBACK, *sending);
+            } else {
+                self.figures.bytes += sending.block.size.0;
+                decoded.extend(sending.block.pdu.map(|pdu| (sending.signal.ue, pdu)));
+            }
+        }
+        self.due_sendings = sendings;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_round_up_to_the_level() {
+        for (buffer, level) in
+            [(0, 0), (1, 10), (10, 10), (11, 12), (56, 57), (150_000, 150_000), (1 << 30, 150_000)]
+        {
+            assert_eq!(quantised(Bytes(buffer)), Bytes(level));
+        }
+    }
+
+    #[test]
+    fn taken_prbs_are_a_run() {
+        let mut taken = Taken::default();
+        taken.take(3, 4);
+        assert!(taken.is_free(0, 3) && taken.is_free(7, 100));
+        assert!(!taken.is_free(0, 4) && !taken.is_free(6, 1));
+    }
+}

@@ -1,0 +1,591 @@
+//! The whole of it: cells and terminals, advanced TTI by TTI.
+
+use crate::mac::downlink::Downlink;
+use crate::mac::uplink::Uplink;
+use crate::mac::{BlockFigures, power_control};
+use crate::phy::{Position, Prbs};
+use crate::radio::{Radio, UplinkSignal};
+use crate::rlc::aqm::Backlog;
+use crate::rlc::{DropCause, Fate, Pdu, RlcRx, RlcTx, Sdu};
+use crate::settings::Setup;
+use airwnd_engine::{Key, Stream};
+use airwnd_units::{Bytes, Db, Dbm, Time, Tti};
+
+/// A cell's number, in the order of the setup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CellId(pub u16);
+
+/// A terminal's number, in the order of the setup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UeId(pub u32);
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// To the terminal.
+    Down,
+    /// From the terminal.
+    Up,
+}
+
+/// A packet that has crossed the radio link.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Whose bearer it came through.
+    pub ue: UeId,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The packet.
+    pub packet: Key,
+}
+
+/// A packet that was dropped on the radio link.
+#[derive(Clone, Copy, Debug)]
+pub struct Dropped {
+    /// The packet.
+    pub packet: Key,
+    /// Why.
+    pub cause: DropCause,
+}
+
+/// How often a terminal's SINR is sampled for its figures.
+const SAMPLE_PERIOD: u64 = 10;
+/// TTIs of past transmissions that channel reports look back on.
+const REMEMBERED_TTIS: u64 = 16;
+
+/// The LTE site: cells, terminals and the TTI that drives them.
+///
+/// The owner hands packets in with [`send`](Network::send), and at the start of each TTI calls
+/// [`receive`](Network::receive), lets the packets that have arrived act, and calls
+/// [`transmit`](Network::transmit). While [`is_idle`](Network::is_idle) the TTIs may be left out.
+pub struct Network {
+    radio: Radio,
+    cells: Vec<Cell>,
+    ues: Vec<Ue>,
+    power_control: power_control::Params,
+    report_period: u64,
+    cqi_period: u64,
+    cqi_delay: u64,
+    srs_period: u64,
+    next: Tti,
+    /// Data transmissions of the last TTIs: `[tti % REMEMBERED_TTIS * cells + cell]`.
+    on_air: Vec<crate::mac::sched::Rbgs>,
+    /// Bearers whose reordering timer runs.
+    reordering: Vec<(u32, Direction)>,
+    /// PDUs decoded in the last TTI, which reach RLC at its end.
+    decoded_down: Vec<(u32, Pdu)>,
+    decoded_up: Vec<(u32, Pdu)>,
+    arrivals: Vec<Arrival>,
+    drops: Vec<Dropped>,
+    signals: Vec<(usize, UplinkSignal)>,
+}
+
+struct Cell {
+    users: Vec<u32>,
+    downlink: Downlink,
+    uplink: Uplink,
+    /// Terminals by offset of their sounding signal; one at most, as each offset is one resource.
+    sounding: Vec<Option<u16>>,
+}
+
+/// A terminal and its bearer.
+pub(crate) struct Ue {
+    cell: usize,
+    slot: u16,
+    position: Position,
+    pub downlink: Leg,
+    pub uplink: Leg,
+    /// What the terminal's MAC believes to wait in its own RLC.
+    unsent: Bytes,
+    /// Whether RLC has reported since the last buffer status report.
+    fresh: bool,
+    control_error: f64,
+    control: Stream,
+    sinr_sum: f64,
+    sinr_samples: u64,
+}
+
+/// One direction of a bearer: RLC at both ends.
+pub(crate) struct Leg {
+    tx: RlcTx,
+    rx: RlcRx,
+    /// When RLC reports its buffer to the MAC unless something arrives before.
+    report_at: Option<Tti>,
+    reordering: bool,
+    errors: Stream,
+    pub blocks: BlockFigures,
+}
+
+impl Leg {
+    /// Fills a grant; the receiver learns of the SDUs that go on air.
+    pub fn fill(&mut self, tti: Tti, grant: Bytes, fate: &mut dyn Fate) -> Option<Pdu> {
+        let Leg { tx, rx, .. } = self;
+        tx.transmit(tti.start(), grant, &mut |sdu| rx.expect(sdu), fate)
+    }
+    /// A number uniform in [0, 1) for the block that a process sends in this TTI.
+    pub fn draw(&self, tti: Tti, process: u8) -> f64 {
+        self.errors.at(tti.0 << 3 | u64::from(process))
+    }
+}
+
+/// A terminal's figures at the end of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct UeFigures {
+    /// Where it is.
+    pub position: Position,
+    /// The cell that serves it.
+    pub cell: CellId,
+    /// Mean over time of the SINR that it reported, in dB.
+    pub sinr: Option<Db>,
+    /// Power of one reference-signal element.
+    pub rsrp: Dbm,
+    /// Downlink blocks.
+    pub downlink: BlockFigures,
+    /// Uplink blocks.
+    pub uplink: BlockFigures,
+}
+
+/// A cell's figures at the end of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct CellFigures {
+    /// Terminals that it serves.
+    pub users: usize,
+    /// PRBs of its carrier in one TTI.
+    pub prbs: Prbs,
+    /// PRBs used for downlink data, retransmissions included.
+    pub downlink_prbs: u64,
+    /// Bytes of decoded downlink blocks.
+    pub downlink_bytes: u64,
+    /// PRBs used for uplink data.
+    pub uplink_prbs: u64,
+    /// Bytes of decoded uplink blocks.
+    pub uplink_bytes: u64,
+}
+
+/// Why a setup cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unbuildable(pub String);
+
+impl Network {
+    /// Builds cells and terminals and attaches each terminal to its cell.
+    pub fn new(setup: &Setup) -> Result<Network, Unbuildable> {
+        let mut radio = Radio::new(setup);
+        let serving: Vec<usize> = (0..setup.ues.len())
+            .map(|ue| setup.ues[ue].cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0)))
+            .collect();
+        let mut users = vec![Vec::new(); setup.cells.len()];
+        for (ue, cell) in serving.iter().enumerate() {
+            users[*cell].push(ue as u32);
+        }
+        let counts: Vec<usize> = users.iter().map(Vec::len).collect();
+        radio.attach(setup, &serving, &counts);
+        let srs_period = srs_period(setup, counts.iter().copied().max().unwrap_or(0))?;
+        let mut slots = vec![0; setup.ues.len()];
+        let cells = users
+            .into_iter()
+            .enumerate()
+            .map(|(number, users)| {
+                let mut downlink = Downlink::new(setup, &radio);
+                let mut uplink = Uplink::new(setup, radio.prbs());
+                let mut sounding = vec![None; usize::from(srs_period)];
+                for (slot, ue) in (0..).zip(&users) {
+                    let site = &setup.ues[*ue as usize];
+                    slots[*ue as usize] = slot;
+                    downlink.admit(site.bearer);
+                    uplink.admit();
+                    let offset = site.srs_offset.unwrap_or(slot);
+                    match sounding.get_mut(usize::from(offset)) {
+                        Some(free @ None) => *free = Some(slot),
+                        Some(_) => {
+                            return Err(Unbuildable(format!(
+                                "two users of cell {number} have the sounding offset {offset}"
+                            )));
+                        }
+                        None => {
+                            return Err(Unbuildable(format!(
+                                "a sounding offset of {offset} does not fit a period of {srs_period} TTI"
+                            )));
+                        }
+                    }
+                }
+                Ok(Cell { users, downlink, uplink, sounding })
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let ues = (0..setup.ues.len()).map(|ue| Ue::new(setup, &radio, ue, serving[ue], slots[ue])).collect();
+        Ok(Network {
+            on_air: vec![Default::default(); REMEMBERED_TTIS as usize * cells.len()],
+            radio,
+            cells,
+            ues,
+            power_control: setup.mac.power_control.clone(),
+            report_period: setup.rlc.report_period.0.div_ceil(Tti::SPAN.0),
+            cqi_period: u64::from(setup.radio.cqi_period),
+            cqi_delay: u64::from(setup.radio.cqi_delay),
+            srs_period: u64::from(srs_period),
+            next: Tti(0),
+            reordering: Vec::with_capacity(16),
+            decoded_down: Vec::with_capacity(16),
+            decoded_up: Vec::with_capacity(16),
+            arrivals: Vec::with_capacity(256),
+            drops: Vec::with_capacity(256),
+            signals: Vec::with_capacity(64),
+        })
+    }
+
+    /// A packet of `size` bytes (with its IP header) enters a terminal's bearer: at the base station or at the
+    /// terminal.
+    pub fn send(&mut self, now: Time, ue: UeId, direction: Direction, packet: Key, size: Bytes) {
+        let mut fate = record(&mut self.drops);
+        let number = ue.0 as usize;
+        let ue = &mut self.ues[number];
+        match direction {
+            Direction::Down => {
+                ue.downlink.tx.enqueue(now, packet, size, &mut fate);
+                ue.downlink.report_at = None;
+                let waiting = ue.downlink.tx.reported();
+                self.cells[ue.cell].downlink.on_report(ue.slot, waiting);
+            }
+            Direction::Up => {
+                ue.uplink.tx.enqueue(now, packet, size, &mut fate);
+                ue.uplink.report_at = None;
+                ue.unsent = ue.uplink.tx.reported();
+                ue.fresh = true;
+            }
+        }
+    }
+
+    /// Whether no TTI is needed until somebody sends.
+    pub fn is_idle(&self) -> bool {
+        self.decoded_down.is_empty()
+            && self.decoded_up.is_empty()
+            && self.reordering.is_empty()
+            && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
+            && self
+                .ues
+                .iter()
+                .all(|ue| !ue.fresh && ue.downlink.report_at.is_none() && ue.uplink.report_at.is_none())
+    }
+
+    /// The end of the TTI before `tti`: what was decoded reaches RLC and leaves it.
+    pub fn receive(&mut self, tti: Tti) {
+        let now = tti.start();
+        let Network { ues, arrivals, drops, reordering, decoded_down, decoded_up, .. } = self;
+        let mut fate = record(drops);
+        for (direction, decoded) in [(Direction::Down, decoded_down), (Direction::Up, decoded_up)] {
+            for (number, pdu) in decoded.drain(..) {
+                let leg = ues[number as usize].leg(direction);
+                let mut deliver = arrive(arrivals, number, direction);
+                leg.rx.receive(now, pdu, &mut deliver, &mut fate);
+                if leg.rx.deadline().is_some() && !leg.reordering {
+                    leg.reordering = true;
+                    reordering.push((number, direction));
+                }
+            }
+        }
+        reordering.retain(|(number, direction)| {
+            let leg = ues[*number as usize].leg(*direction);
+            if leg.rx.deadline().is_some_and(|deadline| deadline <= now) {
+                leg.rx.expire(now, &mut arrive(arrivals, *number, *direction), &mut fate);
+            }
+            leg.reordering = leg.rx.deadline().is_some();
+            leg.reordering
+        });
+    }
+
+    /// The start of a TTI: buffer reports, scheduling decisions, and what is on air in it.
+    pub fn transmit(&mut self, tti: Tti) {
+        let slept = tti.0.saturating_sub(self.next.0);
+        if slept > 0 {
+            self.wake(tti, slept);
+        }
+        self.next = tti + 1;
+        self.report_buffers(tti);
+        self.schedule(tti);
+        self.put_on_air(tti);
+        if tti.0.is_multiple_of(SAMPLE_PERIOD) {
+            self.sample_sinr(tti);
+        }
+    }
+
+    /// TTIs were left out: averages decay, the air was silent.
+    fn wake(&mut self, tti: Tti, slept: u64) {
+        let cells = self.cells.len();
+        for back in 1..=slept.min(REMEMBERED_TTIS) {
+            let row = row(Tti(tti.0 - back)) * cells;
+            self.on_air[row..row + cells].fill(Default::default());
+        }
+        for cell in &mut self.cells {
+            cell.downlink.on_idle(slept);
+        }
+        for missed in (tti.0 - slept.min(self.srs_period))..tti.0 {
+            self.sound(Tti(missed));
+        }
+    }
+
+    fn report_buffers(&mut self, tti: Tti) {
+        for ue in &mut self.ues {
+            if ue.downlink.report_at == Some(tti) {
+                ue.downlink.report_at = Some(tti + self.report_period);
+                self.cells[ue.cell].downlink.on_report(ue.slot, ue.downlink.tx.reported());
+            }
+            if ue.uplink.report_at == Some(tti) {
+                ue.uplink.report_at = Some(tti + self.report_period);
+                ue.unsent = ue.uplink.tx.reported();
+                ue.fresh = true;
+            }
+            if ue.fresh {
+                ue.fresh = false;
+                self.cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent);
+            }
+        }
+    }
+
+    fn schedule(&mut self, tti: Tti) {
+        let Network { radio, cells, ues, on_air, drops, .. } = self;
+        let count = cells.len();
+        let mut fate = record(drops);
+        for (number, cell) in cells.iter_mut().enumerate() {
+            let Cell { users, downlink, uplink, .. } = cell;
+            let (period, delay) = (self.cqi_period, self.cqi_delay);
+            let channel = |radio: &mut Radio, slot: u16| {
+                let measured = measured_at(tti, slot, period, delay);
+                let before = row(Tti(measured.0.saturating_sub(1))) * count;
+                radio
+                    .report(number, slot, users[slot as usize] as usize, &on_air[before..before + count])
+                    .state
+            };
+            downlink.schedule(tti, radio, users, ues, channel, self.report_period, &mut fate);
+            uplink.schedule(tti);
+        }
+    }
+
+    fn put_on_air(&mut self, tti: Tti) {
+        self.sound(tti);
+        let Network { radio, cells, ues, on_air, signals, drops, .. } = self;
+        let mut fate = record(drops);
+        let count = cells.len();
+        let now = &mut on_air[row(tti) * count..][..count];
+        for (sent, cell) in now.iter_mut().zip(cells.iter()) {
+            *sent = cell.downlink.on_air(tti);
+        }
+        signals.clear();
+        for (number, cell) in cells.iter_mut().enumerate() {
+            cell.downlink.receive(tti, number, &cell.users, now, radio, ues, &mut self.decoded_down);
+            cell.uplink.obey(
+                tti,
+                &cell.users,
+                radio,
+                ues,
+                &self.power_control,
+                self.report_period,
+                &mut fate,
+            );
+            signals.extend(cell.uplink.on_air(tti).iter().map(|sending| (number, sending.signal)));
+        }
+        for (number, cell) in cells.iter_mut().enumerate() {
+            cell.uplink.receive(tti, number, signals, radio, ues, &mut self.decoded_up);
+        }
+    }
+
+    /// The sounding signals of a TTI: the same offset in all cells is the same instant, so they interfere.
+    fn sound(&mut self, tti: Tti) {
+        let offset = (tti.0 % self.srs_period) as usize;
+        let prbs = self.radio.prbs();
+        self.signals.clear();
+        for (number, cell) in self.cells.iter().enumerate() {
+            if let Some(slot) = cell.sounding[offset] {
+                let ue = cell.users[slot as usize];
+                let power = self.radio.uplink_power(ue as usize, prbs, &self.power_control);
+                self.signals.push((number, UplinkSignal { ue, first: 0, prbs: prbs.0, power }));
+            }
+        }
+        for (number, signal) in &self.signals {
+            let others = self.signals.iter().filter(|(other, _)| other != number).map(|(_, signal)| signal);
+            let sinr = self.radio.sounding_sinr(*number, signal, others);
+            self.cells[*number].uplink.on_sounding(self.ues[signal.ue as usize].slot, sinr);
+        }
+    }
+
+    fn sample_sinr(&mut self, tti: Tti) {
+        let count = self.cells.len();
+        let before = row(Tti(tti.0.saturating_sub(1))) * count;
+        for (number, ue) in self.ues.iter_mut().enumerate() {
+            let on_air = &self.on_air[before..before + count];
+            ue.sinr_sum += self.radio.report(ue.cell, ue.slot, number, on_air).sinr.0;
+            ue.sinr_samples += 1;
+        }
+    }
+
+    /// Takes the packets that have crossed since the last call.
+    pub fn take_arrivals(&mut self, into: &mut Vec<Arrival>) {
+        into.clear();
+        std::mem::swap(&mut self.arrivals, into);
+    }
+
+    /// Takes the packets that were dropped since the last call.
+    pub fn take_drops(&mut self, into: &mut Vec<Dropped>) {
+        into.clear();
+        std::mem::swap(&mut self.drops, into);
+    }
+
+    /// The packets inside: queued, on air, or waiting for reassembly.
+    pub fn inside(&self) -> impl Iterator<Item = Key> + '_ {
+        self.ues
+            .iter()
+            .flat_map(|ue| [&ue.downlink, &ue.uplink])
+            .flat_map(|leg| leg.tx.inside().chain(leg.rx.inside()).map(|sdu| sdu.packet))
+    }
+
+    /// What waits at the base station for a terminal.
+    pub fn backlog(&self, ue: UeId) -> Backlog {
+        self.ues[ue.0 as usize].downlink.tx.backlog()
+    }
+
+    /// How many terminals there are.
+    pub fn ues(&self) -> usize {
+        self.ues.len()
+    }
+
+    /// A terminal's figures so far.
+    pub fn ue_figures(&self, ue: UeId) -> UeFigures {
+        let number = ue.0 as usize;
+        let ue = &self.ues[number];
+        UeFigures {
+            position: ue.position,
+            cell: CellId(ue.cell as u16),
+            sinr: (ue.sinr_samples > 0).then(|| Db(ue.sinr_sum / ue.sinr_samples as f64)),
+            rsrp: self.radio.rsrp(number, ue.cell),
+            downlink: ue.downlink.blocks,
+            uplink: ue.uplink.blocks,
+        }
+    }
+
+    /// The cells' figures so far.
+    pub fn cell_figures(&self) -> impl Iterator<Item = CellFigures> + '_ {
+        self.cells.iter().map(|cell| CellFigures {
+            users: cell.users.len(),
+            prbs: self.radio.prbs(),
+            downlink_prbs: cell.downlink.figures.prbs,
+            downlink_bytes: cell.downlink.figures.bytes,
+            uplink_prbs: cell.uplink.figures.prbs,
+            uplink_bytes: cell.uplink.figures.bytes,
+        })
+    }
+}
+
+impl Ue {
+    fn new(setup: &Setup, radio: &Radio, number: usize, cell: usize, slot: u16) -> Ue {
+        let site = &setup.ues[number];
+        let leg = |queue: &crate::rlc::aqm::Spec, name| Leg {
+            tx: RlcTx::new(queue.build()),
+            rx: RlcRx::new(setup.rlc.reordering),
+            report_at: None,
+            reordering: false,
+            errors: Stream::new(setup.seed, name).sub(number as u64),
+            blocks: BlockFigures::default(),
+        };
+        Ue {
+            cell,
+            slot,
+            position: site.position,
+            downlink: leg(&setup.rlc.queue, "downlink block errors"),
+            uplink: leg(setup.rlc.uplink_queue.as_ref().unwrap_or(&setup.rlc.queue), "uplink block errors"),
+            unsent: Bytes::ZERO,
+            fresh: false,
+            control_error: if setup.radio.control_errors {
+                crate::phy::control_error(radio.control_sinr(number, cell))
+            } else {
+                0.0
+            },
+            control: Stream::new(setup.seed, "control channel errors").sub(number as u64),
+            sinr_sum: 0.0,
+            sinr_samples: 0,
+        }
+    }
+
+    fn leg(&mut self, direction: Direction) -> &mut Leg {
+        match direction {
+            Direction::Down => &mut self.downlink,
+            Direction::Up => &mut self.uplink,
+        }
+    }
+
+    /// Whether the terminal fails to decode the control channels of a TTI.
+    pub fn loses_control(&self, tti: Tti) -> bool {
+        self.control_error > 0.0 && self.control.at(tti.0) < self.control_error
+    }
+
+    /// The base station fills a grant for this terminal.
+    pub fn transmit_down(
+        &mut self,
+        tti: Tti,
+        grant: Bytes,
+        report_period: u64,
+        fate: &mut dyn Fate,
+    ) -> Option<Pdu> {
+        let pdu = self.downlink.fill(tti, grant, fate);
+        self.downlink.rearm(tti, report_period);
+        pdu
+    }
+
+    /// The terminal fills a grant; it does not answer one if it believes that nothing waits.
+    pub fn transmit_up(
+        &mut self,
+        tti: Tti,
+        grant: Bytes,
+        report_period: u64,
+        fate: &mut dyn Fate,
+    ) -> Option<Pdu> {
+        if self.unsent == Bytes::ZERO {
+            return None;
+        }
+        self.unsent = self.unsent.saturating_sub(grant.saturating_sub(Bytes(2)));
+        let pdu = self.uplink.fill(tti, grant, fate);
+        self.uplink.rearm(tti, report_period);
+        pdu
+    }
+}
+
+impl Leg {
+    /// After an opportunity to send, what is left is reported after a while.
+    fn rearm(&mut self, tti: Tti, report_period: u64) {
+        let left = self.tx.backlog().bytes > Bytes::ZERO;
+        self.report_at = left.then(|| tti + report_period);
+    }
+}
+
+/// The TTI of the report that a decision in `tti` is based on: reports come every `period` TTIs, users
+/// staggered by their slots, and take `delay` TTIs.
+fn measured_at(tti: Tti, slot: u16, period: u64, delay: u64) -> Tti {
+    let newest = tti.0.saturating_sub(delay);
+    let phase = (newest + period - u64::from(slot) % period) % period;
+    Tti(newest.saturating_sub(phase))
+}
+
+fn row(tti: Tti) -> usize {
+    (tti.0 % REMEMBERED_TTIS) as usize
+}
+
+fn record(drops: &mut Vec<Dropped>) -> impl FnMut(Sdu, DropCause) + '_ {
+    |sdu, cause| drops.push(Dropped { packet: sdu.packet, cause })
+}
+
+fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
+    move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
+}
+
+/// The set period, or the shortest usual one with an offset for each user.
+fn srs_period(setup: &Setup, users: usize) -> Result<u16, Unbuildable> {
+    let fits = |period: &u16| usize::from(*period) >= users;
+    match setup.mac.srs_period {
+        Some(period) if fits(&period) => Ok(period),
+        Some(period) => Err(Unbuildable(format!(
+            "a sounding period of {period} TTI has an offset for {period} users of a cell, but {users} are in one"
+        ))),
+        None => [40, 80, 160, 320].into_iter().find(fits).ok_or_else(|| {
+            Unbuildable(format!(
+                "a cell serves at most 320 users, one for each sounding offset, but {users} are in one"
+            ))
+        }),
+    }
+}

@@ -1,0 +1,18 @@
+//! Adaptive modulation and coding: from the channel to a CQI.
+
+use super::error_model::mutual_information::MutualInformation;
+use super::{Cqi, Prbs, Sinr};
+use airwnd_catalog::family;
+
+family! {
+    /// Link adaptation: the CQI that a terminal reports for its channel.
+    pub family Spec ("amc") { block_error_target: BlockErrorTarget, piro_ew2010: PiroEw2010 }
+    build fn build(receiver: &MutualInformation) -> Box<dyn Amc>;
+}
+
+/// A rule that turns a channel into a CQI. The scheme follows from it: [`super::tables::mcs_of`].
+pub trait Amc: Send + Sync {
+    /// The CQI of `blocks` resource blocks on which the channel is `sinr`: the whole bandwidth for a wideband
+    /// report, one resource-block group for a subband report.
+    fn cqi(&self, sinr: Sinr, blocks: Prbs) -> Cqi;
+}

@@ -1,0 +1,78 @@
+//! Shannon's formula with a gap.
+
+use super::{Amc, MutualInformation};
+use crate::phy::tables::cqi_below;
+use crate::phy::{Cqi, Prbs, Sinr};
+use airwnd_catalog::params;
+use airwnd_units::Db;
+
+params! {
+    /// PiroEW2010: spectral efficiency is Shannon's with a gap that depends on the bit error rate.
+    ///
+    /// eta = log2(1 + SINR / gap), gap = -ln(5 BER) / 1.5 (7.4 dB at 5e-5); a resource block's CQI is the
+    /// highest whose efficiency is below eta. A report over several blocks is the mean of their CQIs rounded
+    /// down. Conservative: 4 to 5 dB more than `block-error-target` asks for.
+    pub struct Params ("Piro et al., A two-level scheduling algorithm for QoS support in the downlink of LTE, European Wireless 2010; ns-3 LteAmc") {
+        /// The bit error rate aimed at.
+        pub ber: f64 = 5e-5, unit "1", range 1e-9..=0.1, source "ns-3 LteAmc::Ber";
+    }
+}
+
+/// Shannon's formula with a gap.
+#[derive(Clone, Debug)]
+pub struct PiroEw2010 {
+    gap: f64,
+}
+
+impl PiroEw2010 {
+    /// A rule with these parameters. The receiver's error model plays no part.
+    pub fn new(params: Params, _receiver: &MutualInformation) -> PiroEw2010 {
+        PiroEw2010 { gap: -libm::log(5.0 * params.ber) / 1.5 }
+    }
+
+    /// The CQI of one resource block.
+    pub fn block_cqi(&self, sinr: Db) -> Cqi {
+        cqi_below(libm::log2(1.0 + sinr.linear() / self.gap))
+    }
+}
+
+impl Amc for PiroEw2010 {
+    fn cqi(&self, sinr: Sinr, _blocks: Prbs) -> Cqi {
+        Cqi(sinr.mean(|sinr| f64::from(self.block_cqi(sinr).0)) as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::error_model::mutual_information;
+
+    fn rule() -> PiroEw2010 {
+        PiroEw2010::new(Params::default(), &MutualInformation::new(mutual_information::Params::default()))
+    }
+
+    #[test]
+    fn gap_is_that_of_the_bit_error_rate() {
+        // -ln(5 x 5e-5) / 1.5 = 8.29405 / 1.5 = 5.5294, 7.43 dB
+        assert!((rule().gap - 5.5294).abs() < 1e-4);
+        assert!((Db::from_linear(rule().gap).0 - 7.427).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_cqi_begins_where_shannon_exceeds_its_efficiency() {
+        // CQI 7, 1.48 bit: SINR = gap (2^1.48 - 1) = 5.5294 x 1.7895 = 9.8949, 9.9541 dB
+        assert_eq!(rule().block_cqi(Db(9.953)), Cqi(6));
+        assert_eq!(rule().block_cqi(Db(9.955)), Cqi(7));
+        assert_eq!(rule().block_cqi(Db(-100.0)), Cqi(0));
+        assert_eq!(rule().block_cqi(Db(100.0)), Cqi(15));
+    }
+
+    #[test]
+    fn a_wide_report_is_the_mean_rounded_down() {
+        // CQI 6 on 3 blocks and 7 on 1: 6.25; 7 on 3 and 6 on 1: 6.75
+        for (six, seven) in [(3, 1), (1, 3)] {
+            let groups = [(Db(9.0), Prbs(six)), (Db(10.0), Prbs(seven))];
+            assert_eq!(rule().cqi(Sinr::Groups(&groups), Prbs(4)), Cqi(6));
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A power of the cosine of half the angle.
+
+use super::{Antenna, Bearing};
+use airwnd_catalog::params;
+use airwnd_units::{Db, Degrees};
+
+params! {
+    /// Cosine antenna: the field falls as a power of the cosine of half the angle.
+    ///
+    /// In each plane the power pattern is cos(a/2)^(2n) with n such that the gain is 3 dB below the maximum
+    /// at half the beamwidth: n = -3 / (20 log10(cos(beamwidth/4))). A beamwidth of 360 degrees is a
+    /// constant.
+    pub struct Params ("ns-3 CosineAntennaModel") {
+        /// Full width between the half-power directions on the map.
+        pub horizontal_beamwidth: Degrees = Degrees(120.0), unit "deg", range Degrees(1.0)..=Degrees(360.0), source "ns-3 CosineAntennaModel";
+        /// Full width between the half-power directions in elevation.
+        pub vertical_beamwidth: Degrees = Degrees(360.0), unit "deg", range Degrees(1.0)..=Degrees(360.0), source "ns-3 CosineAntennaModel";
+        /// Gain on the boresight.
+        pub max_gain: Db = Db(0.0), unit "dB", range Db(-100.0)..=Db(100.0), source "ns-3 CosineAntennaModel";
+    }
+}
+
+/// A cosine antenna.
+#[derive(Clone, Debug)]
+pub struct Cosine {
+    max_gain: Db,
+    horizontal: f64,
+    vertical: f64,
+}
+
+impl Cosine {
+    /// An antenna with these parameters.
+    pub fn new(params: Params) -> Cosine {
+        Cosine {
+            max_gain: params.max_gain,
+            horizontal: exponent(params.horizontal_beamwidth),
+            vertical: exponent(params.vertical_beamwidth),
+        }
+    }
+}
+
+/// The power of the field's cosine that is 3 dB down at half the beamwidth.
+fn exponent(beamwidth: Degrees) -> f64 {
+    if beamwidth.0 >= 360.0 {
+        return 0.0;
+    }
+    -3.0 / (20.0 * libm::log10(libm::cos(beamwidth.0.to_radians() / 4.0)))
+}
+
+/// 20 n log10(cos(a/2)), and no loss for the constant pattern even where the cosine is zero.
+fn pattern(angle: Degrees, exponent: f64) -> Db {
+    if exponent == 0.0 {
+        return Db(0.0);
+    }
+    // Straight behind, rounding could leave a cosine of minus 1e-17, which has no logarithm.
+    let cosine = libm::cos(angle.0.to_radians() / 2.0).max(f64::MIN_POSITIVE);
+    Db(20.0 * exponent * libm::log10(cosine))
+}
+
+impl Antenna for Cosine {
+    fn gain(&self, direction: Bearing) -> Db {
+        self.max_gain
+            + pattern(direction.azimuth, self.horizontal)
+            + pattern(direction.elevation, self.vertical)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(azimuth: f64) -> Bearing {
+        Bearing { azimuth: Degrees(azimuth), elevation: Degrees(0.0) }
+    }
+
+    #[test]
+    fn half_power_lies_at_half_the_beamwidth() {
+        // 120 deg: n = -3 / (20 log10(cos 30 deg)) = 2.4012; at 60 deg 20 n log10(cos 30 deg) = -3 dB
+        let antenna = Cosine::new(Params::default());
+        assert!((antenna.horizontal - 2.4012).abs() < 1e-4);
+        assert!((antenna.gain(at(60.0)).0 + 3.0).abs() < 1e-12);
+        assert_eq!(antenna.gain(at(-60.0)), antenna.gain(at(60.0)));
+        assert_eq!(antenna.gain(at(0.0)), Db(0.0));
+    }
+
+    #[test]
+    fn gain_falls_away_from_the_boresight_and_stays_finite_behind() {
+        let antenna = Cosine::new(Params::default());
+        let gains: Vec<f64> = (0..=180).map(|a| antenna.gain(at(f64::from(a))).0).collect();
+        assert!(gains.windows(2).all(|pair| pair[1] < pair[0]));
+        assert!(gains[180].is_finite() && gains[180] < -100.0);
+    }
+
+    #[test]
+    fn both_planes_add_in_decibels() {
+        let params = Params { vertical_beamwidth: Degrees(30.0), max_gain: Db(18.0), ..Params::default() };
+        let corner = Bearing { azimuth: Degrees(60.0), elevation: Degrees(-15.0) };
+        // 18 - 3 - 3
+        assert!((Cosine::new(params).gain(corner).0 - 12.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,46 @@
+//! Equal gain in every direction.
+
+use super::{Antenna, Bearing};
+use airwnd_catalog::params;
+use airwnd_units::Db;
+
+params! {
+    /// Isotropic antenna: the same gain in every direction.
+    pub struct Params ("Balanis, Antenna Theory, §2.5") {
+        /// The gain.
+        pub gain: Db = Db(0.0), unit "dB", range Db(-100.0)..=Db(100.0), source "definition of dBi";
+    }
+}
+
+/// An isotropic antenna.
+#[derive(Clone, Debug)]
+pub struct Isotropic {
+    params: Params,
+}
+
+impl Isotropic {
+    /// An antenna with these parameters.
+    pub fn new(params: Params) -> Isotropic {
+        Isotropic { params }
+    }
+}
+
+impl Antenna for Isotropic {
+    fn gain(&self, _direction: Bearing) -> Db {
+        self.params.gain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_units::Degrees;
+
+    #[test]
+    fn gain_does_not_depend_on_direction() {
+        let antenna = Isotropic::new(Params { gain: Db(2.0) });
+        let back = Bearing { azimuth: Degrees(180.0), elevation: Degrees(-20.0) };
+        assert_eq!(antenna.gain(back), antenna.gain(Bearing::default()));
+        assert_eq!(antenna.gain(back), Db(2.0));
+    }
+}

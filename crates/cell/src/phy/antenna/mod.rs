@@ -1,0 +1,74 @@
+//! Antennas: gain by direction.
+
+use super::Position;
+use airwnd_catalog::family;
+use airwnd_units::{Db, Degrees};
+
+family! {
+    /// Antenna pattern: gain of a base station's antenna by direction.
+    pub family Spec ("antenna") { isotropic: Isotropic, cosine: Cosine, parabolic: Parabolic }
+    build fn build() -> Box<dyn Antenna>;
+}
+
+/// A radiation pattern, the same for sending and receiving.
+pub trait Antenna: Send + Sync {
+    /// The gain towards `direction`, relative to an isotropic antenna or to the pattern's maximum.
+    fn gain(&self, direction: Bearing) -> Db;
+}
+
+/// Where something lies as seen from an antenna.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bearing {
+    /// Angle on the map from the boresight, anticlockwise, in (-180, 180].
+    pub azimuth: Degrees,
+    /// Angle above the horizon, -90 to 90.
+    pub elevation: Degrees,
+}
+
+impl Bearing {
+    /// The direction of `target` from an antenna at `site` that looks towards `boresight`.
+    pub fn towards(target: Position, site: Position, boresight: Degrees) -> Bearing {
+        let (x, y) = (target.x.0 - site.x.0, target.y.0 - site.y.0);
+        let elevation = libm::atan2(target.z.0 - site.z.0, site.ground_distance(target).0);
+        Bearing {
+            azimuth: wrapped(Degrees(libm::atan2(y, x).to_degrees() - boresight.0)),
+            elevation: Degrees(elevation.to_degrees()),
+        }
+    }
+}
+
+/// The same angle in (-180, 180].
+pub fn wrapped(angle: Degrees) -> Degrees {
+    let turn = libm::fmod(angle.0, 360.0);
+    Degrees(match turn {
+        over if over > 180.0 => over - 360.0,
+        under if under <= -180.0 => under + 360.0,
+        within => within,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_wrap_to_a_half_turn_either_way() {
+        for (angle, same) in [(190.0, -170.0), (-180.0, 180.0), (540.0, 180.0), (-725.0, -5.0), (30.0, 30.0)]
+        {
+            assert_eq!(wrapped(Degrees(angle)), Degrees(same));
+        }
+    }
+
+    #[test]
+    fn direction_is_measured_from_the_boresight_and_the_horizon() {
+        // north-east, seen from an antenna that looks south-west (-135 deg), is straight behind it
+        let site = Position::new(0.0, 0.0, 30.0);
+        let back = Bearing::towards(Position::new(10.0, 10.0, 30.0), site, Degrees(-135.0));
+        assert!((back.azimuth.0.abs() - 180.0).abs() < 1e-9);
+        assert_eq!(back.elevation, Degrees(0.0));
+        // 30 m down at 30 m distance
+        let down = Bearing::towards(Position::new(30.0, 0.0, 0.0), site, Degrees(0.0));
+        assert!((down.elevation.0 + 45.0).abs() < 1e-9);
+        assert_eq!(down.azimuth, Degrees(0.0));
+    }
+}

@@ -1,0 +1,62 @@
+//! 3GPP's sector antenna.
+
+use super::{Antenna, Bearing};
+use airwnd_catalog::params;
+use airwnd_units::{Db, Degrees};
+
+params! {
+    /// Parabolic antenna: 3GPP's sector pattern, quadratic in decibels down to a floor.
+    ///
+    /// G = -min(12 (azimuth / beamwidth)^2, max_attenuation). The pattern is that of the horizontal plane;
+    /// elevation does not matter.
+    pub struct Params ("TR 25.814 Table A.2.1.1-2") {
+        /// Full width between the half-power directions on the map.
+        pub beamwidth: Degrees = Degrees(70.0), unit "deg", range Degrees(1.0)..=Degrees(180.0), source "TR 25.814 Table A.2.1.1-2";
+        /// Attenuation behind the antenna.
+        pub max_attenuation: Db = Db(20.0), unit "dB", range Db(0.0)..=Db(100.0), source "TR 25.814 Table A.2.1.1-2";
+        /// Gain on the boresight.
+        pub max_gain: Db = Db(0.0), unit "dB", range Db(-100.0)..=Db(100.0), source "pattern relative to its maximum, as in ns-3";
+    }
+}
+
+/// A sector antenna.
+#[derive(Clone, Debug)]
+pub struct Parabolic {
+    params: Params,
+}
+
+impl Parabolic {
+    /// An antenna with these parameters.
+    pub fn new(params: Params) -> Parabolic {
+        Parabolic { params }
+    }
+}
+
+impl Antenna for Parabolic {
+    fn gain(&self, direction: Bearing) -> Db {
+        let ratio = direction.azimuth.0 / self.params.beamwidth.0;
+        self.params.max_gain - Db((12.0 * ratio * ratio).min(self.params.max_attenuation.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gain(azimuth: f64) -> f64 {
+        let direction = Bearing { azimuth: Degrees(azimuth), elevation: Degrees(-10.0) };
+        Parabolic::new(Params::default()).gain(direction).0
+    }
+
+    #[test]
+    fn pattern_is_quadratic_down_to_the_floor() {
+        // half the beamwidth: -12 (1/2)^2 = -3 dB; the beamwidth: -12 dB
+        assert_eq!(gain(0.0), 0.0);
+        assert_eq!(gain(35.0), -3.0);
+        assert_eq!(gain(-70.0), -12.0);
+        // the floor of 20 dB is reached at 70 sqrt(20/12) = 90.4 deg
+        assert!(gain(90.0) > -20.0);
+        assert_eq!(gain(91.0), -20.0);
+        assert_eq!(gain(180.0), -20.0);
+    }
+}

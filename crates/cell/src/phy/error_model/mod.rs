@@ -1,0 +1,61 @@
+//! Whether a transport block is decoded.
+
+use super::{Mcs, Sinr};
+use airwnd_catalog::family;
+use airwnd_units::Bytes;
+
+family! {
+    /// Error model: the probability that a transport block is not decoded.
+    pub family Spec ("error-model") { mutual_information: MutualInformation, none: NoErrors }
+    build fn build() -> Box<dyn ErrorModel>;
+}
+
+/// A link-to-system mapping: from what was sent and the channel it met to an error probability. Pure.
+///
+/// At each reception of a block, first or repeated, the MAC calls [`ErrorModel::receive`] with the contents
+/// of its soft buffer (empty for a new block), keeps the result, and passes it to
+/// [`ErrorModel::block_error`]:
+///
+/// ```
+/// use airwnd_cell::phy::{Mcs, Sinr};
+/// use airwnd_cell::phy::error_model::{ErrorModel, SoftBits, Transmission, mutual_information};
+/// use airwnd_units::{Bytes, Db};
+/// let model = mutual_information::MutualInformation::new(Default::default());
+/// let sent = Transmission { mcs: Mcs(20), block: Bytes(2385), sinr: Sinr::Flat(Db(10.0)) };
+/// let first = model.receive(SoftBits::default(), &sent);
+/// let second = model.receive(first, &sent);
+/// assert!(model.block_error(sent.block, first) > 0.99);
+/// assert!(model.block_error(sent.block, second) < 0.01);
+/// ```
+pub trait ErrorModel: Send + Sync {
+    /// The soft buffer after this reception.
+    fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits;
+
+    /// The probability that a block of this size cannot be decoded from the soft buffer.
+    fn block_error(&self, block: Bytes, soft: SoftBits) -> f64;
+
+    /// The probability that a first transmission fails.
+    fn first_block_error(&self, transmission: &Transmission) -> f64 {
+        self.block_error(transmission.block, self.receive(SoftBits::default(), transmission))
+    }
+}
+
+/// One transmission of a transport block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transmission<'a> {
+    /// Its modulation and coding scheme.
+    pub mcs: Mcs,
+    /// Its size.
+    pub block: Bytes,
+    /// The channel it met.
+    pub sinr: Sinr<'a>,
+}
+
+/// What a HARQ process has received of a block: sums over its transmissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SoftBits {
+    /// Coded bits received.
+    pub coded: f64,
+    /// Mutual information between the bits sent and the soft values received, in bits.
+    pub information: f64,
+}

@@ -1,0 +1,45 @@
+//! A channel that never errs.
+
+use super::{ErrorModel, SoftBits, Transmission};
+use airwnd_catalog::params;
+use airwnd_units::Bytes;
+
+params! {
+    /// None: every block is decoded at once, whatever the channel.
+    ///
+    /// Separates the effect of scheduling from that of block errors. Link adaptation still sees the channel.
+    pub struct Params ("ns-3 LteSpectrumPhy, DataErrorModelEnabled = false") {}
+}
+
+/// An error model without errors.
+#[derive(Clone, Debug)]
+pub struct NoErrors;
+
+impl NoErrors {
+    /// There is nothing to set.
+    pub fn new(_params: Params) -> NoErrors {
+        NoErrors
+    }
+}
+
+impl ErrorModel for NoErrors {
+    fn receive(&self, before: SoftBits, _transmission: &Transmission) -> SoftBits {
+        before
+    }
+    fn block_error(&self, _block: Bytes, _soft: SoftBits) -> f64 {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Mcs, Sinr};
+    use airwnd_units::Db;
+
+    #[test]
+    fn the_worst_channel_delivers() {
+        let sent = Transmission { mcs: Mcs(28), block: Bytes(9422), sinr: Sinr::Flat(Db(-40.0)) };
+        assert_eq!(NoErrors.first_block_error(&sent), 0.0);
+    }
+}

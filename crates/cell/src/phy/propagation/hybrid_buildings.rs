@@ -1,0 +1,325 @@
+//! A town of equal buildings: street canyon, over the roofs, and far away.
+
+use super::{LinkGeometry, Propagation, wavelength};
+use airwnd_catalog::{choice, params};
+use airwnd_units::{Db, Degrees, Hertz, Metres};
+
+choice! {
+    /// What lies around the lower antenna.
+    pub enum Environment {
+        /// Streets between buildings.
+        Urban = "urban",
+        /// Houses and gardens.
+        Suburban = "suburban",
+        /// Fields.
+        Open = "open",
+    }
+}
+
+choice! {
+    /// The size of the town.
+    pub enum City {
+        /// Small or medium town.
+        Small = "small",
+        /// Metropolis.
+        Large = "large",
+    }
+}
+
+params! {
+    /// Hybrid buildings: P.1411 up to 1 km, Okumura-Hata or COST 231 beyond, all outdoors.
+    ///
+    /// Up to 1 km, and farther where both ends are below the roofs, ITU-R P.1411 holds: line of sight in a
+    /// street canyon closer than `los_to_nlos`, diffraction over the roofs otherwise. Beyond 1 km it is
+    /// Okumura-Hata up to 1.5 GHz, COST 231 up to 2.3 GHz, and a power law fitted at 2.6 GHz above. The
+    /// rules and the defaults are those of ns-3's HybridBuildingsPropagationLossModel for terminals
+    /// outdoors; there are no indoor terminals here. All formulas use the link's carrier frequency, as ns-3
+    /// does once its LTE helper has set it.
+    pub struct Params ("ns-3 HybridBuildingsPropagationLossModel; ITU-R P.1411-4; COST 231 final report §4.4") {
+        /// Distance up to which a link of P.1411 has line of sight.
+        pub los_to_nlos: Metres = Metres(200.0), unit "m", range Metres(0.0)..=Metres(1e6), source "ns-3 Los2NlosThr";
+        /// Height of the roofs.
+        pub rooftop: Metres = Metres(20.0), unit "m", range Metres(1.0)..=Metres(90.0), source "ns-3 RooftopLevel";
+        /// What lies around the lower antenna; it matters up to 2 GHz.
+        pub environment: Environment = Environment::Urban, unit "word", source "ns-3 Environment";
+        /// The size of the town.
+        pub city: City = City::Large, unit "word", source "ns-3 CitySize";
+        /// Angle of the street to the direct path.
+        pub street_orientation: Degrees = Degrees(45.0), unit "deg", range Degrees(0.0)..=Degrees(90.0), source "ns-3 StreetsOrientation";
+        /// Width of the streets.
+        pub street_width: Metres = Metres(20.0), unit "m", range Metres(1.0)..=Metres(1000.0), source "ns-3 StreetsWidth";
+        /// Length of the path that buildings cover.
+        pub buildings_extend: Metres = Metres(80.0), unit "m", range Metres(1.0)..=Metres(1e5), source "ns-3 BuildingsExtend";
+        /// Distance between the centres of two rows of buildings.
+        pub building_separation: Metres = Metres(50.0), unit "m", range Metres(1.0)..=Metres(1000.0), source "ns-3 BuildingSeparation";
+    }
+}
+
+/// Path loss in a town.
+#[derive(Clone, Debug)]
+pub struct HybridBuildings {
+    params: Params,
+}
+
+impl HybridBuildings {
+    /// A town with these parameters.
+    pub fn new(params: Params) -> HybridBuildings {
+        HybridBuildings { params }
+    }
+}
+
+/// Where P.1411, a recommendation for short range, ends.
+const SHORT_RANGE: Metres = Metres(1000.0);
+/// Where ns-3 leaves COST 231 (specified to 2 GHz) for the power law at 2.6 GHz.
+const COST231_LIMIT: Hertz = Hertz(2.3e9);
+/// Okumura-Hata holds from 150 MHz to 1.5 GHz (COST 231 final report §4.4).
+const HATA_LIMIT: Hertz = Hertz(1.5e9);
+
+impl Propagation for HybridBuildings {
+    fn path_loss(&self, link: &LinkGeometry) -> Db {
+        let Params { los_to_nlos, rooftop, environment, city, .. } = self.params;
+        let far_and_above = link.distance() > SHORT_RANGE && link.upper() >= rooftop;
+        let loss = if far_and_above && link.frequency > COST231_LIMIT {
+            kun_2600(link.distance())
+        } else if far_and_above && link.frequency > HATA_LIMIT {
+            cost231(link, city)
+        } else if far_and_above {
+            okumura_hata(link, environment, city)
+        } else if link.distance() < los_to_nlos {
+            street_canyon_los(link)
+        } else {
+            over_rooftops(link, &self.params)
+        };
+        Db(loss.0.max(0.0))
+    }
+}
+
+fn log10(x: f64) -> f64 {
+    libm::log10(x)
+}
+
+/// The square of a decimal logarithm.
+fn log10_squared(x: f64) -> f64 {
+    log10(x) * log10(x)
+}
+
+/// Hata's correction a(hm) for small and medium towns, which COST 231 shares.
+fn small_town_correction(mhz: f64, lower: f64) -> f64 {
+    (1.1 * log10(mhz) - 0.7) * lower - (1.56 * log10(mhz) - 0.8)
+}
+
+/// Okumura-Hata, 150 MHz to 1.5 GHz (COST 231 final report, eq. 4.4.1).
+///
+/// `PL = 69.55 + 26.16 log f - 13.82 log hb - a(hm) + (44.9 - 6.55 log hb) log d`, f in MHz, d in km; less in
+/// suburban and open areas.
+pub fn okumura_hata(link: &LinkGeometry, environment: Environment, city: City) -> Db {
+    let mhz = link.frequency.0 / 1e6;
+    let (upper, lower) = (link.upper().0, link.lower().0);
+    let correction = match city {
+        City::Large if mhz < 200.0 => 8.29 * log10_squared(1.54 * lower) - 1.1,
+        City::Large => 3.2 * log10_squared(11.75 * lower) - 4.97,
+        City::Small => small_town_correction(mhz, lower),
+    };
+    let clearance = match environment {
+        Environment::Urban => 0.0,
+        Environment::Suburban => 2.0 * log10_squared(mhz / 28.0) + 5.4,
+        Environment::Open => 4.78 * log10_squared(mhz) - 18.33 * log10(mhz) + 40.94,
+    };
+    Db(69.55 + 26.16 * log10(mhz) - 13.82 * log10(upper) - correction
+        + (44.9 - 6.55 * log10(upper)) * log10(link.distance().0 / 1e3)
+        - clearance)
+}
+
+/// COST 231's extension of Hata's formula to 1.5-2 GHz (COST 231 final report, eq. 4.4.3).
+///
+/// `PL = 46.3 + 33.9 log f - 13.82 log hb - a(hm) + (44.9 - 6.55 log hb) log d + C`, C = 3 dB in a metropolis.
+/// There a(hm) is here 3.2 log^2(11.75 hm) without Hata's -4.97 dB, as in ns-3: 4.97 dB less loss than the
+/// usual reading for any height of the terminal.
+pub fn cost231(link: &LinkGeometry, city: City) -> Db {
+    let mhz = link.frequency.0 / 1e6;
+    let (upper, lower) = (link.upper().0, link.lower().0);
+    let (correction, centre) = match city {
+        City::Large => (3.2 * log10_squared(11.75 * lower), 3.0),
+        City::Small => (small_town_correction(mhz, lower), 0.0),
+    };
+    Db(46.3 + 33.9 * log10(mhz) - 13.82 * log10(upper) - correction
+        + (44.9 - 6.55 * log10(upper)) * log10(link.distance().0 / 1e3)
+        + centre)
+}
+
+/// A power law for macro cells at 2.6 GHz: `PL = 36 + 26 log d`, d in metres (Sun Kun et al., ISAPE 2008).
+pub fn kun_2600(distance: Metres) -> Db {
+    Db(36.0 + 26.0 * log10(distance.0))
+}
+
+/// ITU-R P.1411-4 §4.1, UHF with line of sight in a street canyon: the mean of its two bounds in decibels.
+///
+/// Up to the breakpoint 4 hb hm / wavelength the bounds rise with 20 and 25 dB per decade, beyond with 40.
+pub fn street_canyon_los(link: &LinkGeometry) -> Db {
+    let wavelength = wavelength(link.frequency).0;
+    let heights = link.upper().0 * link.lower().0;
+    let at_breakpoint = 20.0 * log10(wavelength * wavelength / (8.0 * std::f64::consts::PI * heights)).abs();
+    let decades = log10(link.distance().0 / (4.0 * heights / wavelength));
+    let (lower_slope, upper_slope) = if decades <= 0.0 { (20.0, 25.0) } else { (40.0, 40.0) };
+    Db(at_breakpoint + (lower_slope * decades + 20.0 + upper_slope * decades) / 2.0)
+}
+
+/// ITU-R P.1411-4 §4.2.1, without line of sight over the roofs of a town: free space, diffraction from the last
+/// roof into the street, and diffraction over the rows of buildings before it.
+pub fn over_rooftops(link: &LinkGeometry, town: &Params) -> Db {
+    let mhz = link.frequency.0 / 1e6;
+    let free_space = 32.4 + 20.0 * log10(link.distance().0 / 1e3) + 20.0 * log10(mhz);
+    let to_street = roof_to_street(link, town);
+    let excess = to_street.0 + multi_screen(link, town).0;
+    Db(free_space + excess.max(0.0))
+}
+
+/// P.1411-4 §4.2.1: diffraction from the last roof down to the street.
+fn roof_to_street(link: &LinkGeometry, town: &Params) -> Db {
+    let angle = town.street_orientation.0;
+    let orientation = match angle {
+        small if small < 35.0 => -10.0 + 0.354 * small,
+        middle if middle < 55.0 => 2.5 + 0.075 * (middle - 35.0),
+        wide => 4.0 - 0.114 * (wide - 55.0),
+    };
+    // The formula is for a terminal below the roofs; on a roof the edge is taken to be a metre away.
+    let drop = (town.rooftop.0 - link.lower().0).max(1.0);
+    Db(-8.2 - 10.0 * log10(town.street_width.0)
+        + 10.0 * log10(link.frequency.0 / 1e6)
+        + 20.0 * log10(drop)
+        + orientation)
+}
+
+/// P.1411-4 §4.2.1: diffraction over the rows of buildings.
+fn multi_screen(link: &LinkGeometry, town: &Params) -> Db {
+    let wavelength = wavelength(link.frequency).0;
+    let distance = link.distance().0;
+    let above = link.upper().0 - town.rooftop.0;
+    let separation = town.building_separation.0;
+    // How far the field takes to settle when it grazes the roofs; the buildings extend beyond or not.
+    let settled = wavelength * distance * distance / (above * above);
+    if settled < town.buildings_extend.0 {
+        return many_screens(link, town, above);
+    }
+    let field = if above.abs() < 1.0 {
+        separation / distance
+    } else if above > 0.0 {
+        2.35 * libm::pow(above / distance * libm::sqrt(separation / wavelength), 0.9)
+    } else {
+        let angle = libm::atan(above / separation);
+        let edge = libm::hypot(above, separation);
+        separation / (std::f64::consts::TAU * distance)
+            * libm::sqrt(wavelength / edge)
+            * (1.0 / angle - 1.0 / (std::f64::consts::TAU + angle))
+    };
+    Db(-20.0 * log10(field.abs()))
+}
+
+/// P.1411-4 §4.2.1, buildings extending farther than the settled-field distance (COST 231 Walfisch-Ikegami).
+fn many_screens(link: &LinkGeometry, town: &Params, above: f64) -> Db {
+    let mhz = link.frequency.0 / 1e6;
+    let km = link.distance().0 / 1e3;
+    let (shielding, constant, per_decade) = if above > 0.0 {
+        (-18.0 * log10(1.0 + above), if mhz > 2000.0 { 71.4 } else { 54.0 }, 18.0)
+    } else {
+        let constant = if km < 0.5 { 54.0 - 1.6 * above * km } else { 54.0 - 0.8 * above };
+        (0.0, constant, 18.0 - 15.0 * above / town.rooftop.0)
+    };
+    let centre = town.environment == Environment::Urban && town.city == City::Large;
+    let per_frequency_decade = match mhz {
+        high if high > 2000.0 => -8.0,
+        low => -4.0 + if centre { 1.5 } else { 0.7 } * (low / 925.0 - 1.0),
+    };
+    Db(shielding + constant + per_decade * log10(km) + per_frequency_decade * log10(mhz)
+        - 9.0 * log10(town.building_separation.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::Position;
+
+    fn link(distance: f64, upper: f64, frequency: f64) -> LinkGeometry {
+        let ground = libm::sqrt(distance * distance - (upper - 1.5) * (upper - 1.5));
+        let (a, b) = (Position::new(0.0, 0.0, upper), Position::new(ground, 0.0, 1.5));
+        LinkGeometry { a, b, frequency: Hertz(frequency) }
+    }
+
+    fn close(left: Db, right: f64) {
+        assert!((left.0 - right).abs() < 1e-3, "{} is not {right}", left.0);
+    }
+
+    #[test]
+    fn okumura_hata_of_the_textbook() {
+        // 900 MHz, 30 m, 1.5 m, 1 km, metropolis:
+        // 69.55 + 26.16 x 2.95424 - 13.82 x 1.47712 - (3.2 x 1.24613^2 - 4.97) = 126.421
+        let l = link(1000.0, 30.0, 900e6);
+        close(okumura_hata(&l, Environment::Urban, City::Large), 126.421);
+        // suburban: less 2 log^2(900/28) + 5.4 = 9.943; open: less 4.78 x 2.95424^2 - 54.151 + 40.94 = 28.506
+        let urban = okumura_hata(&l, Environment::Urban, City::Large).0;
+        close(okumura_hata(&l, Environment::Suburban, City::Large), urban - 9.9427);
+        close(okumura_hata(&l, Environment::Open, City::Large), urban - 28.5061);
+    }
+
+    #[test]
+    fn cost231_grows_with_35_decibels_per_decade_at_30_metres() {
+        // 44.9 - 6.55 log10(30) = 35.2249
+        let near = cost231(&link(1000.0, 30.0, 2.12e9), City::Large);
+        close(cost231(&link(10_000.0, 30.0, 2.12e9), City::Large), near.0 + 35.2249);
+    }
+
+    #[test]
+    fn cost231_of_a_metropolis_lacks_hatas_constant() {
+        // a(1.5 m) = 3.2 log10^2(17.625) = 4.9691: with Hata's -4.97 it would all but vanish
+        let l = link(1000.0, 30.0, 2.12e9);
+        let without_correction = 46.3 + 33.9 * 2120f64.log10() - 13.82 * 30f64.log10() + 3.0;
+        close(cost231(&l, City::Large), without_correction - 4.9691);
+    }
+
+    #[test]
+    fn canyon_changes_slope_at_the_breakpoint() {
+        // breakpoint 4 x 30 x 1.5 / 0.141411 = 1272.9 m; mean slope before 22.5, after 40 dB per decade
+        let at = |d: f64| street_canyon_los(&link(d, 30.0, 2.12e9)).0;
+        assert!((at(1000.0) - at(100.0) - 22.5).abs() < 1e-9);
+        assert!((at(20_000.0) - at(2_000.0) - 40.0).abs() < 1e-9);
+        assert!((at(1273.0) - at(1272.8)).abs() < 0.01, "continuous");
+    }
+
+    #[test]
+    fn above_the_roofs_two_ways_of_diffraction_meet_the_reference() {
+        // settled-field distance: 0.141411 x 500^2 / 10^2 = 353.5 m > 80 m: one knife edge per row,
+        // Q = 2.35 (10/500 sqrt(50/0.141411))^0.9 = 0.976
+        let field: f64 = 2.35 * (10.0 / 500.0 * (50.0 / 0.141_411_537f64).sqrt()).powf(0.9);
+        close(multi_screen(&link(500.0, 30.0, 2.12e9), &Params::default()), -20.0 * field.log10());
+    }
+
+    #[test]
+    fn the_model_chooses_by_distance_height_and_frequency() {
+        let model = HybridBuildings::new(Params::default());
+        let loss = |l: LinkGeometry| model.path_loss(&l);
+        assert_eq!(loss(link(199.0, 30.0, 2.12e9)), street_canyon_los(&link(199.0, 30.0, 2.12e9)));
+        let town = Params::default();
+        assert_eq!(loss(link(201.0, 30.0, 2.12e9)), over_rooftops(&link(201.0, 30.0, 2.12e9), &town));
+        assert_eq!(loss(link(1001.0, 30.0, 2.12e9)), cost231(&link(1001.0, 30.0, 2.12e9), City::Large));
+        assert_eq!(loss(link(1001.0, 10.0, 2.12e9)), over_rooftops(&link(1001.0, 10.0, 2.12e9), &town));
+        assert_eq!(loss(link(1001.0, 30.0, 2.6e9)), kun_2600(link(1001.0, 30.0, 2.6e9).distance()));
+        let hata = okumura_hata(&link(1001.0, 30.0, 9e8), Environment::Urban, City::Large);
+        assert_eq!(loss(link(1001.0, 30.0, 9e8)), hata);
+    }
+
+    #[test]
+    fn the_loss_is_finite_and_the_same_both_ways() {
+        let model = HybridBuildings::new(Params::default());
+        for distance in [40.0, 150.0, 400.0, 900.0, 1500.0, 9000.0] {
+            for upper in [2.0, 10.0, 19.5, 20.0, 21.0, 30.0] {
+                for frequency in [7e8, 1.8e9, 2.12e9, 2.6e9] {
+                    let there = link(distance, upper, frequency);
+                    let back = LinkGeometry { a: there.b, b: there.a, ..there };
+                    let loss = model.path_loss(&there).0;
+                    assert!(loss.is_finite() && loss >= 0.0, "{distance} m {upper} m {frequency} Hz: {loss}");
+                    assert_eq!(model.path_loss(&back).0, loss);
+                }
+            }
+        }
+    }
+}

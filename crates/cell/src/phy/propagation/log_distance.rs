@@ -1,0 +1,59 @@
+//! A power law of distance.
+
+use super::{LinkGeometry, Propagation};
+use airwnd_catalog::params;
+use airwnd_units::{Db, Metres};
+
+params! {
+    /// Log-distance: a power law of distance beyond a reference.
+    ///
+    /// PL = reference_loss + 10 exponent log10(d / reference_distance), and reference_loss within the
+    /// reference distance.
+    pub struct Params ("Rappaport, Wireless Communications, eq. 4.67") {
+        /// Exponent of distance: 2 in free space, 3 to 5 in cities.
+        pub exponent: f64 = 3.0, unit "1", range 1.0..=10.0, source "Rappaport Table 4.2, urban area";
+        /// Distance at which the reference loss holds.
+        pub reference_distance: Metres = Metres(1.0), unit "m", range Metres(0.001)..=Metres(1e5), source "ns-3 LogDistancePropagationLossModel";
+        /// Loss at the reference distance.
+        pub reference_loss: Db = Db(38.97), unit "dB", range Db(0.0)..=Db(300.0), source "Friis at 1 m and 2.12 GHz";
+    }
+}
+
+/// Log-distance loss.
+#[derive(Clone, Debug)]
+pub struct LogDistance {
+    params: Params,
+}
+
+impl LogDistance {
+    /// A model with these parameters.
+    pub fn new(params: Params) -> LogDistance {
+        LogDistance { params }
+    }
+}
+
+impl Propagation for LogDistance {
+    fn path_loss(&self, link: &LinkGeometry) -> Db {
+        let ratio = (link.distance().0 / self.params.reference_distance.0).max(1.0);
+        self.params.reference_loss + Db(10.0 * self.params.exponent * libm::log10(ratio))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::Position;
+    use airwnd_units::Hertz;
+
+    #[test]
+    fn ten_times_the_distance_costs_ten_times_the_exponent() {
+        let loss = |distance: f64| {
+            let (a, b) = (Position::default(), Position::new(distance, 0.0, 0.0));
+            LogDistance::new(Params::default()).path_loss(&LinkGeometry { a, b, frequency: Hertz(2e9) }).0
+        };
+        // 38.97 + 10 x 3 x log10(100) = 98.97
+        assert!((loss(100.0) - 98.97).abs() < 1e-9);
+        assert!((loss(1000.0) - loss(100.0) - 30.0).abs() < 1e-9);
+        assert_eq!(loss(0.5), 38.97);
+    }
+}

@@ -1,0 +1,247 @@
+//! The receiving half: reordering and reassembly.
+
+use super::{DropCause, Fate, Pdu, Sdu};
+use airwnd_units::{Span, Time};
+use std::collections::VecDeque;
+
+/// UM_Window_Size for a 10-bit sequence number (TS 36.322 §7.2).
+const WINDOW: u64 = 512;
+
+/// An unacknowledged-mode receiver (TS 36.322 §5.1.2.2).
+///
+/// The owner tells it of each SDU that goes on air ([`RlcRx::expect`], the stream's boundaries, which the
+/// real protocol carries in length indicators) and of each PDU that the MAC decoded, and lets the
+/// reordering timer expire.
+pub struct RlcRx {
+    reordering: Span,
+    /// SDUs on air or received in part, with the end of each in the stream.
+    expected: VecDeque<(u64, Sdu)>,
+    /// The end of the newest of them.
+    expected_to: u64,
+    /// Received PDUs that wait for an earlier one, by sequence number.
+    held: VecDeque<Pdu>,
+    /// VR(UR): the earliest PDU that can still arrive.
+    next: u64,
+    /// VR(UH): one past the highest received.
+    highest: u64,
+    /// VR(UX) and the expiry of t-Reordering, while it runs.
+    timer: Option<(u64, Time)>,
+    /// The stream is complete from here ...
+    whole_from: u64,
+    /// ... up to here, as far as it has been delivered.
+    whole_to: u64,
+}
+
+impl RlcRx {
+    /// A receiver with this t-Reordering.
+    pub fn new(reordering: Span) -> Self {
+        RlcRx {
+            reordering,
+            expected: VecDeque::with_capacity(64),
+            expected_to: 0,
+            held: VecDeque::with_capacity(16),
+            next: 0,
+            highest: 0,
+            timer: None,
+            whole_from: 0,
+            whole_to: 0,
+        }
+    }
+
+    /// An SDU has gone on air, behind all earlier ones.
+    pub fn expect(&mut self, sdu: Sdu) {
+        self.expected_to += sdu.size.0;
+        self.expected.push_back((self.expected_to, sdu));
+    }
+
+    /// A PDU was decoded. SDUs that are complete and in order are handed to `deliver`.
+    pub fn receive(&mut self, now: Time, pdu: Pdu, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+        let duplicate = self.held.iter().any(|held| held.sn == pdu.sn);
+        if pdu.sn < self.next || duplicate {
+            return;
+        }
+        if pdu.sn == self.next && self.held.is_empty() {
+            self.next += 1;
+            self.highest = self.highest.max(self.next);
+            self.assemble(pdu, deliver, fate);
+        } else {
+            let at = self.held.partition_point(|held| held.sn < pdu.sn);
+            self.held.insert(at, pdu);
+            self.highest = self.highest.max(pdu.sn + 1);
+            // §5.1.2.2.3: what falls out of the window is no longer waited for.
+            self.advance(self.highest.saturating_sub(WINDOW), deliver, fate);
+        }
+        self.rearm(now);
+    }
+
+    /// When t-Reordering expires, if it runs.
+    pub fn deadline(&self) -> Option<Time> {
+        self.timer.map(|(_, expiry)| expiry)
+    }
+
+    /// t-Reordering has expired (§5.1.2.2.4): what is missing before VR(UX) is given up.
+    pub fn expire(&mut self, now: Time, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+        let Some((until, expiry)) = self.timer else { return };
+        if now < expiry {
+            return;
+        }
+        self.timer = None;
+        self.advance(until, deliver, fate);
+        self.rearm(now);
+    }
+
+    /// SDUs that have gone on air and whose fate is open.
+    pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
+        self.expected.iter().map(|(_, sdu)| sdu)
+    }
+
+    /// VR(UR) moves at least to `least`, then to the first PDU not received; all before it is assembled.
+    fn advance(&mut self, least: u64, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+        self.next = self.next.max(least);
+        while self.held.front().is_some_and(|pdu| pdu.sn <= self.next) {
+            let pdu = self.held.pop_front().expect("there is a front");
+            self.next = self.next.max(pdu.sn + 1);
+            self.assemble(pdu, deliver, fate);
+        }
+    }
+
+    /// §5.1.2.2.3, last part: stop the timer when its gap is closed, start it when there is a new one.
+    fn rearm(&mut self, now: Time) {
+        if self.timer.is_some_and(|(until, _)| until <= self.next) {
+            self.timer = None;
+        }
+        if self.timer.is_none() && self.highest > self.next {
+            self.timer = Some((self.highest, now + self.reordering));
+        }
+    }
+
+    fn assemble(&mut self, pdu: Pdu, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+        if pdu.begin != self.whole_to {
+            self.whole_from = pdu.begin;
+        }
+        self.whole_to = pdu.end;
+        while let Some((end, sdu)) = self.expected.front().copied() {
+            let begin = end - sdu.size.0;
+            if begin < self.whole_from {
+                fate.dropped(sdu, DropCause::RadioLoss);
+            } else if end <= self.whole_to {
+                deliver(sdu);
+            } else {
+                break;
+            }
+            self.expected.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rlc::RlcTx;
+    use crate::rlc::aqm::drop_tail::{DropTail, Params};
+    use airwnd_engine::Key;
+    use airwnd_units::Bytes;
+    use proptest::prelude::*;
+
+    /// Sends SDUs of these sizes in grants of these sizes and returns the PDUs.
+    fn pdus(sizes: &[u64], grants: &[u64], rx: &mut RlcRx) -> Vec<Pdu> {
+        let mut tx = RlcTx::new(Box::new(DropTail::new(Params { buffer: Bytes(1 << 30), packets: None })));
+        let mut fate = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
+        for (packet, size) in (0..).zip(sizes) {
+            tx.enqueue(Time::ZERO, Key(packet), Bytes(*size), &mut fate);
+        }
+        grants
+            .iter()
+            .filter_map(|grant| tx.transmit(Time::ZERO, Bytes(*grant), &mut |sdu| rx.expect(sdu), &mut fate))
+            .collect()
+    }
+
+    #[derive(Default)]
+    struct Seen {
+        delivered: Vec<u32>,
+        dropped: Vec<u32>,
+    }
+
+    impl Seen {
+        fn receive(&mut self, rx: &mut RlcRx, now: Time, pdu: Pdu) {
+            let dropped = &mut self.dropped;
+            let mut fate = |sdu: Sdu, cause| {
+                assert_eq!(cause, DropCause::RadioLoss);
+                dropped.push(sdu.packet.0);
+            };
+            rx.receive(now, pdu, &mut |sdu| self.delivered.push(sdu.packet.0), &mut fate);
+        }
+        fn expire(&mut self, rx: &mut RlcRx, now: Time) {
+            let dropped = &mut self.dropped;
+            let mut fate = |sdu: Sdu, _: DropCause| dropped.push(sdu.packet.0);
+            rx.expire(now, &mut |sdu| self.delivered.push(sdu.packet.0), &mut fate);
+        }
+    }
+
+    #[test]
+    fn a_late_pdu_holds_back_the_later_ones() {
+        let mut rx = RlcRx::new(Span::from_millis(100));
+        let pdus = pdus(&[100, 100, 100], &[104, 104, 104], &mut rx);
+        let mut seen = Seen::default();
+        seen.receive(&mut rx, Time(0), pdus[0]);
+        seen.receive(&mut rx, Time(1_000_000), pdus[2]);
+        assert_eq!(seen.delivered, [0]);
+        assert_eq!(rx.deadline(), Some(Time(101_000_000)));
+        seen.receive(&mut rx, Time(8_000_000), pdus[1]);
+        assert_eq!((seen.delivered, rx.deadline()), (vec![0, 1, 2], None));
+    }
+
+    #[test]
+    fn a_lost_pdu_is_given_up_after_t_reordering() {
+        let mut rx = RlcRx::new(Span::from_millis(100));
+        // 150 B grants: SDU 1 lies in PDUs 0 and 1, SDU 2 in PDUs 1 and 2
+        let pdus = pdus(&[100, 100, 100], &[150, 100, 300], &mut rx);
+        let mut seen = Seen::default();
+        seen.receive(&mut rx, Time(0), pdus[0]);
+        seen.receive(&mut rx, Time(0), pdus[2]);
+        seen.expire(&mut rx, Time(99_000_000));
+        assert_eq!((&seen.delivered, &seen.dropped), (&vec![0], &vec![]));
+        seen.expire(&mut rx, Time(100_000_000));
+        assert_eq!((seen.delivered, seen.dropped), (vec![0], vec![1, 2]));
+        assert_eq!(rx.inside().count(), 0);
+    }
+
+    proptest! {
+        /// Whatever is lost, late or doubled: in order, nothing twice, nothing both dropped and delivered,
+        /// and what was not hit by a loss is delivered.
+        #[test]
+        fn every_sdu_has_one_fate(
+            sizes in prop::collection::vec(1u64..400, 1..60),
+            grants in prop::collection::vec(10u64..300, 1..60),
+            fates in prop::collection::vec(0u8..10, 60),
+        ) {
+            let mut rx = RlcRx::new(Span::from_millis(100));
+            let pdus = pdus(&sizes, &grants, &mut rx);
+            let mut seen = Seen::default();
+            let mut late = Vec::new();
+            for (pdu, fate) in pdus.iter().zip(&fates) {
+                match fate {
+                    0 => {}
+                    1 | 2 => late.push(*pdu),
+                    3 => { seen.receive(&mut rx, Time(0), *pdu); seen.receive(&mut rx, Time(0), *pdu); }
+                    _ => seen.receive(&mut rx, Time(0), *pdu),
+                }
+            }
+            for pdu in late {
+                seen.receive(&mut rx, Time(1), pdu);
+            }
+            seen.expire(&mut rx, Time(1_000_000_000));
+            seen.expire(&mut rx, Time(2_000_000_000));
+            prop_assert!(seen.delivered.windows(2).all(|pair| pair[0] < pair[1]));
+            let mut all: Vec<u32> = seen.delivered.iter().chain(&seen.dropped).copied().collect();
+            all.extend(rx.inside().map(|sdu| sdu.packet.0));
+            all.sort_unstable();
+            all.dedup();
+            let begun = all.len() as u32;
+            prop_assert_eq!(all, (0..begun).collect::<Vec<_>>());
+            if fates.iter().take(pdus.len()).all(|fate| *fate != 0) {
+                prop_assert!(seen.dropped.is_empty());
+            }
+        }
+    }
+}
