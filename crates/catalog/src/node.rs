@@ -76,6 +76,11 @@ impl Node {
         from_json_value(value, origin)
     }
 
+    /// The file that it was written in, as messages name it.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
     /// Another value, written at the same place.
     pub fn replaced(&self, value: Value) -> Node {
         Node { value, ..self.clone() }

@@ -481,7 +481,7 @@ impl Ue {
             rx: RlcRx::new(setup.rlc.reordering),
             report_at: None,
             reordering: false,
-            errors: Stream::new(setup.seed, name).sub(number as u64),
+            errors: Stream::new(setup.seed, name).child(number as u64),
             blocks: BlockFigures::default(),
         };
         Ue {
@@ -497,7 +497,7 @@ impl Ue {
             } else {
                 0.0
             },
-            control: Stream::new(setup.seed, "control channel errors").sub(number as u64),
+            control: Stream::new(setup.seed, "control channel errors").child(number as u64),
             sinr_sum: 0.0,
             sinr_samples: 0,
         }

@@ -30,7 +30,7 @@ impl Stream {
     }
 
     /// The sub-stream of a component with this index (a user, a cell, a flow).
-    pub fn sub(self, index: u64) -> Stream {
+    pub fn child(self, index: u64) -> Stream {
         Stream { key: mix(self.key ^ mix(index.wrapping_add(GOLDEN))), position: 0 }
     }
 
@@ -47,7 +47,7 @@ impl Stream {
 
     /// The number uniform in [0, 1) at a position, whatever was drawn before.
     pub fn at(self, position: u64) -> f64 {
-        unit(mix(self.sub(position).key))
+        unit(mix(self.child(position).key))
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(draw(Stream::new(1, "placement")), draw(Stream::new(1, "placement")));
         assert_ne!(draw(Stream::new(1, "placement")), draw(Stream::new(2, "placement")));
         assert_ne!(draw(Stream::new(1, "placement")), draw(Stream::new(1, "shadowing")));
-        assert_ne!(draw(Stream::new(1, "ue").sub(0)), draw(Stream::new(1, "ue").sub(1)));
+        assert_ne!(draw(Stream::new(1, "ue").child(0)), draw(Stream::new(1, "ue").child(1)));
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Shadowing {
 
     /// The loss, of either sign, to be added to the path loss between this user and this site.
     pub fn loss(&self, ue: u32, site: u32) -> Db {
-        let draw = self.stream.sub(u64::from(ue)).sub(u64::from(site));
+        let draw = self.stream.child(u64::from(ue)).child(u64::from(site));
         Db(self.sigma.0 * standard_normal(draw.at(0), draw.at(1)))
     }
 }

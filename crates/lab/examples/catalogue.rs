@@ -1,0 +1,20 @@
+//! Prints every family, or the schema: what `airwnd list`, `airwnd explain` and `airwnd schema` are made of.
+//!
+//! `cargo run -p airwnd-lab --example catalogue [-- schema]`
+
+fn main() {
+    if std::env::args().nth(1).as_deref() == Some("schema") {
+        println!("{:#}", airwnd_lab::schema());
+        return;
+    }
+    for family in airwnd_lab::catalogue() {
+        println!("{}: {}", family.name, family.summary);
+        for member in family.members {
+            println!("  {}: {} [{}]", member.name, member.summary, member.source);
+            for param in member.params {
+                let default = param.default.map_or("required".into(), |value| value.to_string());
+                println!("    {} = {default} [{}] {}", param.name, param.unit, param.meaning);
+            }
+        }
+    }
+}

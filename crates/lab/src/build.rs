@@ -1,0 +1,56 @@
+//! From a scenario to what runs.
+
+use crate::placement::Place;
+use crate::scenario::{Scenario, UeGroup};
+use airwnd_cell::phy::Position;
+use airwnd_cell::{Bearer, CellId, CellSite, Setup, UeSite};
+use airwnd_engine::Stream;
+use airwnd_units::{BitRate, Degrees};
+
+/// The places of a group's terminals with the scenario's own seed, for checks.
+pub(crate) fn places(scenario: &Scenario, group: usize) -> Vec<Place> {
+    places_with(&scenario.ue[group], group, scenario.seed)
+}
+
+fn places_with(group: &UeGroup, index: usize, seed: u64) -> Vec<Place> {
+    let placement = group.placement.build();
+    let stream = Stream::new(seed, "placement").child(index as u64);
+    let count = group.count as usize;
+    (0..count)
+        .map(|number| {
+            placement.place(number, count, stream.child(number as u64)).expect("checked: there is a place for each")
+        })
+        .collect()
+}
+
+/// The radio network of a scenario.
+pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
+    let cells = (0..).zip(&scenario.site).flat_map(|(number, site)| {
+        (0..site.sectors).map(move |sector| CellSite {
+            site: number,
+            position: Position { x: site.position[0], y: site.position[1], z: site.height },
+            boresight: Degrees(site.azimuth.0 + 360.0 * f64::from(sector) / f64::from(site.sectors)),
+            antenna: site.antenna.clone(),
+            power: site.power,
+            noise_figure: site.noise_figure,
+        })
+    });
+    let ues = scenario.ue.iter().enumerate().flat_map(|(index, group)| {
+        places_with(group, index, seed).into_iter().map(move |place| UeSite {
+            position: Position { x: place.x, y: place.y, z: group.height },
+            noise_figure: group.noise_figure,
+            cell: place.cell.map(CellId),
+            srs_offset: place.srs_offset,
+            bearer: Bearer { gbr: group.gbr.unwrap_or(BitRate(0)) },
+        })
+    });
+    Setup {
+        carrier: scenario.carrier.clone(),
+        radio: scenario.radio.clone(),
+        mac: scenario.mac.clone(),
+        rlc: scenario.rlc.clone(),
+        cells: cells.collect(),
+        ues: ues.collect(),
+        seed,
+    }
+}

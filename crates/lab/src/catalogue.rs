@@ -1,0 +1,30 @@
+//! What can be chosen, and how a scenario is written.
+
+use crate::{Scenario, placement, traffic};
+use airwnd_catalog::{FamilyInfo, Param};
+use airwnd_cell::{mac, phy, rlc};
+use airwnd_tcp::{cc, rwnd};
+
+/// Every family with its algorithms and their parameters.
+pub fn catalogue() -> Vec<FamilyInfo> {
+    vec![
+        cc::Spec::catalogue(),
+        rwnd::Spec::catalogue(),
+        rlc::aqm::Spec::catalogue(),
+        mac::sched::Spec::catalogue(),
+        phy::amc::Spec::catalogue(),
+        phy::error_model::Spec::catalogue(),
+        phy::propagation::Spec::catalogue(),
+        phy::antenna::Spec::catalogue(),
+        traffic::Spec::catalogue(),
+        placement::Spec::catalogue(),
+    ]
+}
+
+/// The JSON Schema of a scenario, for editors.
+pub fn schema() -> serde_json::Value {
+    let mut schema = Scenario::schema();
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "airwnd scenario".into();
+    schema
+}

@@ -1,0 +1,87 @@
+//! Where every packet went.
+
+use airwnd_cell::rlc::DropCause;
+use airwnd_units::Bytes;
+
+/// Why a packet never arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    /// The queue before a wired link was full.
+    LinkQueue,
+    /// The queue before RLC was full.
+    RlcQueue,
+    /// HARQ gave up a transport block with a part of it.
+    Radio,
+}
+
+impl Cause {
+    pub const ALL: [Cause; 3] = [Cause::LinkQueue, Cause::RlcQueue, Cause::Radio];
+
+    /// The cause's name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::LinkQueue => "link_queue_full",
+            Cause::RlcQueue => "rlc_queue_full",
+            Cause::Radio => "radio_loss",
+        }
+    }
+}
+
+impl From<DropCause> for Cause {
+    fn from(cause: DropCause) -> Cause {
+        match cause {
+            DropCause::QueueFull => Cause::RlcQueue,
+            DropCause::RadioLoss => Cause::Radio,
+        }
+    }
+}
+
+/// Packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub packets: u64,
+    pub bytes: Bytes,
+}
+
+impl Count {
+    pub fn add(&mut self, size: Bytes) {
+        self.packets += 1;
+        self.bytes += size;
+    }
+}
+
+/// The books: what entered the network and what became of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ledger {
+    pub offered: Count,
+    pub delivered: Count,
+    dropped: [Count; Cause::ALL.len()],
+}
+
+impl Ledger {
+    pub fn drop(&mut self, cause: Cause, size: Bytes) {
+        self.dropped[cause as usize].add(size);
+    }
+
+    pub fn dropped(&self, cause: Cause) -> Count {
+        self.dropped[cause as usize]
+    }
+
+    /// Offered = delivered + dropped + inside, in packets and in bytes; anything else is a bug of ours.
+    pub fn assert_balanced(&self, inside: Count) {
+        let dropped = self.dropped.iter().fold(Count::default(), |sum, count| Count {
+            packets: sum.packets + count.packets,
+            bytes: sum.bytes + count.bytes,
+        });
+        assert_eq!(
+            self.offered.packets,
+            self.delivered.packets + dropped.packets + inside.packets,
+            "packets offered are delivered, dropped or inside"
+        );
+        assert_eq!(
+            self.offered.bytes,
+            self.delivered.bytes + dropped.bytes + inside.bytes,
+            "bytes offered are delivered, dropped or inside"
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! Scenarios, and the path of a segment through them.
+//!
+//! * [`Scenario`] is what a user writes: strict, with every default stated.
+//! * [`path`] is the newcomer's page: one `match event` whose arms follow a segment around the loop.
+//! * [`Outcome`] is what a run gives.
+//!
+//! ```
+//! use airwnd_catalog::Node;
+//! use airwnd_lab::{Scenario, run};
+//! let text = r#"
+//!     duration = "1s"
+//!     [wired]
+//!     rate = "10Mbps"
+//!     delay = "25ms"
+//!     queue = 100
+//!     [[ue]]
+//!     [[flow]]
+//! "#;
+//! let scenario = Scenario::from_node(&Node::from_toml(text, "wired.toml").unwrap()).unwrap();
+//! let outcome = run(&scenario, 1, None, &mut |_| true).unwrap();
+//! assert!(outcome.flows()[0].goodput_kbps > 1000.0);
+//! ```
+
+mod build;
+mod catalogue;
+mod ledger;
+mod meter;
+mod outcome;
+pub mod path;
+pub mod placement;
+mod scenario;
+mod series;
+pub mod traffic;
+
+pub use catalogue::{catalogue, schema};
+pub use outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow};
+pub use path::run;
+pub use scenario::{Core, DataDirection, Flow, Scenario, Site, UeGroup, Wired};
+pub use series::Column;

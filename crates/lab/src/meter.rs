@@ -1,0 +1,80 @@
+//! What is measured of a flow while it runs.
+
+use airwnd_units::{Bytes, Span, Time};
+use hdrhistogram::Histogram;
+
+/// The longest span that is told apart, in microseconds: longer ones count as this long in percentiles.
+const LONGEST_MICROS: u64 = 600_000_000;
+
+/// Mean and percentiles of spans.
+///
+/// The mean is exact; percentiles come from a histogram with two significant digits.
+#[derive(Clone, Debug)]
+pub(crate) struct Spread {
+    histogram: Histogram<u32>,
+    sum: u128,
+    count: u64,
+}
+
+impl Spread {
+    pub fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_MICROS, 2).expect("the bounds are valid");
+        Spread { histogram, sum: 0, count: 0 }
+    }
+
+    pub fn record(&mut self, span: Span) {
+        self.sum += u128::from(span.0);
+        self.count += 1;
+        self.histogram.saturating_record(span.0 / 1000);
+    }
+
+    /// A sample that may not be there.
+    pub fn record_all(&mut self, span: Option<Span>) {
+        span.into_iter().for_each(|span| self.record(span));
+    }
+
+    /// In milliseconds; none without samples.
+    pub fn mean_ms(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e6)
+    }
+
+    /// In milliseconds; none without samples.
+    pub fn percentile_ms(&self, percent: f64) -> Option<f64> {
+        (self.count > 0).then(|| self.histogram.value_at_percentile(percent) as f64 / 1e3)
+    }
+
+    pub fn sum_ms(&self) -> f64 {
+        self.sum as f64 / 1e6
+    }
+
+}
+
+/// What is measured of a flow's data direction: IP packets from the sender of the data to its receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    pub sent: u64,
+    pub received: u64,
+    pub received_bytes: Bytes,
+    /// From the sender's IP to the receiver's IP.
+    pub delay: Spread,
+    pub rtt: Spread,
+    /// Payload that arrived in order (TCP) or at all (UDP).
+    pub payload: Bytes,
+    pub started: Option<Time>,
+    pub completed: Option<Time>,
+}
+
+impl Meter {
+    pub fn new() -> Self {
+        Meter {
+            sent: 0,
+            received: 0,
+            received_bytes: Bytes::ZERO,
+            delay: Spread::new(),
+            rtt: Spread::new(),
+            payload: Bytes::ZERO,
+            started: None,
+            completed: None,
+        }
+    }
+}

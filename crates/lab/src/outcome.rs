@@ -1,0 +1,266 @@
+//! What a run gives.
+
+use crate::ledger::{Cause, Count, Ledger};
+use crate::series::Column;
+use airwnd_units::Span;
+use serde_json::{Value as Json, json};
+
+/// The result of a run: plain figures, the same bytes for the same scenario and seed.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub(crate) name: String,
+    pub(crate) seed: u64,
+    pub(crate) duration: Span,
+    pub(crate) events: u64,
+    pub(crate) flows: Vec<FlowRow>,
+    pub(crate) ues: Vec<UeRow>,
+    pub(crate) cells: Vec<CellRow>,
+    pub(crate) totals: Totals,
+    pub(crate) ledger: Ledger,
+    pub(crate) inside: Count,
+    pub(crate) series: Vec<(String, Column)>,
+}
+
+/// Mean and percentiles in milliseconds; none where nothing was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Percentiles {
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// A flow's figures. Packets, delay and throughput are those of the direction in which data goes, counted as
+/// IP packets: handshake and retransmissions included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowRow {
+    /// The flow's name: the id of its group and a number.
+    pub id: String,
+    /// Number of its terminal.
+    pub ue: u32,
+    /// Kind of traffic.
+    pub kind: String,
+    /// Congestion control; none for UDP.
+    pub cc: Option<String>,
+    /// Receive-window control; none for UDP.
+    pub rwnd: Option<String>,
+    /// Payload that arrived, in order for TCP, over the measurement.
+    pub goodput_kbps: f64,
+    /// Bytes of IP packets that arrived over the measurement.
+    pub throughput_kbps: f64,
+    /// One-way delay from the sender's IP to the receiver's.
+    pub delay_ms: Percentiles,
+    /// The sender's smoothed round-trip time at each acknowledgment.
+    pub rtt_ms: Percentiles,
+    /// Packet delivery fraction: packets received of those sent.
+    pub pdf_percent: Option<f64>,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets received.
+    pub packets_received: u64,
+    /// Segments with bytes that had been sent before.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Flow completion time of a transfer that was completed.
+    pub fct_s: Option<f64>,
+}
+
+/// A terminal's figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UeRow {
+    /// East of the origin.
+    pub x_m: f64,
+    /// North of the origin.
+    pub y_m: f64,
+    /// The cell that serves it, counted from 0.
+    pub cell: u16,
+    /// Mean over time of the reported SINR.
+    pub sinr_db: Option<f64>,
+    /// Power of one reference-signal element.
+    pub rsrp_dbm: f64,
+    /// Mean MCS of first transmissions.
+    pub mcs: Option<f64>,
+    /// Mean size of a first transmission.
+    pub block_bytes: Option<f64>,
+    /// First transmissions.
+    pub blocks: u64,
+    /// Part of the first transmissions that failed.
+    pub bler: Option<f64>,
+    /// The same in the uplink.
+    pub uplink_bler: Option<f64>,
+}
+
+/// A cell's figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellRow {
+    /// Terminals that it serves.
+    pub users: u64,
+    /// Part of the PRBs that carried downlink data.
+    pub downlink_prb_use: f64,
+    /// Part of the PRBs that carried uplink data.
+    pub uplink_prb_use: f64,
+    /// Downlink bits decoded per second and hertz of the PRBs used.
+    pub spectral_efficiency: Option<f64>,
+}
+
+/// Figures over all flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Sum of the goodputs.
+    pub goodput_kbps: f64,
+    /// Sum of the throughputs.
+    pub throughput_kbps: f64,
+    /// Mean one-way delay over all packets.
+    pub delay_ms: Option<f64>,
+    /// Packets received of those sent.
+    pub pdf_percent: Option<f64>,
+    /// Jain's index of the goodputs.
+    pub jain: Option<f64>,
+}
+
+impl Outcome {
+    /// The flows.
+    pub fn flows(&self) -> &[FlowRow] {
+        &self.flows
+    }
+    /// The terminals; none with a wire.
+    pub fn ues(&self) -> &[UeRow] {
+        &self.ues
+    }
+    /// The cells; none with a wire.
+    pub fn cells(&self) -> &[CellRow] {
+        &self.cells
+    }
+    /// Figures over all flows.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+    /// How many events were handled.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+    /// Time series as columns of one table, empty unless asked for.
+    pub fn series(&self) -> &[(String, Column)] {
+        &self.series
+    }
+
+    /// The whole but the series as one object.
+    pub fn to_json(&self) -> Json {
+        let flows: Vec<Json> = self.flows.iter().map(FlowRow::to_json).collect();
+        let cells: Vec<Json> = self.cells.iter().enumerate().map(|(cell, row)| row.to_json(cell)).collect();
+        let ues: Vec<Json> = self.ues.iter().enumerate().map(|(ue, row)| row.to_json(ue)).collect();
+        let drops: serde_json::Map<String, Json> = Cause::ALL
+            .iter()
+            .map(|cause| (cause.name().to_string(), json!(self.ledger.dropped(*cause).packets)))
+            .collect();
+        let dropped_bytes: serde_json::Map<String, Json> = Cause::ALL
+            .iter()
+            .map(|cause| (cause.name().to_string(), json!(self.ledger.dropped(*cause).bytes.0)))
+            .collect();
+        json!({
+            "scenario": self.name,
+            "seed": self.seed,
+            "duration_s": self.duration.as_secs(),
+            "events": self.events,
+            "flows": flows,
+            "cells": cells,
+            "ues": ues,
+            "totals": {
+                "goodput_kbps": self.totals.goodput_kbps,
+                "throughput_kbps": self.totals.throughput_kbps,
+                "delay_ms": self.totals.delay_ms,
+                "pdf_percent": self.totals.pdf_percent,
+                "jain": self.totals.jain,
+                "drops": drops,
+            },
+            "conservation": {
+                "offered_bytes": self.ledger.offered.bytes.0,
+                "delivered_bytes": self.ledger.delivered.bytes.0,
+                "dropped_bytes": dropped_bytes,
+                "inside_bytes": self.inside.bytes.0,
+            },
+        })
+    }
+}
+
+impl Percentiles {
+    fn to_json(self) -> Json {
+        json!({"mean": self.mean, "p50": self.p50, "p95": self.p95, "p99": self.p99})
+    }
+}
+
+impl FlowRow {
+    fn to_json(&self) -> Json {
+        json!({
+            "id": self.id,
+            "ue": self.ue,
+            "kind": self.kind,
+            "cc": self.cc,
+            "rwnd": self.rwnd,
+            "goodput_kbps": self.goodput_kbps,
+            "throughput_kbps": self.throughput_kbps,
+            "delay_ms": self.delay_ms.to_json(),
+            "rtt_ms": self.rtt_ms.to_json(),
+            "pdf_percent": self.pdf_percent,
+            "packets_sent": self.packets_sent,
+            "packets_received": self.packets_received,
+            "retransmissions": self.retransmissions,
+            "timeouts": self.timeouts,
+            "fct_s": self.fct_s,
+        })
+    }
+}
+
+impl UeRow {
+    fn to_json(self, ue: usize) -> Json {
+        json!({
+            "ue": ue,
+            "x_m": self.x_m,
+            "y_m": self.y_m,
+            "cell": self.cell,
+            "sinr_db": self.sinr_db,
+            "rsrp_dbm": self.rsrp_dbm,
+            "mcs": self.mcs,
+            "block_bytes": self.block_bytes,
+            "blocks": self.blocks,
+            "bler": self.bler,
+            "uplink_bler": self.uplink_bler,
+        })
+    }
+}
+
+impl CellRow {
+    fn to_json(self, cell: usize) -> Json {
+        json!({
+            "cell": cell,
+            "users": self.users,
+            "downlink_prb_use": self.downlink_prb_use,
+            "uplink_prb_use": self.uplink_prb_use,
+            "spectral_efficiency": self.spectral_efficiency,
+        })
+    }
+}
+
+/// Jain's index: (sum x)^2 / (n sum x^2), from 1/n (one takes all) to 1 (equal shares).
+pub(crate) fn jain(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let sum: f64 = values.clone().sum();
+    let squares: f64 = values.clone().map(|value| value * value).sum();
+    (squares > 0.0).then(|| sum * sum / (values.count() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_runs_from_one_over_n_to_one() {
+        assert_eq!(jain([2.0, 2.0, 2.0].into_iter()), Some(1.0));
+        assert_eq!(jain([5.0, 0.0].into_iter()), Some(0.5));
+        assert_eq!(jain([0.0].into_iter()), None);
+    }
+}

@@ -1,0 +1,738 @@
+//! The path of a segment.
+//!
+//! One loop takes the next event; the arms of its `match` follow a segment around: the server's application
+//! writes, TCP sends, the server link and S1-U carry, the base station queues, the TTI schedules and decodes,
+//! the terminal's TCP receives and acknowledges, and the acknowledgment goes back the same way.
+
+use crate::build;
+use crate::ledger::{Cause, Count, Ledger};
+use crate::meter::Meter;
+use crate::outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow, jain};
+use crate::scenario::{DataDirection, Scenario, complain};
+use crate::series::{Sample, Series};
+use crate::traffic::{Source, Transport, Write};
+use airwnd_catalog::{Error, Node, Value};
+use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
+use airwnd_engine::{Event, EventQueue, Key, Link, Refused, Slab};
+use airwnd_tcp::{Endpoint, Segment, Seq, Setup, State};
+use airwnd_units::{Bytes, Span, Time, Tti};
+
+/// IPv4 and UDP headers (RFC 791, RFC 768).
+const UDP_HEADERS: Bytes = Bytes(28);
+/// Framing of a point-to-point link (RFC 1661: the protocol field).
+const FRAMING: Bytes = Bytes(2);
+/// IPv4 20, UDP 8, GTP-U 12 (TS 29.281 §5.1, with sequence number).
+const TUNNEL: Bytes = Bytes(40);
+/// How often the caller hears of progress.
+const PROGRESS_PERIOD: Span = Span::from_millis(100);
+
+/// What happens.
+#[derive(Clone, Copy, Debug)]
+enum Happening {
+    /// A flow's application writes.
+    Write(u32),
+    /// A flow's application stops.
+    Stop(u32),
+    /// The head of the server link arrives at the gateway.
+    AtGateway,
+    /// The head of a cell's S1-U link arrives at the base station.
+    AtBaseStation(u16),
+    /// A TTI ends and the next one begins.
+    Tti,
+    /// The head of a cell's S1-U link arrives at the gateway.
+    LeavesCell(u16),
+    /// The head of the server link arrives at the server.
+    AtServer,
+    /// The head of the wire arrives at the terminals' end.
+    WireDown,
+    /// The head of the wire arrives at the servers' end.
+    WireUp,
+    /// A connection's timer at one end.
+    Timer(u32, End),
+    /// Time series are sampled.
+    Sample,
+    /// The caller hears of progress.
+    Progress,
+}
+
+impl Event for Happening {
+    /// At equal instants the timers of the past come first, then packets, then the TTI that they may use.
+    fn class(&self) -> u8 {
+        match self {
+            Happening::Timer(..) => 0,
+            Happening::Write(_) | Happening::Stop(_) => 1,
+            Happening::AtGateway | Happening::LeavesCell(_) | Happening::WireUp | Happening::WireDown => 2,
+            Happening::AtBaseStation(_) | Happening::AtServer => 3,
+            Happening::Tti => 4,
+            Happening::Sample | Happening::Progress => 5,
+        }
+    }
+}
+
+/// One end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Server,
+    Ue,
+}
+
+/// An IP packet.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    flow: u32,
+    to: End,
+    sent_at: Time,
+    size: Bytes,
+    content: Content,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Segment(Segment),
+    Datagram { payload: Bytes },
+}
+
+/// What lies between the gateway and the terminals.
+enum Access {
+    Cells { network: Box<Network>, down: Vec<Link<Key>>, up: Vec<Link<Key>> },
+    Wire { down: Link<Key>, up: Link<Key> },
+}
+
+struct Flow {
+    id: String,
+    ue: u32,
+    kind: String,
+    cc: Option<String>,
+    rwnd: Option<String>,
+    /// The end that sends data.
+    sender: End,
+    source: Box<dyn Source>,
+    connection: Option<Connection>,
+    stopped: bool,
+    meter: Meter,
+    /// Payload and first transmissions at the last sample.
+    sampled: (Bytes, u64, u64),
+}
+
+/// A TCP connection: its two ends and when their timers are due.
+struct Connection {
+    server: Endpoint,
+    ue: Endpoint,
+    server_timer: Option<Time>,
+    ue_timer: Option<Time>,
+    /// The application has written all; the connection closes once it stands.
+    closing: bool,
+}
+
+impl Connection {
+    fn end(&mut self, end: End) -> (&mut Endpoint, &mut Option<Time>) {
+        match end {
+            End::Server => (&mut self.server, &mut self.server_timer),
+            End::Ue => (&mut self.ue, &mut self.ue_timer),
+        }
+    }
+}
+
+struct Simulation {
+    queue: EventQueue<Happening>,
+    packets: Slab<Packet>,
+    server_down: Link<Key>,
+    server_up: Link<Key>,
+    access: Access,
+    flows: Vec<Flow>,
+    /// The cell that serves each terminal.
+    serving: Vec<u16>,
+    ledger: Ledger,
+    /// The TTI that has been handled last, and whether the next one is scheduled.
+    last_tti: Option<Tti>,
+    tti_pending: bool,
+    series: Option<(Span, Series)>,
+    // Scratch lists, kept for their capacity.
+    arrivals: Vec<Arrival>,
+    drops: Vec<Dropped>,
+}
+
+/// Runs a scenario with a seed.
+///
+/// `series` asks for time series with this period. `progress` is called every simulated 100 ms and stops the
+/// run by returning false.
+///
+/// # Errors
+/// A scenario whose network cannot be built, or a run that was stopped.
+pub fn run(
+    scenario: &Scenario,
+    seed: u64,
+    series: Option<Span>,
+    progress: &mut dyn FnMut(Time) -> bool,
+) -> Result<Outcome, Error> {
+    let mut simulation = Simulation::new(scenario, seed, series)?;
+    let end = Time::ZERO + scenario.warmup + scenario.duration;
+    while let Some((now, happening)) = simulation.queue.pop_until(end) {
+        match happening {
+            Happening::Write(flow) => simulation.write(now, flow),
+            Happening::Stop(flow) => simulation.stop(now, flow),
+            Happening::AtGateway => simulation.at_gateway(now),
+            Happening::AtBaseStation(cell) => simulation.at_base_station(now, cell),
+            Happening::Tti => simulation.tti(now),
+            Happening::LeavesCell(cell) => simulation.leaves_cell(now, cell),
+            Happening::AtServer => simulation.at_server(now),
+            Happening::WireDown => simulation.wire_down(now),
+            Happening::WireUp => simulation.wire_up(now),
+            Happening::Timer(flow, end) => simulation.timer(now, flow, end),
+            Happening::Sample => simulation.sample(now),
+            Happening::Progress => {
+                if !progress(now) {
+                    return Err(Error::new(&scenario.name, None, format!("stopped at {now}")));
+                }
+                simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
+            }
+        }
+    }
+    Ok(simulation.finish(scenario, seed))
+}
+
+impl Simulation {
+    fn new(scenario: &Scenario, seed: u64, series: Option<Span>) -> Result<Simulation, Error> {
+        let limit = |packets: Option<u64>| packets.map(|packets| packets as usize);
+        let core = &scenario.core;
+        let server = || Link::new(core.server_rate, core.server_delay, limit(core.server_queue));
+        let s1u = || Link::new(core.s1u_rate, core.s1u_delay, limit(core.s1u_queue));
+        let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
+        let (access, serving) = match &scenario.wired {
+            Some(wired) => {
+                let wire = || Link::new(wired.rate, wired.delay, Some(wired.queue as usize));
+                (Access::Wire { down: wire(), up: wire() }, vec![0; ues])
+            }
+            None => {
+                let network = Network::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
+                    let nowhere = Node::new(Value::Table(Vec::new()), &scenario.name);
+                    complain(&nowhere, "mac.srs_period", unbuildable.0)
+                })?;
+                let serving = (0..ues).map(|ue| network.ue_figures(UeId(ue as u32)).cell.0).collect();
+                let cells = network.cell_figures().count();
+                let links = || (0..cells).map(|_| s1u()).collect();
+                (Access::Cells { network: Box::new(network), down: links(), up: links() }, serving)
+            }
+        };
+        let mut simulation = Simulation {
+            queue: EventQueue::with_capacity(8 * ues + 64),
+            packets: Slab::with_capacity(128 * ues),
+            server_down: server(),
+            server_up: server(),
+            access,
+            flows: Vec::new(),
+            serving,
+            ledger: Ledger::default(),
+            last_tti: None,
+            tti_pending: false,
+            series: series.map(|period| (period, Series::default())),
+            arrivals: Vec::with_capacity(256),
+            drops: Vec::with_capacity(256),
+        };
+        simulation.add_flows(scenario);
+        simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
+        if let Some((period, _)) = simulation.series {
+            simulation.queue.schedule(Time::ZERO + scenario.warmup + period, Happening::Sample);
+        }
+        Ok(simulation)
+    }
+
+    fn add_flows(&mut self, scenario: &Scenario) {
+        let config = scenario.tcp.config();
+        let begin = Time::ZERO + scenario.warmup;
+        let first_ue = |group: usize| scenario.ue[..group].iter().map(|group| group.count).sum::<u32>();
+        for group in &scenario.flow {
+            let chosen = (0..scenario.ue.len())
+                .filter(|index| group.ue.as_ref().is_none_or(|name| scenario.ue[*index].name == *name));
+            let ues = chosen.flat_map(|index| first_ue(index)..first_ue(index) + scenario.ue[index].count);
+            for (number, ue) in ues.enumerate() {
+                let flow = self.flows.len() as u32;
+                let source = group.traffic.build();
+                let tcp = source.transport() == Transport::Tcp;
+                let sender = match group.direction {
+                    DataDirection::Down => End::Server,
+                    DataDirection::Up => End::Ue,
+                };
+                let connection = tcp.then(|| {
+                    let plain = airwnd_tcp::rwnd::Spec::Fixed(Default::default());
+                    let end = |end: End| {
+                        let (rwnd, peer_rwnd) =
+                            if end == sender { (&plain, &group.rwnd) } else { (&group.rwnd, &plain) };
+                        Endpoint::new(&Setup { config: &config, cc: &group.cc, rwnd, peer_rwnd, iss: Seq(0) })
+                    };
+                    Connection {
+                        server: end(End::Server),
+                        ue: end(End::Ue),
+                        server_timer: None,
+                        ue_timer: None,
+                        closing: false,
+                    }
+                });
+                self.flows.push(Flow {
+                    id: format!("{}-{number}", group.id),
+                    ue,
+                    kind: group.traffic.kind(),
+                    cc: tcp.then(|| group.cc.kind()),
+                    rwnd: tcp.then(|| group.rwnd.kind()),
+                    sender,
+                    source,
+                    connection,
+                    stopped: false,
+                    meter: Meter::new(),
+                    sampled: (Bytes::ZERO, 0, 0),
+                });
+                let start = begin + group.start + group.stagger * number as u64;
+                self.queue.schedule(start, Happening::Write(flow));
+                if let Some(stop) = group.stop {
+                    self.queue.schedule((begin + stop).max(start), Happening::Stop(flow));
+                }
+            }
+        }
+    }
+
+    // The application.
+
+    fn write(&mut self, now: Time, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        if flow.stopped {
+            return;
+        }
+        let first = flow.meter.started.is_none();
+        flow.meter.started.get_or_insert(now);
+        let sender = flow.sender;
+        if let Some(connection) = flow.connection.as_mut().filter(|_| first) {
+            let receiver = if sender == End::Server { End::Ue } else { End::Server };
+            connection.end(receiver).0.listen();
+            connection.end(sender).0.connect();
+        }
+        let written = flow.source.write(now);
+        if let Write::Piece(_, next) = written {
+            self.queue.schedule(next, Happening::Write(number));
+        }
+        match &mut flow.connection {
+            Some(connection) => {
+                let endpoint = connection.end(sender).0;
+                match written {
+                    Write::Endless => endpoint.write_endlessly(),
+                    Write::Whole(size) => {
+                        endpoint.write(size);
+                        connection.closing = true;
+                    }
+                    Write::Piece(size, _) => {
+                        endpoint.write(size);
+                    }
+                }
+                self.pump(now, number, sender);
+            }
+            None => {
+                let (Write::Piece(payload, _) | Write::Whole(payload)) = written else {
+                    unreachable!("no datagram source is endless")
+                };
+                let content = Content::Datagram { payload };
+                self.emit(now, number, sender, payload + UDP_HEADERS, content);
+            }
+        }
+    }
+
+    fn stop(&mut self, now: Time, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        flow.stopped = true;
+        let sender = flow.sender;
+        if let Some(connection) = &mut flow.connection {
+            connection.closing = true;
+            self.pump(now, number, sender);
+        }
+    }
+
+    // TCP.
+
+    /// Sends what an endpoint has to send and arms its timer.
+    fn pump(&mut self, now: Time, number: u32, at: End) {
+        let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
+        if connection.closing && at == self.flows[number as usize].sender {
+            self.close_if_open(number, at);
+        }
+        loop {
+            let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
+            let Some(segment) = connection.end(at).0.poll_transmit(now) else { break };
+            self.emit(now, number, at, segment.wire_bytes(), Content::Segment(segment));
+        }
+        let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
+        let (endpoint, timer) = connection.end(at);
+        if let Some(due) = endpoint.next_timeout().filter(|due| timer.is_none_or(|armed| *due < armed)) {
+            *timer = Some(due);
+            self.queue.schedule(due.max(now), Happening::Timer(number, at));
+        }
+    }
+
+    fn close_if_open(&mut self, number: u32, at: End) {
+        let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is closed");
+        let endpoint = connection.end(at).0;
+        if matches!(endpoint.state(), State::Established | State::CloseWait) {
+            endpoint.close();
+            connection.closing = false;
+        }
+    }
+
+    /// A timer event that an earlier one has overtaken says nothing; one that comes too early is armed anew.
+    fn timer(&mut self, now: Time, number: u32, at: End) {
+        let connection = self.flows[number as usize].connection.as_mut().expect("only TCP has timers");
+        let (endpoint, timer) = connection.end(at);
+        if *timer != Some(now) {
+            return;
+        }
+        *timer = None;
+        endpoint.on_timeout(now);
+        self.pump(now, number, at);
+    }
+
+    // The network, downlink first.
+
+    /// A packet enters the network at one end of a flow.
+    fn emit(&mut self, now: Time, number: u32, from: End, size: Bytes, content: Content) {
+        let flow = &mut self.flows[number as usize];
+        let to = if from == End::Server { End::Ue } else { End::Server };
+        if from == flow.sender {
+            flow.meter.sent += 1;
+        }
+        self.ledger.offered.add(size);
+        let ue = flow.ue;
+        let packet = self.packets.insert(Packet { flow: number, to, sent_at: now, size, content });
+        match (from, &mut self.access) {
+            (End::Server, _) => {
+                let sent = self.server_down.send(now, size + FRAMING, packet);
+                self.on_link(sent, Happening::AtGateway);
+            }
+            (End::Ue, Access::Cells { network, .. }) => {
+                network.send(now, UeId(ue), Direction::Up, packet, size);
+                self.settle_drops();
+                self.wake_cells(now);
+            }
+            (End::Ue, Access::Wire { up, .. }) => {
+                let sent = up.send(now, size + FRAMING, packet);
+                self.on_link(sent, Happening::WireUp);
+            }
+        }
+    }
+
+    /// Schedules the arrival of a link's new head, or books a packet that the link refused.
+    fn on_link(&mut self, sent: Result<Option<Time>, Refused<Key>>, arrival: Happening) {
+        match sent {
+            Ok(Some(at)) => self.queue.schedule(at, arrival),
+            Ok(None) => {}
+            Err(Refused(packet)) => {
+                let size = self.packets.remove(packet).size;
+                self.ledger.drop(Cause::LinkQueue, size);
+            }
+        }
+    }
+
+    fn at_gateway(&mut self, now: Time) {
+        let (key, next) = self.server_down.arrive(now);
+        if let Some(at) = next {
+            self.queue.schedule(at, Happening::AtGateway);
+        }
+        let packet = self.packets.get(key);
+        let cell = self.serving[self.flows[packet.flow as usize].ue as usize];
+        let size = packet.size;
+        match &mut self.access {
+            Access::Cells { down, .. } => {
+                let sent = down[cell as usize].send(now, size + TUNNEL + FRAMING, key);
+                self.on_link(sent, Happening::AtBaseStation(cell));
+            }
+            Access::Wire { down, .. } => {
+                let sent = down.send(now, size + FRAMING, key);
+                self.on_link(sent, Happening::WireDown);
+            }
+        }
+    }
+
+    fn at_base_station(&mut self, now: Time, cell: u16) {
+        let Access::Cells { network, down, .. } = &mut self.access else { unreachable!("there are cells") };
+        let (key, next) = down[cell as usize].arrive(now);
+        if let Some(at) = next {
+            self.queue.schedule(at, Happening::AtBaseStation(cell));
+        }
+        let packet = self.packets.get(key);
+        let ue = UeId(self.flows[packet.flow as usize].ue);
+        network.send(now, ue, Direction::Down, key, packet.size);
+        self.settle_drops();
+        self.wake_cells(now);
+    }
+
+    /// The end of a TTI and the start of the next: what has crossed the radio acts before anything is
+    /// scheduled.
+    fn tti(&mut self, now: Time) {
+        self.tti_pending = false;
+        let tti = Tti(now.0 / Tti::SPAN.0);
+        self.last_tti = Some(tti);
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        self.cells().receive(tti);
+        self.cells().take_arrivals(&mut arrivals);
+        for arrival in &arrivals {
+            match arrival.direction {
+                Direction::Down => self.deliver(now, arrival.packet),
+                Direction::Up => {
+                    let cell = self.serving[arrival.ue.0 as usize];
+                    let size = self.packets.get(arrival.packet).size + TUNNEL + FRAMING;
+                    let Access::Cells { up, .. } = &mut self.access else { unreachable!("there are cells") };
+                    let sent = up[cell as usize].send(now, size, arrival.packet);
+                    self.on_link(sent, Happening::LeavesCell(cell));
+                }
+            }
+        }
+        self.arrivals = arrivals;
+        self.cells().transmit(tti);
+        self.settle_drops();
+        self.wake_cells(now);
+    }
+
+    fn leaves_cell(&mut self, now: Time, cell: u16) {
+        let Access::Cells { up, .. } = &mut self.access else { unreachable!("there are cells") };
+        let (key, next) = up[cell as usize].arrive(now);
+        if let Some(at) = next {
+            self.queue.schedule(at, Happening::LeavesCell(cell));
+        }
+        self.to_server(now, key);
+    }
+
+    fn wire_up(&mut self, now: Time) {
+        let Access::Wire { up, .. } = &mut self.access else { unreachable!("there is a wire") };
+        let (key, next) = up.arrive(now);
+        if let Some(at) = next {
+            self.queue.schedule(at, Happening::WireUp);
+        }
+        self.to_server(now, key);
+    }
+
+    fn to_server(&mut self, now: Time, key: Key) {
+        let size = self.packets.get(key).size + FRAMING;
+        let sent = self.server_up.send(now, size, key);
+        self.on_link(sent, Happening::AtServer);
+    }
+
+    fn at_server(&mut self, now: Time) {
+        let (key, next) = self.server_up.arrive(now);
+        if let Some(at) = next {
+            self.queue.schedule(at, Happening::AtServer);
+        }
+        self.deliver(now, key);
+    }
+
+    fn wire_down(&mut self, now: Time) {
+        let Access::Wire { down, .. } = &mut self.access else { unreachable!("there is a wire") };
+        let (key, next) = down.arrive(now);
+        if let Some(at) = next {
+            self.queue.schedule(at, Happening::WireDown);
+        }
+        self.deliver(now, key);
+    }
+
+    /// A packet reaches the end that it was sent to.
+    fn deliver(&mut self, now: Time, key: Key) {
+        let packet = self.packets.remove(key);
+        self.ledger.delivered.add(packet.size);
+        let flow = &mut self.flows[packet.flow as usize];
+        if packet.to != flow.sender {
+            flow.meter.received += 1;
+            flow.meter.received_bytes += packet.size;
+            flow.meter.delay.record(now.since(packet.sent_at));
+        }
+        match packet.content {
+            Content::Datagram { payload } => flow.meter.payload += payload,
+            Content::Segment(segment) => {
+                let connection = flow.connection.as_mut().expect("segments belong to TCP flows");
+                let endpoint = connection.end(packet.to).0;
+                endpoint.on_segment(now, &segment);
+                if packet.to == flow.sender {
+                    flow.meter.rtt.record_all(endpoint.srtt());
+                } else {
+                    flow.meter.payload = endpoint.stats().bytes_received;
+                    let whole = flow.source.size();
+                    if flow.meter.completed.is_none() && whole.is_some_and(|size| flow.meter.payload >= size) {
+                        flow.meter.completed = Some(now);
+                    }
+                }
+                self.pump(now, packet.flow, packet.to);
+            }
+        }
+    }
+
+    // The cells.
+
+    fn cells(&mut self) -> &mut Network {
+        match &mut self.access {
+            Access::Cells { network, .. } => network,
+            Access::Wire { .. } => unreachable!("only cells have TTIs"),
+        }
+    }
+
+    /// Schedules the next TTI if it has anything to do.
+    fn wake_cells(&mut self, now: Time) {
+        if self.tti_pending || self.cells().is_idle() {
+            return;
+        }
+        let soonest = now.0.div_ceil(Tti::SPAN.0);
+        let next = self.last_tti.map_or(soonest, |last| soonest.max(last.0 + 1));
+        self.queue.schedule(Tti(next).start(), Happening::Tti);
+        self.tti_pending = true;
+    }
+
+    fn settle_drops(&mut self) {
+        let mut drops = std::mem::take(&mut self.drops);
+        self.cells().take_drops(&mut drops);
+        for drop in &drops {
+            let size = self.packets.remove(drop.packet).size;
+            self.ledger.drop(drop.cause.into(), size);
+        }
+        self.drops = drops;
+    }
+
+    // The measurement.
+
+    fn sample(&mut self, now: Time) {
+        let Some((period, series)) = &mut self.series else { return };
+        self.queue.schedule(now + *period, Happening::Sample);
+        for flow in &mut self.flows {
+            let (payload, mcs_sum, blocks) = flow.sampled;
+            let mut sample = Sample { rate_kbps: kbps(flow.meter.payload - payload, *period), ..Sample::default() };
+            if let Some(connection) = &mut flow.connection {
+                let endpoint = connection.end(flow.sender).0;
+                sample.cwnd = Some(endpoint.cwnd().0);
+                sample.ssthresh = Some(endpoint.ssthresh().0).filter(|value| *value < 1 << 40);
+                sample.rwnd = Some(endpoint.peer_window().0);
+                sample.rtt_ms = endpoint.srtt().map(Span::as_millis);
+            }
+            flow.sampled.0 = flow.meter.payload;
+            if let Access::Cells { network, .. } = &self.access {
+                let ue = UeId(flow.ue);
+                let (backlog, figures) = (network.backlog(ue), network.ue_figures(ue).downlink);
+                sample.queue_bytes = Some(backlog.bytes.0);
+                sample.queue_packets = Some(backlog.sdus);
+                let sent = figures.first - blocks;
+                sample.mcs = (sent > 0).then(|| (figures.mcs_sum - mcs_sum) as f64 / sent as f64);
+                flow.sampled = (flow.meter.payload, figures.mcs_sum, figures.first);
+            }
+            series.record(now, &flow.id, sample);
+        }
+    }
+
+    fn finish(self, scenario: &Scenario, seed: u64) -> Outcome {
+        let mut inside = Count::default();
+        self.packets.iter().for_each(|packet| inside.add(packet.size));
+        self.ledger.assert_balanced(inside);
+        assert_eq!(self.held_by_links_and_cells(), inside.packets, "every packet inside is in one place");
+        let duration = scenario.duration;
+        let rows: Vec<FlowRow> = self.flows.iter().map(|flow| flow.row(duration)).collect();
+        let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
+        let (sent, received) = (sum(|row| row.packets_sent as f64), sum(|row| row.packets_received as f64));
+        let delay_sum: f64 = self.flows.iter().map(|flow| flow.meter.delay.sum_ms()).sum();
+        let totals = Totals {
+            goodput_kbps: sum(|row| row.goodput_kbps),
+            throughput_kbps: sum(|row| row.throughput_kbps),
+            delay_ms: (received > 0.0).then(|| delay_sum / received),
+            pdf_percent: (sent > 0.0).then(|| 100.0 * received / sent),
+            jain: jain(rows.iter().map(|row| row.goodput_kbps)),
+        };
+        let (ues, cells) = match &self.access {
+            Access::Wire { .. } => (Vec::new(), Vec::new()),
+            Access::Cells { network, .. } => (
+                (0..network.ues()).map(|ue| ue_row(network, UeId(ue as u32))).collect(),
+                network.cell_figures().map(|figures| cell_row(&figures, scenario.warmup + duration)).collect(),
+            ),
+        };
+        Outcome {
+            name: scenario.name.clone(),
+            seed,
+            duration,
+            events: self.queue.scheduled() - self.queue.len() as u64,
+            flows: rows,
+            ues,
+            cells,
+            totals,
+            ledger: self.ledger,
+            inside,
+            series: self.series.map(|(_, series)| series.columns()).unwrap_or_default(),
+        }
+    }
+
+    fn held_by_links_and_cells(&self) -> u64 {
+        let wired = self.server_down.inside().count() + self.server_up.inside().count();
+        let access = match &self.access {
+            Access::Cells { network, down, up } => {
+                network.inside().count()
+                    + down.iter().chain(up).map(|link| link.inside().count()).sum::<usize>()
+            }
+            Access::Wire { down, up } => down.inside().count() + up.inside().count(),
+        };
+        (wired + access) as u64
+    }
+}
+
+impl Flow {
+    fn row(&self, duration: Span) -> FlowRow {
+        let meter = &self.meter;
+        let stats = self.connection.as_ref().map(|connection| match self.sender {
+            End::Server => connection.server.stats(),
+            End::Ue => connection.ue.stats(),
+        });
+        let percentiles = |spread: &crate::meter::Spread| Percentiles {
+            mean: spread.mean_ms(),
+            p50: spread.percentile_ms(50.0),
+            p95: spread.percentile_ms(95.0),
+            p99: spread.percentile_ms(99.0),
+        };
+        FlowRow {
+            id: self.id.clone(),
+            ue: self.ue,
+            kind: self.kind.clone(),
+            cc: self.cc.clone(),
+            rwnd: self.rwnd.clone(),
+            goodput_kbps: kbps(meter.payload, duration),
+            throughput_kbps: kbps(meter.received_bytes, duration),
+            delay_ms: percentiles(&meter.delay),
+            rtt_ms: percentiles(&meter.rtt),
+            pdf_percent: (meter.sent > 0).then(|| 100.0 * meter.received as f64 / meter.sent as f64),
+            packets_sent: meter.sent,
+            packets_received: meter.received,
+            retransmissions: stats.map_or(0, |stats| stats.retransmissions),
+            timeouts: stats.map_or(0, |stats| stats.timeouts),
+            fct_s: meter.completed.zip(meter.started).map(|(end, start)| end.since(start).as_secs()),
+        }
+    }
+}
+
+fn ue_row(network: &Network, ue: UeId) -> UeRow {
+    let figures = network.ue_figures(ue);
+    let blocks = figures.downlink;
+    let mean = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
+    UeRow {
+        x_m: figures.position.x.0,
+        y_m: figures.position.y.0,
+        cell: figures.cell.0,
+        sinr_db: figures.sinr.map(|sinr| sinr.0),
+        rsrp_dbm: figures.rsrp.0,
+        mcs: mean(blocks.mcs_sum, blocks.first),
+        block_bytes: mean(blocks.bytes_sum, blocks.first),
+        blocks: blocks.first,
+        bler: mean(blocks.first_failed, blocks.first),
+        uplink_bler: mean(figures.uplink.first_failed, figures.uplink.first),
+    }
+}
+
+fn cell_row(figures: &airwnd_cell::CellFigures, whole: Span) -> CellRow {
+    let ttis = (whole.0 / Tti::SPAN.0) as f64;
+    let offered = ttis * f64::from(figures.prbs.0);
+    let used = figures.downlink_prbs as f64;
+    CellRow {
+        users: figures.users as u64,
+        downlink_prb_use: used / offered,
+        uplink_prb_use: figures.uplink_prbs as f64 / offered,
+        // bits over PRBs of 180 kHz for 1 ms
+        spectral_efficiency: (used > 0.0).then(|| figures.downlink_bytes as f64 * 8.0 / (used * 180.0)),
+    }
+}
+
+fn kbps(bytes: Bytes, span: Span) -> f64 {
+    bytes.bits() as f64 / span.as_secs() / 1e3
+}

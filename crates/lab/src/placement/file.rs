@@ -1,0 +1,103 @@
+//! At the points of a file.
+
+use super::{Place, Placement};
+use airwnd_catalog::params;
+use airwnd_engine::Stream;
+use airwnd_units::Metres;
+
+params! {
+    /// File: the points of a CSV file, in their order.
+    ///
+    /// The file begins with a line of column names. `x_m` and `y_m` are needed; `cell` (counted from 1) and
+    /// `srs_offset` are optional; other columns are ignored. The path is relative to the scenario's folder. When a
+    /// scenario is loaded the rows take the place of the path, so that a resolved scenario stands alone.
+    pub section Params ("the columns of the ns-3 reference runs") {
+        /// The file; once it has been read, `rows` holds what it said.
+        pub path: String, unit "path", source "the scenario";
+        /// The rows of the file: x and y in metres, cell and sounding offset or -1.
+        pub rows: Vec<[f64; 4]> = Vec::new(), unit "m", source "the file";
+    }
+}
+
+/// The places of a file.
+pub struct File {
+    params: Params,
+}
+
+impl File {
+    /// The places of a file that has been read.
+    pub fn new(params: Params) -> Self {
+        File { params }
+    }
+}
+
+impl Placement for File {
+    fn place(&self, index: usize, _count: usize, _stream: Stream) -> Option<Place> {
+        let number = |value: f64| (value >= 0.0).then_some(value as u16);
+        self.params.rows.get(index).map(|[x, y, cell, offset]| Place {
+            x: Metres(*x),
+            y: Metres(*y),
+            cell: number(*cell),
+            srs_offset: number(*offset),
+        })
+    }
+    fn places(&self) -> Option<usize> {
+        Some(self.params.rows.len())
+    }
+}
+
+/// The rows of a CSV text, or what is wrong with it and in which line.
+pub fn parse(text: &str) -> Result<Vec<[f64; 4]>, (usize, String)> {
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let Some((_, header)) = lines.next() else { return Err((1, "the file is empty".into())) };
+    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    let find = |name: &str| columns.iter().position(|column| *column == name);
+    let need = |name: &str| find(name).ok_or_else(|| (1, format!("there is no column `{name}`")));
+    let (x, y, cell, offset) = (need("x_m")?, need("y_m")?, find("cell"), find("srs_offset"));
+    lines
+        .map(|(index, line)| {
+            let number = index + 1;
+            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+            let value = |column: usize| -> Result<f64, (usize, String)> {
+                let text = cells.get(column).copied().unwrap_or("");
+                text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| {
+                    (number, format!("`{text}` in column `{}` is not a number", columns[column]))
+                })
+            };
+            let whole = |column: Option<usize>, least: f64| match column {
+                None => Ok(-1.0),
+                Some(column) => {
+                    let value = value(column)?;
+                    if value.fract() != 0.0 || !(least..=65535.0).contains(&value) {
+                        let name = columns[column];
+                        return Err((number, format!("{value} in column `{name}` is not a whole number from {least}")));
+                    }
+                    Ok(value - least)
+                }
+            };
+            Ok([value(x)?, value(y)?, whole(cell, 1.0)?, whole(offset, 0.0)?])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_go_by_name() {
+        let rows = parse("ue,x_m,y_m,cell\n0,1.5,-2,1\n1,3,4,2\n").unwrap();
+        assert_eq!(rows, [[1.5, -2.0, 0.0, -1.0], [3.0, 4.0, 1.0, -1.0]]);
+    }
+
+    #[test]
+    fn mistakes_name_line_and_column() {
+        assert_eq!(parse(""), Err((1, "the file is empty".into())));
+        assert_eq!(parse("x,y\n"), Err((1, "there is no column `x_m`".into())));
+        assert_eq!(parse("x_m,y_m\n1,b"), Err((2, "`b` in column `y_m` is not a number".into())));
+        assert_eq!(
+            parse("x_m,y_m,cell\n1,2,0"),
+            Err((2, "0 in column `cell` is not a whole number from 1".into()))
+        );
+    }
+}

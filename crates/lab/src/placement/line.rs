@@ -1,0 +1,37 @@
+//! On a line.
+
+use super::{Place, Placement};
+use airwnd_catalog::params;
+use airwnd_engine::Stream;
+use airwnd_units::Metres;
+
+params! {
+    /// Line: evenly spaced from one point to another, both ends included.
+    pub struct Params ("ns-3 reference run S2") {
+        /// Place of the first terminal.
+        pub from: [Metres; 2] = [Metres(500.0), Metres(0.0)], unit "m", source "ns-3 reference run S2";
+        /// Place of the last terminal.
+        pub to: [Metres; 2] = [Metres(5000.0), Metres(0.0)], unit "m", source "ns-3 reference run S2";
+    }
+}
+
+/// A line of places.
+pub struct Line {
+    params: Params,
+}
+
+impl Line {
+    /// A line.
+    pub fn new(params: Params) -> Self {
+        Line { params }
+    }
+}
+
+impl Placement for Line {
+    fn place(&self, index: usize, count: usize, _stream: Stream) -> Option<Place> {
+        let (from, to) = (&self.params.from, &self.params.to);
+        let part = if count > 1 { index as f64 / (count - 1) as f64 } else { 0.0 };
+        let between = |axis: usize| from[axis].0 + part * (to[axis].0 - from[axis].0);
+        Some(Place::at(between(0), between(1)))
+    }
+}

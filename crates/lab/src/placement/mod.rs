@@ -1,0 +1,101 @@
+//! Where terminals are.
+
+use airwnd_catalog::family;
+use airwnd_engine::Stream;
+use airwnd_units::Metres;
+
+family! {
+    /// Placement: where the terminals of a group stand.
+    pub family Spec ("placement") { disc: Disc, sector: Sector, ring: Ring, line: Line, list: List, file: File }
+    build fn build() -> Box<dyn Placement>;
+}
+
+/// A place on the map, and what a list may say besides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// East of the origin.
+    pub x: Metres,
+    /// North of the origin.
+    pub y: Metres,
+    /// The cell that must serve it; none: the strongest.
+    pub cell: Option<u16>,
+    /// Offset of its sounding signal; none: its rank in the cell.
+    pub srs_offset: Option<u16>,
+}
+
+impl Place {
+    /// A place that says nothing besides.
+    pub fn at(x: f64, y: f64) -> Place {
+        Place { x: Metres(x), y: Metres(y), cell: None, srs_offset: None }
+    }
+    /// A place by distance and bearing (degrees anticlockwise from east) from a centre.
+    pub fn polar(centre: [Metres; 2], distance: f64, bearing: f64) -> Place {
+        let angle = bearing.to_radians();
+        Place::at(centre[0].0 + distance * libm::cos(angle), centre[1].0 + distance * libm::sin(angle))
+    }
+}
+
+/// A rule that places terminals.
+pub trait Placement {
+    /// The place of terminal `index` of `count`. `stream` is that terminal's own, so that a larger group
+    /// begins with the places of a smaller one; none is returned if the rule has no place for it.
+    fn place(&self, index: usize, count: usize, stream: Stream) -> Option<Place>;
+
+    /// How many places there are, if the rule limits them.
+    fn places(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// A distance such that places are uniform over the area between two radii.
+fn uniform_radius(least: Metres, most: Metres, draw: f64) -> f64 {
+    libm::sqrt(least.0 * least.0 + (most.0 * most.0 - least.0 * least.0) * draw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_catalog::{Node, Param};
+
+    fn places(toml: &str, count: usize) -> Vec<Place> {
+        let node = Node::from_toml(toml, "test").unwrap();
+        let rule = Spec::read(&node).unwrap().build();
+        (0..count).map(|i| rule.place(i, count, Stream::new(1, "placement").child(i as u64)).unwrap()).collect()
+    }
+
+    fn distance(place: &Place) -> f64 {
+        place.x.0.hypot(place.y.0)
+    }
+
+    #[test]
+    fn a_disc_is_filled_evenly() {
+        // a quarter of the area lies within half the radius
+        let places = places("kind = \"disc\"\nradius = \"1km\"\nmin_radius = \"0m\"", 10_000);
+        let inner = places.iter().filter(|place| distance(place) < 500.0).count();
+        assert!((2350..2650).contains(&inner), "{inner}");
+        assert!(places.iter().all(|place| distance(place) <= 1000.0));
+    }
+
+    #[test]
+    fn a_sector_is_a_part_of_a_disc() {
+        let toml = "kind = \"sector\"\nradius = \"1km\"\nbearing = \"90deg\"\nwidth = \"60deg\"";
+        for place in places(toml, 1000) {
+            let bearing = place.y.0.atan2(place.x.0).to_degrees();
+            assert!((60.0..=120.0).contains(&bearing), "{place:?}");
+        }
+    }
+
+    #[test]
+    fn rings_and_lines_are_regular() {
+        let ring = places("kind = \"ring\"\nradius = \"100m\"", 4);
+        assert!((ring[1].y.0 - 100.0).abs() < 1e-9 && ring[1].x.0.abs() < 1e-9);
+        let line = places("kind = \"line\"\nfrom = [\"500m\", \"0m\"]\nto = [\"5km\", \"0m\"]", 10);
+        assert_eq!(line[1], Place::at(1000.0, 0.0));
+    }
+
+    #[test]
+    fn a_larger_group_begins_with_the_smaller_one() {
+        let toml = "kind = \"disc\"\nradius = \"1km\"";
+        assert_eq!(places(toml, 20)[..], places(toml, 100)[..20]);
+    }
+}

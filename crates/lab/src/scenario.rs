@@ -1,0 +1,300 @@
+//! What a user writes.
+
+use crate::{placement, traffic};
+use airwnd_catalog::{Error, Node, Param, Value, choice, params};
+use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
+use airwnd_tcp::{Settings, cc, rwnd};
+use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
+use std::path::Path;
+
+/// The most terminals that a scenario may have.
+const MOST_UES: u32 = 100_000;
+/// The least distance on the map between a terminal and a mast: path-loss models end at the antenna.
+const CLOSEST: Metres = Metres(1.0);
+
+choice! {
+    /// Which end sends the data of a flow.
+    pub enum DataDirection {
+        /// The server sends, the terminal receives.
+        Down = "down",
+        /// The terminal sends, the server receives.
+        Up = "up",
+    }
+}
+
+params! {
+    /// The wired part: server, gateway and base station.
+    ///
+    /// Packets carry 2 bytes of framing on each link and on S1-U a GTP-U tunnel of 40 bytes (IP 20, UDP 8,
+    /// GTP-U with sequence number 12; TS 29.281 §5.1).
+    pub struct Core ("ns-3 PointToPointEpcHelper and the reference runs") {
+        /// Rate of the link between server and gateway, each way; 0bps for no serialisation.
+        pub server_rate: BitRate = BitRate(100_000_000_000), unit "bit/s", source "ARWA 2019 §4.1";
+        /// One-way delay of the link between server and gateway.
+        pub server_delay: Span = Span::from_millis(10), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference runs";
+        /// Packets that may wait before the server link, each way; none: no limit.
+        pub server_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
+        /// Rate of the S1-U link of each cell, each way; 0bps for no serialisation.
+        pub s1u_rate: BitRate = BitRate(10_000_000_000), unit "bit/s", source "ns-3 PointToPointEpcHelper::S1uLinkDataRate";
+        /// One-way delay of the S1-U link.
+        pub s1u_delay: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 PointToPointEpcHelper::S1uLinkDelay";
+        /// Packets that may wait before an S1-U link, each way; none: no limit.
+        pub s1u_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
+    }
+}
+
+params! {
+    /// A wire in place of the cell: a bottleneck that all terminals share.
+    pub section Wired ("ns-3 reference run S5") {
+        /// Rate, each way.
+        pub rate: BitRate, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "the scenario";
+        /// One-way delay.
+        pub delay: Span = Span::from_millis(25), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference run S5";
+        /// Packets that may wait for the wire, each way, besides the one on it.
+        pub queue: u64 = 100, unit "packets", range 1..=100_000_000, source "ns-3 reference run S5";
+    }
+}
+
+params! {
+    /// A site: one mast with one or more sectors, each a cell.
+    pub struct Site ("ARWA 2019 §4.1; ns-3 reference run S3") {
+        /// Where the mast stands.
+        pub position: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", source "the origin";
+        /// Height of the antennas.
+        pub height: Metres = Metres(30.0), unit "m", range Metres(0.1)..=Metres(1000.0), source "ns-3 reference runs";
+        /// Number of sectors, evenly around the mast.
+        pub sectors: u16 = 1, unit "sectors", range 1..=12, source "one cell";
+        /// Direction in which the first sector looks.
+        pub azimuth: Degrees = Degrees(0.0), unit "deg", range Degrees(-360.0)..=Degrees(360.0), source "east";
+        /// Antenna pattern of each sector.
+        pub antenna: airwnd_cell::phy::antenna::Spec = airwnd_cell::phy::antenna::Spec::Isotropic(Default::default()), unit "1", source "ns-3 LteHelper default";
+        /// Transmit power of each sector over the whole carrier.
+        pub power: Dbm = Dbm(43.0), unit "dBm", range Dbm(-50.0)..=Dbm(80.0), source "ARWA 2019 §4.1";
+        /// Noise figure of the base station's receiver.
+        pub noise_figure: Db = Db(5.0), unit "dB", range Db(0.0)..=Db(40.0), source "ns-3 LteEnbPhy::NoiseFigure";
+    }
+}
+
+params! {
+    /// A group of terminals.
+    pub struct UeGroup ("ns-3 reference runs") {
+        /// Name of the group, for flows.
+        pub name: String = "ue".to_string(), unit "text", source "airwnd";
+        /// How many terminals.
+        pub count: u32 = 1, unit "terminals", range 1..=MOST_UES, source "one terminal";
+        /// Where they are.
+        pub placement: placement::Spec = placement::Spec::Disc(Default::default()), unit "1", source "ARWA 2019 §4.1";
+        /// Height above ground.
+        pub height: Metres = Metres(1.5), unit "m", range Metres(0.1)..=Metres(1000.0), source "TR 36.814 Table A.2.1.1-2";
+        /// Noise figure of the receiver.
+        pub noise_figure: Db = Db(9.0), unit "dB", range Db(0.0)..=Db(40.0), source "ns-3 LteUePhy::NoiseFigure";
+        /// Guaranteed bit rate of the bearer; none: best effort.
+        pub gbr: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(10_000_000_000), source "TS 23.203 §6.1.7";
+    }
+}
+
+params! {
+    /// A flow for each terminal of a group.
+    pub struct Flow ("ns-3 reference runs") {
+        /// Name of the group of flows; a flow is called by it and a number.
+        pub id: String = "flow".to_string(), unit "text", source "airwnd";
+        /// Group of terminals; none: all.
+        pub ue: Option<String> = None, unit "text", source "airwnd";
+        /// Which end sends.
+        pub direction: DataDirection = DataDirection::Down, unit "1", source "a download";
+        /// What the application sends.
+        pub traffic: traffic::Spec = traffic::Spec::Bulk(Default::default()), unit "1", source "a download without end";
+        /// Congestion control at the sender.
+        pub cc: cc::Spec = cc::Spec::Newreno(Default::default()), unit "1", source "ARWA 2019 Table 1";
+        /// Receive-window control at the receiver.
+        pub rwnd: rwnd::Spec = rwnd::Spec::Fixed(Default::default()), unit "1", source "an ordinary receiver";
+        /// When the first flow starts, counted from the end of the warm-up.
+        pub start: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "the scenario";
+        /// Each further flow starts this much later than the one before.
+        pub stagger: Span = Span::from_millis(1), unit "time", range Span::ZERO..=Span::from_secs(3600), source "ns-3 reference run S3";
+        /// When the applications stop, counted from the end of the warm-up; none: at the end.
+        pub stop: Option<Span> = None, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "the scenario";
+    }
+}
+
+params! {
+    /// A scenario: terminals, what connects them to a server, and what they download.
+    ///
+    /// Either sites (`[[site]]`) with a carrier, a radio channel, MAC and RLC, or a wire (`[wired]`).
+    pub section Scenario ("airwnd") {
+        /// Title for reports.
+        pub name: String = "unnamed".to_string(), unit "text", source "airwnd";
+        /// Length of the measurement, which begins after the warm-up.
+        pub duration: Span, unit "time", range Span::from_millis(1)..=Span::from_secs(31_536_000), source "the scenario";
+        /// Time for attach and bearer set-up before the first flow.
+        pub warmup: Span = Span::from_millis(500), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference runs; TS 36.331 §5.3.3";
+        /// Seed of all random streams.
+        pub seed: u64 = 1, unit "1", source "airwnd";
+        /// TCP at both ends.
+        pub tcp: Settings = Settings::default(), unit "1", source "RFC 9293";
+        /// The wired part.
+        pub core: Core = Core::default(), unit "1", source "TS 36.300 §4";
+        /// The carrier.
+        pub carrier: Carrier = Carrier::default(), unit "1", source "TS 36.101";
+        /// Between transmitter and receiver.
+        pub radio: RadioSettings = RadioSettings::default(), unit "1", source "TS 36.213";
+        /// Medium access control.
+        pub mac: Mac = Mac::default(), unit "1", source "TS 36.321";
+        /// Radio link control.
+        pub rlc: Rlc = Rlc::default(), unit "1", source "TS 36.322";
+        /// A wire in place of sites.
+        pub wired: Option<Wired> = None, unit "1", source "ns-3 reference run S5";
+        /// The sites.
+        pub site: Vec<Site> = Vec::new(), unit "1", source "TS 36.300 §4";
+        /// Groups of terminals.
+        pub ue: Vec<UeGroup>, unit "1", source "the scenario";
+        /// Groups of flows.
+        pub flow: Vec<Flow>, unit "1", source "the scenario";
+    }
+}
+
+impl Scenario {
+    /// A checked scenario. The files that it names are read relative to the folder of the node's origin.
+    ///
+    /// # Errors
+    /// One message that names file, line, key and what is allowed.
+    pub fn from_node(node: &Node) -> Result<Scenario, Error> {
+        let mut scenario = Scenario::read(node)?;
+        scenario.read_files(node)?;
+        scenario.check(node)?;
+        Ok(scenario)
+    }
+
+    /// The scenario with every value written out.
+    pub fn to_json(&self) -> serde_json::Value {
+        Param::to_json(self)
+    }
+
+    /// Length of the measurement.
+    pub fn duration(&self) -> Span {
+        self.duration
+    }
+
+    fn read_files(&mut self, node: &Node) -> Result<(), Error> {
+        for (index, group) in self.ue.iter_mut().enumerate() {
+            let placement::Spec::File(params) = &mut group.placement else { continue };
+            if !params.rows.is_empty() {
+                continue;
+            }
+            let key = format!("ue[{index}].placement.path");
+            let path = Path::new(node.origin()).parent().unwrap_or(Path::new("")).join(&params.path);
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| complain(node, &key, format!("{} cannot be read: {error}", path.display())))?;
+            params.rows = placement::file::parse(&text)
+                .map_err(|(line, why)| Error::new(&path.display().to_string(), Some(line), why))?;
+        }
+        Ok(())
+    }
+
+    /// What no single value shows.
+    fn check(&self, node: &Node) -> Result<(), Error> {
+        let complain = |key: &str, message: String| Err(complain(node, key, message));
+        match (&self.wired, self.site.is_empty()) {
+            (Some(_), false) => return complain("wired", "a scenario has sites or a wire, not both".into()),
+            (None, true) => return complain("", "nothing connects the terminals: add [[site]] or [wired]".into()),
+            _ => {}
+        }
+        if self.ue.is_empty() {
+            return complain("ue", "there are no terminals: add [[ue]]".into());
+        }
+        if self.flow.is_empty() {
+            return complain("flow", "there are no flows: add [[flow]]".into());
+        }
+        let total: u64 = self.ue.iter().map(|group| u64::from(group.count)).sum();
+        if total > u64::from(MOST_UES) {
+            return complain("ue", format!("{total} terminals in all; at most {MOST_UES} are allowed"));
+        }
+        for (index, group) in self.ue.iter().enumerate() {
+            if self.ue[..index].iter().any(|other| other.name == group.name) {
+                let message = format!("a second group is called `{}`; names must differ", group.name);
+                return complain(&format!("ue[{index}].name"), message);
+            }
+            self.check_placement(index, group).or_else(|(key, message)| complain(&key, message))?;
+        }
+        for (index, flow) in self.flow.iter().enumerate() {
+            self.check_flow(index, flow).or_else(|(key, message)| complain(&key, message))?;
+        }
+        Ok(())
+    }
+
+    fn check_placement(&self, index: usize, group: &UeGroup) -> Result<(), (String, String)> {
+        let key = |rest: &str| format!("ue[{index}].{rest}");
+        let placement = group.placement.build();
+        if let Some(places) = placement.places().filter(|places| *places < group.count as usize) {
+            let message = format!("{} terminals, but the placement has {places} places", group.count);
+            return Err((key("count"), message));
+        }
+        let radii = match &group.placement {
+            placement::Spec::Disc(disc) => Some((disc.min_radius, disc.radius)),
+            placement::Spec::Sector(sector) => Some((sector.min_radius, sector.radius)),
+            _ => None,
+        };
+        if let Some((least, most)) = radii.filter(|(least, most)| least > most) {
+            let message = format!("the smallest radius {least} exceeds the radius {most}");
+            return Err((key("placement.min_radius"), message));
+        }
+        let cells: u16 = self.site.iter().map(|site| site.sectors).sum();
+        for (number, place) in crate::build::places(self, index).into_iter().enumerate() {
+            if let Some(cell) = place.cell.filter(|cell| *cell >= cells) {
+                let message = format!("terminal {number} wants cell {}, but there are {cells}", cell + 1);
+                return Err((key("placement"), message));
+            }
+            let on_top = |site: &Site| {
+                libm::hypot(site.position[0].0 - place.x.0, site.position[1].0 - place.y.0) < CLOSEST.0
+            };
+            if let Some(site) = self.site.iter().position(on_top) {
+                let message = format!(
+                    "terminal {number} at ({}, {}) stands on top of the antenna of site {site}; keep {CLOSEST} away",
+                    place.x, place.y
+                );
+                return Err((key("placement"), message));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_flow(&self, index: usize, flow: &Flow) -> Result<(), (String, String)> {
+        let key = |rest: &str| format!("flow[{index}].{rest}");
+        if self.flow[..index].iter().any(|other| other.id == flow.id) {
+            return Err((key("id"), format!("a second flow is called `{}`; ids must differ", flow.id)));
+        }
+        if let Some(name) = flow.ue.as_ref().filter(|name| self.ue.iter().all(|group| group.name != **name)) {
+            let names: Vec<String> = self.ue.iter().map(|group| format!("`{}`", group.name)).collect();
+            return Err((key("ue"), format!("there is no group `{name}`; groups: {}", names.join(", "))));
+        }
+        if flow.start >= self.duration {
+            return Err((key("start"), format!("starts at {}, after the end at {}", flow.start, self.duration)));
+        }
+        if let Some(stop) = flow.stop.filter(|stop| *stop <= flow.start) {
+            return Err((key("stop"), format!("stops at {stop}, not after its start at {}", flow.start)));
+        }
+        let tcp = self.tcp.config();
+        if matches!(flow.rwnd, rwnd::Spec::Arwa(_)) && !tcp.timestamps {
+            return Err((key("rwnd"), "`arwa` measures delay by timestamps; set tcp.timestamps = true".into()));
+        }
+        Ok(())
+    }
+}
+
+/// An error about the value at a path such as `ue[0].count`, or about the nearest table that is there.
+pub(crate) fn complain(node: &Node, key: &str, message: String) -> Error {
+    let mut at = node;
+    for step in key.split(['.', '[']).map(|step| step.trim_end_matches(']')) {
+        let next = match &at.value {
+            Value::Table(entries) => entries.iter().find(|(name, _)| name == step).map(|(_, node)| node),
+            Value::List(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
+            _ => None,
+        };
+        match next {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    let error = at.error(message);
+    if key.is_empty() { error } else { error.within(key) }
+}

@@ -1,0 +1,144 @@
+//! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`, nothing else.
+
+use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
+use airwnd_lab::Column;
+use airwnd_units::{Span, Time};
+use numpy::IntoPyArray;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
+
+create_exception!(airwnd._native, ScenarioError, PyValueError, "A mistake in a scenario, told in one line.");
+
+fn complaint(error: Error) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+/// A checked scenario.
+#[pyclass(frozen, module = "airwnd._native")]
+struct Scenario(airwnd_lab::Scenario);
+
+#[pymethods]
+impl Scenario {
+    #[new]
+    fn new(text: &str, origin: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<Scenario> {
+        let node = match format {
+            "toml" => Node::from_toml(text, origin),
+            "json" => Node::from_json(text, origin),
+            other => return Err(PyValueError::new_err(format!("format must be toml or json, not {other}"))),
+        };
+        let mut node = node.map_err(complaint)?;
+        for (key, value) in &overrides {
+            node.set(key, value).map_err(complaint)?;
+        }
+        airwnd_lab::Scenario::from_node(&node).map(Scenario).map_err(complaint)
+    }
+
+    /// Everything that the scenario says, defaults written out, as JSON.
+    fn to_json(&self) -> String {
+        self.0.to_json().to_string()
+    }
+
+    /// Simulates; gives the outcome as JSON and the time series as columns.
+    ///
+    /// `progress` is told the finished fraction; what it raises ends the run, as does a signal.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        seed: u64,
+        series_interval_ns: Option<u64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let duration = self.0.duration().0 as f64;
+        let outcome = py.detach(|| {
+            let mut raised = None;
+            let mut tell = |now: Time| {
+                let told = Python::attach(|py| {
+                    py.check_signals()?;
+                    match &progress {
+                        Some(progress) => progress.call1(py, (now.0 as f64 / duration,)).map(drop),
+                        None => Ok(()),
+                    }
+                });
+                raised = told.err();
+                raised.is_none()
+            };
+            let outcome = airwnd_lab::run(&self.0, seed, series_interval_ns.map(Span), &mut tell);
+            match raised {
+                Some(error) => Err(error),
+                None => outcome.map_err(complaint),
+            }
+        })?;
+        let columns = PyDict::new(py);
+        for (name, column) in outcome.series() {
+            match column {
+                Column::U64(values) => columns.set_item(name, values.clone().into_pyarray(py))?,
+                Column::F64(values) => columns.set_item(name, values.clone().into_pyarray(py))?,
+                Column::Text(values) => columns.set_item(name, values)?,
+            }
+        }
+        Ok((outcome.to_json().to_string(), columns))
+    }
+}
+
+/// The families of algorithms with their members and parameters, as JSON.
+#[pyfunction]
+fn catalogue() -> String {
+    airwnd_lab::catalogue().iter().map(family).collect::<Value>().to_string()
+}
+
+fn family(family: &FamilyInfo) -> Value {
+    let member = |member: &airwnd_catalog::AlgorithmInfo| {
+        json!({
+            "name": member.name,
+            "summary": member.summary,
+            "details": member.details,
+            "source": member.source,
+            "params": member.params.iter().map(param).collect::<Value>(),
+        })
+    };
+    json!({
+        "name": family.name,
+        "summary": family.summary,
+        "members": family.members.iter().map(member).collect::<Value>(),
+    })
+}
+
+fn param(param: &ParamInfo) -> Value {
+    json!({
+        "name": param.name,
+        "meaning": param.meaning,
+        "unit": param.unit,
+        "default": param.default,
+        "range": param.range,
+        "source": param.source,
+    })
+}
+
+/// The JSON Schema of a scenario.
+#[pyfunction]
+fn schema() -> String {
+    airwnd_lab::schema().to_string()
+}
+
+/// A text such as "10ms" in nanoseconds.
+#[pyfunction]
+fn parse_span(text: &str) -> PyResult<u64> {
+    text.parse().map(|span: Span| span.0).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{Scenario, ScenarioError, catalogue, parse_span, schema};
+
+    /// The project's version.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// Version and contents of the engine; results of different engines are never mixed.
+    #[pymodule_export]
+    const ENGINE: &str = env!("AIRWND_ENGINE");
+}

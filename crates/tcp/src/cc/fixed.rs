@@ -1,0 +1,47 @@
+//! A window that does not change.
+
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::Bytes;
+
+params! {
+    /// A constant congestion window, whatever is lost.
+    ///
+    /// The loss is still repaired; the flight never exceeds the window. This is the constant phase of
+    /// constant-cwnd TCP, and the neutral sender for studies of the receive window.
+    pub struct Params ("RFC 5681 §2 (definition of cwnd)") {
+        /// The window in segments.
+        pub segments: u32 = 20, unit "segments", range 1..=1_000_000, source "ns-2 windowInit_ = 20 (default of window_)";
+    }
+}
+
+/// The state of a constant window.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    cwnd: Bytes,
+}
+
+impl Fixed {
+    /// A window of so many segments.
+    pub fn new(params: Params, ctx: &Ctx) -> Fixed {
+        Fixed { cwnd: ctx.mss * u64::from(params.segments) }
+    }
+}
+
+impl CongestionControl for Fixed {
+    fn on_ack(&mut self, _: &Ack) {}
+
+    fn on_congestion(&mut self, _: &Congestion) {}
+
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.cwnd
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd;
+    }
+}

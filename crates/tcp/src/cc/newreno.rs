@@ -1,0 +1,161 @@
+//! Additive increase, multiplicative decrease.
+
+use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use airwnd_catalog::{choice, params};
+use airwnd_units::Bytes;
+
+choice! {
+    /// What the window grows with.
+    pub enum Growth {
+        /// Each ACK: slow start by one segment, congestion avoidance by MSS * MSS / cwnd. Delayed ACKs halve it.
+        PerAck = "per-ack",
+        /// Each acknowledged byte, at most `slow_start_limit` segments per ACK in slow start.
+        PerByte = "per-byte",
+    }
+}
+
+params! {
+    /// NewReno: slow start, then one segment per round trip; half of the flight at a loss.
+    ///
+    /// With `growth = "per-ack"` it grows as ns-3's TcpNewReno, which counts ACKs: an ACK that covers several
+    /// segments grows slow start by one of them only, and if it thereby reaches ssthresh the others count as
+    /// one ACK of congestion avoidance. With "per-byte" it is RFC 3465.
+    pub struct Params ("RFC 5681, RFC 6582") {
+        /// What the window grows with.
+        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3; RFC 3465 §2";
+        /// Segments that one ACK may add in slow start when bytes are counted.
+        pub slow_start_limit: f64 = 2.0, unit "segments", range 1.0..=1000.0, source "RFC 3465 §2.3 (L)";
+        /// Part of the flight that is kept at a loss.
+        pub beta: f64 = 0.5, unit "1", range 0.01..=0.99, source "RFC 5681 §3.1 eq. 4";
+    }
+}
+
+/// The state of NewReno.
+#[derive(Clone, Debug)]
+pub struct Newreno {
+    params: Params,
+    mss: u64,
+    cwnd: u64,
+    ssthresh: u64,
+    /// Acknowledged bytes that did not grow the window yet.
+    credit: u64,
+}
+
+impl Newreno {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Newreno {
+        let Ctx { mss, initial_window, initial_ssthresh } = *ctx;
+        Newreno { params, mss: mss.0, cwnd: initial_window.0, ssthresh: initial_ssthresh.0, credit: 0 }
+    }
+
+    fn grow_per_ack(&mut self, acked: u64) {
+        self.credit += acked;
+        let mut segments = self.credit / self.mss;
+        self.credit %= self.mss;
+        if self.cwnd < self.ssthresh && segments > 0 {
+            self.cwnd += self.mss;
+            segments -= 1;
+        }
+        if self.cwnd >= self.ssthresh && segments > 0 {
+            //= RFC 5681 §3.1 eq. 3: cwnd += SMSS*SMSS/cwnd, rounded up to one byte
+            self.cwnd += (self.mss * self.mss / self.cwnd).max(1);
+        }
+    }
+
+    fn grow_per_byte(&mut self, mut acked: u64) {
+        if self.cwnd < self.ssthresh {
+            let limit = (self.params.slow_start_limit * self.mss as f64) as u64;
+            let step = acked.min(limit).min(self.ssthresh - self.cwnd);
+            self.cwnd += step;
+            acked = acked.min(limit) - step;
+        }
+        if self.cwnd >= self.ssthresh {
+            //= RFC 3465 §2.1: one segment for each window of acknowledged bytes
+            self.credit += acked;
+            while self.credit >= self.cwnd {
+                self.credit -= self.cwnd;
+                self.cwnd += self.mss;
+            }
+        }
+    }
+}
+
+impl CongestionControl for Newreno {
+    fn on_ack(&mut self, ack: &Ack) {
+        match self.params.growth {
+            Growth::PerAck => self.grow_per_ack(ack.acked.0),
+            Growth::PerByte => self.grow_per_byte(ack.acked.0),
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        if event.signal != Signal::RepeatedTimeout {
+            //= RFC 5681 §3.1 eq. 4: ssthresh = max(FlightSize / 2, 2*SMSS)
+            let kept = (event.in_flight.0 as f64 * self.params.beta) as u64;
+            self.ssthresh = kept.max(2 * self.mss);
+        }
+        self.cwnd = if event.signal == Signal::Loss { self.ssthresh } else { self.mss };
+        self.credit = 0;
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd)
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        Bytes(self.ssthresh)
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.0.max(self.mss);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    #[test]
+    fn slow_start_doubles_per_round_trip_when_every_segment_is_acknowledged() {
+        let mut reno = Newreno::new(Params::default(), &ctx(1000, 10));
+        for _ in 0..10 {
+            reno.on_ack(&ack(1000));
+        }
+        assert_eq!(reno.cwnd(), Bytes(20_000));
+    }
+
+    #[test]
+    fn delayed_acks_grow_by_half() {
+        let mut reno = Newreno::new(Params::default(), &ctx(1000, 10));
+        for _ in 0..5 {
+            reno.on_ack(&ack(2000));
+        }
+        assert_eq!(reno.cwnd(), Bytes(15_000));
+        reno.on_congestion(&congestion(Signal::Loss, 15_000));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(7500), Bytes(7500)));
+        reno.on_ack(&ack(2000));
+        // 1000 * 1000 / 7500 = 133.3
+        assert_eq!(reno.cwnd(), Bytes(7633));
+    }
+
+    #[test]
+    fn counting_bytes_grows_one_segment_per_window_whatever_the_acks() {
+        let params = Params { growth: Growth::PerByte, ..Params::default() };
+        let mut reno = Newreno::new(params, &ctx(1000, 20));
+        reno.on_congestion(&congestion(Signal::Loss, 20_000));
+        for _ in 0..5 {
+            reno.on_ack(&ack(2000));
+        }
+        assert_eq!(reno.cwnd(), Bytes(11_000));
+    }
+
+    #[test]
+    fn a_timeout_restarts_and_a_repeated_one_keeps_the_threshold() {
+        let mut reno = Newreno::new(Params::default(), &ctx(1000, 10));
+        reno.on_congestion(&congestion(Signal::Timeout, 10_000));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(1000), Bytes(5000)));
+        reno.on_congestion(&congestion(Signal::RepeatedTimeout, 1000));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(1000), Bytes(5000)));
+    }
+}

@@ -1,0 +1,53 @@
+//! TCP endpoints without I/O.
+//!
+//! An [`Endpoint`] is told of segments and of time and asked for segments and for its next deadline; it knows
+//! no clock, no network and no random numbers, and holds no payload. Both directions carry data.
+//!
+//! * Policy is in two families, one file an algorithm: [`cc`] (how much to send) and [`rwnd`] (how much to
+//!   offer).
+//! * What a TCP of some year does by default is one table: [`stack`].
+//!
+//! Places kept for what is not there yet: RACK and TLP find the time of each transmission on the sender's
+//! scoreboard; pacing reads [`cc::CongestionControl::pacing_rate`]; ECN has its control bits free in
+//! [`segment::Flags`] and a variant to add to [`cc::Signal`].
+//!
+//! ```
+//! use airwnd_tcp::{Endpoint, Seq, Setup, Stack, cc, rwnd};
+//! use airwnd_units::{Bytes, Span, Time};
+//! let config = Stack::Ns3v44.config();
+//! let cc = cc::Spec::Newreno(cc::newreno::Params::default());
+//! let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params::default());
+//! let setup = Setup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0) };
+//! let (mut client, mut server) = (Endpoint::new(&setup), Endpoint::new(&setup));
+//! server.listen();
+//! client.connect();
+//! client.write(Bytes(10_000));
+//! client.close();
+//! let mut now = Time::ZERO;
+//! while server.stats().bytes_received < Bytes(10_000) {
+//!     now += Span::from_millis(10);
+//!     while let Some(segment) = client.poll_transmit(now) {
+//!         server.on_segment(now, &segment);
+//!     }
+//!     while let Some(segment) = server.poll_transmit(now) {
+//!         client.on_segment(now, &segment);
+//!     }
+//! }
+//! ```
+
+pub mod cc;
+pub mod endpoint;
+mod ranges;
+mod receiver;
+mod rtt;
+pub mod rwnd;
+mod scoreboard;
+pub mod segment;
+mod sender;
+mod seq;
+pub mod stack;
+
+pub use endpoint::{Endpoint, Setup, State, Stats};
+pub use segment::Segment;
+pub use seq::Seq;
+pub use stack::{Config, Settings, Stack};

@@ -1,0 +1,404 @@
+//! The receiving half: reassembly, acknowledgments, the offered window.
+
+use crate::ranges::Ranges;
+use crate::rwnd::{Advertisement, Arrival, Carriage, RecvView, RwndController};
+use crate::segment::{SackBlock, SackBlocks, Segment};
+use crate::{Config, Seq};
+use airwnd_units::{Bytes, Span, Time};
+use std::num::NonZeroU8;
+
+/// Field values that mean a code, where codes travel in the window field.
+pub(crate) const CODES: std::ops::RangeInclusive<u16> = 1..=120;
+
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// RCV.NXT
+    nxt: Seq,
+    /// The right edge: the farthest that was ever offered, unless the controller takes back.
+    edge: Seq,
+    /// Shift of the window fields that go out.
+    shift: u8,
+    early: Ranges,
+    /// Blocks as they were last reported, newest first (RFC 2018 §4).
+    blocks: SackBlocks,
+    /// Sequence number of the peer's FIN.
+    fin: Option<Seq>,
+    unread: u32,
+    reads_at_once: bool,
+    received: u64,
+
+    mss: u32,
+    buffer: u32,
+    controller: Box<dyn RwndController>,
+    carriage: Option<Carriage>,
+    rtt: ReceiverRtt,
+
+    ack_count: u32,
+    ack_timeout: Span,
+    /// Segments that are still acknowledged at once.
+    quick_acks: u32,
+    /// In-order segments since the last ACK.
+    unacknowledged: u32,
+    ack_at: Option<Time>,
+    ack_now: bool,
+}
+
+/// What a segment's payload brought.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Received {
+    pub in_order: u32,
+    pub new: u32,
+    /// Whether the peer's FIN was reached just now.
+    pub finished: bool,
+}
+
+/// What goes into the header about the window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    pub field: u16,
+    /// A code for the option.
+    pub code: Option<NonZeroU8>,
+    /// Whether the field holds a code.
+    pub is_code: bool,
+}
+
+impl Receiver {
+    pub fn new(config: &Config, controller: Box<dyn RwndController>, carriage: Option<Carriage>) -> Receiver {
+        Receiver {
+            nxt: Seq(0),
+            edge: Seq(0),
+            shift: 0,
+            early: Ranges::new(),
+            blocks: SackBlocks::default(),
+            fin: None,
+            unread: 0,
+            reads_at_once: true,
+            received: 0,
+            mss: u32::from(config.mss),
+            buffer: config.receive_buffer.0 as u32,
+            controller,
+            carriage,
+            rtt: ReceiverRtt::default(),
+            ack_count: config.delayed_ack_count,
+            ack_timeout: config.delayed_ack_timeout,
+            quick_acks: config.quick_acks,
+            unacknowledged: 0,
+            ack_at: None,
+            ack_now: false,
+        }
+    }
+
+    /// The peer's first sequence number is known.
+    pub fn synchronise(&mut self, irs: Seq) {
+        self.nxt = irs + 1;
+        self.edge = self.nxt;
+    }
+
+    pub fn set_shift(&mut self, shift: u8) {
+        self.shift = shift;
+    }
+
+    pub fn nxt(&self) -> Seq {
+        self.nxt
+    }
+
+    /// Bytes offered beyond RCV.NXT.
+    pub fn offered(&self) -> u32 {
+        self.edge.since(self.nxt)
+    }
+
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    pub fn unread(&self) -> u32 {
+        self.unread
+    }
+
+    pub fn rtt(&self) -> Option<Span> {
+        self.rtt.mean
+    }
+
+    pub fn read_at_once(&mut self, at_once: bool) {
+        self.reads_at_once = at_once;
+    }
+
+    /// RFC 9293 §3.10.7.4, table 6: whether any of the segment lies in the window.
+    pub fn accepts(&self, segment: &Segment) -> bool {
+        let (first, end) = (segment.seq, segment.end());
+        match (segment.space(), self.offered()) {
+            (0, 0) => first == self.nxt,
+            (0, _) => !first.is_before(self.nxt) && first.is_before(self.edge),
+            // A FIN takes no buffer: it may come through a closed window.
+            (_, 0) => segment.len == 0 && first == self.nxt,
+            _ => first.is_before(self.edge) && end.is_after(self.nxt),
+        }
+    }
+
+    /// Takes the payload and FIN of an acceptable segment. `rtt` is a sample from its timestamps.
+    pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: Option<Span>) -> Received {
+        let before = self.nxt;
+        let data_end = segment.seq + u32::from(segment.len);
+        let end = data_end.min(self.edge);
+        let start = segment.seq.max(self.nxt);
+        let mut result = Received::default();
+        let mut in_order = false;
+        if start.is_before(end) {
+            if start == self.nxt {
+                in_order = true;
+                let (next, held) = self.early.advance(end);
+                self.nxt = next;
+                result.in_order = next - before;
+                result.new = result.in_order - held;
+            } else {
+                let (merged, new) = self.early.insert(SackBlock { start, end });
+                result.new = new;
+                self.report_first(merged);
+            }
+        }
+        if result.in_order > 0 {
+            self.drop_old_blocks();
+            self.received += u64::from(result.in_order);
+        }
+        if segment.flags.has(crate::segment::Flags::FIN) && end == data_end {
+            self.fin = Some(data_end);
+        }
+        if self.fin == Some(self.nxt) {
+            self.nxt += 1;
+            result.finished = true;
+            self.ack_now = true;
+        }
+        let rtt = rtt.or_else(|| self.rtt.on_window(now, self.nxt, self.edge));
+        if let Some(sample) = rtt {
+            self.rtt.on_sample(now, sample);
+        }
+        if segment.len > 0 {
+            self.tell_controller(now, segment, &result, in_order, rtt);
+            self.decide_ack(now, data_end, &result);
+        }
+        result
+    }
+
+    fn report_first(&mut self, merged: SackBlock) {
+        let mut place = 1;
+        let former = self.blocks;
+        self.blocks = [merged, SackBlock::default(), SackBlock::default()];
+        for block in former.iter().filter(|block| !block.is_empty()) {
+            let inside = !block.start.is_before(merged.start) && !block.end.is_after(merged.end);
+            if !inside && place < self.blocks.len() {
+                self.blocks[place] = *block;
+                place += 1;
+            }
+        }
+    }
+
+    fn drop_old_blocks(&mut self) {
+        if self.blocks[0].is_empty() {
+            return;
+        }
+        let former = std::mem::take(&mut self.blocks);
+        let kept = former.iter().filter(|block| !block.is_empty() && block.end.is_after(self.nxt));
+        for (place, block) in self.blocks.iter_mut().zip(kept) {
+            *place = *block;
+        }
+    }
+
+    fn tell_controller(&mut self, now: Time, segment: &Segment, result: &Received, in_order: bool, rtt: Option<Span>) {
+        let view = self.view();
+        let arrival = Arrival {
+            now,
+            sent_at: segment.sent_at,
+            len: Bytes(u64::from(segment.len)),
+            new: Bytes(u64::from(result.new)),
+            in_order,
+            rtt,
+        };
+        self.controller.on_segment(&arrival, &view);
+        if self.reads_at_once {
+            if result.in_order > 0 {
+                self.controller.on_copied(now, Bytes(u64::from(result.in_order)), &view);
+            }
+        } else {
+            self.unread += result.in_order;
+        }
+    }
+
+    fn decide_ack(&mut self, now: Time, data_end: Seq, result: &Received) {
+        let filled_a_gap = self.nxt.is_after(data_end) && !result.finished;
+        if result.in_order == 0 || !self.early.is_empty() || filled_a_gap {
+            //= RFC 5681 §4.2: out of order, duplicate, or filling a gap: at once
+            self.ack_now = true;
+            return;
+        }
+        self.unacknowledged += 1;
+        let quick = self.quick_acks > 0;
+        self.quick_acks -= u32::from(quick);
+        if quick || self.unacknowledged >= self.ack_count {
+            self.ack_now = true;
+        } else {
+            self.ack_at.get_or_insert(now + self.ack_timeout);
+        }
+    }
+
+    /// The application takes up to `max` bytes.
+    pub fn read(&mut self, now: Time, max: u32) -> u32 {
+        let taken = max.min(self.unread);
+        if taken == 0 {
+            return 0;
+        }
+        self.unread -= taken;
+        let view = self.view();
+        self.controller.on_copied(now, Bytes(u64::from(taken)), &view);
+        //= RFC 9293 §3.8.6.2.2: tell of a wider window only when it is worth a segment
+        let wider = (view.free.0 as u32).saturating_sub(self.offered());
+        if wider >= (2 * self.mss).min(self.buffer / 2) {
+            self.ack_now = true;
+        }
+        taken
+    }
+
+    fn view(&self) -> RecvView {
+        RecvView {
+            mss: Bytes(u64::from(self.mss)),
+            free: Bytes(u64::from(self.buffer - self.unread.min(self.buffer))),
+            offered: Bytes(u64::from(self.offered())),
+            received: Bytes(self.received),
+            rtt: self.rtt.mean,
+            min_rtt: self.rtt.min,
+        }
+    }
+
+    /// The window for the segment that goes out now.
+    pub fn offer(&mut self, now: Time) -> Offer {
+        let view = self.view();
+        let code = match self.controller.window(now, &view) {
+            Advertisement::Window(window) => {
+                self.move_edge(window.min(view.free).0 as u32);
+                None
+            }
+            Advertisement::Code(code) => {
+                self.move_edge(self.offered());
+                Some(code)
+            }
+        };
+        let field = self.field();
+        match (self.carriage, code) {
+            (Some(Carriage::WindowField), Some(code)) => {
+                Offer { field: u16::from(code.get()), code: None, is_code: true }
+            }
+            (Some(Carriage::WindowField), None) if CODES.contains(&field) => {
+                Offer { field: 0, code: None, is_code: false }
+            }
+            _ => Offer { field, code, is_code: false },
+        }
+    }
+
+    /// The window for a SYN, never scaled (RFC 7323 §2.2).
+    pub fn offer_on_syn(&mut self, now: Time) -> Offer {
+        let shift = std::mem::replace(&mut self.shift, 0);
+        let offer = self.offer(now);
+        self.shift = shift;
+        offer
+    }
+
+    fn move_edge(&mut self, window: u32) {
+        let wanted = self.nxt + window;
+        let worth = self.mss.min((window / 2).max(1));
+        if wanted.since(self.edge) >= worth || (self.controller.may_shrink() && wanted.is_before(self.edge)) {
+            self.edge = wanted.min(self.nxt + (u32::from(u16::MAX) << self.shift));
+        }
+    }
+
+    /// Rounded down: with scaling the edge seems to waver by less than one unit (RFC 7323 §2.4).
+    fn field(&self) -> u16 {
+        (self.offered() >> self.shift).min(u32::from(u16::MAX)) as u16
+    }
+
+    /// Blocks for the segment that goes out now, at most `limit`.
+    pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
+        let mut blocks = self.blocks;
+        let kept = limit.min(blocks.len());
+        blocks[kept..].fill(SackBlock::default());
+        blocks
+    }
+
+    pub fn on_ack_sent(&mut self) {
+        self.unacknowledged = 0;
+        self.ack_at = None;
+        self.ack_now = false;
+    }
+
+    pub fn ack_soon(&mut self) {
+        self.ack_now = true;
+    }
+
+    pub fn wants_ack(&self) -> bool {
+        self.ack_now
+    }
+
+    pub fn ack_at(&self) -> Option<Time> {
+        self.ack_at
+    }
+
+    pub fn on_ack_timeout(&mut self) {
+        self.ack_at = None;
+        self.ack_now = true;
+    }
+
+    /// A round-trip time from the first segment that echoes a TSval, see [`ReceiverRtt::on_echo`].
+    pub fn on_echo(&mut self, echo: u32) -> bool {
+        self.rtt.on_echo(echo)
+    }
+}
+
+/// The round-trip time as a receiver sees it.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReceiverRtt {
+    last_echo: Option<u32>,
+    /// Without timestamps: where the window offered at that time ended.
+    mark: Option<(Seq, Time)>,
+    round_end: Time,
+    sum: u64,
+    count: u64,
+    mean: Option<Span>,
+    min: Option<Span>,
+}
+
+impl ReceiverRtt {
+    /// Whether this is the first data that echoes this TSval: later ones waited at the sender.
+    fn on_echo(&mut self, echo: u32) -> bool {
+        self.mark = None;
+        self.last_echo.replace(echo) != Some(echo)
+    }
+
+    /// Without timestamps: the time in which one offered window arrived.
+    fn on_window(&mut self, now: Time, nxt: Seq, edge: Seq) -> Option<Span> {
+        if self.last_echo.is_some() {
+            return None;
+        }
+        let Some((end, since)) = self.mark else {
+            self.mark = Some((edge, now));
+            return None;
+        };
+        if nxt.is_before(end) {
+            return None;
+        }
+        self.mark = Some((edge, now));
+        Some(now - since)
+    }
+
+    /// The mean of the samples of one round trip; before the first is over, the first sample.
+    fn on_sample(&mut self, now: Time, sample: Span) {
+        self.sum += sample.0;
+        self.count += 1;
+        if now < self.round_end {
+            return;
+        }
+        let mean = Span(self.sum / self.count);
+        self.mean = Some(mean);
+        self.min = Some(self.min.map_or(mean, |min| min.min(mean)));
+        self.round_end = now + mean;
+        self.sum = 0;
+        self.count = 0;
+    }
+}

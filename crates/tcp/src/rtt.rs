@@ -1,0 +1,116 @@
+//! The retransmission timeout (RFC 6298) and the smallest round-trip time.
+
+use airwnd_units::Span;
+
+/// Smoothed round-trip time and retransmission timeout of one direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RttEstimator {
+    smoothed: Option<Smoothed>,
+    min: Option<Span>,
+    rto: Span,
+    bounds: RtoBounds,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Smoothed {
+    srtt: u64,
+    rttvar: u64,
+}
+
+/// The limits of the retransmission timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RtoBounds {
+    pub initial: Span,
+    pub min: Span,
+    pub max: Span,
+    pub granularity: Span,
+}
+
+impl RttEstimator {
+    pub fn new(bounds: RtoBounds) -> RttEstimator {
+        RttEstimator { smoothed: None, min: None, rto: bounds.initial, bounds }
+    }
+
+    /// A new sample ends any back-off, as only segments sent once give one (RFC 6298 §5.7, Karn).
+    pub fn on_sample(&mut self, sample: Span) {
+        self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
+        let r = sample.0;
+        let next = match self.smoothed {
+            //= RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2
+            None => Smoothed { srtt: r, rttvar: r / 2 },
+            //= RFC 6298 §2.3: RTTVAR first, from the old SRTT, with beta = 1/4 and alpha = 1/8
+            Some(Smoothed { srtt, rttvar }) => {
+                Smoothed { srtt: (7 * srtt + r) / 8, rttvar: (3 * rttvar + srtt.abs_diff(r)) / 4 }
+            }
+        };
+        self.smoothed = Some(next);
+        //= RFC 6298 §2.3: RTO <- SRTT + max(G, K*RTTVAR), K = 4
+        let rto = Span(next.srtt + self.bounds.granularity.0.max(4 * next.rttvar));
+        self.rto = rto.clamp(self.bounds.min, self.bounds.max);
+    }
+
+    /// The timer expired: double it (RFC 6298 §5.5).
+    pub fn back_off(&mut self) {
+        self.rto = (self.rto * 2).min(self.bounds.max);
+    }
+
+    pub fn rto(&self) -> Span {
+        self.rto
+    }
+
+    pub fn srtt(&self) -> Option<Span> {
+        self.smoothed.map(|smoothed| Span(smoothed.srtt))
+    }
+
+    pub fn min(&self) -> Option<Span> {
+        self.min
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator() -> RttEstimator {
+        RttEstimator::new(RtoBounds {
+            initial: Span::from_secs(1),
+            min: Span::from_millis(200),
+            max: Span::from_secs(60),
+            granularity: Span::from_millis(1),
+        })
+    }
+
+    #[test]
+    fn first_sample_gives_three_times_itself() {
+        let mut rtt = estimator();
+        assert_eq!(rtt.rto(), Span::from_secs(1));
+        rtt.on_sample(Span::from_millis(100));
+        // SRTT = R, RTTVAR = R/2: RTO = R + 4 R/2 = 3 R
+        assert_eq!(rtt.rto(), Span::from_millis(300));
+    }
+
+    #[test]
+    fn later_samples_are_weighted_an_eighth_and_a_quarter() {
+        let mut rtt = estimator();
+        rtt.on_sample(Span::from_millis(100));
+        rtt.on_sample(Span::from_millis(180));
+        // RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5; SRTT = 7/8 * 100 + 1/8 * 180 = 110; RTO = 110 + 230
+        assert_eq!(rtt.srtt(), Some(Span::from_millis(110)));
+        assert_eq!(rtt.rto(), Span::from_millis(340));
+        assert_eq!(rtt.min(), Some(Span::from_millis(100)));
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_maximum_until_a_sample_comes() {
+        let mut rtt = estimator();
+        rtt.on_sample(Span::from_millis(100));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Span::from_millis(600));
+        for _ in 0..10 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), Span::from_secs(60));
+        rtt.on_sample(Span::from_millis(100));
+        assert!(rtt.rto() < Span::from_millis(300));
+    }
+}

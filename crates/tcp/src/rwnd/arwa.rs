@@ -1,0 +1,182 @@
+//! Adaptive receive window adjustment: the receiver estimates congestion, the sender's window obeys.
+
+use super::{Advertisement, Arrival, Carriage, Ctx, RecvView, RwndController};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+use std::num::NonZeroU8;
+
+params! {
+    /// ARWA: codes in the window tell the sender to lower or raise its congestion window by percents.
+    ///
+    /// The receiver (Algorithm 1) compares the rate of the last packets, sum of sizes over sum of one-way
+    /// delays, with that of the packet of least delay: `diff = 100 * (1 - rate / rate_max)`. With equal sizes
+    /// this is `100 * (1 - Dmin / mean(D))`. Every `period` or `count` packets a `diff` of `high` or more gives
+    /// the code `diff - low`, one of `low` or more `(diff - low)^2 / (high - low)`, one of `lowest` or less
+    /// `100 + lowest - diff`; else, and between estimations, the ordinary window is offered. The sender
+    /// (Algorithm 2) lowers cwnd by codes 1..=100 percent, not below `floor`, and raises it by the excess over
+    /// 100 of codes 101..=120, by half of that if cwnd is above `ceiling`.
+    ///
+    /// Where the paper is silent or contradicts itself: codes are rounded down, those above 100 up, since
+    /// its "101 to 120" would begin with 100, "lower by 100 percent"; a code that rounds to 0 is none. A code
+    /// waits for the next ACK where that is delayed and is said once. It is said only if the ordinary window
+    /// is not smaller than the last one offered, so the sender can keep its usable window, which a code does
+    /// not change. An ACK that carries a code does not grow cwnd otherwise; during loss recovery codes are
+    /// ignored. In the window field a code is not scaled, and ordinary field values of 1 to 120 become 0.
+    /// ssthresh stays: a cwnd lowered below it grows by slow start.
+    pub struct Params ("Adesh, Renuka: J. Computer Networks and Communications 2019, ID 3645717, section 3") {
+        /// Packets after which congestion is estimated.
+        pub count: u32 = 15, unit "packets", range 1..=10_000, source "ARWA 2019 Alg. 1 line 5 (targetcounter)";
+        /// Time after which congestion is estimated.
+        pub period: Span = Span::from_millis(30), unit "time", range Span::ZERO..=Span::from_secs(10), source "ARWA 2019 Alg. 1 line 6 (targetperiod)";
+        /// Loss of rate from which on cwnd is lowered.
+        pub low: f64 = 30.0, unit "%", range 0.0..=100.0, source "ARWA 2019 Alg. 1 line 6 (limit_low)";
+        /// Loss of rate from which on cwnd is lowered aggressively.
+        pub high: f64 = 90.0, unit "%", range 0.0..=100.0, source "ARWA 2019 Alg. 1 line 6 (limit_high)";
+        /// Loss of rate up to which cwnd is raised.
+        pub lowest: f64 = 20.0, unit "%", range 0.0..=20.0, source "ARWA 2019 Alg. 1 line 6 (lowest)";
+        /// The ordinary window: the free buffer, at most this.
+        pub window: Bytes = Bytes(131_072), unit "B", range Bytes(1)..=Bytes(1 << 30), source "not given; ns-3.26 TcpSocket::RcvBufSize";
+        /// The least cwnd that a code leaves.
+        pub floor: Bytes = Bytes(3000), unit "B", range Bytes(1)..=Bytes(1 << 30), source "ARWA 2019 Alg. 2 line 5 (targetlimit_low)";
+        /// The cwnd above which a code raises by half.
+        pub ceiling: Bytes = Bytes(10_000), unit "B", range Bytes(1)..=Bytes(1 << 30), source "ARWA 2019 Alg. 2 line 5 (targetlimit_high)";
+        /// How codes travel. Only the option can be deployed: a real sender cannot tell 100 bytes from code 100.
+        pub carriage: Carriage = Carriage::WindowField, unit "word", source "ARWA 2019 §3.4; the option is ours";
+        /// Tick of the clocks that one-way delay is read from: D is a difference of whole ticks. Zero is a perfect clock.
+        pub clock_tick: Span = Span::from_millis(1), unit "time", range Span::ZERO..=Span::from_secs(1), source "ns-3.26 TcpOptionTS counts milliseconds";
+        /// How far the receiver's clock is ahead of the sender's. The ratio Dmin/D suffers from any.
+        pub clock_offset: f64 = 0.0, unit "ms", range -1e6..=1e6, source "ARWA 2019 §3.1 takes clocks to agree";
+        /// How much faster the receiver's clock runs.
+        pub clock_drift: f64 = 0.0, unit "ppm", range -1e4..=1e4, source "ARWA 2019 §3.1 takes clocks to agree";
+    }
+}
+
+/// Algorithm 1: the receiver.
+#[derive(Clone, Debug)]
+pub struct Arwa {
+    params: Params,
+    /// Least delay in seconds, and the rate of the packet that had it in B/s.
+    min_delay: f64,
+    max_rate: f64,
+    total_delay: f64,
+    total_data: f64,
+    counter: u32,
+    last_time: Time,
+    old_code: f64,
+    pending: Option<NonZeroU8>,
+}
+
+impl Arwa {
+    /// A receiver that knows nothing yet.
+    pub fn new(params: Params, _: &Ctx) -> Arwa {
+        Arwa {
+            params,
+            min_delay: f64::INFINITY,
+            max_rate: 0.0,
+            total_delay: 0.0,
+            total_data: 0.0,
+            counter: 0,
+            last_time: Time::ZERO,
+            old_code: 0.0,
+            pending: None,
+        }
+    }
+
+    /// One-way delay in seconds by the two clocks; at least one tick, so that rates exist.
+    fn delay(&self, arrival: &Arrival) -> f64 {
+        let tick = self.params.clock_tick.0.max(1) as f64;
+        let drift = arrival.now.0 as f64 * self.params.clock_drift * 1e-6;
+        let receiver = arrival.now.0 as f64 + self.params.clock_offset * 1e6 + drift;
+        let ticks = libm::floor(receiver / tick) - libm::floor(arrival.sent_at.0 as f64 / tick);
+        ticks.max(1.0) * tick * 1e-9
+    }
+
+    /// Lines 19-43: the code of an estimation, if it gives one.
+    fn estimate(&mut self, now: Time) -> Option<NonZeroU8> {
+        let Params { low, high, lowest, period, .. } = self.params;
+        let diff = 100.0 - 100.0 * (self.total_data / self.total_delay) / self.max_rate;
+        let mut code = if diff >= high {
+            Some(diff - low)
+        } else if diff >= low {
+            Some((diff - low) * ((diff - low) / (high - low)))
+        } else if diff <= lowest {
+            Some(100.0 + libm::ceil(lowest - diff).min(20.0))
+        } else {
+            None
+        };
+        self.old_code = match code {
+            Some(lower) if now - self.last_time < period && lower < 100.0 => {
+                if lower > self.old_code {
+                    code = Some(lower - self.old_code);
+                    lower - self.old_code
+                } else {
+                    lower
+                }
+            }
+            _ => 0.0,
+        };
+        self.last_time = now;
+        self.total_data = 0.0;
+        self.total_delay = 0.0;
+        self.counter = 0;
+        // 100 is the one value that both ranges would claim.
+        NonZeroU8::new(code.filter(|code| *code != 100.0)? as u8)
+    }
+}
+
+impl RwndController for Arwa {
+    fn on_segment(&mut self, arrival: &Arrival, _: &RecvView) {
+        let size = arrival.len.0 as f64;
+        let delay = self.delay(arrival);
+        if delay < self.min_delay {
+            self.min_delay = delay;
+            self.max_rate = size / delay;
+        }
+        self.total_delay += delay;
+        self.total_data += size;
+        self.counter += 1;
+        if arrival.now - self.last_time > self.params.period || self.counter > self.params.count {
+            self.pending = self.estimate(arrival.now);
+        }
+    }
+
+    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+        let ordinary = self.params.window.min(view.free);
+        if ordinary < view.offered.min(self.params.window) {
+            return Advertisement::Window(ordinary);
+        }
+        self.pending.take().map_or(Advertisement::Window(ordinary), Advertisement::Code)
+    }
+}
+
+/// Algorithm 2: the sender.
+#[derive(Clone, Debug)]
+pub struct ArwaSender {
+    floor: u64,
+    ceiling: u64,
+    carriage: Carriage,
+}
+
+impl ArwaSender {
+    /// The sender's half of these parameters.
+    pub fn new(params: &Params) -> ArwaSender {
+        ArwaSender { floor: params.floor.0, ceiling: params.ceiling.0, carriage: params.carriage }
+    }
+
+    /// How the codes travel that it listens to.
+    pub fn carriage(&self) -> Carriage {
+        self.carriage
+    }
+
+    /// The congestion window after an ACK with a code.
+    pub fn on_code(&self, code: NonZeroU8, cwnd: Bytes) -> Bytes {
+        let code = u64::from(code.get());
+        let cwnd = cwnd.0;
+        Bytes(if code <= 100 {
+            (cwnd - cwnd * code / 100).max(self.floor)
+        } else {
+            let share = if cwnd > self.ceiling { 200 } else { 100 };
+            cwnd + cwnd * (code.min(120) - 100) / share
+        })
+    }
+}

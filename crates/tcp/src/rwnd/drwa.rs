@@ -1,0 +1,140 @@
+//! Dynamic receive window adjustment.
+
+use super::{Advertisement, Ctx, RecvView, RwndController};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// DRWA: the window follows the bytes of a round trip, less the more the round trip has grown.
+    ///
+    /// Once per round trip, when data is copied to the application,
+    /// `cwnd_est = alpha * cwnd_est + (1 - alpha) * copied` and `rwnd = lambda * RTTmin / RTT * cwnd_est`. Its
+    /// fixed point is RTT = lambda * RTTmin. RTTmin does not expire, as in the paper: a longer route is taken
+    /// for a queue for ever after.
+    ///
+    /// Where the paper is silent: before the first estimate the buffer is offered, and never less than two
+    /// segments; the round-trip time is the receiver's mean over the last round trip, from timestamps where
+    /// they are exchanged.
+    pub struct Params ("Jiang, Wang, Lee, Rhee: Tackling Bufferbloat in 3G/4G Networks, IMC 2012, section 4") {
+        /// How far the round-trip time may grow.
+        pub lambda: f64 = 3.0, unit "1", range 0.1..=100.0, source "IMC 2012 §4.2";
+        /// Weight of the former estimate.
+        pub alpha: f64 = 0.875, unit "1", range 0.0..=0.999, source "IMC 2012 §4.2";
+    }
+}
+
+/// The state of DRWA.
+#[derive(Clone, Debug)]
+pub struct Drwa {
+    params: Params,
+    copied: u64,
+    since: Option<Time>,
+    cwnd_est: Option<f64>,
+    min_rtt: Span,
+    window: Option<u64>,
+}
+
+impl Drwa {
+    /// A receiver that knows nothing yet.
+    pub fn new(params: Params, _: &Ctx) -> Drwa {
+        Drwa { params, copied: 0, since: None, cwnd_est: None, min_rtt: Span::MAX, window: None }
+    }
+}
+
+impl RwndController for Drwa {
+    fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
+        self.copied += copied.0;
+        let since = *self.since.get_or_insert(now);
+        let Some(rtt) = view.rtt else { return };
+        if now.since(since) < rtt {
+            return;
+        }
+        let copied = self.copied as f64;
+        let alpha = self.params.alpha;
+        let estimate = self.cwnd_est.map_or(copied, |former| alpha * former + (1.0 - alpha) * copied);
+        self.cwnd_est = Some(estimate);
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.window = Some((self.params.lambda * (self.min_rtt.0 as f64 / rtt.0 as f64) * estimate) as u64);
+        self.copied = 0;
+        self.since = Some(now);
+    }
+
+    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+        let window = self.window.map_or(view.free, |window| Bytes(window).max(view.mss * 2));
+        Advertisement::Window(window.min(view.free))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rwnd::tests_support::{MSS, ctx, view};
+    use proptest::prelude::*;
+
+    #[test]
+    fn fixed_point_is_lambda_times_the_least_round_trip() {
+        // A bottleneck of 10 segments per 20 ms, of which 20 ms is propagation: RTT = W / B.
+        let mut drwa = Drwa::new(Params::default(), &ctx());
+        let base = Span::from_millis(20);
+        let mut now = Time::ZERO;
+        let mut window = 10 * MSS;
+        let mut rtt = base;
+        drwa.on_copied(now, Bytes::ZERO, &view(Some(rtt)));
+        for _ in 0..400 {
+            rtt = Span(base.0 * window / (10 * MSS)).max(base);
+            now += rtt;
+            drwa.on_copied(now, Bytes(window), &view(Some(rtt)));
+            let Advertisement::Window(offered) = drwa.window(now, &view(None)) else { panic!("no codes") };
+            window = offered.0;
+        }
+        assert!((rtt.as_millis() - 3.0 * base.as_millis()).abs() < 0.5, "{rtt:?}");
+    }
+
+    /// The paper's steps 1-4 in its own words and order, in floating seconds.
+    struct Literal {
+        rtt_min: f64,
+        cwnd_est: f64,
+        rwnd: f64,
+        last: f64,
+        data: f64,
+        first: bool,
+    }
+
+    impl Literal {
+        fn copy(&mut self, now: f64, bytes: f64, rtt_est: f64) {
+            self.data += bytes;
+            if now - self.last < rtt_est {
+                return;
+            }
+            if self.first {
+                self.cwnd_est = self.data;
+                self.first = false;
+            } else {
+                self.cwnd_est = 7.0 / 8.0 * self.cwnd_est + 1.0 / 8.0 * self.data;
+            }
+            if rtt_est < self.rtt_min {
+                self.rtt_min = rtt_est;
+            }
+            self.rwnd = 3.0 * (self.rtt_min / rtt_est) * self.cwnd_est;
+            self.data = 0.0;
+            self.last = now;
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_literal_transcription(steps in prop::collection::vec((1..50_u64, 1..20_u64, 5..300_u64), 1..300)) {
+            let mut drwa = Drwa::new(Params::default(), &ctx());
+            let mut literal = Literal { rtt_min: f64::INFINITY, cwnd_est: 0.0, rwnd: 0.0, last: 0.0, data: 0.0, first: true };
+            drwa.on_copied(Time::ZERO, Bytes::ZERO, &view(None));
+            let mut now = 0;
+            for (gap, segments, rtt) in steps {
+                now += gap;
+                drwa.on_copied(Time(now * 1_000_000), Bytes(segments * MSS), &view(Some(Span::from_millis(rtt))));
+                literal.copy(now as f64, (segments * MSS) as f64, rtt as f64);
+                let window = drwa.window.unwrap_or(0) as f64;
+                prop_assert!((window - literal.rwnd).abs() <= 1.0 + 1e-9 * literal.rwnd, "{} {}", window, literal.rwnd);
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Receive-window control: what the receiver offers.
+//!
+//! A controller is policy. The [`Endpoint`](crate::Endpoint) bounds what it says by the free buffer, never
+//! takes back what was offered unless the controller insists, avoids silly windows, and measures the
+//! round-trip time that a receiver can see.
+
+use airwnd_catalog::{choice, family};
+use airwnd_units::{Bytes, Span, Time};
+use std::fmt::Debug;
+use std::num::NonZeroU8;
+
+family! {
+    /// Receive-window control: what the receiver offers.
+    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa }
+    build fn build(ctx: &Ctx) -> Box<dyn RwndController>;
+}
+
+choice! {
+    /// How a window code travels.
+    pub enum Carriage {
+        /// In place of the window, as the ARWA paper has it: field values 1..=120 are codes.
+        WindowField = "window-field",
+        /// In an experimental TCP option, beside an ordinary window.
+        TcpOption = "tcp-option",
+    }
+}
+
+impl Spec {
+    /// How this controller's codes travel, if it has codes.
+    pub fn carriage(&self) -> Option<Carriage> {
+        match self {
+            Spec::Arwa(params) => Some(params.carriage),
+            _ => None,
+        }
+    }
+
+    /// The half of this controller that runs at the sender of the data, if it has one.
+    pub fn sender_half(&self) -> Option<arwa::ArwaSender> {
+        match self {
+            Spec::Arwa(params) => Some(arwa::ArwaSender::new(params)),
+            _ => None,
+        }
+    }
+}
+
+/// What a controller is told when its endpoint is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Ctx {
+    /// Payload bytes of a full segment.
+    pub mss: Bytes,
+    /// The receive buffer, which no window exceeds.
+    pub buffer: Bytes,
+}
+
+/// A data segment that arrived, new or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When it arrived, by the simulation's clock.
+    pub now: Time,
+    /// When it was sent, by the same clock. A real receiver knows this no better than TSval tells: a
+    /// controller that uses it has the clock's tick, offset and drift as parameters.
+    pub sent_at: Time,
+    /// Payload bytes.
+    pub len: Bytes,
+    /// Payload bytes that had not arrived before.
+    pub new: Bytes,
+    /// Whether it is the next expected segment.
+    pub in_order: bool,
+    /// A round-trip time that it completes, seen from here: from a TSval sent on an ACK to the first data
+    /// that echoes it, or without timestamps the time in which one window of data arrived. Includes the time
+    /// that the sender had nothing to send.
+    pub rtt: Option<Span>,
+}
+
+/// The receiver's state after the event at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct RecvView {
+    /// Payload bytes of a full segment.
+    pub mss: Bytes,
+    /// The ordinary window: the receive buffer less what the application has yet to read.
+    pub free: Bytes,
+    /// Bytes offered and not yet arrived in order.
+    pub offered: Bytes,
+    /// Bytes received in order since the start.
+    pub received: Bytes,
+    /// The round-trip time: the mean of the samples of the last round trip.
+    pub rtt: Option<Span>,
+    /// The least of these means.
+    pub min_rtt: Option<Span>,
+}
+
+/// What an ACK shall say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advertisement {
+    /// So many bytes beyond the acknowledgment.
+    Window(Bytes),
+    /// An instruction to the sender; its usable window stays as it is.
+    Code(NonZeroU8),
+}
+
+/// Decides the receive window.
+///
+/// For each data segment the endpoint calls [`on_segment`](RwndController::on_segment), then, if the
+/// application took data, [`on_copied`](RwndController::on_copied), then, if a segment goes out,
+/// [`window`](RwndController::window), once for each segment.
+pub trait RwndController: Debug + Send + Sync {
+    /// A data segment arrived.
+    fn on_segment(&mut self, _arrival: &Arrival, _view: &RecvView) {}
+    /// The application took `copied` bytes: when it reads, or on arrival if it reads at once.
+    fn on_copied(&mut self, _now: Time, _copied: Bytes, _view: &RecvView) {}
+    /// What the segment that is about to go out says. A code is said once.
+    fn window(&mut self, now: Time, view: &RecvView) -> Advertisement;
+    /// Whether bytes that were offered may be taken back (RFC 9293 §3.8.6: strongly discouraged).
+    fn may_shrink(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests_support {
+    use super::*;
+
+    pub const MSS: u64 = 1000;
+
+    pub fn ctx() -> Ctx {
+        Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 24) }
+    }
+
+    pub fn view(rtt: Option<Span>) -> RecvView {
+        RecvView {
+            mss: Bytes(MSS),
+            free: Bytes(1 << 24),
+            offered: Bytes::ZERO,
+            received: Bytes::ZERO,
+            rtt,
+            min_rtt: rtt,
+        }
+    }
+
+    pub fn arrival(now: Time, sent_at: Time, len: u64) -> Arrival {
+        Arrival { now, sent_at, len: Bytes(len), new: Bytes(len), in_order: true, rtt: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tests_support::*;
+    use super::*;
+    use airwnd_catalog::{Node, Param};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// No member starves a sender: whatever arrives, it offers two segments or speaks in codes.
+        #[test]
+        fn every_member_leaves_room_for_two_segments(
+            events in prop::collection::vec((1..80_u64, 1..200_u64, 1..20_u64), 1..200),
+        ) {
+            for kind in Spec::kinds() {
+                let node = Node::from_json(&format!("\"{kind}\""), "test").unwrap();
+                let mut rwnd = Spec::read(&node).unwrap().build(&ctx());
+                let mut now = Time(1_000_000_000);
+                for &(gap, delay, segments) in &events {
+                    now += Span::from_millis(gap);
+                    let view = view(Some(Span::from_millis(delay)));
+                    rwnd.on_segment(&arrival(now, now - Span::from_millis(delay), MSS), &view);
+                    rwnd.on_copied(now, Bytes(segments * MSS), &view);
+                    match rwnd.window(now, &view) {
+                        Advertisement::Window(window) => prop_assert!(window >= Bytes(2 * MSS), "{}: {:?}", kind, window),
+                        Advertisement::Code(code) => prop_assert!(code.get() <= 120),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! What is sent and not yet cumulatively acknowledged, and what became of it.
+
+use crate::Seq;
+use crate::segment::{SackBlock, SackBlocks};
+use airwnd_units::Time;
+use std::collections::VecDeque;
+
+/// A segment that was sent. Its bounds stay as they were first sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub seq: Seq,
+    /// Payload bytes.
+    pub len: u16,
+    marks: u8,
+    /// When it was last sent.
+    pub sent_at: Time,
+}
+
+const FIN: u8 = 1;
+const SACKED: u8 = 2;
+const LOST: u8 = 4;
+const RETRANSMITTED: u8 = 8;
+
+impl Sent {
+    pub fn fin(&self) -> bool {
+        self.marks & FIN != 0
+    }
+
+    fn is(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+
+    /// Sequence space.
+    pub fn space(&self) -> u32 {
+        u32::from(self.len) + u32::from(self.fin())
+    }
+
+    pub fn end(&self) -> Seq {
+        self.seq + self.space()
+    }
+}
+
+/// What a cumulative acknowledgment took off the board.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Advanced {
+    /// Bytes that no SACK had reported before.
+    pub delivered: u32,
+    /// Segments wholly acknowledged.
+    pub segments: u32,
+    /// When the first of them was sent, if it was sent only once.
+    pub clean_sample: Option<Time>,
+    /// Whether a retransmission was among them.
+    pub retransmitted: bool,
+}
+
+/// The sent segments from SND.UNA to SND.NXT with the marks of RFC 6675 §4.
+///
+/// One record per segment in a ring, which keeps its capacity: nothing is allocated once the window has been
+/// as large as it gets. An ACK costs a binary search and the segments that it newly reports.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    sent: VecDeque<Sent>,
+    /// Sequence space on the board, and the part of it that is SACKed, lost, retransmitted and not SACKed.
+    total: u32,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// Without SACK, bytes that duplicate ACKs say have left the network.
+    duplicates: u32,
+    /// End of the highest SACKed segment.
+    high_sack: Option<Seq>,
+    /// Below it every segment is SACKed or marked lost.
+    lost_below: Option<Seq>,
+    /// Below it no lost segment waits for retransmission.
+    repaired_below: Option<Seq>,
+    /// The blocks of the last ACK: what they cover is on the board.
+    last_blocks: SackBlocks,
+}
+
+impl Scoreboard {
+    pub fn new(segments: usize) -> Scoreboard {
+        Scoreboard {
+            sent: VecDeque::with_capacity(segments),
+            total: 0,
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            duplicates: 0,
+            high_sack: None,
+            lost_below: None,
+            repaired_below: None,
+            last_blocks: SackBlocks::default(),
+        }
+    }
+
+    /// A segment of new data.
+    pub fn push(&mut self, seq: Seq, len: u16, fin: bool, now: Time) {
+        let segment = Sent { seq, len, marks: if fin { FIN } else { 0 }, sent_at: now };
+        self.total += segment.space();
+        self.sent.push_back(segment);
+    }
+
+    /// All bytes not cumulatively acknowledged (RFC 5681 "FlightSize").
+    pub fn outstanding(&self) -> u32 {
+        self.total
+    }
+
+    /// Bytes thought to be in the network (RFC 6675 "pipe").
+    pub fn pipe(&self) -> u32 {
+        let left = self.sacked + self.lost;
+        let duplicates = self.duplicates.min(self.total - left);
+        self.total - left - duplicates + self.retransmitted
+    }
+
+    /// Whether the first segment was given up on and not sent again yet.
+    pub fn head_is_lost(&self) -> bool {
+        self.sent.front().is_some_and(|head| head.is(LOST))
+    }
+
+    /// Whether the first segment was sent again since it was lost.
+    pub fn head_is_retransmitted(&self) -> bool {
+        self.sent.front().is_some_and(|head| head.is(RETRANSMITTED))
+    }
+
+    fn index_of(&self, seq: Seq) -> usize {
+        self.sent.partition_point(|segment| segment.seq.is_before(seq))
+    }
+
+    /// Everything before `ack` arrived.
+    pub fn advance(&mut self, ack: Seq) -> Advanced {
+        let mut result = Advanced::default();
+        while let Some(head) = self.sent.front_mut() {
+            if !head.seq.is_before(ack) {
+                break;
+            }
+            let whole = !head.end().is_after(ack);
+            let bytes = if whole { head.space() } else { ack - head.seq };
+            self.total -= bytes;
+            if head.is(SACKED) {
+                self.sacked -= bytes;
+            } else {
+                result.delivered += bytes;
+            }
+            if head.is(LOST) {
+                self.lost -= bytes;
+            }
+            if head.is(RETRANSMITTED) {
+                self.retransmitted -= bytes;
+                result.retransmitted = true;
+            } else if result.segments == 0 && !result.retransmitted {
+                result.clean_sample = Some(head.sent_at);
+            }
+            if !whole {
+                head.len -= bytes as u16;
+                head.seq = ack;
+                break;
+            }
+            result.segments += 1;
+            self.sent.pop_front();
+        }
+        if result.retransmitted {
+            result.clean_sample = None;
+        }
+        // What lies behind is forgotten, for half the sequence space later it would seem to lie ahead.
+        for mark in [&mut self.high_sack, &mut self.lost_below, &mut self.repaired_below] {
+            if mark.is_some_and(|mark| !mark.is_after(ack)) {
+                *mark = None;
+            }
+        }
+        if self.high_sack.is_none() {
+            self.last_blocks = SackBlocks::default();
+        }
+        result
+    }
+
+    /// Marks what the blocks report and gives up on what three segments have overtaken; returns the bytes
+    /// that are newly reported.
+    pub fn sack(&mut self, blocks: &SackBlocks, threshold: u32) -> u32 {
+        let before = self.sacked;
+        for block in blocks.iter().take_while(|block| !block.is_empty()) {
+            let known = self.last_blocks.iter().find(|last| last.start == block.start && !last.is_empty());
+            self.sack_block(*block, known.map_or(block.start, |last| last.end.min(block.end)));
+        }
+        self.last_blocks = *blocks;
+        let newly = self.sacked - before;
+        if newly > 0 {
+            self.give_up_overtaken(threshold);
+        }
+        newly
+    }
+
+    /// Marks the segments within the block, of which those that end by `known` are marked already.
+    fn sack_block(&mut self, block: SackBlock, known: Seq) {
+        for index in self.index_of(known).saturating_sub(1)..self.sent.len() {
+            let segment = &mut self.sent[index];
+            let end = segment.end();
+            if end.is_after(block.end) {
+                break;
+            }
+            if segment.is(SACKED) || segment.seq.is_before(block.start) {
+                continue;
+            }
+            let space = segment.space();
+            if segment.is(LOST) {
+                self.lost -= space;
+            }
+            if segment.is(RETRANSMITTED) {
+                self.retransmitted -= space;
+            }
+            segment.marks = (segment.marks & FIN) | SACKED;
+            self.sacked += space;
+            self.high_sack = Some(self.high_sack.map_or(end, |high| high.max(end)));
+        }
+    }
+
+    /// RFC 6675 IsLost, counted in segments: lost is what `threshold` SACKed segments lie above of.
+    fn give_up_overtaken(&mut self, threshold: u32) {
+        let Some(high) = self.high_sack else { return };
+        let mut overtaking = 0;
+        let mut index = self.index_of(high);
+        while index > 0 && overtaking < threshold {
+            index -= 1;
+            overtaking += u32::from(self.sent[index].is(SACKED));
+        }
+        if overtaking < threshold {
+            return;
+        }
+        let limit = self.sent[index].seq;
+        while index > 0 {
+            index -= 1;
+            if self.lost_below.is_some_and(|done| self.sent[index].seq.is_before(done)) {
+                break;
+            }
+            self.mark_lost(index);
+        }
+        self.lost_below = Some(self.lost_below.map_or(limit, |done| done.max(limit)));
+    }
+
+    fn mark_lost(&mut self, index: usize) {
+        let segment = &mut self.sent[index];
+        if segment.marks & (SACKED | LOST) != 0 {
+            return;
+        }
+        segment.marks |= LOST;
+        let (seq, space) = (segment.seq, segment.space());
+        self.lost += space;
+        self.repaired_below = self.repaired_below.map(|done| done.min(seq));
+    }
+
+    /// The first segment is lost, whatever else is known: it waits for retransmission again.
+    pub fn give_up_head(&mut self) {
+        let Some(head) = self.sent.front_mut() else { return };
+        if head.is(RETRANSMITTED) {
+            head.marks &= !RETRANSMITTED;
+            let space = head.space();
+            self.retransmitted -= space;
+        }
+        self.mark_lost(0);
+        self.repaired_below = None;
+    }
+
+    /// A timeout: all that is not SACKed is lost, and so are earlier retransmissions.
+    ///
+    /// SACK information is kept (RFC 6675 §5.1, erratum 1610): a receiver that reneged shows it by not
+    /// acknowledging the head, which is never SACKed.
+    pub fn give_up_all(&mut self) {
+        for segment in &mut self.sent {
+            segment.marks &= !RETRANSMITTED;
+            if !segment.is(SACKED) {
+                segment.marks |= LOST;
+            }
+        }
+        self.retransmitted = 0;
+        self.duplicates = 0;
+        self.lost = self.total - self.sacked;
+        self.repaired_below = None;
+        self.lost_below = self.sent.back().map(Sent::end);
+    }
+
+    /// Without SACK, duplicate ACKs say that so many bytes more arrived, of all but the head.
+    pub fn add_duplicates(&mut self, bytes: u32) {
+        let head = self.sent.front().map_or(0, Sent::space);
+        self.duplicates = (self.duplicates + bytes).min(self.total - head);
+    }
+
+    /// Without SACK, a cumulative ACK explains some of the duplicates.
+    pub fn explain_duplicates(&mut self, bytes: u32) {
+        self.duplicates = self.duplicates.saturating_sub(bytes);
+    }
+
+    /// Without SACK, the duplicates are explained: recovery is over or did not start.
+    pub fn forget_duplicates(&mut self) {
+        self.duplicates = 0;
+    }
+
+    /// The first lost segment that was not sent again (RFC 6675 NextSeg, rule 1).
+    pub fn next_lost(&mut self) -> Option<usize> {
+        if self.lost == 0 {
+            return None;
+        }
+        let first = self.repaired_below.map_or(0, |seq| self.index_of(seq));
+        let found = (first..self.sent.len()).find(|&index| {
+            let segment = &self.sent[index];
+            segment.is(LOST) && !segment.is(RETRANSMITTED)
+        });
+        self.repaired_below = match found {
+            Some(index) => Some(self.sent[index].seq),
+            None => self.sent.back().map(Sent::end),
+        };
+        found
+    }
+
+    /// The first segment below a SACK that is neither SACKed nor sent again (RFC 6675 NextSeg, rule 3).
+    pub fn next_hole(&self) -> Option<usize> {
+        let high = self.index_of(self.high_sack?);
+        (0..high).find(|&index| self.sent[index].marks & (SACKED | RETRANSMITTED) == 0)
+    }
+
+    /// The segment at `index`.
+    pub fn get(&self, index: usize) -> Sent {
+        self.sent[index]
+    }
+
+    /// Sends the segment at `index` again.
+    pub fn retransmit(&mut self, index: usize, now: Time) -> Sent {
+        let segment = &mut self.sent[index];
+        segment.sent_at = now;
+        if !segment.is(RETRANSMITTED) {
+            segment.marks |= RETRANSMITTED;
+            let space = segment.space();
+            self.retransmitted += space;
+        }
+        self.sent[index]
+    }
+
+    /// Counts everything again; for tests.
+    #[cfg(test)]
+    pub fn check(&self) {
+        let sum = |mark: u8| -> u32 { self.sent.iter().filter(|s| s.is(mark)).map(Sent::space).sum() };
+        assert_eq!(self.total, self.sent.iter().map(Sent::space).sum::<u32>(), "total");
+        assert_eq!(self.sacked, sum(SACKED), "SACKed");
+        assert_eq!(self.lost, sum(LOST), "lost");
+        assert_eq!(self.retransmitted, sum(RETRANSMITTED), "retransmitted");
+        assert!(self.sent.iter().all(|s| !s.is(SACKED) || s.marks & (LOST | RETRANSMITTED) == 0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MSS: u32 = 100;
+
+    fn board(segments: u32) -> Scoreboard {
+        let mut board = Scoreboard::new(0);
+        for i in 0..segments {
+            board.push(Seq(i * MSS), MSS as u16, false, Time(u64::from(i)));
+        }
+        board
+    }
+
+    fn blocks(list: &[(u32, u32)]) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        for (place, (start, end)) in blocks.iter_mut().zip(list) {
+            *place = SackBlock { start: Seq(start * MSS), end: Seq(end * MSS) };
+        }
+        blocks
+    }
+
+    #[test]
+    fn three_segments_above_make_a_loss() {
+        let mut board = board(10);
+        assert_eq!(board.sack(&blocks(&[(1, 3)]), 3), 200);
+        assert!(!board.head_is_lost());
+        // pipe: 10 sent, 2 SACKed
+        assert_eq!(board.pipe(), 800);
+        assert_eq!(board.sack(&blocks(&[(1, 4)]), 3), 100);
+        assert!(board.head_is_lost());
+        assert_eq!(board.pipe(), 600);
+        let head = board.next_lost().unwrap();
+        assert_eq!(board.retransmit(head, Time(9)).seq, Seq(0));
+        assert_eq!(board.next_lost(), None);
+        assert_eq!(board.pipe(), 700);
+        let advanced = board.advance(Seq(4 * MSS));
+        assert_eq!((advanced.delivered, advanced.segments, advanced.retransmitted), (100, 4, true));
+        assert_eq!(advanced.clean_sample, None, "Karn: the head was sent twice");
+        assert_eq!((board.pipe(), board.outstanding()), (600, 600));
+        board.check();
+    }
+
+    #[test]
+    fn several_holes_are_repaired_in_order() {
+        let mut board = board(12);
+        board.sack(&blocks(&[(7, 9), (4, 6), (1, 3)]), 3);
+        // Above segment 3 lie 4: 4,5,7,8. Above 6 only two.
+        let lost: Vec<Seq> = std::iter::from_fn(|| {
+            let index = board.next_lost()?;
+            Some(board.retransmit(index, Time(0)).seq)
+        })
+        .collect();
+        assert_eq!(lost, [Seq(0), Seq(3 * MSS)]);
+        assert_eq!(board.next_hole().map(|i| board.get(i).seq), Some(Seq(6 * MSS)));
+        board.check();
+    }
+
+    #[test]
+    fn a_partial_cumulative_ack_trims_the_head() {
+        let mut board = board(2);
+        let advanced = board.advance(Seq(30));
+        assert_eq!((advanced.delivered, advanced.segments), (30, 0));
+        assert_eq!(board.get(0).seq, Seq(30));
+        assert_eq!(board.outstanding(), 170);
+        board.check();
+    }
+
+    proptest! {
+        #[test]
+        fn counts_agree_with_a_recount(steps in prop::collection::vec((0..5_u8, 0..40_u32, 1..6_u32), 1..200)) {
+            let mut board = board(20);
+            let (mut una, mut nxt) = (Seq(0), Seq(20 * MSS));
+            for (kind, at, len) in steps {
+                match kind {
+                    0 => {
+                        let start = una.0 / MSS + 1 + at % 20;
+                        let end = (start + len).min(nxt.0 / MSS);
+                        if start < end { board.sack(&blocks(&[(start, end)]), 3); }
+                    }
+                    1 => if let Some(index) = board.next_lost() { board.retransmit(index, Time(1)); },
+                    2 => {
+                        una = (una + at % 7 * 37).min(nxt);
+                        board.advance(una);
+                        let head_sacked = board.sent.front().is_some_and(|head| head.is(SACKED));
+                        if head_sacked {
+                            // A real receiver acknowledges on, to the end of what it has.
+                            while let Some(head) = board.sent.front().filter(|head| head.is(SACKED)) {
+                                una = head.end();
+                                board.advance(una);
+                            }
+                        }
+                    }
+                    3 => { board.push(nxt, MSS as u16, false, Time(2)); nxt += MSS; }
+                    _ => if at == 0 { board.give_up_all() } else { board.give_up_head() },
+                }
+                board.check();
+                prop_assert!(board.pipe() <= 2 * board.outstanding());
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What travels between two endpoints: a TCP header, and the length of a payload that is never stored.
+
+use crate::Seq;
+use airwnd_units::{Bytes, Time};
+use std::num::{NonZeroU8, NonZeroU16};
+use std::ops::BitOr;
+
+/// The control bits of a segment (RFC 9293 §3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(0x02);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(0x04);
+    /// The acknowledgment field is significant.
+    pub const ACK: Flags = Flags(0x10);
+
+    /// Whether all bits of `other` are set.
+    pub fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+/// The timestamps option (RFC 7323 §3.2), in ticks of the sender's timestamp clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// TSval: the clock when the segment was sent.
+    pub val: u32,
+    /// TSecr: the TSval that this segment echoes.
+    pub ecr: u32,
+}
+
+/// Bytes that arrived above the cumulative acknowledgment: `start` is the first, `end` the one after the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First sequence number of the block.
+    pub start: Seq,
+    /// The sequence number after its last.
+    pub end: Seq,
+}
+
+impl SackBlock {
+    /// Whether the block stands for no bytes, which marks an unused place.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// Selective acknowledgments on one segment; unused places are empty and come last.
+///
+/// Three, not four: that is what fits beside timestamps (RFC 2018 §3), which every preset but ns-2's sends.
+pub type SackBlocks = [SackBlock; 3];
+
+/// A TCP segment in an IPv4 packet, without its payload: one cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// When the endpoint handed the segment over. Not on the wire: a receiver sees no more of it than the
+    /// tick of the timestamp clock, see [`rwnd::Arrival`](crate::rwnd::Arrival).
+    pub sent_at: Time,
+    /// Sequence number of the first byte.
+    pub seq: Seq,
+    /// The next byte expected, if `flags` has [`Flags::ACK`].
+    pub ack: Seq,
+    /// RFC 7323 timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// RFC 2018 blocks.
+    pub sack: SackBlocks,
+    /// Payload bytes.
+    pub len: u16,
+    /// The window field as it is on the wire, not shifted.
+    pub window: u16,
+    /// Maximum segment size option; on a SYN only.
+    pub mss: Option<NonZeroU16>,
+    /// Window scale option; on a SYN only.
+    pub window_scale: Option<u8>,
+    /// A window code carried as an option, see [`rwnd::arwa`](crate::rwnd::arwa).
+    pub code: Option<NonZeroU8>,
+    /// Control bits.
+    pub flags: Flags,
+    /// SACK-permitted option; on a SYN only.
+    pub sack_permitted: bool,
+    /// Whether any byte of it was sent before. Not on the wire.
+    pub retransmission: bool,
+}
+
+impl Segment {
+    /// The most option bytes that a TCP header holds (data offset 15 words).
+    pub const MAX_OPTION_BYTES: u32 = 40;
+    /// Kind, length, experiment identifier and code: an experimental option (RFC 6994 §3).
+    pub(crate) const CODE_OPTION_BYTES: u32 = 5;
+    pub(crate) const TIMESTAMPS_BYTES: u32 = 10;
+
+    /// The sequence space it takes: payload, SYN and FIN.
+    pub fn space(&self) -> u32 {
+        u32::from(self.len) + u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN))
+    }
+
+    /// The sequence number after its last.
+    pub fn end(&self) -> Seq {
+        self.seq + self.space()
+    }
+
+    /// Bytes of IPv4 and TCP header, options padded to a multiple of four.
+    pub fn header_bytes(&self) -> Bytes {
+        let blocks = self.sack.iter().filter(|block| !block.is_empty()).count() as u32;
+        let sack = if blocks > 0 { 2 + 8 * blocks } else { 0 };
+        let options = 4 * u32::from(self.mss.is_some())
+            + 3 * u32::from(self.window_scale.is_some())
+            + 2 * u32::from(self.sack_permitted)
+            + Self::TIMESTAMPS_BYTES * u32::from(self.timestamps.is_some())
+            + Self::CODE_OPTION_BYTES * u32::from(self.code.is_some())
+            + sack;
+        Bytes(u64::from(20 + 20 + options.next_multiple_of(4)))
+    }
+
+    /// Bytes of the IPv4 packet.
+    pub fn wire_bytes(&self) -> Bytes {
+        self.header_bytes() + Bytes(u64::from(self.len))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain() -> Segment {
+        Segment {
+            sent_at: Time::ZERO,
+            seq: Seq(0),
+            ack: Seq(0),
+            timestamps: None,
+            sack: Default::default(),
+            len: 1000,
+            window: 0,
+            mss: None,
+            window_scale: None,
+            code: None,
+            flags: Flags::ACK,
+            sack_permitted: false,
+            retransmission: false,
+        }
+    }
+
+    #[test]
+    fn a_segment_is_one_cache_line() {
+        assert_eq!(size_of::<Segment>(), 64);
+    }
+
+    #[test]
+    fn options_are_padded_to_words() {
+        assert_eq!(plain().wire_bytes(), Bytes(1040));
+        let timestamps = Some(Timestamps { val: 1, ecr: 2 });
+        assert_eq!(Segment { timestamps, ..plain() }.header_bytes(), Bytes(40 + 12));
+        let block = SackBlock { start: Seq(1), end: Seq(2) };
+        let full = Segment { timestamps, sack: [block; 3], ..plain() };
+        assert_eq!(full.header_bytes(), Bytes(40 + (10_u64 + 26).next_multiple_of(4)));
+        let syn = Segment { flags: Flags::SYN, len: 0, window_scale: Some(2), sack_permitted: true, timestamps, ..plain() };
+        assert_eq!(syn.header_bytes(), Bytes(40 + 16));
+        assert_eq!(syn.space(), 1);
+    }
+}

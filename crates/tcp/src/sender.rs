@@ -1,0 +1,762 @@
+//! The sending half: what may be sent, what is lost, what is sent again.
+
+use crate::cc::{self, Ack, Congestion, CongestionControl, Signal};
+use crate::rtt::{RtoBounds, RttEstimator};
+use crate::rwnd::arwa::ArwaSender;
+use crate::scoreboard::{Advanced, Scoreboard, Sent};
+use crate::segment::SackBlocks;
+use crate::stack::{Flight, Recovery};
+use crate::{Config, Seq};
+use airwnd_units::{Bytes, Span, Time};
+use std::num::NonZeroU8;
+
+#[derive(Debug)]
+pub(crate) struct Sender {
+    config: Config,
+    cc_spec: cc::Spec,
+    cc: Box<dyn CongestionControl>,
+    codes: Option<ArwaSender>,
+    mss: u32,
+    /// Whether SACK was negotiated.
+    sack: bool,
+    /// SND.UNA and SND.NXT
+    una: Seq,
+    nxt: Seq,
+    source: Source,
+    fin: Fin,
+
+    offer: PeerOffer,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    phase: Phase,
+    duplicates: u32,
+    /// What was SND.NXT when the last loss was noticed: no new recovery before it is acknowledged.
+    recover: Option<Seq>,
+    /// One lost segment goes out whatever the window.
+    forced: bool,
+
+    rto_at: Option<Time>,
+    timeouts_in_a_row: u32,
+    failed: bool,
+    probe: Option<Probe>,
+    /// The byte after SND.NXT went out as a probe and may be acknowledged.
+    probed: bool,
+
+    delivered: u64,
+    round: u64,
+    round_end: Seq,
+    last_sent: Time,
+    counts: Counts,
+}
+
+/// What the application has for us.
+#[derive(Clone, Copy, Debug, Default)]
+struct Source {
+    queued: u64,
+    endless: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fin {
+    Open,
+    Queued,
+    Sent,
+}
+
+/// The peer's window.
+#[derive(Clone, Copy, Debug, Default)]
+struct PeerOffer {
+    window: u32,
+    /// The largest so far, by which silly windows are judged.
+    max: u32,
+    shift: u8,
+    /// SND.WL1 and SND.WL2: the segment that set it.
+    seq: Seq,
+    ack: Seq,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Open,
+    /// Duplicate ACKs came, too few for a loss.
+    Disorder,
+    /// Fast recovery.
+    Recovery(Repair),
+    /// After a timeout.
+    Loss,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    /// Flight when it began (RFC 6937 RecoverFS).
+    flight: u32,
+    /// Bytes delivered and sent since (prr_delivered, prr_out).
+    delivered: u64,
+    out: u64,
+    /// What may be in the network.
+    window: u64,
+    partial_acks: u32,
+}
+
+/// Probing of a closed window (RFC 9293 §3.8.6.1).
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    at: Time,
+    interval: Span,
+    due: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub data_segments: u64,
+    pub bytes: u64,
+    pub retransmissions: u64,
+    pub bytes_retransmitted: u64,
+    pub fast_retransmits: u64,
+    pub timeouts: u64,
+    pub probes: u64,
+    pub duplicate_acks: u64,
+    pub bytes_acked: u64,
+    pub codes: u64,
+}
+
+/// A segment to send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing {
+    pub seq: Seq,
+    pub len: u16,
+    pub fin: bool,
+    pub retransmission: bool,
+}
+
+/// What the handshake agreed on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreement {
+    pub mss: u32,
+    pub sack: bool,
+    pub shift: u8,
+}
+
+/// The part of an arriving segment that concerns the sending half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgment<'a> {
+    pub now: Time,
+    pub seq: Seq,
+    pub ack: Seq,
+    /// The window field; `None` where a code took its place.
+    pub field: Option<u16>,
+    pub sack: &'a SackBlocks,
+    /// The round-trip time by timestamps.
+    pub rtt: Option<Span>,
+    pub code: Option<NonZeroU8>,
+    pub has_data: bool,
+}
+
+/// How an acknowledgment number relates to what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    Old,
+    Valid,
+    Unsent,
+}
+
+impl Sender {
+    pub fn new(config: &Config, cc_spec: &cc::Spec, codes: Option<ArwaSender>, iss: Seq) -> Sender {
+        let bounds = RtoBounds {
+            initial: config.initial_rto,
+            min: config.min_rto,
+            max: config.max_rto,
+            granularity: config.clock_granularity,
+        };
+        let mss = u32::from(config.mss);
+        Sender {
+            config: config.clone(),
+            cc_spec: cc_spec.clone(),
+            cc: cc_spec.build(&cc_ctx(config, mss)),
+            codes,
+            mss,
+            sack: false,
+            una: iss,
+            nxt: iss,
+            source: Source::default(),
+            fin: Fin::Open,
+            offer: PeerOffer::default(),
+            board: Scoreboard::new(256),
+            rtt: RttEstimator::new(bounds),
+            phase: Phase::Open,
+            duplicates: 0,
+            recover: None,
+            forced: false,
+            rto_at: None,
+            timeouts_in_a_row: 0,
+            failed: false,
+            probe: None,
+            probed: false,
+            delivered: 0,
+            round: 0,
+            round_end: iss,
+            last_sent: Time::ZERO,
+            counts: Counts::default(),
+        }
+    }
+
+    // The handshake.
+
+    /// The SYN takes one sequence number, which the scoreboard does not know.
+    pub fn on_syn_sent(&mut self) {
+        self.nxt = self.una + 1;
+    }
+
+    pub fn on_syn_acked(&mut self, agreement: Agreement) {
+        self.una = self.nxt;
+        self.round_end = self.nxt;
+        self.sack = agreement.sack;
+        self.offer.shift = agreement.shift;
+        if agreement.mss != self.mss {
+            self.mss = agreement.mss;
+            self.cc = self.cc_spec.build(&cc_ctx(&self.config, agreement.mss));
+        }
+    }
+
+    /// The window of a SYN, which is never scaled, or of the segment that ends the handshake.
+    pub fn set_window(&mut self, window: u32, seq: Seq, ack: Seq) {
+        self.offer = PeerOffer { window, max: self.offer.max.max(window), shift: self.offer.shift, seq, ack };
+    }
+
+    pub fn on_rtt(&mut self, sample: Span) {
+        self.rtt.on_sample(sample);
+    }
+
+    pub fn back_off(&mut self) {
+        self.rtt.back_off();
+    }
+
+    // The application.
+
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        if self.fin != Fin::Open {
+            return 0;
+        }
+        let room = self.config.send_buffer.0.saturating_sub(self.source.queued + u64::from(self.nxt - self.una));
+        let accepted = bytes.min(room);
+        self.source.queued += accepted;
+        accepted
+    }
+
+    pub fn write_endlessly(&mut self) {
+        self.source.endless = true;
+    }
+
+    /// No more will be written; what an endless source has not sent is not sent.
+    pub fn close(&mut self) {
+        self.source.endless = false;
+        if self.fin == Fin::Open {
+            self.fin = Fin::Queued;
+        }
+    }
+
+    // Observers.
+
+    pub fn una(&self) -> Seq {
+        self.una
+    }
+
+    pub fn nxt(&self) -> Seq {
+        self.nxt
+    }
+
+    pub fn cc(&self) -> &dyn CongestionControl {
+        &*self.cc
+    }
+
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.board.pipe()
+    }
+
+    pub fn outstanding(&self) -> u32 {
+        self.board.outstanding()
+    }
+
+    pub fn queued(&self) -> u64 {
+        self.source.queued
+    }
+
+    pub fn peer_window(&self) -> u32 {
+        self.offer.window
+    }
+
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    pub fn is_recovering(&self) -> bool {
+        matches!(self.phase, Phase::Recovery(_) | Phase::Loss)
+    }
+
+    /// Whether our FIN went out and everything up to it is acknowledged.
+    pub fn is_finished(&self) -> bool {
+        self.fin == Fin::Sent && self.board.outstanding() == 0
+    }
+
+    /// What may be in the network now.
+    pub fn window(&self) -> u64 {
+        match self.phase {
+            Phase::Recovery(repair) => repair.window,
+            _ => self.cc.cwnd().0,
+        }
+    }
+
+    pub fn next_deadline(&self) -> Option<Time> {
+        let probe = self.probe.filter(|probe| !probe.due).map(|probe| probe.at);
+        [self.rto_at, probe].into_iter().flatten().min()
+    }
+
+    // Acknowledgments.
+
+    pub fn position(&self, ack: Seq) -> Position {
+        if ack.is_before(self.una) {
+            Position::Old
+        } else if ack.is_after(self.nxt + u32::from(self.probed)) {
+            Position::Unsent
+        } else {
+            Position::Valid
+        }
+    }
+
+    /// An acknowledgment at a valid [`position`](Sender::position).
+    pub fn on_ack(&mut self, ack: &Acknowledgment<'_>) {
+        let repeats_window = self.update_window(ack);
+        if ack.ack.is_after(self.nxt) {
+            self.accept_probe(ack.now);
+        }
+        let prior_flight = self.board.pipe();
+        let carried_sack = self.sack && !ack.sack[0].is_empty();
+        let sacked = if carried_sack { self.board.sack(ack.sack, self.config.duplicate_threshold) } else { 0 };
+        let had_outstanding = self.board.outstanding() > 0;
+        let step = self.advance(ack);
+        let advanced = step.is_some();
+        let taken = step.unwrap_or_default();
+        let is_duplicate = if self.sack {
+            //= RFC 6675 §2: it SACKs what was not SACKed before
+            sacked > 0
+        } else {
+            //= RFC 5681 §2: nothing new, no data, and data is outstanding
+            let repeats = repeats_window || !self.config.duplicate_repeats_window;
+            !advanced && had_outstanding && !ack.has_data && repeats
+        };
+        let delivered = sacked + taken.delivered;
+        self.delivered += u64::from(delivered);
+        self.counts.duplicate_acks += u64::from(is_duplicate);
+        let progress = Progress { delivered, taken, is_duplicate, prior_flight };
+        if is_duplicate {
+            self.on_duplicate(ack.now, &progress);
+        }
+        if advanced {
+            self.on_advance(ack, &progress);
+        }
+        if let (Some(code), Some(codes), Phase::Open | Phase::Disorder) = (ack.code, &self.codes, self.phase) {
+            let cwnd = codes.on_code(code, self.cc.cwnd());
+            self.cc.set_cwnd(cwnd);
+            self.counts.codes += 1;
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4: a window counts if the segment is not older than the one that set it. Returns
+    /// whether it repeats the window.
+    fn update_window(&mut self, ack: &Acknowledgment<'_>) -> bool {
+        let Some(field) = ack.field else { return true };
+        let offer = self.offer;
+        let newer = offer.seq.is_before(ack.seq) || (offer.seq == ack.seq && !ack.ack.is_before(offer.ack));
+        let window = u32::from(field) << offer.shift;
+        if newer {
+            self.set_window(window, ack.seq, ack.ack);
+            if window > 0 {
+                self.probe = None;
+            }
+        }
+        window == offer.window
+    }
+
+    /// The peer took the byte of a probe.
+    fn accept_probe(&mut self, now: Time) {
+        self.board.push(self.nxt, 1, false, now);
+        self.nxt += 1;
+        self.probed = false;
+        self.counts.bytes += 1;
+        if !self.source.endless {
+            self.source.queued -= 1;
+        }
+    }
+
+    fn advance(&mut self, ack: &Acknowledgment<'_>) -> Option<Advanced> {
+        if !ack.ack.is_after(self.una) {
+            return None;
+        }
+        let taken = self.board.advance(ack.ack);
+        self.counts.bytes_acked += u64::from(ack.ack - self.una);
+        self.una = ack.ack;
+        self.timeouts_in_a_row = 0;
+        if !self.una.is_before(self.round_end) {
+            self.round += 1;
+            self.round_end = self.nxt;
+        }
+        let sample = ack.rtt.or_else(|| taken.clean_sample.map(|sent_at| ack.now - sent_at));
+        if let Some(sample) = sample {
+            self.rtt.on_sample(sample);
+        }
+        Some(taken)
+    }
+
+    fn on_duplicate(&mut self, now: Time, progress: &Progress) {
+        match self.phase {
+            // A timeout sends everything again: nothing can be learnt from duplicates (RFC 6582 §4).
+            Phase::Loss => {}
+            Phase::Recovery(_) => {
+                if !self.sack {
+                    self.board.add_duplicates(self.mss);
+                }
+                self.reduce(progress, true);
+            }
+            Phase::Open | Phase::Disorder => {
+                self.phase = Phase::Disorder;
+                self.duplicates += 1;
+                if !self.sack && self.config.limited_transmit {
+                    self.board.add_duplicates(self.mss);
+                }
+                let enough = self.duplicates >= self.config.duplicate_threshold || self.board.head_is_lost();
+                let allowed = self.recover.is_none_or(|recover| !self.una.is_before(recover));
+                if enough && allowed && self.board.outstanding() > 0 {
+                    self.start_recovery(now, progress);
+                }
+            }
+        }
+    }
+
+    fn start_recovery(&mut self, now: Time, progress: &Progress) {
+        self.recover = Some(self.nxt);
+        if !self.sack {
+            self.board.forget_duplicates();
+            self.board.add_duplicates(self.duplicates * self.mss);
+        }
+        let before = self.board.pipe();
+        self.board.give_up_head();
+        let pipe = if self.sack { self.board.pipe() } else { before };
+        let in_flight = match self.config.loss_flight {
+            Flight::Outstanding => self.board.outstanding(),
+            Flight::Pipe => pipe,
+        };
+        self.cc.on_congestion(&Congestion { now, signal: Signal::Loss, in_flight: Bytes(u64::from(in_flight)) });
+        let window = self.cc.cwnd().0;
+        let flight = self.board.pipe().max(1);
+        self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
+        self.reduce(progress, true);
+        //= RFC 5681 §3.2 step 3, RFC 6675 §5 (4.3): the head goes out whatever the window
+        self.forced = true;
+        self.counts.fast_retransmits += 1;
+    }
+
+    /// Proportional rate reduction (RFC 6937 §3), with its slow-start bound only on ACKs of retransmissions
+    /// (as in Linux and ns-3.44): other progress may hide further losses.
+    fn reduce(&mut self, progress: &Progress, is_duplicate: bool) {
+        let Phase::Recovery(repair) = &mut self.phase else { return };
+        let target = self.cc.cwnd().0;
+        if self.config.recovery != Recovery::Prr {
+            repair.window = target;
+            return;
+        }
+        let mss = u64::from(self.mss);
+        let mut delivered = u64::from(progress.delivered);
+        if !self.sack {
+            // Duplicates told of all but the repaired segment before.
+            delivered = if is_duplicate { mss } else { delivered.min(mss) };
+        } else if is_duplicate && self.config.prr_duplicate_credit && repair.delivered < u64::from(repair.flight) {
+            delivered += mss;
+        }
+        if delivered == 0 {
+            return;
+        }
+        repair.delivered += delivered;
+        let pipe = u64::from(self.board.pipe());
+        let mut room = if pipe > target {
+            (repair.delivered * target).div_ceil(u64::from(repair.flight)).saturating_sub(repair.out)
+        } else {
+            let conserved = repair.delivered.saturating_sub(repair.out).max(delivered);
+            let bound = if progress.taken.retransmitted { conserved + mss } else { conserved };
+            bound.min(target - pipe)
+        };
+        if repair.out == 0 {
+            room = room.max(mss);
+        }
+        repair.window = pipe + room;
+    }
+
+    fn on_advance(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
+        let mut restart_timer = true;
+        let repaired = self.recover.is_none_or(|recover| !self.una.is_before(recover));
+        if repaired {
+            self.recover = None;
+        }
+        if !progress.is_duplicate {
+            self.duplicates = 0;
+        }
+        match self.phase {
+            Phase::Recovery(repair) if !repaired && self.config.recovery != Recovery::Reno => {
+                restart_timer = repair.partial_acks == 0 || !self.config.impatient;
+                self.on_partial_ack(progress);
+            }
+            Phase::Recovery(_) => {
+                self.board.forget_duplicates();
+                self.duplicates = 0;
+                self.phase = Phase::Open;
+                if self.config.grow_at_exit {
+                    self.grow(ack, progress);
+                }
+            }
+            Phase::Disorder if progress.is_duplicate => {}
+            Phase::Open | Phase::Disorder | Phase::Loss => {
+                if repaired || !matches!(self.phase, Phase::Loss) {
+                    self.phase = Phase::Open;
+                }
+                self.board.forget_duplicates();
+                self.grow(ack, progress);
+            }
+        }
+        if self.board.outstanding() == 0 {
+            self.rto_at = None;
+        } else if restart_timer {
+            //= RFC 6298 §5.3
+            self.rto_at = Some(ack.now + self.rtt.rto());
+        }
+    }
+
+    /// RFC 6582 §3.2 step 3, RFC 6675 §5 (B): more is missing.
+    fn on_partial_ack(&mut self, progress: &Progress) {
+        if !self.sack {
+            self.board.explain_duplicates(progress.delivered.saturating_sub(self.mss));
+            self.board.give_up_head();
+        }
+        if !progress.is_duplicate || self.config.prr_duplicate_credit {
+            self.reduce(progress, false);
+        }
+        if let Phase::Recovery(repair) = &mut self.phase {
+            repair.partial_acks += 1;
+        }
+        self.forced = self.board.head_is_lost() && !self.board.head_is_retransmitted();
+    }
+
+    fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
+        let limited = u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0;
+        let heeds_code = ack.code.is_some() && self.codes.is_some();
+        if heeds_code || (self.config.validate_window && !limited) {
+            return;
+        }
+        self.cc.on_ack(&Ack {
+            now: ack.now,
+            acked: Bytes(u64::from(progress.delivered)),
+            rtt: ack.rtt.or_else(|| progress.taken.clean_sample.map(|sent_at| ack.now - sent_at)),
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            in_flight: Bytes(u64::from(self.board.pipe())),
+            round: self.round,
+            delivered: Bytes(self.delivered),
+        });
+    }
+
+    // Timers.
+
+    pub fn on_timeout(&mut self, now: Time) {
+        if self.rto_at.is_some_and(|at| at <= now) {
+            self.rto_at = None;
+            self.on_retransmission_timeout(now);
+        }
+        if let Some(probe) = &mut self.probe {
+            probe.due |= probe.at <= now;
+        }
+    }
+
+    fn on_retransmission_timeout(&mut self, now: Time) {
+        if self.board.outstanding() == 0 {
+            return;
+        }
+        if self.timeouts_in_a_row >= self.config.max_retries {
+            self.failed = true;
+            return;
+        }
+        self.timeouts_in_a_row += 1;
+        self.counts.timeouts += 1;
+        //= RFC 5681 §3.1: the threshold is held when the same segment times out again
+        let repeated = matches!(self.phase, Phase::Loss) && self.board.head_is_retransmitted();
+        let signal = if repeated { Signal::RepeatedTimeout } else { Signal::Timeout };
+        let in_flight = match self.config.loss_flight {
+            Flight::Outstanding => self.board.outstanding(),
+            Flight::Pipe => self.board.pipe(),
+        };
+        self.cc.on_congestion(&Congestion { now, signal, in_flight: Bytes(u64::from(in_flight)) });
+        self.board.give_up_all();
+        self.phase = Phase::Loss;
+        self.duplicates = 0;
+        self.forced = true;
+        //= RFC 6582 §4, RFC 6675 §5.1: no fast retransmit for what the timeout sends again
+        self.recover = Some(self.nxt);
+        //= RFC 6298 §5.5
+        self.rtt.back_off();
+    }
+
+    // Transmission.
+
+    /// The next segment to send, if any may be sent now.
+    pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        if std::mem::take(&mut self.forced)
+            && let Some(index) = self.board.next_lost()
+        {
+            return Some(self.resend(index, now));
+        }
+        if self.probe.is_some_and(|probe| probe.due) {
+            return self.send_probe(now);
+        }
+        let room = self.window().saturating_sub(self.flight());
+        if let Some(index) = self.board.next_lost() {
+            return (room >= u64::from(self.board.get(index).space())).then(|| self.resend(index, now));
+        }
+        if let Some(outgoing) = self.send_new(now, room) {
+            return Some(outgoing);
+        }
+        if matches!(self.phase, Phase::Recovery(_)) && self.sack && room >= u64::from(self.mss) {
+            let index = self.board.next_hole()?;
+            return Some(self.resend(index, now));
+        }
+        None
+    }
+
+    /// What counts against the congestion window.
+    fn flight(&self) -> u64 {
+        let held_back = matches!(self.phase, Phase::Disorder) && !self.config.limited_transmit;
+        u64::from(if held_back { self.board.outstanding() } else { self.board.pipe() })
+    }
+
+    /// Bytes that the application has for us. An endless source writes whole segments.
+    fn available(&self) -> u64 {
+        if !self.source.endless {
+            return self.source.queued;
+        }
+        let outstanding = u64::from(self.board.outstanding());
+        let room = self.config.send_buffer.0.saturating_sub(outstanding);
+        let mss = u64::from(self.mss);
+        if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
+    }
+
+    fn send_new(&mut self, now: Time, room: u64) -> Option<Outgoing> {
+        let available = self.available();
+        if available == 0 {
+            // A FIN takes no buffer, so it needs no window.
+            return (self.fin == Fin::Queued).then(|| self.push_new(0, now));
+        }
+        let usable = (self.una + self.offer.window).since(self.nxt);
+        let most = available.min(u64::from(self.mss)) as u32;
+        let len = most.min(usable);
+        let idle = self.board.outstanding() == 0;
+        //= RFC 9293 §3.8.6.2.1: a full segment, all there is, or a good part of what the peer can take
+        let worth = len == self.mss
+            || (u64::from(len) == available && (idle || !self.config.nagle))
+            || (len > 0 && 2 * len >= self.offer.max);
+        if !worth {
+            if idle {
+                self.start_probing(now);
+            }
+            return None;
+        }
+        if idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
+            let initial = cc_ctx(&self.config, self.mss).initial_window;
+            self.cc.set_cwnd(self.cc.cwnd().min(initial));
+        }
+        (room >= u64::from(len)).then(|| self.push_new(len, now))
+    }
+
+    fn start_probing(&mut self, now: Time) {
+        let interval = self.config.persist_timeout;
+        self.probe.get_or_insert(Probe { at: now + interval, interval, due: false });
+    }
+
+    /// One byte beyond a closed window, or what fits where the window is merely silly.
+    fn send_probe(&mut self, now: Time) -> Option<Outgoing> {
+        let probe = self.probe.as_mut()?;
+        //= RFC 9293 §3.8.6.1: increase exponentially the interval between successive probes
+        let interval = (probe.interval * 2).min(self.config.max_rto);
+        *probe = Probe { at: now + interval, interval, due: false };
+        let available = self.available();
+        let usable = u64::from((self.una + self.offer.window).since(self.nxt));
+        if available == 0 {
+            self.probe = None;
+            return None;
+        }
+        self.counts.probes += 1;
+        if usable > 0 {
+            let len = available.min(u64::from(self.mss)).min(usable);
+            return Some(self.push_new(len as u32, now));
+        }
+        let retransmission = std::mem::replace(&mut self.probed, true);
+        Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission })
+    }
+
+    fn push_new(&mut self, len: u32, now: Time) -> Outgoing {
+        let seq = self.nxt;
+        if !self.source.endless {
+            self.source.queued -= u64::from(len);
+        }
+        let fin = self.fin == Fin::Queued && self.source.queued == 0;
+        if fin {
+            self.fin = Fin::Sent;
+        }
+        self.board.push(seq, len as u16, fin, now);
+        self.nxt += len + u32::from(fin);
+        let retransmission = std::mem::take(&mut self.probed);
+        self.counts.bytes += u64::from(len);
+        self.on_sent(now, len);
+        Outgoing { seq, len: len as u16, fin, retransmission }
+    }
+
+    fn resend(&mut self, index: usize, now: Time) -> Outgoing {
+        let segment: Sent = self.board.retransmit(index, now);
+        self.counts.retransmissions += 1;
+        self.counts.bytes_retransmitted += u64::from(segment.len);
+        self.on_sent(now, u32::from(segment.len));
+        Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true }
+    }
+
+    fn on_sent(&mut self, now: Time, len: u32) {
+        self.counts.data_segments += u64::from(len > 0);
+        self.last_sent = now;
+        if let Phase::Recovery(repair) = &mut self.phase {
+            repair.out += u64::from(len);
+        }
+        //= RFC 6298 §5.1
+        self.rto_at.get_or_insert(now + self.rtt.rto());
+    }
+}
+
+/// What one ACK brought.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// Bytes that it newly reports, cumulatively or by SACK.
+    delivered: u32,
+    taken: Advanced,
+    is_duplicate: bool,
+    prior_flight: u32,
+}
+
+fn cc_ctx(config: &Config, mss: u32) -> cc::Ctx {
+    let mss = Bytes(u64::from(mss));
+    cc::Ctx {
+        mss,
+        initial_window: mss * u64::from(config.initial_window),
+        initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes(u64::MAX)),
+    }
+}

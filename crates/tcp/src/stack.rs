@@ -1,0 +1,234 @@
+//! Stacks: what a TCP implementation of some year does by default, as one table.
+
+use airwnd_catalog::{choice, params};
+use airwnd_units::{Bytes, Span};
+
+choice! {
+    /// A set of TCP defaults.
+    pub enum Stack {
+        /// The one-way Reno agent and sink of ns-2: no SACK, no timestamps, an ACK for every packet.
+        Ns2Reno = "ns2-reno",
+        /// ns-3.26 (October 2016): NewReno without SACK, initial window 1.
+        Ns3v26 = "ns3.26",
+        /// ns-3.44 (March 2025): SACK, proportional rate reduction, initial window 10.
+        Ns3v44 = "ns3.44",
+    }
+}
+
+choice! {
+    /// How fast retransmit goes on until all is repaired.
+    pub enum Recovery {
+        /// RFC 5681 §3.2: the first ACK of new data ends it.
+        Reno = "reno",
+        /// RFC 6582: partial ACKs prolong it; with SACK this is RFC 6675.
+        NewReno = "newreno",
+        /// RFC 6937: as `newreno`, with the flight brought down in proportion to what is delivered.
+        Prr = "prr",
+    }
+}
+
+choice! {
+    /// What the new slow-start threshold is computed from.
+    pub enum Flight {
+        /// All that is sent and not cumulatively acknowledged (RFC 5681 §2).
+        Outstanding = "outstanding",
+        /// What is thought to be still in the network (RFC 6675 §2 "pipe"), as in ns-3.
+        Pipe = "pipe",
+    }
+}
+
+/// Declares [`Config`], [`Settings`] and the presets from one table: a row is an item, a column a stack.
+macro_rules! stacks {
+    (
+        columns [$($stack:ident),+];
+        $(
+            $(#[doc = $doc:literal])+
+            $field:ident: $type:ty, unit $unit:literal $(, range $range:expr)?, source $source:literal
+                => [$($value:expr),+];
+        )+
+    ) => {
+        /// All that a TCP endpoint can be told, resolved.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Config {$(
+            $(#[doc = $doc])+
+            pub $field: $type,
+        )+}
+
+        params! {
+            /// TCP as a scenario states it: a stack, and what differs from it.
+            pub struct Settings ("RFC 9293") {
+                /// The stack whose defaults hold.
+                pub stack: Stack = Stack::Ns3v44, unit "word", source "ns-3.44";
+                $(
+                    $(#[doc = $doc])+
+                    pub $field: Option<$type> = None, unit $unit $(, range $range)?, source $source;
+                )+
+            }
+        }
+
+        impl Stack {
+            /// The defaults of this stack.
+            pub fn config(self) -> Config {
+                let column = [$(Stack::$stack),+].iter().position(|stack| *stack == self);
+                let column = column.expect("every stack has a column");
+                Config {$($field: [$($value),+][column],)+}
+            }
+        }
+
+        impl Settings {
+            /// The stack's defaults with the differences applied.
+            pub fn config(&self) -> Config {
+                let mut config = self.stack.config();
+                $(if let Some(value) = self.$field {
+                    config.$field = value;
+                })+
+                config
+            }
+        }
+    };
+}
+
+stacks! {
+    columns [Ns2Reno, Ns3v26, Ns3v44];
+
+    /// Payload bytes of a full segment; options are not deducted from it.
+    mss: u16, unit "B", range 64..=65000,
+        source "RFC 9293 §3.7.1; ns-2 packetSize_; ns-3 TcpSocket::SegmentSize"
+        => [1000, 536, 536];
+    /// Initial congestion window in segments.
+    initial_window: u32, unit "segments", range 1..=1000,
+        source "RFC 6928 §2; ns-2 windowInit_; ns-3 TcpSocket::InitialCwnd"
+        => [1, 1, 10];
+    /// Initial slow-start threshold; without one, slow start ends at the first loss.
+    initial_ssthresh: Option<Bytes>, unit "B", range Bytes(1)..=Bytes(u64::MAX),
+        source "RFC 5681 §3.1; ns-3 TcpSocket::InitialSlowStartThreshold"
+        => [None, None, None];
+    /// Bytes that the application can leave with TCP until they are acknowledged.
+    send_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
+        source "ns-2 has none; ns-3 TcpSocket::SndBufSize"
+        => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072)];
+    /// Bytes that TCP holds for the receiving application; no window promises more.
+    receive_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
+        source "ns-2 window_ is set by the scenario; ns-3 TcpSocket::RcvBufSize"
+        => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072)];
+    /// Whether windows may be scaled.
+    window_scaling: bool, unit "1",
+        source "RFC 7323 §2; ns-3 TcpSocketBase::WindowScaling"
+        => [true, true, true];
+    /// Whether timestamps are exchanged.
+    timestamps: bool, unit "1",
+        source "RFC 7323 §3; ns-2 timestamps_ serve only its own RTT; ns-3 TcpSocketBase::Timestamp"
+        => [false, true, true];
+    /// One tick of the timestamp clock.
+    timestamp_tick: Span, unit "time", range Span(1)..=Span::from_secs(1),
+        source "RFC 7323 §5.4; ns-3 TcpOptionTS counts milliseconds"
+        => [Span::from_millis(1), Span::from_millis(1), Span::from_millis(1)];
+    /// Whether selective acknowledgments are exchanged.
+    sack: bool, unit "1",
+        source "RFC 2018; ns-3 TcpSocketBase::Sack"
+        => [false, false, true];
+    /// How a loss is repaired.
+    recovery: Recovery, unit "word",
+        source "ns-2 Agent/TCP/Reno; ns-3.26 TcpSocketBase; ns-3 TcpPrrRecovery"
+        => [Recovery::Reno, Recovery::NewReno, Recovery::Prr];
+    /// With `recovery = "prr"`, credit one segment more for each duplicate ACK, as ns-3.44 does: twice what
+    /// was delivered. The flight then comes down late and in one step.
+    prr_duplicate_credit: bool, unit "1",
+        source "ns-3.44 TcpPrrRecovery::DoRecovery"
+        => [false, false, true];
+    /// Whether the ACK that ends fast recovery also grows the window.
+    grow_at_exit: bool, unit "1",
+        source "RFC 6582 §3.2 step 3 does not; ns-3.44 TcpSocketBase::ProcessAck does"
+        => [false, false, true];
+    /// What a loss computes the slow-start threshold from.
+    loss_flight: Flight, unit "word",
+        source "RFC 5681 §3.1 eq. 4; ns-3 TcpSocketBase::EnterRecovery"
+        => [Flight::Outstanding, Flight::Pipe, Flight::Pipe];
+    /// Duplicate ACKs that mean a loss.
+    duplicate_threshold: u32, unit "ACKs", range 1..=1000,
+        source "RFC 5681 §3.2"
+        => [3, 3, 3];
+    /// Whether an ACK is a duplicate only if it repeats the window.
+    duplicate_repeats_window: bool, unit "1",
+        source "RFC 5681 §2 (e); neither ns-2 nor ns-3 compare windows"
+        => [false, false, false];
+    /// Whether the first two duplicate ACKs let new data out.
+    limited_transmit: bool, unit "1",
+        source "RFC 3042; ns-2 singledup_; ns-3 TcpSocketBase::LimitedTransmit, false until 3.29"
+        => [true, false, true];
+    /// Restart the retransmission timer on the first partial ACK only, so that a window with many losses
+    /// falls back to slow start early ("impatient").
+    impatient: bool, unit "1",
+        source "RFC 6582 §4; ns-3 TcpSocketBase::ProcessAck"
+        => [false, true, true];
+    /// Full-sized segments after which an ACK is sent at once; 1 acknowledges every segment.
+    delayed_ack_count: u32, unit "segments", range 1..=1000,
+        source "RFC 5681 §4.2; ns-2 Agent/TCPSink; ns-3 TcpSocket::DelAckCount"
+        => [1, 2, 2];
+    /// The longest that an ACK waits.
+    delayed_ack_timeout: Span, unit "time", range Span(1)..=Span::from_millis(500),
+        source "RFC 5681 §4.2; ns-2 Agent/TCPSink/DelAck; ns-3 TcpSocket::DelAckTimeout"
+        => [Span::from_millis(100), Span::from_millis(200), Span::from_millis(200)];
+    /// Segments at the beginning of a connection that are acknowledged at once, to speed up slow start.
+    quick_acks: u32, unit "segments", range 0..=1000,
+        source "RFC 5681 §4.2 allows it; ns-3 TcpSocketBase::ProcessSynRcvd, ProcessSynSent"
+        => [0, 1, 1];
+    /// Retransmission timeout before the first RTT sample.
+    initial_rto: Span, unit "time", range Span(1)..=Span::from_secs(60),
+        source "RFC 6298 §2.1 (1 s), before it RFC 2988 (3 s); ns-2 rtxcur_init_; ns-3 TcpSocket::ConnTimeout"
+        => [Span::from_secs(3), Span::from_secs(3), Span::from_secs(3)];
+    /// Least retransmission timeout.
+    min_rto: Span, unit "time", range Span(1)..=Span::from_secs(60),
+        source "RFC 6298 §2.4 (1 s); ns-2 minrto_ (0.2 s); ns-3 TcpSocketBase::MinRto"
+        => [Span::from_millis(200), Span::from_secs(1), Span::from_secs(1)];
+    /// Greatest retransmission timeout.
+    max_rto: Span, unit "time", range Span::from_secs(1)..=Span::from_secs(3600),
+        source "RFC 6298 §2.5; ns-3 TcpSocketBase::ReTxTimeout"
+        => [Span::from_secs(60), Span::from_secs(60), Span::from_secs(60)];
+    /// Granularity of the clock in the computation of the timeout.
+    clock_granularity: Span, unit "time", range Span(1)..=Span::from_secs(1),
+        source "RFC 6298 §2; ns-2 tcpTick_; ns-3 TcpSocketBase::ClockGranularity"
+        => [Span::from_millis(10), Span::from_millis(1), Span::from_millis(1)];
+    /// Timeouts in a row after which the connection is given up.
+    max_retries: u32, unit "1", range 1..=1000,
+        source "RFC 9293 §3.8.3; ns-2 never gives up; ns-3 TcpSocket::DataRetries"
+        => [1000, 6, 6];
+    /// The least time between probes of a closed window; it doubles with each.
+    persist_timeout: Span, unit "time", range Span(1)..=Span::from_secs(60),
+        source "RFC 9293 §3.8.6.1; ns-3 TcpSocket::PersistTimeout"
+        => [Span::from_secs(6), Span::from_secs(6), Span::from_secs(6)];
+    /// Hold back small segments while data is unacknowledged.
+    nagle: bool, unit "1",
+        source "RFC 9293 §3.7.4; ns-3 TcpSocket::TcpNoDelay is true"
+        => [false, false, false];
+    /// Grow the congestion window only when it is what limits the sender.
+    validate_window: bool, unit "1",
+        source "RFC 7661 §4.3; ns-3's NewReno grows always"
+        => [false, false, false];
+    /// Return to the initial window after an idle retransmission timeout.
+    restart_after_idle: bool, unit "1",
+        source "RFC 5681 §4.1; ns-2 slow_start_restart_ (only for full TCP); not in ns-3"
+        => [false, false, false];
+    /// Maximum segment lifetime: TIME-WAIT lasts twice as long.
+    max_segment_lifetime: Span, unit "time", range Span(1)..=Span::from_secs(600),
+        source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime"
+        => [Span::from_secs(120), Span::from_secs(120), Span::from_secs(120)];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_catalog::{Node, Param};
+
+    #[test]
+    fn a_setting_overrides_its_stack_and_nothing_else() {
+        let node = Node::from_toml("stack = \"ns3.26\"\nmss = 512\nsack = true", "tcp.toml").unwrap();
+        let config = Settings::read(&node).unwrap().config();
+        assert_eq!(config, Config { mss: 512, sack: true, ..Stack::Ns3v26.config() });
+    }
+
+    #[test]
+    fn the_default_is_ns3_44() {
+        assert_eq!(Settings::default().config(), Stack::Ns3v44.config());
+    }
+}

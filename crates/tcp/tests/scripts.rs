@@ -1,0 +1,609 @@
+//! TCP in scripts: time, segment in, segments out.
+
+mod support;
+
+use airwnd_tcp::endpoint::Failure;
+use airwnd_tcp::segment::{Flags, SackBlock, Timestamps};
+use airwnd_tcp::stack::Recovery;
+use airwnd_tcp::{Config, Segment, Seq, Stack, State};
+use airwnd_units::{Bytes, Span};
+use support::script::{IRS, Script, segments};
+
+/// As RFCs have it: SACK, no delays of ACKs that a script would have to mind, one second of RTO.
+fn config() -> Config {
+    Config {
+        mss: 1000,
+        recovery: Recovery::NewReno,
+        prr_duplicate_credit: false,
+        grow_at_exit: false,
+        impatient: false,
+        quick_acks: 0,
+        initial_rto: Span::from_secs(1),
+        persist_timeout: Span::from_secs(5),
+        ..Stack::Ns3v44.config()
+    }
+}
+
+fn without_sack() -> Config {
+    Config { sack: false, timestamps: false, ..config() }
+}
+
+fn established(config: &Config) -> Script {
+    let mut script = Script::new(config);
+    script.connect(None);
+    script
+}
+
+/// Established, and ten segments out.
+fn ten_sent(config: &Config) -> Script {
+    let mut script = established(config);
+    script.end.write(Bytes(100_000));
+    script.expect_data(&segments(0, 10));
+    script
+}
+
+mod handshake {
+    use super::*;
+
+    #[test]
+    fn syn_carries_the_options_and_the_answer_is_acknowledged() {
+        let mut script = Script::new(&config());
+        script.end.connect();
+        let syn = script.sent()[0];
+        assert_eq!((syn.flags, syn.seq, syn.space()), (Flags::SYN, Seq(0), 1));
+        // 131072 >> 2 is the first that fits 16 bits.
+        assert_eq!((syn.mss.unwrap().get(), syn.window_scale, syn.sack_permitted), (1000, Some(2), true));
+        assert_eq!(syn.timestamps, Some(Timestamps { val: 0, ecr: 0 }));
+        script.at(50);
+        let answer =
+            Segment { seq: IRS, ack: Seq(1), flags: Flags::SYN | Flags::ACK, window_scale: Some(7), ..script.blank() };
+        script.inject(answer).expect_acks(&[0]);
+        assert_eq!(script.end.state(), State::Established);
+        // The window of a SYN is not scaled, the next one is.
+        assert_eq!(script.end.peer_window(), Bytes(60_000));
+        script.ack(0);
+        assert_eq!(script.end.peer_window(), Bytes(60_000 << 7));
+        assert_eq!(script.end.srtt(), Some(Span::from_millis(50)));
+    }
+
+    #[test]
+    fn passive_side_answers_and_offers_only_what_was_offered() {
+        let mut script = Script::new(&config());
+        script.end.listen();
+        let syn = Segment { seq: IRS, flags: Flags::SYN, timestamps: None, ..script.blank() };
+        script.inject(syn);
+        let answer = script.sent()[0];
+        assert_eq!((answer.flags, answer.ack), (Flags::SYN | Flags::ACK, IRS + 1));
+        assert_eq!((answer.window_scale, answer.sack_permitted, answer.timestamps), (None, false, None));
+        let ack = Segment { timestamps: None, ..script.blank() };
+        script.at(10).inject(ack);
+        assert_eq!(script.end.state(), State::Established);
+    }
+
+    #[test]
+    fn syn_is_repeated_with_back_off_and_given_up() {
+        let mut script = Script::new(&Config { max_retries: 2, ..config() });
+        script.end.connect();
+        script.sent();
+        script.expect_timer_in(Span::from_secs(1)).at(1000);
+        assert!(script.sent()[0].retransmission);
+        script.expect_timer_in(Span::from_secs(2)).at(3000);
+        assert_eq!(script.sent().len(), 1);
+        script.expect_timer_in(Span::from_secs(4)).at(7000);
+        assert_eq!((script.end.state(), script.end.failure()), (State::Closed, Some(Failure::TimedOut)));
+    }
+
+    #[test]
+    fn both_may_open_at_once() {
+        let mut script = Script::new(&config());
+        script.end.connect();
+        script.sent();
+        let syn = Segment { seq: IRS, flags: Flags::SYN, sack_permitted: true, ..script.blank() };
+        script.at(10).inject(syn);
+        assert_eq!(script.end.state(), State::SynReceived);
+        let answer = script.sent()[0];
+        assert_eq!((answer.flags, answer.seq, answer.ack), (Flags::SYN | Flags::ACK, Seq(0), IRS + 1));
+        let ack = script.blank();
+        script.at(20).inject(ack);
+        assert_eq!(script.end.state(), State::Established);
+    }
+
+    #[test]
+    fn a_reset_refuses_and_a_stray_segment_is_reset() {
+        let mut script = Script::new(&config());
+        script.end.connect();
+        script.sent();
+        let reset = Segment { seq: Seq(0), ack: Seq(1), flags: Flags::RST | Flags::ACK, ..script.blank() };
+        script.inject(reset);
+        assert_eq!((script.end.state(), script.end.failure()), (State::Closed, Some(Failure::Reset)));
+        let stray = Segment { ack: Seq(77), ..script.blank() };
+        script.inject(stray);
+        let answer = script.sent()[0];
+        assert_eq!((answer.flags, answer.seq), (Flags::RST, Seq(77)));
+    }
+
+    #[test]
+    fn the_smaller_segment_size_holds() {
+        let mut script = Script::new(&Config { mss: 1460, ..config() });
+        script.connect(None);
+        script.end.write(Bytes(3000));
+        script.expect_data(&segments(0, 3)).expect_cwnd(10_000);
+    }
+}
+
+mod recovery {
+    use super::*;
+
+    #[test]
+    fn third_duplicate_sends_the_head_again() {
+        let mut script = ten_sent(&without_sack());
+        script.at(100).ack(0).expect_data(&[(10_000, 1000)]);
+        script.ack(0).expect_data(&[(11_000, 1000)]);
+        script.ack(0).expect_data(&[(0, 1000)]);
+        // ssthresh from 12 segments of which 3 have left: 9 / 2
+        assert_eq!(script.end.ssthresh(), Bytes(4500));
+        assert!(script.end.is_recovering());
+        // 12 sent, 3 left, 1 lost and sent again: 9 in flight. Each duplicate takes one off: at 4 one may go.
+        for _ in 0..4 {
+            script.ack(0).expect_data(&[]);
+        }
+        script.ack(0).expect_data(&[]);
+        assert_eq!(script.end.in_flight(), Bytes(4000));
+        script.ack(0).expect_data(&[(12_000, 1000)]);
+        script.at(150).ack(12_000);
+        assert!(!script.end.is_recovering());
+        script.expect_cwnd(4500);
+    }
+
+    #[test]
+    fn without_limited_transmit_two_duplicates_send_nothing() {
+        let mut script = ten_sent(&Config { limited_transmit: false, ..without_sack() });
+        script.at(100).ack(0).expect_data(&[]);
+        script.ack(0).expect_data(&[]);
+        script.ack(0).expect_data(&[(0, 1000)]);
+        // 10 sent, 3 have left: 7 / 2
+        assert_eq!(script.end.ssthresh(), Bytes(3500));
+    }
+
+    #[test]
+    fn threshold_from_all_outstanding_data_as_rfc_5681_has_it() {
+        let flight = airwnd_tcp::stack::Flight::Outstanding;
+        let mut script = ten_sent(&Config { loss_flight: flight, limited_transmit: false, ..without_sack() });
+        script.at(100).ack(0).ack(0).ack(0);
+        assert_eq!(script.end.ssthresh(), Bytes(5000));
+    }
+
+    #[test]
+    fn a_partial_ack_sends_the_next_hole_and_stays() {
+        let mut script = ten_sent(&without_sack());
+        script.at(100).ack(0).ack(0).ack(0);
+        assert_eq!(script.data_out()[0], (0, 1000));
+        for _ in 0..3 {
+            script.ack(0);
+        }
+        script.sent();
+        script.at(150).ack(4000);
+        assert_eq!(script.data_out()[0], (4000, 1000));
+        assert!(script.end.is_recovering());
+        let fast_retransmits = script.end.stats().fast_retransmits;
+        assert_eq!(fast_retransmits, 1);
+        script.at(200).ack(9000);
+        assert!(script.end.is_recovering());
+        script.ack(10_000);
+        assert!(!script.end.is_recovering(), "all that was sent when the loss was noticed is acknowledged");
+    }
+
+    #[test]
+    fn reno_ends_with_the_first_new_ack() {
+        let mut script = ten_sent(&Config { recovery: Recovery::Reno, ..without_sack() });
+        script.at(100).ack(0).ack(0).ack(0);
+        script.sent();
+        script.at(150).ack(4000);
+        assert!(!script.end.is_recovering());
+        script.expect_cwnd(script.end.ssthresh().0);
+    }
+
+    #[test]
+    fn sack_sends_each_hole_once_as_the_pipe_allows() {
+        let mut script = ten_sent(&config());
+        // Segments 0 and 4 are lost.
+        script.at(100).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
+        script.ack_sack(0, &[(1000, 3000)]).expect_data(&[(11_000, 1000)]);
+        script.ack_sack(0, &[(1000, 4000)]).expect_data(&[(0, 1000)]);
+        // 12 sent, 3 SACKed, 1 lost: 8 / 2.
+        script.expect_cwnd(4000);
+        script.ack_sack(0, &[(5000, 6000), (1000, 4000)]).expect_data(&[]);
+        script.ack_sack(0, &[(5000, 7000), (1000, 4000)]).expect_data(&[]);
+        // The third above segment 4: lost. 12 sent, 6 SACKed, 2 lost, 1 sent again: 5 in flight.
+        script.ack_sack(0, &[(5000, 8000), (1000, 4000)]).expect_data(&[]);
+        assert_eq!(script.end.in_flight(), Bytes(5000));
+        script.ack_sack(0, &[(5000, 9000), (1000, 4000)]).expect_data(&[]);
+        script.ack_sack(0, &[(5000, 10_000), (1000, 4000)]).expect_data(&[(4000, 1000)]);
+        script.at(150).ack_sack(4000, &[(5000, 10_000)]).expect_data(&[(12_000, 1000)]);
+        script.at(200).ack(12_000);
+        assert!(!script.end.is_recovering());
+        assert_eq!(script.end.stats().retransmissions, 2);
+    }
+
+    #[test]
+    fn prr_sends_one_for_two_while_the_flight_halves() {
+        let mut script = ten_sent(&Config { recovery: Recovery::Prr, limited_transmit: true, ..config() });
+        script.at(100).ack_sack(0, &[(1000, 2000)]).ack_sack(0, &[(1000, 3000)]);
+        script.expect_data(&segments(10, 2));
+        script.ack_sack(0, &[(1000, 4000)]).expect_data(&[(0, 1000)]);
+        // RecoverFS = 12 - 3 - 1 = 8, ssthresh = 4: from now on every second ACK lets one out.
+        let mut sent = 0;
+        for end in 5..=10 {
+            script.ack_sack(0, &[(1000, end * 1000)]);
+            sent += script.data_out().len();
+        }
+        // delivered 1 + 6 = 7 segments: 7 * 4 / 8 = 3.5 may be out, of which the head was one.
+        assert_eq!(sent, 2);
+    }
+
+    #[test]
+    fn a_second_loss_in_the_same_window_does_not_reduce_again() {
+        let mut script = ten_sent(&without_sack());
+        script.at(100).ack(0).ack(0).ack(0);
+        script.sent();
+        script.at(150).ack(5000).ack(5000).ack(5000).ack(5000).ack(5000);
+        assert_eq!(script.end.stats().fast_retransmits, 1);
+    }
+}
+
+mod timeout {
+    use super::*;
+
+    #[test]
+    fn everything_is_sent_again_in_slow_start() {
+        let mut script = ten_sent(&config());
+        script.expect_timer_in(Span::from_secs(1));
+        script.at(1050).expect_data(&[(0, 1000)]).expect_cwnd(1000);
+        assert_eq!(script.end.ssthresh(), Bytes(5000));
+        script.at(1100).ack(1000).expect_cwnd(2000).expect_data(&[(1000, 1000), (2000, 1000)]);
+        // The receiver had the rest.
+        script.at(1150).ack(10_000);
+        assert_eq!(script.end.stats().timeouts, 1);
+        assert_eq!(script.data_out()[0], (10_000, 1000));
+    }
+
+    #[test]
+    fn what_was_sacked_is_not_sent_again() {
+        let mut script = ten_sent(&config());
+        script.at(100).ack_sack(0, &[(2000, 4000)]);
+        script.sent();
+        script.at(2000).expect_data(&[(0, 1000)]);
+        script.at(2050).ack_sack(1000, &[(2000, 4000)]).expect_data(&[(1000, 1000), (4000, 1000)]);
+    }
+
+    #[test]
+    fn it_doubles_and_karn_keeps_it_until_a_clean_sample() {
+        let mut script = ten_sent(&without_sack());
+        script.expect_timer_in(Span::from_secs(1));
+        script.at(1050);
+        script.sent();
+        script.expect_timer_in(Span::from_secs(2)).at(3050);
+        script.sent();
+        script.expect_timer_in(Span::from_secs(4));
+        // The threshold is held for the same segment.
+        assert_eq!(script.end.ssthresh(), Bytes(5000));
+        script.at(3100).ack(1000);
+        script.sent();
+        assert_eq!(script.end.rto(), Span::from_secs(4), "an ACK of a retransmission says nothing");
+        script.at(3200).ack(10_000);
+        script.sent();
+        script.at(3250).ack(11_000);
+        assert_eq!(script.end.rto(), Span::from_secs(1), "new data sent once does");
+    }
+
+    #[test]
+    fn too_many_end_the_connection() {
+        let mut script = ten_sent(&Config { max_retries: 2, ..config() });
+        for at in [1050, 3050, 7050] {
+            script.at(at);
+            script.sent();
+        }
+        assert_eq!((script.end.state(), script.end.failure()), (State::Closed, Some(Failure::TimedOut)));
+    }
+
+    #[test]
+    fn no_fast_retransmit_for_what_the_timeout_sends_again() {
+        let mut script = ten_sent(&without_sack());
+        script.at(1050);
+        script.sent();
+        script.at(1100).ack(1000);
+        script.sent();
+        for _ in 0..5 {
+            script.ack(1000);
+        }
+        assert_eq!(script.end.stats().fast_retransmits, 0);
+    }
+}
+
+mod window {
+    use super::*;
+
+    #[test]
+    fn no_byte_goes_beyond_it() {
+        let mut script = established(&config());
+        script.ack_window(0, 2500);
+        script.end.write(Bytes(10_000));
+        // 2500: two full segments; the rest would be silly.
+        script.expect_data(&segments(0, 2));
+        script.at(100).ack_window(2000, 2500).expect_data(&segments(2, 2));
+    }
+
+    #[test]
+    fn a_closed_window_is_probed_ever_more_rarely() {
+        let mut script = established(&config());
+        script.ack_window(0, 0);
+        script.end.write(Bytes(5000));
+        script.expect_data(&[]).expect_timer_in(Span::from_secs(5));
+        script.at(5050).expect_data(&[(0, 1)]).expect_timer_in(Span::from_secs(10));
+        script.at(5100).ack_window(0, 0).expect_data(&[]);
+        script.at(15_050).expect_data(&[(0, 1)]);
+        assert_eq!(script.end.stats().window_probes, 2);
+        // It opens: all is sent from the first byte on, the probe has left no trace.
+        script.at(15_100).ack_window(0, 10_000).expect_data(&segments(0, 5));
+        script.at(15_150).ack(5000);
+        assert_eq!(script.end.outstanding(), Bytes(0));
+        assert_eq!(script.end.next_timeout(), None);
+    }
+
+    #[test]
+    fn a_probe_that_was_taken_counts() {
+        let mut script = established(&config());
+        script.ack_window(0, 0);
+        script.end.write(Bytes(2001));
+        script.expect_data(&[]).at(5050).expect_data(&[(0, 1)]);
+        script.at(5100).ack_window(1, 10_000).expect_data(&[(1, 1000), (1001, 1000)]);
+        assert_eq!(script.end.stats().bytes_sent, Bytes(2001));
+    }
+
+    #[test]
+    fn a_silly_window_is_used_only_when_nothing_better_comes() {
+        let mut script = established(&config());
+        script.ack_window(0, 300);
+        script.end.write(Bytes(5000));
+        script.expect_data(&[]);
+        script.at(5050).expect_data(&[(0, 300)]);
+    }
+
+    #[test]
+    fn nagle_waits_for_the_acknowledgment() {
+        let mut script = established(&Config { nagle: true, ..config() });
+        script.end.write(Bytes(100));
+        script.expect_data(&[(0, 100)]);
+        script.end.write(Bytes(100));
+        script.expect_data(&[]);
+        script.at(100).ack(100).expect_data(&[(100, 100)]);
+        let mut script = established(&config());
+        script.end.write(Bytes(100));
+        script.expect_data(&[(0, 100)]);
+        script.end.write(Bytes(100));
+        script.expect_data(&[(100, 100)]);
+    }
+
+    #[test]
+    fn an_old_ack_does_not_narrow_it() {
+        let mut script = ten_sent(&config());
+        script.at(100).ack_window(5000, 60_000);
+        script.sent();
+        let old = Segment { ack: Seq(1001), window: 100, ..script.blank() };
+        script.inject(old);
+        assert_eq!(script.end.peer_window(), Bytes(60_000));
+    }
+}
+
+mod receiver {
+    use super::*;
+
+    #[test]
+    fn every_second_segment_is_acknowledged_or_after_200_ms() {
+        let mut script = established(&config());
+        script.expect_acks(&[0]);
+        script.at(100).data(0, 1000).expect_acks(&[]).data(1000, 1000).expect_acks(&[2000]);
+        script.data(2000, 1000).expect_acks(&[]).expect_timer_in(Span::from_millis(200));
+        script.at(300).expect_acks(&[3000]);
+    }
+
+    #[test]
+    fn outgoing_data_carries_the_acknowledgment() {
+        let mut script = established(&config());
+        script.sent();
+        script.at(100).data(0, 1000);
+        script.end.write(Bytes(1000));
+        let sent = script.sent();
+        assert_eq!((sent.len(), sent[0].len, sent[0].ack), (1, 1000, IRS + 1001));
+        assert_eq!(script.end.stats().acks_sent, 1, "that of the SYN");
+    }
+
+    #[test]
+    fn a_gap_is_reported_at_once_newest_block_first() {
+        let mut script = established(&config());
+        script.sent();
+        let block = |start: u32, end: u32| SackBlock { start: IRS + 1 + start, end: IRS + 1 + end };
+        script.at(100).data(1000, 1000);
+        assert_eq!(script.sent()[0].sack[0], block(1000, 2000));
+        script.data(5000, 1000);
+        let ack = script.sent()[0];
+        assert_eq!((ack.ack, ack.sack[0], ack.sack[1]), (IRS + 1, block(5000, 6000), block(1000, 2000)));
+        script.data(2000, 1000);
+        let ack = script.sent()[0];
+        assert_eq!((ack.sack[0], ack.sack[1]), (block(1000, 3000), block(5000, 6000)));
+        script.data(0, 1000);
+        let ack = script.sent()[0];
+        assert_eq!((ack.ack, ack.sack[0]), (IRS + 3001, block(5000, 6000)));
+        assert!(ack.sack[1].is_empty());
+        script.data(0, 1000).expect_acks(&[3000]);
+        let stats = script.end.stats();
+        assert_eq!((stats.out_of_order_received, stats.segments_refused), (3, 1));
+        assert_eq!(stats.bytes_received, Bytes(3000));
+    }
+
+    #[test]
+    fn an_unread_buffer_closes_the_window_and_a_good_read_opens_it() {
+        let mut script = established(&Config { receive_buffer: Bytes(4000), ..config() });
+        script.end.read_at_once(false);
+        assert_eq!(script.sent()[0].window, 4000);
+        script.at(100).data(0, 1000).data(1000, 1000).data(2000, 1000).data(3000, 1000);
+        let ack = script.sent().pop().unwrap();
+        assert_eq!((ack.ack, ack.window), (IRS + 4001, 0));
+        // A probe is refused and answered.
+        script.at(200).data(4000, 1).expect_acks(&[4000]);
+        assert_eq!(script.end.read(script.now, Bytes(500)), Bytes(500));
+        script.expect_acks(&[]);
+        assert_eq!(script.end.read(script.now, Bytes(3500)), Bytes(3500));
+        let update = script.sent()[0];
+        assert_eq!((update.ack, update.window), (IRS + 4001, 4000));
+        assert_eq!(script.end.stats().bytes_received, Bytes(4000));
+    }
+
+    #[test]
+    fn the_echoed_timestamp_is_that_of_the_oldest_unacknowledged_segment() {
+        let mut script = established(&config());
+        script.sent();
+        script.at(100).data(0, 1000);
+        script.at(110).data(1000, 1000);
+        // RFC 7323 §4.3: so that the delayed ACK counts in the sender's RTT.
+        assert_eq!(script.sent()[0].timestamps.unwrap().ecr, 1_000_100);
+        // A segment beyond a gap does not change it, one that fills it does.
+        script.at(120).data(3000, 1000);
+        assert_eq!(script.sent()[0].timestamps.unwrap().ecr, 1_000_100);
+        script.at(130).data(2000, 1000);
+        assert_eq!(script.sent()[0].timestamps.unwrap().ecr, 1_000_130);
+    }
+
+    #[test]
+    fn timestamps_wrap_and_old_ones_are_refused() {
+        let mut script = established(&Config { delayed_ack_count: 1, ..config() });
+        script.sent();
+        let stamped = |script: &Script, seq: u32, val: u32| Segment {
+            seq: IRS + 1 + seq,
+            len: 1000,
+            timestamps: Some(Timestamps { val, ecr: 0 }),
+            ..script.blank()
+        };
+        // Forward by almost 2^31 twice, over the wrap.
+        for (i, val) in [1_000_050 + 0x7fff_0000, 1_000_050_u32.wrapping_add(0xfffe_0000), 7].into_iter().enumerate() {
+            let segment = stamped(&script, i as u32 * 1000, val);
+            script.inject(segment).expect_acks(&[(i as u32 + 1) * 1000]);
+        }
+        assert_eq!(script.end.stats().bytes_received, Bytes(3000));
+        let old = stamped(&script, 3000, 5_u32.wrapping_sub(20));
+        script.inject(old).expect_acks(&[3000]);
+        assert_eq!(script.end.stats().segments_refused, 1);
+    }
+}
+
+mod close {
+    use super::*;
+
+    #[test]
+    fn actively_through_fin_wait_to_time_wait() {
+        let mut script = established(&config());
+        script.end.write(Bytes(1000));
+        script.end.close();
+        let sent = script.sent();
+        assert_eq!((sent.len(), sent[0].len), (1, 1000));
+        assert!(sent[0].flags.has(Flags::FIN), "the last data carries the FIN");
+        assert_eq!(script.end.state(), State::FinWait1);
+        script.at(100).ack(1001);
+        assert_eq!(script.end.state(), State::FinWait2);
+        assert_eq!(script.end.next_timeout(), None);
+        script.data(0, 1000).at(150).fin(1000).expect_acks(&[1001]);
+        assert_eq!(script.end.state(), State::TimeWait);
+        script.expect_timer_in(Span::from_secs(240));
+        // A repeated FIN is acknowledged and the wait begins anew.
+        script.at(1000).fin(1000).expect_acks(&[1001]).expect_timer_in(Span::from_secs(240));
+        script.at(241_000);
+        assert_eq!((script.end.state(), script.end.failure()), (State::Closed, None));
+    }
+
+    #[test]
+    fn passively_through_close_wait_to_last_ack() {
+        let mut script = established(&config());
+        script.sent();
+        script.at(100).fin(0).expect_acks(&[1]);
+        assert_eq!(script.end.state(), State::CloseWait);
+        script.end.write(Bytes(1000));
+        script.expect_data(&[(0, 1000)]);
+        script.end.close();
+        let fin = script.sent()[0];
+        assert_eq!((fin.flags, fin.len, fin.seq), (Flags::ACK | Flags::FIN, 0, Seq(1001)));
+        assert_eq!(script.end.state(), State::LastAck);
+        let last = Segment { seq: IRS + 2, ack: Seq(1002), ..script.blank() };
+        script.at(150).inject(last);
+        assert_eq!(script.end.state(), State::Closed);
+    }
+
+    #[test]
+    fn both_at_once() {
+        let mut script = established(&config());
+        script.sent();
+        script.end.close();
+        script.sent();
+        script.at(100).fin(0).expect_acks(&[1]);
+        assert_eq!(script.end.state(), State::Closing);
+        let last = Segment { seq: IRS + 2, ack: Seq(2), ..script.blank() };
+        script.inject(last);
+        assert_eq!(script.end.state(), State::TimeWait);
+    }
+
+    #[test]
+    fn a_lost_fin_is_sent_again() {
+        let mut script = established(&config());
+        script.sent();
+        script.end.close();
+        script.sent();
+        script.at(1050);
+        let fin = script.sent()[0];
+        assert!(fin.flags.has(Flags::FIN) && fin.retransmission);
+    }
+
+    #[test]
+    fn a_fin_beyond_a_gap_waits() {
+        let mut script = established(&config());
+        script.sent();
+        script.at(100).fin(1000);
+        script.sent();
+        assert_eq!(script.end.state(), State::Established);
+        script.data(0, 1000).expect_acks(&[1001]);
+        assert_eq!(script.end.state(), State::CloseWait);
+    }
+
+    #[test]
+    fn a_reset_must_hit_the_next_byte() {
+        let mut script = established(&config());
+        script.sent();
+        let blind = Segment { seq: IRS + 100, flags: Flags::RST, ..script.blank() };
+        script.inject(blind).expect_acks(&[0]);
+        assert_eq!(script.end.state(), State::Established);
+        let exact = Segment { flags: Flags::RST, ..script.blank() };
+        script.inject(exact);
+        assert_eq!((script.end.state(), script.end.failure()), (State::Closed, Some(Failure::Reset)));
+    }
+
+    #[test]
+    fn abort_resets() {
+        let mut script = established(&config());
+        script.sent();
+        script.end.abort();
+        assert!(script.sent()[0].flags.has(Flags::RST));
+        assert_eq!(script.end.state(), State::Closed);
+    }
+}
+
+#[test]
+fn sequence_numbers_wrap_in_the_middle_of_recovery() {
+    let mut script =
+        Script::with(&config(), support::newreno(), support::plain_window(), Seq(u32::MAX - 3000), IRS);
+    script.connect(None);
+    script.end.write(Bytes(100_000));
+    script.expect_data(&segments(0, 10));
+    script.at(100).ack_sack(1000, &[(2000, 5000)]);
+    assert_eq!(script.data_out()[0], (1000, 1000));
+    script.at(150).ack(10_000);
+    assert!(!script.end.is_recovering() || script.end.outstanding() > Bytes(0));
+    assert_eq!(script.end.stats().bytes_acked, Bytes(10_000));
+}
