@@ -132,6 +132,9 @@ fn parse_span(text: &str) -> PyResult<u64> {
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use pyo3::panic::PanicException;
+
+    #[pymodule_export]
     use super::{Scenario, ScenarioError, catalogue, parse_span, schema};
 
     /// The project's version.

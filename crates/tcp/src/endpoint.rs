@@ -407,7 +407,10 @@ impl Endpoint {
         if segment.flags.has(Flags::FIN) && self.state == State::TimeWait {
             self.start_time_wait(now);
         }
-        self.receiver.ack_soon();
+        // Two ends that refuse each other's empty segments would answer for ever (Linux tcp_oow_rate_limited).
+        if segment.space() > 0 {
+            self.receiver.ack_soon();
+        }
     }
 
     /// RFC 7323 §5.3: a timestamp that is older than what we echo betrays a segment from before the wrap.

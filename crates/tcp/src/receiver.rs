@@ -276,8 +276,9 @@ impl Receiver {
                 self.move_edge(window.min(view.free).0 as u32);
                 None
             }
-            Advertisement::Code(code) => {
-                self.move_edge(self.offered());
+            Advertisement::Code { code, window } => {
+                // The sender takes it for the whole window, however little that is wider.
+                self.edge = self.edge.max(self.nxt + window.min(view.free).0 as u32);
                 Some(code)
             }
         };

@@ -63,11 +63,11 @@ enum Fin {
     Sent,
 }
 
-/// The peer's window.
+/// The peer's window, kept as its right edge: segments that move SND.UNA need not tell of the window.
 #[derive(Clone, Copy, Debug, Default)]
 struct PeerOffer {
-    window: u32,
-    /// The largest so far, by which silly windows are judged.
+    edge: Seq,
+    /// The largest window so far, by which silly windows are judged.
     max: u32,
     shift: u8,
     /// SND.WL1 and SND.WL2: the segment that set it.
@@ -218,9 +218,10 @@ impl Sender {
         }
     }
 
-    /// The window of a SYN, which is never scaled, or of the segment that ends the handshake.
+    /// The window of a SYN, which is never scaled, or of a newer segment.
     pub fn set_window(&mut self, window: u32, seq: Seq, ack: Seq) {
-        self.offer = PeerOffer { window, max: self.offer.max.max(window), shift: self.offer.shift, seq, ack };
+        let PeerOffer { max, shift, .. } = self.offer;
+        self.offer = PeerOffer { edge: ack + window, max: max.max(window), shift, seq, ack };
     }
 
     pub fn on_rtt(&mut self, sample: Span) {
@@ -286,7 +287,7 @@ impl Sender {
     }
 
     pub fn peer_window(&self) -> u32 {
-        self.offer.window
+        self.offer.edge.since(self.una)
     }
 
     pub fn counts(&self) -> &Counts {
@@ -369,20 +370,28 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 §3.10.7.4: a window counts if the segment is not older than the one that set it. Returns
-    /// whether it repeats the window.
+    /// Takes the window of a segment that is newer than the one that set it. Returns whether it repeats it.
+    ///
+    /// RFC 9293 §3.10.7.4 goes by the sequence number first; but a retransmission has an old one and the
+    /// newest window. As in Linux the acknowledgment goes first, and a segment that has nothing new may
+    /// only widen the window.
     fn update_window(&mut self, ack: &Acknowledgment<'_>) -> bool {
-        let Some(field) = ack.field else { return true };
+        let Some(field) = ack.field else {
+            // A code in its place stands for the largest window.
+            self.offer.edge = self.offer.edge.max(ack.ack + self.offer.max);
+            return true;
+        };
         let offer = self.offer;
-        let newer = offer.seq.is_before(ack.seq) || (offer.seq == ack.seq && !ack.ack.is_before(offer.ack));
         let window = u32::from(field) << offer.shift;
-        if newer {
+        let edge = ack.ack + window;
+        let newer = ack.ack.is_after(offer.ack) || ack.seq.is_after(offer.seq);
+        if newer || (ack.seq == offer.seq && edge.is_after(offer.edge)) {
             self.set_window(window, ack.seq, ack.ack);
             if window > 0 {
                 self.probe = None;
             }
         }
-        window == offer.window
+        edge == offer.edge
     }
 
     /// The peer took the byte of a probe.
@@ -659,7 +668,7 @@ impl Sender {
             // A FIN takes no buffer, so it needs no window.
             return (self.fin == Fin::Queued).then(|| self.push_new(0, now));
         }
-        let usable = (self.una + self.offer.window).since(self.nxt);
+        let usable = self.offer.edge.since(self.nxt);
         let most = available.min(u64::from(self.mss)) as u32;
         let len = most.min(usable);
         let idle = self.board.outstanding() == 0;
@@ -692,7 +701,7 @@ impl Sender {
         let interval = (probe.interval * 2).min(self.config.max_rto);
         *probe = Probe { at: now + interval, interval, due: false };
         let available = self.available();
-        let usable = u64::from((self.una + self.offer.window).since(self.nxt));
+        let usable = u64::from(self.offer.edge.since(self.nxt));
         if available == 0 {
             self.probe = None;
             return None;

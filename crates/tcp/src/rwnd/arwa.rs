@@ -18,9 +18,8 @@ params! {
     ///
     /// Where the paper is silent or contradicts itself: codes are rounded down, those above 100 up, since
     /// its "101 to 120" would begin with 100, "lower by 100 percent"; a code that rounds to 0 is none. A code
-    /// waits for the next ACK where that is delayed and is said once. It is said only if the ordinary window
-    /// is not smaller than the last one offered, so the sender can keep its usable window, which a code does
-    /// not change. An ACK that carries a code does not grow cwnd otherwise; during loss recovery codes are
+    /// waits for the next ACK where that is delayed and is said once. It is said only while the whole ordinary
+    /// window is free, and the sender goes on with the largest window that it was told. An ACK that carries a code does not grow cwnd otherwise; during loss recovery codes are
     /// ignored. In the window field a code is not scaled, and ordinary field values of 1 to 120 become 0.
     /// ssthresh stays: a cwnd lowered below it grows by slow start.
     pub struct Params ("Adesh, Renuka: J. Computer Networks and Communications 2019, ID 3645717, section 3") {
@@ -55,6 +54,8 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Arwa {
     params: Params,
+    /// The ordinary window while the application keeps up.
+    whole: Bytes,
     /// Least delay in seconds, and the rate of the packet that had it in B/s.
     min_delay: f64,
     max_rate: f64,
@@ -68,8 +69,9 @@ pub struct Arwa {
 
 impl Arwa {
     /// A receiver that knows nothing yet.
-    pub fn new(params: Params, _: &Ctx) -> Arwa {
+    pub fn new(params: Params, ctx: &Ctx) -> Arwa {
         Arwa {
+            whole: params.window.min(ctx.buffer),
             params,
             min_delay: f64::INFINITY,
             max_rate: 0.0,
@@ -141,11 +143,9 @@ impl RwndController for Arwa {
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
-        let ordinary = self.params.window.min(view.free);
-        if ordinary < view.offered.min(self.params.window) {
-            return Advertisement::Window(ordinary);
-        }
-        self.pending.take().map_or(Advertisement::Window(ordinary), Advertisement::Code)
+        let window = self.whole.min(view.free);
+        let code = if window == self.whole { self.pending.take() } else { None };
+        code.map_or(Advertisement::Window(window), |code| Advertisement::Code { code, window })
     }
 }
 

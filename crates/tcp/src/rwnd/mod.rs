@@ -94,8 +94,14 @@ pub struct RecvView {
 pub enum Advertisement {
     /// So many bytes beyond the acknowledgment.
     Window(Bytes),
-    /// An instruction to the sender; its usable window stays as it is.
-    Code(NonZeroU8),
+    /// An instruction to the sender, along with a window. Where codes take the place of the window, the
+    /// sender goes on with the largest window that it was told, so `window` must not be smaller.
+    Code {
+        /// 1..=120, see [`arwa`].
+        code: NonZeroU8,
+        /// So many bytes beyond the acknowledgment.
+        window: Bytes,
+    },
 }
 
 /// Decides the receive window.
@@ -166,7 +172,7 @@ mod tests {
                     rwnd.on_copied(now, Bytes(segments * MSS), &view);
                     match rwnd.window(now, &view) {
                         Advertisement::Window(window) => prop_assert!(window >= Bytes(2 * MSS), "{}: {:?}", kind, window),
-                        Advertisement::Code(code) => prop_assert!(code.get() <= 120),
+                        Advertisement::Code { code, .. } => prop_assert!(code.get() <= 120),
                     }
                 }
             }
