@@ -9,7 +9,7 @@ use crate::mac::sched::{ChannelState, MAX_RBGS, Rbgs};
 use crate::phy::amc::Amc;
 use crate::phy::antenna::Bearing;
 use crate::phy::error_model::mutual_information::{self, MutualInformation};
-use crate::phy::error_model::{ErrorModel, Transmission};
+use crate::phy::error_model::{self, ErrorModel, Transmission};
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
 use crate::phy::propagation::LinkGeometry;
 use crate::phy::shadowing::{self, Shadowing};
@@ -74,17 +74,21 @@ impl Radio {
     pub fn new(setup: &Setup) -> Radio {
         let prbs = setup.carrier.bandwidth.prbs();
         let rbg_prbs = rbg_size(prbs).0;
-        let receiver = match &setup.radio.error_model {
-            crate::phy::error_model::Spec::MutualInformation(params) => params.clone(),
-            crate::phy::error_model::Spec::NoErrors(_) => mutual_information::Params::default(),
+        // Link adaptation sees the channel as the receiver does, also where that never errs.
+        let (receiver, errors): (_, Box<dyn ErrorModel>) = match &setup.radio.error_model {
+            error_model::Spec::MutualInformation(params) => {
+                let receiver = MutualInformation::new(params.clone());
+                (receiver.clone(), Box::new(receiver))
+            }
+            other => (MutualInformation::new(mutual_information::Params::default()), other.build()),
         };
         let mut radio = Radio {
             prbs,
             rbg_prbs,
             rbgs: (prbs.0 / rbg_prbs) as u8,
             cells: setup.cells.len(),
-            amc: setup.radio.amc.build(&MutualInformation::new(receiver)),
-            errors: setup.radio.error_model.build(),
+            amc: setup.radio.amc.build(&receiver),
+            errors,
             heard: Vec::new(),
             uplink_gain: Vec::new(),
             loss: Vec::new(),

@@ -205,14 +205,16 @@ impl Endpoint {
     }
 
     /// Nothing more will be written: after what was, a FIN goes out.
+    ///
+    /// Before the handshake ends this waits for it (RFC 9293 §3.10.4 would forget the connection in
+    /// SYN-SENT), so that connect, write, close is a whole flow.
     pub fn close(&mut self) {
         if std::mem::replace(&mut self.shut, true) {
             return;
         }
         match self.state {
-            State::Closed | State::Listen | State::SynSent => self.end(None),
-            //= RFC 9293 §3.10.4: in SYN-RECEIVED it waits for the handshake to end
-            State::SynReceived => self.sender.close(),
+            State::Closed | State::Listen => self.end(None),
+            State::SynSent | State::SynReceived => self.sender.close(),
             State::Established => {
                 self.sender.close();
                 self.state = State::FinWait1;
@@ -289,7 +291,9 @@ impl Endpoint {
 
     fn on_syn_sent(&mut self, now: Time, segment: &Segment) {
         let has_ack = segment.flags.has(Flags::ACK);
-        let acked = has_ack && self.sender.position(segment.ack) == Position::Valid && segment.ack == self.sender.nxt();
+        let acked = has_ack
+            && self.sender.position(segment.ack) == Position::Valid
+            && segment.ack == self.sender.nxt();
         if has_ack && !acked {
             self.on_closed(segment);
             return;
@@ -401,7 +405,8 @@ impl Endpoint {
             return;
         }
         //= RFC 9293 §3.10.7.4: with a closed window, valid ACKs are still accepted
-        if self.receiver.offered() == 0 && segment.seq == self.receiver.nxt() && segment.flags.has(Flags::ACK) {
+        if self.receiver.offered() == 0 && segment.seq == self.receiver.nxt() && segment.flags.has(Flags::ACK)
+        {
             self.on_acknowledgment(now, segment);
         }
         if segment.flags.has(Flags::FIN) && self.state == State::TimeWait {
@@ -623,7 +628,8 @@ impl Endpoint {
             - 2
             - Segment::TIMESTAMPS_BYTES * u32::from(timestamps.is_some())
             - Segment::CODE_OPTION_BYTES * u32::from(self.offers_codes);
-        let sack = if self.sack { self.receiver.sack_blocks(room as usize / 8) } else { SackBlocks::default() };
+        let sack =
+            if self.sack { self.receiver.sack_blocks(room as usize / 8) } else { SackBlocks::default() };
         if has_ack {
             self.receiver.on_ack_sent();
         }

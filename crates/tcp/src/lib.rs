@@ -36,7 +36,7 @@
 //! ```
 
 pub mod cc;
-pub mod endpoint;
+mod endpoint;
 mod ranges;
 mod receiver;
 mod rtt;
@@ -47,7 +47,7 @@ mod sender;
 mod seq;
 pub mod stack;
 
-pub use endpoint::{Endpoint, Setup, State, Stats};
+pub use endpoint::{Endpoint, Failure, Setup, State, Stats};
 pub use segment::Segment;
 pub use seq::Seq;
 pub use stack::{Config, Settings, Stack};

@@ -203,7 +203,14 @@ impl Receiver {
         }
     }
 
-    fn tell_controller(&mut self, now: Time, segment: &Segment, result: &Received, in_order: bool, rtt: Option<Span>) {
+    fn tell_controller(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        result: &Received,
+        in_order: bool,
+        rtt: Option<Span>,
+    ) {
         let view = self.view();
         let arrival = Arrival {
             now,

@@ -75,12 +75,14 @@ pub(crate) struct Scoreboard {
     repaired_below: Option<Seq>,
     /// The blocks of the last ACK: what they cover is on the board.
     last_blocks: SackBlocks,
+    /// See [`Config::count_sacked_retransmissions`](crate::Config::count_sacked_retransmissions).
+    counts_sacked_retransmissions: bool,
 }
 
 impl Scoreboard {
-    pub fn new(segments: usize) -> Scoreboard {
+    pub fn new(counts_sacked_retransmissions: bool) -> Scoreboard {
         Scoreboard {
-            sent: VecDeque::with_capacity(segments),
+            sent: VecDeque::with_capacity(256),
             total: 0,
             sacked: 0,
             lost: 0,
@@ -90,6 +92,7 @@ impl Scoreboard {
             lost_below: None,
             repaired_below: None,
             last_blocks: SackBlocks::default(),
+            counts_sacked_retransmissions,
         }
     }
 
@@ -204,10 +207,11 @@ impl Scoreboard {
             if segment.is(LOST) {
                 self.lost -= space;
             }
-            if segment.is(RETRANSMITTED) {
+            if segment.is(RETRANSMITTED) && !self.counts_sacked_retransmissions {
                 self.retransmitted -= space;
+                segment.marks &= !RETRANSMITTED;
             }
-            segment.marks = (segment.marks & FIN) | SACKED;
+            segment.marks = (segment.marks & !LOST) | SACKED;
             self.sacked += space;
             self.high_sack = Some(self.high_sack.map_or(end, |high| high.max(end)));
         }
@@ -353,7 +357,7 @@ mod tests {
     const MSS: u32 = 100;
 
     fn board(segments: u32) -> Scoreboard {
-        let mut board = Scoreboard::new(0);
+        let mut board = Scoreboard::new(false);
         for i in 0..segments {
             board.push(Seq(i * MSS), MSS as u16, false, Time(u64::from(i)));
         }

@@ -165,7 +165,14 @@ mod tests {
         let block = SackBlock { start: Seq(1), end: Seq(2) };
         let full = Segment { timestamps, sack: [block; 3], ..plain() };
         assert_eq!(full.header_bytes(), Bytes(40 + (10_u64 + 26).next_multiple_of(4)));
-        let syn = Segment { flags: Flags::SYN, len: 0, window_scale: Some(2), sack_permitted: true, timestamps, ..plain() };
+        let syn = Segment {
+            flags: Flags::SYN,
+            len: 0,
+            window_scale: Some(2),
+            sack_permitted: true,
+            timestamps,
+            ..plain()
+        };
         assert_eq!(syn.header_bytes(), Bytes(40 + 16));
         assert_eq!(syn.space(), 1);
     }

@@ -181,7 +181,7 @@ impl Sender {
             source: Source::default(),
             fin: Fin::Open,
             offer: PeerOffer::default(),
-            board: Scoreboard::new(256),
+            board: Scoreboard::new(config.count_sacked_retransmissions),
             rtt: RttEstimator::new(bounds),
             phase: Phase::Open,
             duplicates: 0,
@@ -238,7 +238,8 @@ impl Sender {
         if self.fin != Fin::Open {
             return 0;
         }
-        let room = self.config.send_buffer.0.saturating_sub(self.source.queued + u64::from(self.nxt - self.una));
+        let room =
+            self.config.send_buffer.0.saturating_sub(self.source.queued + u64::from(self.nxt - self.una));
         let accepted = bytes.min(room);
         self.source.queued += accepted;
         accepted
@@ -340,7 +341,8 @@ impl Sender {
         }
         let prior_flight = self.board.pipe();
         let carried_sack = self.sack && !ack.sack[0].is_empty();
-        let sacked = if carried_sack { self.board.sack(ack.sack, self.config.duplicate_threshold) } else { 0 };
+        let sacked =
+            if carried_sack { self.board.sack(ack.sack, self.config.duplicate_threshold) } else { 0 };
         let had_outstanding = self.board.outstanding() > 0;
         let step = self.advance(ack);
         let advanced = step.is_some();
@@ -363,7 +365,8 @@ impl Sender {
         if advanced {
             self.on_advance(ack, &progress);
         }
-        if let (Some(code), Some(codes), Phase::Open | Phase::Disorder) = (ack.code, &self.codes, self.phase) {
+        if let (Some(code), Some(codes), Phase::Open | Phase::Disorder) = (ack.code, &self.codes, self.phase)
+        {
             let cwnd = codes.on_code(code, self.cc.cwnd());
             self.cc.set_cwnd(cwnd);
             self.counts.codes += 1;
@@ -462,7 +465,11 @@ impl Sender {
             Flight::Outstanding => self.board.outstanding(),
             Flight::Pipe => pipe,
         };
-        self.cc.on_congestion(&Congestion { now, signal: Signal::Loss, in_flight: Bytes(u64::from(in_flight)) });
+        self.cc.on_congestion(&Congestion {
+            now,
+            signal: Signal::Loss,
+            in_flight: Bytes(u64::from(in_flight)),
+        });
         let window = self.cc.cwnd().0;
         let flight = self.board.pipe().max(1);
         self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
@@ -486,7 +493,10 @@ impl Sender {
         if !self.sack {
             // Duplicates told of all but the repaired segment before.
             delivered = if is_duplicate { mss } else { delivered.min(mss) };
-        } else if is_duplicate && self.config.prr_duplicate_credit && repair.delivered < u64::from(repair.flight) {
+        } else if is_duplicate
+            && self.config.prr_duplicate_credit
+            && repair.delivered < u64::from(repair.flight)
+        {
             delivered += mss;
         }
         if delivered == 0 {

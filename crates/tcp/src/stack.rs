@@ -98,7 +98,7 @@ stacks! {
     /// Initial congestion window in segments.
     initial_window: u32, unit "segments", range 1..=1000,
         source "RFC 6928 §2; ns-2 windowInit_; ns-3 TcpSocket::InitialCwnd"
-        => [1, 1, 10];
+        => [2, 1, 10];
     /// Initial slow-start threshold; without one, slow start ends at the first loss.
     initial_ssthresh: Option<Bytes>, unit "B", range Bytes(1)..=Bytes(u64::MAX),
         source "RFC 5681 §3.1; ns-3 TcpSocket::InitialSlowStartThreshold"
@@ -144,6 +144,11 @@ stacks! {
     loss_flight: Flight, unit "word",
         source "RFC 5681 §3.1 eq. 4; ns-3 TcpSocketBase::EnterRecovery"
         => [Flight::Outstanding, Flight::Pipe, Flight::Pipe];
+    /// Count retransmissions that a SACK has reported as still in the network, until they are cumulatively
+    /// acknowledged: while another retransmission is missing, less is sent.
+    count_sacked_retransmissions: bool, unit "1",
+        source "not so in RFC 6675 §4; ns-3.44 TcpTxBuffer::Update"
+        => [false, false, true];
     /// Duplicate ACKs that mean a loss.
     duplicate_threshold: u32, unit "ACKs", range 1..=1000,
         source "RFC 5681 §3.2"

@@ -2,10 +2,9 @@
 
 mod support;
 
-use airwnd_tcp::endpoint::Failure;
 use airwnd_tcp::segment::{Flags, SackBlock, Timestamps};
 use airwnd_tcp::stack::Recovery;
-use airwnd_tcp::{Config, Segment, Seq, Stack, State};
+use airwnd_tcp::{Config, Failure, Segment, Seq, Stack, State};
 use airwnd_units::{Bytes, Span};
 use support::script::{IRS, Script, segments};
 
@@ -16,6 +15,7 @@ fn config() -> Config {
         recovery: Recovery::NewReno,
         prr_duplicate_credit: false,
         grow_at_exit: false,
+        count_sacked_retransmissions: false,
         impatient: false,
         quick_acks: 0,
         initial_rto: Span::from_secs(1),
@@ -55,8 +55,13 @@ mod handshake {
         assert_eq!((syn.mss.unwrap().get(), syn.window_scale, syn.sack_permitted), (1000, Some(2), true));
         assert_eq!(syn.timestamps, Some(Timestamps { val: 0, ecr: 0 }));
         script.at(50);
-        let answer =
-            Segment { seq: IRS, ack: Seq(1), flags: Flags::SYN | Flags::ACK, window_scale: Some(7), ..script.blank() };
+        let answer = Segment {
+            seq: IRS,
+            ack: Seq(1),
+            flags: Flags::SYN | Flags::ACK,
+            window_scale: Some(7),
+            ..script.blank()
+        };
         script.inject(answer).expect_acks(&[0]);
         assert_eq!(script.end.state(), State::Established);
         // The window of a SYN is not scaled, the next one is.
@@ -484,13 +489,15 @@ mod receiver {
             timestamps: Some(Timestamps { val, ecr: 0 }),
             ..script.blank()
         };
-        // Forward by almost 2^31 twice, over the wrap.
-        for (i, val) in [1_000_050 + 0x7fff_0000, 1_000_050_u32.wrapping_add(0xfffe_0000), 7].into_iter().enumerate() {
+        // Forward by almost 2^31 twice, over the wrap, and a little more.
+        let first = 1_000_050_u32;
+        let values = [0x7fff_0000, 0xfffe_0000, 0xfffe_0007].map(|step| first.wrapping_add(step));
+        for (i, val) in values.into_iter().enumerate() {
             let segment = stamped(&script, i as u32 * 1000, val);
             script.inject(segment).expect_acks(&[(i as u32 + 1) * 1000]);
         }
         assert_eq!(script.end.stats().bytes_received, Bytes(3000));
-        let old = stamped(&script, 3000, 5_u32.wrapping_sub(20));
+        let old = stamped(&script, 3000, values[2] - 1);
         script.inject(old).expect_acks(&[3000]);
         assert_eq!(script.end.stats().segments_refused, 1);
     }

@@ -180,3 +180,189 @@ impl ArwaSender {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rwnd::tests_support::{arrival, ctx, view};
+    use proptest::prelude::*;
+
+    const DEFAULT_WINDOW: f64 = 131_072.0;
+
+    /// Algorithm 1 line by line, for a perfect clock; times in microseconds, so that they are exact.
+    struct Algorithm1 {
+        rwnd: f64,
+        dmin: f64,
+        totaldelay: f64,
+        totaldata: f64,
+        counter: u32,
+        dataratemax: f64,
+        oldrwnd: f64,
+        last_time: f64,
+    }
+
+    impl Algorithm1 {
+        fn new() -> Algorithm1 {
+            Algorithm1 {
+                rwnd: DEFAULT_WINDOW,
+                dmin: f64::INFINITY,
+                totaldelay: 0.0,
+                totaldata: 0.0,
+                counter: 0,
+                dataratemax: 0.0,
+                oldrwnd: 0.0,
+                last_time: 0.0,
+            }
+        }
+
+        fn packet(&mut self, current_time: f64, packet_sent_time: f64, packet_size: f64) -> f64 {
+            let (targetcounter, targetperiod) = (15, 30_000.0);
+            let (limitlow, limithigh, lowest) = (30.0, 90.0, 20.0);
+            let d = current_time - packet_sent_time;
+            if d < self.dmin {
+                self.dmin = d;
+                let dpktsize = packet_size;
+                self.dataratemax = dpktsize / self.dmin;
+            }
+            self.totaldelay += d;
+            self.totaldata += packet_size;
+            self.counter += 1;
+            self.rwnd = DEFAULT_WINDOW;
+            if current_time - self.last_time > targetperiod || self.counter > targetcounter {
+                let datarate = self.totaldata / self.totaldelay;
+                let currentpercentage = datarate / self.dataratemax * 100.0;
+                let diffpercentage = 100.0 - currentpercentage;
+                if diffpercentage >= limithigh {
+                    self.rwnd = diffpercentage - limitlow;
+                } else if diffpercentage >= limitlow {
+                    self.rwnd = (diffpercentage - limitlow) * ((diffpercentage - limitlow) / (limithigh - limitlow));
+                } else if diffpercentage <= lowest {
+                    self.rwnd = lowest - diffpercentage + 100.0;
+                }
+                if current_time - self.last_time < targetperiod && self.rwnd < 100.0 {
+                    if self.rwnd > self.oldrwnd {
+                        self.rwnd -= self.oldrwnd;
+                        self.oldrwnd = self.rwnd;
+                    } else {
+                        self.oldrwnd = self.rwnd;
+                    }
+                } else {
+                    self.oldrwnd = 0.0;
+                }
+                self.last_time = current_time;
+                self.totaldata = 0.0;
+                self.totaldelay = 0.0;
+                self.counter = 0;
+            }
+            self.rwnd
+        }
+    }
+
+    /// Algorithm 2 line by line.
+    fn algorithm2(rwnd: f64, cwnd: f64) -> f64 {
+        let (targetlimithigh, targetlimitlow) = (10_000.0, 3000.0);
+        if rwnd <= 100.0 && rwnd < cwnd {
+            let rwnd = rwnd / 100.0;
+            let cwnd = cwnd - cwnd * rwnd;
+            if cwnd < targetlimitlow { targetlimitlow } else { cwnd }
+        } else if rwnd <= 120.0 && rwnd < cwnd {
+            let rwnd = if cwnd > targetlimithigh { (rwnd - 100.0) / 200.0 } else { (rwnd - 100.0) / 100.0 };
+            cwnd + cwnd * rwnd
+        } else {
+            rwnd.min(cwnd)
+        }
+    }
+
+    fn said(arwa: &mut Arwa) -> Option<u8> {
+        match arwa.window(Time::ZERO, &view(None)) {
+            Advertisement::Code { code, .. } => Some(code.get()),
+            Advertisement::Window(window) => {
+                assert_eq!(window, Bytes(DEFAULT_WINDOW as u64));
+                None
+            }
+        }
+    }
+
+    fn perfect() -> Params {
+        Params { clock_tick: Span::ZERO, ..Params::default() }
+    }
+
+    proptest! {
+        #[test]
+        fn receiver_agrees_with_algorithm_1(
+            packets in prop::collection::vec((100..20_000_u64, 5_000..400_000_u64, 1..3_u64), 1..400),
+        ) {
+            let mut arwa = Arwa::new(perfect(), &ctx());
+            let mut literal = Algorithm1::new();
+            let mut now = 1_000_000;
+            for (gap, delay, size) in packets {
+                now += gap;
+                arwa.on_segment(&arrival(Time(now * 1000), Time((now - delay) * 1000), size * 500), &view(None));
+                let rwnd = literal.packet(now as f64, (now - delay) as f64, size as f64 * 500.0);
+                let code = said(&mut arwa);
+                // Our readings: whole numbers, down below 100 and up above; 0 and 100 are no codes.
+                let close = |expected: f64| code.is_some_and(|code| f64::from(code) == expected);
+                if (120.0..1000.0).contains(&rwnd) {
+                    prop_assert_eq!(code, Some(120));
+                } else if rwnd >= 1000.0 || (rwnd - 100.0).abs() < 1e-6 || rwnd < 1.0 {
+                    prop_assert!(code.is_none() || rwnd < 1000.0 && (rwnd - rwnd.round()).abs() < 1e-6);
+                } else if rwnd > 100.0 {
+                    prop_assert!(close(rwnd.ceil()) || (rwnd - rwnd.round()).abs() < 1e-6, "{:?} {}", code, rwnd);
+                } else {
+                    prop_assert!(close(rwnd.floor()) || (rwnd - rwnd.round()).abs() < 1e-6, "{:?} {}", code, rwnd);
+                }
+            }
+        }
+
+        #[test]
+        fn sender_agrees_with_algorithm_2(code in 1..=120_u8, cwnd in 200..1_000_000_u64) {
+            let sender = ArwaSender::new(&Params::default());
+            let cwnd_after = sender.on_code(NonZeroU8::new(code).unwrap(), Bytes(cwnd)).0 as f64;
+            let literal = algorithm2(f64::from(code), cwnd as f64);
+            prop_assert!((cwnd_after - literal).abs() <= 1.0, "{} {}", cwnd_after, literal);
+        }
+    }
+
+    /// The code after `count` packets of one delay each, the first with the least.
+    fn code_at(params: Params, first_ms: u64, then_ms: u64) -> Option<u8> {
+        let mut arwa = Arwa::new(params, &ctx());
+        let mut now = Time(1_000_000_000);
+        arwa.on_segment(&arrival(now, now - Span::from_millis(first_ms), 512), &view(None));
+        said(&mut arwa);
+        for _ in 0..16 {
+            now += Span::from_millis(1);
+            arwa.on_segment(&arrival(now, now - Span::from_millis(then_ms), 512), &view(None));
+        }
+        said(&mut arwa)
+    }
+
+    #[test]
+    fn codes_follow_from_the_ratio_of_delays() {
+        // diff = 100 (1 - 10/10) = 0: 100 + 20
+        assert_eq!(code_at(perfect(), 10, 10), Some(120));
+        // diff = 100 (1 - 10/20) = 50: 20 * 20 / 60 = 6.67
+        assert_eq!(code_at(perfect(), 10, 20), Some(6));
+        // diff = 95: 65
+        assert_eq!(code_at(perfect(), 10, 200), Some(65));
+        // diff = 23 lies in the gap
+        assert_eq!(code_at(perfect(), 10, 13), None);
+    }
+
+    #[test]
+    fn a_clock_offset_spoils_the_ratio() {
+        // 190 ms more on both: diff = 100 (1 - 200/210) = 4.8, so the sender is told to speed up.
+        let params = Params { clock_offset: 190.0, ..perfect() };
+        assert_eq!(code_at(params, 10, 20), Some(116));
+    }
+
+    #[test]
+    fn a_code_is_said_once_and_only_while_the_window_is_whole() {
+        let mut arwa = Arwa::new(perfect(), &ctx());
+        let now = Time(1_000_000_000);
+        arwa.on_segment(&arrival(now, now - Span::from_millis(10), 512), &view(None));
+        let narrow = RecvView { free: Bytes(5000), ..view(None) };
+        assert_eq!(arwa.window(now, &narrow), Advertisement::Window(Bytes(5000)));
+        assert_eq!(said(&mut arwa), Some(120));
+        assert_eq!(said(&mut arwa), None);
+    }
+}

@@ -12,14 +12,17 @@ params! {
     /// fixed point is RTT = lambda * RTTmin. RTTmin does not expire, as in the paper: a longer route is taken
     /// for a queue for ever after.
     ///
-    /// Where the paper is silent: before the first estimate the buffer is offered, and never less than two
+    /// Where the paper is silent: before the first estimate the buffer is offered, and never less than `floor`
     /// segments; the round-trip time is the receiver's mean over the last round trip, from timestamps where
-    /// they are exchanged.
+    /// they are exchanged. Without a floor the formula shrinks the window to nothing where the round trip is
+    /// longer than lambda * RTTmin whatever the window, as in a cell that many users share.
     pub struct Params ("Jiang, Wang, Lee, Rhee: Tackling Bufferbloat in 3G/4G Networks, IMC 2012, section 4") {
         /// How far the round-trip time may grow.
         pub lambda: f64 = 3.0, unit "1", range 0.1..=100.0, source "IMC 2012 §4.2";
         /// Weight of the former estimate.
         pub alpha: f64 = 0.875, unit "1", range 0.0..=0.999, source "IMC 2012 §4.2";
+        /// The least window that is offered; 0: what the formula gives.
+        pub floor: u64 = 2, unit "segments", range 0..=1000, source "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)";
     }
 }
 
@@ -60,7 +63,7 @@ impl RwndController for Drwa {
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
-        let window = self.window.map_or(view.free, |window| Bytes(window).max(view.mss * 2));
+        let window = self.window.map_or(view.free, |window| Bytes(window).max(view.mss * self.params.floor));
         Advertisement::Window(window.min(view.free))
     }
 }

@@ -64,8 +64,6 @@ pub struct Net {
     /// Sum of one-way delays of what arrived at each end, and how many that was.
     pub delay: [(Span, u64); 2],
     pub sent: [u64; 2],
-    /// Called for each segment that an end hands out.
-    pub observer: Box<dyn FnMut(Time, usize, &Segment, &Endpoint)>,
 }
 
 impl Net {
@@ -73,7 +71,13 @@ impl Net {
         Net::with_iss(config, cc, rwnd, links, [Seq(0), Seq(0)])
     }
 
-    pub fn with_iss(config: &Config, cc: &cc::Spec, rwnd: &rwnd::Spec, links: [Link; 2], iss: [Seq; 2]) -> Net {
+    pub fn with_iss(
+        config: &Config,
+        cc: &cc::Spec,
+        rwnd: &rwnd::Spec,
+        links: [Link; 2],
+        iss: [Seq; 2],
+    ) -> Net {
         let setup = |iss| Setup { config, cc, rwnd, peer_rwnd: rwnd, iss };
         Net {
             now: Time::ZERO,
@@ -86,7 +90,6 @@ impl Net {
             armed: [None; 2],
             delay: [(Span::ZERO, 0); 2],
             sent: [0; 2],
-            observer: Box::new(|_, _, _, _| {}),
         }
     }
 
@@ -106,7 +109,6 @@ impl Net {
     pub fn pump(&mut self, end: usize) {
         while let Some(segment) = self.ends[end].poll_transmit(self.now) {
             self.sent[end] += 1;
-            (self.observer)(self.now, end, &segment, &self.ends[end]);
             let Some(at) = self.links[end].send(self.now, &segment) else { continue };
             let slot = match self.free.pop() {
                 Some(slot) => {

@@ -28,7 +28,15 @@ impl Script {
     pub fn with(config: &Config, cc: cc::Spec, rwnd: rwnd::Spec, iss: Seq, irs: Seq) -> Script {
         let setup = Setup { config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss };
         let timestamps = config.timestamps;
-        Script { end: Endpoint::new(&setup), now: Time::ZERO, iss, irs, peer_acked: 0, timestamps, window: 60_000 }
+        Script {
+            end: Endpoint::new(&setup),
+            now: Time::ZERO,
+            iss,
+            irs,
+            peer_acked: 0,
+            timestamps,
+            window: 60_000,
+        }
     }
 
     /// Moves time on, firing what is due on the way.
@@ -52,7 +60,9 @@ impl Script {
             sent_at: self.now,
             seq: self.irs + 1,
             ack: self.iss + 1 + self.peer_acked,
-            timestamps: self.timestamps.then_some(Timestamps { val: ticks + 1_000_000, ecr: ticks.saturating_sub(50) }),
+            timestamps: self
+                .timestamps
+                .then_some(Timestamps { val: ticks + 1_000_000, ecr: ticks.saturating_sub(50) }),
             sack: SackBlocks::default(),
             len: 0,
             window: self.window,

@@ -1,0 +1,66 @@
+//! Once a connection is warm it allocates nothing.
+
+mod support;
+
+use airwnd_tcp::{Config, Stack, cc, rwnd};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use support::{Link, Net, newreno};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+#[allow(unsafe_code, reason = "an allocator is")]
+// SAFETY: both calls are handed on to the system's allocator as they are.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations_of(cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
+    let buffer = Bytes(1 << 22);
+    let config = Config { mss: 1000, send_buffer: buffer, receive_buffer: buffer, ..Stack::Ns3v44.config() };
+    let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), 100);
+    let mut links = [link(), link()];
+    let mut count = 0;
+    links[0].loses = Box::new(move |_| {
+        count += 1;
+        count % 997 == 0
+    });
+    let mut net = Net::new(&config, cc, rwnd, links);
+    net.ends[0].write_endlessly();
+    net.open();
+    net.run_until(Time(5_000_000_000));
+    let before = COUNT.get();
+    net.run_until(Time(30_000_000_000));
+    assert!(net.ends[0].stats().retransmissions > 20, "losses are part of it");
+    COUNT.get() - before
+}
+
+#[test]
+fn a_warm_transfer_with_losses_allocates_nothing() {
+    let windows = [
+        rwnd::Spec::Fixed(Default::default()),
+        rwnd::Spec::Autotuning(Default::default()),
+        rwnd::Spec::Drwa(Default::default()),
+        rwnd::Spec::Arwa(Default::default()),
+    ];
+    for window in windows {
+        assert_eq!(allocations_of(&newreno(), &window), 0, "{}", window.kind());
+    }
+}

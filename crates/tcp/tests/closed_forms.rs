@@ -1,0 +1,112 @@
+//! The whole against formulas.
+
+mod support;
+
+use airwnd_tcp::rwnd::{self, Carriage};
+use airwnd_tcp::stack::{Flight, Recovery};
+use airwnd_tcp::{Config, Stack, cc};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use support::{Link, Net, newreno, plain_window};
+
+/// Every 1/p-th packet is lost: the window is a sawtooth between W and W/2 of 3/8 W^2 packets, so
+/// `W = sqrt(8 / (3 p))` and the mean 3/4 W: throughput = MSS / RTT * sqrt(3 / (2 p)) (Mathis et al., 1997).
+#[test]
+fn newreno_obeys_the_inverse_square_root_law() {
+    for period in [200_u64, 800, 3200] {
+        let growth = cc::newreno::Growth::PerByte;
+        let cc = cc::Spec::Newreno(cc::newreno::Params { growth, ..Default::default() });
+        let config = Config {
+            mss: 1000,
+            send_buffer: Bytes(1 << 24),
+            receive_buffer: Bytes(1 << 24),
+            delayed_ack_count: 1,
+            initial_ssthresh: Some(Bytes(20_000)),
+            recovery: Recovery::NewReno,
+            loss_flight: Flight::Outstanding,
+            ..Stack::Ns3v44.config()
+        };
+        let link = || Link::new(BitRate(10_000_000_000), Span::from_millis(50), 1_000_000);
+        let mut links = [link(), link()];
+        let mut count = 0;
+        links[0].loses = Box::new(move |segment| {
+            count += u64::from(segment.len > 0);
+            segment.len > 0 && count % period == 0
+        });
+        let mut net = Net::new(&config, &cc, &plain_window(), links);
+        net.ends[0].write_endlessly();
+        net.open();
+        net.run_until(Time(400_000_000_000));
+        let p = 1.0 / period as f64;
+        let law = 1000.0 * 8.0 / 0.1 * (1.5 / p).sqrt() / 1e3;
+        let off = 100.0 * (net.goodput_kbps(1) / law - 1.0);
+        assert!(
+            off.abs() < 5.0,
+            "p = 1/{period}: {:.0} kbit/s, law {law:.0}, off by {off:.1} %",
+            net.goodput_kbps(1)
+        );
+    }
+}
+
+/// A window W and no queue: throughput = W / RTT.
+#[test]
+fn a_window_limited_flow_has_a_window_per_round_trip() {
+    let cc = cc::Spec::Fixed(cc::fixed::Params { segments: 20 });
+    let config = Config { mss: 1000, delayed_ack_count: 1, ..Stack::Ns3v44.config() };
+    let link = || Link::new(BitRate(1_000_000_000), Span::from_millis(50), 1000);
+    let mut net = Net::new(&config, &cc, &plain_window(), [link(), link()]);
+    net.ends[0].write_endlessly();
+    net.open();
+    net.run_until(Time(100_000_000_000));
+    // One segment takes 8.4 us on each way, twice: negligible against 100 ms.
+    let expected = 20.0 * 1000.0 * 8.0 / 0.1 / 1e3;
+    assert!((net.goodput_kbps(1) / expected - 1.0).abs() < 0.01, "{} {expected}", net.goodput_kbps(1));
+}
+
+/// DRWA's fixed point is RTT = lambda * RTTmin, however deep the buffer.
+#[test]
+fn drwa_holds_the_round_trip_at_lambda_times_the_least() {
+    for lambda in [2.0, 3.0] {
+        let drwa = rwnd::Spec::Drwa(rwnd::drwa::Params { lambda, ..Default::default() });
+        let config = Config {
+            mss: 1000,
+            send_buffer: Bytes(1 << 24),
+            receive_buffer: Bytes(1 << 24),
+            delayed_ack_count: 1,
+            ..Stack::Ns3v44.config()
+        };
+        let link = |limit| Link::new(BitRate(10_000_000), Span::from_millis(25), limit);
+        let mut net = Net::new(&config, &newreno(), &drwa, [link(100_000), link(100)]);
+        net.ends[0].write_endlessly();
+        net.open();
+        net.run_until(Time(60_000_000_000));
+        let srtt = net.ends[0].srtt().expect("data was acknowledged").as_millis();
+        assert!((srtt / (lambda * 52.0) - 1.0).abs() < 0.05, "lambda {lambda}: {srtt} ms");
+        assert!(net.goodput_kbps(1) > 9000.0, "{} kbit/s", net.goodput_kbps(1));
+    }
+}
+
+/// With ARWA the window, not the buffer, decides the delay: 131072 B offered and no loss would keep
+/// 8 * 131072 / 10 Mbit/s = 105 ms less 25 ms of return path in front of the receiver.
+#[test]
+fn arwa_lowers_the_delay_by_either_carriage() {
+    let run = |rwnd: &rwnd::Spec| {
+        let link = |limit| Link::new(BitRate(10_000_000), Span::from_millis(25), limit);
+        let config = Config { mss: 512, ..Stack::Ns3v26.config() };
+        let mut net = Net::new(&config, &newreno(), rwnd, [link(100_000), link(100)]);
+        net.ends[0].write_endlessly();
+        net.open();
+        net.run_until(Time(60_000_000_000));
+        net
+    };
+    let plain = run(&plain_window());
+    assert!(plain.mean_delay_ms(1) > 80.0, "{} ms", plain.mean_delay_ms(1));
+    let [in_field, in_option] = [Carriage::WindowField, Carriage::TcpOption].map(|carriage| {
+        let net = run(&rwnd::Spec::Arwa(rwnd::arwa::Params { carriage, ..Default::default() }));
+        assert!(net.mean_delay_ms(1) < 60.0, "{} ms", net.mean_delay_ms(1));
+        assert!(net.goodput_kbps(1) > 8000.0, "{} kbit/s", net.goodput_kbps(1));
+        let (obeyed, sent) = (net.ends[0].stats().codes_obeyed, net.ends[1].stats().codes_sent);
+        assert!(sent - obeyed < 10, "all codes but those under way are obeyed: {obeyed} of {sent}");
+        net.goodput_kbps(1)
+    });
+    assert!((in_field / in_option - 1.0).abs() < 0.01, "{in_field} {in_option}");
+}
