@@ -51,14 +51,14 @@ impl Scenario {
         series_interval_ns: Option<u64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(String, Bound<'py, PyDict>)> {
-        let duration = self.0.duration().0 as f64;
+        let end = (self.0.warmup.0 + self.0.duration.0) as f64;
         let outcome = py.detach(|| {
             let mut raised = None;
             let mut tell = |now: Time| {
                 let told = Python::attach(|py| {
                     py.check_signals()?;
                     match &progress {
-                        Some(progress) => progress.call1(py, (now.0 as f64 / duration,)).map(drop),
+                        Some(progress) => progress.call1(py, (now.0 as f64 / end,)).map(drop),
                         None => Ok(()),
                     }
                 });

@@ -37,9 +37,9 @@ impl RlcRx {
     pub fn new(reordering: Span) -> Self {
         RlcRx {
             reordering,
-            expected: VecDeque::with_capacity(64),
+            expected: VecDeque::with_capacity(256),
             expected_to: 0,
-            held: VecDeque::with_capacity(16),
+            held: VecDeque::with_capacity(128),
             next: 0,
             highest: 0,
             timer: None,

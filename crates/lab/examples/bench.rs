@@ -1,0 +1,96 @@
+//! What a simulated second costs.
+//!
+//! `cargo run --release -p airwnd-lab --example bench` prints, for 1 to 100 users of the three-sector site of
+//! the ns-3 reference run S3 and for one TCP flow over a wire (S5): CPU seconds per simulated second, events per
+//! second, nanoseconds per event, and the memory held at most. Machines are noisy: each row is the median of
+//! five runs.
+
+#[path = "../tests/support/counting.rs"]
+mod counting;
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Scenario, run};
+use cpu_time::ProcessTime;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting::new();
+
+const RUNS: usize = 5;
+
+/// CPU seconds that ns-3 3.44 needs per simulated second for S3 with 100 users and for S5 with one flow, built
+/// for speed and with traces off, on a machine of the kind that the project's figures come from.
+const NS3: [(&str, f64); 3] = [("S3 a, 100 users", 4.2), ("S3 b, 100 users", 5.0), ("S5, one flow on a wire", 0.89 / 60.0)];
+
+fn main() {
+    println!(
+        "{:<24} {:>12} {:>12} {:>10} {:>10} {:>10} {:>12}",
+        "scenario", "CPU s/sim s", "min", "events/s", "ns/event", "MB", "times ns-3"
+    );
+    for (variant, los, power) in [("a", "200m", "90dBm"), ("b", "1001m", "23dBm")] {
+        for users in [1, 20, 60, 100] {
+            if variant == "b" && users == 60 {
+                continue; // the reference runs have none
+            }
+            let file = if users == 1 { 20 } else { users };
+            row(&format!("S3 {variant}, {users} users"), &format!(
+                r#"
+                duration = "20s"
+                tcp = {{stack = "ns3.44", mss = 512}}
+                radio.propagation = {{kind = "hybrid-buildings", los_to_nlos = "{los}"}}
+                mac = {{scheduler = "pss", srs_period = 80, power_control = {{max_power = "{power}"}}}}
+                rlc.queue = {{kind = "drop-tail", buffer = "51200B"}}
+                [[site]]
+                sectors = 3
+                antenna = {{kind = "parabolic", beamwidth = "70deg"}}
+                [[ue]]
+                count = {users}
+                noise_figure = "5dB"
+                placement = {{kind = "file", path = "s3{variant}_{file}.csv"}}
+                [[flow]]
+                "#
+            ));
+        }
+    }
+    row(
+        "S5, one flow on a wire",
+        r#"
+        duration = "60s"
+        warmup = "0s"
+        tcp = {mss = 1000, send_buffer = "4MiB", receive_buffer = "4MiB"}
+        core = {server_rate = "1Gbps", server_delay = "1us"}
+        [wired]
+        rate = "10Mbps"
+        delay = "25ms"
+        queue = 100
+        [[ue]]
+        [[flow]]
+        "#,
+    );
+}
+
+fn row(name: &str, toml: &str) {
+    let origin = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/bench.toml");
+    let scenario = Scenario::from_node(&Node::from_toml(toml, origin).unwrap()).unwrap();
+    let simulated = (scenario.warmup + scenario.duration).as_secs();
+    ALLOCATOR.reset_peak();
+    let mut times = Vec::new();
+    let mut events = 0;
+    for _ in 0..RUNS {
+        let start = ProcessTime::now();
+        events = run(&scenario, 1, None, &mut |_| true).unwrap().events();
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let median = times[RUNS / 2];
+    let ratio = NS3.iter().find(|(known, _)| *known == name).map_or(String::new(), |(_, theirs)| {
+        format!("{:.0}", theirs / (median / simulated))
+    });
+    println!(
+        "{name:<24} {:>12.5} {:>12.5} {:>10.2e} {:>10.0} {:>10.1} {ratio:>12}",
+        median / simulated,
+        times[0] / simulated,
+        events as f64 / median,
+        median * 1e9 / events as f64,
+        ALLOCATOR.peak() as f64 / 1e6,
+    );
+}

@@ -1,0 +1,60 @@
+//! After warm-up the engine allocates nothing.
+
+#[path = "support/counting.rs"]
+mod counting;
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Scenario, run};
+use airwnd_units::{Span, Time};
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting::new();
+
+/// Allocations of a run between `from` and its end.
+fn allocations_after(from: Span, toml: &str) -> usize {
+    let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    let mut at_start = None;
+    let mut at_end = 0;
+    run(&scenario, 1, None, &mut |now| {
+        if now > Time::ZERO + from {
+            at_start.get_or_insert(ALLOCATOR.allocations());
+            at_end = ALLOCATOR.allocations();
+        }
+        true
+    })
+    .unwrap();
+    at_end - at_start.expect("the run is longer than its warm-up")
+}
+
+#[test]
+fn steady_state_allocates_nothing() {
+    let cell = |users: u32, rwnd: &str| {
+        format!(
+            r#"
+            duration = "30s"
+            tcp.mss = 512
+            radio.propagation = {{kind = "hybrid-buildings"}}
+            mac = {{scheduler = "pss", power_control = {{max_power = "90dBm"}}}}
+            rlc.queue = {{kind = "drop-tail", buffer = "51200B"}}
+            [[site]]
+            sectors = 3
+            antenna = "parabolic"
+            [[ue]]
+            count = {users}
+            [[flow]]
+            rwnd = "{rwnd}"
+            "#
+        )
+    };
+    let wire = "duration = \"30s\"\n[wired]\nrate = \"10Mbps\"\n[[ue]]\n[[flow]]\n".to_string();
+    for (name, toml) in [
+        ("20 users, fixed", cell(20, "fixed")),
+        ("60 users, autotuning", cell(60, "autotuning")),
+        ("60 users, drwa", cell(60, "drwa")),
+        ("60 users, arwa", cell(60, "arwa")),
+        ("one user, fixed", cell(1, "fixed")),
+        ("a wire", wire),
+    ] {
+        assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");
+    }
+}
