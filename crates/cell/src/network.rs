@@ -6,7 +6,7 @@ use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::aqm::Backlog;
-use crate::rlc::{DropCause, Fate, Pdu, RlcRx, RlcTx, Sdu};
+use crate::rlc::{DropCause, Pdu, RlcRx, RlcTx, Sdu};
 use crate::settings::Setup;
 use airwnd_engine::{Key, Stream};
 use airwnd_units::{Bytes, Db, Dbm, Time, Tti};
@@ -63,13 +63,15 @@ pub struct Network {
     cells: Vec<Cell>,
     ues: Vec<Ue>,
     power_control: power_control::Params,
-    report_period: u64,
+    report_timers: ReportTimers,
     cqi_period: u64,
     cqi_delay: u64,
     srs_period: u64,
     next: Tti,
     /// Data transmissions of the last TTIs: `[tti % REMEMBERED_TTIS * cells + cell]`.
     on_air: Vec<crate::mac::sched::Rbgs>,
+    /// Terminals whose RLC has reported to their MAC since the last TTI.
+    fresh: Vec<u32>,
     /// Bearers whose reordering timer runs.
     reordering: Vec<(u32, Direction)>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
@@ -97,12 +99,81 @@ pub(crate) struct Ue {
     pub uplink: Leg,
     /// What the terminal's MAC believes to wait in its own RLC.
     unsent: Bytes,
-    /// Whether RLC has reported since the last buffer status report.
+    /// Whether it is in the list of those whose RLC has reported since the last TTI.
     fresh: bool,
     control_error: f64,
     control: Stream,
     sinr_sum: f64,
     sinr_samples: u64,
+}
+
+/// The terminals as the MAC of a cell uses them.
+pub(crate) struct Terminals<'a> {
+    ues: &'a mut [Ue],
+    timers: &'a mut ReportTimers,
+    drops: &'a mut Vec<Dropped>,
+}
+
+impl Terminals<'_> {
+    /// The terminal with a number.
+    pub fn get(&mut self, number: u32) -> &mut Ue {
+        &mut self.ues[number as usize]
+    }
+
+    /// The base station fills a grant for a terminal.
+    pub fn transmit_down(&mut self, number: u32, tti: Tti, grant: Bytes) -> Option<Pdu> {
+        self.fill(number, Direction::Down, tti, grant)
+    }
+
+    /// A terminal fills a grant; it does not answer one if it believes that nothing waits.
+    pub fn transmit_up(&mut self, number: u32, tti: Tti, grant: Bytes) -> Option<Pdu> {
+        let ue = &mut self.ues[number as usize];
+        if ue.unsent == Bytes::ZERO {
+            return None;
+        }
+        ue.unsent = ue.unsent.saturating_sub(grant.saturating_sub(Bytes(2)));
+        self.fill(number, Direction::Up, tti, grant)
+    }
+
+    /// After an opportunity to send, what is left is reported after a while.
+    fn fill(&mut self, number: u32, direction: Direction, tti: Tti, grant: Bytes) -> Option<Pdu> {
+        let leg = self.ues[number as usize].leg(direction);
+        let Leg { tx, rx, .. } = leg;
+        let pdu = tx.transmit(tti.start(), grant, &mut |sdu| rx.expect(sdu), &mut record(self.drops));
+        if leg.tx.backlog().bytes > Bytes::ZERO {
+            self.timers.arm(tti, (number, direction), leg);
+        } else {
+            self.timers.disarm(leg);
+        }
+        pdu
+    }
+}
+
+/// The timers after which RLC reports a buffer to which nothing is added.
+///
+/// A timer that is armed anew leaves its old place behind; a leg knows which one is meant.
+struct ReportTimers {
+    period: u64,
+    /// `[tti % (period + 1)]`
+    due: Vec<Vec<(u32, Direction)>>,
+    armed: usize,
+}
+
+impl ReportTimers {
+    fn new(period: u64) -> Self {
+        ReportTimers { period, due: (0..=period).map(|_| Vec::with_capacity(32)).collect(), armed: 0 }
+    }
+
+    fn arm(&mut self, tti: Tti, bearer: (u32, Direction), leg: &mut Leg) {
+        let at = tti + self.period;
+        self.armed += usize::from(leg.report_at.is_none());
+        leg.report_at = Some(at);
+        self.due[at.0 as usize % (self.period as usize + 1)].push(bearer);
+    }
+
+    fn disarm(&mut self, leg: &mut Leg) {
+        self.armed -= usize::from(leg.report_at.take().is_some());
+    }
 }
 
 /// One direction of a bearer: RLC at both ends.
@@ -117,11 +188,6 @@ pub(crate) struct Leg {
 }
 
 impl Leg {
-    /// Fills a grant; the receiver learns of the SDUs that go on air.
-    pub fn fill(&mut self, tti: Tti, grant: Bytes, fate: &mut dyn Fate) -> Option<Pdu> {
-        let Leg { tx, rx, .. } = self;
-        tx.transmit(tti.start(), grant, &mut |sdu| rx.expect(sdu), fate)
-    }
     /// A number uniform in [0, 1) for the block that a process sends in this TTI.
     pub fn draw(&self, tti: Tti, process: u8) -> f64 {
         self.errors.at(tti.0 << 3 | u64::from(process))
@@ -218,7 +284,8 @@ impl Network {
             cells,
             ues,
             power_control: setup.mac.power_control.clone(),
-            report_period: setup.rlc.report_period.0.div_ceil(Tti::SPAN.0),
+            report_timers: ReportTimers::new(setup.rlc.report_period.0.div_ceil(Tti::SPAN.0)),
+            fresh: Vec::with_capacity(setup.ues.len()),
             cqi_period: u64::from(setup.radio.cqi_period),
             cqi_delay: u64::from(setup.radio.cqi_delay),
             srs_period: u64::from(srs_period),
@@ -241,15 +308,14 @@ impl Network {
         match direction {
             Direction::Down => {
                 ue.downlink.tx.enqueue(now, packet, size, &mut fate);
-                ue.downlink.report_at = None;
+                self.report_timers.disarm(&mut ue.downlink);
                 let waiting = ue.downlink.tx.reported();
                 self.cells[ue.cell].downlink.on_report(ue.slot, waiting);
             }
             Direction::Up => {
                 ue.uplink.tx.enqueue(now, packet, size, &mut fate);
-                ue.uplink.report_at = None;
-                ue.unsent = ue.uplink.tx.reported();
-                ue.fresh = true;
+                self.report_timers.disarm(&mut ue.uplink);
+                ue.on_uplink_report(number as u32, &mut self.fresh);
             }
         }
     }
@@ -259,11 +325,9 @@ impl Network {
         self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
             && self.reordering.is_empty()
+            && self.fresh.is_empty()
+            && self.report_timers.armed == 0
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
-            && self
-                .ues
-                .iter()
-                .all(|ue| !ue.fresh && ue.downlink.report_at.is_none() && ue.uplink.report_at.is_none())
     }
 
     /// The end of the TTI before `tti`: what was decoded reaches RLC and leaves it.
@@ -322,47 +386,52 @@ impl Network {
         }
     }
 
+    /// Buffers that have waited are reported to the MAC, and terminals whose MAC has news send it.
     fn report_buffers(&mut self, tti: Tti) {
-        for ue in &mut self.ues {
-            if ue.downlink.report_at == Some(tti) {
-                ue.downlink.report_at = Some(tti + self.report_period);
-                self.cells[ue.cell].downlink.on_report(ue.slot, ue.downlink.tx.reported());
+        let Network { cells, ues, report_timers, fresh, .. } = self;
+        let place = tti.0 as usize % report_timers.due.len();
+        let mut due = std::mem::take(&mut report_timers.due[place]);
+        for bearer @ (number, direction) in due.drain(..) {
+            let ue = &mut ues[number as usize];
+            if ue.leg(direction).report_at != Some(tti) {
+                continue;
             }
-            if ue.uplink.report_at == Some(tti) {
-                ue.uplink.report_at = Some(tti + self.report_period);
-                ue.unsent = ue.uplink.tx.reported();
-                ue.fresh = true;
+            report_timers.arm(tti, bearer, ue.leg(direction));
+            match direction {
+                Direction::Down => cells[ue.cell].downlink.on_report(ue.slot, ue.downlink.tx.reported()),
+                Direction::Up => ue.on_uplink_report(number, fresh),
             }
-            if ue.fresh {
-                ue.fresh = false;
-                self.cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent);
-            }
+        }
+        report_timers.due[place] = due;
+        for number in fresh.drain(..) {
+            let ue = &mut ues[number as usize];
+            ue.fresh = false;
+            cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent);
         }
     }
 
     fn schedule(&mut self, tti: Tti) {
-        let Network { radio, cells, ues, on_air, drops, .. } = self;
+        let Network { radio, cells, ues, on_air, drops, report_timers, .. } = self;
         let count = cells.len();
-        let mut fate = record(drops);
+        let mut terminals = Terminals { ues, timers: report_timers, drops };
         for (number, cell) in cells.iter_mut().enumerate() {
             let Cell { users, downlink, uplink, .. } = cell;
             let (period, delay) = (self.cqi_period, self.cqi_delay);
-            let channel = |radio: &mut Radio, slot: u16| {
+            let report = |radio: &mut Radio, slot: u16| {
                 let measured = measured_at(tti, slot, period, delay);
                 let before = row(Tti(measured.0.saturating_sub(1))) * count;
-                radio
-                    .report(number, slot, users[slot as usize] as usize, &on_air[before..before + count])
-                    .state
+                let place = radio.pattern(number, &on_air[before..before + count]);
+                radio.report(number, place, slot, users[slot as usize] as usize)
             };
-            downlink.schedule(tti, radio, users, ues, channel, self.report_period, &mut fate);
+            downlink.schedule(tti, number, users, radio, &mut terminals, report);
             uplink.schedule(tti);
         }
     }
 
     fn put_on_air(&mut self, tti: Tti) {
         self.sound(tti);
-        let Network { radio, cells, ues, on_air, signals, drops, .. } = self;
-        let mut fate = record(drops);
+        let Network { radio, cells, ues, on_air, signals, drops, report_timers, .. } = self;
+        let mut terminals = Terminals { ues, timers: report_timers, drops };
         let count = cells.len();
         let now = &mut on_air[row(tti) * count..][..count];
         for (sent, cell) in now.iter_mut().zip(cells.iter()) {
@@ -370,20 +439,21 @@ impl Network {
         }
         signals.clear();
         for (number, cell) in cells.iter_mut().enumerate() {
-            cell.downlink.receive(tti, number, &cell.users, now, radio, ues, &mut self.decoded_down);
-            cell.uplink.obey(
+            let terminals = &mut terminals;
+            self.decoded_down.extend_from_slice(cell.downlink.receive(
                 tti,
+                number,
                 &cell.users,
+                now,
                 radio,
-                ues,
-                &self.power_control,
-                self.report_period,
-                &mut fate,
-            );
+                terminals,
+            ));
+            cell.uplink.obey(tti, &cell.users, radio, terminals, &self.power_control);
             signals.extend(cell.uplink.on_air(tti).iter().map(|sending| (number, sending.signal)));
         }
         for (number, cell) in cells.iter_mut().enumerate() {
-            cell.uplink.receive(tti, number, signals, radio, ues, &mut self.decoded_up);
+            let decoded = cell.uplink.receive(tti, number, signals, radio, &mut terminals);
+            self.decoded_up.extend_from_slice(decoded);
         }
     }
 
@@ -411,7 +481,9 @@ impl Network {
         let before = row(Tti(tti.0.saturating_sub(1))) * count;
         for (number, ue) in self.ues.iter_mut().enumerate() {
             let on_air = &self.on_air[before..before + count];
-            ue.sinr_sum += self.radio.report(ue.cell, ue.slot, number, on_air).sinr.0;
+            let place = self.radio.pattern(ue.cell, on_air);
+            let report = self.radio.report(ue.cell, place, ue.slot, number);
+            ue.sinr_sum += self.radio.reported_sinr(ue.cell, report).0;
             ue.sinr_samples += 1;
         }
     }
@@ -515,42 +587,12 @@ impl Ue {
         self.control_error > 0.0 && self.control.at(tti.0) < self.control_error
     }
 
-    /// The base station fills a grant for this terminal.
-    pub fn transmit_down(
-        &mut self,
-        tti: Tti,
-        grant: Bytes,
-        report_period: u64,
-        fate: &mut dyn Fate,
-    ) -> Option<Pdu> {
-        let pdu = self.downlink.fill(tti, grant, fate);
-        self.downlink.rearm(tti, report_period);
-        pdu
-    }
-
-    /// The terminal fills a grant; it does not answer one if it believes that nothing waits.
-    pub fn transmit_up(
-        &mut self,
-        tti: Tti,
-        grant: Bytes,
-        report_period: u64,
-        fate: &mut dyn Fate,
-    ) -> Option<Pdu> {
-        if self.unsent == Bytes::ZERO {
-            return None;
+    /// RLC reports what waits to the terminal's MAC.
+    fn on_uplink_report(&mut self, number: u32, fresh: &mut Vec<u32>) {
+        self.unsent = self.uplink.tx.reported();
+        if !std::mem::replace(&mut self.fresh, true) {
+            fresh.push(number);
         }
-        self.unsent = self.unsent.saturating_sub(grant.saturating_sub(Bytes(2)));
-        let pdu = self.uplink.fill(tti, grant, fate);
-        self.uplink.rearm(tti, report_period);
-        pdu
-    }
-}
-
-impl Leg {
-    /// After an opportunity to send, what is left is reported after a while.
-    fn rearm(&mut self, tti: Tti, report_period: u64) {
-        let left = self.tx.backlog().bytes > Bytes::ZERO;
-        self.report_at = left.then(|| tti + report_period);
     }
 }
 

@@ -9,15 +9,15 @@ use crate::mac::sched::{ChannelState, MAX_RBGS, Rbgs};
 use crate::phy::amc::Amc;
 use crate::phy::antenna::Bearing;
 use crate::phy::error_model::mutual_information::{self, MutualInformation};
-use crate::phy::error_model::{self, ErrorModel, Transmission};
+use crate::phy::error_model::{self, ErrorModel, SoftBits, Transmission};
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
 use crate::phy::propagation::LinkGeometry;
 use crate::phy::shadowing::{self, Shadowing};
 use crate::phy::tables::rbg_size;
-use crate::phy::{Cqi, Prbs, Sinr, antenna};
+use crate::phy::{Mcs, Prbs, Sinr, antenna};
 use crate::settings::Setup;
 use airwnd_engine::Stream;
-use airwnd_units::{Db, Dbm, Hertz};
+use airwnd_units::{Bytes, Db, Dbm, Hertz};
 
 /// Patterns remembered per cell.
 const REMEMBERED: usize = 256;
@@ -40,6 +40,7 @@ pub(crate) struct Radio {
     ue_noise: Vec<f64>,
     cell_noise: Vec<f64>,
     memory: Vec<Memory>,
+    decoded: Vec<Decoded>,
     /// Scratch: SINR of each run of PRBs.
     runs: Vec<(Db, Prbs)>,
 }
@@ -48,17 +49,20 @@ pub(crate) struct Radio {
 struct Memory {
     /// What the other cells sent, `[place * cells + cell]`, own entry empty.
     patterns: Vec<Rbgs>,
-    /// `[place * users + slot]`.
-    states: Vec<Option<Report>>,
+    /// `[place * users + slot]`; what is not known has no SINR.
+    reports: Vec<ChannelState>,
+    sinrs: Vec<Option<Db>>,
     users: usize,
 }
 
-/// What a terminal reports, and the SINR that it saw.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Report {
-    pub state: ChannelState,
-    /// Mean over the PRBs, in dB.
-    pub sinr: Db,
+/// What became of a first transmission over a flat channel.
+#[derive(Clone, Copy, Default)]
+struct Decoded {
+    sinr: Db,
+    size: Bytes,
+    mcs: Mcs,
+    soft: SoftBits,
+    error: f64,
 }
 
 /// A transmission of a terminal: PRBs and power on each in mW.
@@ -95,6 +99,7 @@ impl Radio {
             ue_noise: Vec::new(),
             cell_noise: Vec::new(),
             memory: Vec::new(),
+            decoded: vec![Decoded::default(); 4 * REMEMBERED],
             runs: Vec::with_capacity(MAX_RBGS + 1),
         };
         radio.compute_gains(setup);
@@ -145,7 +150,8 @@ impl Radio {
             .iter()
             .map(|users| Memory {
                 patterns: vec![Rbgs::default(); REMEMBERED * self.cells],
-                states: vec![None; REMEMBERED * users],
+                reports: vec![ChannelState::default(); REMEMBERED * users],
+                sinrs: vec![None; REMEMBERED * users],
                 users: *users,
             })
             .collect();
@@ -195,15 +201,33 @@ impl Radio {
         self.decode(block)
     }
 
-    /// The soft buffer after a transmission over `runs`, and the probability that it does not suffice.
+    /// The soft buffer after a transmission over `runs`, and the probability that it does not suffice. The
+    /// outcomes of first transmissions over a flat channel are remembered.
     fn decode(&mut self, block: &mut Block) -> f64 {
         let sinr = match self.runs[..] {
             [(sinr, _)] => Sinr::Flat(sinr),
             _ => Sinr::Groups(&self.runs),
         };
+        let place = match sinr {
+            Sinr::Flat(sinr) if block.transmissions == 1 => {
+                let mixed = sinr.0.to_bits() ^ block.size.0.rotate_left(32) ^ u64::from(block.mcs.0);
+                let place = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % self.decoded.len();
+                let known = &self.decoded[place];
+                if known.sinr == sinr && known.size == block.size && known.mcs == block.mcs {
+                    block.soft = known.soft;
+                    return known.error;
+                }
+                Some((place, sinr))
+            }
+            _ => None,
+        };
         let transmission = Transmission { mcs: block.mcs, block: block.size, sinr };
         block.soft = self.errors.receive(block.soft, &transmission);
-        self.errors.block_error(block.size, block.soft)
+        let error = self.errors.block_error(block.size, block.soft);
+        if let Some((place, sinr)) = place {
+            self.decoded[place] = Decoded { sinr, size: block.size, mcs: block.mcs, soft: block.soft, error };
+        }
+        error
     }
 
     fn measure_block(&mut self, ue: usize, serving: usize, rbgs: Rbgs, on_air: &[Rbgs]) {
@@ -231,18 +255,20 @@ impl Radio {
         Db::from_linear(signal / (self.ue_noise[ue] + others.max(0.0)))
     }
 
-    /// What the terminal in `slot` of `cell` reports after a TTI in which the cells sent on `on_air`.
+    /// What a cell's users report after a TTI in which the cells sent on `on_air`: where reports of that
+    /// pattern are kept.
     ///
     /// The signal is that of the reference symbols, the interference that of the other cells' data. A
     /// terminal measures interference only while its own cell sends data; otherwise it reports noise alone, as
     /// in ns-3 LENA.
-    pub fn report(&mut self, cell: usize, slot: u16, ue: usize, on_air: &[Rbgs]) -> Report {
+    pub fn pattern(&mut self, cell: usize, on_air: &[Rbgs]) -> usize {
         let quiet = on_air[cell].is_empty();
         let other = |index: usize| {
             if quiet || index == cell { Rbgs::default() } else { on_air[index] }
         };
-        let hash = (0..self.cells)
-            .fold(0u32, |hash, index| (hash ^ other(index).0).wrapping_mul(0x9e37_79b1).rotate_left(13));
+        let hash = (0..self.cells).fold(0u32, |hash, index| {
+            (hash ^ other(index).0).wrapping_mul(0x9e37_79b1).rotate_left(13)
+        });
         let place = hash as usize % REMEMBERED;
         let memory = &mut self.memory[cell];
         let pattern = &mut memory.patterns[place * self.cells..][..self.cells];
@@ -250,21 +276,34 @@ impl Radio {
             for (index, sent) in pattern.iter_mut().enumerate() {
                 *sent = other(index);
             }
-            memory.states[place * memory.users..][..memory.users].fill(None);
+            memory.sinrs[place * memory.users..][..memory.users].fill(None);
         }
-        let at = place * memory.users + slot as usize;
-        match memory.states[at] {
-            Some(report) => report,
-            None => {
-                let report = self.measure(ue, cell, place);
-                self.memory[cell].states[at] = Some(report);
-                report
-            }
+        place
+    }
+
+    /// Where the report of the user in `slot` lies for a pattern; it is measured if nobody asked before.
+    pub fn report(&mut self, cell: usize, place: usize, slot: u16, ue: usize) -> u32 {
+        let at = place * self.memory[cell].users + slot as usize;
+        if self.memory[cell].sinrs[at].is_none() {
+            let (report, sinr) = self.measure(ue, cell, place);
+            self.memory[cell].reports[at] = report;
+            self.memory[cell].sinrs[at] = Some(sinr);
         }
+        at as u32
+    }
+
+    /// A cell's reports, by the places that [`Radio::report`] gives.
+    pub fn reports(&self, cell: usize) -> &[ChannelState] {
+        &self.memory[cell].reports
+    }
+
+    /// The mean SINR over the PRBs behind a report.
+    pub fn reported_sinr(&self, cell: usize, report: u32) -> Db {
+        self.memory[cell].sinrs[report as usize].expect("the report has been measured")
     }
 
     /// PRBs beyond the last whole group are never scheduled; their SINR is taken as the mean of the others.
-    fn measure(&mut self, ue: usize, cell: usize, place: usize) -> Report {
+    fn measure(&mut self, ue: usize, cell: usize, place: usize) -> (ChannelState, Db) {
         let signal = self.heard[ue * self.cells + cell];
         let mut runs = std::mem::take(&mut self.runs);
         runs.clear();
@@ -276,23 +315,24 @@ impl Radio {
             runs.push((Db::from_linear(sinr), Prbs(self.rbg_prbs)));
         }
         let mean = Db::from_linear(sum / f64::from(self.rbgs));
-        let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);
         let beyond = self.prbs.0 - u16::from(self.rbgs) * self.rbg_prbs;
-        let mut subband = [Cqi::OUT_OF_RANGE; MAX_RBGS];
-        let wideband = if flat {
-            subband[..self.rbgs as usize].fill(self.amc.cqi(Sinr::Flat(runs[0].0), Prbs(self.rbg_prbs)));
-            self.amc.cqi(Sinr::Flat(runs[0].0), self.prbs)
+        let mut report = ChannelState::default();
+        let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);
+        if flat {
+            let subband = self.amc.cqi(Sinr::Flat(runs[0].0), Prbs(self.rbg_prbs));
+            report.subband[..self.rbgs as usize].fill(subband);
+            report.wideband = self.amc.cqi(Sinr::Flat(runs[0].0), self.prbs);
         } else {
-            for (group, cqi) in runs.iter().zip(&mut subband) {
+            for (group, cqi) in runs.iter().zip(&mut report.subband) {
                 *cqi = self.amc.cqi(Sinr::Flat(group.0), Prbs(self.rbg_prbs));
             }
             if beyond > 0 {
                 runs.push((mean, Prbs(beyond)));
             }
-            self.amc.cqi(Sinr::Groups(&runs), self.prbs)
-        };
+            report.wideband = self.amc.cqi(Sinr::Groups(&runs), self.prbs);
+        }
         self.runs = runs;
-        Report { state: ChannelState { wideband, subband, flat }, sinr: mean }
+        (report, mean)
     }
 
     /// The power per PRB in mW at which a terminal sends on `prbs`.

@@ -1,13 +1,13 @@
 //! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
 
-use super::sched::{Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
 use super::{Block, Pipeline};
-use crate::network::Ue;
+use crate::network::Terminals;
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs};
 use crate::radio::Radio;
-use crate::rlc::{Fate, Pdu};
+use crate::rlc::Pdu;
 use airwnd_units::{Bytes, Tti};
 
 /// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).
@@ -41,6 +41,7 @@ pub(crate) struct Downlink {
     views: Vec<UeView>,
     grants: Grants,
     served: Vec<(u16, Bytes)>,
+    decoded: Vec<(u32, Pdu)>,
 }
 
 #[derive(Clone)]
@@ -105,6 +106,7 @@ impl Downlink {
             views: Vec::new(),
             grants: Grants::default(),
             served: Vec::with_capacity(16),
+            decoded: Vec::with_capacity(16),
         }
     }
 
@@ -138,16 +140,15 @@ impl Downlink {
         self.scheduler.on_idle(ttis);
     }
 
-    /// The scheduling decisions of a TTI. `channel` gives the latest report of a user.
+    /// The scheduling decisions of a TTI. `report` finds the latest channel report of a user.
     pub fn schedule(
         &mut self,
         tti: Tti,
-        radio: &mut Radio,
+        cell: usize,
         users: &[u32],
-        ues: &mut [Ue],
-        channel: impl Fn(&mut Radio, u16) -> super::sched::ChannelState,
-        report_period: u64,
-        fate: &mut dyn Fate,
+        radio: &mut Radio,
+        terminals: &mut Terminals<'_>,
+        report: impl Fn(&mut Radio, u16) -> u32,
     ) {
         let free = self.retransmit(tti, radio);
         if free.is_empty() {
@@ -157,26 +158,34 @@ impl Downlink {
         if self.backlogged > 0 {
             for (slot, (queue, harq)) in (0..).zip(self.queue.iter().zip(&self.harq)) {
                 if *queue > Bytes::ZERO && harq.retransmitted != Some(tti) && harq.has_room() {
-                    self.views.push(UeView { slot, channel: channel(radio, slot), queue: *queue });
+                    let report = report(radio, slot);
+                    let state = &radio.reports(cell)[report as usize];
+                    let (wideband, flat) = (state.wideband, state.flat(self.grid.rbgs));
+                    self.views.push(UeView { queue: *queue, report, slot, wideband, flat });
                 }
             }
         }
         self.grants.clear();
-        self.scheduler.allocate(tti, free, &self.views, &mut self.grants);
+        let views = std::mem::take(&mut self.views);
+        let candidates = Candidates { users: &views, reports: radio.reports(cell) };
+        self.scheduler.allocate(tti, free, candidates, &mut self.grants);
         self.served.clear();
         let grants = std::mem::take(&mut self.grants);
         for (slot, rbgs) in grants.iter() {
-            let view = self.views.iter().find(|view| view.slot == slot).expect("grants go to viewed users");
+            let view = views.iter().find(|view| view.slot == slot).expect("grants go to viewed users");
             let cqi = match self.scheduler.link_adaptation() {
-                LinkAdaptation::Wideband => view.channel.wideband,
-                LinkAdaptation::LowestSubband => lowest(&view.channel.subband, rbgs),
+                LinkAdaptation::Wideband => view.wideband,
+                LinkAdaptation::LowestSubband => {
+                    candidates.lowest(view, rbgs)
+                }
             };
             let mcs = mcs_of(cqi);
             let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
-            let pdu = ues[users[slot as usize] as usize].transmit_down(tti, size, report_period, fate);
+            let pdu = terminals.transmit_down(users[slot as usize], tti, size);
             self.send_new(tti, slot, rbgs, mcs, size, pdu);
         }
         self.grants = grants;
+        self.views = views;
         self.scheduler.on_served(&self.served);
     }
 
@@ -244,8 +253,8 @@ impl Downlink {
         self.air.at(tti).iter().fold(Rbgs::default(), |all, sent| all.union(sent.rbgs))
     }
 
-    /// What the terminals make of this TTI, in which the cells send on `on_air`. Terminals that decoded a
-    /// PDU are appended to `decoded` with it.
+    /// What the terminals make of this TTI, in which the cells send on `on_air`: the decoded PDUs with their
+    /// terminals.
     pub fn receive(
         &mut self,
         tti: Tti,
@@ -253,14 +262,14 @@ impl Downlink {
         users: &[u32],
         on_air: &[Rbgs],
         radio: &mut Radio,
-        ues: &mut [Ue],
-        decoded: &mut Vec<(u32, Pdu)>,
-    ) {
+        terminals: &mut Terminals<'_>,
+    ) -> &[(u32, Pdu)] {
+        self.decoded.clear();
         let mut sending = std::mem::take(&mut self.sending);
         self.air.take(tti, &mut sending);
         for sent in &sending {
             let number = users[sent.slot as usize];
-            let ue = &mut ues[number as usize];
+            let ue = terminals.get(number);
             let process = &mut self.harq[sent.slot as usize].processes[sent.process as usize];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
             self.figures.prbs += u64::from(radio.prbs_of(sent.rbgs).0);
@@ -276,10 +285,11 @@ impl Downlink {
             self.feedback.push(tti + AIR_TO_FEEDBACK, answer(sent.slot, sent.process));
             if !failed {
                 self.figures.bytes += block.size.0;
-                decoded.extend(block.pdu.map(|pdu| (number, pdu)));
+                self.decoded.extend(block.pdu.map(|pdu| (number, pdu)));
             }
         }
         self.sending = sending;
+        &self.decoded
     }
 }
 
@@ -293,10 +303,6 @@ impl Harq {
             .map(|step| (self.last + step) % PROCESSES)
             .find(|p| self.processes[*p as usize].is_none())
     }
-}
-
-fn lowest(subband: &[Cqi], rbgs: Rbgs) -> Cqi {
-    rbgs.iter().map(|group| subband[group as usize]).min().unwrap_or(Cqi::OUT_OF_RANGE)
 }
 
 /// Where a retransmission that used `old` goes among the free groups: the same place, or as many groups

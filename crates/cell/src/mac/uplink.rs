@@ -4,12 +4,12 @@
 //! Reports, grants and feedback travel as control messages; grants can be lost.
 
 use super::{Block, Pipeline};
-use crate::network::Ue;
+use crate::network::Terminals;
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, cqi_below, mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Radio, UplinkSignal};
-use crate::rlc::{Fate, Pdu};
+use crate::rlc::Pdu;
 use airwnd_units::{Bytes, Db, Tti};
 
 /// TTIs from a buffer status report to the grant that can follow it: 4 in the terminal, 1 on air.
@@ -63,6 +63,7 @@ pub(crate) struct Uplink {
     due_grants: Vec<Grant>,
     due_sendings: Vec<Sending>,
     repeated: Vec<u16>,
+    decoded: Vec<(u32, Pdu)>,
 }
 
 /// What a cell's uplink has done.
@@ -124,6 +125,7 @@ impl Uplink {
             due_grants: Vec::with_capacity(16),
             due_sendings: Vec::with_capacity(16),
             repeated: Vec::with_capacity(16),
+            decoded: Vec::with_capacity(16),
         }
     }
 
@@ -265,24 +267,21 @@ impl Uplink {
         tti: Tti,
         users: &[u32],
         radio: &Radio,
-        ues: &mut [Ue],
+        terminals: &mut Terminals<'_>,
         control: &super::power_control::Params,
-        report_period: u64,
-        fate: &mut dyn Fate,
     ) {
         let mut grants = std::mem::take(&mut self.due_grants);
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
-            let ue = &mut ues[number as usize];
-            if ue.loses_control(tti) {
+            if terminals.get(number).loses_control(tti) {
                 continue;
             }
             let block = match grant.again {
                 Some(block) => Block { transmissions: block.transmissions + 1, ..block },
                 None => {
                     let size = transport_block(Direction::Uplink, grant.mcs, Prbs(grant.prbs));
-                    let Some(pdu) = ue.transmit_up(tti, size, report_period, fate) else { continue };
+                    let Some(pdu) = terminals.transmit_up(number, tti, size) else { continue };
                     Block {
                         mcs: grant.mcs,
                         size,
@@ -304,22 +303,22 @@ impl Uplink {
         self.air.at(tti)
     }
 
-    /// The base station decodes a TTI. PDUs are appended to `decoded` with their terminal. `signals` are all
-    /// cells' signals of this TTI with their cell.
+    /// The base station decodes a TTI: the decoded PDUs with their terminals. `signals` are all cells' signals
+    /// of this TTI with their cell.
     pub fn receive(
         &mut self,
         tti: Tti,
         cell: usize,
         signals: &[(usize, UplinkSignal)],
         radio: &mut Radio,
-        ues: &mut [Ue],
-        decoded: &mut Vec<(u32, Pdu)>,
-    ) {
+        terminals: &mut Terminals<'_>,
+    ) -> &[(u32, Pdu)] {
+        self.decoded.clear();
         let mut sendings = std::mem::take(&mut self.due_sendings);
         self.air.take(tti, &mut sendings);
         let others = signals.iter().filter(|(other, _)| *other != cell).map(|(_, signal)| signal);
         for sending in &mut sendings {
-            let ue = &mut ues[sending.signal.ue as usize];
+            let ue = terminals.get(sending.signal.ue);
             self.figures.prbs += u64::from(sending.signal.prbs);
             let probability = radio.receive_uplink(cell, &sending.signal, others.clone(), &mut sending.block);
             let failed = ue.uplink.draw(tti, 0) < probability;
@@ -328,10 +327,11 @@ impl Uplink {
                 self.undecoded.push(tti + AIR_TO_FEEDBACK, *sending);
             } else {
                 self.figures.bytes += sending.block.size.0;
-                decoded.extend(sending.block.pdu.map(|pdu| (sending.signal.ue, pdu)));
+                self.decoded.extend(sending.block.pdu.map(|pdu| (sending.signal.ue, pdu)));
             }
         }
         self.due_sendings = sendings;
+        &self.decoded
     }
 }
 

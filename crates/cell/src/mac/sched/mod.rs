@@ -71,26 +71,62 @@ pub struct Grid {
     pub rate_by_cqi: [f64; 16],
 }
 
-/// The latest channel report of a user that has reached the base station.
+/// A channel report of a user.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelState {
     /// CQI for a block over the whole carrier.
     pub wideband: Cqi,
     /// CQI for a block in each group.
     pub subband: [Cqi; MAX_RBGS],
-    /// Whether all groups report the same.
-    pub flat: bool,
+}
+
+impl Default for ChannelState {
+    fn default() -> Self {
+        ChannelState { wideband: Cqi::OUT_OF_RANGE, subband: [Cqi::OUT_OF_RANGE; MAX_RBGS] }
+    }
+}
+
+impl ChannelState {
+    /// The CQI of each of the first `groups` groups, if it is the same.
+    pub fn flat(&self, groups: u8) -> Option<Cqi> {
+        let groups = &self.subband[..groups as usize];
+        groups.iter().all(|cqi| *cqi == groups[0]).then_some(groups[0])
+    }
 }
 
 /// A user that may be served in this TTI: it has data waiting, a free HARQ process and no retransmission.
 #[derive(Clone, Copy, Debug)]
 pub struct UeView {
-    /// The user's place in the cell, ascending with the RNTI.
-    pub slot: u16,
-    /// What the user reported.
-    pub channel: ChannelState,
     /// What waits in its buffer, as far as the MAC knows.
     pub queue: Bytes,
+    /// Where its latest report lies.
+    pub(crate) report: u32,
+    /// The user's place in the cell, ascending with the RNTI.
+    pub slot: u16,
+    /// CQI for a block over the whole carrier.
+    pub wideband: Cqi,
+    /// CQI for a block in a group, where it is the same in all of them.
+    pub flat: Option<Cqi>,
+}
+
+/// The users that may be served, ascending by slot, with their channel reports.
+#[derive(Clone, Copy)]
+pub struct Candidates<'a> {
+    /// The users.
+    pub users: &'a [UeView],
+    pub(crate) reports: &'a [ChannelState],
+}
+
+impl Candidates<'_> {
+    /// A user's CQI for a block in one group.
+    pub fn subband(&self, ue: &UeView, group: u8) -> Cqi {
+        ue.flat.unwrap_or_else(|| self.reports[ue.report as usize].subband[group as usize])
+    }
+    /// A user's lowest CQI over some groups.
+    pub(crate) fn lowest(&self, ue: &UeView, groups: Rbgs) -> Cqi {
+        let all = || groups.iter().map(|group| self.subband(ue, group)).min();
+        ue.flat.or_else(all).unwrap_or(Cqi::OUT_OF_RANGE)
+    }
 }
 
 /// Which report the transport format of a grant follows.
@@ -134,9 +170,8 @@ impl Grants {
 pub trait Scheduler: Send {
     /// A user joins the cell at the next slot. `gbr` is its guaranteed bit rate, zero for none.
     fn admit(&mut self, gbr: BitRate);
-    /// Hands out the free groups. `ues` ascends by slot; a user's CQI may be out of range, and its queue is
-    /// never empty.
-    fn allocate(&mut self, tti: Tti, free: Rbgs, ues: &[UeView], grants: &mut Grants);
+    /// Hands out the free groups. A user's CQI may be out of range; its queue is never empty.
+    fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
     /// What the users got as new data: slot and size of the transport block. Users without a grant are not
     /// listed.
     fn on_served(&mut self, served: &[(u16, Bytes)]);
@@ -188,19 +223,19 @@ impl RateAverages {
     }
 }
 
-/// Gives each free group to the user with the highest metric there, the first of equals; a metric of zero
-/// never wins. Where all users report a flat channel one comparison serves for all groups.
+/// Gives each free group to the user with the highest metric for its CQI there, the first of equals; a metric
+/// of zero never wins. Where all users report a flat channel one comparison serves for all groups.
 pub(crate) fn best_per_group(
     free: Rbgs,
-    ues: &[UeView],
+    ues: Candidates<'_>,
     grants: &mut Grants,
-    metric: impl Fn(&UeView, usize) -> f64,
+    metric: impl Fn(&UeView, Cqi) -> f64,
 ) {
-    let best = |group: usize| {
+    let best = |group: u8| {
         let mut best: Option<u16> = None;
         let mut highest = 0.0;
-        for ue in ues {
-            let metric = metric(ue, group);
+        for ue in ues.users {
+            let metric = metric(ue, ues.subband(ue, group));
             if metric > highest {
                 highest = metric;
                 best = Some(ue.slot);
@@ -208,14 +243,14 @@ pub(crate) fn best_per_group(
         }
         best
     };
-    if ues.iter().all(|ue| ue.channel.flat) {
+    if ues.users.iter().all(|ue| ue.flat.is_some()) {
         if let Some(slot) = best(0) {
             grants.give(slot, free);
         }
         return;
     }
     for group in free.iter() {
-        if let Some(slot) = best(group as usize) {
+        if let Some(slot) = best(group) {
             grants.give(slot, Rbgs::one(group));
         }
     }
@@ -242,16 +277,14 @@ mod tests {
 
     /// Saturated users with these (wideband, sub-band) CQIs for `ttis`: blocks sent to each.
     fn saturate(mut scheduler: Box<dyn Scheduler>, cqis: &[(u8, u8)], ttis: u64) -> Vec<u64> {
-        let views: Vec<UeView> = (0..)
+        let users: Vec<UeView> = (0..)
             .zip(cqis)
             .map(|(slot, (wideband, subband))| UeView {
-                slot,
-                channel: ChannelState {
-                    wideband: Cqi(*wideband),
-                    subband: [Cqi(*subband); MAX_RBGS],
-                    flat: true,
-                },
                 queue: Bytes(10_000),
+                report: 0,
+                slot,
+                wideband: Cqi(*wideband),
+                flat: Some(Cqi(*subband)),
             })
             .collect();
         cqis.iter().for_each(|_| scheduler.admit(BitRate(0)));
@@ -261,7 +294,8 @@ mod tests {
         for tti in 0..ttis {
             grants.clear();
             served.clear();
-            scheduler.allocate(Tti(tti), Rbgs::first(7), &views, &mut grants);
+            let ues = Candidates { users: &users, reports: &[] };
+            scheduler.allocate(Tti(tti), Rbgs::first(7), ues, &mut grants);
             for (slot, rbgs) in grants.iter() {
                 blocks[slot as usize] += 1;
                 let cqi = cqis[slot as usize].1 as usize;

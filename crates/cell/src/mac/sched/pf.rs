@@ -1,6 +1,6 @@
 //! Proportional fair.
 
-use super::{Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView};
+use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Tti};
 
@@ -34,9 +34,9 @@ impl Scheduler for Pf {
         self.averages.admit();
     }
 
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: &[UeView], grants: &mut Grants) {
-        super::best_per_group(free, ues, grants, |ue, group| {
-            self.rate_by_cqi[ue.channel.subband[group].0 as usize] / self.averages.of(ue.slot)
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        super::best_per_group(free, ues, grants, |ue, cqi| {
+            self.rate_by_cqi[cqi.0 as usize] / self.averages.of(ue.slot)
         });
     }
 

@@ -1,8 +1,9 @@
 //! Priority set scheduler.
 
-use super::{Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView};
+use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{BitRate, Bytes, Tti};
+use std::cmp::Ordering;
 
 choice! {
     /// Metric of the frequency-domain step.
@@ -40,15 +41,27 @@ pub struct Pss {
     averages: RateAverages,
     /// Averages over the TTIs in which the user reached the frequency domain.
     scheduled_averages: RateAverages,
+    /// Groups of the carrier.
+    groups: u8,
     ranked: Vec<Ranked>,
     selected: Vec<UeView>,
 }
 
+/// A user's rank in the time domain; the order is that of precedence.
 #[derive(Clone, Copy)]
 struct Ranked {
     below_target: bool,
     metric: f64,
-    index: u16,
+    slot: u16,
+}
+
+impl Ranked {
+    /// Set 1 before set 2, then the higher metric, then the higher RNTI.
+    fn precedence(&self, other: &Ranked) -> Ordering {
+        (other.below_target.cmp(&self.below_target))
+            .then(other.metric.total_cmp(&self.metric))
+            .then(other.slot.cmp(&self.slot))
+    }
 }
 
 impl Pss {
@@ -59,35 +72,38 @@ impl Pss {
             targets: Vec::new(),
             averages: RateAverages::new(params.window),
             scheduled_averages: RateAverages::new(params.window),
+            groups: grid.rbgs,
             ranked: Vec::new(),
             selected: Vec::new(),
             params,
         }
     }
 
+    fn rank(&self, ue: &UeView) -> Ranked {
+        let average = self.averages.of(ue.slot);
+        let below_target = average < self.targets[ue.slot as usize];
+        let rate = self.rate_by_cqi[ue.wideband.0 as usize];
+        let metric = if below_target { 1.0 / average } else { rate / average };
+        Ranked { below_target, metric, slot: ue.slot }
+    }
+
     /// Fills `selected` with the users that go on to the frequency domain, by ascending slot.
     fn time_domain(&mut self, ues: &[UeView]) {
-        self.ranked.clear();
-        for (index, ue) in (0..).zip(ues).filter(|(_, ue)| ue.channel.wideband.0 > 0) {
-            let average = self.averages.of(ue.slot);
-            let below_target = average < self.targets[ue.slot as usize];
-            let rate = self.rate_by_cqi[ue.channel.wideband.0 as usize];
-            let metric = if below_target { 1.0 / average } else { rate / average };
-            self.ranked.push(Ranked { below_target, metric, index });
-        }
-        let users = self.ranked.len();
+        let mut ranked = std::mem::take(&mut self.ranked);
+        ranked.clear();
+        self.selected.clear();
+        self.selected.extend(ues.iter().filter(|ue| ue.wideband.0 > 0));
+        ranked.extend(self.selected.iter().map(|ue| self.rank(ue)));
+        let users = ranked.len();
         let wanted = self.params.multiplexed.map_or((users / 2).max(1), usize::from);
         if wanted < users {
-            self.ranked.select_nth_unstable_by(wanted, |a, b| {
-                (b.below_target.cmp(&a.below_target))
-                    .then(b.metric.total_cmp(&a.metric))
-                    .then(b.index.cmp(&a.index))
-            });
-            self.ranked.truncate(wanted);
+            let (_, first_out, _) = ranked.select_nth_unstable_by(wanted, Ranked::precedence);
+            let first_out = *first_out;
+            let mut selected = std::mem::take(&mut self.selected);
+            selected.retain(|ue| self.rank(ue).precedence(&first_out) == Ordering::Less);
+            self.selected = selected;
         }
-        self.ranked.sort_unstable_by_key(|user| user.index);
-        self.selected.clear();
-        self.selected.extend(self.ranked.iter().map(|user| ues[user.index as usize]));
+        self.ranked = ranked;
     }
 }
 
@@ -98,21 +114,21 @@ impl Scheduler for Pss {
         self.scheduled_averages.admit();
     }
 
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: &[UeView], grants: &mut Grants) {
-        self.time_domain(ues);
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.time_domain(ues.users);
         let weight = |ue: &UeView| {
             let target = self.targets[ue.slot as usize];
             if target > 0.0 { (target / self.averages.of(ue.slot)).max(1.0) } else { 1.0 }
         };
-        super::best_per_group(free, &self.selected, grants, |ue, group| {
-            let cqi = ue.channel.subband[group].0;
+        let selected = Candidates { users: &self.selected, ..ues };
+        super::best_per_group(free, selected, grants, |ue, cqi| {
             let metric = match self.params.frequency_metric {
                 FrequencyMetric::PfSch => {
-                    self.rate_by_cqi[cqi as usize] / self.scheduled_averages.of(ue.slot)
+                    self.rate_by_cqi[cqi.0 as usize] / self.scheduled_averages.of(ue.slot)
                 }
                 FrequencyMetric::Coita => {
-                    let sum: u32 = ue.channel.subband.iter().map(|cqi| u32::from(cqi.0)).sum();
-                    f64::from(cqi) / f64::from(sum.max(1))
+                    let all = (0..self.groups).map(|group| f64::from(ues.subband(ue, group).0));
+                    f64::from(cqi.0) / all.sum::<f64>().max(1.0)
                 }
             };
             weight(ue) * metric

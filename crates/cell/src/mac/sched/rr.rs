@@ -1,6 +1,6 @@
 //! Round robin.
 
-use super::{Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Tti};
 
@@ -31,18 +31,19 @@ impl Scheduler for Rr {
         self.users += 1;
     }
 
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: &[UeView], grants: &mut Grants) {
-        let served = |ue: &&UeView| ue.channel.wideband.0 > 0;
-        let eligible = ues.iter().filter(served).count() as u32;
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        let served = |ue: &&UeView| ue.wideband.0 > 0;
+        let users = ues.users;
+        let eligible = users.iter().filter(served).count() as u32;
         if eligible == 0 {
             return;
         }
         let share = (free.count() / eligible).max(1);
         let start = self.cursor.map_or(0, |cursor| (cursor + 1) % self.users);
         self.cursor = Some(start);
-        let turn = ues.partition_point(|ue| ue.slot < start);
+        let turn = users.partition_point(|ue| ue.slot < start);
         let mut rest = free;
-        for ue in ues[turn..].iter().chain(&ues[..turn]).filter(served) {
+        for ue in users[turn..].iter().chain(&users[..turn]).filter(served) {
             for index in rest.iter().take(share as usize) {
                 grants.give(ue.slot, Rbgs::one(index));
                 rest = rest.without(Rbgs::one(index));
