@@ -80,10 +80,14 @@ pub struct Network {
     arrivals: Vec<Arrival>,
     drops: Vec<Dropped>,
     signals: Vec<(usize, UplinkSignal)>,
+    /// The pattern behind the newest reports of a cell, by when they come within the period.
+    patterns: Vec<Option<usize>>,
 }
 
 struct Cell {
     users: Vec<u32>,
+    /// When each user reports its channel, within the period.
+    phases: Vec<u16>,
     downlink: Downlink,
     uplink: Uplink,
     /// Terminals by offset of their sounding signal; one at most, as each offset is one resource.
@@ -274,7 +278,8 @@ impl Network {
                         }
                     }
                 }
-                Ok(Cell { users, downlink, uplink, sounding })
+                let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
+                Ok(Cell { phases: phases.collect(), users, downlink, uplink, sounding })
             })
             .collect::<Result<Vec<_>, _>>()?;
         let ues = (0..setup.ues.len()).map(|ue| Ue::new(setup, &radio, ue, serving[ue], slots[ue])).collect();
@@ -296,6 +301,7 @@ impl Network {
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
             signals: Vec::with_capacity(64),
+            patterns: vec![None; usize::from(setup.radio.cqi_period)],
         })
     }
 
@@ -411,17 +417,20 @@ impl Network {
     }
 
     fn schedule(&mut self, tti: Tti) {
-        let Network { radio, cells, ues, on_air, drops, report_timers, .. } = self;
+        let Network { radio, cells, ues, on_air, drops, report_timers, patterns, .. } = self;
         let count = cells.len();
         let mut terminals = Terminals { ues, timers: report_timers, drops };
         for (number, cell) in cells.iter_mut().enumerate() {
-            let Cell { users, downlink, uplink, .. } = cell;
-            let (period, delay) = (self.cqi_period, self.cqi_delay);
+            let Cell { users, phases, downlink, uplink, .. } = cell;
+            patterns.fill(None);
             let report = |radio: &mut Radio, slot: u16| {
-                let measured = measured_at(tti, slot, period, delay);
-                let before = row(Tti(measured.0.saturating_sub(1))) * count;
-                let place = radio.pattern(number, &on_air[before..before + count]);
-                radio.report(number, place, slot, users[slot as usize] as usize)
+                let phase = phases[slot as usize];
+                let pattern = *patterns[phase as usize].get_or_insert_with(|| {
+                    let measured = measured_at(tti, phase, self.cqi_period, self.cqi_delay);
+                    let before = row(Tti(measured.0.saturating_sub(1))) * count;
+                    radio.pattern(number, &on_air[before..before + count])
+                });
+                radio.report(number, pattern, slot, users[slot as usize] as usize)
             };
             downlink.schedule(tti, number, users, radio, &mut terminals, report);
             uplink.schedule(tti);
@@ -596,12 +605,12 @@ impl Ue {
     }
 }
 
-/// The TTI of the report that a decision in `tti` is based on: reports come every `period` TTIs, users
-/// staggered by their slots, and take `delay` TTIs.
-fn measured_at(tti: Tti, slot: u16, period: u64, delay: u64) -> Tti {
+/// The TTI of the report that a decision in `tti` is based on: it comes every `period` TTIs, at this phase, and
+/// takes `delay` TTIs.
+fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
     let newest = tti.0.saturating_sub(delay);
-    let phase = (newest + period - u64::from(slot) % period) % period;
-    Tti(newest.saturating_sub(phase))
+    let age = (newest + period - u64::from(phase)) % period;
+    Tti(newest.saturating_sub(age))
 }
 
 fn row(tti: Tti) -> usize {

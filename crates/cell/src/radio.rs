@@ -14,7 +14,7 @@ use crate::phy::link_budget::{noise_per_prb, power_per_prb};
 use crate::phy::propagation::LinkGeometry;
 use crate::phy::shadowing::{self, Shadowing};
 use crate::phy::tables::rbg_size;
-use crate::phy::{Mcs, Prbs, Sinr, antenna};
+use crate::phy::{Cqi, Mcs, Prbs, Sinr, antenna};
 use crate::settings::Setup;
 use airwnd_engine::Stream;
 use airwnd_units::{Bytes, Db, Dbm, Hertz};
@@ -150,7 +150,7 @@ impl Radio {
             .iter()
             .map(|users| Memory {
                 patterns: vec![Rbgs::default(); REMEMBERED * self.cells],
-                reports: vec![ChannelState::default(); REMEMBERED * users],
+                reports: vec![ChannelState::new(Cqi::OUT_OF_RANGE, []); REMEMBERED * users],
                 sinrs: vec![None; REMEMBERED * users],
                 users: *users,
             })
@@ -266,9 +266,8 @@ impl Radio {
         let other = |index: usize| {
             if quiet || index == cell { Rbgs::default() } else { on_air[index] }
         };
-        let hash = (0..self.cells).fold(0u32, |hash, index| {
-            (hash ^ other(index).0).wrapping_mul(0x9e37_79b1).rotate_left(13)
-        });
+        let hash = (0..self.cells)
+            .fold(0u32, |hash, index| (hash ^ other(index).0).wrapping_mul(0x9e37_79b1).rotate_left(13));
         let place = hash as usize % REMEMBERED;
         let memory = &mut self.memory[cell];
         let pattern = &mut memory.patterns[place * self.cells..][..self.cells];
@@ -316,21 +315,18 @@ impl Radio {
         }
         let mean = Db::from_linear(sum / f64::from(self.rbgs));
         let beyond = self.prbs.0 - u16::from(self.rbgs) * self.rbg_prbs;
-        let mut report = ChannelState::default();
         let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);
-        if flat {
-            let subband = self.amc.cqi(Sinr::Flat(runs[0].0), Prbs(self.rbg_prbs));
-            report.subband[..self.rbgs as usize].fill(subband);
-            report.wideband = self.amc.cqi(Sinr::Flat(runs[0].0), self.prbs);
+        let group_cqi = |sinr: Db| self.amc.cqi(Sinr::Flat(sinr), Prbs(self.rbg_prbs));
+        let report = if flat {
+            let wideband = self.amc.cqi(Sinr::Flat(runs[0].0), self.prbs);
+            ChannelState::new(wideband, std::iter::repeat_n(group_cqi(runs[0].0), self.rbgs.into()))
         } else {
-            for (group, cqi) in runs.iter().zip(&mut report.subband) {
-                *cqi = self.amc.cqi(Sinr::Flat(group.0), Prbs(self.rbg_prbs));
-            }
             if beyond > 0 {
                 runs.push((mean, Prbs(beyond)));
             }
-            report.wideband = self.amc.cqi(Sinr::Groups(&runs), self.prbs);
-        }
+            let wideband = self.amc.cqi(Sinr::Groups(&runs), self.prbs);
+            ChannelState::new(wideband, runs[..self.rbgs.into()].iter().map(|(sinr, _)| group_cqi(*sinr)))
+        };
         self.runs = runs;
         (report, mean)
     }

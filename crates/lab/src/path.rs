@@ -493,7 +493,7 @@ impl Simulation {
         if let Some(at) = next {
             self.queue.schedule(at, Happening::LeavesCell(cell));
         }
-        self.to_server(now, key);
+        self.send_to_server(now, key);
     }
 
     fn wire_up(&mut self, now: Time) {
@@ -502,10 +502,10 @@ impl Simulation {
         if let Some(at) = next {
             self.queue.schedule(at, Happening::WireUp);
         }
-        self.to_server(now, key);
+        self.send_to_server(now, key);
     }
 
-    fn to_server(&mut self, now: Time, key: Key) {
+    fn send_to_server(&mut self, now: Time, key: Key) {
         let size = self.packets.get(key).size + FRAMING;
         let sent = self.server_up.send(now, size, key);
         self.on_link(sent, Happening::AtServer);

@@ -26,9 +26,8 @@ pub(crate) struct Downlink {
     scheduler: Box<dyn Scheduler>,
     grid: Grid,
     max_transmissions: u8,
-    /// What the MAC believes to wait, by slot: the last report less what was granted since.
-    queue: Vec<Bytes>,
-    harq: Vec<Harq>,
+    users: Vec<User>,
+    processes: Vec<[Option<Process>; PROCESSES as usize]>,
     feedback: Pipeline<Feedback>,
     /// Retransmissions that found no room, first come first served.
     postponed: Vec<(u16, u8)>,
@@ -44,12 +43,17 @@ pub(crate) struct Downlink {
     decoded: Vec<(u32, Pdu)>,
 }
 
-#[derive(Clone)]
-struct Harq {
-    processes: [Option<Process>; PROCESSES as usize],
-    last: u8,
+/// What decides in each TTI whether a user may be served; its blocks lie apart.
+#[derive(Clone, Copy, Default)]
+struct User {
+    /// What the MAC believes to wait: the last report less what was granted since.
+    queue: Bytes,
     /// The last TTI in which a retransmission was scheduled: no new data in the same one.
     retransmitted: Option<Tti>,
+    /// HARQ processes in use, a bit each.
+    busy: u8,
+    /// The process used last.
+    last: u8,
 }
 
 #[derive(Clone, Copy)]
@@ -94,8 +98,8 @@ impl Downlink {
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
             max_transmissions: setup.mac.harq_transmissions,
-            queue: Vec::new(),
-            harq: Vec::new(),
+            users: Vec::new(),
+            processes: Vec::new(),
             feedback: Pipeline::new(),
             postponed: Vec::with_capacity(16),
             air: Pipeline::new(),
@@ -113,9 +117,9 @@ impl Downlink {
     /// A user joins at the next slot.
     pub fn admit(&mut self, bearer: crate::settings::Bearer) {
         self.scheduler.admit(bearer.gbr);
-        self.queue.push(Bytes::ZERO);
-        self.harq.push(Harq { processes: [None; PROCESSES as usize], last: 0, retransmitted: None });
-        self.views.reserve(self.queue.len());
+        self.users.push(User::default());
+        self.processes.push([None; PROCESSES as usize]);
+        self.views.reserve(self.users.len());
     }
 
     /// RLC reports what waits for a user.
@@ -124,7 +128,7 @@ impl Downlink {
     }
 
     fn set_queue(&mut self, slot: u16, bytes: Bytes) {
-        let queue = &mut self.queue[slot as usize];
+        let queue = &mut self.users[slot as usize].queue;
         self.backlogged += usize::from(bytes > Bytes::ZERO);
         self.backlogged -= usize::from(*queue > Bytes::ZERO);
         *queue = bytes;
@@ -148,7 +152,7 @@ impl Downlink {
         users: &[u32],
         radio: &mut Radio,
         terminals: &mut Terminals<'_>,
-        report: impl Fn(&mut Radio, u16) -> u32,
+        mut report: impl FnMut(&mut Radio, u16) -> u32,
     ) {
         let free = self.retransmit(tti, radio);
         if free.is_empty() {
@@ -156,12 +160,12 @@ impl Downlink {
         }
         self.views.clear();
         if self.backlogged > 0 {
-            for (slot, (queue, harq)) in (0..).zip(self.queue.iter().zip(&self.harq)) {
-                if *queue > Bytes::ZERO && harq.retransmitted != Some(tti) && harq.has_room() {
+            for (slot, user) in (0..).zip(&self.users) {
+                if user.queue > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti) {
                     let report = report(radio, slot);
                     let state = &radio.reports(cell)[report as usize];
-                    let (wideband, flat) = (state.wideband, state.flat(self.grid.rbgs));
-                    self.views.push(UeView { queue: *queue, report, slot, wideband, flat });
+                    let (wideband, flat) = (state.wideband, state.flat);
+                    self.views.push(UeView { queue: user.queue, report, slot, wideband, flat });
                 }
             }
         }
@@ -175,9 +179,7 @@ impl Downlink {
             let view = views.iter().find(|view| view.slot == slot).expect("grants go to viewed users");
             let cqi = match self.scheduler.link_adaptation() {
                 LinkAdaptation::Wideband => view.wideband,
-                LinkAdaptation::LowestSubband => {
-                    candidates.lowest(view, rbgs)
-                }
+                LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
             let mcs = mcs_of(cqi);
             let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
@@ -190,13 +192,14 @@ impl Downlink {
     }
 
     fn send_new(&mut self, tti: Tti, slot: u16, rbgs: Rbgs, mcs: Mcs, size: Bytes, pdu: Option<Pdu>) {
-        let waiting = self.queue[slot as usize].saturating_sub(size.saturating_sub(Bytes(2)));
+        let waiting = self.users[slot as usize].queue.saturating_sub(size.saturating_sub(Bytes(2)));
         self.set_queue(slot, waiting);
-        let harq = &mut self.harq[slot as usize];
-        let process = harq.next_free().expect("only users with a free process are viewed");
+        let user = &mut self.users[slot as usize];
+        let process = user.next_free();
+        user.busy |= 1 << process;
+        user.last = process;
         let block = Block { mcs, size, pdu, soft: SoftBits::default(), transmissions: 1 };
-        harq.processes[process as usize] = Some(Process { block, rbgs });
-        harq.last = process;
+        self.processes[slot as usize][process as usize] = Some(Process { block, rbgs });
         self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
         self.served.push((slot, size));
     }
@@ -215,13 +218,13 @@ impl Downlink {
         for answer in &answers {
             match *answer {
                 Feedback::Ack(slot, process) | Feedback::Silence(slot, process) => {
-                    self.harq[slot as usize].processes[process as usize] = None;
+                    self.free(slot, process);
                 }
                 Feedback::Nack(slot, process) => {
-                    let held = &mut self.harq[slot as usize].processes[process as usize];
-                    let used = held.as_ref().expect("a process waits for its feedback").block.transmissions;
+                    let held = self.processes[slot as usize][process as usize].as_ref();
+                    let used = held.expect("a process waits for its feedback").block.transmissions;
                     if used >= self.max_transmissions {
-                        *held = None;
+                        self.free(slot, process);
                     } else {
                         self.resend(tti, slot, process, &mut free);
                     }
@@ -232,18 +235,24 @@ impl Downlink {
         free
     }
 
+    fn free(&mut self, slot: u16, process: u8) {
+        self.processes[slot as usize][process as usize] = None;
+        self.users[slot as usize].busy &= !(1 << process);
+    }
+
     /// On the same groups if they are free, otherwise on as many others behind the last of them, otherwise
     /// in the next TTI. A user gets one retransmission per TTI.
     fn resend(&mut self, tti: Tti, slot: u16, process: u8, free: &mut Rbgs) {
-        let harq = &mut self.harq[slot as usize];
-        let held = harq.processes[process as usize].as_mut().expect("a process waits to be sent again");
-        let Some(rbgs) = place(held.rbgs, *free, self.grid.rbgs).filter(|_| harq.retransmitted != Some(tti))
+        let user = &mut self.users[slot as usize];
+        let held = self.processes[slot as usize][process as usize].as_mut();
+        let held = held.expect("a process waits to be sent again");
+        let Some(rbgs) = place(held.rbgs, *free, self.grid.rbgs).filter(|_| user.retransmitted != Some(tti))
         else {
             self.postponed.push((slot, process));
             return;
         };
         held.block.transmissions += 1;
-        harq.retransmitted = Some(tti);
+        user.retransmitted = Some(tti);
         *free = free.without(rbgs);
         self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
     }
@@ -270,7 +279,7 @@ impl Downlink {
         for sent in &sending {
             let number = users[sent.slot as usize];
             let ue = terminals.get(number);
-            let process = &mut self.harq[sent.slot as usize].processes[sent.process as usize];
+            let process = &mut self.processes[sent.slot as usize][sent.process as usize];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
             self.figures.prbs += u64::from(radio.prbs_of(sent.rbgs).0);
             if ue.loses_control(tti) {
@@ -293,15 +302,12 @@ impl Downlink {
     }
 }
 
-impl Harq {
-    fn has_room(&self) -> bool {
-        self.processes.iter().any(Option::is_none)
-    }
-    /// The first free process after the one used last.
-    fn next_free(&self) -> Option<u8> {
-        (1..=PROCESSES)
-            .map(|step| (self.last + step) % PROCESSES)
-            .find(|p| self.processes[*p as usize].is_none())
+impl User {
+    /// The first free process after the one used last; there must be one.
+    fn next_free(&self) -> u8 {
+        let free =
+            (1..=PROCESSES).map(|step| (self.last + step) % PROCESSES).find(|p| self.busy >> p & 1 == 0);
+        free.expect("only users with a free process are served")
     }
 }
 

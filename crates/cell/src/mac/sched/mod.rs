@@ -73,24 +73,26 @@ pub struct Grid {
 
 /// A channel report of a user.
 #[derive(Clone, Copy, Debug)]
-pub struct ChannelState {
+pub(crate) struct ChannelState {
     /// CQI for a block over the whole carrier.
     pub wideband: Cqi,
+    /// CQI for a block in a group, where it is the same in all of them.
+    pub flat: Option<Cqi>,
     /// CQI for a block in each group.
     pub subband: [Cqi; MAX_RBGS],
 }
 
-impl Default for ChannelState {
-    fn default() -> Self {
-        ChannelState { wideband: Cqi::OUT_OF_RANGE, subband: [Cqi::OUT_OF_RANGE; MAX_RBGS] }
-    }
-}
-
 impl ChannelState {
-    /// The CQI of each of the first `groups` groups, if it is the same.
-    pub fn flat(&self, groups: u8) -> Option<Cqi> {
-        let groups = &self.subband[..groups as usize];
-        groups.iter().all(|cqi| *cqi == groups[0]).then_some(groups[0])
+    /// A report from the CQI of the whole carrier and those of its groups.
+    pub fn new(wideband: Cqi, groups: impl IntoIterator<Item = Cqi>) -> Self {
+        let mut subband = [Cqi::OUT_OF_RANGE; MAX_RBGS];
+        let mut count = 0;
+        for (cqi, place) in groups.into_iter().zip(&mut subband) {
+            *place = cqi;
+            count += 1;
+        }
+        let flat = subband[..count].iter().all(|cqi| *cqi == subband[0]).then_some(subband[0]);
+        ChannelState { wideband, flat, subband }
     }
 }
 

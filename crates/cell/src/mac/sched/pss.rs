@@ -43,7 +43,8 @@ pub struct Pss {
     scheduled_averages: RateAverages,
     /// Groups of the carrier.
     groups: u8,
-    ranked: Vec<Ranked>,
+    ranks: Vec<Ranked>,
+    order: Vec<Ranked>,
     selected: Vec<UeView>,
 }
 
@@ -73,7 +74,8 @@ impl Pss {
             averages: RateAverages::new(params.window),
             scheduled_averages: RateAverages::new(params.window),
             groups: grid.rbgs,
-            ranked: Vec::new(),
+            ranks: Vec::new(),
+            order: Vec::new(),
             selected: Vec::new(),
             params,
         }
@@ -89,21 +91,21 @@ impl Pss {
 
     /// Fills `selected` with the users that go on to the frequency domain, by ascending slot.
     fn time_domain(&mut self, ues: &[UeView]) {
-        let mut ranked = std::mem::take(&mut self.ranked);
-        ranked.clear();
         self.selected.clear();
         self.selected.extend(ues.iter().filter(|ue| ue.wideband.0 > 0));
-        ranked.extend(self.selected.iter().map(|ue| self.rank(ue)));
-        let users = ranked.len();
+        let mut ranks = std::mem::take(&mut self.ranks);
+        ranks.clear();
+        ranks.extend(self.selected.iter().map(|ue| self.rank(ue)));
+        let users = ranks.len();
         let wanted = self.params.multiplexed.map_or((users / 2).max(1), usize::from);
         if wanted < users {
-            let (_, first_out, _) = ranked.select_nth_unstable_by(wanted, Ranked::precedence);
-            let first_out = *first_out;
-            let mut selected = std::mem::take(&mut self.selected);
-            selected.retain(|ue| self.rank(ue).precedence(&first_out) == Ordering::Less);
-            self.selected = selected;
+            self.order.clone_from(&ranks);
+            let (_, first_out, _) = self.order.select_nth_unstable_by(wanted, Ranked::precedence);
+            let mut rank = ranks.iter();
+            self.selected
+                .retain(|_| rank.next().is_some_and(|rank| rank.precedence(first_out) == Ordering::Less));
         }
-        self.ranked = ranked;
+        self.ranks = ranks;
     }
 }
 

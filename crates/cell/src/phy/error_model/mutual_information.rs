@@ -33,6 +33,9 @@ params! {
         pub loss_per_redundant_bit: Db = Db(0.2), unit "dB", range Db(-1.0)..=Db(5.0), source "fit to ns-3's SINR at 10 % block errors";
         /// Loss of the turbo code against the best code, in standard deviations of the received information.
         pub code_loss: f64 = 1.4, unit "1", range 0.0..=10.0, source "fit to ns-3's SINR at 10 % block errors";
+        /// Count coded bits modulo 65536 when transmissions are combined, as ns-3 does: retransmissions of large
+        /// blocks then always succeed. For comparisons with ns-3 only.
+        pub sixteen_bits: bool = false, unit "1", source "ns-3 lte-harq-phy.h and lte-mi-error-model.cc: uint16_t sums";
     }
 }
 
@@ -124,7 +127,11 @@ impl ErrorModel for MutualInformation {
         let modulation = modulation(Direction::Downlink, mcs);
         let loss = self.receiver_loss(mcs);
         let information = sinr.mean(|sinr| self.information(modulation, sinr - loss));
-        SoftBits { coded: before.coded + coded, information: before.information + coded * information }
+        let mut sum = before.coded + coded;
+        if self.params.sixteen_bits && before.coded > 0.0 {
+            sum = libm::fmod(sum, 65536.0);
+        }
+        SoftBits { coded: sum, information: before.information + coded * information }
     }
 
     fn block_error(&self, block: Bytes, soft: SoftBits) -> f64 {
@@ -132,6 +139,9 @@ impl ErrorModel for MutualInformation {
             return 1.0;
         }
         let mean = soft.information / soft.coded;
+        if mean > 1.0 {
+            return 0.0; // only an overflow of `sixteen_bits` gets here
+        }
         let per_bit = soft.coded / f64::from(with_crc(block));
         let decoded = segment(block).iter().fold(1.0, |decoded, (count, size)| {
             let error = self.code_block_error(*size, per_bit * f64::from(*size), mean);
@@ -235,7 +245,12 @@ mod tests {
     }
 
     fn lossless() -> MutualInformation {
-        let none = Params { loss: Db(0.0), loss_per_redundant_bit: Db(0.0), code_loss: 0.0 };
+        let none = Params {
+            loss: Db(0.0),
+            loss_per_redundant_bit: Db(0.0),
+            code_loss: 0.0,
+            sixteen_bits: false,
+        };
         MutualInformation::new(none)
     }
 
@@ -411,6 +426,20 @@ mod tests {
                 prop_assert!(first(model, mcs + 1, prbs, sinr) >= error - 1e-6, "{error}");
                 Ok(())
             })?;
+        }
+    }
+
+    #[test]
+    fn sixteen_bits_overflow_as_in_ns3() {
+        // 36696 bits at rate 0.92 are 39913 coded bits: two transmissions wrap, and at 5 dB, where nothing can be
+        // decoded, the first retransmission succeeds
+        let sent = Transmission { mcs: Mcs(28), block: Bytes(4587), sinr: Sinr::Flat(Db(5.0)) };
+        for (sixteen_bits, expected) in [(false, 1.0), (true, 0.0)] {
+            let model = MutualInformation::new(Params { sixteen_bits, ..Params::default() });
+            let first = model.receive(SoftBits::default(), &sent);
+            assert!(model.block_error(sent.block, first) > 0.999);
+            let error = model.block_error(sent.block, model.receive(first, &sent));
+            assert!((error - expected).abs() < 1e-3, "{sixteen_bits}: {error}");
         }
     }
 }
