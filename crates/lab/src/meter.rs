@@ -28,11 +28,6 @@ impl Spread {
         self.histogram.saturating_record(span.0 / 1000);
     }
 
-    /// A sample that may not be there.
-    pub fn record_all(&mut self, span: Option<Span>) {
-        span.into_iter().for_each(|span| self.record(span));
-    }
-
     /// In milliseconds; none without samples.
     pub fn mean_ms(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e6)

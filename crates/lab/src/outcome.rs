@@ -54,7 +54,7 @@ pub struct FlowRow {
     pub throughput_kbps: f64,
     /// One-way delay from the sender's IP to the receiver's.
     pub delay_ms: Percentiles,
-    /// The sender's smoothed round-trip time at each acknowledgment.
+    /// The sender's round-trip time samples.
     pub rtt_ms: Percentiles,
     /// Packet delivery fraction: packets received of those sent.
     pub pdf_percent: Option<f64>,

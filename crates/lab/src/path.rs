@@ -545,7 +545,9 @@ impl Simulation {
                 let endpoint = connection.end(packet.to).0;
                 endpoint.on_segment(now, &segment);
                 if packet.to == flow.sender {
-                    flow.meter.rtt.record_all(endpoint.srtt());
+                    if let Some(sample) = endpoint.take_rtt_sample() {
+                        flow.meter.rtt.record(sample);
+                    }
                 } else {
                     flow.meter.payload = endpoint.stats().bytes_received;
                     let whole = flow.source.size();

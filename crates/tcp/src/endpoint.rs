@@ -749,6 +749,11 @@ impl Endpoint {
         self.sender.rtt().srtt()
     }
 
+    /// The sender's newest round-trip time sample, once: what arrived since the last call.
+    pub fn take_rtt_sample(&mut self) -> Option<Span> {
+        self.sender.take_rtt_sample()
+    }
+
     /// Least round-trip time of the sender.
     pub fn min_rtt(&self) -> Option<Span> {
         self.sender.rtt().min()

@@ -7,6 +7,7 @@ use airwnd_units::Span;
 pub(crate) struct RttEstimator {
     smoothed: Option<Smoothed>,
     min: Option<Span>,
+    fresh: Option<Span>,
     rto: Span,
     bounds: RtoBounds,
 }
@@ -28,12 +29,13 @@ pub(crate) struct RtoBounds {
 
 impl RttEstimator {
     pub fn new(bounds: RtoBounds) -> RttEstimator {
-        RttEstimator { smoothed: None, min: None, rto: bounds.initial, bounds }
+        RttEstimator { smoothed: None, min: None, fresh: None, rto: bounds.initial, bounds }
     }
 
     /// A new sample ends any back-off, as only segments sent once give one (RFC 6298 §5.7, Karn).
     pub fn on_sample(&mut self, sample: Span) {
         self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
+        self.fresh = Some(sample);
         let r = sample.0;
         let next = match self.smoothed {
             //= RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2
@@ -64,6 +66,11 @@ impl RttEstimator {
 
     pub fn min(&self) -> Option<Span> {
         self.min
+    }
+
+    /// The newest sample, once.
+    pub fn take_sample(&mut self) -> Option<Span> {
+        self.fresh.take()
     }
 }
 

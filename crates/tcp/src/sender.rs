@@ -275,6 +275,11 @@ impl Sender {
         &self.rtt
     }
 
+    /// The newest round-trip time sample, once.
+    pub fn take_rtt_sample(&mut self) -> Option<Span> {
+        self.rtt.take_sample()
+    }
+
     pub fn in_flight(&self) -> u32 {
         self.board.pipe()
     }
