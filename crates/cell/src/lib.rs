@@ -3,12 +3,16 @@
 //! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] decides
 //! what arrives, [`rlc`] reassembles. [`Network`] is the whole of it, advanced TTI by TTI.
 
+mod identity;
 pub mod mac;
 mod network;
 pub mod phy;
 mod radio;
 pub mod rlc;
 mod settings;
+mod terminal;
 
-pub use network::{Arrival, CellFigures, CellId, Direction, Dropped, Network, UeFigures, UeId};
+pub use identity::{CellId, Direction, UeId};
+pub use network::{Arrival, CellFigures, Network, UeFigures, Unbuildable};
 pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, Setup, UeSite};
+pub use terminal::Dropped;

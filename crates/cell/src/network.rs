@@ -1,32 +1,17 @@
 //! The whole of it: cells and terminals, advanced TTI by TTI.
 
+use crate::identity::{CellId, Direction, UeId};
 use crate::mac::downlink::Downlink;
 use crate::mac::uplink::Uplink;
 use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::aqm::Backlog;
-use crate::rlc::{DropCause, Pdu, RlcRx, RlcTx, Sdu};
+use crate::rlc::{Pdu, Sdu};
 use crate::settings::Setup;
-use airwnd_engine::{Key, Stream};
+use crate::terminal::{Dropped, ReportTimers, Terminals, Ue, record};
+use airwnd_engine::Key;
 use airwnd_units::{Bytes, Db, Dbm, Time, Tti};
-
-/// A cell's number, in the order of the setup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CellId(pub u16);
-
-/// A terminal's number, in the order of the setup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct UeId(pub u32);
-
-/// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// To the terminal.
-    Down,
-    /// From the terminal.
-    Up,
-}
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -37,15 +22,6 @@ pub struct Arrival {
     pub direction: Direction,
     /// The packet.
     pub packet: Key,
-}
-
-/// A packet that was dropped on the radio link.
-#[derive(Clone, Copy, Debug)]
-pub struct Dropped {
-    /// The packet.
-    pub packet: Key,
-    /// Why.
-    pub cause: DropCause,
 }
 
 /// How often a terminal's SINR is sampled for its figures.
@@ -92,110 +68,6 @@ struct Cell {
     uplink: Uplink,
     /// Terminals by offset of their sounding signal; one at most, as each offset is one resource.
     sounding: Vec<Option<u16>>,
-}
-
-/// A terminal and its bearer.
-pub(crate) struct Ue {
-    cell: usize,
-    slot: u16,
-    position: Position,
-    pub downlink: Leg,
-    pub uplink: Leg,
-    /// What the terminal's MAC believes to wait in its own RLC.
-    unsent: Bytes,
-    /// Whether it is in the list of those whose RLC has reported since the last TTI.
-    fresh: bool,
-    control_error: f64,
-    control: Stream,
-    sinr_sum: f64,
-    sinr_samples: u64,
-}
-
-/// The terminals as the MAC of a cell uses them.
-pub(crate) struct Terminals<'a> {
-    ues: &'a mut [Ue],
-    timers: &'a mut ReportTimers,
-    drops: &'a mut Vec<Dropped>,
-}
-
-impl Terminals<'_> {
-    /// The terminal with a number.
-    pub fn get(&mut self, number: u32) -> &mut Ue {
-        &mut self.ues[number as usize]
-    }
-
-    /// The base station fills a grant for a terminal.
-    pub fn transmit_down(&mut self, number: u32, tti: Tti, grant: Bytes) -> Option<Pdu> {
-        self.fill(number, Direction::Down, tti, grant)
-    }
-
-    /// A terminal fills a grant; it does not answer one if it believes that nothing waits.
-    pub fn transmit_up(&mut self, number: u32, tti: Tti, grant: Bytes) -> Option<Pdu> {
-        let ue = &mut self.ues[number as usize];
-        if ue.unsent == Bytes::ZERO {
-            return None;
-        }
-        ue.unsent = ue.unsent.saturating_sub(grant.saturating_sub(Bytes(2)));
-        self.fill(number, Direction::Up, tti, grant)
-    }
-
-    /// After an opportunity to send, what is left is reported after a while.
-    fn fill(&mut self, number: u32, direction: Direction, tti: Tti, grant: Bytes) -> Option<Pdu> {
-        let leg = self.ues[number as usize].leg(direction);
-        let Leg { tx, rx, .. } = leg;
-        let pdu = tx.transmit(tti.start(), grant, &mut |sdu| rx.expect(sdu), &mut record(self.drops));
-        if leg.tx.backlog().bytes > Bytes::ZERO {
-            self.timers.arm(tti, (number, direction), leg);
-        } else {
-            self.timers.disarm(leg);
-        }
-        pdu
-    }
-}
-
-/// The timers after which RLC reports a buffer to which nothing is added.
-///
-/// A timer that is armed anew leaves its old place behind; a leg knows which one is meant.
-struct ReportTimers {
-    period: u64,
-    /// `[tti % (period + 1)]`
-    due: Vec<Vec<(u32, Direction)>>,
-    armed: usize,
-}
-
-impl ReportTimers {
-    fn new(period: u64) -> Self {
-        ReportTimers { period, due: (0..=period).map(|_| Vec::with_capacity(32)).collect(), armed: 0 }
-    }
-
-    fn arm(&mut self, tti: Tti, bearer: (u32, Direction), leg: &mut Leg) {
-        let at = tti + self.period;
-        self.armed += usize::from(leg.report_at.is_none());
-        leg.report_at = Some(at);
-        self.due[at.0 as usize % (self.period as usize + 1)].push(bearer);
-    }
-
-    fn disarm(&mut self, leg: &mut Leg) {
-        self.armed -= usize::from(leg.report_at.take().is_some());
-    }
-}
-
-/// One direction of a bearer: RLC at both ends.
-pub(crate) struct Leg {
-    tx: RlcTx,
-    rx: RlcRx,
-    /// When RLC reports its buffer to the MAC unless something arrives before.
-    report_at: Option<Tti>,
-    reordering: bool,
-    errors: Stream,
-    pub blocks: BlockFigures,
-}
-
-impl Leg {
-    /// A number uniform in [0, 1) for the block that a process sends in this TTI.
-    pub fn draw(&self, tti: Tti, process: u8) -> f64 {
-        self.errors.at(tti.0 << 3 | u64::from(process))
-    }
 }
 
 /// A terminal's figures at the end of a run.
@@ -332,7 +204,7 @@ impl Network {
             && self.decoded_up.is_empty()
             && self.reordering.is_empty()
             && self.fresh.is_empty()
-            && self.report_timers.armed == 0
+            && self.report_timers.is_idle()
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
     }
 
@@ -395,8 +267,7 @@ impl Network {
     /// Buffers that have waited are reported to the MAC, and terminals whose MAC has news send it.
     fn report_buffers(&mut self, tti: Tti) {
         let Network { cells, ues, report_timers, fresh, .. } = self;
-        let place = tti.0 as usize % report_timers.due.len();
-        let mut due = std::mem::take(&mut report_timers.due[place]);
+        let mut due = report_timers.take(tti);
         for bearer @ (number, direction) in due.drain(..) {
             let ue = &mut ues[number as usize];
             if ue.leg(direction).report_at != Some(tti) {
@@ -408,7 +279,7 @@ impl Network {
                 Direction::Up => ue.on_uplink_report(number, fresh),
             }
         }
-        report_timers.due[place] = due;
+        report_timers.put_back(tti, due);
         for number in fresh.drain(..) {
             let ue = &mut ues[number as usize];
             ue.fresh = false;
@@ -554,57 +425,6 @@ impl Network {
     }
 }
 
-impl Ue {
-    fn new(setup: &Setup, radio: &Radio, number: usize, cell: usize, slot: u16) -> Ue {
-        let site = &setup.ues[number];
-        let leg = |queue: &crate::rlc::aqm::Spec, name| Leg {
-            tx: RlcTx::new(queue.build()),
-            rx: RlcRx::new(setup.rlc.reordering),
-            report_at: None,
-            reordering: false,
-            errors: Stream::new(setup.seed, name).child(number as u64),
-            blocks: BlockFigures::default(),
-        };
-        Ue {
-            cell,
-            slot,
-            position: site.position,
-            downlink: leg(&setup.rlc.queue, "downlink block errors"),
-            uplink: leg(setup.rlc.uplink_queue.as_ref().unwrap_or(&setup.rlc.queue), "uplink block errors"),
-            unsent: Bytes::ZERO,
-            fresh: false,
-            control_error: if setup.radio.control_errors {
-                crate::phy::control_error(radio.control_sinr(number, cell))
-            } else {
-                0.0
-            },
-            control: Stream::new(setup.seed, "control channel errors").child(number as u64),
-            sinr_sum: 0.0,
-            sinr_samples: 0,
-        }
-    }
-
-    fn leg(&mut self, direction: Direction) -> &mut Leg {
-        match direction {
-            Direction::Down => &mut self.downlink,
-            Direction::Up => &mut self.uplink,
-        }
-    }
-
-    /// Whether the terminal fails to decode the control channels of a TTI.
-    pub fn loses_control(&self, tti: Tti) -> bool {
-        self.control_error > 0.0 && self.control.at(tti.0) < self.control_error
-    }
-
-    /// RLC reports what waits to the terminal's MAC.
-    fn on_uplink_report(&mut self, number: u32, fresh: &mut Vec<u32>) {
-        self.unsent = self.uplink.tx.reported();
-        if !std::mem::replace(&mut self.fresh, true) {
-            fresh.push(number);
-        }
-    }
-}
-
 /// The TTI of the report that a decision in `tti` is based on: it comes every `period` TTIs, at this phase, and
 /// takes `delay` TTIs.
 fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
@@ -615,10 +435,6 @@ fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
 
 fn row(tti: Tti) -> usize {
     (tti.0 % REMEMBERED_TTIS) as usize
-}
-
-fn record(drops: &mut Vec<Dropped>) -> impl FnMut(Sdu, DropCause) + '_ {
-    |sdu, cause| drops.push(Dropped { packet: sdu.packet, cause })
 }
 
 fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {

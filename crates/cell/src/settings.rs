@@ -1,7 +1,7 @@
 //! What a cell can be set to.
 
+use crate::identity::CellId;
 use crate::mac::{power_control, sched};
-use crate::network::CellId;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, propagation, shadowing};
 use crate::rlc::aqm;
 use airwnd_catalog::{choice, params};

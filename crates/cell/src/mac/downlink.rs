@@ -2,12 +2,12 @@
 
 use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
 use super::{Block, Pipeline};
-use crate::network::Terminals;
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs};
 use crate::radio::Radio;
 use crate::rlc::Pdu;
+use crate::terminal::Terminals;
 use airwnd_units::{Bytes, Tti};
 
 /// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).

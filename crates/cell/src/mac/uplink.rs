@@ -4,12 +4,12 @@
 //! Reports, grants and feedback travel as control messages; grants can be lost.
 
 use super::{Block, Pipeline};
-use crate::network::Terminals;
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, cqi_below, mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::Pdu;
+use crate::terminal::Terminals;
 use airwnd_units::{Bytes, Db, Tti};
 
 /// TTIs from a buffer status report to the grant that can follow it: 4 in the terminal, 1 on air.
