@@ -692,7 +692,7 @@ impl Sender {
             || (u64::from(len) == available && (idle || !self.config.nagle))
             || (len > 0 && 2 * len >= self.offer.max);
         if !worth {
-            if idle {
+            if idle && (usable == 0 || self.config.probe_small_windows) {
                 self.start_probing(now);
             }
             return None;

@@ -20,6 +20,7 @@ fn config() -> Config {
         quick_acks: 0,
         initial_rto: Span::from_secs(1),
         persist_timeout: Span::from_secs(5),
+        probe_small_windows: true,
         ..Stack::Ns3v44.config()
     }
 }
@@ -372,6 +373,11 @@ mod window {
         script.end.write(Bytes(5000));
         script.expect_data(&[]);
         script.at(5050).expect_data(&[(0, 300)]);
+        let mut script = established(&Config { probe_small_windows: false, ..config() });
+        script.ack_window(0, 300);
+        script.end.write(Bytes(5000));
+        script.expect_data(&[]);
+        assert_eq!(script.end.next_timeout(), None);
     }
 
     #[test]
