@@ -203,11 +203,12 @@ stacks! {
         source "RFC 9293 §3.8.6.1; ns-3 TcpSocket::PersistTimeout"
         => [Span::from_secs(6), Span::from_secs(6), Span::from_secs(6)];
     /// Probe also a window that is open but too small to be used. Without it a sender with nothing in flight
-    /// waits until the receiver offers more by itself: ns-3 probes closed windows only, so a receive-window
-    /// control that goes below one segment silences the connection for good.
+    /// waits until the receiver offers more by itself. ns-3 probes closed windows only, so a receive-window
+    /// control that goes below one segment silences the connection for good; its presets probe all the same,
+    /// lest that trap be sprung by accident.
     probe_small_windows: bool, unit "1",
-        source "RFC 9293 §3.8.6.2.1 (the override timeout); ns-3 TcpSocketBase::SendPendingData, ReceivedAck"
-        => [true, false, false];
+        source "RFC 9293 §3.8.6.2.1 (the override timeout); ns-3 TcpSocketBase::SendPendingData, ReceivedAck: false"
+        => [true, true, true];
     /// Hold back small segments while data is unacknowledged.
     nagle: bool, unit "1",
         source "RFC 9293 §3.7.4; ns-3 TcpSocket::TcpNoDelay is true"

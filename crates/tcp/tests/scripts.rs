@@ -20,7 +20,6 @@ fn config() -> Config {
         quick_acks: 0,
         initial_rto: Span::from_secs(1),
         persist_timeout: Span::from_secs(5),
-        probe_small_windows: true,
         ..Stack::Ns3v44.config()
     }
 }
