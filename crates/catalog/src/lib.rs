@@ -37,7 +37,7 @@ pub use node::{Node, Value};
 pub use param::{Bounded, Fields, Param, kind_of, range_text};
 
 #[doc(hidden)]
-pub use macros::{read_kind, unknown_word};
+pub use macros::{read_kind, unknown_word, without_kind};
 
 #[doc(hidden)]
 pub use serde_json;
@@ -161,7 +161,7 @@ mod tests {
         );
         assert_eq!(
             complaint("limit = \"3B\"\nlimt = 3"),
-            "s.toml:2: unknown key `limt`; did you mean `limit`?; allowed: `kind`, `limit`, `note`"
+            "s.toml:2: unknown key `limt`; did you mean `limit`?; allowed: `limit`, `note`"
         );
     }
 

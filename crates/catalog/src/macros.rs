@@ -9,7 +9,7 @@ pub fn unknown_word(what: &str, word: &str, allowed: &[&str]) -> String {
 }
 
 #[doc(hidden)]
-pub use crate::param::read_kind;
+pub use crate::param::{read_kind, without_kind};
 
 /// Declares a struct of parameters: a scenario section or an algorithm's settings.
 ///
@@ -58,7 +58,6 @@ macro_rules! params {
             fn read(node: &$crate::Node) -> Result<Self, $crate::Error> {
                 #[allow(unused_mut, reason = "a struct without parameters takes none")]
                 let mut fields = $crate::Fields::of(node)?;
-                fields.know("kind");
                 let value = $name {$(
                     $field: $crate::__take!(fields, $field, $type, [$($default)?], [$($range)?]),
                 )*};
@@ -252,16 +251,10 @@ macro_rules! family {
         impl $crate::Param for $spec {
             fn read(node: &$crate::Node) -> Result<Self, $crate::Error> {
                 let kind = $crate::read_kind(node, $family, &Self::kinds())?;
-                let empty;
-                let table = if matches!(node.value, $crate::Value::Text(_)) {
-                    empty = node.replaced($crate::Value::Table(Vec::new()));
-                    &empty
-                } else {
-                    node
-                };
+                let table = $crate::without_kind(node);
                 $(
                     if kind == $crate::kind_of(stringify!($stem)) {
-                        return <$stem::Params as $crate::Param>::read(table).map($spec::$type);
+                        return <$stem::Params as $crate::Param>::read(&table).map($spec::$type);
                     }
                 )+
                 unreachable!("read_kind accepts the family's kinds only")

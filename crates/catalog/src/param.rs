@@ -90,11 +90,6 @@ impl<'a> Fields<'a> {
         Err(node.error(unknown("key", key, &self.known)))
     }
 
-    /// Marks a key as known without reading it.
-    pub fn know(&mut self, key: &'static str) {
-        self.known.push(key);
-    }
-
     fn find(&self, key: &str) -> Option<&'a Node> {
         self.entries.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
@@ -141,6 +136,15 @@ pub fn read_kind<'a>(node: &'a Node, family: &str, kinds: &[String]) -> Result<&
     }
     let error = at.error(unknown(family, kind, kinds));
     Err(if within { error.within("kind") } else { error })
+}
+
+/// The parameters of a family's member: its table without `kind`, or none beside a bare word.
+pub fn without_kind(node: &Node) -> Node {
+    let params = match &node.value {
+        Value::Table(entries) => entries.iter().filter(|(key, _)| key != "kind").cloned().collect(),
+        _ => Vec::new(),
+    };
+    node.replaced(Value::Table(params))
 }
 
 macro_rules! unsigned {
