@@ -2,6 +2,7 @@
 //!
 //! The expected numbers are ns-3's: goodput is application bytes over the whole run, delay the mean of all
 //! forward packets from sending host to receiving host. Its links carry two bytes of PPP on each packet.
+//! `cargo test -p airwnd-tcp --test ns3_reference -- --nocapture` prints every comparison.
 
 mod support;
 
@@ -33,6 +34,7 @@ fn run(
 #[track_caller]
 fn assert_within(what: &str, ours: f64, theirs: f64, percent: f64) {
     let off = 100.0 * (ours / theirs - 1.0);
+    println!("{what}: {ours:.4} / {theirs} ({off:+.3} %)");
     assert!(off.abs() <= percent, "{what}: {ours:.3} differs from ns-3's {theirs:.3} by {off:.2} %");
 }
 

@@ -1,0 +1,62 @@
+# Everything below needs Rust, Python >= 3.11, a C compiler, and the package registries; nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# The extension module is built for this interpreter, whatever other Python is on the path.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.rs'))
+SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
+	Cargo.toml Cargo.lock pyproject.toml
+
+.PHONY: setup demo test bench lint format lock clean
+
+setup: $(VENV)/installed
+
+# What is installed is the package as users get it: built in release mode, with the experiments inside.
+$(VENV)/installed: $(VENV)/requirements $(SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" pip install --quiet --no-deps --no-build-isolation --force-reinstall .
+	touch $@
+
+$(VENV)/requirements: requirements.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "airwnd needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	touch $@
+
+demo: setup
+	$(BIN)/airwnd reproduce arwa-2019/table6 --seeds 3 --progress
+
+test: setup lint
+	cargo test --workspace --locked
+	$(BIN)/pytest
+
+bench: setup
+	cargo run --release --locked -p airwnd-lab --example bench
+	@for i in 1 2 3; do $(BIN)/python -c 'import subprocess, sys, time; \
+		start = time.perf_counter(); subprocess.run([sys.argv[1], "--help"], stdout=subprocess.DEVNULL, check=True); \
+		print(f"airwnd --help: {time.perf_counter() - start:.3f} s (at most 0.3)")' $(BIN)/airwnd; done
+
+# `cargo fmt` follows `mod` declarations, which the families' macros hide from it: rustfmt gets every file.
+lint: $(VENV)/requirements
+	rustfmt --check $(RUST)
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check python
+	$(BIN)/ruff format --check python
+	$(BIN)/mypy
+
+format: $(VENV)/requirements
+	rustfmt $(RUST)
+	$(BIN)/ruff check --fix python
+	$(BIN)/ruff format python
+
+# Exact versions of everything that is used, from what pyproject.toml asks for.
+lock:
+	$(BIN)/python -m piptools compile --quiet --strip-extras --generate-hashes --allow-unsafe \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+		--extra dev --output-file requirements.lock pyproject.toml
+
+clean:
+	cargo clean
+	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache
+	find python -name __pycache__ -type d -prune -exec rm -rf {} +

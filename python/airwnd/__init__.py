@@ -1,0 +1,74 @@
+"""TCP over an LTE cell: a deterministic simulator with a Rust core and a Python face.
+
+A scenario is a TOML file or a dictionary; a run of it gives data frames.
+
+>>> import airwnd
+>>> scenario = airwnd.Scenario.from_dict(
+...     {
+...         "name": "hello",
+...         "duration": "1s",
+...         "wired": {"rate": "10Mbps", "delay": "20ms", "queue": 50},
+...         "ue": [{}],
+...         "flow": [{}],
+...     }
+... )
+>>> run = scenario.with_(duration="500ms").run(seed=7)
+>>> run.duration_s
+0.5
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airwnd._native import VERSION as __version__  # noqa: N811
+    from airwnd._native import ScenarioError
+    from airwnd.algorithms import Algorithm, Family, Parameter, catalogue, schema
+    from airwnd.errors import EngineError, InputError
+    from airwnd.parallel import run_many
+    from airwnd.run import Run
+    from airwnd.scenario import Scenario
+
+__all__ = [
+    "Algorithm",
+    "EngineError",
+    "Family",
+    "InputError",
+    "Parameter",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "catalogue",
+    "run_many",
+    "schema",
+]
+
+_HOME = {
+    "Algorithm": "airwnd.algorithms",
+    "EngineError": "airwnd.errors",
+    "Family": "airwnd.algorithms",
+    "InputError": "airwnd.errors",
+    "Parameter": "airwnd.algorithms",
+    "Run": "airwnd.run",
+    "Scenario": "airwnd.scenario",
+    "ScenarioError": "airwnd._native",
+    "catalogue": "airwnd.algorithms",
+    "run_many": "airwnd.parallel",
+    "schema": "airwnd.algorithms",
+}
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import on first use: the command line must answer at once, and data frames load slowly."""
+        if name == "__version__":
+            return import_module("airwnd._native").VERSION
+        if name in _HOME:
+            return getattr(import_module(_HOME[name]), name)
+        raise AttributeError(f"module 'airwnd' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""``python -m airwnd``."""
+
+from airwnd.cli import main
+
+main()

@@ -1,0 +1,9 @@
+"""What can go wrong outside a scenario."""
+
+
+class InputError(ValueError):
+    """An input other than a scenario is wrong; the message is one line that says what and where."""
+
+
+class EngineError(RuntimeError):
+    """An invariant of the engine was broken: a mistake of ours, not of the user."""

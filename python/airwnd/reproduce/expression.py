@@ -1,0 +1,144 @@
+"""The expressions of ``claims.toml``: arithmetic over measures at chosen settings.
+
+``delay_ms(method="arwa") / delay_ms(method="autotuning")`` leaves the axis ``users`` open, so it is
+evaluated for every number of users. ``users=previous`` is the level before the one at hand.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from airwnd.errors import InputError
+
+Lookup = Callable[[Mapping[str, str], str], float]
+"""The value of a measure at a level of every axis."""
+
+Place = dict[str, str]
+"""A level of each open axis."""
+
+_BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_FUNCTIONS: dict[str, Callable[..., float]] = {"abs": abs, "min": min, "max": max}
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A checked expression over axes with these levels."""
+
+    text: str
+    tree: ast.expr
+    levels: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def parse(cls, text: str, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> "Expression":
+        """Check an expression.
+
+        Raises
+        ------
+        InputError
+            If it uses anything but numbers, ``+ - * /``, ``abs``, ``min``, ``max``, the measures and the
+            axes' levels.
+        """
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except SyntaxError as error:
+            raise InputError(f"`{text}`: {error.msg}") from None
+        _check(tree, levels, measures)
+        return cls(text, tree, levels)
+
+    def places(self) -> Iterator[Place]:
+        """All combinations of levels of the axes that the expression leaves open."""
+        calls = [node for node in ast.walk(self.tree) if _is_measure(node)]
+        fixed = [
+            {str(k.arg): _level(k) for k in call.keywords} for call in calls if isinstance(call, ast.Call)
+        ]
+        open_axes = [axis for axis in self.levels if any(each.get(axis) is None for each in fixed)]
+        relative = {axis for each in fixed for axis, level in each.items() if level is None}
+        yield from self._combine(open_axes, relative)
+
+    def _combine(self, axes: list[str], relative: set[str]) -> Iterator[Place]:
+        if not axes:
+            yield {}
+            return
+        levels = self.levels[axes[0]]
+        for level in levels[1:] if axes[0] in relative else levels:
+            for rest in self._combine(axes[1:], relative):
+                yield {axes[0]: level, **rest}
+
+    def value(self, place: Place, lookup: Lookup) -> float:
+        """Evaluate at a place; NaN where it divides by zero."""
+        try:
+            return self._value(self.tree, place, lookup)
+        except ZeroDivisionError:
+            return float("nan")
+
+    def _value(self, node: ast.expr, place: Place, lookup: Lookup) -> float:
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return float(number)
+            case ast.UnaryOp(operand=operand):
+                return -self._value(operand, place, lookup)
+            case ast.BinOp(left=left, op=op, right=right):
+                return _BINARY[type(op)](self._value(left, place, lookup), self._value(right, place, lookup))
+            case ast.Call(func=ast.Name(id=name), args=args) if name in _FUNCTIONS:
+                return _FUNCTIONS[name](*(self._value(arg, place, lookup) for arg in args))
+            case ast.Call(func=ast.Name(id=name), keywords=keywords):
+                at = dict(place)
+                for keyword in keywords:
+                    axis = str(keyword.arg)
+                    levels = list(self.levels[axis])
+                    at[axis] = _level(keyword) or levels[levels.index(place[axis]) - 1]
+                return lookup(at, name)
+        raise AssertionError("parse accepts nothing else")
+
+
+def _is_measure(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in _FUNCTIONS
+
+
+def _level(keyword: ast.keyword) -> str | None:
+    """Return the level that a keyword fixes, ``None`` for ``previous``."""
+    return str(keyword.value.value) if isinstance(keyword.value, ast.Constant) else None
+
+
+def _check(node: ast.expr, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> None:
+    match node:
+        case ast.Constant(value=int() | float()):
+            return
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            _check(operand, levels, measures)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            _check(left, levels, measures)
+            _check(right, levels, measures)
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as args, keywords=[]) if name in _FUNCTIONS:
+            for arg in args:
+                _check(arg, levels, measures)
+        case ast.Call(func=ast.Name(id=name), args=[], keywords=keywords) if name in measures:
+            for keyword in keywords:
+                _check_level(keyword, levels)
+        case ast.Call(func=ast.Name(id=name)):
+            raise InputError(
+                f"`{ast.unparse(node)}`: `{name}` takes levels as axis=level if it is one of "
+                f"the measures {', '.join(measures)}; functions are {', '.join(_FUNCTIONS)}"
+            )
+        case _:
+            raise InputError(f"`{ast.unparse(node)}` is not allowed in an expression")
+
+
+def _check_level(keyword: ast.keyword, levels: Mapping[str, Sequence[str]]) -> None:
+    axis = str(keyword.arg)
+    if axis not in levels:
+        raise InputError(f"`{axis}` is none of the axes {', '.join(levels)}")
+    match keyword.value:
+        case ast.Name(id="previous"):
+            return
+        case ast.Constant(value=level) if str(level) in levels[axis]:
+            return
+    raise InputError(
+        f"`{ast.unparse(keyword)}`: the levels of `{axis}` are {', '.join(levels[axis])}, or previous"
+    )

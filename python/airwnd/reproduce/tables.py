@@ -1,0 +1,88 @@
+"""The paper's table and ours side by side, for the terminal, the page and other programs."""
+
+import csv
+import io
+import itertools
+import math
+from dataclasses import dataclass
+
+from airwnd.reproduce.design import Measure, Setting
+from airwnd.reproduce.runner import Results
+from airwnd.reproduce.statistics import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A setting's number in the paper and ours."""
+
+    measure: Measure
+    paper: float | None
+    ours: Interval
+
+    @property
+    def paper_text(self) -> str:
+        """The paper's number, or a dash."""
+        return "–" if self.paper is None else self.measure.text(self.paper)
+
+    @property
+    def ours_text(self) -> str:
+        """Our mean."""
+        return self.measure.text(self.ours.mean)
+
+    @property
+    def spread_text(self) -> str:
+        """Half the confidence interval, or nothing for one seed."""
+        return "" if math.isinf(self.ours.half_width) else f"± {self.measure.text(self.ours.half_width)}"
+
+    @property
+    def difference_text(self) -> str:
+        """How far ours is from the paper's, in percent of the paper's."""
+        if not self.paper:
+            return ""
+        percent = round((self.ours.mean / self.paper - 1) * 100, 1)
+        return f"{percent:+.1f} %".replace("-", "−") if percent else "0.0 %"
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """One measure: a row per combination of the first axes' levels, a column per level of the last."""
+
+    measure: Measure
+    heads: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[Cell, ...]], ...]
+
+
+def side_by_side(results: Results, measure: Measure) -> SideBySide:
+    """Lay out a measure."""
+    *first, last = results.experiment.axes
+
+    def cell(setting: Setting) -> Cell:
+        return Cell(measure, results.paper(setting, measure), results.estimate(setting, measure))
+
+    rows = []
+    for levels in itertools.product(*(axis.levels for axis in first)):
+        names = tuple(level.name for level in levels)
+        cells = tuple(cell((*names, level.name)) for level in last.levels)
+        rows.append((tuple(level.label for level in levels), cells))
+    return SideBySide(
+        measure=measure,
+        heads=tuple(axis.label for axis in first),
+        columns=tuple(level.label for level in last.levels),
+        rows=tuple(rows),
+    )
+
+
+def as_csv(results: Results) -> str:
+    """Write every number: a row per setting, seed and measure, with the paper's beside it."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(
+        [*(axis.name for axis in results.experiment.axes), "seed", "measure", "unit", "ours", "paper"]
+    )
+    for setting, by_measure in results.values.items():
+        for measure in results.experiment.measures:
+            paper = results.paper(setting, measure)
+            for index, value in enumerate(by_measure[measure.name]):
+                writer.writerow([*setting, index + 1, measure.name, measure.unit, value, paper])
+    return stream.getvalue()

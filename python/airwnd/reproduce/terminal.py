@@ -1,0 +1,89 @@
+"""A reproduction on the terminal: tables side by side, and the verdicts with their numbers."""
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding, Verdict
+from airwnd.reproduce.design import Measure
+from airwnd.reproduce.runner import Results
+from airwnd.reproduce.tables import side_by_side
+from airwnd.reproduce.words import finding_text, place_text, spread_of_findings
+
+_STYLES = {Verdict.HOLDS: "bold green", Verdict.FAILS: "bold red", Verdict.OPEN: "bold yellow"}
+
+
+def show(results: Results, console: Console) -> None:
+    """Print the tables and the claims."""
+    experiment = results.experiment
+    console.print(Text(f"\n{experiment.title}", style="bold"))
+    console.print(Text(f"{experiment.paper}, {experiment.place}"))
+    for measure in experiment.measures:
+        console.print(_side_by_side(results, measure))
+    claims = results.claims()
+    if claims:
+        seeds = f"{results.effort.seeds} seed{'s' * (results.effort.seeds > 1)}"
+        console.print(Text(f"Claims, on {seeds}; [95 % intervals] of values paired by seed\n", style="bold"))
+        console.print(_claims(claims))
+
+
+def _side_by_side(results: Results, measure: Measure) -> Table:
+    layout = side_by_side(results, measure)
+    unit = f" ({measure.unit})" if measure.unit else ""
+    spread = " ± half of the 95 % interval" if results.effort.seeds > 1 else ""
+    table = Table(
+        title=f"{measure.label}{unit}: paper | ours{spread}",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    for axis in results.experiment.axes[:-1]:
+        table.add_column(axis.name, justify="right", no_wrap=True)
+    for column in layout.columns:
+        table.add_column(column, justify="right", style="dim", no_wrap=True)
+        table.add_column("", justify="right", no_wrap=True)
+    for heads, cells in layout.rows:
+        numbers = [(cell.paper_text, f"{cell.ours_text} {cell.spread_text}".strip()) for cell in cells]
+        table.add_row(*heads, *(text for pair in numbers for text in pair))
+    return table
+
+
+def _claims(claims: list[ClaimResult]) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    for result in claims:
+        grid.add_row(_verdict(result.verdict), Text(f"{result.claim.id}  {result.claim.text}", style="bold"))
+        for check in result.checks:
+            grid.add_row(*_check(check))
+        if result.claim.note:
+            grid.add_row("", Text(result.claim.note, style="italic"))
+        grid.add_row("", "")
+    return grid
+
+
+def _check(result: CheckResult) -> tuple[Text, Text]:
+    check = result.check
+    line = Text(f"{check.text}: {check.requirement.text}; ours {spread_of_findings(result)}")
+    if not check.decides:
+        line.append(" (shown, does not decide)", style="dim")
+    if result.paper_agrees is False:
+        line.append(" The paper's own table contradicts this.", style="italic")
+    if len(result.findings) > 1:
+        for finding in result.findings:
+            if finding.verdict is not Verdict.HOLDS:
+                line.append("\n  ").append(_trouble(result, finding))
+    return Text("  ").append(_verdict(result.verdict, strong=False)), line
+
+
+def _trouble(result: CheckResult, finding: Finding) -> Text:
+    where = f"{place_text(finding.place)}: {finding_text(result.check, finding)} "
+    return Text(where).append(_verdict(finding.verdict, strong=False))
+
+
+def _verdict(verdict: Verdict, *, strong: bool = True) -> Text:
+    style = _STYLES[verdict]
+    return Text(verdict.value, style=style if strong else style.removeprefix("bold "))

@@ -1,0 +1,39 @@
+"""Numbers in words, alike on the terminal and on the page."""
+
+import math
+
+from airwnd.reproduce.claims import Check, CheckResult, Finding
+from airwnd.reproduce.expression import Place
+
+
+def place_text(place: Place) -> str:
+    """Write ``users = 20``."""
+    return ", ".join(f"{axis} = {level}" for axis, level in place.items()) or "overall"
+
+
+def finding_text(check: Check, finding: Finding) -> str:
+    """Write a mean with its interval, ``12.3 [10.1, 14.5]``."""
+    found = finding.found
+    if math.isnan(found.mean):
+        return "undefined"
+    mean = f"{found.mean:.{check.digits}f}"
+    if math.isinf(found.half_width):
+        return mean
+    return f"{mean} [{found.low:.{check.digits}f}, {found.high:.{check.digits}f}]"
+
+
+def spread_of_findings(result: CheckResult) -> str:
+    """Write the mean of the one place, or the least and the greatest mean of several."""
+    if len(result.findings) == 1:
+        return finding_text(result.check, result.findings[0])
+    means = [finding.found.mean for finding in result.findings]
+    digits = result.check.digits
+    return f"{min(means):.{digits}f} to {max(means):.{digits}f}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Write a length of time, ``1 min 23 s``."""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes:
+        return f"{minutes} min {rest} s"
+    return f"{rest} s" if seconds >= 10 else f"{seconds:.1f} s"  # noqa: PLR2004

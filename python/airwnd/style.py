@@ -1,0 +1,82 @@
+"""How plots look: colours for the colour-blind, markers and dashes that survive black and white."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Colour, marker and dashes of one line; any of the three tells it from the others."""
+
+    colour: str
+    marker: str
+    dashes: Any
+
+
+_SOLID, _LONG, _DOTS, _MIXED = "solid", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5))
+
+# Okabe and Ito, "Color universal design", 2008.
+LINES = (
+    Line("#0072B2", "o", _LONG),
+    Line("#D55E00", "s", _SOLID),
+    Line("#009E73", "^", _MIXED),
+    Line("#CC79A7", "D", _DOTS),
+    Line("#56B4E9", "v", _LONG),
+    Line("#E69F00", "P", _SOLID),
+    Line("#000000", "X", _MIXED),
+)
+
+_SETTINGS: Any = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#444444",
+    "axes.grid": True,
+    "axes.labelsize": 9,
+    "axes.linewidth": 0.7,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "figure.figsize": (4.6, 3.3),
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8.5,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 5.5,
+    "savefig.dpi": 300,
+    "svg.fonttype": "path",
+    "xtick.direction": "out",
+    "ytick.direction": "out",
+}
+
+
+def line(index: int) -> Line:
+    """Give the style of the line at a position; styles repeat after the last."""
+    return LINES[index % len(LINES)]
+
+
+@contextmanager
+def styled(salt: str = "airwnd") -> Iterator[None]:
+    """Draw within this style; `salt` keeps the identifiers of several SVGs on one page apart."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):
+        yield
+
+
+def new_figure() -> "Figure":
+    """Make a figure that no window and no global state knows of."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure

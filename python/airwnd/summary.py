@@ -1,0 +1,61 @@
+"""A run on the terminal."""
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from airwnd.run import Run
+
+_MOST_FLOWS = 20
+
+
+def show(run: Run) -> None:
+    """Print the totals and the first flows."""
+    console = Console(highlight=False)
+    totals = run.totals
+    console.print(f"[bold]{run.outcome['scenario']}[/], seed {run.seed}")
+    console.print(_effort(run))
+    console.print(
+        f"throughput {_number(totals['throughput_kbps'], 1)} kbit/s, "
+        f"delay {_number(totals['delay_ms'], 2)} ms, "
+        f"PDF {_number(totals['pdf_percent'], 2)} %, "
+        f"Jain {_number(totals['jain'], 4)}"
+    )
+    drops = ", ".join(f"{cause} {count:,}" for cause, count in totals["drops"].items() if count)
+    console.print(f"drops: {drops or 'none'}")
+    console.print(_flows(run))
+    hidden = len(run.outcome["flows"]) - _MOST_FLOWS
+    if hidden > 0:
+        console.print(f"and {hidden} more flows; --json or --out have all")
+
+
+def _effort(run: Run) -> str:
+    head = f"{run.duration_s:g} s simulated, {run.outcome['events']:,} events"
+    return (
+        f"{head}, in {run.wall_s:.2f} s: {run.duration_s / run.wall_s:,.0f} times real time"
+        if run.wall_s
+        else head
+    )
+
+
+def _flows(run: Run) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for head in ("flow", "ue", "cc", "rwnd"):
+        table.add_column(head)
+    for head in ("goodput\nkbit/s", "delay\nms", "p95\nms", "RTT\nms", "PDF\n%", "rtx"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for flow in run.outcome["flows"][:_MOST_FLOWS]:
+        table.add_row(
+            *("–" if flow[key] is None else str(flow[key]) for key in ("id", "ue", "cc", "rwnd")),
+            _number(flow["goodput_kbps"], 1),
+            _number(flow["delay_ms"]["mean"], 2),
+            _number(flow["delay_ms"]["p95"], 2),
+            _number(flow["rtt_ms"]["mean"], 2),
+            _number(flow["pdf_percent"], 2),
+            str(flow["retransmissions"]),
+        )
+    return table
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"

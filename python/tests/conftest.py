@@ -1,0 +1,136 @@
+"""What the tests share: a small cell, a small experiment, and the command line in a process of its own."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airwnd import Scenario
+
+ROOT = Path(__file__).parents[2]
+TABLE6 = ROOT / "experiments" / "arwa-2019" / "table6"
+
+SMALL = """\
+name = "small"
+duration = "1s"
+rlc.queue = { kind = "drop-tail", buffer = "50KiB" }
+[[site]]
+[[ue]]
+count = 3
+placement = { kind = "ring", radius = "200m" }
+[[flow]]
+rwnd = "autotuning"
+"""
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def root() -> Path:
+    """The project's folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def small() -> Scenario:
+    """Three users for a fifth of a second."""
+    return Scenario.from_toml(SMALL).with_(duration="200ms")
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Run ``airwnd`` in an empty folder."""
+
+    def call(*arguments: str | Path, cwd: Path = tmp_path) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "airwnd", *map(str, arguments)]
+        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+
+    return call
+
+
+EXPERIMENT = """
+title = "A small one"
+paper = "Nobody"
+place = "Table 0"
+seeds = 2
+
+[quick]
+seeds = 1
+set = { duration = "100ms" }
+
+[[axis]]
+name = "users"
+label = "Number of users"
+key = "ue[0].count"
+values = [2, 3]
+
+[[axis]]
+name = "method"
+label = "Receive window"
+[[axis.level]]
+name = "drwa"
+label = "DRWA"
+set = { "flow[0].rwnd" = "drwa" }
+[[axis.level]]
+name = "autotuning"
+label = "Autotuning"
+set = { "flow[0].rwnd" = "autotuning" }
+
+[[measure]]
+name = "throughput_kbps"
+label = "Throughput"
+unit = "kbit/s"
+value = "totals.throughput_kbps"
+digits = 1
+
+[[plot]]
+name = "throughput"
+title = "Throughput"
+measure = "throughput_kbps"
+x = "users"
+lines = "method"
+"""
+
+CLAIMS = """
+[[claim]]
+id = "T1"
+text = "Something arrives"
+source = "here"
+[[claim.check]]
+text = "throughput"
+expression = "throughput_kbps()"
+above = 0
+unit = "kbit/s"
+
+[[claim]]
+id = "T2"
+text = "Nothing arrives"
+source = "here"
+note = "It does."
+[[claim.check]]
+text = "throughput"
+expression = "throughput_kbps()"
+below = 0.001
+unit = "kbit/s"
+"""
+
+PAPER = """# Nobody, Table 0.
+users,method,throughput_kbps
+2,drwa,900
+2,autotuning,1000
+3,drwa,1900
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An experiment of four settings, a second long each."""
+    folder = tmp_path / "experiments" / "nobody" / "table0"
+    folder.mkdir(parents=True)
+    (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
+    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
+    (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
+    (folder / "paper.csv").write_text(PAPER, encoding="utf-8")
+    return folder

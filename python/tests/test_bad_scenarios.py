@@ -1,0 +1,123 @@
+"""Broken scenarios: each has one clear message, with file, line, key and what is allowed, and exit code 2."""
+
+# ruff: noqa: E501 (a table)
+
+import re
+from pathlib import Path
+
+import pytest
+
+from airwnd import Scenario, ScenarioError
+
+from .conftest import Cli
+
+GOOD = """\
+name = "good"
+duration = "1s"
+[carrier]
+bandwidth = "10MHz"
+[rlc]
+queue = { kind = "drop-tail", buffer = "50KiB" }
+[[site]]
+[[ue]]
+count = 2
+placement = { kind = "list", points = [["100m", "0m"], ["200m", "0m"]] }
+[[flow]]
+rwnd = "autotuning"
+"""
+
+# What is replaced in GOOD, by what, and the message after the file's name.
+BROKEN = {
+    "misspelt key": ('name = "good"', 'nam = "good"', r":1: unknown key `nam`; did you mean `name`\?"),
+    "misspelt section": ("[carrier]", "[carier]", r":3: unknown key `carier`; did you mean `carrier`\?"),
+    "misspelt key within": ("bandwidth =", "bandwith =", r":4: carrier: unknown key `bandwith`; did you mean"),
+    "not TOML": ("[carrier]", "[carrier", r":3: "),
+    "the same key twice": ('name = "good"', 'name = "good"\nname = "bad"', r":2: "),
+    "missing duration": ('duration = "1s"\n', "", r":1: `duration` is missing"),
+    "missing unit": ('duration = "1s"', 'duration = "1"', r":2: duration: `1` needs a unit, as in \"20ms\""),
+    "number for a time": ('duration = "1s"', "duration = 1", r":2: duration: expected a time with its unit"),
+    "wrong unit": ('duration = "1s"', 'duration = "1km"', r":2: duration: `km` is not a unit of a time"),
+    "negative time": ('duration = "1s"', 'duration = "-1s"', r":2: duration: `-1s` must not be negative"),
+    "no time at all": ('duration = "1s"', 'duration = "0s"', r":2: duration: 0ns is outside 1ms\.\."),
+    "endless": ('duration = "1s"', 'duration = "1e20s"', r":2: duration: `1e20s` is too large"),
+    "zero bandwidth": ('"10MHz"', '"0MHz"', r":4: carrier.bandwidth: .*`0MHz`.*allowed: `1.4MHz`"),
+    "odd bandwidth": ('"10MHz"', '"11MHz"', r":4: carrier.bandwidth: .*`11MHz`; did you mean `1"),
+    "no buffer": ('"50KiB"', '"0KiB"', r":6: rlc.queue.buffer: 0B is outside 1B\.\."),
+    "negative buffer": ('"50KiB"', '"-5KiB"', r":6: rlc.queue.buffer: `-5KiB` must not be negative"),
+    "half a byte": ('"50KiB"', '"0.5B"', r":6: rlc.queue.buffer: `0.5B` is not a whole number of bytes"),
+    "unknown queue": ('"drop-tail"', '"drop-tall"', r":6: rlc.queue.kind: unknown aqm `drop-tall`; did you mean `drop-tail`\?"),
+    "queue without kind": ('kind = "drop-tail", ', "", r":6: rlc.queue: `kind` is missing: which aqm\?"),
+    "unknown algorithm": ('"autotuning"', '"autotunning"', r":12: flow\[0\].rwnd: unknown rwnd `autotunning`; did you mean"),
+    "number for an algorithm": ('"autotuning"', "3", r":12: flow\[0\].rwnd: expected a rwnd, as in"),
+    "foreign parameter": (
+        '"autotuning"',
+        '{ kind = "drwa", gain = 1 }',
+        r":12: flow\[0\].rwnd: unknown key `gain`; .*allowed: .*`lambda`",
+    ),
+    "parameter outside its range": (
+        '"autotuning"',
+        '{ kind = "drwa", lambda = -1 }',
+        r":12: flow\[0\].rwnd.lambda: -1.0 is outside",
+    ),
+    "negative rate": (
+        "[[flow]]",
+        '[[flow]]\ntraffic = { kind = "ftp", rate = "-1Mbps" }',
+        r":12: flow\[0\].traffic.rate: `-1Mbps` must not be negative",
+    ),
+    "no users": ("count = 2", "count = 0", r":9: ue\[0\].count: 0 is outside 1\.\.100000"),
+    "a billion users": ("count = 2", "count = 1000000000", r":9: ue\[0\].count: 1000000000 is outside 1\.\.100000"),
+    "half a user": ("count = 2", "count = 2.5", r":9: ue\[0\].count: expected a whole number, found 2.5"),
+    "more users than places": ("count = 2", "count = 3", r":9: ue\[0\].count: 3 terminals, .* 2 places"),
+    "on top of the antenna": ('"200m", "0m"', '"0m", "0m"', r":10: ue\[0\].placement: terminal 1 .* on top of"),
+    "missing file": (
+        '{ kind = "list", points = [["100m", "0m"], ["200m", "0m"]] }',
+        '{ kind = "file", path = "nowhere.csv" }',
+        r":10: ue\[0\].placement.path: .*nowhere.csv cannot be read",
+    ),
+    "inside out": (
+        '{ kind = "list", points = [["100m", "0m"], ["200m", "0m"]] }',
+        '{ kind = "disc", radius = "30m", min_radius = "40m" }',
+        r":10: ue\[0\].placement.min_radius: the smallest radius 40m exceeds the radius 30m",
+    ),
+    "no site": ("[[site]]\n", "", r":1: nothing connects the terminals: add \[\[site\]\] or \[wired\]"),
+    "a site and a wire": ("[[site]]", '[wired]\nrate = "1Mbps"\n[[site]]', r":7: wired: a scenario has sites or a wire"),
+    "a wire without a rate": ("[[site]]", "[wired]", r":7: wired: `rate` is missing"),
+    "no flows": ('[[flow]]\nrwnd = "autotuning"\n', "", r":1: `flow` is missing"),
+    "duplicate id": ("[[flow]]", "[[flow]]\n[[flow]]", r":[0-9]+: flow\[1\].id: a second flow is called `flow`"),
+    "duplicate name": ("[[flow]]", '[[ue]]\nplacement = { kind = "ring" }\n[[flow]]', r":11: ue\[1\].name: a second group is called `ue`"),
+    "unknown group": ("[[flow]]", '[[flow]]\nue = "uf"', r":12: flow\[0\].ue: there is no group `uf`; groups: `ue`"),
+    "stop before start": (
+        "[[flow]]",
+        '[[flow]]\nstart = "500ms"\nstop = "400ms"',
+        r":13: flow\[0\].stop: stops at 400ms, not after its start at 500ms",
+    ),
+    "start after the end": ("[[flow]]", '[[flow]]\nstart = "2s"', r":12: flow\[0\].start: starts at 2s, after the end at 1s"),
+    "unknown stack": ("[carrier]", '[tcp]\nstack = "ns3.25"\n[carrier]', r":4: tcp.stack: .*`ns3.25`; did you mean `ns3.26`\?"),
+    "a date": ('duration = "1s"', "duration = 2026-11-21", r":2: duration: .* is a date; a time is written as"),
+    "a list for a table": ("[carrier]\nbandwidth =", "carrier = [1]\n[x]\ny =", r":3: carrier: expected a table"),
+}  # fmt: skip
+
+
+def test_the_good_one_is_good() -> None:
+    assert Scenario.from_toml(GOOD).run().totals["throughput_kbps"] > 0
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_scenario_has_one_message(case: str) -> None:
+    old, new, message = BROKEN[case]
+    assert old in GOOD
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_toml(GOOD.replace(old, new), "broken.toml")
+    found = str(caught.value)
+    assert len(found.splitlines()) == 1
+    assert re.match(rf"broken\.toml{message}", found), found
+
+
+@pytest.mark.parametrize("case", ["misspelt key", "not TOML", "on top of the antenna"])
+def test_the_command_line_says_it_in_one_line(cli: Cli, tmp_path: Path, case: str) -> None:
+    old, new, message = BROKEN[case]
+    (tmp_path / "broken.toml").write_text(GOOD.replace(old, new), encoding="utf-8")
+    for command in ("run", "check"):
+        done = cli(command, "broken.toml")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert re.match(rf"airwnd: broken\.toml{message}[^\n]*\n\Z", done.stderr), done.stderr

@@ -1,0 +1,143 @@
+"""Verdicts, on results made up for the purpose."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airwnd import InputError
+from airwnd.reproduce.claims import ClaimResult, Requirement, Verdict, judge, load_claims, together
+from airwnd.reproduce.expression import Lookup
+from airwnd.reproduce.statistics import Interval, interval
+
+LEVELS = {"users": ("20", "40"), "method": ("drwa", "arwa")}
+
+
+def results(**by_method: float) -> Lookup:
+    def lookup(levels: Mapping[str, str], measure: str) -> float:
+        assert measure == "delay_ms"
+        return by_method[levels["method"]] + float(levels["users"])
+
+    return lookup
+
+
+def claim(tmp_path: Path, check: str, by_seed: list[Lookup], paper: Lookup | None = None) -> ClaimResult:
+    path = tmp_path / "claims.toml"
+    head = '[[claim]]\nid = "X"\ntext = "x"\nsource = "x"\n[[claim.check]]\ntext = "x"\n'
+    path.write_text(head + check, encoding="utf-8")
+    (only,) = load_claims(path, LEVELS, ("delay_ms",))
+    return judge(only, by_seed, paper or results(drwa=0, arwa=1))
+
+
+ABOVE = "expression = \"delay_ms(method='arwa') - delay_ms(method='drwa')\"\nabove = 0\n"
+
+
+def test_a_clear_difference_holds(tmp_path: Path) -> None:
+    found = claim(tmp_path, ABOVE, [results(drwa=5, arwa=9), results(drwa=5, arwa=9.1)])
+    assert found.verdict is Verdict.HOLDS
+
+
+def test_a_claim_that_must_fail_does(tmp_path: Path) -> None:
+    found = claim(tmp_path, ABOVE, [results(drwa=9, arwa=5), results(drwa=9.1, arwa=5)])
+    assert found.verdict is Verdict.FAILS
+
+
+def test_noise_leaves_it_open(tmp_path: Path) -> None:
+    found = claim(tmp_path, ABOVE, [results(drwa=5, arwa=6), results(drwa=5, arwa=3)])
+    assert found.verdict is Verdict.OPEN
+
+
+def test_one_seed_decides_nothing(tmp_path: Path) -> None:
+    assert claim(tmp_path, ABOVE, [results(drwa=5, arwa=99)]).verdict is Verdict.OPEN
+
+
+def test_seeds_are_paired(tmp_path: Path) -> None:
+    # Between the seeds lies far more than between the methods: only pairs tell them apart.
+    by_seed = [results(drwa=base, arwa=base + 1 + base / 1e4) for base in (10, 500, 2000)]
+    assert claim(tmp_path, ABOVE, by_seed).verdict is Verdict.HOLDS
+
+
+def test_one_place_fails_the_whole(tmp_path: Path) -> None:
+    def odd(levels: Mapping[str, str], _: str) -> float:
+        return 1.0 if (levels["method"] == "arwa") == (levels["users"] == "20") else 0.0
+
+    found = claim(tmp_path, ABOVE, [odd, odd])
+    assert [finding.verdict for finding in found.checks[0].findings] == [Verdict.HOLDS, Verdict.FAILS]
+    assert found.verdict is Verdict.FAILS
+    assert claim(tmp_path, ABOVE + "only = { users = [20] }\n", [odd, odd]).verdict is Verdict.HOLDS
+
+
+def test_the_paper_may_contradict_itself(tmp_path: Path) -> None:
+    good = [results(drwa=5, arwa=9)] * 2
+    found = claim(tmp_path, ABOVE, good, paper=results(drwa=1, arwa=0))
+    assert found.checks[0].paper_agrees is False
+    assert found.verdict is Verdict.HOLDS, "the paper's numbers do not decide about ours"
+
+    def missing(_: Mapping[str, str], measure: str) -> float:
+        raise KeyError(measure)
+
+    assert claim(tmp_path, ABOVE, good, paper=missing).checks[0].paper_agrees is None
+
+
+def test_an_undefined_value_leaves_it_open(tmp_path: Path) -> None:
+    check = "expression = \"1 / (delay_ms(method='drwa', users=20) - 20)\"\nabove = 0\n"
+    assert claim(tmp_path, check, [results(drwa=0, arwa=0)] * 2).verdict is Verdict.OPEN
+
+
+@pytest.mark.parametrize(
+    ("requirement", "value", "allowed"),
+    [
+        ("above = 3", 3, False),
+        ("above = 3", 3.1, True),
+        ("above = 3\ntolerance = 1", 2.5, True),
+        ("below = 3", 3, False),
+        ("below = 3\ntolerance = 1", 3.5, True),
+        ("between = [2, 3]", 2, True),
+        ("between = [2, 3]", 3.1, False),
+        ("between = [2, 3]\ntolerance = 0.2", 3.1, True),
+        ("equals = 3\ntolerance = 0.5", 3.5, True),
+        ("equals = 3\ntolerance = 0.5", 3.6, False),
+    ],
+)
+def test_requirements(tmp_path: Path, requirement: str, value: float, allowed: bool) -> None:
+    check = f"expression = \"delay_ms(method='drwa', users=20) - 20\"\n{requirement}\n"
+    found = claim(tmp_path, check, [results(drwa=value, arwa=0)] * 2)
+    assert found.verdict is (Verdict.HOLDS if allowed else Verdict.FAILS)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=8), st.floats(-1e6, 1e6))
+def test_a_verdict_never_contradicts_the_mean(values: list[float], bound: float) -> None:
+    found = interval(values)
+    verdict = Requirement(bound, float("inf"), strict=True, text="").judge(found)
+    if verdict is Verdict.HOLDS:
+        assert found.mean > bound
+    if verdict is Verdict.FAILS:
+        assert found.mean <= bound
+
+
+def test_verdicts_together() -> None:
+    assert together([]) is Verdict.HOLDS
+    assert together([Verdict.HOLDS, Verdict.OPEN]) is Verdict.OPEN
+    assert together([Verdict.OPEN, Verdict.FAILS, Verdict.HOLDS]) is Verdict.FAILS
+    assert Requirement(0, 1, strict=False, text="").judge(Interval(0.5, 0.5, 0.5, 3)) is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        ("above = 0", "`expression` is missing"),
+        ('expression = "delay_ms()"', "a check needs one of"),
+        ('expression = "delay_ms()"\nabove = 0\nbelow = 1', "a check needs one of"),
+        ('expression = "delay_ms()"\nabove = "0"', "above: expected int or float"),
+        ('expression = "delay_ms()"\nbetween = [2, 1]', r"between: expected \[low, high\]"),
+        ('expression = "delay_ms()"\nabove = 0\ntolerence = 1', "unknown key `tolerence`"),
+        ('expression = "dely_ms()"\nabove = 0', "expression: `dely_ms"),
+        ('expression = "delay_ms()"\nabove = 0\nonly = { users = [30] }', "only: users"),
+        ('expression = "delay_ms()"\nabove = 0\ndecides = false', "needs a .* that decides"),
+    ],
+)
+def test_mistakes_in_a_claims_file_name_their_place(tmp_path: Path, check: str, message: str) -> None:
+    with pytest.raises(InputError, match=rf"claims\.toml: claim\[0\].*{message}"):
+        claim(tmp_path, check, [])

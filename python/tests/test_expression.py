@@ -1,0 +1,66 @@
+"""The expressions of claims."""
+
+import math
+from collections.abc import Mapping
+
+import pytest
+
+from airwnd import InputError
+from airwnd.reproduce.expression import Expression
+
+LEVELS = {"users": ("20", "40", "60"), "method": ("drwa", "arwa")}
+MEASURES = ("delay_ms", "fairness")
+
+
+def lookup(levels: Mapping[str, str], measure: str) -> float:
+    """20 users, DRWA: 20; 20 users, ARWA: 120; and so on; fairness is nought."""
+    return 0.0 if measure == "fairness" else float(levels["users"]) + 100 * (levels["method"] == "arwa")
+
+
+def parse(text: str) -> Expression:
+    return Expression.parse(text, LEVELS, MEASURES)
+
+
+def values(text: str) -> list[float]:
+    expression = parse(text)
+    return [expression.value(place, lookup) for place in expression.places()]
+
+
+def test_an_open_axis_is_gone_through() -> None:
+    assert values("delay_ms(method='arwa') - delay_ms(method='drwa')") == [100, 100, 100]
+    assert values("delay_ms(users=20)") == [20, 120]
+    assert values("delay_ms(users=40, method='drwa') / 4") == [10]
+    assert len(values("delay_ms()")) == 6
+
+
+def test_the_previous_level_is_the_one_before() -> None:
+    assert values("delay_ms(method='drwa') - delay_ms(method='drwa', users=previous)") == [20, 20]
+
+
+def test_arithmetic_and_functions() -> None:
+    assert values("-max(1, 2 * 3, 4) + abs(0 - 2) * min(1, 5)") == [-4]
+
+
+def test_a_division_by_zero_is_undefined() -> None:
+    assert math.isnan(values("1 / fairness(users=20, method='arwa')")[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("delay_ms(", "was never closed"),
+        ("delay(users=20)", "`delay` takes levels"),
+        ("delay_ms(users=30)", "the levels of `users` are 20, 40, 60, or previous"),
+        ("delay_ms(user=20)", "`user` is none of the axes users, method"),
+        ("delay_ms", "is not allowed in an expression"),
+        ("delay_ms(20)", "takes levels as axis=level"),
+        ("delay_ms() ** 2", "is not allowed in an expression"),
+        ("__import__('os')", "takes levels as axis=level"),
+        ("delay_ms().real", "is not allowed in an expression"),
+        ("'text'", "is not allowed in an expression"),
+        ("max()", "takes levels as axis=level"),
+    ],
+)
+def test_anything_else_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message.replace("(", r"\(").replace("*", r"\*")):
+        parse(text)

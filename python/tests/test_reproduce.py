@@ -1,0 +1,197 @@
+"""Reproductions: what they leave, that they resume, that they do not depend on the jobs."""
+
+import html
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from airwnd import InputError
+from airwnd.reproduce import report
+from airwnd.reproduce.claims import Verdict
+from airwnd.reproduce.design import Experiment
+from airwnd.reproduce.runner import Effort, Results, find, reproduce
+
+from .conftest import Cli
+
+
+def results(folder: Path, out: Path, seeds: int = 2, jobs: int = 2) -> Results:
+    experiment = Experiment.load(folder)
+    return reproduce(experiment, Effort.of(experiment, seeds, jobs, quick=False), out)
+
+
+def test_the_shipped_experiments_are_readable(root: Path) -> None:
+    folders = [path.parent for path in (root / "experiments").glob("*/*/experiment.toml")]
+    assert folders
+    for folder in folders:
+        experiment = Experiment.load(folder)
+        for setting in experiment.settings():
+            assert setting in experiment.paper_values
+            experiment.scenario_for(setting, experiment.quick.changes)
+        assert experiment.claims
+        assert (folder / "README.md").exists()
+
+
+def test_every_setting_is_run_with_every_seed(folder: Path, tmp_path: Path) -> None:
+    found = results(folder, tmp_path / "out")
+    assert len(found.values) == 4
+    assert found.runs == 8
+    assert len(list((tmp_path / "out" / "runs").iterdir())) == 8
+    assert found.reused == 0
+    verdicts = {claim.claim.id: claim.verdict for claim in found.claims()}
+    assert verdicts == {"T1": Verdict.HOLDS, "T2": Verdict.FAILS}
+
+
+def test_what_is_finished_is_not_run_again(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = results(folder, out)
+    again = results(folder, out, seeds=3)
+    assert (again.reused, again.runs) == (8, 12)
+    assert all(
+        more[m][:2] == values[m]
+        for s, values in first.values.items()
+        for m in values
+        for more in [again.values[s]]
+    )
+
+
+def test_another_scenario_is_run_anew(folder: Path, tmp_path: Path) -> None:
+    results(folder, tmp_path / "out", seeds=1)
+    path = folder / "scenario.toml"
+    path.write_text(path.read_text().replace('duration = "1s"', 'duration = "900ms"'))
+    assert results(folder, tmp_path / "out", seeds=1).reused == 0
+
+
+def test_a_file_cut_short_is_run_anew(folder: Path, tmp_path: Path) -> None:
+    first = results(folder, tmp_path / "out", seeds=1)
+    for index, path in enumerate((tmp_path / "out" / "runs").iterdir()):
+        path.write_text(path.read_text()[: index * 100])
+    again = results(folder, tmp_path / "out", seeds=1)
+    assert again.reused == 0
+    assert again.values == first.values
+
+
+def test_jobs_do_not_change_the_results(folder: Path, tmp_path: Path, cli: Cli) -> None:
+    for jobs in ("1", "2"):
+        done = cli("reproduce", folder, "--seeds", "2", "--jobs", jobs, "--out", tmp_path / jobs)
+        assert done.returncode == 0, done.stderr
+    names = sorted(
+        path.name for path in (tmp_path / "1").iterdir() if path.suffix in (".csv", ".svg", ".png")
+    )
+    assert names == ["results.csv", "throughput.png", "throughput.svg"]
+    for name in names:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
+
+
+def test_the_page_needs_nothing_else(folder: Path, tmp_path: Path) -> None:
+    found = results(folder, tmp_path / "out")
+    text = report.write(found, tmp_path / "out").read_text(encoding="utf-8")
+    for link in re.findall(r'(?:href|src)="([^"]*)"', text):
+        assert link.startswith(("#", "data:")), link
+    for xmlns in re.findall(r"https?://[^\"'\s<)]+", text):
+        assert "w3.org" in xmlns or "purl.org" in xmlns or "creativecommons.org" in xmlns, xmlns
+    identifiers = re.findall(r'\bid="([^"]*)"', text)
+    assert len(identifiers) == len(set(identifiers))
+    for wanted in ("Nobody", "1900.0", "Nothing arrives", "does not hold", "It does.", 'duration = "1s"'):
+        assert wanted in html.unescape(text), wanted
+
+
+def test_an_svg_is_well_formed(folder: Path, tmp_path: Path) -> None:
+    report.write(results(folder, tmp_path / "out"), tmp_path / "out")
+    assert ET.parse(tmp_path / "out" / "throughput.svg").getroot().tag.endswith("svg")  # noqa: S314
+
+
+def test_quick_is_what_the_experiment_says(folder: Path, tmp_path: Path, cli: Cli) -> None:
+    done = cli("reproduce", folder, "--quick", "--out", tmp_path / "out")
+    assert "4 runs" in done.stdout
+    stored = json.loads(next((tmp_path / "out" / "runs").iterdir()).read_text())
+    assert stored["outcome"]["duration_s"] == 0.1
+    assert "not decided" in done.stdout
+
+
+def test_experiments_are_found_by_name_from_a_folder_within(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert [each.resolve() for each in find("nobody/table0")] == [folder]
+    assert [each.resolve() for each in find("nobody")] == [folder]
+    with pytest.raises(InputError, match=r"no experiment `nobdy`; there are .*nobody/table0"):
+        find("nobdy")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("experiment.toml", "seeds = 2", "", "`seeds` is missing"),
+        ("experiment.toml", "seeds = 2", 'seeds = "2"', "seeds: expected int, found '2'"),
+        ("experiment.toml", 'title = "A', 'tile = "A', "`title` is missing"),
+        ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]: x: `user` is none of users, method"),
+        ("experiment.toml", "values = [2, 3]", "values = [2, 2]", r"axis\[0\]: a level is listed twice"),
+        ("experiment.toml", "values = [2, 3]", "values = []", r"axis\[0\]: an axis needs"),
+        ("experiment.toml", "ue[0].count", "ue[3].count", "`3` is not an index below 1"),
+        ("experiment.toml", "totals.throughput_kbps", "totals.troughput", "no number at `totals.troughput`"),
+        ("experiment.toml", "digits = 1", "digits = 1\ncolour = 2", r"measure\[0\]: unknown key `colour`"),
+        ("experiment.toml", "[quick]", "[quick", "experiment.toml: "),
+        ("paper.csv", "1900", "many", "paper.csv: row 3"),
+        ("paper.csv", "users,method", "user,method", "paper.csv: row 1"),
+        ("claims.toml", "above = 0", "above = 0\nbelow = 1", "a check needs one of"),
+    ],
+)
+def test_a_mistake_in_an_experiment_is_one_line(
+    cli: Cli, folder: Path, file: str, old: str, new: str, message: str
+) -> None:
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    done = cli("reproduce", folder, "--seeds", "1")
+    assert done.returncode == 2, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert re.search(message, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_reproduction_goes_on_where_it_was_ended(
+    folder: Path, tmp_path: Path, cli: Cli, how: signal.Signals
+) -> None:
+    out, seeds = tmp_path / "out", "12"
+    text = (folder / "scenario.toml").read_text()
+    (folder / "scenario.toml").write_text(text.replace('duration = "1s"', 'duration = "20s"'))
+    arguments = ["reproduce", str(folder), "--seeds", seeds, "--jobs", "2", "--out"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "airwnd", *arguments, out],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    finished = _wait_for_files(out / "runs", at_least=3)
+    os.kill(process.pid, how)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == (130 if how is signal.SIGINT else -9)
+    if how is signal.SIGINT:
+        assert "finished runs are kept" in errors
+        assert "Traceback" not in errors
+    assert finished < 48, "it was ended in the middle"
+
+    again = cli(*arguments, out)
+    assert again.returncode == 0, again.stderr
+    reused = int(re.search(r"(\d+) of them finished earlier", again.stdout)[1])  # type: ignore[index]
+    assert finished <= reused < 48
+    cli(*arguments, tmp_path / "whole")
+    assert (out / "results.csv").read_bytes() == (tmp_path / "whole" / "results.csv").read_bytes()
+
+
+def _wait_for_files(folder: Path, at_least: int) -> int:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        finished = len(list(folder.glob("[!.]*.json")))
+        if finished >= at_least:
+            return finished
+        time.sleep(0.01)
+    raise AssertionError("no runs were finished within a minute")

@@ -1,0 +1,132 @@
+"""Runs: frames, folders, determinism, interruption."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from airwnd import InputError, Run, Scenario, run_many
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_a_run_gives_frames(small: Scenario) -> None:
+    run = small.run(seed=3, series="50ms")
+    assert run.seed == 3
+    assert run.duration_s == 0.2
+    assert run.flows.height == 3
+    assert {"delay_ms_mean", "delay_ms_p99", "rtt_ms_p50", "goodput_kbps"} <= set(run.flows.columns)
+    assert run.ues.height == 3
+    assert run.cells.height >= 1
+    assert run.series["time_s"].is_sorted()
+    assert run.series["time_s"].n_unique() >= 4
+    assert {"cwnd_bytes", "rtt_ms", "queue_bytes"} <= set(run.series.columns)
+    assert pl.Null not in [dtype for frame in (run.flows, run.cells, run.ues) for dtype in frame.dtypes]
+    assert run.wall_s is not None
+
+
+def test_without_a_wish_there_are_no_series(small: Scenario) -> None:
+    assert small.run().series.is_empty()
+
+
+def test_the_json_has_what_it_promises(small: Scenario) -> None:
+    found = json.loads(json.dumps(small.run(seed=1).to_json(), allow_nan=False))
+    head = ["scenario", "seed", "duration_s", "wall_s", "events", "flows", "cells"]
+    assert [key for key in found if key in head] == head
+    for flow in found["flows"]:
+        assert {
+            *("id", "ue", "kind", "cc", "rwnd", "goodput_kbps", "throughput_kbps", "delay_ms", "rtt_ms"),
+            *("pdf_percent", "packets_sent", "packets_received", "retransmissions", "timeouts", "fct_s"),
+        } <= set(flow)
+        assert set(flow["delay_ms"]) == {"mean", "p50", "p95", "p99"}
+    assert {"throughput_kbps", "delay_ms", "pdf_percent", "jain", "drops"} <= set(found["totals"])
+
+
+def test_the_same_scenario_and_seed_give_the_same_bytes(small: Scenario, tmp_path: Path) -> None:
+    small = small.with_({"ue[0].placement": "disc"})
+    first = contents(small.run(seed=5, series="20ms").save(tmp_path / "first"))
+    again = contents(small.run(seed=5, series="20ms").save(tmp_path / "again"))
+    other = contents(small.run(seed=6, series="20ms").save(tmp_path / "other"))
+    assert sorted(first) == [
+        *("cells.parquet", "flows.parquet", "manifest.json", "series.parquet", "ues.parquet")
+    ]
+    assert first == again
+    assert first["ues.parquet"] != other["ues.parquet"], "another seed places the users elsewhere"
+
+
+def test_jobs_do_not_change_the_results(small: Scenario, tmp_path: Path) -> None:
+    for jobs in (1, 2):
+        for run in small.run_many(range(4), jobs=jobs):
+            run.save(tmp_path / f"{jobs}-{run.seed}")
+    for seed in range(4):
+        assert contents(tmp_path / f"1-{seed}") == contents(tmp_path / f"2-{seed}")
+
+
+def test_a_saved_run_is_read_back(small: Scenario, tmp_path: Path) -> None:
+    run = small.run(series="50ms")
+    back = Run.load(run.save(tmp_path))
+    assert back.scenario == run.scenario == small.resolved
+    assert back.totals == run.totals
+    assert back.flows.equals(run.flows)
+    assert back.series.equals(run.series)
+
+
+def test_saving_again_leaves_no_old_series(small: Scenario, tmp_path: Path) -> None:
+    small.run(series="50ms").save(tmp_path)
+    small.run().save(tmp_path)
+    assert not (tmp_path / "series.parquet").exists()
+    assert Run.load(tmp_path).series.is_empty()
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="not the manifest of a run"):
+        Run.load(tmp_path)
+
+
+def test_progress_rises_to_one(small: Scenario) -> None:
+    told: list[float] = []
+    small.with_(duration="1s").run(progress=told.append)
+    assert told == sorted(told)
+    assert 0 < told[0] <= told[-1] <= 1.0
+
+
+def test_what_progress_raises_ends_the_run(small: Scenario) -> None:
+    def stop(fraction: float) -> None:
+        raise RuntimeError(f"enough at {fraction:.3f}")
+
+    with pytest.raises(RuntimeError, match="enough at 0"):
+        small.with_(duration="30000000s").run(progress=stop)
+
+
+def test_runs_in_parallel_come_in_order(small: Scenario) -> None:
+    tasks = [
+        (small.with_({"flow[0].rwnd": word}), seed) for word in ("drwa", "autotuning") for seed in (2, 1)
+    ]
+    told: list[float] = []
+    runs = run_many(tasks, jobs=2, progress=told.append)
+    assert [run.seed for run in runs] == [2, 1, 2, 1]
+    assert [run.scenario["flow"][0]["rwnd"]["kind"] for run in runs] == ["drwa"] * 2 + ["autotuning"] * 2
+    assert told[-1] == 1.0
+
+
+def test_a_failure_in_one_run_ends_the_others(small: Scenario) -> None:
+    def fail(_: float) -> None:
+        raise RuntimeError("enough")
+
+    # The progress of the whole is told in the calling thread; the endless run has to notice.
+    with pytest.raises(RuntimeError, match="enough"):
+        run_many([(small.with_(duration="30000000s"), 1), (small, 2)], jobs=2, progress=fail)
+
+
+def test_a_plot_has_a_line_per_flow(small: Scenario) -> None:
+    run = small.run(series="20ms")
+    axes = run.plot("rtt_ms")
+    assert axes.get_ylabel() == "RTT (ms)"
+    with pytest.raises(InputError, match="no series `cwmd_bytes`; there are"):
+        run.plot("cwmd_bytes")
+    with pytest.raises(InputError, match="none: run with series"):
+        small.run().plot()
