@@ -19,7 +19,8 @@ const RUNS: usize = 5;
 
 /// CPU seconds that ns-3 3.44 needs per simulated second for S3 with 100 users and for S5 with one flow, built
 /// for speed and with traces off, on a machine of the kind that the project's figures come from.
-const NS3: [(&str, f64); 3] = [("S3 a, 100 users", 4.2), ("S3 b, 100 users", 5.0), ("S5, one flow on a wire", 0.89 / 60.0)];
+const NS3: [(&str, f64); 3] =
+    [("S3 a, 100 users", 4.2), ("S3 b, 100 users", 5.0), ("S5, one flow on a wire", 0.89 / 60.0)];
 
 fn main() {
     println!(
@@ -32,8 +33,10 @@ fn main() {
                 continue; // the reference runs have none
             }
             let file = if users == 1 { 20 } else { users };
-            row(&format!("S3 {variant}, {users} users"), &format!(
-                r#"
+            row(
+                &format!("S3 {variant}, {users} users"),
+                &format!(
+                    r#"
                 duration = "20s"
                 tcp = {{stack = "ns3.44", mss = 512}}
                 radio.propagation = {{kind = "hybrid-buildings", los_to_nlos = "{los}"}}
@@ -48,7 +51,8 @@ fn main() {
                 placement = {{kind = "file", path = "s3{variant}_{file}.csv"}}
                 [[flow]]
                 "#
-            ));
+                ),
+            );
         }
     }
     row(
@@ -82,9 +86,10 @@ fn row(name: &str, toml: &str) {
     }
     times.sort_by(f64::total_cmp);
     let median = times[RUNS / 2];
-    let ratio = NS3.iter().find(|(known, _)| *known == name).map_or(String::new(), |(_, theirs)| {
-        format!("{:.0}", theirs / (median / simulated))
-    });
+    let ratio = NS3
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map_or(String::new(), |(_, theirs)| format!("{:.0}", theirs / (median / simulated)));
     println!(
         "{name:<24} {:>12.5} {:>12.5} {:>10.2e} {:>10.0} {:>10.1} {ratio:>12}",
         median / simulated,

@@ -18,7 +18,9 @@ fn places_with(group: &UeGroup, index: usize, seed: u64) -> Vec<Place> {
     let count = group.count as usize;
     (0..count)
         .map(|number| {
-            placement.place(number, count, stream.child(number as u64)).expect("checked: there is a place for each")
+            placement
+                .place(number, count, stream.child(number as u64))
+                .expect("checked: there is a place for each")
         })
         .collect()
 }

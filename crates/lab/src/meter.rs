@@ -41,7 +41,6 @@ impl Spread {
     pub fn sum_ms(&self) -> f64 {
         self.sum as f64 / 1e6
     }
-
 }
 
 /// What is measured of a flow's data direction: IP packets from the sender of the data to its receiver.

@@ -551,7 +551,8 @@ impl Simulation {
                 } else {
                     flow.meter.payload = endpoint.stats().bytes_received;
                     let whole = flow.source.size();
-                    if flow.meter.completed.is_none() && whole.is_some_and(|size| flow.meter.payload >= size) {
+                    if flow.meter.completed.is_none() && whole.is_some_and(|size| flow.meter.payload >= size)
+                    {
                         flow.meter.completed = Some(now);
                     }
                 }
@@ -597,7 +598,8 @@ impl Simulation {
         self.queue.schedule(now + *period, Happening::Sample);
         for flow in &mut self.flows {
             let (payload, mcs_sum, blocks) = flow.sampled;
-            let mut sample = Sample { rate_kbps: kbps(flow.meter.payload - payload, *period), ..Sample::default() };
+            let mut sample =
+                Sample { rate_kbps: kbps(flow.meter.payload - payload, *period), ..Sample::default() };
             if let Some(connection) = &mut flow.connection {
                 let endpoint = connection.end(flow.sender).0;
                 sample.cwnd = Some(endpoint.cwnd().0);
@@ -640,7 +642,10 @@ impl Simulation {
             Access::Wire { .. } => (Vec::new(), Vec::new()),
             Access::Cells { network, .. } => (
                 (0..network.ues()).map(|ue| ue_row(network, UeId(ue as u32))).collect(),
-                network.cell_figures().map(|figures| cell_row(&figures, scenario.warmup + duration)).collect(),
+                network
+                    .cell_figures()
+                    .map(|figures| cell_row(&figures, scenario.warmup + duration))
+                    .collect(),
             ),
         };
         Outcome {

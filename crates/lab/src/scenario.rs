@@ -183,8 +183,9 @@ impl Scenario {
             }
             let key = format!("ue[{index}].placement.path");
             let path = Path::new(node.origin()).parent().unwrap_or(Path::new("")).join(&params.path);
-            let text = std::fs::read_to_string(&path)
-                .map_err(|error| complain(node, &key, format!("{} cannot be read: {error}", path.display())))?;
+            let text = std::fs::read_to_string(&path).map_err(|error| {
+                complain(node, &key, format!("{} cannot be read: {error}", path.display()))
+            })?;
             params.rows = placement::file::parse(&text)
                 .map_err(|(line, why)| Error::new(&path.display().to_string(), Some(line), why))?;
         }
@@ -196,7 +197,9 @@ impl Scenario {
         let complain = |key: &str, message: String| Err(complain(node, key, message));
         match (&self.wired, self.site.is_empty()) {
             (Some(_), false) => return complain("wired", "a scenario has sites or a wire, not both".into()),
-            (None, true) => return complain("", "nothing connects the terminals: add [[site]] or [wired]".into()),
+            (None, true) => {
+                return complain("", "nothing connects the terminals: add [[site]] or [wired]".into());
+            }
             _ => {}
         }
         if self.ue.is_empty() {
@@ -268,14 +271,20 @@ impl Scenario {
             return Err((key("ue"), format!("there is no group `{name}`; groups: {}", names.join(", "))));
         }
         if flow.start >= self.duration {
-            return Err((key("start"), format!("starts at {}, after the end at {}", flow.start, self.duration)));
+            return Err((
+                key("start"),
+                format!("starts at {}, after the end at {}", flow.start, self.duration),
+            ));
         }
         if let Some(stop) = flow.stop.filter(|stop| *stop <= flow.start) {
             return Err((key("stop"), format!("stops at {stop}, not after its start at {}", flow.start)));
         }
         let tcp = self.tcp.config();
         if matches!(flow.rwnd, rwnd::Spec::Arwa(_)) && !tcp.timestamps {
-            return Err((key("rwnd"), "`arwa` measures delay by timestamps; set tcp.timestamps = true".into()));
+            return Err((
+                key("rwnd"),
+                "`arwa` measures delay by timestamps; set tcp.timestamps = true".into(),
+            ));
         }
         Ok(())
     }

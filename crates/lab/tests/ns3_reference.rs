@@ -69,8 +69,13 @@ fn one_user_at_every_distance() {
         let outcome = single_user(row);
         let (ue, flow) = (&outcome.ues()[0], &outcome.flows()[0]);
         let (sinr, blocks) = (number(row("sinr_db")), number(row("blocks")));
-        let name =
-            format!("{} {} {} m {} dBm {sinr:.2} dB", row("loss"), row("amc"), row("distance_m"), row("power_dbm"));
+        let name = format!(
+            "{} {} {} m {} dBm {sinr:.2} dB",
+            row("loss"),
+            row("amc"),
+            row("distance_m"),
+            row("power_dbm")
+        );
         assert!((ue.sinr_db.unwrap() - sinr).abs() < 0.1, "{name}: SINR {:?}", ue.sinr_db);
         // A handful of blocks is what ns-3 sends at MCS 0 before the first channel report arrives.
         let reachable = blocks > 100.0;
@@ -118,8 +123,10 @@ fn ten_users_under_three_schedulers() {
                 stagger = "10us"
                 "#
             ));
-            let reference: Vec<_> =
-                rows.iter().filter(|row| row("power_dbm") == power && row("scheduler") == scheduler).collect();
+            let reference: Vec<_> = rows
+                .iter()
+                .filter(|row| row("power_dbm") == power && row("scheduler") == scheduler)
+                .collect();
             assert_eq!(reference.len(), 10);
             for (flow, row) in outcome.flows().iter().zip(reference) {
                 let goodput = deviation(flow.goodput_kbps, number(row("goodput_kbps")));
@@ -133,7 +140,11 @@ fn ten_users_under_three_schedulers() {
                     row("delay_ms"),
                 );
                 let tolerance = if power == "13" && row("ue") == "2" { 0.06 } else { 0.03 };
-                assert!(goodput < tolerance && delay < tolerance, "{power} dBm {scheduler} user {}", row("ue"));
+                assert!(
+                    goodput < tolerance && delay < tolerance,
+                    "{power} dBm {scheduler} user {}",
+                    row("ue")
+                );
             }
         }
     }

@@ -70,7 +70,10 @@ pub fn parse(text: &str) -> Result<Vec<[f64; 4]>, (usize, String)> {
                     let value = value(column)?;
                     if value.fract() != 0.0 || !(least..=65535.0).contains(&value) {
                         let name = columns[column];
-                        return Err((number, format!("{value} in column `{name}` is not a whole number from {least}")));
+                        return Err((
+                            number,
+                            format!("{value} in column `{name}` is not a whole number from {least}"),
+                        ));
                     }
                     Ok(value - least)
                 }

@@ -60,7 +60,9 @@ mod tests {
     fn places(toml: &str, count: usize) -> Vec<Place> {
         let node = Node::from_toml(toml, "test").unwrap();
         let rule = Spec::read(&node).unwrap().build();
-        (0..count).map(|i| rule.place(i, count, Stream::new(1, "placement").child(i as u64)).unwrap()).collect()
+        (0..count)
+            .map(|i| rule.place(i, count, Stream::new(1, "placement").child(i as u64)).unwrap())
+            .collect()
     }
 
     fn distance(place: &Place) -> f64 {

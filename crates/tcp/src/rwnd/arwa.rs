@@ -235,7 +235,8 @@ mod tests {
                 if diffpercentage >= limithigh {
                     self.rwnd = diffpercentage - limitlow;
                 } else if diffpercentage >= limitlow {
-                    self.rwnd = (diffpercentage - limitlow) * ((diffpercentage - limitlow) / (limithigh - limitlow));
+                    self.rwnd =
+                        (diffpercentage - limitlow) * ((diffpercentage - limitlow) / (limithigh - limitlow));
                 } else if diffpercentage <= lowest {
                     self.rwnd = lowest - diffpercentage + 100.0;
                 }

@@ -340,4 +340,11 @@ mod tests {
         let blocks = saturate(scheduler("rr"), &[(15, 15); 4], 100);
         assert_eq!(blocks, [100; 4]);
     }
+
+    #[test]
+    fn priority_set_is_not_silenced_by_users_out_of_reach() {
+        // wideband CQI 1, but no group can be served: the others share the carrier as if alone
+        let blocks = saturate(scheduler("pss"), &[(15, 15), (1, 0), (1, 0), (15, 15)], 1000);
+        assert_eq!((blocks[1], blocks[2], blocks[0] + blocks[3]), (0, 0, 1000), "{blocks:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Priority set scheduler.
 
 use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView};
+use crate::phy::Cqi;
 use airwnd_catalog::{choice, params};
 use airwnd_units::{BitRate, Bytes, Tti};
 use std::cmp::Ordering;
@@ -92,7 +93,10 @@ impl Pss {
     /// Fills `selected` with the users that go on to the frequency domain, by ascending slot.
     fn time_domain(&mut self, ues: &[UeView]) {
         self.selected.clear();
-        self.selected.extend(ues.iter().filter(|ue| ue.wideband.0 > 0));
+        // A user that no group can serve must not take a place. In ns-3 LENA it does, and as its average falls to
+        // nothing a few such users silence the cell.
+        let reachable = |ue: &&UeView| ue.wideband.0 > 0 && ue.flat != Some(Cqi::OUT_OF_RANGE);
+        self.selected.extend(ues.iter().filter(reachable));
         let mut ranks = std::mem::take(&mut self.ranks);
         ranks.clear();
         ranks.extend(self.selected.iter().map(|ue| self.rank(ue)));

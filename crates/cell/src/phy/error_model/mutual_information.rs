@@ -245,12 +245,8 @@ mod tests {
     }
 
     fn lossless() -> MutualInformation {
-        let none = Params {
-            loss: Db(0.0),
-            loss_per_redundant_bit: Db(0.0),
-            code_loss: 0.0,
-            sixteen_bits: false,
-        };
+        let none =
+            Params { loss: Db(0.0), loss_per_redundant_bit: Db(0.0), code_loss: 0.0, sixteen_bits: false };
         MutualInformation::new(none)
     }
 
