@@ -154,6 +154,10 @@ mod tests {
     #[test]
     fn messages_name_file_line_key_and_rule() {
         assert_eq!(complaint("note = \"x\""), "s.toml:1: `limit` is missing");
+        assert_eq!(
+            complaint("limt = \"3B\""),
+            "s.toml:1: unknown key `limt`; did you mean `limit`?; allowed: `limit`, `note`"
+        );
         assert_eq!(complaint("limit = \"0B\""), "s.toml:1: limit: 0B is outside 1B..1kB");
         assert_eq!(
             complaint("\nlimit = 3"),

@@ -56,13 +56,11 @@ macro_rules! params {
 
         impl $crate::Param for $name {
             fn read(node: &$crate::Node) -> Result<Self, $crate::Error> {
-                #[allow(unused_mut, reason = "a struct without parameters takes none")]
-                let mut fields = $crate::Fields::of(node)?;
-                let value = $name {$(
+                #[allow(unused_variables, reason = "a struct without parameters takes none")]
+                let fields = $crate::Fields::of(node, &[$(stringify!($field)),*])?;
+                Ok($name {$(
                     $field: $crate::__take!(fields, $field, $type, [$($default)?], [$($range)?]),
-                )*};
-                fields.finish()?;
-                Ok(value)
+                )*})
             }
             fn to_json(&self) -> $crate::serde_json::Value {
                 #[allow(unused_mut, reason = "a struct without parameters has none")]

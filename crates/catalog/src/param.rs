@@ -41,25 +41,26 @@ pub fn kind_of(stem: &str) -> String {
     stem.replace('_', "-")
 }
 
-/// A table being read: every key must be taken exactly once.
+/// A table being read.
 pub struct Fields<'a> {
     node: &'a Node,
     entries: &'a [(String, Node)],
-    known: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
-    /// The table at `node`.
-    pub fn of(node: &'a Node) -> Result<Fields<'a>, Error> {
-        match &node.value {
-            Value::Table(entries) => Ok(Fields { node, entries, known: Vec::new() }),
-            other => Err(node.error(format!("expected a table of settings, found {}", other.what()))),
+    /// The table at `node`, which may have these keys and no others.
+    pub fn of(node: &'a Node, known: &[&str]) -> Result<Fields<'a>, Error> {
+        let Value::Table(entries) = &node.value else {
+            return Err(node.error(format!("expected a table of settings, found {}", node.value.what())));
+        };
+        match entries.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+            Some((key, at)) => Err(at.error(unknown("key", key, known))),
+            None => Ok(Fields { node, entries }),
         }
     }
 
     /// The value under `key`, or the default where the key is missing.
-    pub fn take<T: Param>(&mut self, key: &'static str, default: Option<T>) -> Result<T, Error> {
-        self.known.push(key);
+    pub fn take<T: Param>(&self, key: &'static str, default: Option<T>) -> Result<T, Error> {
         match (self.find(key), default) {
             (Some(node), _) => T::read(node).map_err(|error| error.within(key)),
             (None, Some(default)) => Ok(default),
@@ -69,7 +70,7 @@ impl<'a> Fields<'a> {
 
     /// Like [`Fields::take`], and the value must lie within `range`.
     pub fn take_within<T: Param + Bounded>(
-        &mut self,
+        &self,
         key: &'static str,
         default: Option<T>,
         range: RangeInclusive<T::Scalar>,
@@ -79,15 +80,6 @@ impl<'a> Fields<'a> {
         let (low, high) = range_text(&range);
         let node = self.find(key).unwrap_or(self.node);
         Err(node.error(format!("{} is outside {low}..{high}", plain(&outside.to_json()))).within(key))
-    }
-
-    /// Complains of the first key that nobody took.
-    pub fn finish(self) -> Result<(), Error> {
-        let Some((key, node)) = self.entries.iter().find(|(key, _)| !self.known.contains(&key.as_str()))
-        else {
-            return Ok(());
-        };
-        Err(node.error(unknown("key", key, &self.known)))
     }
 
     fn find(&self, key: &str) -> Option<&'a Node> {

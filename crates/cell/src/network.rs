@@ -25,6 +25,7 @@ pub struct Arrival {
 }
 
 /// How often a terminal's SINR is sampled for its figures.
+//= exception sinr-sampled
 const SAMPLE_PERIOD: u64 = 10;
 /// TTIs of past transmissions that channel reports look back on.
 const REMEMBERED_TTIS: u64 = 16;
@@ -110,6 +111,8 @@ pub struct Unbuildable(pub String);
 
 impl Network {
     /// Builds cells and terminals and attaches each terminal to its cell.
+    //= exception no-attach
+    //= exception no-radio-link-failure
     pub fn new(setup: &Setup) -> Result<Network, Unbuildable> {
         let mut radio = Radio::new(setup);
         let serving: Vec<usize> = (0..setup.ues.len())
@@ -150,6 +153,7 @@ impl Network {
                         }
                     }
                 }
+                //= exception cqi-phase-by-slot
                 let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
                 Ok(Cell { phases: phases.collect(), users, downlink, uplink, sounding })
             })
@@ -213,6 +217,7 @@ impl Network {
         let now = tti.start();
         let Network { ues, arrivals, drops, reordering, decoded_down, decoded_up, .. } = self;
         let mut fate = record(drops);
+        //= exception uplink-at-tti-end
         for (direction, decoded) in [(Direction::Down, decoded_down), (Direction::Up, decoded_up)] {
             for (number, pdu) in decoded.drain(..) {
                 let leg = ues[number as usize].leg(direction);
@@ -427,6 +432,7 @@ impl Network {
 
 /// The TTI of the report that a decision in `tti` is based on: it comes every `period` TTIs, at this phase, and
 /// takes `delay` TTIs.
+//= exception ideal-feedback
 fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
     let newest = tti.0.saturating_sub(delay);
     let age = (newest + period - u64::from(phase)) % period;
@@ -442,6 +448,7 @@ fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl Fn
 }
 
 /// The set period, or the shortest usual one with an offset for each user.
+//= exception srs-period-fits
 fn srs_period(setup: &Setup, users: usize) -> Result<u16, Unbuildable> {
     let fits = |period: &u16| usize::from(*period) >= users;
     match setup.mac.srs_period {

@@ -89,6 +89,7 @@ impl Radio {
         let mut radio = Radio {
             prbs,
             rbg_prbs,
+            //= exception whole-groups-only
             rbgs: (prbs.0 / rbg_prbs) as u8,
             cells: setup.cells.len(),
             amc: setup.radio.amc.build(&receiver),
@@ -106,6 +107,8 @@ impl Radio {
         radio
     }
 
+    //= exception no-mobility
+    //= exception no-fading
     fn compute_gains(&mut self, setup: &Setup) {
         let propagation = setup.radio.propagation.build();
         let antennas: Vec<Box<dyn antenna::Antenna>> =
@@ -248,6 +251,7 @@ impl Radio {
     }
 
     /// The SINR of control channels, which every cell sends at full power in every TTI.
+    //= exception control-at-full-load
     pub fn control_sinr(&self, ue: usize, serving: usize) -> Db {
         let heard = &self.heard[ue * self.cells..][..self.cells];
         let signal = heard[serving];
@@ -262,6 +266,7 @@ impl Radio {
     /// terminal measures interference only while its own cell sends data; otherwise it reports noise alone, as
     /// in ns-3 LENA.
     pub fn pattern(&mut self, cell: usize, on_air: &[Rbgs]) -> usize {
+        //= exception cqi-needs-own-data
         let quiet = on_air[cell].is_empty();
         let other = |index: usize| {
             if quiet || index == cell { Rbgs::default() } else { on_air[index] }
@@ -313,6 +318,7 @@ impl Radio {
             sum += sinr;
             runs.push((Db::from_linear(sinr), Prbs(self.rbg_prbs)));
         }
+        //= exception cqi-last-prbs
         let mean = Db::from_linear(sum / f64::from(self.rbgs));
         let beyond = self.prbs.0 - u16::from(self.rbgs) * self.rbg_prbs;
         let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);

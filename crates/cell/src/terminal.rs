@@ -24,6 +24,7 @@ pub(crate) fn record(drops: &mut Vec<Dropped>) -> impl FnMut(Sdu, DropCause) + '
 }
 
 /// A terminal and its bearer.
+//= exception one-bearer
 pub(crate) struct Ue {
     pub cell: usize,
     pub slot: u16,
@@ -61,6 +62,7 @@ impl Terminals<'_> {
     /// A terminal fills a grant; it does not answer one if it believes that nothing waits.
     pub fn transmit_up(&mut self, number: u32, tti: Tti, grant: Bytes) -> Option<Pdu> {
         let ue = &mut self.ues[number as usize];
+        //= exception seven-bytes-are-sent
         if ue.unsent == Bytes::ZERO {
             return None;
         }

@@ -22,6 +22,7 @@ fn mix(mut z: u64) -> u64 {
 
 impl Stream {
     /// The stream of the component `name` (such as "placement") in the run with this seed.
+    //= exception random-streams
     pub fn new(seed: u64, name: &str) -> Stream {
         let key = name
             .bytes()

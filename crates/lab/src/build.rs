@@ -37,6 +37,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
             noise_figure: site.noise_figure,
         })
     });
+    //= exception slot-is-rnti
     let ues = scenario.ue.iter().enumerate().flat_map(|(index, group)| {
         places_with(group, index, seed).into_iter().map(move |place| UeSite {
             position: Position { x: place.x, y: place.y, z: group.height },

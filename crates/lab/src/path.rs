@@ -147,6 +147,8 @@ struct Simulation {
     last_tti: Option<Tti>,
     tti_pending: bool,
     series: Option<(Span, Series)>,
+    /// The end of the warm-up.
+    begin: Time,
     // Scratch lists, kept for their capacity.
     arrivals: Vec<Arrival>,
     drops: Vec<Dropped>,
@@ -226,20 +228,21 @@ impl Simulation {
             last_tti: None,
             tti_pending: false,
             series: series.map(|period| (period, Series::default())),
+            begin: Time::ZERO + scenario.warmup,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
         };
         simulation.add_flows(scenario);
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
         if let Some((period, _)) = simulation.series {
-            simulation.queue.schedule(Time::ZERO + scenario.warmup + period, Happening::Sample);
+            simulation.queue.schedule(simulation.begin + period, Happening::Sample);
         }
         Ok(simulation)
     }
 
     fn add_flows(&mut self, scenario: &Scenario) {
         let config = scenario.tcp.config();
-        let begin = Time::ZERO + scenario.warmup;
+        let begin = self.begin;
         let first_ue = |group: usize| scenario.ue[..group].iter().map(|group| group.count).sum::<u32>();
         for group in &scenario.flow {
             let chosen = (0..scenario.ue.len())
@@ -258,6 +261,7 @@ impl Simulation {
                     let end = |end: End| {
                         let (rwnd, peer_rwnd) =
                             if end == sender { (&plain, &group.rwnd) } else { (&group.rwnd, &plain) };
+                        //= exception initial-sequence-zero
                         Endpoint::new(&Setup { config: &config, cc: &group.cc, rwnd, peer_rwnd, iss: Seq(0) })
                     };
                     Connection {
@@ -427,6 +431,7 @@ impl Simulation {
         }
     }
 
+    //= exception one-gateway
     fn at_gateway(&mut self, now: Time) {
         let (key, next) = self.server_down.arrive(now);
         if let Some(at) = next {
@@ -617,7 +622,7 @@ impl Simulation {
                 sample.mcs = (sent > 0).then(|| (figures.mcs_sum - mcs_sum) as f64 / sent as f64);
                 flow.sampled = (flow.meter.payload, figures.mcs_sum, figures.first);
             }
-            series.record(now, &flow.id, sample);
+            series.record(now - self.begin, &flow.id, sample);
         }
     }
 

@@ -105,6 +105,7 @@ params! {
         /// What the application sends.
         pub traffic: traffic::Spec = traffic::Spec::Bulk(Default::default()), unit "1", source "a download without end";
         /// Congestion control at the sender.
+        //= exception newreno-by-default
         pub cc: cc::Spec = cc::Spec::Newreno(Default::default()), unit "1", source "ARWA 2019 Table 1";
         /// Receive-window control at the receiver.
         pub rwnd: rwnd::Spec = rwnd::Spec::Fixed(Default::default()), unit "1", source "an ordinary receiver";

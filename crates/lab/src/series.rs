@@ -1,6 +1,6 @@
 //! Time series, sampled at a constant period.
 
-use airwnd_units::Time;
+use airwnd_units::Span;
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub(crate) struct Sample {
     pub rate_kbps: f64,
 }
 
-/// Samples of all flows, one row for each flow and instant.
+/// Samples of all flows, one row for each flow and instant; time counts from the end of the warm-up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series {
     time_s: Vec<f64>,
@@ -35,8 +35,8 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    pub fn record(&mut self, now: Time, flow: &str, sample: Sample) {
-        self.time_s.push(now.as_secs());
+    pub fn record(&mut self, at: Span, flow: &str, sample: Sample) {
+        self.time_s.push(at.as_secs());
         self.flow.push(flow.to_string());
         self.samples.push(sample);
     }

@@ -214,6 +214,7 @@ impl Endpoint {
         }
         match self.state {
             State::Closed | State::Listen => self.end(None),
+            //= exception close-waits-for-handshake
             State::SynSent | State::SynReceived => self.sender.close(),
             State::Established => {
                 self.sender.close();
@@ -413,6 +414,7 @@ impl Endpoint {
             self.start_time_wait(now);
         }
         // Two ends that refuse each other's empty segments would answer for ever (Linux tcp_oow_rate_limited).
+        //= exception empty-segments-outside-window
         if segment.space() > 0 {
             self.receiver.ack_soon();
         }
@@ -662,6 +664,7 @@ impl Endpoint {
 
     /// The time since the segment that this one echoes was sent, in whole ticks. A zero is taken as a
     /// microsecond, as ns-3 does: an estimator cannot work with none.
+    //= exception rtt-of-zero-ticks
     fn elapsed(&self, now: Time, segment: &Segment) -> Option<Span> {
         self.timestamps?;
         let ticks = self.ticks(now).wrapping_sub(segment.timestamps?.ecr);

@@ -294,6 +294,7 @@ impl Receiver {
             (Some(Carriage::WindowField), Some(code)) => {
                 Offer { field: u16::from(code.get()), code: None, is_code: true }
             }
+            //= exception arwa-small-windows
             (Some(Carriage::WindowField), None) if CODES.contains(&field) => {
                 Offer { field: 0, code: None, is_code: false }
             }

@@ -218,6 +218,7 @@ impl Scoreboard {
     }
 
     /// RFC 6675 IsLost, counted in segments: lost is what `threshold` SACKed segments lie above of.
+    //= exception lost-by-segments
     fn give_up_overtaken(&mut self, threshold: u32) {
         let Some(high) = self.high_sack else { return };
         let mut overtaking = 0;
@@ -267,6 +268,7 @@ impl Scoreboard {
     ///
     /// SACK information is kept (RFC 6675 §5.1, erratum 1610): a receiver that reneged shows it by not
     /// acknowledging the head, which is never SACKed.
+    //= exception sack-survives-timeout
     pub fn give_up_all(&mut self) {
         for segment in &mut self.sent {
             segment.marks &= !RETRANSMITTED;

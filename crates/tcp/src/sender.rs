@@ -370,6 +370,7 @@ impl Sender {
         if advanced {
             self.on_advance(ack, &progress);
         }
+        //= exception arwa-sender
         if let (Some(code), Some(codes), Phase::Open | Phase::Disorder) = (ack.code, &self.codes, self.phase)
         {
             let cwnd = codes.on_code(code, self.cc.cwnd());
@@ -392,6 +393,7 @@ impl Sender {
         let offer = self.offer;
         let window = u32::from(field) << offer.shift;
         let edge = ack.ack + window;
+        //= exception newest-window-by-acknowledgment
         let newer = ack.ack.is_after(offer.ack) || ack.seq.is_after(offer.seq);
         if newer || (ack.seq == offer.seq && edge.is_after(offer.edge)) {
             self.set_window(window, ack.seq, ack.ack);
@@ -513,6 +515,7 @@ impl Sender {
             (repair.delivered * target).div_ceil(u64::from(repair.flight)).saturating_sub(repair.out)
         } else {
             let conserved = repair.delivered.saturating_sub(repair.out).max(delivered);
+            //= exception prr-bound
             let bound = if progress.taken.retransmitted { conserved + mss } else { conserved };
             bound.min(target - pipe)
         };

@@ -7,6 +7,7 @@ choice! {
     /// A set of TCP defaults.
     pub enum Stack {
         /// The one-way Reno agent and sink of ns-2: no SACK, no timestamps, an ACK for every packet.
+        //= exception ns2-with-handshake
         Ns2Reno = "ns2-reno",
         /// ns-3.26 (October 2016): NewReno without SACK, initial window 1.
         Ns3v26 = "ns3.26",
@@ -92,6 +93,7 @@ stacks! {
     columns [Ns2Reno, Ns3v26, Ns3v44];
 
     /// Payload bytes of a full segment; options are not deducted from it.
+    //= exception segments-without-options
     mss: u16, unit "B", range 64..=65000,
         source "RFC 9293 §3.7.1; ns-2 packetSize_; ns-3 TcpSocket::SegmentSize"
         => [1000, 536, 536];
@@ -133,19 +135,23 @@ stacks! {
         => [Recovery::Reno, Recovery::NewReno, Recovery::Prr];
     /// With `recovery = "prr"`, credit one segment more for each duplicate ACK, as ns-3.44 does: twice what
     /// was delivered. The flight then comes down late and in one step.
+    //= exception prr-duplicate-credit
     prr_duplicate_credit: bool, unit "1",
         source "ns-3.44 TcpPrrRecovery::DoRecovery"
         => [false, false, true];
     /// Whether the ACK that ends fast recovery also grows the window.
+    //= exception growth-at-recovery-end
     grow_at_exit: bool, unit "1",
         source "RFC 6582 §3.2 step 3 does not; ns-3.44 TcpSocketBase::ProcessAck does"
         => [false, false, true];
     /// What a loss computes the slow-start threshold from.
+    //= exception threshold-from-pipe
     loss_flight: Flight, unit "word",
         source "RFC 5681 §3.1 eq. 4; ns-3 TcpSocketBase::EnterRecovery"
         => [Flight::Outstanding, Flight::Pipe, Flight::Pipe];
     /// Count retransmissions that a SACK has reported as still in the network, until they are cumulatively
     /// acknowledged: while another retransmission is missing, less is sent.
+    //= exception sacked-retransmissions-count
     count_sacked_retransmissions: bool, unit "1",
         source "not so in RFC 6675 §4; ns-3.44 TcpTxBuffer::Update"
         => [false, false, true];
@@ -154,6 +160,7 @@ stacks! {
         source "RFC 5681 §3.2"
         => [3, 3, 3];
     /// Whether an ACK is a duplicate only if it repeats the window.
+    //= exception duplicates-with-any-window
     duplicate_repeats_window: bool, unit "1",
         source "RFC 5681 §2 (e); neither ns-2 nor ns-3 compare windows"
         => [false, false, false];
@@ -179,6 +186,7 @@ stacks! {
         source "RFC 5681 §4.2 allows it; ns-3 TcpSocketBase::ProcessSynRcvd, ProcessSynSent"
         => [0, 1, 1];
     /// Retransmission timeout before the first RTT sample.
+    //= exception preset-timers
     initial_rto: Span, unit "time", range Span(1)..=Span::from_secs(60),
         source "RFC 6298 §2.1 (1 s), before it RFC 2988 (3 s); ns-2 rtxcur_init_; ns-3 TcpSocket::ConnTimeout"
         => [Span::from_secs(3), Span::from_secs(3), Span::from_secs(3)];
@@ -206,14 +214,17 @@ stacks! {
     /// waits until the receiver offers more by itself. ns-3 probes closed windows only, so a receive-window
     /// control that goes below one segment silences the connection for good; its presets probe all the same,
     /// lest that trap be sprung by accident.
+    //= exception small-windows-probed
     probe_small_windows: bool, unit "1",
         source "RFC 9293 §3.8.6.2.1 (the override timeout); ns-3 TcpSocketBase::SendPendingData, ReceivedAck: false"
         => [true, true, true];
     /// Hold back small segments while data is unacknowledged.
+    //= exception no-nagle
     nagle: bool, unit "1",
         source "RFC 9293 §3.7.4; ns-3 TcpSocket::TcpNoDelay is true"
         => [false, false, false];
     /// Grow the congestion window only when it is what limits the sender.
+    //= exception always-growing-window
     validate_window: bool, unit "1",
         source "RFC 7661 §4.3; ns-3's NewReno grows always"
         => [false, false, false];

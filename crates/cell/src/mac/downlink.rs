@@ -175,6 +175,7 @@ impl Downlink {
         self.scheduler.allocate(tti, free, candidates, &mut self.grants);
         self.served.clear();
         let grants = std::mem::take(&mut self.grants);
+        //= exception no-pdcch-limit
         for (slot, rbgs) in grants.iter() {
             let view = views.iter().find(|view| view.slot == slot).expect("grants go to viewed users");
             let cqi = match self.scheduler.link_adaptation() {
@@ -182,6 +183,8 @@ impl Downlink {
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
             let mcs = mcs_of(cqi);
+            //= exception single-antenna
+            //= exception no-mac-headers
             let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
             let pdu = terminals.transmit_down(users[slot as usize], tti, size);
             self.send_new(tti, slot, rbgs, mcs, size, pdu);
@@ -198,6 +201,7 @@ impl Downlink {
         let process = user.next_free();
         user.busy |= 1 << process;
         user.last = process;
+        //= exception harq-clean-buffers
         let block = Block { mcs, size, pdu, soft: SoftBits::default(), transmissions: 1 };
         self.processes[slot as usize][process as usize] = Some(Process { block, rbgs });
         self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
@@ -248,6 +252,7 @@ impl Downlink {
         let held = held.expect("a process waits to be sent again");
         let Some(rbgs) = place(held.rbgs, *free, self.grid.rbgs).filter(|_| user.retransmitted != Some(tti))
         else {
+            //= exception harq-no-room
             self.postponed.push((slot, process));
             return;
         };

@@ -24,6 +24,7 @@ params! {
 impl Params {
     /// The total power of a transmission over `prbs`, given the downlink loss with antenna gains.
     pub fn total_power(&self, prbs: Prbs, loss: Db) -> Dbm {
+        //= exception no-closed-loop-power
         let wanted = self.p0.0 + 10.0 * libm::log10(f64::from(prbs.0)) + self.alpha * loss.0;
         Dbm(wanted.clamp(self.min_power.0, self.max_power.0.max(self.min_power.0)))
     }

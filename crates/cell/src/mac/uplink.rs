@@ -19,6 +19,7 @@ const DECISION_TO_GRANT: u64 = 2;
 /// TTIs from the reception of a grant to the transmission (TS 36.213 §8.0).
 const GRANT_TO_AIR: u64 = 4;
 /// TTIs from a transmission to the decision that can answer it.
+//= exception uplink-harq-seven
 const AIR_TO_FEEDBACK: u64 = 1;
 /// The smallest allocation, in PRBs (ns-3 rr-ff-mac-scheduler.cc).
 const SMALLEST_SHARE: u16 = 3;
@@ -136,6 +137,7 @@ impl Uplink {
     }
 
     /// A terminal sends a buffer status report.
+    //= exception ideal-buffer-reports
     pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
         self.reports.push(tti + REPORT_TO_DECISION, (slot, quantised(waiting)));
     }
@@ -180,6 +182,7 @@ impl Uplink {
     /// from PRB 0 on in the order of the slots. As in ns-3's priority-set scheduler the next round starts
     /// elsewhere only when this one filled the carrier to its last PRB, and a user whose sounding is out of
     /// reach still takes up its share.
+    //= exception one-uplink-scheduler
     pub fn schedule(&mut self, tti: Tti) {
         let mut reports = std::mem::take(&mut self.due_reports);
         self.reports.take(tti, &mut reports);

@@ -95,6 +95,7 @@ impl Sinr<'_> {
 ///
 /// Q((SINR + 8 dB) / 2.42 dB): a fit to the curve of 3GPP R4-081920, within 0.04 from -9 dB on. The curve ends
 /// at -1 dB, with 0.2 %; better channels lose nothing, as in ns-3 LENA.
+//= exception control-error-curve
 pub fn control_error(sinr: Db) -> f64 {
     if sinr > Db(-1.0) {
         return 0.0;

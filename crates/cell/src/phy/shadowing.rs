@@ -11,6 +11,7 @@ params! {
     /// suits users that stand still or walk.
     pub struct Params ("TR 36.942 §4.5.2 (LogF)") {
         /// Standard deviation of the loss; zero switches shadowing off.
+        //= exception shadowing-off
         pub sigma: Db = Db(0.0), unit "dB", range Db(0.0)..=Db(20.0), source "off unless asked for";
     }
 }
@@ -29,6 +30,7 @@ impl Shadowing {
     }
 
     /// The loss, of either sign, to be added to the path loss between this user and this site.
+    //= exception shadowing-uncorrelated
     pub fn loss(&self, ue: u32, site: u32) -> Db {
         let draw = self.stream.child(u64::from(ue)).child(u64::from(site));
         Db(self.sigma.0 * standard_normal(draw.at(0), draw.at(1)))

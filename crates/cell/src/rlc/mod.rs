@@ -18,8 +18,10 @@ use airwnd_engine::Key;
 use airwnd_units::{Bytes, Time};
 
 /// PDCP data PDU header with a 12-bit sequence number (TS 36.323 §6.2.3).
+//= exception pdcp-plain
 pub const PDCP_HEADER: Bytes = Bytes(2);
 /// RLC UM header with a 10-bit sequence number (TS 36.322 §6.2.1.3).
+//= exception unacknowledged-mode-only
 pub const RLC_FIXED_HEADER: Bytes = Bytes(2);
 
 /// An SDU: an IP packet on its way through a bearer.
@@ -38,6 +40,7 @@ pub struct Sdu {
 pub struct Pdu {
     /// Sequence number, counted without wrap-around. On air it has 10 bits; the receive window of 512
     /// (TS 36.322 §7.2) tells the two apart as long as fewer PDUs than that are under way.
+    //= exception rlc-numbers-do-not-wrap
     pub sn: u64,
     /// First byte of the stream in this PDU.
     pub begin: u64,

@@ -71,6 +71,7 @@ impl RlcTx {
             }
             self.sent += remaining.0;
             room -= remaining;
+            //= exception rlc-leaves-two-bytes
             if room <= Bytes(2) {
                 break;
             }

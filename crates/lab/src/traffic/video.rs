@@ -29,6 +29,7 @@ impl Source for Video {
     fn transport(&self) -> Transport {
         self.0.transport()
     }
+    //= exception video-without-frames
     fn write(&mut self, now: Time) -> Write {
         self.0.write(now)
     }

@@ -85,6 +85,7 @@ impl Arwa {
     }
 
     /// One-way delay in seconds by the two clocks; at least one tick, so that rates exist.
+    //= exception arwa-clocks
     fn delay(&self, arrival: &Arrival) -> f64 {
         let tick = self.params.clock_tick.0.max(1) as f64;
         let drift = arrival.now.0 as f64 * self.params.clock_drift * 1e-6;
@@ -122,6 +123,7 @@ impl Arwa {
         self.total_delay = 0.0;
         self.counter = 0;
         // 100 is the one value that both ranges would claim.
+        //= exception arwa-rounding
         NonZeroU8::new(code.filter(|code| *code != 100.0)? as u8)
     }
 }
@@ -144,6 +146,7 @@ impl RwndController for Arwa {
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
         let window = self.whole.min(view.free);
+        //= exception arwa-code-and-window
         let code = if window == self.whole { self.pending.take() } else { None };
         code.map_or(Advertisement::Window(window), |code| Advertisement::Code { code, window })
     }

@@ -42,6 +42,7 @@ impl Autotuning {
     /// An initial window.
     pub fn new(params: Params, ctx: &Ctx) -> Autotuning {
         let payload = |buffer: Bytes| (buffer.0 as f64 * params.overhead) as u64;
+        //= exception autotuning-opens-at-once
         let window = payload(params.initial);
         Autotuning {
             window,

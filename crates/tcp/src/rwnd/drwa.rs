@@ -48,6 +48,7 @@ impl RwndController for Drwa {
     fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
         self.copied += copied.0;
         let since = *self.since.get_or_insert(now);
+        //= exception drwa-receiver-rtt
         let Some(rtt) = view.rtt else { return };
         if now.since(since) < rtt {
             return;
@@ -63,6 +64,7 @@ impl RwndController for Drwa {
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+        //= exception drwa-floor
         let window = self.window.map_or(view.free, |window| Bytes(window).max(view.mss * self.params.floor));
         Advertisement::Window(window.min(view.free))
     }

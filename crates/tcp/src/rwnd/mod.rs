@@ -21,6 +21,7 @@ choice! {
         /// In place of the window, as the ARWA paper has it: field values 1..=120 are codes.
         WindowField = "window-field",
         /// In an experimental TCP option, beside an ordinary window.
+        //= exception arwa-option
         TcpOption = "tcp-option",
     }
 }

@@ -48,6 +48,7 @@ impl Amc for BlockErrorTarget {
         match self.fastest(sinr, blocks) {
             None => Cqi::OUT_OF_RANGE,
             Some(Mcs::MAX) => Cqi::MAX,
+            //= exception strict-cqi
             Some(mcs) => cqi_below(mcs_efficiency(mcs)),
         }
     }

@@ -15,6 +15,7 @@ params! {
         /// Attenuation behind the antenna.
         pub max_attenuation: Db = Db(20.0), unit "dB", range Db(0.0)..=Db(100.0), source "TR 25.814 Table A.2.1.1-2";
         /// Gain on the boresight.
+        //= exception antenna-gain-relative
         pub max_gain: Db = Db(0.0), unit "dB", range Db(-100.0)..=Db(100.0), source "pattern relative to its maximum, as in ns-3";
     }
 }

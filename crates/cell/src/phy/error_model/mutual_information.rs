@@ -107,6 +107,8 @@ impl MutualInformation {
     }
 
     /// The probability that a code block of `size` bits fails after `coded` bits with mean `information`.
+    //= exception own-error-model
+    //= exception harq-combining
     fn code_block_error(&self, size: u32, coded: f64, information: f64) -> f64 {
         let size = f64::from(size);
         //= TS 36.212 §5.1.3.2, §5.1.4.1: rate 1/3 with four tail bits per stream, then the buffer wraps
@@ -124,9 +126,11 @@ impl ErrorModel for MutualInformation {
     fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits {
         let Transmission { mcs, block, sinr } = *transmission;
         let coded = f64::from(with_crc(block)) / code_rate(mcs);
+        //= exception uplink-modulation
         let modulation = modulation(Direction::Downlink, mcs);
         let loss = self.receiver_loss(mcs);
         let information = sinr.mean(|sinr| self.information(modulation, sinr - loss));
+        //= exception harq-sixteen-bits
         let mut sum = before.coded + coded;
         if self.params.sixteen_bits && before.coded > 0.0 {
             sum = libm::fmod(sum, 65536.0);

@@ -71,6 +71,7 @@ impl HybridBuildings {
 /// Where P.1411, a recommendation for short range, ends.
 const SHORT_RANGE: Metres = Metres(1000.0);
 /// Where ns-3 leaves COST 231 (specified to 2 GHz) for the power law at 2.6 GHz.
+//= exception cost231-beyond-2-ghz
 const COST231_LIMIT: Hertz = Hertz(2.3e9);
 /// Okumura-Hata holds from 150 MHz to 1.5 GHz (COST 231 final report §4.4).
 const HATA_LIMIT: Hertz = Hertz(1.5e9);
@@ -139,6 +140,7 @@ pub fn cost231(link: &LinkGeometry, city: City) -> Db {
     let mhz = link.frequency.0 / 1e6;
     let (upper, lower) = (link.upper().0, link.lower().0);
     let (correction, centre) = match city {
+        //= exception cost231-metropolis
         City::Large => (3.2 * log10_squared(11.75 * lower), 3.0),
         City::Small => (small_town_correction(mhz, lower), 0.0),
     };
@@ -155,6 +157,7 @@ pub fn kun_2600(distance: Metres) -> Db {
 /// ITU-R P.1411-4 §4.1, UHF with line of sight in a street canyon: the mean of its two bounds in decibels.
 ///
 /// Up to the breakpoint 4 hb hm / wavelength the bounds rise with 20 and 25 dB per decade, beyond with 40.
+//= exception p1411-mean-of-bounds
 pub fn street_canyon_los(link: &LinkGeometry) -> Db {
     let wavelength = wavelength(link.frequency).0;
     let heights = link.upper().0 * link.lower().0;
@@ -166,6 +169,7 @@ pub fn street_canyon_los(link: &LinkGeometry) -> Db {
 
 /// ITU-R P.1411-4 §4.2.1, without line of sight over the roofs of a town: free space, diffraction from the last
 /// roof into the street, and diffraction over the rows of buildings before it.
+//= exception p1411-as-recommended
 pub fn over_rooftops(link: &LinkGeometry, town: &Params) -> Db {
     let mhz = link.frequency.0 / 1e6;
     let free_space = 32.4 + 20.0 * log10(link.distance().0 / 1e3) + 20.0 * log10(mhz);
@@ -183,6 +187,7 @@ fn roof_to_street(link: &LinkGeometry, town: &Params) -> Db {
         wide => 4.0 - 0.114 * (wide - 55.0),
     };
     // The formula is for a terminal below the roofs; on a roof the edge is taken to be a metre away.
+    //= exception p1411-terminal-on-roof
     let drop = (town.rooftop.0 - link.lower().0).max(1.0);
     Db(-8.2 - 10.0 * log10(town.street_width.0)
         + 10.0 * log10(link.frequency.0 / 1e6)

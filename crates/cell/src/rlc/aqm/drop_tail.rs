@@ -46,6 +46,7 @@ impl QueueDisc for DropTail {
         }
     }
 
+    //= exception pdcp-never-discards
     fn dequeue(&mut self, _now: Time, _fate: &mut dyn Fate) -> Option<Sdu> {
         let sdu = self.queue.pop_front()?;
         self.bytes -= sdu.size;
