@@ -120,7 +120,9 @@ struct Connection {
     ue: Endpoint,
     server_timer: Option<Time>,
     ue_timer: Option<Time>,
-    /// The application has written all; the connection closes once it stands.
+    /// What the application has for TCP as soon as the send buffer has room.
+    unwritten: Bytes,
+    /// The application will have no more: the connection closes once it stands and all is written.
     closing: bool,
 }
 
@@ -269,6 +271,7 @@ impl Simulation {
                         ue: end(End::Ue),
                         server_timer: None,
                         ue_timer: None,
+                        unwritten: Bytes::ZERO,
                         closing: false,
                     }
                 });
@@ -315,15 +318,14 @@ impl Simulation {
         }
         match &mut flow.connection {
             Some(connection) => {
-                let endpoint = connection.end(sender).0;
                 match written {
-                    Write::Endless => endpoint.write_endlessly(),
+                    Write::Endless => connection.end(sender).0.write_endlessly(),
                     Write::Whole(size) => {
-                        endpoint.write(size);
+                        connection.unwritten = size;
                         connection.closing = true;
                     }
                     Write::Piece(size, _) => {
-                        endpoint.write(size);
+                        connection.end(sender).0.write(size);
                     }
                 }
                 self.pump(now, number, sender);
@@ -343,6 +345,7 @@ impl Simulation {
         flow.stopped = true;
         let sender = flow.sender;
         if let Some(connection) = &mut flow.connection {
+            connection.unwritten = Bytes::ZERO;
             connection.closing = true;
             self.pump(now, number, sender);
         }
@@ -352,9 +355,8 @@ impl Simulation {
 
     /// Sends what an endpoint has to send and arms its timer.
     fn pump(&mut self, now: Time, number: u32, at: End) {
-        let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
-        if connection.closing && at == self.flows[number as usize].sender {
-            self.close_if_open(number, at);
+        if at == self.flows[number as usize].sender {
+            self.write_rest(number, at);
         }
         loop {
             let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
@@ -369,12 +371,20 @@ impl Simulation {
         }
     }
 
-    fn close_if_open(&mut self, number: u32, at: End) {
-        let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is closed");
-        let endpoint = connection.end(at).0;
-        if matches!(endpoint.state(), State::Established | State::CloseWait) {
-            endpoint.close();
-            connection.closing = false;
+    /// The application writes what the send buffer has room for, and closes when there is no more.
+    fn write_rest(&mut self, number: u32, at: End) {
+        let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is written to");
+        let rest = connection.unwritten;
+        if rest > Bytes::ZERO {
+            let taken = connection.end(at).0.write(rest);
+            connection.unwritten -= taken;
+        }
+        if connection.closing && connection.unwritten == Bytes::ZERO {
+            let endpoint = connection.end(at).0;
+            if matches!(endpoint.state(), State::Established | State::CloseWait) {
+                endpoint.close();
+                connection.closing = false;
+            }
         }
     }
 

@@ -338,6 +338,11 @@ impl Sender {
         }
     }
 
+    /// Whether an acknowledgment is for something that none has been for.
+    pub fn is_news(&self, ack: Seq) -> bool {
+        ack.is_after(self.una) && self.position(ack) == Position::Valid
+    }
+
     /// An acknowledgment at a valid [`position`](Sender::position).
     pub fn on_ack(&mut self, ack: &Acknowledgment<'_>) {
         let repeats_window = self.update_window(ack);
