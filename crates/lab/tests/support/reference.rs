@@ -1,0 +1,346 @@
+//! The reference pages: what the catalogue, the schema and `specs/exceptions.toml` say, as Markdown.
+
+use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, Params, params, split_doc};
+use airwnd_cell::mac::power_control;
+use airwnd_cell::phy::shadowing;
+use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
+use airwnd_lab::{Core, Flow, Scenario, Site, UeGroup, Wired, catalogue, schema};
+use airwnd_tcp::{Settings, Stack};
+use serde_json::{Map, Value as Json};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+const EXCEPTIONS: &str = include_str!("../../../../specs/exceptions.toml");
+/// The end of each page.
+const ORIGIN: &str =
+    "Made from the code by `cargo run -p airwnd-lab --example reference -- docs/reference`.\n";
+
+params! {
+    /// An entry of `specs/exceptions.toml`.
+    pub section Exception ("specs/exceptions.toml") {
+        /// The word of its mark in the code.
+        pub id: String, unit "text", source "airwnd";
+        /// The heading that it stands under.
+        pub topic: String, unit "text", source "airwnd";
+        /// Where its mark is.
+        pub file: String, unit "path", source "airwnd";
+        /// What is differed from.
+        pub source: String, unit "text", source "airwnd";
+        /// What the source says.
+        pub says: String, unit "text", source "airwnd";
+        /// What airwnd does.
+        pub ours: String, unit "text", source "airwnd";
+        /// The reason.
+        pub why: String, unit "text", source "airwnd";
+        /// What it changes.
+        pub effect: String, unit "text", source "airwnd";
+    }
+}
+
+params! {
+    /// `specs/exceptions.toml`.
+    pub section Exceptions ("specs/exceptions.toml") {
+        /// The entries.
+        pub exception: Vec<Exception>, unit "1", source "airwnd";
+    }
+}
+
+/// The topics of exceptions in the order of the page, with their headings.
+const TOPICS: [(&str, &str); 8] = [
+    ("scope", "Not modelled"),
+    ("radio", "Radio"),
+    ("mac", "Scheduling, HARQ, uplink"),
+    ("rlc", "RLC and PDCP"),
+    ("core", "Core network and traffic"),
+    ("tcp", "TCP"),
+    ("rwnd", "Receive-window control"),
+    ("engine", "Randomness and figures"),
+];
+
+/// The project's top folder.
+#[allow(dead_code, reason = "the example does not need it")]
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The entries of `specs/exceptions.toml`.
+pub fn exceptions() -> Vec<Exception> {
+    let node = Node::from_toml(EXCEPTIONS, "specs/exceptions.toml").unwrap_or_else(|error| panic!("{error}"));
+    Exceptions::read(&node).unwrap_or_else(|error| panic!("{error}")).exception
+}
+
+/// Every page: its file name and its text.
+pub fn pages() -> Vec<(String, String)> {
+    let families = catalogue();
+    let mut pages = vec![
+        ("README.md".to_string(), index(&families)),
+        ("scenario.md".to_string(), scenario(&families)),
+        ("tcp.md".to_string(), tcp()),
+        ("limits.md".to_string(), limits()),
+    ];
+    pages.extend(families.iter().map(|family| (format!("{}.md", family.name), family_page(family))));
+    pages
+}
+
+fn index(families: &[FamilyInfo]) -> String {
+    let mut page = String::from(
+        "# Reference\n\n\
+         - [Scenario files](scenario.md): every section and key\n\
+         - [TCP stacks](tcp.md): the presets and their parameters\n\
+         - [Models and their limits](limits.md): every deliberate deviation from a standard, a paper or ns-3\n\n\
+         | Family | Members |\n|---|---|\n",
+    );
+    for FamilyInfo { name, summary, members } in families {
+        let member = |member: &AlgorithmInfo| format!("[`{0}`]({name}.md#{0})", member.name);
+        let members: Vec<String> = members.iter().map(member).collect();
+        let summary = summary.trim_end_matches('.');
+        writeln!(page, "| [{summary}]({name}.md) | {} |", members.join(", ")).unwrap();
+    }
+    page + "\n" + ORIGIN
+}
+
+fn family_page(family: &FamilyInfo) -> String {
+    let (title, meaning) =
+        family.summary.split_once(": ").unwrap_or((family.summary.trim_end_matches('.'), ""));
+    let mut page = format!("# {title} (`{}`)\n\n", family.name);
+    if !meaning.is_empty() {
+        writeln!(page, "{}\n", sentence(meaning)).unwrap();
+    }
+    for member in &family.members {
+        let AlgorithmInfo { name, summary, details, source, params } = member;
+        write!(page, "## {name}\n\n{summary}\n\n").unwrap();
+        if !details.is_empty() {
+            write!(page, "{details}\n\n").unwrap();
+        }
+        write!(page, "Source: {source}\n\n").unwrap();
+        if !params.is_empty() {
+            page += "| Parameter | Default | Range | Unit | Meaning | Source |\n|---|---|---|---|---|---|\n";
+            params.iter().for_each(|param| page += &parameter_row(param));
+            page.push('\n');
+        }
+    }
+    page + ORIGIN
+}
+
+fn parameter_row(param: &ParamInfo) -> String {
+    let ParamInfo { name, meaning, unit, default, range, source } = param;
+    let default = default.as_ref().map_or("required".to_string(), value);
+    let range = range.as_ref().map_or(String::new(), |(low, high)| format!("{low} to {high}"));
+    let unit = if *unit == "1" { "" } else { unit };
+    format!("| `{name}` | {default} | {range} | {unit} | {} | {} |\n", cell(meaning), cell(source))
+}
+
+fn tcp() -> String {
+    const STACKS: [Stack; 3] = [Stack::Ns2Reno, Stack::Ns3v26, Stack::Ns3v44];
+    /// Values of a field in every stack.
+    macro_rules! rows {
+        ($($field:ident)*) => {
+            [$((stringify!($field), STACKS.map(|stack| value(&Param::to_json(&stack.config().$field))))),*]
+        };
+    }
+    let rows = rows![
+        mss initial_window initial_ssthresh send_buffer receive_buffer window_scaling timestamps timestamp_tick
+        sack recovery prr_duplicate_credit grow_at_exit loss_flight count_sacked_retransmissions
+        duplicate_threshold duplicate_repeats_window limited_transmit impatient delayed_ack_count
+        delayed_ack_timeout quick_acks initial_rto min_rto max_rto clock_granularity max_retries persist_timeout
+        probe_small_windows nagle validate_window restart_after_idle max_segment_lifetime
+    ];
+    let infos = Settings::infos();
+    let (stack, parameters) = infos.split_first().expect("a stack comes first");
+    let known: Vec<&str> = rows.iter().map(|(name, _)| *name).collect();
+    let declared: Vec<&str> = parameters.iter().map(|info| info.name).collect();
+    assert_eq!(known, declared, "this table has the parameters of `stacks!`");
+    let mut page = format!(
+        "# TCP stacks (`[tcp]`)\n\n`stack` chooses a column ({} unless said otherwise); any other key of \
+         `[tcp]` overrides one row. What a preset does against an RFC is in [Models and their \
+         limits](limits.md#tcp).\n\n| Parameter |",
+        stack.default.as_ref().map_or(String::new(), value),
+    );
+    for stack in STACKS {
+        write!(page, " `{}` |", stack.word()).unwrap();
+    }
+    page += " Range | Unit | Meaning | Source |\n|---|---|---|---|---|---|---|---|\n";
+    for ((name, values), info) in rows.iter().zip(parameters) {
+        let range = info.range.as_ref().map_or(String::new(), |(low, high)| format!("{low} to {high}"));
+        let unit = if info.unit == "1" { "" } else { info.unit };
+        let (meaning, source) = (cell(&info.meaning), cell(info.source));
+        writeln!(page, "| `{name}` | {} | {range} | {unit} | {meaning} | {source} |", values.join(" | "))
+            .unwrap();
+    }
+    page + "\n" + ORIGIN
+}
+
+fn scenario(families: &[FamilyInfo]) -> String {
+    let mut page = String::from(
+        "# Scenario files\n\n\
+         TOML, or the same shape as JSON or a Python dictionary. Unknown keys, missing units and values out of \
+         range are errors that name file, line, key and what is allowed. A quantity is a text with its unit: \
+         `\"20ms\"`, `\"64KiB\"`, `\"-96dBm\"`. Where a family is expected, a word chooses a member with its \
+         defaults, `\"drwa\"`, and a table sets its parameters, `{kind = \"drwa\", lambda = 2.0}`. `airwnd check \
+         FILE --json` writes a scenario out with every default; `airwnd schema` prints the JSON Schema.\n\n",
+    );
+    section(&mut page, families, "", &schema());
+    page + ORIGIN
+}
+
+/// A table of a section's keys, and the sections below it.
+fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json) {
+    let heading = if path.is_empty() { "Top level".to_string() } else { format!("`{path}`") };
+    let (summary, details, source) = about(path);
+    write!(page, "## {heading}\n\n{summary}\n\n").unwrap();
+    if !details.is_empty() {
+        write!(page, "{details}\n\n").unwrap();
+    }
+    write!(page, "Source: {source}\n\n").unwrap();
+    *page += "| Key | Value | Default | Meaning | Source |\n|---|---|---|---|---|\n";
+    let properties = schema["properties"].as_object().expect("a section has keys");
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let mut below = Vec::new();
+    for (key, property) in properties {
+        let (meaning, source) = split_source(property["description"].as_str().unwrap_or(""));
+        let place = place_of(path, key, property);
+        let inner = property.get("items").unwrap_or(property);
+        if inner.get("properties").is_some() {
+            below.push((place.clone(), inner));
+        }
+        let default = match property.get("default") {
+            _ if required.contains(&key.as_str()) => "required".to_string(),
+            Some(Json::Object(of)) if !of.contains_key("kind") => "see there".to_string(),
+            Some(Json::Array(items)) if items.is_empty() => "none".to_string(),
+            Some(default) => value(default.get("kind").unwrap_or(default)),
+            None => String::new(),
+        };
+        let kind = kind_of(families, &place, property);
+        let (meaning, source) = (cell(meaning), cell(source));
+        writeln!(page, "| `{key}` | {kind} | {default} | {meaning} | {source} |").unwrap();
+    }
+    page.push('\n');
+    for (place, inner) in below {
+        if place == "[tcp]" {
+            *page += "## `[tcp]`\n\nTCP at both ends. Its keys, and what each stack sets: [TCP stacks](tcp.md).\n\n";
+        } else {
+            section(page, families, &place, inner);
+        }
+    }
+}
+
+/// The summary, details and source of a section.
+fn about(place: &str) -> (String, String, &'static str) {
+    fn of<P: Params>() -> (String, String, &'static str) {
+        let (summary, details) = split_doc(P::DOC);
+        (summary, details, P::SOURCE)
+    }
+    match place {
+        "" => of::<Scenario>(),
+        "[core]" => of::<Core>(),
+        "[carrier]" => of::<Carrier>(),
+        "[radio]" => of::<RadioSettings>(),
+        "[radio.shadowing]" => of::<shadowing::Params>(),
+        "[mac]" => of::<Mac>(),
+        "[mac.power_control]" => of::<power_control::Params>(),
+        "[rlc]" => of::<Rlc>(),
+        "[wired]" => of::<Wired>(),
+        "[[site]]" => of::<Site>(),
+        "[[ue]]" => of::<UeGroup>(),
+        "[[flow]]" => of::<Flow>(),
+        other => panic!("the section {other} is new: name its type here"),
+    }
+}
+
+/// How a section is headed: `[mac]`, `[mac.power_control]`, `[[site]]`.
+fn place_of(path: &str, key: &str, property: &Json) -> String {
+    let within = path.trim_matches(['[', ']']);
+    let full = if within.is_empty() { key.to_string() } else { format!("{within}.{key}") };
+    if property.get("items").is_some() { format!("[[{full}]]") } else { format!("[{full}]") }
+}
+
+/// What a key takes.
+fn kind_of(families: &[FamilyInfo], place: &str, property: &Json) -> String {
+    let words = |words: &Json| {
+        let words = words.as_array().into_iter().flatten().map(value);
+        words.collect::<Vec<_>>().join(", ")
+    };
+    if let Some(members) = property.get("anyOf") {
+        let family = families.iter().find(|family| {
+            let kinds = members[0]["enum"].as_array().into_iter().flatten();
+            kinds.map(Json::as_str).eq(family.members.iter().map(|member| Some(member.name.as_str())))
+        });
+        let family = family.expect("a choice of algorithms is a family of the catalogue");
+        return format!("[{}]({}.md)", family.name, family.name);
+    }
+    if let Some(choice) = property.get("enum") {
+        return words(choice);
+    }
+    let inner = property.get("items").unwrap_or(property);
+    if inner.get("properties").is_some() {
+        let anchor: String = place.chars().filter(|c| !"[].".contains(*c)).collect();
+        return format!("[`{place}`](#{anchor})");
+    }
+    let quantity = |property: &Json| {
+        let example = property["examples"][0].as_str().map(|example| format!("as `\"{example}\"`"));
+        example.unwrap_or_else(|| property["type"].as_str().unwrap_or("").to_string())
+    };
+    match property.get("items") {
+        Some(items) => format!("list of {}", quantity(items)),
+        None => quantity(property),
+    }
+}
+
+/// The schema's description of a key: what it says, and where that comes from.
+fn split_source(description: &str) -> (&str, &str) {
+    let (meaning, source) = description.rsplit_once(" Source: ").unwrap_or((description, ""));
+    (meaning, source.trim_end_matches('.'))
+}
+
+fn limits() -> String {
+    let exceptions = exceptions();
+    let mut page = String::from(
+        "# Models and their limits\n\n\
+         Every deliberate deviation from the standard, paper or simulator that the code cites, and what is left \
+         out. Each has a mark `//= exception <id>` at its place in the code. How far results agree with ns-3 all \
+         the same is in [Validation](../validation.md).\n\n",
+    );
+    for (topic, heading) in TOPICS {
+        write!(page, "## {heading}\n\n").unwrap();
+        for exception in exceptions.iter().filter(|exception| exception.topic == topic) {
+            let Exception { id, file, source, says, ours, why, effect, .. } = exception;
+            write!(
+                page,
+                "### {id}\n\n\
+                 - **From** {source}: {says}\n- **Here** {ours}\n- **Why** {why}\n- **Effect** {effect}\n\
+                 - **Code** [{file}](../../{file})\n\n",
+            )
+            .unwrap();
+        }
+    }
+    let known = |exception: &Exception| TOPICS.iter().any(|(topic, _)| *topic == exception.topic);
+    let stray = exceptions.iter().find(|exception| !known(exception));
+    assert!(stray.is_none(), "specs/exceptions.toml: an unknown topic: {stray:?}");
+    page + ORIGIN
+}
+
+/// A JSON value as it would be written in a scenario.
+fn value(json: &Json) -> String {
+    match json {
+        Json::Null => "none".to_string(),
+        Json::Object(table) => format!("`{}`", inline(table)),
+        other => format!("`{other}`"),
+    }
+}
+
+fn inline(table: &Map<String, Json>) -> String {
+    let entries: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    format!("{{{}}}", entries.join(", "))
+}
+
+/// A text inside a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// A clause that begins as a sentence does.
+fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
