@@ -94,7 +94,7 @@ BROKEN = {
     "start after the end": ("[[flow]]", '[[flow]]\nstart = "2s"', r":12: flow\[0\].start: starts at 2s, after the end at 1s"),
     "unknown stack": ("[carrier]", '[tcp]\nstack = "ns3.25"\n[carrier]', r":4: tcp.stack: .*`ns3.25`; did you mean `ns3.26`\?"),
     "a date": ('duration = "1s"', "duration = 2026-11-21", r":2: duration: .* is a date; a time is written as"),
-    "a list for a table": ("[carrier]\nbandwidth =", "carrier = [1]\n[x]\ny =", r":3: carrier: expected a table"),
+    "a list for a table": ('[carrier]\nbandwidth = "10MHz"', "carrier = [1]", r":3: carrier: expected a table"),
 }  # fmt: skip
 
 

@@ -408,6 +408,7 @@ impl Endpoint {
         //= RFC 9293 §3.10.7.4: with a closed window, valid ACKs are still accepted
         // So are those of a prober that does not know yet that its byte was taken: were both ends to ignore what
         // the other says, neither would ever learn of the other's window.
+        //= exception probers-hear-each-other
         let expected = segment.seq == self.receiver.nxt() || self.sender.is_news(segment.ack);
         let probing = segment.seq + 1 == self.receiver.nxt() && !segment.flags.has(Flags::SYN);
         if segment.flags.has(Flags::ACK) && (probing || (self.receiver.offered() == 0 && expected)) {
