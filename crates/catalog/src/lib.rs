@@ -117,7 +117,7 @@ pub fn describe(schema: &mut serde_json::Value, info: &ParamInfo) {
     let range = info.range.as_ref().map(|(low, high)| format!(" Range {low} to {high}.")).unwrap_or_default();
     let unit = if info.unit == "1" { String::new() } else { format!(" [{}]", info.unit) };
     schema["description"] = format!("{}{unit}{range} Source: {}.", info.meaning, info.source).into();
-    if let Some(default) = &info.default {
+    if let Some(default) = info.default.as_ref().filter(|default| !default.is_null()) {
         schema["default"] = default.clone();
     }
 }

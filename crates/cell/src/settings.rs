@@ -43,7 +43,7 @@ params! {
     /// The carrier, the same for all cells.
     pub struct Carrier ("TS 36.101 §5; ns-3 lte-enb-net-device.cc") {
         /// Channel bandwidth of the downlink and of the uplink.
-        pub bandwidth: Bandwidth = Bandwidth::Mhz10, unit "1", source "ARWA 2019 Table 1";
+        pub bandwidth: Bandwidth = Bandwidth::Mhz10, unit "word", source "ARWA 2019 Table 1";
         /// Carrier frequency of the downlink.
         pub downlink_frequency: Hertz = Hertz(2.12e9), unit "Hz", range Hertz(1e8)..=Hertz(6e9), source "EARFCN 100, ns-3 default";
         /// Carrier frequency of the uplink.

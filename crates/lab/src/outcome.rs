@@ -100,9 +100,9 @@ pub struct UeRow {
 pub struct CellRow {
     /// Terminals that it serves.
     pub users: u64,
-    /// Part of the PRBs that carried downlink data.
+    /// Part of the measurement's PRBs that carried downlink data.
     pub downlink_prb_use: f64,
-    /// Part of the PRBs that carried uplink data.
+    /// Part of the measurement's PRBs that carried uplink data.
     pub uplink_prb_use: f64,
     /// Downlink bits decoded per second and hertz of the PRBs used.
     pub spectral_efficiency: Option<f64>,

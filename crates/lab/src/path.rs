@@ -657,10 +657,7 @@ impl Simulation {
             Access::Wire { .. } => (Vec::new(), Vec::new()),
             Access::Cells { network, .. } => (
                 (0..network.ues()).map(|ue| ue_row(network, UeId(ue as u32))).collect(),
-                network
-                    .cell_figures()
-                    .map(|figures| cell_row(&figures, scenario.warmup + duration))
-                    .collect(),
+                network.cell_figures().map(|figures| cell_row(&figures, duration)).collect(),
             ),
         };
         Outcome {
@@ -742,8 +739,8 @@ fn ue_row(network: &Network, ue: UeId) -> UeRow {
     }
 }
 
-fn cell_row(figures: &airwnd_cell::CellFigures, whole: Span) -> CellRow {
-    let ttis = (whole.0 / Tti::SPAN.0) as f64;
+fn cell_row(figures: &airwnd_cell::CellFigures, measured: Span) -> CellRow {
+    let ttis = measured.0.div_ceil(Tti::SPAN.0) as f64;
     let offered = ttis * f64::from(figures.prbs.0);
     let used = figures.downlink_prbs as f64;
     CellRow {

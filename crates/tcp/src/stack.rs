@@ -102,7 +102,7 @@ stacks! {
         source "RFC 6928 §2; ns-2 windowInit_; ns-3 TcpSocket::InitialCwnd"
         => [2, 1, 10];
     /// Initial slow-start threshold; without one, slow start ends at the first loss.
-    initial_ssthresh: Option<Bytes>, unit "B", range Bytes(1)..=Bytes(u64::MAX),
+    initial_ssthresh: Option<Bytes>, unit "B", range Bytes(1)..=Bytes(1 << 40),
         source "RFC 5681 §3.1; ns-3 TcpSocket::InitialSlowStartThreshold"
         => [None, None, None];
     /// Bytes that the application can leave with TCP until they are acknowledged.

@@ -30,7 +30,7 @@ params! {
         /// Users that go on to the frequency domain; none: half of them, at least one.
         pub multiplexed: Option<u16> = None, unit "users", range 1..=1000, source "ns-3 PssFfMacScheduler::nMux";
         /// Metric of the frequency domain.
-        pub frequency_metric: FrequencyMetric = FrequencyMetric::PfSch, unit "1", source "ns-3 PssFfMacScheduler::PssFdSchedulerType";
+        pub frequency_metric: FrequencyMetric = FrequencyMetric::PfSch, unit "word", source "ns-3 PssFfMacScheduler::PssFdSchedulerType";
     }
 }
 
