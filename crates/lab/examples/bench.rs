@@ -7,6 +7,8 @@
 
 #[path = "../tests/support/counting.rs"]
 mod counting;
+#[path = "../tests/support/s3.rs"]
+mod s3;
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Scenario, run};
@@ -27,33 +29,17 @@ fn main() {
         "{:<24} {:>12} {:>12} {:>10} {:>10} {:>10} {:>12}",
         "scenario", "CPU s/sim s", "min", "events/s", "ns/event", "MB", "times ns-3"
     );
-    for (variant, los, power) in [("a", "200m", "90dBm"), ("b", "1001m", "23dBm")] {
-        for users in [1, 20, 60, 100] {
-            if variant == "b" && users == 60 {
-                continue; // the reference runs have none
-            }
-            let file = if users == 1 { 20 } else { users };
-            row(
-                &format!("S3 {variant}, {users} users"),
-                &format!(
-                    r#"
-                duration = "20s"
-                tcp = {{stack = "ns3.44", mss = 512}}
-                radio.propagation = {{kind = "hybrid-buildings", los_to_nlos = "{los}"}}
-                mac = {{scheduler = "pss", srs_period = 80, power_control = {{max_power = "{power}"}}}}
-                rlc.queue = {{kind = "drop-tail", buffer = "51200B"}}
-                [[site]]
-                sectors = 3
-                antenna = {{kind = "parabolic", beamwidth = "70deg"}}
-                [[ue]]
-                count = {users}
-                noise_figure = "5dB"
-                placement = {{kind = "file", path = "s3{variant}_{file}.csv"}}
-                [[flow]]
-                "#
-                ),
-            );
-        }
+    // For one user the first of 20 is taken; the reference runs have no variant b with 60.
+    for (variant, users, placed) in [
+        ("a", "1", "20"),
+        ("a", "20", "20"),
+        ("a", "60", "60"),
+        ("a", "100", "100"),
+        ("b", "1", "20"),
+        ("b", "20", "20"),
+        ("b", "100", "100"),
+    ] {
+        row(&format!("S3 {variant}, {users} users"), &s3::scenario(variant, users, placed, "20", "80"));
     }
     row(
         "S5, one flow on a wire",

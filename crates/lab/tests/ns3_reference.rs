@@ -2,6 +2,9 @@
 //!
 //! `cargo test -p airwnd-lab --test ns3_reference -- --nocapture` prints every comparison.
 
+#[path = "support/s3.rs"]
+mod s3;
+
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
 
@@ -155,26 +158,8 @@ fn ten_users_under_three_schedulers() {
 fn newreno_over_three_sectors() {
     for row in rows(include_str!("data/s3_totals.csv")) {
         let (variant, users) = (row("variant"), row("users"));
-        let (los, power) = if variant == "a" { ("200m", "90dBm") } else { ("1001m", "23dBm") };
-        let outcome = simulate(&format!(
-            r#"
-            duration = "{}s"
-            tcp = {{stack = "ns3.44", mss = 512}}
-            radio.propagation = {{kind = "hybrid-buildings", los_to_nlos = "{los}"}}
-            mac = {{scheduler = "pss", srs_period = {}, power_control = {{max_power = "{power}"}}}}
-            rlc.queue = {{kind = "drop-tail", buffer = "51200B"}}
-            [[site]]
-            sectors = 3
-            antenna = {{kind = "parabolic", beamwidth = "70deg"}}
-            [[ue]]
-            count = {users}
-            noise_figure = "5dB"
-            placement = {{kind = "file", path = "s3{variant}_{users}.csv"}}
-            [[flow]]
-            "#,
-            row("duration_s"),
-            row("srs_period"),
-        ));
+        let toml = s3::scenario(variant, users, users, row("duration_s"), row("srs_period"));
+        let outcome = simulate(&toml);
         let totals = outcome.totals();
         let (delay, jain) = (totals.delay_ms.unwrap(), totals.jain.unwrap());
         println!(

@@ -1,0 +1,25 @@
+//! The site of the ns-3 reference run S3.
+
+/// Three parabolic sectors, PSS, NewReno downloads of 512 B segments. Variant `a`: line of sight up to 200 m,
+/// no cap on the terminals' power; `b`: up to 1001 m, 23 dBm. The first `users` of the `placed` ones that the
+/// reference run has.
+pub fn scenario(variant: &str, users: &str, placed: &str, duration_s: &str, srs_period: &str) -> String {
+    let (los, power) = if variant == "a" { ("200m", "90dBm") } else { ("1001m", "23dBm") };
+    format!(
+        r#"
+        duration = "{duration_s}s"
+        tcp = {{stack = "ns3.44", mss = 512}}
+        radio.propagation = {{kind = "hybrid-buildings", los_to_nlos = "{los}"}}
+        mac = {{scheduler = "pss", srs_period = {srs_period}, power_control = {{max_power = "{power}"}}}}
+        rlc.queue = {{kind = "drop-tail", buffer = "51200B"}}
+        [[site]]
+        sectors = 3
+        antenna = {{kind = "parabolic", beamwidth = "70deg"}}
+        [[ue]]
+        count = {users}
+        noise_figure = "5dB"
+        placement = {{kind = "file", path = "s3{variant}_{placed}.csv"}}
+        [[flow]]
+        "#
+    )
+}
