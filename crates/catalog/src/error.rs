@@ -1,6 +1,6 @@
 //! A user's mistake, in one line.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// What is wrong with an input, where, and what is allowed.
 ///
@@ -32,15 +32,29 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)?;
+        write_line(f, &self.source)?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
         if !self.key.is_empty() {
-            write!(f, ": {}", self.key)?;
+            f.write_str(": ")?;
+            write_line(f, &self.key)?;
         }
-        write!(f, ": {}", self.message)
+        f.write_str(": ")?;
+        write_line(f, &self.message)
     }
+}
+
+/// What a user wrote may hold line breaks; an error stays on its line.
+fn write_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    for c in text.chars() {
+        if c.is_control() {
+            write!(f, "{}", c.escape_default())?;
+        } else {
+            f.write_char(c)?;
+        }
+    }
+    Ok(())
 }
 
 impl std::error::Error for Error {}

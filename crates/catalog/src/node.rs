@@ -63,7 +63,12 @@ impl Node {
         let lines = Lines::of(text);
         let table = DeTable::parse(text).map_err(|error| {
             let line = error.span().map(|span| lines.at(span.start));
-            Error::new(&origin, line, error.message().replace('\n', "; "))
+            let place = match error.span().and_then(|span| text.get(span)?.lines().next()) {
+                Some(place) => format!(" at `{place}`"),
+                None => String::new(),
+            };
+            let why = error.message().replace('\n', "; ");
+            Error::new(&origin, line, format!("not valid TOML{place}: {why}"))
         })?;
         let line = lines.at(table.span().start);
         convert_table(table.into_inner(), line, &origin, &lines)

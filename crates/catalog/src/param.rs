@@ -75,11 +75,18 @@ impl<'a> Fields<'a> {
         default: Option<T>,
         range: RangeInclusive<T::Scalar>,
     ) -> Result<T, Error> {
-        let value = self.take(key, default)?;
-        let Some(outside) = value.outside(&range) else { return Ok(value) };
         let (low, high) = range_text(&range);
         let node = self.find(key).unwrap_or(self.node);
-        Err(node.error(format!("{} is outside {low}..{high}", plain(&outside.to_json()))).within(key))
+        let complain = |what| Err(node.error(format!("{what} is outside {low}..{high}")).within(key));
+        let value = match (self.take::<T>(key, default), &node.value) {
+            // A whole number that its type cannot hold: the range says more than the type's limits.
+            (Err(_), Value::Int(n)) if range.start().to_json().is_number() => return complain(n.to_string()),
+            (value, _) => value?,
+        };
+        match value.outside(&range) {
+            Some(outside) => complain(plain(&outside.to_json())),
+            None => Ok(value),
+        }
     }
 
     fn find(&self, key: &str) -> Option<&'a Node> {
@@ -96,9 +103,12 @@ pub(crate) fn unknown(what: &str, word: &str, allowed: &[impl AsRef<str>]) -> St
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| format!("; did you mean `{candidate}`?"))
         .unwrap_or_default();
+    format!("unknown {what} `{word}`{near}; {}", one_of(allowed))
+}
+
+fn one_of(allowed: &[impl AsRef<str>]) -> String {
     let list = allowed.iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ");
-    let allowed = if list.is_empty() { "none is allowed here".into() } else { format!("allowed: {list}") };
-    format!("unknown {what} `{word}`{near}; {allowed}")
+    if list.is_empty() { "none is allowed here".into() } else { format!("allowed: {list}") }
 }
 
 /// Reads the `kind` of a family's member: from a bare word or from a table.
@@ -112,7 +122,7 @@ pub fn read_kind<'a>(node: &'a Node, family: &str, kinds: &[String]) -> Result<&
                     .error(format!("expected a word, found {}", other.value.what()))
                     .within("kind"));
             }
-            None => return Err(node.error(format!("`kind` is missing: which {family}?"))),
+            None => return Err(node.error(format!("`kind` is missing: which {family}? {}", one_of(kinds)))),
         },
         other => {
             return Err(node.error(format!(
@@ -249,6 +259,13 @@ impl<T: Bounded> Bounded for Vec<T> {
     }
 }
 
+impl<T: Bounded, const N: usize> Bounded for [T; N] {
+    type Scalar = T::Scalar;
+    fn outside<'a>(&'a self, range: &RangeInclusive<T::Scalar>) -> Option<&'a T::Scalar> {
+        self.iter().find_map(|value| value.outside(range))
+    }
+}
+
 impl<T: Param> Param for Option<T> {
     fn read(node: &Node) -> Result<Self, Error> {
         T::read(node).map(Some)
@@ -268,6 +285,9 @@ impl<T: Param> Param for Vec<T> {
                 let item = |(i, item)| T::read(item).map_err(|error| error.within(&format!("[{i}]")));
                 items.iter().enumerate().map(item).collect()
             }
+            Value::Table(_) => {
+                Err(node.error("expected a list, found a table; a list of tables is written [[...]]"))
+            }
             other => Err(node.error(format!("expected a list, found {}", other.what()))),
         }
     }
@@ -281,9 +301,13 @@ impl<T: Param> Param for Vec<T> {
 
 impl<T: Param + Debug, const N: usize> Param for [T; N] {
     fn read(node: &Node) -> Result<Self, Error> {
+        let expected = |found: String| node.error(format!("expected a list of {N} values, found {found}"));
+        if !matches!(node.value, Value::List(_)) {
+            return Err(expected(node.value.what()));
+        }
         let items = Vec::<T>::read(node)?;
         let length = items.len();
-        items.try_into().map_err(|_| node.error(format!("expected {N} values, found {length}")))
+        items.try_into().map_err(|_| expected(length.to_string()))
     }
     fn to_json(&self) -> Json {
         Json::Array(self.iter().map(Param::to_json).collect())
