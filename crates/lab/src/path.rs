@@ -162,13 +162,16 @@ struct Simulation {
 /// run by returning false.
 ///
 /// # Errors
-/// A scenario whose network cannot be built, or a run that was stopped.
+/// A scenario whose network cannot be built, series without a period, or a run that was stopped.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
     series: Option<Span>,
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
+    if series == Some(Span::ZERO) {
+        return Err(Error::new(&scenario.name, None, "time series need a period above 0ns"));
+    }
     let mut simulation = Simulation::new(scenario, seed, series)?;
     let end = Time::ZERO + scenario.warmup + scenario.duration;
     while let Some((now, happening)) = simulation.queue.pop_until(end) {

@@ -9,6 +9,10 @@ use std::path::Path;
 
 /// The most terminals that a scenario may have.
 const MOST_UES: u32 = 100_000;
+/// The most cells that a scenario may have: a terminal keeps a gain to each of them.
+const MOST_CELLS: u32 = 1000;
+/// The longest period of sounding signals in TTIs, and so the most users of a cell (TS 36.213 Table 8.2-1).
+const MOST_SOUNDING_OFFSETS: u16 = 320;
 /// The least distance on the map between a terminal and a mast: path-loss models end at the antenna.
 const CLOSEST: Metres = Metres(1.0);
 
@@ -59,7 +63,7 @@ params! {
     /// A site: one mast with one or more sectors, each a cell.
     pub struct Site ("ARWA 2019 §4.1; ns-3 reference run S3") {
         /// Where the mast stands.
-        pub position: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", source "the origin";
+        pub position: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "the origin";
         /// Height of the antennas.
         pub height: Metres = Metres(30.0), unit "m", range Metres(0.1)..=Metres(1000.0), source "ns-3 reference runs";
         /// Number of sectors, evenly around the mast.
@@ -130,7 +134,7 @@ params! {
         /// Time for attach and bearer set-up before the first flow.
         pub warmup: Span = Span::from_millis(500), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference runs; TS 36.331 §5.3.3";
         /// Seed of all random streams.
-        pub seed: u64 = 1, unit "1", source "airwnd";
+        pub seed: u64 = 1, unit "1", range 0..=9_223_372_036_854_775_807, source "airwnd";
         /// TCP at both ends.
         pub tcp: Settings = Settings::default(), unit "1", source "RFC 9293";
         /// The wired part.
@@ -209,11 +213,22 @@ impl Scenario {
         if self.flow.is_empty() {
             return complain("flow", "there are no flows: add [[flow]]".into());
         }
-        let total: u64 = self.ue.iter().map(|group| u64::from(group.count)).sum();
-        if total > u64::from(MOST_UES) {
-            return complain("ue", format!("{total} terminals in all; at most {MOST_UES} are allowed"));
+        self.check_sizes().or_else(|(key, message)| complain(key, message))?;
+        let tcp = self.tcp.config();
+        if tcp.min_rto > tcp.max_rto {
+            let message = format!("the least timeout {} exceeds the greatest {}", tcp.min_rto, tcp.max_rto);
+            return complain(if self.tcp.min_rto.is_some() { "tcp.min_rto" } else { "tcp.max_rto" }, message);
+        }
+        let power = &self.mac.power_control;
+        if power.min_power > power.max_power {
+            let message =
+                format!("the largest power {} is below the smallest {}", power.max_power, power.min_power);
+            return complain("mac.power_control.max_power", message);
         }
         for (index, group) in self.ue.iter().enumerate() {
+            if group.name.is_empty() {
+                return complain(&format!("ue[{index}].name"), "a group needs a name".into());
+            }
             if self.ue[..index].iter().any(|other| other.name == group.name) {
                 let message = format!("a second group is called `{}`; names must differ", group.name);
                 return complain(&format!("ue[{index}].name"), message);
@@ -224,6 +239,34 @@ impl Scenario {
             self.check_flow(index, flow).or_else(|(key, message)| complain(&key, message))?;
         }
         Ok(())
+    }
+
+    /// How many terminals and cells there may be.
+    fn check_sizes(&self) -> Result<(), (&'static str, String)> {
+        let total: u64 = self.ue.iter().map(|group| u64::from(group.count)).sum();
+        if total > u64::from(MOST_UES) {
+            return Err(("ue", format!("{total} terminals in all; at most {MOST_UES} are allowed")));
+        }
+        let cells = self.cells();
+        if cells > MOST_CELLS {
+            return Err(("site", format!("{cells} cells in all; at most {MOST_CELLS} are allowed")));
+        }
+        let (key, offsets) = match self.mac.srs_period {
+            Some(period) => ("mac.srs_period", period),
+            None => ("ue", MOST_SOUNDING_OFFSETS),
+        };
+        if cells > 0 && total > u64::from(cells) * u64::from(offsets) {
+            let message = format!(
+                "{total} terminals in all; with {offsets} sounding offsets in each cell there is room for {}",
+                u64::from(cells) * u64::from(offsets)
+            );
+            return Err((key, message));
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> u32 {
+        self.site.iter().map(|site| u32::from(site.sectors)).sum()
     }
 
     fn check_placement(&self, index: usize, group: &UeGroup) -> Result<(), (String, String)> {
@@ -242,9 +285,9 @@ impl Scenario {
             let message = format!("the smallest radius {least} exceeds the radius {most}");
             return Err((key("placement.min_radius"), message));
         }
-        let cells: u16 = self.site.iter().map(|site| site.sectors).sum();
+        let cells = self.cells();
         for (number, place) in crate::build::places(self, index).into_iter().enumerate() {
-            if let Some(cell) = place.cell.filter(|cell| *cell >= cells) {
+            if let Some(cell) = place.cell.filter(|cell| u32::from(*cell) >= cells) {
                 let message = format!("terminal {number} wants cell {}, but there are {cells}", cell + 1);
                 return Err((key("placement"), message));
             }
@@ -264,6 +307,9 @@ impl Scenario {
 
     fn check_flow(&self, index: usize, flow: &Flow) -> Result<(), (String, String)> {
         let key = |rest: &str| format!("flow[{index}].{rest}");
+        if flow.id.is_empty() {
+            return Err((key("id"), "a flow needs a name".into()));
+        }
         if self.flow[..index].iter().any(|other| other.id == flow.id) {
             return Err((key("id"), format!("a second flow is called `{}`; ids must differ", flow.id)));
         }

@@ -13,7 +13,7 @@ params! {
         /// No terminal is nearer to the centre than this.
         pub min_radius: Metres = Metres(35.0), unit "m", range Metres(0.0)..=Metres(1e6), source "TR 36.814 Table A.2.1.1-2: 35 m between macro site and terminal";
         /// Centre of the disc.
-        pub centre: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", source "the first site";
+        pub centre: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "the first site";
     }
 }
 

@@ -5,6 +5,9 @@ use airwnd_catalog::params;
 use airwnd_engine::Stream;
 use airwnd_units::Metres;
 
+/// The greatest coordinate in metres.
+const FARTHEST: f64 = 1e6;
+
 params! {
     /// File: the points of a CSV file, in their order.
     ///
@@ -15,7 +18,7 @@ params! {
         /// The file; once it has been read, `rows` holds what it said.
         pub path: String, unit "path", source "the scenario";
         /// The rows of the file: x and y in metres, cell and sounding offset or -1.
-        pub rows: Vec<[f64; 4]> = Vec::new(), unit "m", source "the file";
+        pub rows: Vec<[f64; 4]> = Vec::new(), unit "m", range -FARTHEST..=FARTHEST, source "the file";
     }
 }
 
@@ -64,6 +67,13 @@ pub fn parse(text: &str) -> Result<Vec<[f64; 4]>, (usize, String)> {
                     (number, format!("`{text}` in column `{}` is not a number", columns[column]))
                 })
             };
+            let place = |column: usize| match value(column)? {
+                metres if metres.abs() <= FARTHEST => Ok(metres),
+                metres => {
+                    let name = columns[column];
+                    Err((number, format!("{metres} in column `{name}` is outside -{FARTHEST}..{FARTHEST}")))
+                }
+            };
             let whole = |column: Option<usize>, least: f64| match column {
                 None => Ok(-1.0),
                 Some(column) => {
@@ -78,7 +88,7 @@ pub fn parse(text: &str) -> Result<Vec<[f64; 4]>, (usize, String)> {
                     Ok(value - least)
                 }
             };
-            Ok([value(x)?, value(y)?, whole(cell, 1.0)?, whole(offset, 0.0)?])
+            Ok([place(x)?, place(y)?, whole(cell, 1.0)?, whole(offset, 0.0)?])
         })
         .collect()
 }

@@ -9,9 +9,9 @@ params! {
     /// Line: evenly spaced from one point to another, both ends included.
     pub struct Params ("ns-3 reference run S2") {
         /// Place of the first terminal.
-        pub from: [Metres; 2] = [Metres(500.0), Metres(0.0)], unit "m", source "ns-3 reference run S2";
+        pub from: [Metres; 2] = [Metres(500.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S2";
         /// Place of the last terminal.
-        pub to: [Metres; 2] = [Metres(5000.0), Metres(0.0)], unit "m", source "ns-3 reference run S2";
+        pub to: [Metres; 2] = [Metres(5000.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S2";
     }
 }
 

@@ -9,7 +9,7 @@ params! {
     /// List: the points that are written down, in their order.
     pub section Params ("airwnd") {
         /// The points, each as [x, y].
-        pub points: Vec<[Metres; 2]>, unit "m", source "the scenario";
+        pub points: Vec<[Metres; 2]>, unit "m", range Metres(-1e6)..=Metres(1e6), source "the scenario";
     }
 }
 

@@ -13,7 +13,7 @@ params! {
         /// Direction of the first terminal.
         pub bearing: Degrees = Degrees(0.0), unit "deg", range Degrees(-360.0)..=Degrees(360.0), source "east";
         /// Centre of the circle.
-        pub centre: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", source "the first site";
+        pub centre: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "the first site";
     }
 }
 

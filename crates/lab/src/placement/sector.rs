@@ -17,7 +17,7 @@ params! {
         /// Angle between the sector's sides.
         pub width: Degrees = Degrees(120.0), unit "deg", range Degrees(0.0)..=Degrees(360.0), source "three sectors a site";
         /// Centre of the disc.
-        pub centre: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", source "the first site";
+        pub centre: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "the first site";
     }
 }
 

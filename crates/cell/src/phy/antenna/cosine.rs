@@ -39,6 +39,9 @@ impl Cosine {
     }
 }
 
+/// Weaker than any real antenna's back, and still a number after all other losses.
+const LEAST_GAIN: Db = Db(-500.0);
+
 /// The power of the field's cosine that is 3 dB down at half the beamwidth.
 fn exponent(beamwidth: Degrees) -> f64 {
     if beamwidth.0 >= 360.0 {
@@ -54,7 +57,8 @@ fn pattern(angle: Degrees, exponent: f64) -> Db {
     }
     // Straight behind, rounding could leave a cosine of minus 1e-17, which has no logarithm.
     let cosine = libm::cos(angle.0.to_radians() / 2.0).max(f64::MIN_POSITIVE);
-    Db(20.0 * exponent * libm::log10(cosine))
+    // Behind a narrow beam the formula falls below what a power in milliwatts can express.
+    Db((20.0 * exponent * libm::log10(cosine)).max(LEAST_GAIN.0))
 }
 
 impl Antenna for Cosine {
@@ -89,6 +93,12 @@ mod tests {
         let gains: Vec<f64> = (0..=180).map(|a| antenna.gain(at(f64::from(a))).0).collect();
         assert!(gains.windows(2).all(|pair| pair[1] < pair[0]));
         assert!(gains[180].is_finite() && gains[180] < -100.0);
+    }
+
+    #[test]
+    fn a_narrow_beam_stays_finite_behind() {
+        let params = Params { horizontal_beamwidth: Degrees(1.0), ..Params::default() };
+        assert_eq!(Cosine::new(params).gain(at(180.0)), LEAST_GAIN);
     }
 
     #[test]
