@@ -8,10 +8,11 @@ fn simulate(toml: &str) -> Outcome {
         .unwrap()
 }
 
-fn saturated(users: u32, scheduler: &str) -> Outcome {
+fn saturated(users: u32, scheduler: &str, bandwidth: &str) -> Outcome {
     simulate(&format!(
         r#"
         duration = "5s"
+        carrier.bandwidth = "{bandwidth}"
         mac.scheduler = "{scheduler}"
         rlc.queue = {{kind = "drop-tail", buffer = "100kB"}}
         [[site]]
@@ -19,29 +20,75 @@ fn saturated(users: u32, scheduler: &str) -> Outcome {
         count = {users}
         placement = {{kind = "ring", radius = "300m"}}
         [[flow]]
-        traffic = {{kind = "cbr", rate = "40Mbps", packet = "1000B"}}
+        traffic = {{kind = "cbr", rate = "90Mbps", packet = "1000B"}}
         "#
     ))
 }
 
-/// T = S / tau: MCS 28 on 48 PRBs carries 4395 B per TTI (TS 36.213 Table 7.1.7.2.1-1, I_TBS 26: 35160 bit).
-/// A datagram of 1000 B takes 28 B of IP and UDP and 2 B of PDCP; a PDU takes 2 B and about 1.5 B for each of
-/// its 4395 / 1030 boundaries.
-#[test]
-fn one_user_gets_a_block_in_each_tti() {
-    let block = 4395.0;
+/// What a user with a block of so many bytes in each TTI gets in kbit/s. A datagram of 1000 B takes 28 B of IP
+/// and UDP and 2 B of PDCP; a PDU takes 2 B and about 1.5 B for each boundary between packets.
+fn goodput(block: f64) -> f64 {
     let headers = 2.0 + 1.5 * block / 1030.0;
-    let goodput = (block - headers) * 8.0 * 1000.0 / 1030.0;
-    let measured = saturated(1, "pf").flows()[0].goodput_kbps;
-    assert!((measured / goodput - 1.0).abs() < 0.004, "{measured} / {goodput}");
+    (block - headers) * 8.0 * 1000.0 / 1030.0
+}
+
+/// T = S / tau: MCS 28 (I_TBS 26) over the carrier's whole resource block groups carries S per TTI (TS 36.213
+/// Tables 7.1.6.1-1 and 7.1.7.2.1-1). Two users under round robin get half of the groups each, rounded down.
+#[test]
+fn a_user_gets_the_transport_block_of_its_groups_in_each_tti() {
+    for (bandwidth, prbs, bits, prbs_of_two, bits_of_two) in [
+        ("1.4MHz", 6, 4392, 3, 2216),
+        ("3MHz", 14, 10296, 6, 4392),
+        ("5MHz", 24, 17568, 12, 8760),
+        ("10MHz", 48, 35160, 24, 17568),
+        ("15MHz", 72, 52752, 36, 26416),
+        ("20MHz", 100, 75376, 48, 35160),
+    ] {
+        for (users, prbs, bits) in [(1, prbs, bits), (2, prbs_of_two, bits_of_two)] {
+            let outcome = saturated(users, "rr", bandwidth);
+            let what = format!("{users} users, {bandwidth}, {prbs} PRB");
+            for (flow, ue) in outcome.flows().iter().zip(outcome.ues()) {
+                let (expected, measured) = (goodput(f64::from(bits) / 8.0), flow.goodput_kbps);
+                assert_eq!(ue.mcs, Some(28.0), "{what}");
+                assert!((measured / expected - 1.0).abs() < 0.005, "{what}: {measured} / {expected}");
+            }
+            // Only one user's datagrams arrive before the first TTI: it has the whole carrier for once.
+            let block = outcome.ues()[0].block_bytes.unwrap();
+            assert!((block * 8.0 / f64::from(bits) - 1.0).abs() < 0.002, "{what}: blocks of {block} B");
+        }
+    }
+}
+
+/// Without a queue a packet waits for the next TTI, is scheduled two TTIs ahead and is on air for one: sent at
+/// t, it arrives 3 ms after the first TTI that begins when it has reached the base station. The server link of
+/// 100 Gbit/s and 10 ms takes 1030 B (28 B of UDP and IP, 2 B of framing), S1-U of 10 Gbit/s 40 B of tunnel more.
+#[test]
+fn a_lone_packet_takes_the_wire_the_next_tti_and_three_milliseconds() {
+    let wire_ns = 10_000_000 + (1030 * 8_u64).div_ceil(100) + 1070 * 8 / 10;
+    for sent_ns in [500_000_000, 500_500_000, 500_999_000_u64, 501_000_000 - 939, 501_000_000 - 938] {
+        let outcome = simulate(&format!(
+            r#"
+            duration = "1s"
+            warmup = "{sent_ns}ns"
+            [[site]]
+            [[ue]]
+            [[flow]]
+            traffic = {{kind = "cbr", rate = "100kbps", packet = "1000B"}}
+            "#
+        ));
+        let tti = (sent_ns + wire_ns).next_multiple_of(1_000_000);
+        let expected = (tti + 3_000_000 - sent_ns) as f64 / 1e6;
+        let measured = outcome.flows()[0].delay_ms.mean.unwrap();
+        assert!((measured - expected).abs() < 1e-9, "{sent_ns} ns: {measured} ms, not {expected} ms");
+    }
 }
 
 /// Equal users share the TTIs under proportional fair, and the groups under round robin.
 #[test]
 fn equal_users_get_equal_shares() {
-    let alone = saturated(1, "pf").totals().goodput_kbps;
+    let alone = saturated(1, "pf", "10MHz").totals().goodput_kbps;
     for (scheduler, users) in [("pf", 4), ("pss", 4), ("rr", 4), ("rr", 8)] {
-        let outcome = saturated(users, scheduler);
+        let outcome = saturated(users, scheduler, "10MHz");
         let share = alone / f64::from(users);
         for flow in outcome.flows() {
             assert!(
@@ -96,4 +143,29 @@ fn a_small_window_gives_itself_per_round_trip() {
 fn drwa_settles_at_three_times_the_least_round_trip() {
     let rtt = wired("\"drwa\"", "4MiB").flows()[0].rtt_ms.p50.unwrap();
     assert!((rtt / (3.0 * 51.0) - 1.0).abs() < 0.05, "{rtt} ms");
+}
+
+/// Slow start over a wire that never queues: windows of 10, 20, 40, ... segments, one a round trip. The last of
+/// n segments is in window k = ceil(log2(n / 10 + 1)), sent k round trips after the SYN and half of one on the
+/// way.
+#[test]
+fn slow_start_doubles_each_round_trip() {
+    for (segments, windows) in [(1, 1), (10, 1), (11, 2), (30, 2), (31, 3), (70, 3), (71, 4), (150, 4)] {
+        let outcome = simulate(&format!(
+            r#"
+            duration = "2s"
+            tcp = {{mss = 1000, initial_window = 10, delayed_ack_count = 1}}
+            core = {{server_rate = "0bps", server_delay = "0ms"}}
+            [wired]
+            rate = "100Gbps"
+            delay = "50ms"
+            [[ue]]
+            [[flow]]
+            traffic = {{kind = "transfer", size = "{segments}kB"}}
+            "#
+        ));
+        assert!(f64::from(windows) == (f64::from(segments) / 10.0 + 1.0).log2().ceil());
+        let (measured, expected) = (outcome.flows()[0].fct_s.unwrap(), 0.1 * f64::from(windows) + 0.05);
+        assert!((measured - expected).abs() < 1e-4, "{segments} segments: {measured} s, not {expected} s");
+    }
 }

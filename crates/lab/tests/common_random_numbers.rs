@@ -55,14 +55,51 @@ fn a_larger_group_begins_with_the_smaller_one() {
     }
 }
 
+/// A saturated user next to whom nothing changes: the other user's cell is 900 km away. Its blocks come in the
+/// same TTIs, and as each error is drawn by user and TTI, the same ones fail.
 #[test]
-fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
-    let text = |seed| simulate(seed, &[]).to_json().to_string();
-    let first = text(1);
-    let parallel: Vec<String> = std::thread::scope(|scope| {
-        let runs: Vec<_> = (0..2).map(|_| scope.spawn(|| text(1))).collect();
-        runs.into_iter().map(|run| run.join().unwrap()).collect()
-    });
-    assert_eq!(parallel, [first.clone(), first.clone()]);
-    assert_ne!(text(2), first);
+fn block_errors_do_not_depend_on_what_others_draw() {
+    let blocks = |changes: &[(&str, &str)]| {
+        let toml = r#"
+            duration = "3s"
+            radio.amc = {kind = "piro-ew2010", ber = 0.03}
+            [[site]]
+            power = "13dBm"
+            [[site]]
+            position = ["900km", "0m"]
+            power = "13dBm"
+            [[ue]]
+            name = "near"
+            placement = {kind = "list", points = [["2km", "0m"]]}
+            [[ue]]
+            name = "far"
+            placement = {kind = "list", points = [["902km", "0m"]]}
+            [[flow]]
+            id = "load"
+            ue = "near"
+            traffic = {kind = "cbr", rate = "40Mbps"}
+            [[flow]]
+            ue = "far"
+        "#;
+        let mut node = Node::from_toml(toml, "test").unwrap();
+        changes.iter().for_each(|(key, value)| node.set(key, value).unwrap());
+        let outcome = run(&Scenario::from_node(&node).unwrap(), 1, None, &mut |_| true).unwrap();
+        let (near, far) = (outcome.ues()[0], outcome.ues()[1]);
+        assert_eq!((near.cell, far.cell), (0, 1));
+        let errors = near.bler.unwrap() * near.blocks as f64;
+        ((near.blocks, errors.round(), near.mcs, near.block_bytes), far.blocks, outcome.flows()[0].clone())
+    };
+    let (near, far, load) = blocks(&[]);
+    assert!(near.1 > 10.0, "some of its blocks fail: {near:?}");
+    for (key, value) in [
+        ("flow[1].cc", "{kind = \"fixed\", segments = 5}"),
+        ("flow[1].rwnd", "arwa"),
+        ("flow[1].rwnd", "{kind = \"fixed\", limit = \"3kB\"}"),
+        ("flow[1].traffic", "video"),
+        ("flow[1].direction", "up"),
+    ] {
+        let changed = blocks(&[(key, value)]);
+        assert_ne!(changed.1, far, "{key} = {value} changes what the other sends");
+        assert_eq!((changed.0, changed.2), (near, load.clone()), "{key} = {value}");
+    }
 }

@@ -5,89 +5,201 @@
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Column, Outcome, Percentiles, Scenario, run};
-use airwnd_units::Span;
+use airwnd_units::{Bytes, Span};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
+use std::fmt;
 
-/// Bytes that the RLC queue of a terminal may hold.
-const BUFFERS: [u64; 4] = [2_000, 10_240, 51_200, 1_000_000];
+/// A random scenario, and of what it is made what the checks need. A failure prints it ready to paste.
+#[derive(Clone)]
+struct Case {
+    toml: String,
+    /// Bytes that the queue of a terminal may hold, if there is a cell.
+    buffer: Option<u64>,
+    /// SDUs that it may hold.
+    packets: Option<u64>,
+    /// Bytes of each transfer.
+    size: u64,
+    duration_ms: u64,
+    /// No packet is faster.
+    least_delay_ms: f64,
+}
 
-fn cell() -> impl Strategy<Value = String> {
-    let radio = (
-        select(vec!["1.4MHz", "3MHz", "5MHz", "10MHz", "20MHz"]),
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the scenario\n\n{}", self.toml)
+    }
+}
+
+/// `key = value`, or nothing.
+fn line(key: &str, value: Option<impl fmt::Display>) -> String {
+    value.map_or(String::new(), |value| format!("{key} = {value}\n"))
+}
+
+fn radio() -> impl Strategy<Value = String> {
+    let words = (
+        select(vec!["1.4MHz", "3MHz", "5MHz", "10MHz", "15MHz", "20MHz"]),
         select(vec!["friis", "hybrid-buildings", "log-distance"]),
         select(vec!["block-error-target", "piro-ew2010"]),
         select(vec!["mutual-information", "none"]),
         select(vec!["rr", "pf", "pss"]),
     );
-    let sites = (1u16..4, -10f64..46.0, select(vec!["isotropic", "parabolic", "cosine"]), 0u32..2);
-    let users = (1u32..13, 100f64..3000.0, select(vec!["disc", "sector"]), 10f64..40.0);
-    let rlc = (select(BUFFERS.to_vec()), prop::option::of(1u64..30));
-    (radio, sites, users, rlc).prop_map(|(radio, sites, users, rlc)| {
-        let (bandwidth, loss, amc, errors, scheduler) = radio;
-        let (sectors, power, antenna, second_site) = sites;
-        let (count, radius, placement, max_power) = users;
-        let packets = rlc.1.map_or(String::new(), |packets| format!(", packets = {packets}"));
-        let second = format!("[[site]]\nposition = [\"1.2km\", \"0.3km\"]\npower = \"{power:.1}dBm\"\n");
+    let settings = (1u16..10, 1u16..13, any::<bool>(), 0f64..8.0, 1u8..9, 0u32..150, 1u32..30);
+    let power = (-10f64..40.0, 0f64..1.0);
+    (words, settings, power).prop_map(|(words, settings, (max_power, alpha))| {
+        let (bandwidth, loss, amc, errors, scheduler) = words;
+        let (cqi_period, cqi_delay, control, sigma, harq, reordering, report) = settings;
         format!(
             "carrier.bandwidth = \"{bandwidth}\"\n\
-             radio = {{propagation = \"{loss}\", amc = \"{amc}\", error_model = \"{errors}\"}}\n\
-             mac = {{scheduler = \"{scheduler}\", power_control = {{max_power = \"{max_power:.1}dBm\"}}}}\n\
-             rlc.queue = {{kind = \"drop-tail\", buffer = \"{}B\"{packets}}}\n\
-             [[site]]\nsectors = {sectors}\npower = \"{power:.1}dBm\"\nantenna = \"{antenna}\"\n{}\
-             [[ue]]\ncount = {count}\nplacement = {{kind = \"{placement}\", radius = \"{radius:.0}m\"}}\n",
-            rlc.0,
-            if second_site == 1 { second } else { String::new() },
+             mac = {{scheduler = \"{scheduler}\", harq_transmissions = {harq}, \
+             power_control = {{max_power = \"{max_power:.1}dBm\", alpha = {alpha:.2}}}}}\n\
+             rlc.reordering = \"{reordering}ms\"\nrlc.report_period = \"{report}ms\"\n\
+             [radio]\npropagation = \"{loss}\"\namc = \"{amc}\"\nerror_model = \"{errors}\"\n\
+             cqi_period = {cqi_period}\ncqi_delay = {cqi_delay}\ncontrol_errors = {control}\n\
+             shadowing = {{sigma = \"{sigma:.1}dB\"}}\n"
         )
     })
 }
 
-fn wire() -> impl Strategy<Value = String> {
-    (100u64..20_000, 0u64..200, 1u64..200, 1u32..5).prop_map(|(rate, delay, queue, count)| {
-        format!("[wired]\nrate = \"{rate}kbps\"\ndelay = \"{delay}ms\"\nqueue = {queue}\n[[ue]]\ncount = {count}\n")
-    })
-}
-
-fn flow(id: usize) -> impl Strategy<Value = String> {
-    (
-        select(vec![
-            "\"bulk\"",
-            "{kind = \"transfer\", size = \"300kB\"}",
-            "{kind = \"ftp\", rate = \"1Mbps\"}",
-            "{kind = \"cbr\", rate = \"2Mbps\", packet = \"1000B\"}",
-            "\"video\"",
-        ]),
-        select(vec!["\"fixed\"", "\"autotuning\"", "\"drwa\"", "{kind = \"drwa\", floor = 0}", "\"arwa\""]),
-        select(vec!["newreno", "fixed"]),
-        select(vec!["down", "down", "up"]),
-        0u32..1500,
-        prop::option::of(1600u32..4000),
-    )
-        .prop_map(move |(traffic, rwnd, cc, direction, start, stop)| {
-            let stop = stop.map_or(String::new(), |stop| format!("stop = \"{stop}ms\"\n"));
-            format!(
-                "[[flow]]\nid = \"{id}\"\ntraffic = {traffic}\nrwnd = {rwnd}\ncc = \"{cc}\"\n\
-                 direction = \"{direction}\"\nstart = \"{start}ms\"\n{stop}"
-            )
-        })
-}
-
-fn scenario() -> impl Strategy<Value = String> {
-    let access = prop_oneof![4 => cell().boxed(), 1 => wire().boxed()];
-    let tcp = (select(vec!["ns2-reno", "ns3.26", "ns3.44"]), 100u16..1460);
-    (tcp, access, flow(0), prop::option::of(flow(1))).prop_map(|((stack, mss), access, first, second)| {
+fn site(x: &'static str) -> impl Strategy<Value = String> {
+    let antenna = select(vec![
+        "\"isotropic\"",
+        "\"parabolic\"",
+        "\"cosine\"",
+        "{kind = \"cosine\", horizontal_beamwidth = \"5deg\"}",
+    ]);
+    (1u16..4, -10f64..46.0, antenna, 2f64..60.0).prop_map(move |(sectors, power, antenna, height)| {
         format!(
-            "duration = \"3s\"\nwarmup = \"100ms\"\n\
-             tcp = {{stack = \"{stack}\", mss = {mss}, timestamps = true}}\n{access}{first}{}",
-            second.unwrap_or_default()
+            "[[site]]\nposition = [\"{x}\", \"300m\"]\nsectors = {sectors}\npower = \"{power:.1}dBm\"\n\
+             antenna = {antenna}\nheight = \"{height:.0}m\"\n"
         )
     })
 }
 
-fn simulate(toml: &str, seed: u64) -> Outcome {
-    let scenario = Scenario::from_node(&Node::from_toml(toml, "random.toml").unwrap()).unwrap();
-    run(&scenario, seed, Some(Span::from_millis(50)), &mut |_| true).unwrap()
+fn users(name: &'static str) -> impl Strategy<Value = String> {
+    let placement = prop_oneof![
+        (100u32..3000, select(vec!["disc", "sector", "ring"]))
+            .prop_map(|(radius, kind)| format!("{{kind = \"{kind}\", radius = \"{radius}m\"}}")),
+        Just("\"line\"".to_string()),
+    ];
+    let gbr = prop::option::of(1u32..2000);
+    (1u32..8, placement, 1f64..30.0, gbr).prop_map(move |(count, placement, height, gbr)| {
+        format!(
+            "[[ue]]\nname = \"{name}\"\ncount = {count}\nplacement = {placement}\nheight = \"{height:.1}m\"\n{}",
+            line("gbr", gbr.map(|rate| format!("\"{rate}kbps\"")))
+        )
+    })
+}
+
+/// Queue (bytes and SDUs), radio, sites and users. Some queues hold less than a packet.
+fn cell() -> impl Strategy<Value = (Option<u64>, Option<u64>, String)> {
+    let sites = (site("0m"), prop::option::of(site("1.2km")));
+    let queue = (select(vec![300, 2_000, 10_240, 51_200, 1_000_000]), prop::option::of(1u64..30));
+    let uplink = prop::option::of(100u64..100_000);
+    (radio(), sites, users("near"), queue, uplink).prop_map(|(radio, sites, users, (buffer, packets), uplink)| {
+        let packets_key = packets.map_or(String::new(), |packets| format!(", packets = {packets}"));
+        let uplink = uplink.map(|bytes| format!("{{kind = \"drop-tail\", buffer = \"{bytes}B\"}}"));
+        let toml = format!(
+            "rlc.queue = {{kind = \"drop-tail\", buffer = \"{buffer}B\"{packets_key}}}\n{}{radio}{}{}{users}",
+            line("rlc.uplink_queue", uplink),
+            sites.0,
+            sites.1.unwrap_or_default()
+        );
+        (Some(buffer), packets, toml)
+    })
+}
+
+/// The wire's delay in milliseconds, and the wire.
+fn wire() -> impl Strategy<Value = (u64, String)> {
+    (100u64..20_000, 0u64..200, 1u64..200).prop_map(|(rate, delay, queue)| {
+        let wire = format!("[wired]\nrate = \"{rate}kbps\"\ndelay = \"{delay}ms\"\nqueue = {queue}\n");
+        (delay, wire)
+    })
+}
+
+fn flow(id: usize, size: u64) -> impl Strategy<Value = String> {
+    let traffic = select(vec![
+        "\"bulk\"".to_string(),
+        format!("{{kind = \"transfer\", size = \"{size}B\"}}"),
+        "{kind = \"ftp\", rate = \"1Mbps\"}".to_string(),
+        "{kind = \"cbr\", rate = \"2Mbps\", packet = \"1000B\"}".to_string(),
+        "\"video\"".to_string(),
+    ]);
+    let rwnd = select(vec![
+        "\"fixed\"",
+        "{kind = \"fixed\", limit = \"5kB\"}",
+        "\"autotuning\"",
+        "\"drwa\"",
+        "{kind = \"drwa\", floor = 0}",
+        "\"arwa\"",
+        "{kind = \"arwa\", carriage = \"tcp-option\", clock_offset = 5}",
+    ]);
+    let ends = (select(vec!["newreno", "fixed"]), select(vec!["down", "down", "up"]));
+    let group = prop::option::of(Just("\"near\""));
+    let times = (0u32..1500, prop::option::of(1600u32..4000), 0u32..50);
+    (traffic, rwnd, ends, group, times).prop_map(move |(traffic, rwnd, (cc, direction), ue, times)| {
+        let (start, stop, stagger) = times;
+        format!(
+            "[[flow]]\nid = \"{id}\"\ntraffic = {traffic}\nrwnd = {rwnd}\ncc = \"{cc}\"\n\
+             direction = \"{direction}\"\nstart = \"{start}ms\"\nstagger = \"{stagger}ms\"\n{}{}",
+            line("stop", stop.map(|stop| format!("\"{stop}ms\""))),
+            line("ue", ue)
+        )
+    })
+}
+
+fn tcp() -> impl Strategy<Value = String> {
+    let stack = select(vec!["ns2-reno", "ns3.26", "ns3.44"]);
+    let buffers = (prop::option::of(1_000u32..300_000), prop::option::of(1_000u32..300_000));
+    (stack, 100u16..1460, any::<bool>(), 1u32..4, buffers).prop_map(
+        |(stack, mss, sack, acks, (send, receive))| {
+            format!(
+                "[tcp]\nstack = \"{stack}\"\nmss = {mss}\ntimestamps = true\nsack = {sack}\n\
+                 delayed_ack_count = {acks}\n{}{}",
+                line("send_buffer", send.map(|bytes| format!("\"{bytes}B\""))),
+                line("receive_buffer", receive.map(|bytes| format!("\"{bytes}B\"")))
+            )
+        },
+    )
+}
+
+/// What lies between the gateway and the terminals; with it, what the checks need to know of it.
+fn access() -> impl Strategy<Value = (Option<u64>, Option<u64>, f64, String)> {
+    // Two TTIs between scheduling and air, and one on air.
+    let cell = cell().prop_map(|(buffer, packets, toml)| (buffer, packets, 3.0, toml));
+    let wire =
+        (wire(), users("near")).prop_map(|((delay, wire), users)| (None, None, delay as f64, wire + &users));
+    prop_oneof![4 => cell.boxed(), 1 => wire.boxed()]
+}
+
+fn scenario() -> impl Strategy<Value = Case> {
+    let core = (0u64..30, 0u64..10, select(vec!["0bps", "20Mbps", "10Gbps"]), prop::option::of(1u64..100));
+    let time = (1_700u64..3_000, 0u64..300_000, any::<u32>());
+    select(vec![1u64, 20_000, 300_000]).prop_flat_map(move |size| {
+        let flows = (flow(0, size), prop::option::of(flow(1, size)), prop::option::of(flow(2, size)));
+        let parts = (time.clone(), core.clone(), tcp(), access(), flows);
+        parts.prop_map(move |((duration_ms, warmup, seed), core, tcp, access, flows)| {
+            let (server, s1u, rate, queue) = core;
+            let (buffer, packets, beyond, access) = access;
+            let toml = format!(
+                "duration = \"{duration_ms}ms\"\nwarmup = \"{warmup}us\"\nseed = {seed}\n\
+                 core.server_delay = \"{server}ms\"\ncore.s1u_delay = \"{s1u}ms\"\ncore.s1u_rate = \"{rate}\"\n\
+                 {}{access}{tcp}{}{}{}",
+                line("core.server_queue", queue),
+                flows.0,
+                flows.1.unwrap_or_default(),
+                flows.2.unwrap_or_default()
+            );
+            let s1u = if buffer.is_some() { s1u as f64 } else { 0.0 };
+            Case { toml, buffer, packets, size, duration_ms, least_delay_ms: server as f64 + s1u + beyond }
+        })
+    })
+}
+
+fn simulate(case: &Case) -> Outcome {
+    let scenario = Scenario::from_node(&Node::from_toml(&case.toml, "random.toml").unwrap()).unwrap();
+    run(&scenario, scenario.seed, Some(Span::from_millis(50)), &mut |_| true).unwrap()
 }
 
 fn check_percentiles(spread: Percentiles) -> Result<(), TestCaseError> {
@@ -98,37 +210,62 @@ fn check_percentiles(spread: Percentiles) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check(toml: &str, outcome: &Outcome) -> Result<(), TestCaseError> {
+fn check_flows(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
+    let seconds = case.duration_ms as f64 / 1e3;
+    let whole = Bytes(case.size).bits() as f64 / seconds / 1e3;
     for flow in outcome.flows() {
         prop_assert!(flow.packets_received <= flow.packets_sent);
         prop_assert!(flow.pdf_percent.is_none_or(|percent| (0.0..=100.0).contains(&percent)));
-        prop_assert!(flow.goodput_kbps <= flow.throughput_kbps);
-        prop_assert!(flow.fct_s.is_none_or(|seconds| seconds > 0.0 && seconds < 3.0));
-        if flow.fct_s.is_some() {
-            // 300 kB in 3 s
-            prop_assert_eq!(flow.goodput_kbps, 800.0, "a completed transfer delivers its size");
+        prop_assert!(flow.goodput_kbps >= 0.0 && flow.goodput_kbps <= flow.throughput_kbps);
+        prop_assert!(flow.fct_s.is_none_or(|time| time > 0.0 && time <= seconds));
+        if flow.kind == "transfer" {
+            prop_assert!(flow.goodput_kbps <= whole);
+            prop_assert_eq!(flow.fct_s.is_some(), flow.goodput_kbps == whole, "complete means whole");
         }
         check_percentiles(flow.delay_ms)?;
         check_percentiles(flow.rtt_ms)?;
-        // the server link's 10 ms, and on the radio at least one TTI
-        prop_assert!(flow.delay_ms.mean.is_none_or(|mean| mean >= 10.0), "{:?}", flow.delay_ms);
+        let (delay, rtt) = (flow.delay_ms.mean.unwrap_or(f64::MAX), flow.rtt_ms.mean.unwrap_or(f64::MAX));
+        prop_assert!(delay >= case.least_delay_ms, "{delay} ms one way");
+        // A timestamp's clock ticks in milliseconds.
+        prop_assert!(rtt >= 2.0 * case.least_delay_ms - 1.0, "{rtt} ms there and back");
     }
     let totals = outcome.totals();
     prop_assert!(totals.jain.is_none_or(|jain| jain > 0.0 && jain <= 1.0 + 1e-12));
+    prop_assert!(totals.delay_ms.is_none_or(|delay| delay >= case.least_delay_ms));
+    Ok(())
+}
+
+fn check_radio(outcome: &Outcome) -> Result<(), TestCaseError> {
     for cell in outcome.cells() {
-        prop_assert!(
-            (0.0..=1.0).contains(&cell.downlink_prb_use) && (0.0..=1.0).contains(&cell.uplink_prb_use)
-        );
+        prop_assert!((0.0..=1.0).contains(&cell.downlink_prb_use), "{:?}", cell);
+        prop_assert!((0.0..=1.0).contains(&cell.uplink_prb_use), "{:?}", cell);
+        // MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1)
+        prop_assert!(cell.spectral_efficiency.is_none_or(|bits| (0.0..=4.19).contains(&bits)), "{:?}", cell);
     }
     for ue in outcome.ues() {
-        prop_assert!(ue.bler.is_none_or(|bler| (0.0..=1.0).contains(&bler)));
-        prop_assert!(ue.rsrp_dbm.is_finite() && ue.sinr_db.is_none_or(f64::is_finite));
+        prop_assert!(ue.rsrp_dbm.is_finite() && ue.sinr_db.is_none_or(f64::is_finite), "{:?}", ue);
+        prop_assert!([ue.bler, ue.uplink_bler].iter().flatten().all(|part| (0.0..=1.0).contains(part)));
+        prop_assert!(ue.mcs.is_none_or(|mcs| (0.0..=28.0).contains(&mcs)));
     }
-    let queue = outcome.series().iter().find(|(name, _)| name == "queue_bytes");
-    if let Some((_, Column::F64(bytes))) = queue {
-        let buffer = BUFFERS.iter().find(|buffer| toml.contains(&format!("buffer = \"{buffer}B\"")));
-        let most = *buffer.unwrap_or(&u64::MAX) as f64;
-        prop_assert!(bytes.iter().all(|queued| queued.is_nan() || *queued <= most), "above {most} B");
+    Ok(())
+}
+
+/// A column's known values.
+fn column<'a>(outcome: &'a Outcome, name: &str) -> impl Iterator<Item = f64> + 'a {
+    let column = outcome.series().iter().find(|(column, _)| column == name).map(|(_, column)| column);
+    let values = match column {
+        Some(Column::F64(values)) => values.as_slice(),
+        _ => &[],
+    };
+    values.iter().copied().filter(|value| !value.is_nan())
+}
+
+fn check_series(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
+    let most = |limit: Option<u64>| limit.map_or(f64::INFINITY, |limit| limit as f64);
+    prop_assert!(column(outcome, "queue_bytes").all(|bytes| bytes <= most(case.buffer)));
+    prop_assert!(column(outcome, "queue_packets").all(|packets| packets <= most(case.packets)));
+    for name in ["time_s", "cwnd_bytes", "ssthresh_bytes", "rwnd_bytes", "rtt_ms", "mcs", "rate_kbps"] {
+        prop_assert!(column(outcome, name).all(|value| value.is_finite() && value >= 0.0), "{}", name);
     }
     Ok(())
 }
@@ -143,9 +280,10 @@ proptest! {
         ..ProptestConfig::default()
     })]
     #[test]
-    fn every_run_keeps_the_books_and_gives_sane_figures(toml in scenario(), seed in 0u64..1000) {
-        check(&toml, &simulate(&toml, seed)).map_err(|error| {
-            TestCaseError::fail(format!("{error}\nseed {seed}, scenario:\n{toml}"))
-        })?;
+    fn every_run_keeps_the_books_and_gives_sane_figures(case in scenario()) {
+        let outcome = simulate(&case);
+        check_flows(&case, &outcome)?;
+        check_radio(&outcome)?;
+        check_series(&case, &outcome)?;
     }
 }

@@ -1,8 +1,8 @@
-//! No input makes a parser panic, and every complaint is one line.
+//! No input makes a parser panic, every complaint is one line, and what is accepted runs.
 
-use airwnd_catalog::Node;
-use airwnd_lab::{Scenario, placement};
-use airwnd_units::{BitRate, Bytes, Db, Dbm, Hertz, Span};
+use airwnd_catalog::{Error, Node};
+use airwnd_lab::{Scenario, placement, run};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Hertz, Span, Time};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::RngSeed;
@@ -44,7 +44,7 @@ stop = "50ms"
 "#;
 
 /// What a mutation puts in: words, numbers and quantities that mean something somewhere, and some that do not.
-const PIECES: [&str; 24] = [
+const PIECES: [&str; 32] = [
     "\"\"",
     "\"pf\"",
     "\"20ms\"",
@@ -63,6 +63,14 @@ const PIECES: [&str; 24] = [
     "\"near\"",
     "9223372036854775807",
     "1979-05-27",
+    "\"1ns\"",
+    "\"60s\"",
+    "\"0B\"",
+    "\"1B\"",
+    "\"-100dB\"",
+    "\"1e6m\"",
+    "\"360deg\"",
+    "\"a\\nb\"",
     "{kind = \"arwa\"}",
     "=",
     "\n",
@@ -71,11 +79,54 @@ const PIECES: [&str; 24] = [
     "\u{fffd}",
 ];
 
-fn read(text: &str) {
-    if let Err(error) = Node::from_toml(text, "fuzz.toml").and_then(|node| Scenario::from_node(&node)) {
+/// Keys with a value of each kind, in every section.
+const KEYS: [&str; 30] = [
+    "warmup",
+    "duration",
+    "seed",
+    "tcp.mss",
+    "tcp.min_rto",
+    "tcp.initial_window",
+    "tcp.send_buffer",
+    "tcp.receive_buffer",
+    "core.server_delay",
+    "core.server_rate",
+    "core.server_queue",
+    "carrier.downlink_frequency",
+    "radio.shadowing.sigma",
+    "radio.cqi_period",
+    "radio.cqi_delay",
+    "mac.srs_period",
+    "mac.harq_transmissions",
+    "mac.power_control.alpha",
+    "mac.power_control.max_power",
+    "rlc.queue.buffer",
+    "rlc.reordering",
+    "site[0].height",
+    "site[0].power",
+    "site[0].antenna.beamwidth",
+    "ue[0].height",
+    "ue[0].placement.radius",
+    "ue[1].placement.points[0][0]",
+    "flow[0].rwnd.lambda",
+    "flow[0].stagger",
+    "flow[1].traffic.packet",
+];
+
+/// What is refused is refused in one line; what is accepted is run, or begun if it is long.
+fn check(scenario: Result<Scenario, Error>) -> Result<(), TestCaseError> {
+    let begin = Time::ZERO + Span::from_millis(600);
+    let done = scenario.and_then(|scenario| run(&scenario, 1, None, &mut |now| now < begin));
+    if let Err(error) = done {
         let message = error.to_string();
-        assert!(!message.contains('\n') && message.starts_with("fuzz.toml"), "{message:?} for\n{text}");
+        prop_assert!(!message.contains(char::is_control), "{message:?}");
+        prop_assert!(message.contains(": "), "{message:?} says where");
     }
+    Ok(())
+}
+
+fn read(text: &str) -> Result<(), TestCaseError> {
+    check(Node::from_toml(text, "fuzz.toml").and_then(|node| Scenario::from_node(&node)))
 }
 
 proptest! {
@@ -88,8 +139,15 @@ proptest! {
     })]
 
     #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
-        read(&text);
+    fn any_text_is_read_or_refused(text in "(?s).{0,200}|([a-z]{1,8}(\\.[a-z]{1,4})? = [-a-z0-9\"\\[{]{0,12}\n){0,6}") {
+        read(&text)?;
+    }
+
+    #[test]
+    fn any_json_is_read_or_refused(text in "(?s).{0,100}|[\\[\\]{}:,\"0-9a-z.eE+-]{0,60}", value in any::<f64>()) {
+        for json in [text, format!("{{\"duration\": {value:e}}}"), format!("{{\"seed\": {value}}}")] {
+            check(Node::from_json(&json, "fuzz").and_then(|node| Scenario::from_node(&node)))?;
+        }
     }
 
     /// Tokens of a valid scenario are dropped, doubled or replaced.
@@ -106,24 +164,35 @@ proptest! {
                 _ => tokens[at] = piece,
             }
         }
-        read(&tokens.concat());
+        read(&tokens.concat())?;
     }
 
     #[test]
     fn any_override_is_taken_or_refused(
-        path in "[a-z.\\[\\]0-9_]{0,20}|(ue|flow|site)\\[[0-9]\\]\\.[a-z]{1,8}|mac\\.scheduler\\.[a-z]{1,6}",
-        value in select(PIECES.to_vec()),
+        path in "(?s)[a-z.\\[\\]0-9_]{0,20}|.{0,10}|(ue|flow|site)\\[[0-9]\\]\\.[a-z]{1,8}|mac\\.scheduler\\.[a-z]{1,6}",
+        value in prop_oneof![select(PIECES.to_vec()).prop_map(String::from), "(?s).{0,20}"],
     ) {
         let mut node = Node::from_toml(VALID, "fuzz.toml").unwrap();
-        if let Err(error) = node.set(&path, value).and_then(|()| Scenario::from_node(&node).map(drop)) {
-            prop_assert!(!error.to_string().trim_end().contains('\n') || value.contains('\n'), "{}", error);
-        }
+        check(node.set(&path, &value).and_then(|()| Scenario::from_node(&node)))?;
+    }
+
+    /// Overrides of the keys that there are.
+    #[test]
+    fn any_known_key_is_set_or_refused(
+        key in select(KEYS.to_vec()),
+        value in prop_oneof![select(PIECES.to_vec()).prop_map(String::from), "[-0-9]{1,4}(ms|m|B|dB|dBm|kbps|deg)?"],
+    ) {
+        let mut node = Node::from_toml(VALID, "fuzz.toml").unwrap();
+        check(node.set(key, &value).and_then(|()| Scenario::from_node(&node)))?;
     }
 
     #[test]
-    fn any_positions_file_is_read_or_refused(text in "(x_m,y_m(,cell)?(,srs_offset)?\n)?([-0-9.,a-z ]{0,30}\n){0,5}") {
-        if let Err((line, message)) = placement::file::parse(&text) {
-            prop_assert!(line >= 1 && !message.contains('\n'));
+    fn any_positions_file_is_read_or_refused(
+        text in "(?s)(x_m,y_m(,cell)?(,srs_offset)?\r?\n)?([-0-9.e,a-z ]{0,30}\n){0,5}|.{0,60}",
+    ) {
+        match placement::file::parse(&text) {
+            Ok(rows) => prop_assert!(rows.iter().flatten().all(|value| value.abs() <= 1e6)),
+            Err((line, message)) => prop_assert!(line >= 1 && !message.contains('\n')),
         }
     }
 

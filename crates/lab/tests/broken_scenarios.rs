@@ -1,0 +1,557 @@
+//! Every mistake has one message on one line: file, line, key, and what is allowed.
+
+use airwnd_catalog::{Error, Node};
+use airwnd_lab::{Scenario, run};
+use airwnd_units::Span;
+use std::fs;
+use std::path::PathBuf;
+
+const GOOD: &str = r#"
+name = "good"
+duration = "2s"
+seed = 1
+tcp = {stack = "ns3.44", mss = 1000, timestamps = false}
+carrier.bandwidth = "5MHz"
+radio.amc = {kind = "block-error-target", target = 0.1}
+mac.scheduler = {kind = "pss", multiplexed = 2}
+rlc.queue = {kind = "drop-tail", buffer = "50KiB"}
+[[site]]
+position = ["0m", "0m"]
+antenna = {kind = "parabolic", beamwidth = "70deg"}
+[[ue]]
+name = "near"
+count = 3
+placement = {kind = "ring", radius = "300m"}
+[[ue]]
+name = "far"
+placement = {kind = "disc", radius = "900m"}
+[[flow]]
+id = "web"
+ue = "near"
+traffic = {kind = "transfer", size = "1MB"}
+rwnd = {kind = "drwa", lambda = 3.0}
+start = "100ms"
+stop = "1s"
+[[flow]]
+id = "call"
+traffic = {kind = "cbr", rate = "64kbps"}
+"#;
+
+/// What is replaced in [`GOOD`], by what, and the message behind the file's name.
+const BROKEN: &[(&str, &str, &str)] = &[
+    // Not TOML, or not twice the same.
+    ("seed = 1", "seed =", ":4: not valid TOML: string values must be quoted, expected literal string"),
+    ("seed = 1", "seed = ", ":4: not valid TOML: string values must be quoted, expected literal string"),
+    ("[[site]]", "[[site", ":10: not valid TOML: unclosed array table, expected `]]`"),
+    (r#"name = "good""#, r#"name = "good"#, r#":2: not valid TOML: invalid basic string, expected `"`"#),
+    ("seed = 1", "seed = 1979-05-27", r#":4: seed: 1979-05-27 is a date; a time is written as in "20ms""#),
+    (
+        "seed = 1",
+        "seed = 9223372036854775808",
+        ":4: seed: 9223372036854775808 is too large for a whole number",
+    ),
+    ("seed = 1", "seed = 1\nseed = 2", ":5: not valid TOML at `seed`: duplicate key"),
+    ("[[site]]", "[site]", ":10: site: expected a list, found a table; a list of tables is written [[...]]"),
+    ("[[site]]", "site = []\n[[site]]", ":11: not valid TOML at `site`: duplicate key"),
+    // Misspelt keys, at every level.
+    ("duration", "duraton", ":3: unknown key `duraton`; did you mean `duration`?; allowed: ..."),
+    ("mss = 1000", "msss = 1000", ":5: tcp: unknown key `msss`; did you mean `mss`?; allowed: ..."),
+    (
+        "carrier.bandwidth",
+        "carier.bandwidth",
+        ":6: unknown key `carier`; did you mean `carrier`?; allowed: ...",
+    ),
+    (
+        "carrier.bandwidth",
+        "carrier.bandwith",
+        ":6: carrier: unknown key `bandwith`; did you mean `bandwidth`?; allowed: `bandwidth`, `downlink_frequency`, `uplink_frequency`",
+    ),
+    ("target = 0.1", "bler = 0.1", ":7: radio.amc: unknown key `bler`; allowed: `target`"),
+    (
+        "multiplexed = 2",
+        "nmux = 2",
+        ":8: mac.scheduler: unknown key `nmux`; allowed: `window`, `multiplexed`, `frequency_metric`",
+    ),
+    (
+        r#"mac.scheduler = {kind = "pss", multiplexed = 2}"#,
+        r#"mac.scheduler = {kind = "rr", multiplexed = 2}"#,
+        ":8: mac.scheduler: unknown key `multiplexed`; none is allowed here",
+    ),
+    (
+        "buffer =",
+        "bufer =",
+        ":9: rlc.queue: unknown key `bufer`; did you mean `buffer`?; allowed: `buffer`, `packets`",
+    ),
+    (
+        "beamwidth =",
+        "beam_width =",
+        ":12: site[0].antenna: unknown key `beam_width`; did you mean `beamwidth`?; allowed: `beamwidth`, `max_attenuation`, `max_gain`",
+    ),
+    (
+        "count =",
+        "number =",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `height`, `noise_figure`, `gbr`",
+    ),
+    (
+        r#"radius = "300m""#,
+        r#"distance = "300m""#,
+        ":16: ue[0].placement: unknown key `distance`; allowed: `radius`, `bearing`, `centre`",
+    ),
+    (
+        r#"id = "web""#,
+        r#"name = "web""#,
+        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `direction`, `traffic`, `cc`, `rwnd`, `start`, `stagger`, `stop`",
+    ),
+    (
+        "lambda = 3.0",
+        "gain = 3.0",
+        ":24: flow[0].rwnd: unknown key `gain`; allowed: `lambda`, `alpha`, `floor`",
+    ),
+    (
+        r#"name = "good""#,
+        r#""na\nme" = "good""#,
+        r":2: unknown key `na\nme`; did you mean `name`?; allowed: ...",
+    ),
+    // Units.
+    (
+        r#"duration = "2s""#,
+        r#"duration = "2""#,
+        r#":3: duration: `2` needs a unit, as in "20ms"; allowed units: ns, us, µs, ms, s, min, h"#,
+    ),
+    (
+        r#"duration = "2s""#,
+        "duration = 2",
+        r#":3: duration: expected a time with its unit, as in "20ms", found 2"#,
+    ),
+    (
+        r#"duration = "2s""#,
+        r#"duration = "2 sec""#,
+        ":3: duration: `sec` is not a unit of a time; allowed units: ns, us, µs, ms, s, min, h",
+    ),
+    (
+        r#"duration = "2s""#,
+        r#"duration = "2Mbps""#,
+        ":3: duration: `Mbps` is not a unit of a time; allowed units: ns, us, µs, ms, s, min, h",
+    ),
+    (
+        r#"duration = "2s""#,
+        r#"duration = "two seconds""#,
+        r#":3: duration: `two seconds` is not a time; write a number and a unit, as in "20ms""#,
+    ),
+    (r#"duration = "2s""#, r#"duration = "-2s""#, ":3: duration: `-2s` must not be negative"),
+    (r#"duration = "2s""#, r#"duration = "1e30s""#, ":3: duration: `1e30s` is too large"),
+    (r#"duration = "2s""#, r#"duration = "0s""#, ":3: duration: 0ns is outside 1ms..8760h"),
+    (r#"duration = "2s""#, r#"duration = "9000h""#, ":3: duration: 9000h is outside 1ms..8760h"),
+    (
+        r#"buffer = "50KiB""#,
+        r#"buffer = "50Kib""#,
+        ":9: rlc.queue.buffer: `Kib` is not a unit of a number of bytes; allowed units: B, kB, KB, MB, GB, KiB, MiB, GiB",
+    ),
+    (
+        r#"buffer = "50KiB""#,
+        r#"buffer = "0.5B""#,
+        ":9: rlc.queue.buffer: `0.5B` is not a whole number of bytes",
+    ),
+    (
+        r#"rate = "64kbps""#,
+        r#"rate = "-64kbps""#,
+        ":29: flow[1].traffic.rate: `-64kbps` must not be negative",
+    ),
+    (r#"rate = "64kbps""#, r#"rate = "0bps""#, ":29: flow[1].traffic.rate: 0bps is outside 1bps..1000Gbps"),
+    (r#"size = "1MB""#, r#"size = "0B""#, ":23: flow[0].traffic.size: 0B is outside 1B..1024GiB"),
+    (
+        r#"beamwidth = "70deg""#,
+        r#"beamwidth = "70°C""#,
+        ":12: site[0].antenna.beamwidth: `°C` is not a unit of an angle; allowed units: deg, °",
+    ),
+    (
+        r#"position = ["0m", "0m"]"#,
+        r#"position = ["0m", 5]"#,
+        r#":11: site[0].position[1]: expected a distance with its unit, as in "500m", found 5"#,
+    ),
+    (
+        r#"position = ["0m", "0m"]"#,
+        r#"position = ["0m"]"#,
+        ":11: site[0].position: expected a list of 2 values, found 1",
+    ),
+    (
+        r#"position = ["0m", "0m"]"#,
+        r#"position = ["0m", "1e9km"]"#,
+        ":11: site[0].position: 1000000000km is outside -1000km..1000km",
+    ),
+    (
+        r#"radius = "300m""#,
+        r#"radius = "infm""#,
+        r#":16: ue[0].placement.radius: `infm` is not a distance; write a number and a unit, as in "500m""#,
+    ),
+    (
+        r#"kind = "parabolic", beamwidth = "70deg""#,
+        r#"kind = "parabolic", max_gain = "18dBi""#,
+        ":12: site[0].antenna.max_gain: `dBi` is not a unit of a ratio; allowed units: dB",
+    ),
+    (
+        "position",
+        r#"power = "43W"
+position"#,
+        ":11: site[0].power: `W` is not a unit of a power; allowed units: dBm",
+    ),
+    // Types.
+    (r#"name = "good""#, "name = 5", ":2: name: expected a text, found 5"),
+    ("mss = 1000", r#"mss = "1000""#, r#":5: tcp.mss: expected a whole number, found "1000""#),
+    ("mss = 1000", "mss = 1000.5", ":5: tcp.mss: expected a whole number, found 1000.5"),
+    (
+        r#"tcp = {stack = "ns3.44", mss = 1000, timestamps = false}"#,
+        r#"tcp = "ns3.44""#,
+        r#":5: tcp: expected a table of settings, found "ns3.44""#,
+    ),
+    (
+        r#"tcp = {stack = "ns3.44", mss = 1000, timestamps = false}"#,
+        "tcp = [1]",
+        ":5: tcp: expected a table of settings, found a list",
+    ),
+    (
+        r#"position = ["0m", "0m"]"#,
+        r#"position = {x = "0m", y = "0m"}"#,
+        ":11: site[0].position: expected a list of 2 values, found a table",
+    ),
+    (r#"kind = "transfer""#, "kind = 1", ":23: flow[0].traffic.kind: expected a word, found 1"),
+    (
+        r#"traffic = {kind = "transfer", size = "1MB"}"#,
+        "traffic = true",
+        r#":23: flow[0].traffic: expected a traffic, as in "bulk" or {kind = "bulk", ...}, found true"#,
+    ),
+    (
+        r#"traffic = {kind = "transfer", size = "1MB"}"#,
+        r#"traffic = {size = "1MB"}"#,
+        ":23: flow[0].traffic: `kind` is missing: which traffic? allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`",
+    ),
+    (
+        "[[site]]\nposition",
+        "[site]\nposition",
+        ":10: site: expected a list, found a table; a list of tables is written [[...]]",
+    ),
+    ("mss = 1000", r#"mss = 1000, sack = "yes""#, r#":5: tcp.sack: expected true or false, found "yes""#),
+    ("count = 3", "count = 2.5", ":15: ue[0].count: expected a whole number, found 2.5"),
+    (
+        r#""300m""#,
+        "300",
+        r#":16: ue[0].placement.radius: expected a distance with its unit, as in "500m", found 300"#,
+    ),
+    (
+        r#"{kind = "ring", radius = "300m"}"#,
+        r#"{kind = "list", points = [["1m", "0m"], ["1m", 0], ["1m", "1m"]]}"#,
+        r#":16: ue[0].placement.points[1][1]: expected a distance with its unit, as in "500m", found 0"#,
+    ),
+    (
+        r#"{kind = "ring", radius = "300m"}"#,
+        r#"{kind = "list", points = "1m"}"#,
+        r#":16: ue[0].placement.points: expected a list, found "1m""#,
+    ),
+    // Ranges.
+    ("seed = 1", "seed = -1", ":4: seed: -1 is outside 0..9223372036854775807"),
+    ("mss = 1000", "mss = 70000", ":5: tcp.mss: 70000 is outside 64..65000"),
+    ("mss = 1000", "mss = 10", ":5: tcp.mss: 10 is outside 64..65000"),
+    ("count = 3", "count = 0", ":15: ue[0].count: 0 is outside 1..100000"),
+    ("count = 3", "count = -3", ":15: ue[0].count: -3 is outside 1..100000"),
+    ("count = 3", "count = 1_000_000_000", ":15: ue[0].count: 1000000000 is outside 1..100000"),
+    ("lambda = 3.0", "lambda = nan", ":24: flow[0].rwnd.lambda: expected a finite number, found NaN"),
+    ("lambda = 3.0", "lambda = inf", ":24: flow[0].rwnd.lambda: expected a finite number, found inf"),
+    ("lambda = 3.0", "lambda = 1e400", ":24: flow[0].rwnd.lambda: expected a finite number, found inf"),
+    ("lambda = 3.0", "lambda = -3", ":24: flow[0].rwnd.lambda: -3.0 is outside 0.1..100.0"),
+    ("target = 0.1", "target = 1.5", ":7: radio.amc.target: 1.5 is outside 1e-6..0.9"),
+    (r#"name = "far""#, r#"gbr = "0bps""#, ":18: ue[1].gbr: 0bps is outside 1bps..10Gbps"),
+    (
+        r#"name = "far""#,
+        r#"gbr = "1Tbps""#,
+        ":18: ue[1].gbr: `Tbps` is not a unit of a rate; allowed units: bps, kbps, Mbps, Gbps, bit/s, kbit/s, Mbit/s, Gbit/s",
+    ),
+    ("multiplexed = 2", "multiplexed = 0", ":8: mac.scheduler.multiplexed: 0 is outside 1..1000"),
+    (
+        "mac.scheduler",
+        "mac.harq_transmissions = 0\nmac.scheduler",
+        ":8: mac.harq_transmissions: 0 is outside 1..8",
+    ),
+    ("lambda = 3.0", "lambda = 3, alpha = 1", ":24: flow[0].rwnd.alpha: 1.0 is outside 0.0..0.999"),
+    ("position", "sectors = 13\nposition", ":11: site[0].sectors: 13 is outside 1..12"),
+    // Words.
+    (
+        r#""5MHz""#,
+        r#""0MHz""#,
+        ":6: carrier.bandwidth: unknown word `0MHz`; did you mean `20MHz`?; allowed: `1.4MHz`, `3MHz`, `5MHz`, `10MHz`, `15MHz`, `20MHz`",
+    ),
+    (
+        r#""5MHz""#,
+        r#""7MHz""#,
+        ":6: carrier.bandwidth: unknown word `7MHz`; did you mean `5MHz`?; allowed: `1.4MHz`, `3MHz`, `5MHz`, `10MHz`, `15MHz`, `20MHz`",
+    ),
+    (
+        r#""ns3.44""#,
+        r#""ns3.45""#,
+        ":5: tcp.stack: unknown word `ns3.45`; did you mean `ns3.44`?; allowed: `ns2-reno`, `ns3.26`, `ns3.44`",
+    ),
+    (
+        r#"kind = "pss""#,
+        r#"kind = "psss""#,
+        ":8: mac.scheduler.kind: unknown sched `psss`; did you mean `pss`?; allowed: `rr`, `pf`, `pss`",
+    ),
+    (
+        r#"kind = "drop-tail""#,
+        r#"kind = "codel""#,
+        ":9: rlc.queue.kind: unknown aqm `codel`; allowed: `drop-tail`",
+    ),
+    (
+        r#"kind = "drwa""#,
+        r#"kind = "drva""#,
+        ":24: flow[0].rwnd.kind: unknown rwnd `drva`; did you mean `drwa`?; allowed: `fixed`, `autotuning`, `drwa`, `arwa`",
+    ),
+    (
+        r#"kind = "ring""#,
+        r#"kind = "circle""#,
+        ":16: ue[0].placement.kind: unknown placement `circle`; allowed: `disc`, `sector`, `ring`, `line`, `list`, `file`",
+    ),
+    (
+        r#"kind = "cbr""#,
+        r#"kind = "http""#,
+        ":29: flow[1].traffic.kind: unknown traffic `http`; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`",
+    ),
+    (
+        r#"ue = "near""#,
+        r#"direction = "sideways""#,
+        ":22: flow[0].direction: unknown word `sideways`; allowed: `down`, `up`",
+    ),
+    (r#"ue = "near""#, r#"cc = "cubic""#, ":22: flow[0].cc: unknown cc `cubic`; allowed: `newreno`, `fixed`"),
+    // What no single value shows.
+    (
+        r#"duration = "2s"
+"#,
+        "",
+        ":1: `duration` is missing",
+    ),
+    (
+        r#"[[site]]
+position = ["0m", "0m"]
+antenna = {kind = "parabolic", beamwidth = "70deg"}
+"#,
+        "",
+        ":1: nothing connects the terminals: add [[site]] or [wired]",
+    ),
+    (
+        "[[site]]",
+        r#"[wired]
+rate = "1Mbps"
+[[site]]"#,
+        ":10: wired: a scenario has sites or a wire, not both",
+    ),
+    (
+        r#"[[site]]
+position = ["0m", "0m"]
+antenna = {kind = "parabolic", beamwidth = "70deg"}
+"#,
+        "[wired]\n",
+        ":10: wired: `rate` is missing",
+    ),
+    (
+        r#"name = "far""#,
+        r#"name = "near""#,
+        ":18: ue[1].name: a second group is called `near`; names must differ",
+    ),
+    (r#"name = "far""#, r#"name = """#, ":18: ue[1].name: a group needs a name"),
+    (r#"name = "far""#, "count = 99_999", ":13: ue: 100002 terminals in all; at most 100000 are allowed"),
+    (
+        "count = 3",
+        "count = 400",
+        ":13: ue: 401 terminals in all; with 320 sounding offsets in each cell there is room for 320",
+    ),
+    (
+        "mac.scheduler",
+        "mac.srs_period = 2\nmac.scheduler",
+        ":8: mac.srs_period: 4 terminals in all; with 2 sounding offsets in each cell there is room for 2",
+    ),
+    ("position", "sectors = 0\nposition", ":11: site[0].sectors: 0 is outside 1..12"),
+    (r#"id = "call""#, r#"id = "web""#, ":28: flow[1].id: a second flow is called `web`; ids must differ"),
+    (r#"id = "call""#, r#"id = """#, ":28: flow[1].id: a flow needs a name"),
+    (
+        r#"ue = "near""#,
+        r#"ue = "nearby""#,
+        ":22: flow[0].ue: there is no group `nearby`; groups: `near`, `far`",
+    ),
+    (
+        r#"ue = "near""#,
+        r#"ue = "ne\nar""#,
+        r":22: flow[0].ue: there is no group `ne\nar`; groups: `near`, `far`",
+    ),
+    (r#"start = "100ms""#, r#"start = "2s""#, ":25: flow[0].start: starts at 2s, after the end at 2s"),
+    (
+        r#"stop = "1s""#,
+        r#"stop = "100ms""#,
+        ":26: flow[0].stop: stops at 100ms, not after its start at 100ms",
+    ),
+    (
+        "mss = 1000",
+        r#"min_rto = "30s", max_rto = "2s""#,
+        ":5: tcp.min_rto: the least timeout 30s exceeds the greatest 2s",
+    ),
+    (
+        "mac.scheduler",
+        r#"mac.power_control = {max_power = "-30dBm", min_power = "-20dBm"}
+mac.scheduler"#,
+        ":8: mac.power_control.max_power: the largest power -30dBm is below the smallest -20dBm",
+    ),
+    (
+        r#"kind = "drwa", lambda = 3.0"#,
+        r#"kind = "arwa""#,
+        ":24: flow[0].rwnd: `arwa` measures delay by timestamps; set tcp.timestamps = true",
+    ),
+    // Places.
+    (
+        r#"{kind = "ring", radius = "300m"}"#,
+        r#"{kind = "list", points = [["1m", "0m"], ["9m", "0m"]]}"#,
+        ":15: ue[0].count: 3 terminals, but the placement has 2 places",
+    ),
+    (r#"{kind = "ring", radius = "300m"}"#, r#""list""#, ":16: ue[0].placement: `points` is missing"),
+    (
+        r#"{kind = "ring", radius = "300m"}"#,
+        r#"{kind = "ring", radius = "0.5m"}"#,
+        ":16: ue[0].placement: terminal 0 at (0.5m, 0m) stands on top of the antenna of site 0; keep 1m away",
+    ),
+    (
+        r#"radius = "900m""#,
+        r#"radius = "30m""#,
+        ":19: ue[1].placement.min_radius: the smallest radius 35m exceeds the radius 30m",
+    ),
+    (
+        r#"{kind = "disc", radius = "900m"}"#,
+        r#"{kind = "sector", radius = "3m", min_radius = "4m"}"#,
+        ":19: ue[1].placement.min_radius: the smallest radius 4m exceeds the radius 3m",
+    ),
+    (
+        r#"{kind = "disc", radius = "900m"}"#,
+        r#"{kind = "file", path = "nowhere.csv"}"#,
+        ":19: ue[1].placement.path: nowhere.csv cannot be read: No such file or directory (os error 2)",
+    ),
+    (r#"{kind = "disc", radius = "900m"}"#, r#""file""#, ":19: ue[1].placement: `path` is missing"),
+    (
+        r#"{kind = "ring", radius = "300m"}"#,
+        r#"{kind = "list", points = [["5m", "0m"], ["0.1m", "0.2m"], ["9m", "0m"]]}"#,
+        ":16: ue[0].placement: terminal 1 at (0.1m, 0.2m) stands on top of the antenna of site 0; keep 1m away",
+    ),
+];
+
+/// Scenarios that lack something, and the whole message.
+const INCOMPLETE: &[(&str, &str)] = &[
+    ("", "x:1: `duration` is missing"),
+    ("duration = '1s'", "x:1: `ue` is missing"),
+    ("duration = '1s'\n[[ue]]", "x:1: `flow` is missing"),
+    ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no terminals: add [[ue]]"),
+    ("duration = '1s'\nflow = []\n[[site]]\n[[ue]]", "x:2: flow: there are no flows: add [[flow]]"),
+    (
+        "duration = '1s'\n[[site]]\n[[ue]]\ncount = 321\n[[flow]]",
+        "x:3: ue: 321 terminals in all; with 320 sounding offsets in each cell there is room for 320",
+    ),
+];
+
+fn read(text: &str, origin: &str) -> Result<Scenario, Error> {
+    Scenario::from_node(&Node::from_toml(text, origin)?)
+}
+
+fn complaint(text: &str, origin: &str) -> String {
+    read(text, origin).err().map_or("accepted".into(), |error| error.to_string())
+}
+
+#[test]
+fn the_good_one_is_good() {
+    read(GOOD, "good.toml").unwrap();
+}
+
+#[test]
+fn every_mistake_has_its_message() {
+    assert!(BROKEN.len() >= 40);
+    for (old, new, expected) in BROKEN {
+        assert!(GOOD.contains(old), "{old} is in the good scenario");
+        let found = complaint(&GOOD.replacen(old, new, 1), "broken.toml");
+        let agrees = match expected.strip_suffix("allowed: ...") {
+            Some(begin) => found.starts_with(&format!("broken.toml{begin}allowed: `")),
+            None => found == format!("broken.toml{expected}"),
+        };
+        assert!(agrees, "{old} -> {new}\nexpected broken.toml{expected}\n   found {found}");
+        assert!(!found.contains('\n'));
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    for (text, expected) in INCOMPLETE {
+        assert_eq!(complaint(text, "x"), *expected);
+    }
+    let sites = "[[site]]\nsectors = 12\n".repeat(84);
+    let found = complaint(&format!("duration = '1s'\n{sites}[[ue]]\n[[flow]]"), "x");
+    assert_eq!(found, "x:2: site: 1008 cells in all; at most 1000 are allowed");
+}
+
+/// Positions files with a mistake, and the message behind the folder.
+const TABLES: &[(&str, &str)] = &[
+    ("", "t.csv:1: the file is empty"),
+    ("x,y\n1,2\n", "t.csv:1: there is no column `x_m`"),
+    ("x_m;y_m\n1;2\n", "t.csv:1: there is no column `x_m`"),
+    ("x_m,y_m\n1,two\n", "t.csv:2: `two` in column `y_m` is not a number"),
+    ("x_m,y_m\n50,1\n\n60\n", "t.csv:4: `` in column `y_m` is not a number"),
+    ("x_m,y_m\n1,nan\n", "t.csv:2: `nan` in column `y_m` is not a number"),
+    ("x_m,y_m\n1,1e9\n", "t.csv:2: 1000000000 in column `y_m` is outside -1000000..1000000"),
+    ("x_m,y_m,cell\n50,1,0\n", "t.csv:2: 0 in column `cell` is not a whole number from 1"),
+    ("x_m,y_m,srs_offset\n50,1,0.5\n", "t.csv:2: 0.5 in column `srs_offset` is not a whole number from 0"),
+    ("x_m,y_m\n50,1\n", "s.toml:4: ue[0].count: 2 terminals, but the placement has 1 places"),
+    ("x_m,y_m,cell\n50,1,1\n9,9,2\n", "s.toml:5: ue[0].placement: terminal 1 wants cell 2, but there are 1"),
+];
+
+#[test]
+fn a_positions_file_is_read_as_strictly() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let scenario = folder.join("s.toml");
+    let text =
+        "duration = '1s'\n[[site]]\n[[ue]]\ncount = 2\nplacement = {kind = 'file', path = 't.csv'}\n[[flow]]";
+    let complaint = || complaint(text, scenario.to_str().unwrap());
+    for (table, expected) in TABLES {
+        fs::write(folder.join("t.csv"), table).unwrap();
+        assert_eq!(complaint(), folder.join(expected).to_str().unwrap(), "{table}");
+    }
+    fs::write(folder.join("t.csv"), b"x_m,y_m\n\xff,1\n").unwrap();
+    assert!(complaint().ends_with("cannot be read: stream did not contain valid UTF-8"));
+    fs::write(folder.join("t.csv"), "x_m,y_m\n50,1\n60,2\n").unwrap();
+    assert_eq!(complaint(), "accepted");
+}
+
+/// Which cell serves whom shows when the network is built.
+#[test]
+fn what_only_the_network_shows_is_said_when_it_is_built() {
+    let rows = |rows: &str| {
+        format!(
+            "name = 'n'\nduration = '1s'\nmac.srs_period = 2\n[[site]]\nsectors = 3\n[[ue]]\ncount = 3\n\
+             placement = {{kind = 'file', path = '', rows = {rows}}}\n[[flow]]"
+        )
+    };
+    for (places, expected) in [
+        (
+            "[[50, 0, 0, -1], [60, 0, 0, -1], [70, 0, 0, -1]]",
+            "n: mac.srs_period: a sounding period of 2 TTI has an offset for 2 users of a cell, but 3 are in one",
+        ),
+        (
+            "[[50, 0, 0, 1], [60, 0, 0, 1], [70, 0, 1, -1]]",
+            "n: mac.srs_period: two users of cell 0 have the sounding offset 1",
+        ),
+        (
+            "[[50, 0, 0, 2], [60, 0, 1, 1], [70, 0, 2, -1]]",
+            "n: mac.srs_period: a sounding offset of 2 does not fit a period of 2 TTI",
+        ),
+    ] {
+        let scenario = read(&rows(places), "x").unwrap();
+        assert_eq!(run(&scenario, 1, None, &mut |_| true).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn a_run_can_be_refused_or_stopped() {
+    let scenario = read(GOOD, "good.toml").unwrap();
+    let error = |period, go_on: bool| run(&scenario, 1, period, &mut |_| go_on).unwrap_err().to_string();
+    assert_eq!(error(Some(Span::ZERO), true), "good: time series need a period above 0ns");
+    assert_eq!(error(None, false), "good: stopped at 100ms");
+}

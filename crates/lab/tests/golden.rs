@@ -1,0 +1,137 @@
+//! Figures of three small scenarios, to the last digit, each with the bound that physics sets it.
+//!
+//! A change that means to change results replaces the figures with those that the failure prints; the bounds stay.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Outcome, Scenario, run};
+
+fn simulate(toml: &str) -> Outcome {
+    run(&Scenario::from_node(&Node::from_toml(toml, "golden").unwrap()).unwrap(), 1, None, &mut |_| true)
+        .unwrap()
+}
+
+/// A line for each flow: goodput in kbit/s, delay and round-trip time in ms, packets sent, retransmissions.
+fn figures(outcome: &Outcome) -> String {
+    let show = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3}"));
+    let line = |flow: &airwnd_lab::FlowRow| {
+        format!(
+            "{} {:.3} {} {} {} {}",
+            flow.id,
+            flow.goodput_kbps,
+            show(flow.delay_ms.mean),
+            show(flow.rtt_ms.mean),
+            flow.packets_sent,
+            flow.retransmissions
+        )
+    };
+    outcome.flows().iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn check(outcome: &Outcome, golden: &str) {
+    let found = figures(outcome);
+    assert!(found == golden, "expected\n{golden}\nfound\n{found}");
+}
+
+/// One download at 10 MHz. MCS 28 on 48 PRBs carries 35160 bit in each TTI (TS 36.213 Table 7.1.7.2.1-1), of
+/// which a segment of 1000 B takes 1054 B with TCP (32 B), IP and PDCP: at most 33359 kbit/s. A segment takes
+/// 10 ms to the base station and 3 ms across; its ACK 10 ms back and at least 4 ms across.
+#[test]
+fn one_download() {
+    let outcome = simulate(
+        r#"
+        duration = "5s"
+        tcp = {mss = 1000, timestamps = true}
+        rlc.queue = {kind = "drop-tail", buffer = "150kB"}
+        [[site]]
+        [[ue]]
+        placement = {kind = "ring", radius = "400m"}
+        [[flow]]
+        rwnd = "autotuning"
+        "#,
+    );
+    check(&outcome, "flow-0 31723.200 16.516 31.939 19891 0");
+    let flow = &outcome.flows()[0];
+    assert!(flow.goodput_kbps < 35_160.0 * 1000.0 / 1054.0);
+    assert!(flow.delay_ms.mean.unwrap() >= 13.0 && flow.rtt_ms.mean.unwrap() >= 27.0);
+    // The queue holds 150 kB, 35 TTIs of blocks.
+    assert!(flow.delay_ms.mean.unwrap() <= 13.0 + 1.0 + 150_000.0 * 8.0 / 35_160.0);
+}
+
+/// Four users of one sector share a TTI with a call each: the sum stays below the capacity, no call gets more
+/// than it sends, and nobody's packets are faster than the path.
+#[test]
+fn a_cell_with_calls_and_downloads() {
+    let outcome = simulate(
+        r#"
+        duration = "5s"
+        carrier.bandwidth = "5MHz"
+        mac.scheduler = "pss"
+        rlc.queue = {kind = "drop-tail", buffer = "51200B"}
+        tcp = {mss = 512, timestamps = true}
+        [[site]]
+        sectors = 3
+        antenna = "parabolic"
+        power = "15dBm"
+        [[ue]]
+        count = 4
+        placement = {kind = "sector", radius = "3km"}
+        [[flow]]
+        id = "get"
+        rwnd = "drwa"
+        [[flow]]
+        id = "call"
+        traffic = {kind = "cbr", rate = "64kbps", packet = "160B"}
+        "#,
+    );
+    check(
+        &outcome,
+        "get-0 1028.915 127.157 150.774 1292 0\n\
+         get-1 1354.957 96.447 118.100 1683 0\n\
+         get-2 1028.096 119.626 143.848 1284 0\n\
+         get-3 278.528 222.531 233.825 353 2\n\
+         call-0 62.464 126.660 - 251 0\n\
+         call-1 63.232 94.470 - 250 0\n\
+         call-2 62.976 118.882 - 250 0\n\
+         call-3 62.208 220.663 - 250 0",
+    );
+    // MCS 28 on 24 PRBs: 17568 bit a TTI, in each of three cells
+    assert!(outcome.totals().throughput_kbps < 3.0 * 17_568.0);
+    let (downloads, calls) = outcome.flows().split_at(4);
+    // one packet more than 5 s hold, as the first is sent at once
+    assert!(calls.iter().all(|call| call.goodput_kbps <= 64.0 + 160.0 * 8.0 / 5e3));
+    assert!(downloads.iter().chain(calls).all(|flow| flow.delay_ms.mean.unwrap() >= 13.0));
+    for cell in outcome.cells() {
+        assert!(cell.downlink_prb_use <= 0.96, "24 of 25 PRBs make whole groups: {cell:?}");
+    }
+}
+
+/// Two downloads over a wire of 10 Mbit/s and 25 ms: each segment of 1000 B takes 1054 B. At most 100 packets
+/// and one on the wire wait 0.8432 ms each.
+#[test]
+fn two_downloads_over_a_wire() {
+    let outcome = simulate(
+        r#"
+        duration = "20s"
+        tcp = {mss = 1000, timestamps = true, send_buffer = "1MiB", receive_buffer = "1MiB"}
+        core = {server_rate = "0bps", server_delay = "0ms"}
+        [wired]
+        rate = "10Mbps"
+        delay = "25ms"
+        queue = 100
+        [[ue]]
+        count = 2
+        [[flow]]
+        "#,
+    );
+    check(
+        &outcome,
+        "flow-0 5699.200 86.810 113.004 14387 46\n\
+         flow-1 3716.400 87.354 113.926 9371 41",
+    );
+    assert!(outcome.totals().goodput_kbps <= 10_000.0 * 1000.0 / 1054.0);
+    for flow in outcome.flows() {
+        let delay = flow.delay_ms.mean.unwrap();
+        assert!((25.8432..=25.0 + 101.0 * 0.8432).contains(&delay), "{delay} ms");
+        assert!(flow.rtt_ms.mean.unwrap() >= 50.0);
+    }
+}
