@@ -1,0 +1,73 @@
+"""What several commands share: options, reading a scenario, the progress bar."""
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from airwnd.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from airwnd.scenario import Scenario
+
+FILE = click.argument("file", type=click.Path(path_type=Path))
+SET = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a setting, as in --set rlc.queue.buffer=10KiB or --set 'ue[0].count=5'.",
+)
+PROGRESS = click.option(
+    "--progress/--no-progress", default=None, help="Show a progress bar; the default if a person looks on."
+)
+JOBS = click.option(
+    "--jobs", type=click.IntRange(1), help="Runs at the same time; as many as there are cores by default."
+)
+
+
+def load(file: Path, settings: tuple[str, ...]) -> "Scenario":
+    """Read a scenario and change the settings that ``--set`` names."""
+    from airwnd.scenario import Scenario
+
+    scenario = Scenario.load(file)
+    pairs = []
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set {setting}: expected KEY=VALUE, as in --set rlc.queue.buffer=10KiB")
+        pairs.append((key.strip(), value.strip()))
+    return scenario.override(pairs) if pairs else scenario
+
+
+@contextmanager
+def bar(title: str, wanted: bool | None) -> "Iterator[Callable[[float], None] | None]":
+    """Show a progress bar on the standard error, if wanted, or if a person looks on."""
+    if wanted is False or (wanted is None and not sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
