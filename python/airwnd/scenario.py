@@ -73,7 +73,7 @@ class Scenario:
         '1s'
         """
         every = {**(changes or {}), **more}
-        return self.override((key, _toml(value)) for key, value in every.items())
+        return self.override((key, toml_value(value)) for key, value in every.items())
 
     def override(self, settings: Iterable[tuple[str, str]]) -> Self:
         """Copy with settings changed as ``airwnd run --set key=value`` does: values are TOML or bare text."""
@@ -144,10 +144,10 @@ class Scenario:
         return f"<Scenario {self.name!r} from {self._origin}>"
 
 
-def _toml(value: object) -> str:
+def toml_value(value: object) -> str:
     """Write a value as ``--set`` reads it."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
     return json.dumps(value, ensure_ascii=False)

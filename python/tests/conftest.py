@@ -52,7 +52,6 @@ def cli(tmp_path: Path) -> Cli:
 
 EXPERIMENT = """
 title = "A small one"
-paper = "Nobody"
 place = "Table 0"
 seeds = 2
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from airwnd import InputError
 from airwnd.reproduce.claims import ClaimResult, Requirement, Verdict, judge, load_claims, together
 from airwnd.reproduce.expression import Lookup
+from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.statistics import Interval, interval
 
 LEVELS = {"users": ("20", "40"), "method": ("drwa", "arwa")}
@@ -27,7 +28,7 @@ def claim(tmp_path: Path, check: str, by_seed: list[Lookup], paper: Lookup | Non
     path = tmp_path / "claims.toml"
     head = '[[claim]]\nid = "X"\ntext = "x"\nsource = "x"\n[[claim.check]]\ntext = "x"\n'
     path.write_text(head + check, encoding="utf-8")
-    (only,) = load_claims(path, LEVELS, ("delay_ms",))
+    (only,) = load_claims(path, Paper.load(tmp_path), LEVELS, ("delay_ms",))
     return judge(only, by_seed, paper or results(drwa=0, arwa=1))
 
 

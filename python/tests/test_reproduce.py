@@ -1,6 +1,5 @@
 """Reproductions: what they leave, that they resume, that they do not depend on the jobs."""
 
-import html
 import json
 import os
 import re
@@ -20,6 +19,8 @@ from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.runner import Effort, Results, find, reproduce
 
 from .conftest import Cli
+
+NAME = "nobody/table0"
 
 
 def results(folder: Path, out: Path, seeds: int = 2, jobs: int = 2) -> Results:
@@ -41,7 +42,7 @@ def test_the_shipped_experiments_are_readable(root: Path) -> None:
 
 def test_every_setting_is_run_with_every_seed(folder: Path, tmp_path: Path) -> None:
     found = results(folder, tmp_path / "out")
-    assert len(found.values) == 4
+    assert len(found.readings) == 4
     assert found.runs == 8
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 8
     assert found.reused == 0
@@ -54,12 +55,8 @@ def test_what_is_finished_is_not_run_again(folder: Path, tmp_path: Path) -> None
     first = results(folder, out)
     again = results(folder, out, seeds=3)
     assert (again.reused, again.runs) == (8, 12)
-    assert all(
-        more[m][:2] == values[m]
-        for s, values in first.values.items()
-        for m in values
-        for more in [again.values[s]]
-    )
+    for setting, readings in first.readings.items():
+        assert again.readings[setting][:2] == readings
 
 
 def test_another_scenario_is_run_anew(folder: Path, tmp_path: Path) -> None:
@@ -75,43 +72,30 @@ def test_a_file_cut_short_is_run_anew(folder: Path, tmp_path: Path) -> None:
         path.write_text(path.read_text()[: index * 100])
     again = results(folder, tmp_path / "out", seeds=1)
     assert again.reused == 0
-    assert again.values == first.values
+    for setting, readings in first.readings.items():
+        assert [each.values for each in again.readings[setting]] == [each.values for each in readings]
 
 
 def test_jobs_do_not_change_the_results(folder: Path, tmp_path: Path, cli: Cli) -> None:
     for jobs in ("1", "2"):
         done = cli("reproduce", folder, "--seeds", "2", "--jobs", jobs, "--out", tmp_path / jobs)
         assert done.returncode == 0, done.stderr
-    names = sorted(
-        path.name for path in (tmp_path / "1").iterdir() if path.suffix in (".csv", ".svg", ".png")
-    )
+    one, two = tmp_path / "1" / NAME, tmp_path / "2" / NAME
+    names = sorted(path.name for path in one.iterdir() if path.suffix in (".csv", ".svg", ".png"))
     assert names == ["results.csv", "throughput.png", "throughput.svg"]
     for name in names:
-        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
-
-
-def test_the_page_needs_nothing_else(folder: Path, tmp_path: Path) -> None:
-    found = results(folder, tmp_path / "out")
-    text = report.write(found, tmp_path / "out").read_text(encoding="utf-8")
-    for link in re.findall(r'(?:href|src)="([^"]*)"', text):
-        assert link.startswith(("#", "data:")), link
-    for xmlns in re.findall(r"https?://[^\"'\s<)]+", text):
-        assert "w3.org" in xmlns or "purl.org" in xmlns or "creativecommons.org" in xmlns, xmlns
-    identifiers = re.findall(r'\bid="([^"]*)"', text)
-    assert len(identifiers) == len(set(identifiers))
-    for wanted in ("Nobody", "1900.0", "Nothing arrives", "does not hold", "It does.", 'duration = "1s"'):
-        assert wanted in html.unescape(text), wanted
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
 
 
 def test_an_svg_is_well_formed(folder: Path, tmp_path: Path) -> None:
-    report.write(results(folder, tmp_path / "out"), tmp_path / "out")
-    assert ET.parse(tmp_path / "out" / "throughput.svg").getroot().tag.endswith("svg")  # noqa: S314
+    report.write(results(folder, tmp_path / "runs"), tmp_path)
+    assert ET.parse(tmp_path / NAME / "throughput.svg").getroot().tag.endswith("svg")  # noqa: S314
 
 
 def test_quick_is_what_the_experiment_says(folder: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli("reproduce", folder, "--quick", "--out", tmp_path / "out")
     assert "4 runs" in done.stdout
-    stored = json.loads(next((tmp_path / "out" / "runs").iterdir()).read_text())
+    stored = json.loads(next((tmp_path / "out" / NAME / "runs").iterdir()).read_text())
     assert stored["outcome"]["duration_s"] == 0.1
     assert "not decided" in done.stdout
 
@@ -136,7 +120,12 @@ def test_experiments_are_found_by_name_from_a_folder_within(
         ("experiment.toml", "values = [2, 3]", "values = [2, 2]", r"axis\[0\]: a level is listed twice"),
         ("experiment.toml", "values = [2, 3]", "values = []", r"axis\[0\]: an axis needs"),
         ("experiment.toml", "ue[0].count", "ue[3].count", "`3` is not an index below 1"),
-        ("experiment.toml", "totals.throughput_kbps", "totals.troughput", "no number at `totals.troughput`"),
+        (
+            "experiment.toml",
+            "totals.throughput_kbps",
+            "totals.troughput",
+            "totals have no `troughput`; there are",
+        ),
         ("experiment.toml", "digits = 1", "digits = 1\ncolour = 2", r"measure\[0\]: unknown key `colour`"),
         ("experiment.toml", "[quick]", "[quick", "experiment.toml: "),
         ("paper.csv", "1900", "many", "paper.csv: row 3"),
@@ -170,7 +159,7 @@ def test_a_reproduction_goes_on_where_it_was_ended(
         stderr=subprocess.PIPE,
         text=True,
     )
-    finished = _wait_for_files(out / "runs", at_least=3)
+    finished = _wait_for_files(out / NAME / "runs", at_least=3)
     os.kill(process.pid, how)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == (130 if how is signal.SIGINT else -9)
@@ -184,7 +173,9 @@ def test_a_reproduction_goes_on_where_it_was_ended(
     reused = int(re.search(r"(\d+) of them finished earlier", again.stdout)[1])  # type: ignore[index]
     assert finished <= reused < 48
     cli(*arguments, tmp_path / "whole")
-    assert (out / "results.csv").read_bytes() == (tmp_path / "whole" / "results.csv").read_bytes()
+    assert (out / NAME / "results.csv").read_bytes() == (
+        tmp_path / "whole" / NAME / "results.csv"
+    ).read_bytes()
 
 
 def _wait_for_files(folder: Path, at_least: int) -> int:

@@ -2,9 +2,11 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from airwnd import _native
 from airwnd.run import Run, write_atomically
@@ -17,6 +19,8 @@ class Stored:
 
     outcome: dict[str, Any]
     wall_s: float
+    series: pl.DataFrame = field(default_factory=pl.DataFrame)
+    events: pl.DataFrame = field(default_factory=pl.DataFrame)
 
 
 @dataclass(frozen=True, slots=True)

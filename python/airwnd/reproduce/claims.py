@@ -4,14 +4,16 @@
 
     [[claim]]
     id = "A09"
-    text = "Throughput: autotuning > ARWA > DRWA for every number of users"
-    source = "Table 6, Fig. 6a"
 
     [[claim.check]]
     text = "autotuning above ARWA"
     expression = "throughput_kbps(method='autotuning') - throughput_kbps(method='arwa')"
     above = 0
     unit = "kbit/s"
+
+What A09 says and where stands in the paper's ``paper.toml`` (:mod:`airwnd.reproduce.paper`); without such a
+file a claim has a ``text`` and a ``source`` of its own, and with it neither. Its ``note`` tells where the
+paper contradicts itself.
 
 A requirement is ``above``, ``below``, ``between = [low, high]`` or ``equals``; ``tolerance`` widens it and
 ``because`` says why that much. An expression is evaluated seed by seed, so that settings are compared on
@@ -30,6 +32,7 @@ from pathlib import Path
 
 from airwnd.errors import InputError
 from airwnd.reproduce.expression import Expression, Lookup, Place
+from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.statistics import Interval, interval
 from airwnd.reproduce.strict import Table
 
@@ -181,22 +184,27 @@ def _judge(check: Check, by_seed: Sequence[Lookup], paper: Lookup) -> CheckResul
 
 
 def load_claims(
-    path: Path, levels: Mapping[str, Sequence[str]], measures: Sequence[str]
+    path: Path, paper: Paper, levels: Mapping[str, Sequence[str]], measures: Sequence[str]
 ) -> tuple[Claim, ...]:
     """Read ``claims.toml``; a folder without one makes no claims."""
     if not path.exists():
         return ()
     table = Table.load(path)
-    claims = tuple(_claim(each, levels, measures) for each in table.tables("claim"))
+    claims = tuple(_claim(each, paper, levels, measures) for each in table.tables("claim"))
     table.finish()
     return claims
 
 
-def _claim(table: Table, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> Claim:
+def _claim(table: Table, paper: Paper, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> Claim:
+    name = table.take("id", str)
+    stated = paper.statement(name)
+    if paper.claims and not stated:
+        known = ", ".join(each.id for each in paper.claims)
+        raise table.error(f"id: the paper makes no claim {name}; paper.toml has {known}")
     claim = Claim(
-        id=table.take("id", str),
-        text=table.take("text", str),
-        source=table.take("source", str),
+        id=name,
+        text=stated.text if stated else table.take("text", str),
+        source=stated.where if stated else table.take("source", str),
         note=table.take("note", str, ""),
         checks=tuple(_check(each, levels, measures) for each in table.tables("check")),
     )

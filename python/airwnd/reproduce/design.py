@@ -5,13 +5,16 @@ A folder ``experiments/<paper>/<figure>/`` holds
 ``scenario.toml``
     runs by itself: ``airwnd run``;
 ``experiment.toml``
-    axes (their levels are combined), measures, plots, seeds;
+    axes (their levels are combined), measures (:mod:`airwnd.reproduce.measure`), plots
+    (:mod:`airwnd.reproduce.plot`), seeds;
 ``paper.csv``
-    the paper's table: a column per axis and per measure, ``#`` lines for its source;
+    the paper's table, if it has one: a column per axis and per measure, ``#`` lines for its source;
 ``claims.toml``
     what the paper says about it, see :mod:`airwnd.reproduce.claims`;
 ``README.md``
     which figure it is, what differs, how long it takes.
+
+Beside the figures lies ``paper.toml`` (:mod:`airwnd.reproduce.paper`).
 """
 
 import csv
@@ -19,77 +22,20 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from airwnd._native import ScenarioError
 from airwnd.errors import InputError
+from airwnd.reproduce.axis import Axis
 from airwnd.reproduce.claims import Claim, load_claims
+from airwnd.reproduce.measure import Measure
+from airwnd.reproduce.paper import Paper
+from airwnd.reproduce.plot import Plot
 from airwnd.reproduce.strict import Table
 from airwnd.scenario import Scenario
 
-T = TypeVar("T")
-
 Setting = tuple[str, ...]
 """One level's name per axis, in the order of the axes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A value of an axis: its name in data and expressions, its label, what it sets in the scenario."""
-
-    name: str
-    label: str
-    changes: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """What is varied."""
-
-    name: str
-    label: str
-    levels: tuple[Level, ...]
-
-    def index(self, level: str) -> int:
-        """Position of a level, by its name."""
-        return [candidate.name for candidate in self.levels].index(level)
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """What is read from a run: `path` leads to it in the outcome, as ``totals.jain``."""
-
-    name: str
-    label: str
-    unit: str
-    path: str
-    digits: int
-
-    def text(self, value: float) -> str:
-        """Write a value with this measure's digits."""
-        return f"{value:.{self.digits}f}"
-
-    def read(self, outcome: Mapping[str, Any]) -> float:
-        """Find the measure in an outcome."""
-        value: Any = outcome
-        for step in self.path.split("."):
-            value = value.get(step) if isinstance(value, Mapping) else None
-        if not isinstance(value, int | float):
-            raise InputError(f"measure `{self.name}`: the outcome has no number at `{self.path}`")
-        return float(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A figure: a measure over the numeric axis `x`, a line per level of the axis `lines`."""
-
-    name: str
-    title: str
-    measure: Measure
-    x: Axis
-    lines: Axis
-    scale: str
-    limits: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +48,24 @@ class Quick:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment folder, read and checked."""
+    """An experiment folder, read and checked.
+
+    Attributes
+    ----------
+    series
+        Sampling interval of the time series that measures and plots need, as in ``"100ms"``; ``None`` if
+        they need none.
+    paper_values
+        The numbers of the paper's table, by setting and measure; empty where it has none.
+    """
 
     folder: Path
     title: str
-    paper: str
+    paper: Paper
     place: str
     notes: tuple[str, ...]
     seeds: int
+    series: str | None
     axes: tuple[Axis, ...]
     measures: tuple[Measure, ...]
     plots: tuple[Plot, ...]
@@ -128,15 +84,23 @@ class Experiment:
         """All combinations of levels, the last axis fastest."""
         return itertools.product(*([level.name for level in axis.levels] for axis in self.axes))
 
+    def setting(self, levels: Mapping[str, str]) -> Setting:
+        """Put a level of every axis into the axes' order."""
+        return tuple(levels[axis.name] for axis in self.axes)
+
     def scenario_for(self, setting: Setting, extra: Mapping[str, Any]) -> Scenario:
-        """Give the scenario of a setting, with `extra` changes on top."""
+        """Give the scenario of a setting, with `extra` changes below the setting's own."""
         changes = dict(extra)
         for axis, name in zip(self.axes, setting, strict=True):
-            changes.update(axis.levels[axis.index(name)].changes)
+            changes.update(axis.level(name).changes)
         try:
             return self.scenario.with_(changes)
         except ScenarioError as error:
             raise InputError(f"{self.folder / 'experiment.toml'}: setting {setting}: {error}") from None
+
+    def scenarios(self, extra: Mapping[str, Any]) -> dict[Setting, Scenario]:
+        """Give the scenario of every setting; a mistake in any of them shows here, before the first run."""
+        return {setting: self.scenario_for(setting, extra) for setting in self.settings()}
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -149,21 +113,32 @@ class Experiment:
         ScenarioError
             If ``scenario.toml`` is.
         """
+        folder = folder.resolve()
         table = Table.load(folder / "experiment.toml")
-        axes = tuple(_axis(each) for each in table.tables("axis"))
-        measures = tuple(_measure(each) for each in table.tables("measure"))
-        if not axes or not measures:
-            raise table.error("an experiment needs at least one [[axis]] and one [[measure]]")
-        plots = tuple(_plot(each, axes, measures) for each in table.tables("plot"))
+        axes = tuple(Axis.take(each) for each in table.tables("axis"))
+        measures = tuple(Measure.take(each) for each in table.tables("measure"))
+        plots = tuple(Plot.take(each, axes, measures) for each in table.tables("plot"))
+        for what, names in (
+            ("axis", [axis.name for axis in axes]),
+            ("measure", [measure.name for measure in measures]),
+            ("plot", [plot.name for plot in plots]),
+        ):
+            for name in names:
+                if names.count(name) > 1:
+                    raise table.error(f"two of [[{what}]] are called `{name}`")
+        if not measures and not plots:
+            raise table.error("an experiment needs at least one [[measure]] or [[plot]]")
         quick = Table(table.table("quick"), f"{folder / 'experiment.toml'}: quick")
-        source, values = _paper(folder / "paper.csv", axes, measures)
+        paper = Paper.load(folder.parent)
+        source, values = _paper_values(folder / "paper.csv", axes, measures)
         experiment = cls(
-            folder=folder.resolve(),
+            folder=folder,
             title=table.take("title", str),
-            paper=table.take("paper", str),
+            paper=paper,
             place=table.take("place", str),
             notes=tuple(str(note) for note in table.take("notes", list, [])),
             seeds=table.take("seeds", int),
+            series=table.take("series", str, "") or None,
             axes=axes,
             measures=measures,
             plots=plots,
@@ -171,7 +146,7 @@ class Experiment:
             scenario=Scenario.load(folder / "scenario.toml"),
             paper_source=source,
             paper_values=values,
-            claims=load_claims(folder / "claims.toml", _levels(axes), [measure.name for measure in measures]),
+            claims=load_claims(folder / "claims.toml", paper, _levels(axes), [m.name for m in measures]),
         )
         quick.finish()
         table.finish()
@@ -182,69 +157,26 @@ def _levels(axes: tuple[Axis, ...]) -> dict[str, tuple[str, ...]]:
     return {axis.name: tuple(level.name for level in axis.levels) for axis in axes}
 
 
-def _axis(table: Table) -> Axis:
-    name, label = table.take("name", str), table.take("label", str)
-    if "values" in table:
-        key = table.take("key", str)
-        values = table.take("values", list)
-        levels = tuple(Level(str(value), str(value), {key: value}) for value in values)
-    else:
-        levels = tuple(
-            Level(each.take("name", str), each.take("label", str), each.table("set"))
-            for each in table.tables("level")
-        )
-    if not levels:
-        raise table.error("an axis needs `values` (with `key`) or [[axis.level]]")
-    if len({level.name for level in levels}) < len(levels):
-        raise table.error("a level is listed twice")
-    return Axis(name, label, levels)
-
-
-def _measure(table: Table) -> Measure:
-    return Measure(
-        name=table.take("name", str),
-        label=table.take("label", str),
-        unit=table.take("unit", str),
-        path=table.take("value", str),
-        digits=table.take("digits", int),
-    )
-
-
-def _plot(table: Table, axes: tuple[Axis, ...], measures: tuple[Measure, ...]) -> Plot:
-    by_axis = {axis.name: axis for axis in axes}
-    by_measure = {measure.name: measure for measure in measures}
-    limits = table.take("limits", list, [])
-    if limits and len(limits) != 2:  # noqa: PLR2004
-        raise table.error("limits: expected [least, greatest]")
-    return Plot(
-        name=table.take("name", str),
-        title=table.take("title", str),
-        measure=_choose(table, "measure", by_measure),
-        x=_choose(table, "x", by_axis),
-        lines=_choose(table, "lines", by_axis),
-        scale=_choose(table, "scale", {"linear": "linear", "log": "log"}, "linear"),
-        limits=(float(limits[0]), float(limits[1])) if limits else None,
-    )
-
-
-def _choose(table: Table, key: str, allowed: Mapping[str, T], default: str | None = None) -> T:
-    word = table.take(key, str, default)
-    if word not in allowed:
-        raise table.error(f"{key}: `{word}` is none of {', '.join(allowed)}")
-    return allowed[word]
-
-
-def _paper(
+def _paper_values(
     path: Path, axes: tuple[Axis, ...], measures: tuple[Measure, ...]
 ) -> tuple[str, dict[Setting, dict[str, float]]]:
     """Read the paper's table, and the comment lines that say where it comes from."""
+    if not path.is_file():
+        return "", {}
     lines = path.read_text(encoding="utf-8").splitlines()
     source = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
     values: dict[Setting, dict[str, float]] = {}
     for row in csv.DictReader(line for line in lines if line and not line.startswith("#")):
+        where = f"{path}: row {len(values) + 1}"
         try:
             setting = tuple(row[axis.name] for axis in axes)
             values[setting] = {m.name: float(row[m.name]) for m in measures if row.get(m.name)}
         except (KeyError, ValueError) as error:
-            raise InputError(f"{path}: row {len(values) + 1}: {error!r}") from None
+            raise InputError(f"{where}: {error!r}") from None
+        for axis, level in zip(axes, setting, strict=True):
+            if level not in axis.names:
+                raise InputError(f"{where}: `{level}` is no level of `{axis.name}`: {', '.join(axis.names)}")
+        unknown = row.keys() - {axis.name for axis in axes} - {measure.name for measure in measures}
+        if unknown:
+            raise InputError(f"{where}: `{min(map(str, unknown))}` is neither an axis nor a measure")
     return source, values

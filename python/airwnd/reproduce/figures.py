@@ -1,99 +1,170 @@
-"""The paper's figures with ours beside them."""
+"""Charts for paper: vector and bitmap, by matplotlib."""
 
-import math
 import re
 from io import BytesIO
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from airwnd import style
-from airwnd.reproduce.design import Plot, Setting
-from airwnd.reproduce.runner import Results
+from airwnd.reproduce.chart import Chart, Line, bar_place, known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_PAPER_DASHES = (0, (1, 2))
+_HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "++")
 
-def draw(results: Results, plot: Plot) -> "Figure":
-    """Draw a plot: ours filled with confidence intervals, the paper's points hollow beside them."""
+
+def draw(chart: Chart) -> "Figure":
+    """Draw a chart: ours filled with confidence intervals, the paper's points hollow beside them."""
     figure = style.new_figure()
     axes = figure.subplots()
-    for index, level in enumerate(plot.lines.levels):
-        _draw_line(results, plot, axes, level.name, style.line(index))
-    axes.set_xlabel(plot.x.label)
-    axes.set_ylabel(plot.measure.label + (f" ({plot.measure.unit})" if plot.measure.unit else ""))
-    axes.set_title(plot.title)
-    if plot.scale == "log":
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_xticks([float(level.name) for level in plot.x.levels])
-    if plot.limits:
-        _extend(axes, *plot.limits)
-    _legend(results, plot, axes)
+    for index, line in enumerate(chart["lines"]):
+        _DRAW[chart["kind"]](axes, chart, line, index)
+    axes.set_xlabel(chart["x_label"])
+    axes.set_ylabel(chart["y_label"])
+    axes.set_title(chart["title"])
+    _scale(axes, chart)
+    _legend(chart, axes)
     return figure
 
 
-def _draw_line(results: Results, plot: Plot, axes: "Axes", level: str, look: style.Line) -> None:
-    places = [(float(x.name), _setting(results, plot, x.name, level)) for x in plot.x.levels]
-    estimates = [results.estimate(setting, plot.measure) for _, setting in places]
-    spread = [0.0 if math.isinf(each.half_width) else each.half_width for each in estimates]
+def _scale(axes: "Axes", chart: Chart) -> None:
+    for axis, scale in ((axes.xaxis, chart["x_scale"]), (axes.yaxis, chart["y_scale"])):
+        if scale == "log":
+            (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
+            axis.set_major_formatter(lambda value, _: f"{value:g}")
+    if chart["x_ticks"]:
+        axes.set_xticks(known(chart["x_ticks"]))
+        axes.minorticks_off()
+    if chart["categories"]:
+        axes.set_xticks(range(len(chart["categories"])), chart["categories"])
+        axes.grid(visible=False, axis="x")
+    if chart["kind"] == "time":
+        axes.margins(x=0)
+    if chart["y_limits"]:
+        axes.set_ylim(*_extended(chart["y_limits"], axes.dataLim.intervaly, axes.get_ylim()))
+    elif chart["kind"] in {"time", "distribution"} and chart["y_scale"] == "linear":
+        axes.set_ylim(bottom=0)
+    if chart["x_limits"]:
+        axes.set_xlim(*_extended(chart["x_limits"], axes.dataLim.intervalx, axes.get_xlim()))
+
+
+def _extended(limits: list[float], data: Any, automatic: tuple[float, float]) -> tuple[float, float]:
+    """Show at least these limits, and all points whatever they are."""
+    low, high = limits
+    least, greatest = data
+    return low if least >= low else automatic[0], high if greatest <= high else automatic[1]
+
+
+def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
+    look = style.line(index)
+    bare = chart["kind"] in {"time", "distribution"}
     axes.errorbar(
-        [x for x, _ in places],
-        [each.mean for each in estimates],
-        yerr=spread,
+        _numbers(line["x"]),
+        _numbers(line["y"]),
+        yerr=_errors(line["y"], line["low"], line["high"]),
+        xerr=_errors(line["x"], line["x_low"], line["x_high"]),
         color=look.colour,
-        marker=look.marker,
+        marker="none" if bare else look.marker,
         linestyle=look.dashes,
+        linewidth=1.0 if bare else 1.4,
         capsize=2.5,
         elinewidth=0.9,
         zorder=3,
     )
-    printed = [(x, results.paper(setting, plot.measure)) for x, setting in places]
-    points = [(x, value) for x, value in printed if value is not None]
     axes.plot(
-        [x for x, _ in points],
-        [value for _, value in points],
+        known(line["paper_x"]),
+        known(line["paper_y"]),
         color=look.colour,
         marker=look.marker,
         markerfacecolor="white",
         markersize=6.5,
-        linestyle=(0, (1, 2)),
+        linestyle=_PAPER_DASHES,
         linewidth=0.8,
         zorder=2,
     )
 
 
-def _extend(axes: "Axes", low: float, high: float) -> None:
-    """Show at least this range, and all points whatever they are."""
-    least, greatest = axes.dataLim.intervaly
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(low if least >= low else bottom, high if greatest <= high else top)
+def _draw_bars(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
+    look = style.line(index)
+    width, shift = bar_place(len(chart["lines"]), index)
+    axes.bar(
+        [x + shift for x in known(line["x"])],
+        _numbers(line["y"]),
+        width,
+        yerr=_errors(line["y"], line["low"], line["high"]),
+        color=look.colour,
+        hatch=_HATCHES[index % len(_HATCHES)],
+        edgecolor="white",
+        linewidth=0.4,
+        error_kw={"elinewidth": 0.9, "capsize": 2},
+        zorder=3,
+    )
+    axes.plot(
+        [x + shift for x in known(line["paper_x"])],
+        known(line["paper_y"]),
+        color="#222222",
+        marker="D",
+        markerfacecolor="white",
+        linestyle="none",
+        zorder=4,
+    )
 
 
-def _setting(results: Results, plot: Plot, x: str, level: str) -> Setting:
-    chosen = {plot.x.name: x, plot.lines.name: level}
-    # An axis that the plot does not show stands at its first level.
-    return tuple(chosen.get(axis.name, axis.levels[0].name) for axis in results.experiment.axes)
+_DRAW = {
+    "lines": _draw_line,
+    "frontier": _draw_line,
+    "time": _draw_line,
+    "distribution": _draw_line,
+    "bars": _draw_bars,
+}
 
 
-def _legend(results: Results, plot: Plot, axes: "Axes") -> None:
+def _numbers(values: list[float | None]) -> list[float]:
+    return [float("nan") if value is None else value for value in values]
+
+
+def _errors(
+    middle: list[float | None], low: list[float | None], high: list[float | None]
+) -> list[list[float]] | None:
+    """Give the distances below and above; zero where nothing is known of the spread."""
+    if not low:
+        return None
+    below = [0.0 if m is None or end is None else m - end for m, end in zip(middle, low, strict=True)]
+    above = [0.0 if m is None or end is None else end - m for m, end in zip(middle, high, strict=True)]
+    return [below, above]
+
+
+def _legend(chart: Chart, axes: "Axes") -> None:
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     def entry(label: str, **look: Any) -> Line2D:
         return Line2D([], [], label=label, **look)
 
-    lines = [
-        entry(level.label, color=look.colour, marker=look.marker, linestyle=look.dashes)
-        for level, look in ((level, style.line(index)) for index, level in enumerate(plot.lines.levels))
-    ]
-    seeds = results.effort.seeds
-    ours = f"ours: mean of {seeds} seeds, 95 % CI" if seeds > 1 else "ours: one seed"
+    bars = chart["kind"] == "bars"
+    bare = chart["kind"] in {"time", "distribution"}
+    lines: list[Line2D | Patch] = []
+    for index, line in enumerate(chart["lines"]):
+        look = style.line(index)
+        if not line["label"]:
+            continue
+        if bars:
+            hatch = _HATCHES[index % len(_HATCHES)]
+            lines.append(Patch(facecolor=look.colour, hatch=hatch, edgecolor="white", label=line["label"]))
+        else:
+            marker = "none" if bare else look.marker
+            lines.append(entry(line["label"], color=look.colour, marker=marker, linestyle=look.dashes))
     grey = "#555555"
-    sources = [
-        entry("paper", color=grey, marker="o", markerfacecolor="white", linestyle=(0, (1, 2)), linewidth=0.8),
-        entry(ours, color=grey, marker="o", linestyle="none"),
-    ]
+    dashes: Any = "none" if bars else _PAPER_DASHES
+    marker = "D" if bars else "o"
+    paper = entry(
+        "paper", color=grey, marker=marker, markerfacecolor="white", linestyle=dashes, linewidth=0.8
+    )
+    ours = entry(chart["ours"], color=grey, marker="none" if bare else "o", linestyle="-" if bare else "none")
+    sources = [paper, ours] if any(line["paper_y"] for line in chart["lines"]) else [ours]
     blank = entry("", linestyle="none")
     # A legend fills its columns first: the lines make the upper row, what is whose the lower.
     pairs = zip_longest(lines, sources, fillvalue=blank)
@@ -102,7 +173,7 @@ def _legend(results: Results, plot: Plot, axes: "Axes") -> None:
 
 
 def svg(figure: "Figure", name: str) -> str:
-    """Write a figure as an SVG element, its identifiers prefixed with `name`; the same each time."""
+    """Write a figure as an SVG text, its identifiers prefixed with `name`; the same each time."""
     stream = BytesIO()
     figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue().decode()

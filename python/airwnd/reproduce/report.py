@@ -1,58 +1,160 @@
-"""What a reproduction leaves: plots, numbers, and one page that shows it all without a network."""
+"""What a reproduction leaves: plots and numbers of each experiment, a page for each paper, and an index.
+
+::
+
+    out/index.html                    all papers, all claims
+    out/<paper>/index.html            the paper's experiments
+    out/<paper>/<figure>/             its plots, results.csv, results.json, and runs/ with the finished runs
+
+The pages need no network and nothing beside them; the index links to the papers' pages.
+"""
 
 import base64
-import tomllib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from airwnd import _native, style
-from airwnd.reproduce import figures, words
-from airwnd.reproduce.claims import Verdict
-from airwnd.reproduce.design import Plot
+from airwnd import style
+from airwnd.reproduce import figures, findings, interactive, words
+from airwnd.reproduce.chart import Chart
+from airwnd.reproduce.claims import Verdict, together
+from airwnd.reproduce.findings import ClaimText, Findings, PaperText
+from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Results
-from airwnd.reproduce.tables import as_csv, side_by_side
+from airwnd.reproduce.tables import as_csv
 from airwnd.run import write_atomically
 
+PAGE = "index.html"
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A plot in both formats."""
 
-    plot: Plot
-    svg: str
-    png: bytes
+def write(results: Results, root: Path) -> Findings:
+    """Write an experiment's plots, ``results.csv`` and, last, ``results.json``."""
+    folder = root / results.experiment.name
+    folder.mkdir(parents=True, exist_ok=True)
+    found = findings.gather(results)
+    for chart in found["charts"]:
+        with style.styled(salt=chart["name"]):
+            figure = figures.draw(chart)
+            (folder / f"{chart['name']}.svg").write_text(figures.svg(figure, chart["name"]), encoding="utf-8")
+            (folder / f"{chart['name']}.png").write_bytes(figures.png(figure))
+    (folder / "results.csv").write_text(as_csv(results), encoding="utf-8")
+    findings.write(found, folder)
+    return found
+
+
+def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
+    """Write the pages of all results below `root`, and the index; give the index's path.
+
+    Parameters
+    ----------
+    root
+        Where :func:`write` wrote.
+    papers
+        Papers for the index to list though nothing of them has been run.
+    """
+    every = findings.read_all(root)
+    environment = _environment()
+    cards = {paper.key: findings.paper_text(paper) for paper in papers if paper.claims}
+    cards.update({each["paper"]["key"]: each["paper"] for each in every})
+    reports = [
+        PaperReport(
+            card, tuple(Shown(each, root / each["name"]) for each in every if each["paper"]["key"] == key)
+        )
+        for key, card in sorted(cards.items())
+    ]
+    plotly = _plotly()
+    for report in reports:
+        if report.experiments:
+            text = environment.get_template("paper.html.j2").render(report=report, plotly=plotly)
+            write_atomically(root / report.paper["key"] / PAGE, text)
+    index = root / PAGE
+    write_atomically(
+        index, environment.get_template("index.html.j2").render(reports=reports, total=Total(reports))
+    )
+    return index
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An experiment on a page."""
+
+    findings: Findings
+    folder: Path
+
+    def link(self, name: str) -> str:
+        """Give a file of the experiment as a link that needs no file."""
+        kinds = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv"}
+        path = self.folder / name
+        return f"data:{kinds[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+    def plotly(self, chart: Chart) -> dict[str, Any]:
+        """Give what plotly draws."""
+        return interactive.figure(chart)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim of a paper and what the experiments say of it."""
+
+    id: str
+    where: str
+    text: str
+    by: tuple[tuple[Findings, ClaimText], ...]
 
     @property
-    def svg_link(self) -> str:
-        """The SVG as a link that needs no file."""
-        return "data:image/svg+xml;base64," + base64.b64encode(self.svg.encode()).decode()
+    def verdict(self) -> Verdict | None:
+        """Of all experiments together; ``None`` if there is none."""
+        return together(Verdict(claim["verdict"]) for _, claim in self.by) if self.by else None
+
+
+@dataclass(frozen=True)
+class PaperReport:
+    """A paper with its experiments."""
+
+    paper: PaperText
+    experiments: tuple[Shown, ...]
+
+    @cached_property
+    def claims(self) -> list[Judged]:
+        """The paper's claims in its own order."""
+        by_id = findings.verdicts(shown.findings for shown in self.experiments)
+        listed = {name: (where, text) for name, where, text in self.paper["claims"]}
+        for name, by in by_id.items():
+            listed.setdefault(name, (by[0][1]["source"], by[0][1]["text"]))
+        return [Judged(name, *about, tuple(by_id.get(name, ()))) for name, about in listed.items()]
 
     @property
-    def png_link(self) -> str:
-        """The PNG as a link that needs no file."""
-        return "data:image/png;base64," + base64.b64encode(self.png).decode()
-
-    @property
-    def inline(self) -> str:
-        """The SVG as an element of a page."""
-        return self.svg[self.svg.index("<svg") :]
+    def counts(self) -> dict[str, int]:
+        """How many claims have each verdict; those without an experiment under ``not run``."""
+        return _counts(self.claims)
 
 
-def write(results: Results, out: Path) -> Path:
-    """Write ``*.svg``, ``*.png``, ``results.csv`` and ``report.html``; give the page's path."""
-    out.mkdir(parents=True, exist_ok=True)
-    drawn = [_draw(results, plot) for plot in results.experiment.plots]
-    for each in drawn:
-        (out / f"{each.plot.name}.svg").write_text(each.svg, encoding="utf-8")
-        (out / f"{each.plot.name}.png").write_bytes(each.png)
-    (out / "results.csv").write_text(as_csv(results), encoding="utf-8")
-    page = out / "report.html"
-    write_atomically(page, html(results, drawn))
-    return page
+class Total:
+    """Figures over all papers."""
+
+    def __init__(self, reports: Iterable[PaperReport]) -> None:
+        reports = list(reports)
+        every = [shown.findings for report in reports for shown in report.experiments]
+        self.counts = _counts([claim for report in reports for claim in report.claims])
+        self.experiments = len(every)
+        self.runs = sum(each["runs"] for each in every)
+        self.simulation_s = sum(each["simulation_s"] for each in every)
+        self.quick = sum(each["quick"] is not None for each in every)
+        self.engines = sorted({each["engine"] for each in every})
 
 
-def html(results: Results, drawn: list[Drawn]) -> str:
-    """Render the page."""
+NOT_RUN = "not run"
+
+
+def _counts(claims: Sequence[Judged]) -> dict[str, int]:
+    names = [claim.verdict.value if claim.verdict else NOT_RUN for claim in claims]
+    return {name: names.count(name) for name in (*(verdict.value for verdict in Verdict), NOT_RUN)}
+
+
+def _environment() -> Any:
     import jinja2
 
     environment = jinja2.Environment(
@@ -62,27 +164,23 @@ def html(results: Results, drawn: list[Drawn]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["finding"] = lambda finding, check: words.finding_text(check, finding)
-    environment.filters["place"] = words.place_text
     environment.filters["seconds"] = words.seconds_text
-    experiment = results.experiment
-    text = (experiment.folder / "scenario.toml").read_text(encoding="utf-8")
-    claims = results.claims()
-    return environment.get_template("page.html.j2").render(
-        results=results,
-        experiment=experiment,
-        drawn=drawn,
-        tables=[side_by_side(results, measure) for measure in experiment.measures],
-        claims=claims,
-        counts={verdict: sum(claim.verdict is verdict for claim in claims) for verdict in Verdict},
-        classes={Verdict.HOLDS: "holds", Verdict.FAILS: "fails", Verdict.OPEN: "open"},
-        scenario_text=text,
-        duration=results.effort.changes.get("duration", tomllib.loads(text).get("duration")),
-        engine=_native.ENGINE,
-    )
+    environment.globals["static"] = _static
+    environment.globals["classes"] = {
+        Verdict.HOLDS: "holds",
+        Verdict.FAILS: "fails",
+        Verdict.OPEN: "open",
+        None: "none",
+        NOT_RUN: "none",
+    }
+    return environment
 
 
-def _draw(results: Results, plot: Plot) -> Drawn:
-    with style.styled(salt=plot.name):
-        figure = figures.draw(results, plot)
-        return Drawn(plot, figures.svg(figure, plot.name), figures.png(figure))
+def _static(name: str) -> str:
+    return resources.files("airwnd.reproduce").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())

@@ -5,14 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from airwnd.errors import InputError
 from airwnd.parallel import Progress, cores, side_by_side
 from airwnd.reproduce.cache import Cache, Stored
 from airwnd.reproduce.claims import ClaimResult, judge
-from airwnd.reproduce.design import Experiment, Measure, Setting
+from airwnd.reproduce.design import Experiment, Setting
 from airwnd.reproduce.expression import Lookup
+from airwnd.reproduce.measure import Measure
+from airwnd.reproduce.paper import FILE as PAPER_FILE
+from airwnd.reproduce.paper import Paper
+from airwnd.reproduce.plot import Samples
 from airwnd.reproduce.statistics import Interval, interval
 from airwnd.scenario import Scenario
 
@@ -48,16 +52,47 @@ class Effort:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an experiment keeps of a run.
+
+    Attributes
+    ----------
+    values
+        The measures by name.
+    samples
+        What a plot draws of the run itself, by the plot's name: times in seconds (of a plot over time) and
+        values.
+    wall_s
+        What the run took.
+    """
+
+    values: Mapping[str, float]
+    samples: Mapping[str, tuple[Sequence[float], Sequence[float | None]]]
+    wall_s: float
+
+    @classmethod
+    def of(cls, experiment: Experiment, seed: int, run: Stored) -> Self:
+        """Read a run; a plot over time draws the first seed only."""
+        samples: dict[str, tuple[Sequence[float], Sequence[float | None]]] = {}
+        for plot in experiment.plots:
+            if not isinstance(plot.contents, Samples):
+                continue
+            if plot.kind == "distribution":
+                samples[plot.name] = ((), plot.contents.selection.values(run).tolist())
+            elif seed == 1:
+                samples[plot.name] = plot.contents.selection.samples(run)
+        return cls({measure.name: measure.read(run) for measure in experiment.measures}, samples, run.wall_s)
+
+
 @dataclass(frozen=True)
 class Results:
     """What an experiment gave.
 
     Attributes
     ----------
-    values
-        A value per seed, by setting and measure.
-    simulation_s
-        Wall-clock time of all runs added up, whenever they were made.
+    readings
+        A reading per seed, by setting.
     elapsed_s
         Wall-clock time of this call.
     reused
@@ -66,19 +101,27 @@ class Results:
 
     experiment: Experiment
     effort: Effort
-    values: Mapping[Setting, Mapping[str, Sequence[float]]]
-    simulation_s: float
+    readings: Mapping[Setting, Sequence[Reading]]
     elapsed_s: float
     reused: int
 
     @property
     def runs(self) -> int:
         """Settings times seeds."""
-        return len(self.values) * self.effort.seeds
+        return len(self.readings) * self.effort.seeds
+
+    @property
+    def simulation_s(self) -> float:
+        """Wall-clock time of all runs added up, whenever they were made."""
+        return sum(reading.wall_s for readings in self.readings.values() for reading in readings)
+
+    def values(self, setting: Setting, measure: Measure) -> list[float]:
+        """Give a measure's value per seed."""
+        return [reading.values[measure.name] for reading in self.readings[setting]]
 
     def estimate(self, setting: Setting, measure: Measure) -> Interval:
         """Give the mean over the seeds with its confidence interval."""
-        return interval(self.values[setting][measure.name])
+        return interval(self.values(setting, measure))
 
     def paper(self, setting: Setting, measure: Measure) -> float | None:
         """Give the paper's number, if its table has it."""
@@ -86,16 +129,12 @@ class Results:
 
     def claims(self) -> list[ClaimResult]:
         """Judge the paper's claims."""
-        order = [axis.name for axis in self.experiment.axes]
-
-        def setting(levels: Mapping[str, str]) -> Setting:
-            return tuple(levels[axis] for axis in order)
+        setting, table = self.experiment.setting, self.experiment.paper_values
 
         def lookup(index: int) -> Lookup:
-            return lambda levels, measure: self.values[setting(levels)][measure][index]
+            return lambda levels, measure: self.readings[setting(levels)][index].values[measure]
 
         by_seed = [lookup(index) for index in range(self.effort.seeds)]
-        table = self.experiment.paper_values
         return [
             judge(claim, by_seed, lambda levels, measure: table[setting(levels)][measure])
             for claim in self.experiment.claims
@@ -107,19 +146,41 @@ def find(name: str) -> list[Path]:
 
     They are looked for in ``experiments`` of this folder, of those above it, and of the installed package.
     """
-    here = Path.cwd()
-    roots = [folder / "experiments" for folder in (here, *here.parents)]
-    roots.append(Path(__file__).parent.parent / "experiments")
+    roots = _roots()
     for folder in (Path(name), *(root / name for root in roots)):
         if (folder / "experiment.toml").is_file():
             return [folder]
         figures = sorted(path.parent for path in folder.glob("*/experiment.toml"))
         if figures and folder not in roots:
             return figures
-    known = sorted(
-        {f"{p.parent.parent.name}/{p.parent.name}" for r in roots for p in r.glob("*/*/experiment.toml")}
-    )
-    raise InputError(f"no experiment `{name}`; there are {', '.join(known) or 'none here'}")
+    known = ", ".join(f"{folder.parent.name}/{folder.name}" for folder in find_all())
+    raise InputError(f"no experiment `{name}`; there are {known or 'none here'}")
+
+
+def find_all() -> list[Path]:
+    """Find all experiment folders; of those with the same name the nearest."""
+    nearest: dict[tuple[str, str], Path] = {}
+    for root in _roots():
+        for path in sorted(root.glob("*/*/experiment.toml")):
+            nearest.setdefault((path.parts[-3], path.parts[-2]), path.parent)
+    return [nearest[name] for name in sorted(nearest)]
+
+
+def papers() -> list[Paper]:
+    """Read all papers, whether they have experiments or not."""
+    nearest: dict[str, Path] = {}
+    for root in _roots():
+        for path in root.glob(f"*/{PAPER_FILE}"):
+            nearest.setdefault(path.parent.name, path.parent)
+    return [Paper.load(nearest[key]) for key in sorted(nearest)]
+
+
+def _roots() -> list[Path]:
+    here = Path.cwd()
+    return [
+        *(folder / "experiments" for folder in (here, *here.parents)),
+        Path(__file__).parent.parent / "experiments",
+    ]
 
 
 def reproduce(
@@ -143,32 +204,18 @@ def reproduce(
     """
     start = time.perf_counter()
     cache = Cache(out / "runs")
-    scenarios = {
-        setting: experiment.scenario_for(setting, effort.changes) for setting in experiment.settings()
-    }
+    scenarios = experiment.scenarios(effort.changes)
     # Seed by seed: an interrupted reproduction has whole tables for the first seeds.
     tasks = [(setting, seed) for seed in range(1, effort.seeds + 1) for setting in scenarios]
     stored = {task: cache.get(scenarios[task[0]], task[1]) for task in tasks}
     missing = [task for task in tasks if stored[task] is None]
     calls = [partial(_run, cache, scenarios[setting], seed) for setting, seed in missing]
     stored.update(zip(missing, side_by_side(calls, effort.jobs, progress), strict=True))
-    runs = {task: run for task, run in stored.items() if run}
-    return Results(
-        experiment=experiment,
-        effort=effort,
-        values={
-            setting: {
-                measure.name: tuple(
-                    measure.read(runs[setting, seed].outcome) for seed in range(1, effort.seeds + 1)
-                )
-                for measure in experiment.measures
-            }
-            for setting in scenarios
-        },
-        simulation_s=sum(run.wall_s for run in runs.values()),
-        elapsed_s=time.perf_counter() - start,
-        reused=len(tasks) - len(missing),
-    )
+    readings: dict[Setting, list[Reading]] = {setting: [] for setting in scenarios}
+    for (setting, seed), run in stored.items():
+        if run:
+            readings[setting].append(Reading.of(experiment, seed, run))
+    return Results(experiment, effort, readings, time.perf_counter() - start, len(tasks) - len(missing))
 
 
 def _run(cache: Cache, scenario: Scenario, seed: int, tell: Progress) -> Stored:

@@ -1,7 +1,7 @@
 """Reading an experiment's TOML files strictly: an unknown key or a wrong type is an error with its place."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -41,6 +41,14 @@ class Table:
     def number(self, key: str, default: float | None = None) -> float:
         """Remove and return a number."""
         return float(self.take(key, (int, float), default))
+
+    def choose(self, key: str, allowed: Iterable[str], default: str | None = None) -> str:
+        """Remove and return one of the allowed words."""
+        word = self.take(key, str, default)
+        words = list(allowed)
+        if word not in words:
+            raise self.error(f"{key}: `{word}` is none of {', '.join(words) or 'none'}")
+        return word
 
     def table(self, key: str) -> dict[str, Any]:
         """Remove and return a table as a dictionary, empty if it is missing."""

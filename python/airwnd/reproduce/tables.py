@@ -6,7 +6,8 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from airwnd.reproduce.design import Measure, Setting
+from airwnd.reproduce.design import Setting
+from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.statistics import Interval
 
@@ -32,12 +33,14 @@ class Cell:
     @property
     def spread_text(self) -> str:
         """Half the confidence interval, or nothing for one seed."""
-        return "" if math.isinf(self.ours.half_width) else f"± {self.measure.text(self.ours.half_width)}"
+        return (
+            "" if not math.isfinite(self.ours.half_width) else f"± {self.measure.text(self.ours.half_width)}"
+        )
 
     @property
     def difference_text(self) -> str:
         """How far ours is from the paper's, in percent of the paper's."""
-        if not self.paper:
+        if not self.paper or math.isnan(self.ours.mean):
             return ""
         percent = round((self.ours.mean / self.paper - 1) * 100, 1)
         return f"{percent:+.1f} %".replace("-", "−") if percent else "0.0 %"
@@ -54,8 +57,9 @@ class SideBySide:
 
 
 def side_by_side(results: Results, measure: Measure) -> SideBySide:
-    """Lay out a measure."""
-    *first, last = results.experiment.axes
+    """Lay out a measure. The levels of an only axis are rows, of a single column."""
+    axes = results.experiment.axes
+    first, last = (axes, ()) if len(axes) == 1 else (axes[:-1], axes[-1:])
 
     def cell(setting: Setting) -> Cell:
         return Cell(measure, results.paper(setting, measure), results.estimate(setting, measure))
@@ -63,12 +67,13 @@ def side_by_side(results: Results, measure: Measure) -> SideBySide:
     rows = []
     for levels in itertools.product(*(axis.levels for axis in first)):
         names = tuple(level.name for level in levels)
-        cells = tuple(cell((*names, level.name)) for level in last.levels)
+        columns = itertools.product(*(axis.names for axis in last))
+        cells = tuple(cell((*names, *column)) for column in columns)
         rows.append((tuple(level.label for level in levels), cells))
     return SideBySide(
         measure=measure,
         heads=tuple(axis.label for axis in first),
-        columns=tuple(level.label for level in last.levels),
+        columns=tuple(level.label for axis in last for level in axis.levels) or ("",),
         rows=tuple(rows),
     )
 
@@ -80,9 +85,9 @@ def as_csv(results: Results) -> str:
     writer.writerow(
         [*(axis.name for axis in results.experiment.axes), "seed", "measure", "unit", "ours", "paper"]
     )
-    for setting, by_measure in results.values.items():
+    for setting in results.readings:
         for measure in results.experiment.measures:
             paper = results.paper(setting, measure)
-            for index, value in enumerate(by_measure[measure.name]):
+            for index, value in enumerate(results.values(setting, measure)):
                 writer.writerow([*setting, index + 1, measure.name, measure.unit, value, paper])
     return stream.getvalue()

@@ -1,12 +1,14 @@
 """A reproduction on the terminal: tables side by side, and the verdicts with their numbers."""
 
+from collections.abc import Sequence
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding, Verdict
-from airwnd.reproduce.design import Measure
+from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.tables import side_by_side
 from airwnd.reproduce.words import finding_text, place_text, spread_of_findings
@@ -18,7 +20,7 @@ def show(results: Results, console: Console) -> None:
     """Print the tables and the claims."""
     experiment = results.experiment
     console.print(Text(f"\n{experiment.title}", style="bold"))
-    console.print(Text(f"{experiment.paper}, {experiment.place}"))
+    console.print(Text(f"{experiment.paper.title}, {experiment.place}"))
     for measure in experiment.measures:
         console.print(_side_by_side(results, measure))
     claims = results.claims()
@@ -26,6 +28,19 @@ def show(results: Results, console: Console) -> None:
         seeds = f"{results.effort.seeds} seed{'s' * (results.effort.seeds > 1)}"
         console.print(Text(f"Claims, on {seeds}; [95 % intervals] of values paired by seed\n", style="bold"))
         console.print(_claims(claims))
+
+
+def show_verdicts(done: Sequence[Results], console: Console) -> None:
+    """Print one line for each claim of several experiments."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for _ in range(3):
+        grid.add_column(no_wrap=True)
+    grid.add_column()
+    for results in done:
+        for result in results.claims():
+            verdict = _verdict(result.verdict)
+            grid.add_row(results.experiment.name, verdict, result.claim.id, Text(result.claim.text))
+    console.print(grid)
 
 
 def _side_by_side(results: Results, measure: Measure) -> Table:
@@ -40,11 +55,11 @@ def _side_by_side(results: Results, measure: Measure) -> Table:
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    for axis in results.experiment.axes[:-1]:
-        table.add_column(axis.name, justify="right", no_wrap=True)
+    for head in layout.heads:
+        table.add_column(head, justify="right", no_wrap=True)
     for column in layout.columns:
-        table.add_column(column, justify="right", style="dim", no_wrap=True)
-        table.add_column("", justify="right", no_wrap=True)
+        table.add_column(column or "paper", justify="right", style="dim", no_wrap=True)
+        table.add_column("" if column else "ours", justify="right", no_wrap=True)
     for heads, cells in layout.rows:
         numbers = [(cell.paper_text, f"{cell.ours_text} {cell.spread_text}".strip()) for cell in cells]
         table.add_row(*heads, *(text for pair in numbers for text in pair))

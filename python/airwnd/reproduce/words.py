@@ -4,6 +4,7 @@ import math
 
 from airwnd.reproduce.claims import Check, CheckResult, Finding
 from airwnd.reproduce.expression import Place
+from airwnd.scenario import toml_value
 
 
 def place_text(place: Place) -> str:
@@ -37,3 +38,8 @@ def seconds_text(seconds: float) -> str:
     if minutes:
         return f"{minutes} min {rest} s"
     return f"{rest} s" if seconds >= 10 else f"{seconds:.1f} s"  # noqa: PLR2004
+
+
+def plain_value(value: object) -> str:
+    """Write what an experiment sets, as one would in a scenario file."""
+    return value if isinstance(value, str) else toml_value(value)

@@ -1,0 +1,87 @@
+"""What an experiment varies.
+
+A list of values of one key::
+
+    [[axis]]
+    name = "users"
+    label = "Number of users"
+    key = "ue[0].count"
+    values = [20, 40, 60]
+
+or levels that each set what they like::
+
+    [[axis]]
+    name = "method"
+    label = "Receive window"
+    [[axis.level]]
+    name = "arwa"
+    label = "ARWA"
+    set = { "flow[0].rwnd" = "arwa" }
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from airwnd.reproduce.strict import Table
+
+_NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(\D*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A value of an axis: its name in data and expressions, its label, what it sets in the scenario."""
+
+    name: str
+    label: str
+    changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What is varied."""
+
+    name: str
+    label: str
+    levels: tuple[Level, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The levels' names."""
+        return tuple(level.name for level in self.levels)
+
+    def level(self, name: str) -> Level:
+        """Find a level by its name."""
+        return self.levels[self.names.index(name)]
+
+    @property
+    def positions(self) -> tuple[float, ...] | None:
+        """Where the levels lie on a numeric axis: ``10240``, or ``10KiB`` if all have the same unit.
+
+        ``None`` if they are words.
+        """
+        matches = [_NUMBER.fullmatch(level.name) for level in self.levels]
+        found = [match for match in matches if match]
+        if len(found) < len(matches) or len({match[2] for match in found}) > 1:
+            return None
+        return tuple(float(match[1]) for match in found)
+
+    @classmethod
+    def take(cls, table: Table) -> Self:
+        """Read an ``[[axis]]``."""
+        name, label = table.take("name", str), table.take("label", str)
+        if "values" in table:
+            key = table.take("key", str)
+            values = table.take("values", list)
+            levels = tuple(Level(str(value), str(value), {key: value}) for value in values)
+        else:
+            levels = tuple(
+                Level(each.take("name", str), each.take("label", str), each.table("set"))
+                for each in table.tables("level")
+            )
+        if not levels:
+            raise table.error("an axis needs `values` (with `key`) or [[axis.level]]")
+        if len({level.name for level in levels}) < len(levels):
+            raise table.error("a level is listed twice")
+        return cls(name, label, levels)

@@ -1,0 +1,148 @@
+"""A plot's contents as plain data: drawn by matplotlib for paper and by plotly for the page, alike."""
+
+import math
+from collections.abc import Iterable
+from typing import TypedDict
+
+from airwnd.reproduce.axis import Level
+from airwnd.reproduce.design import Setting
+from airwnd.reproduce.plot import Against, Over, Plot, Samples
+from airwnd.reproduce.runner import Results
+from airwnd.reproduce.statistics import Interval
+
+Numbers = list[float | None]
+
+
+class Line(TypedDict):
+    """One line, group of bars or point.
+
+    ``low`` and ``high`` are the ends of the confidence intervals, where there are any; ``x_low`` and
+    ``x_high`` those of a frontier's other direction. ``paper_x`` and ``paper_y`` are the paper's points.
+    """
+
+    label: str
+    x: Numbers
+    y: Numbers
+    low: Numbers
+    high: Numbers
+    x_low: Numbers
+    x_high: Numbers
+    paper_x: Numbers
+    paper_y: Numbers
+
+
+class Chart(TypedDict):
+    """A figure. ``categories`` are the words below groups of bars, whose x are 0, 1, 2, ..."""
+
+    name: str
+    title: str
+    kind: str
+    x_label: str
+    y_label: str
+    x_scale: str
+    y_scale: str
+    x_limits: list[float] | None
+    y_limits: list[float] | None
+    x_ticks: Numbers
+    categories: list[str]
+    lines: list[Line]
+    ours: str
+
+
+def chart(results: Results, plot: Plot) -> Chart:
+    """Gather what a plot shows."""
+    ticks: Numbers = []
+    categories: list[str] = []
+    if isinstance(plot.contents, Over):
+        if plot.kind == "bars":
+            categories = [level.label for level in plot.contents.x.levels]
+        else:
+            ticks = list(plot.contents.x.positions or ())
+    return Chart(
+        name=plot.name,
+        title=plot.title,
+        kind=plot.kind,
+        x_label=plot.x_label,
+        y_label=plot.y_label,
+        x_scale=plot.x_scale,
+        y_scale=plot.scale,
+        x_limits=list(plot.x_limits) if plot.x_limits else None,
+        y_limits=list(plot.limits) if plot.limits else None,
+        x_ticks=ticks,
+        categories=categories,
+        lines=[_filled(results, plot, level) for level in (plot.lines.levels if plot.lines else (None,))],
+        ours=_ours(results, plot),
+    )
+
+
+def _ours(results: Results, plot: Plot) -> str:
+    seeds = results.effort.seeds
+    if plot.kind == "time":
+        return "ours: seed 1"
+    if plot.kind == "distribution":
+        return f"ours: {seeds} seed{'s' * (seeds > 1)}"
+    return f"ours: mean of {seeds} seeds, 95 % CI" if seeds > 1 else "ours: one seed"
+
+
+def _filled(results: Results, plot: Plot, level: Level | None) -> Line:
+    at = {**plot.at, plot.lines.name: level.name} if plot.lines and level else dict(plot.at)
+    line = _line(level.label if level else "")
+    match plot.contents:
+        case Over(x, measure):
+            positions = x.positions if plot.kind == "lines" else None
+            for index, name in enumerate(x.names):
+                setting = results.experiment.setting({**at, x.name: name})
+                place = positions[index] if positions else float(index)
+                _add(line, place, results.estimate(setting, measure), results.paper(setting, measure))
+        case Against(x_measure, measure):
+            setting = results.experiment.setting(at)
+            found = results.estimate(setting, x_measure)
+            _add(line, found.mean, results.estimate(setting, measure), None)
+            line["x_low"], line["x_high"] = [_finite(found.low)], [_finite(found.high)]
+            printed = results.paper(setting, x_measure), results.paper(setting, measure)
+            if None not in printed:
+                line["paper_x"], line["paper_y"] = [printed[0]], [printed[1]]
+        case Samples():
+            _add_samples(line, results, plot, results.experiment.setting(at))
+    return line
+
+
+def _add_samples(line: Line, results: Results, plot: Plot, setting: Setting) -> None:
+    samples = [each.samples[plot.name] for each in results.readings[setting] if plot.name in each.samples]
+    if plot.kind == "time":
+        for times, values in samples:
+            line["x"].extend(times)
+            line["y"].extend(values)
+        return
+    pooled = sorted(known(value for _, values in samples for value in values))
+    line["x"].extend(pooled)
+    line["y"].extend((rank + 1) / len(pooled) for rank in range(len(pooled)))
+
+
+def _line(label: str) -> Line:
+    return Line(label=label, x=[], y=[], low=[], high=[], x_low=[], x_high=[], paper_x=[], paper_y=[])
+
+
+def _add(line: Line, x: float, y: Interval, paper: float | None) -> None:
+    line["x"].append(_finite(x))
+    line["y"].append(_finite(y.mean))
+    line["low"].append(_finite(y.low))
+    line["high"].append(_finite(y.high))
+    if paper is not None:
+        line["paper_x"].append(x)
+        line["paper_y"].append(paper)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def known(values: Iterable[float | None]) -> list[float]:
+    """Leave out what is missing."""
+    return [value for value in values if value is not None]
+
+
+def bar_place(lines: int, index: int) -> tuple[float, float]:
+    """Give the width of a bar, and how far it stands from the middle of its group, which is 1 wide."""
+    share = 0.8 / lines
+    return 0.92 * share, (index - (lines - 1) / 2) * share

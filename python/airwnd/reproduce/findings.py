@@ -1,0 +1,259 @@
+"""Everything that is to be shown of a reproduction, as plain data.
+
+It is kept as ``results.json`` beside the plots, so that the page of a paper shows all of its experiments
+though they were run one at a time.
+"""
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypedDict
+
+from airwnd import _native
+from airwnd.errors import InputError
+from airwnd.reproduce.chart import Chart, chart
+from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding
+from airwnd.reproduce.measure import Measure
+from airwnd.reproduce.paper import Paper
+from airwnd.reproduce.runner import Results
+from airwnd.reproduce.tables import Cell, side_by_side
+from airwnd.reproduce.words import finding_text, place_text, plain_value
+from airwnd.run import write_atomically
+
+FILE = "results.json"
+FORMAT = 1
+"""Of the file. A file of another format is not shown."""
+
+
+class CellText(TypedDict):
+    """A number in the paper, ours, half our interval, and how far apart they are; empty where unknown."""
+
+    paper: str
+    ours: str
+    spread: str
+    difference: str
+
+
+class TableText(TypedDict):
+    """A measure for all settings: a row of heads and cells for each combination of the first axes."""
+
+    measure: str
+    heads: list[str]
+    columns: list[str]
+    rows: list[tuple[list[str], list[CellText]]]
+    has_paper: bool
+
+
+class FindingText(TypedDict):
+    """A check at one place."""
+
+    place: str
+    paper: str
+    ours: str
+    verdict: str
+
+
+class CheckText(TypedDict):
+    """A check: what is required and what was found."""
+
+    text: str
+    required: str
+    because: str
+    decides: bool
+    paper_agrees: bool | None
+    verdict: str
+    findings: list[FindingText]
+
+
+class ClaimText(TypedDict):
+    """A claim with its verdict."""
+
+    id: str
+    text: str
+    source: str
+    note: str
+    verdict: str
+    checks: list[CheckText]
+
+
+class AxisText(TypedDict):
+    """What was varied: for each level its label and what it sets."""
+
+    label: str
+    levels: list[tuple[str, list[tuple[str, str]]]]
+
+
+class PaperText(TypedDict):
+    """A paper, with everything that it claims: id, place and text of each."""
+
+    key: str
+    title: str
+    citation: str
+    doi: str
+    claims: list[tuple[str, str, str]]
+
+
+class Findings(TypedDict):
+    """An experiment's results."""
+
+    format: int
+    engine: str
+    name: str
+    figure: str
+    paper: PaperText
+    title: str
+    place: str
+    notes: list[str]
+    settings: int
+    seeds: int
+    runs: int
+    quick: list[tuple[str, str]] | None
+    duration: str
+    simulation_s: float
+    elapsed_s: float
+    reused: int
+    jobs: int
+    axes: list[AxisText]
+    paper_source: str
+    charts: list[Chart]
+    tables: list[TableText]
+    claims: list[ClaimText]
+    scenario: str
+
+
+def gather(results: Results) -> Findings:
+    """Put a reproduction's results into the form in which they are shown."""
+    experiment, effort = results.experiment, results.effort
+    return Findings(
+        format=FORMAT,
+        engine=_native.ENGINE,
+        name=experiment.name,
+        figure=experiment.folder.name,
+        paper=paper_text(experiment.paper),
+        title=experiment.title,
+        place=experiment.place,
+        notes=list(experiment.notes),
+        settings=len(results.readings),
+        seeds=effort.seeds,
+        runs=results.runs,
+        quick=_changes(effort.changes) if effort.quick else None,
+        duration=str(effort.changes.get("duration", experiment.scenario.resolved["duration"])),
+        simulation_s=results.simulation_s,
+        elapsed_s=results.elapsed_s,
+        reused=results.reused,
+        jobs=effort.jobs,
+        axes=[
+            AxisText(
+                label=axis.label, levels=[(level.label, _changes(level.changes)) for level in axis.levels]
+            )
+            for axis in experiment.axes
+        ],
+        paper_source=experiment.paper_source,
+        charts=[chart(results, plot) for plot in experiment.plots],
+        tables=[_table(results, measure) for measure in experiment.measures],
+        claims=[_claim(result) for result in results.claims()],
+        scenario=(experiment.folder / "scenario.toml").read_text(encoding="utf-8"),
+    )
+
+
+def paper_text(paper: Paper) -> PaperText:
+    """Put a paper into the form in which it is shown."""
+    return PaperText(
+        key=paper.key,
+        title=paper.title,
+        citation=paper.citation,
+        doi=paper.doi,
+        claims=[(claim.id, claim.where, claim.text) for claim in paper.claims],
+    )
+
+
+def write(findings: Findings, folder: Path) -> None:
+    """Write ``results.json``."""
+    write_atomically(folder / FILE, json.dumps(findings, indent=1, allow_nan=False) + "\n")
+
+
+def read_all(root: Path) -> list[Findings]:
+    """Read what is below ``root/PAPER/FIGURE``, in the order of the folders' names.
+
+    Raises
+    ------
+    InputError
+        If a file was not written by :func:`write`.
+    """
+    found = []
+    for path in sorted(root.glob(f"*/*/{FILE}")):
+        try:
+            findings: Findings = json.loads(path.read_text(encoding="utf-8"))
+            known = findings["format"] == FORMAT
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path}: not the results of a reproduction; remove the file") from None
+        if known:
+            found.append(findings)
+    return found
+
+
+def _changes(changes: Any) -> list[tuple[str, str]]:
+    return [(key, plain_value(value)) for key, value in changes.items()]
+
+
+def _table(results: Results, measure: Measure) -> TableText:
+    layout = side_by_side(results, measure)
+    cells = [cell for _, row in layout.rows for cell in row]
+    return TableText(
+        measure=measure.axis_label,
+        heads=list(layout.heads),
+        columns=list(layout.columns),
+        rows=[(list(heads), [_cell(cell) for cell in row]) for heads, row in layout.rows],
+        has_paper=any(cell.paper is not None for cell in cells),
+    )
+
+
+def _cell(cell: Cell) -> CellText:
+    return CellText(
+        paper=cell.paper_text, ours=cell.ours_text, spread=cell.spread_text, difference=cell.difference_text
+    )
+
+
+def _claim(result: ClaimResult) -> ClaimText:
+    claim = result.claim
+    return ClaimText(
+        id=claim.id,
+        text=claim.text,
+        source=claim.source,
+        note=claim.note,
+        verdict=result.verdict.value,
+        checks=[_check(check) for check in result.checks],
+    )
+
+
+def _check(result: CheckResult) -> CheckText:
+    check = result.check
+    return CheckText(
+        text=check.text,
+        required=check.requirement.text,
+        because=check.because,
+        decides=check.decides,
+        paper_agrees=result.paper_agrees,
+        verdict=result.verdict.value,
+        findings=[_finding(result, finding) for finding in result.findings],
+    )
+
+
+def _finding(result: CheckResult, finding: Finding) -> FindingText:
+    paper = finding.paper
+    return FindingText(
+        place=place_text(finding.place),
+        paper="–" if paper is None or math.isnan(paper) else f"{paper:.{result.check.digits}f}",
+        ours=finding_text(result.check, finding),
+        verdict=finding.verdict.value,
+    )
+
+
+def verdicts(findings: Iterable[Findings]) -> dict[str, list[tuple[Findings, ClaimText]]]:
+    """Sort claims by id: one may be judged by several experiments."""
+    sorted_: dict[str, list[tuple[Findings, ClaimText]]] = {}
+    for each in findings:
+        for claim in each["claims"]:
+            sorted_.setdefault(claim["id"], []).append((each, claim))
+    return sorted_

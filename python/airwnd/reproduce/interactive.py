@@ -1,0 +1,178 @@
+"""Charts for the page: hover, zoom and toggle, by plotly."""
+
+from typing import Any
+
+from airwnd import style
+from airwnd.reproduce.chart import Chart, Line, bar_place, known
+
+_MARKERS = {
+    "o": "circle",
+    "s": "square",
+    "^": "triangle-up",
+    "D": "diamond",
+    "v": "triangle-down",
+    "P": "cross",
+    "X": "x",
+}
+_PATTERNS = ("", "/", ".", "x", "\\", "-", "+")
+_INK, _GRID = "#1c2024", "#e3e7eb"
+_FONTS = "system-ui, Segoe UI, Helvetica Neue, Arial, sans-serif"
+
+
+def figure(chart: Chart) -> dict[str, Any]:
+    """Describe a chart for ``Plotly.newPlot``: ``data`` and ``layout``."""
+    data = []
+    for index, line in enumerate(chart["lines"]):
+        data.append(_bars(chart, line, index) if chart["kind"] == "bars" else _line(chart, line, index))
+        if line["paper_y"]:
+            data.append(_paper(chart, line, index))
+    return {"data": data, "layout": _layout(chart)}
+
+
+def _line(chart: Chart, line: Line, index: int) -> dict[str, Any]:
+    look = style.line(index)
+    bare = chart["kind"] in {"time", "distribution"}
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines" if bare else "lines+markers",
+        "name": line["label"] or "ours",
+        "legendgroup": str(index),
+        "x": line["x"],
+        "y": line["y"],
+        "line": {"color": look.colour, "width": 1.2 if bare else 2, "dash": _dash(look.dashes)},
+        "marker": {"symbol": _MARKERS[look.marker], "size": 8, "color": look.colour},
+        "connectgaps": False,
+        "error_y": _errors(line["y"], line["low"], line["high"], look.colour),
+        "error_x": _errors(line["x"], line["x_low"], line["x_high"], look.colour),
+    }
+    if chart["kind"] == "distribution":
+        trace["line"]["shape"] = "hv"
+    return trace
+
+
+def _bars(chart: Chart, line: Line, index: int) -> dict[str, Any]:
+    look = style.line(index)
+    width, shift = bar_place(len(chart["lines"]), index)
+    return {
+        "type": "bar",
+        "name": line["label"] or "ours",
+        "legendgroup": str(index),
+        "x": [x + shift for x in line["x"] if x is not None],
+        "width": width,
+        "y": line["y"],
+        "customdata": chart["categories"],
+        "hovertemplate": "%{customdata}: %{y}",
+        "marker": {
+            "color": look.colour,
+            "pattern": {"shape": _PATTERNS[index % len(_PATTERNS)], "fgcolor": "white", "fgopacity": 0.7},
+        },
+        "error_y": _errors(line["y"], line["low"], line["high"], _INK),
+    }
+
+
+def _paper(chart: Chart, line: Line, index: int) -> dict[str, Any]:
+    look = style.line(index)
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "markers" if chart["kind"] == "bars" else "lines+markers",
+        "name": f"{line['label']} (paper)".strip(),
+        "legendgroup": f"{index} paper",
+        "x": line["paper_x"],
+        "y": line["paper_y"],
+        "line": {"color": look.colour, "width": 1, "dash": "dot"},
+        "marker": {
+            "symbol": _MARKERS[look.marker] + "-open",
+            "size": 9,
+            "color": look.colour,
+            "line": {"width": 1.5},
+        },
+    }
+    if chart["kind"] == "bars":
+        _, shift = bar_place(len(chart["lines"]), index)
+        trace["x"] = [x + shift for x in line["paper_x"] if x is not None]
+        trace["marker"].update({"symbol": "diamond-open", "color": _INK})
+    return trace
+
+
+def _errors(
+    middle: list[float | None], low: list[float | None], high: list[float | None], colour: str
+) -> dict[str, Any]:
+    """Describe error bars; none where nothing is known of the spread."""
+
+    def distances(ends: list[float | None], sign: int) -> list[float]:
+        pairs = zip(middle, ends, strict=True)
+        return [0.0 if m is None or end is None else sign * (end - m) for m, end in pairs]
+
+    if not known(low):
+        return {"visible": False}
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": distances(high, 1),
+        "arrayminus": distances(low, -1),
+        "color": colour,
+        "thickness": 1.2,
+        "width": 4,
+    }
+
+
+def _dash(dashes: Any) -> str:
+    return "solid" if dashes == "solid" else ",".join(f"{2 * length:g}px" for length in dashes[1])
+
+
+def _layout(chart: Chart) -> dict[str, Any]:
+    x_axis = _axis(chart["x_label"], chart["x_scale"], chart["x_limits"], chart["lines"], "x")
+    y_axis = _axis(chart["y_label"], chart["y_scale"], chart["y_limits"], chart["lines"], "y")
+    if chart["x_ticks"]:
+        x_axis.update({"tickmode": "array", "tickvals": chart["x_ticks"]})
+    if chart["categories"]:
+        ticks = {"tickvals": list(range(len(chart["categories"]))), "ticktext": chart["categories"]}
+        x_axis.update({"tickmode": "array", **ticks, "showgrid": False})
+    return {
+        "title": {"text": chart["title"], "x": 0, "xref": "paper", "font": {"size": 15}},
+        "font": {
+            "family": "system-ui, Segoe UI, Helvetica Neue, Arial, sans-serif",
+            "color": _INK,
+            "size": 13,
+        },
+        "paper_bgcolor": "white",
+        "plot_bgcolor": "white",
+        "margin": {"l": 76, "r": 12, "t": 44, "b": 52},
+        "legend": {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
+        "hovermode": "x unified" if chart["kind"] == "lines" else "closest",
+        "barmode": "overlay",
+        "xaxis": x_axis,
+        "yaxis": y_axis,
+    }
+
+
+def _axis(
+    label: str, scale: str, limits: list[float] | None, lines: list[Line], direction: str
+) -> dict[str, Any]:
+    axis: dict[str, Any] = {
+        "title": {"text": label, "standoff": 8},
+        "type": scale,
+        "gridcolor": _GRID,
+        "linecolor": "#444444",
+        "ticks": "outside",
+        "zeroline": False,
+        "exponentformat": "none",
+        "dtick": 1 if scale == "log" else None,
+    }
+    if limits and scale == "linear":
+        values = _extent(lines, direction)
+        if values and min(values) >= limits[0] and max(values) <= limits[1]:
+            axis["range"] = limits
+        elif values:
+            margin = 0.05 * (max(*values, limits[1]) - min(*values, limits[0]))
+            low = limits[0] if min(values) >= limits[0] else min(values) - margin
+            high = limits[1] if max(values) <= limits[1] else max(values) + margin
+            axis["range"] = [low, high]
+    elif scale == "linear" and direction == "y":
+        axis["rangemode"] = "tozero"
+    return axis
+
+
+def _extent(lines: list[Line], direction: str) -> list[float]:
+    columns = ("y", "low", "high", "paper_y") if direction == "y" else ("x", "x_low", "x_high", "paper_x")
+    return [value for line in lines for column in columns for value in known(line[column])]  # type: ignore[literal-required]
