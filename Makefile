@@ -9,7 +9,7 @@ RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.
 SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup demo test bench lint format lock clean
+.PHONY: setup browser demo test bench lint format lock clean
 
 setup: $(VENV)/installed
 
@@ -24,12 +24,20 @@ $(VENV)/requirements: requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	touch $@
 
+# The tests of the pages need a browser: the system's, Debian's package, or else Playwright's own.
+browser: $(VENV)/requirements
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+		command -v $$name > /dev/null && exit 0; done; \
+	if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && apt-get install -qq --no-install-recommends chromium fonts-dejavu-core > /dev/null; \
+	else $(BIN)/playwright install chromium; fi
+
 demo: setup
 	$(BIN)/airwnd reproduce arwa-2019/table6 --seeds 3 --progress
 
-test: setup lint
+test: setup browser lint
 	cargo test --workspace --locked
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto
 
 bench: setup
 	cargo run --release --locked -p airwnd-lab --example bench

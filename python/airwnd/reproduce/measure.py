@@ -126,9 +126,7 @@ class Selection:
 
         frame = run.series if self.table == "series" else run.events
         if self.column not in frame.columns:
-            there = (
-                ", ".join(frame.columns) or f'none: the experiment needs `series = "100ms"` for {self.table}'
-            )
+            there = ", ".join(frame.columns) or 'none; the experiment needs series = "100ms" or the like'
             raise InputError(f"{self.table} have no column `{self.column}`; there are {there}")
         groups = {flow["id"]: flow["group"] for flow in run.outcome["flows"]}
         frame = frame.with_columns(

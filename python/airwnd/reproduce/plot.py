@@ -112,9 +112,8 @@ class Plot:
                 raise table.error(f"at: `{level}` is no level of `{name}`: {', '.join(axes[name].names)}")
         for name, axis in axes.items():
             if name not in drawn and name not in self.at:
-                raise table.error(
-                    f"the axis `{name}` is left open: add at = {{ {name} = {axis.names[0]!r} }}"
-                )
+                example = f'at = {{ {name} = "{axis.names[0]}" }}'
+                raise table.error(f"the axis `{name}` is left open: add {example}")
 
 
 def _contents(

@@ -128,7 +128,7 @@ class PaperReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many claims have each verdict; those without an experiment under ``not run``."""
+        """How many claims have each verdict; those without an experiment under ``no result``."""
         return _counts(self.claims)
 
 
@@ -146,12 +146,12 @@ class Total:
         self.engines = sorted({each["engine"] for each in every})
 
 
-NOT_RUN = "not run"
+NO_RESULT = "no result"
 
 
 def _counts(claims: Sequence[Judged]) -> dict[str, int]:
-    names = [claim.verdict.value if claim.verdict else NOT_RUN for claim in claims]
-    return {name: names.count(name) for name in (*(verdict.value for verdict in Verdict), NOT_RUN)}
+    names = [claim.verdict.value if claim.verdict else NO_RESULT for claim in claims]
+    return {name: names.count(name) for name in (*(verdict.value for verdict in Verdict), NO_RESULT)}
 
 
 def _environment() -> Any:
@@ -171,7 +171,7 @@ def _environment() -> Any:
         Verdict.FAILS: "fails",
         Verdict.OPEN: "open",
         None: "none",
-        NOT_RUN: "none",
+        NO_RESULT: "none",
     }
     return environment
 

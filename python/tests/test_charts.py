@@ -1,0 +1,256 @@
+"""Charts, from readings made up for the purpose: what is drawn where, by matplotlib and by plotly."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from airwnd import InputError, style
+from airwnd.reproduce import figures, interactive
+from airwnd.reproduce.chart import Chart, bar_place, chart
+from airwnd.reproduce.design import Experiment, Setting
+from airwnd.reproduce.runner import Effort, Reading, Results
+
+from .conftest import SMALL
+
+EXPERIMENT = """
+title = "All kinds of plots"
+place = "Figures 1 to 5"
+seeds = 2
+series = "100ms"
+
+[[axis]]
+name = "queue"
+label = "Queue (KiB)"
+key = "rlc.queue.buffer"
+values = ["10KiB", "50KiB"]
+
+[[axis]]
+name = "method"
+label = "Receive window"
+[[axis.level]]
+name = "drwa"
+label = "DRWA"
+set = { "flow[0].rwnd" = "drwa" }
+[[axis.level]]
+name = "arwa"
+label = "ARWA"
+set = { "flow[0].rwnd" = "arwa" }
+
+[[measure]]
+name = "rate"
+label = "Rate"
+unit = "kbit/s"
+digits = 1
+value = "totals.goodput_kbps"
+
+[[measure]]
+name = "delay"
+label = "Delay"
+unit = "ms"
+digits = 1
+value = "totals.delay_ms"
+
+[[plot]]
+name = "lines"
+title = "Lines"
+x = "queue"
+measure = "rate"
+lines = "method"
+limits = [0, 10]
+
+[[plot]]
+name = "bars"
+title = "Bars"
+kind = "bars"
+x = "method"
+measure = "rate"
+at = { queue = "10KiB" }
+
+[[plot]]
+name = "frontier"
+title = "Frontier"
+kind = "frontier"
+x = "delay"
+measure = "rate"
+lines = "method"
+at = { queue = "50KiB" }
+x_scale = "log"
+
+[[plot]]
+name = "time"
+title = "Time"
+kind = "time"
+value = "series.cwnd_bytes"
+lines = "method"
+at = { queue = "10KiB" }
+
+[[plot]]
+name = "distribution"
+title = "Distribution"
+kind = "distribution"
+value = "flows.delay_ms.p95"
+lines = "method"
+at = { queue = "10KiB" }
+"""
+
+PAPER = """# Nobody, Table 0.
+queue,method,rate,delay
+10KiB,drwa,5,50
+50KiB,drwa,6,60
+50KiB,arwa,8,80
+"""
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    folder = tmp_path / "nobody" / "figures"
+    folder.mkdir(parents=True)
+    (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
+    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
+    (folder / "paper.csv").write_text(PAPER, encoding="utf-8")
+    experiment = Experiment.load(folder)
+    rates: dict[Setting, tuple[float, float]] = {
+        ("10KiB", "drwa"): (1.0, 3.0),
+        ("10KiB", "arwa"): (4.0, 4.0),
+        ("50KiB", "drwa"): (5.0, 7.0),
+        ("50KiB", "arwa"): (8.0, 10.0),
+    }
+    readings = {
+        setting: [
+            Reading(
+                values={"rate": rate, "delay": 10 * rate},
+                samples={
+                    **({"time": ([0.1, 0.2, 0.3], [1000.0, None, rate])} if seed == 1 else {}),
+                    "distribution": ((), [rate, 2 * rate]),
+                },
+                wall_s=0.5,
+            )
+            for seed, rate in enumerate(values, start=1)
+        ]
+        for setting, values in rates.items()
+    }
+    return Results(experiment, Effort.of(experiment, None, 1, quick=False), readings, 1.0, 0)
+
+
+def drawn(results: Results, name: str) -> Chart:
+    (plot,) = (plot for plot in results.experiment.plots if plot.name == name)
+    return chart(results, plot)
+
+
+def test_lines_lie_at_the_levels_numbers(results: Results) -> None:
+    found = drawn(results, "lines")
+    drwa, arwa = found["lines"]
+    assert (drwa["label"], drwa["x"], drwa["y"]) == ("DRWA", [10, 50], [2, 6])
+    assert arwa["y"] == [4, 9]
+    assert (arwa["low"][0], arwa["high"][0]) == (4, 4)
+    assert drwa["low"][0] == pytest.approx(2 - 12.706, abs=0.001)  # t quantile of one degree of freedom
+    assert (drwa["paper_x"], drwa["paper_y"]) == ([10, 50], [5, 6])
+    assert (arwa["paper_x"], arwa["paper_y"]) == ([50], [8])
+    assert found["ours"] == "ours: mean of 2 seeds, 95 % CI"
+    assert (found["x_label"], found["y_label"]) == ("Queue (KiB)", "Rate (kbit/s)")
+
+
+def test_bars_stand_at_words(results: Results) -> None:
+    found = drawn(results, "bars")
+    (line,) = found["lines"]
+    assert found["categories"] == ["DRWA", "ARWA"]
+    assert (line["x"], line["y"], line["paper_y"]) == ([0, 1], [2, 4], [5])
+
+
+@pytest.mark.parametrize("lines", range(1, 8))
+def test_bars_of_a_group_do_not_touch_the_next_group(lines: int) -> None:
+    edges = []
+    for index in range(lines):
+        width, shift = bar_place(lines, index)
+        edges.append((shift - width / 2, shift + width / 2))
+    assert edges[0][0] > -0.5
+    assert edges[-1][1] < 0.5
+    assert all(left[1] < right[0] for left, right in itertools.pairwise(edges))
+
+
+def test_a_frontier_has_intervals_both_ways(results: Results) -> None:
+    drwa, arwa = drawn(results, "frontier")["lines"]
+    assert (drwa["x"], drwa["y"]) == ([60], [6])
+    assert (arwa["paper_x"], arwa["paper_y"]) == ([80], [8])
+    assert drwa["x_low"][0] == pytest.approx(60 - 127.06, abs=0.01)
+    assert drwa["low"][0] == pytest.approx(6 - 12.706, abs=0.001)
+
+
+def test_times_are_those_of_the_first_seed(results: Results) -> None:
+    drwa, _ = drawn(results, "time")["lines"]
+    assert (drwa["x"], drwa["y"]) == ([0.1, 0.2, 0.3], [1000, None, 1])
+
+
+def test_a_distribution_pools_the_seeds(results: Results) -> None:
+    drwa, arwa = drawn(results, "distribution")["lines"]
+    assert (drwa["x"], drwa["y"]) == ([1, 2, 3, 6], [0.25, 0.5, 0.75, 1])
+    assert arwa["x"] == [4, 4, 8, 8]
+
+
+@pytest.mark.parametrize("name", ["lines", "bars", "frontier", "time", "distribution"])
+def test_every_kind_is_drawn_twice_alike(results: Results, name: str) -> None:
+    found = drawn(results, name)
+    with style.styled():
+        axes = figures.draw(found).axes[0]
+    plotly = interactive.figure(found)
+    ours = [trace for trace in plotly["data"] if "(paper)" not in trace["name"]]
+    assert len(ours) == len(found["lines"])
+    for trace, line in zip(ours, found["lines"], strict=True):
+        assert trace["y"] == line["y"]
+    assert plotly["layout"]["xaxis"]["type"] == axes.get_xscale()
+    assert plotly["layout"]["yaxis"]["title"]["text"] == axes.get_ylabel() == found["y_label"]
+    if found["y_limits"]:
+        assert axes.get_ylim()[1] >= found["y_limits"][1]
+
+
+def test_limits_never_hide_a_point(results: Results) -> None:
+    found = drawn(results, "lines")
+    found["y_limits"] = [0, 5]
+    with style.styled():
+        low, high = figures.draw(found).axes[0].get_ylim()
+    assert low < 2 - 12.7
+    assert high > 9
+    low, high = interactive.figure(found)["layout"]["yaxis"]["range"]
+    assert low < 2 - 12.7
+    assert high > 9
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('kind = "bars"', 'kind = "pie"', r"plot\[1\]: kind: `pie` is none of lines, bars, frontier"),
+        ('at = { queue = "50KiB" }', "", 'axis `queue` is left open: add at = { queue = "10KiB" }'),
+        (
+            'at = { queue = "50KiB" }',
+            'at = { queue = "5KiB" }',
+            "`5KiB` is no level of `queue`: 10KiB, 50KiB",
+        ),
+        ('at = { queue = "50KiB" }', 'at = { q = "50KiB" }', "`q` is no axis that is left; these are: queue"),
+        ('x = "queue"', 'x = "method"', 'the levels of `method` are no numbers; use kind = "bars"'),
+        ('x = "delay"', 'x = "queue"', "x: `queue` is none of rate, delay"),
+        ("series.cwnd_bytes", "flows.fct_s", "value: `flows` does not go with kind `time`"),
+        ("flows.delay_ms.p95", "series.rtt_ms", "value: `series` does not go with kind `distribution`"),
+        ("limits = [0, 10]", "limits = [10, 0]", r"limits: expected \[least, greatest\], found \[10, 0\]"),
+        ('name = "bars"', 'name = "lines"', r"two of \[\[plot\]\] are called `lines`"),
+    ],
+)
+def test_a_wrong_plot_is_refused(results: Results, old: str, new: str, message: str) -> None:
+    path = results.experiment.folder / "experiment.toml"
+    assert old in EXPERIMENT
+    path.write_text(EXPERIMENT.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        Experiment.load(path.parent)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("50KiB,arwa", "60KiB,arwa", "paper.csv: row 3: `60KiB` is no level of `queue`: 10KiB, 50KiB"),
+        ("rate,delay", "rate,dely", "paper.csv: row 1: `dely` is neither an axis nor a measure"),
+    ],
+)
+def test_a_wrong_paper_table_is_refused(results: Results, old: str, new: str, message: str) -> None:
+    (results.experiment.folder / "paper.csv").write_text(PAPER.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        Experiment.load(results.experiment.folder)

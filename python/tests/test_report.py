@@ -1,0 +1,215 @@
+"""The pages of a reproduction, in a browser: what they show, against the numbers that they were made of."""
+
+import csv
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from airwnd import InputError
+from airwnd.reproduce import findings, report
+from airwnd.reproduce.design import Experiment
+from airwnd.reproduce.findings import Findings
+from airwnd.reproduce.paper import Paper
+from airwnd.reproduce.runner import Effort, reproduce
+
+from .browser import screenshot
+
+NAME = "nobody/table0"
+
+PAPER = """
+title = "A paper that nobody wrote"
+authors = "N. N."
+year = 1999
+
+[[claim]]
+id = "T1"
+where = "here"
+text = "Something arrives"
+
+[[claim]]
+id = "T2"
+where = "here"
+text = "Nothing arrives"
+
+[[claim]]
+id = "T3"
+where = "section 9"
+text = "Nobody has looked at this"
+"""
+
+
+@pytest.fixture
+def out(folder: Path, tmp_path: Path) -> Path:
+    """Pages of the small experiment, one of whose claims holds, one does not, and one is not judged."""
+    (folder.parent / "paper.toml").write_text(PAPER, encoding="utf-8")
+    claims = folder / "claims.toml"
+    text = re.sub(r'(id = "T\d"\n)text = .*\nsource = .*\n', r"\1", claims.read_text(encoding="utf-8"))
+    claims.write_text(text, encoding="utf-8")
+    experiment = Experiment.load(folder)
+    root = tmp_path / "out"
+    effort = Effort.of(experiment, 2, 2, quick=False)
+    report.write(reproduce(experiment, effort, root / NAME), root)
+    report.write_pages(root, [Paper.load(folder.parent)])
+    return root
+
+
+def stored(out: Path) -> Findings:
+    found: Findings = json.loads((out / NAME / "results.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_pages_need_nothing_else(out: Path) -> None:
+    text = (out / "nobody" / "index.html").read_text(encoding="utf-8")
+    identifiers = re.findall(r'\bid="([^"]*)"', text)
+    assert len(identifiers) == len(set(identifiers))
+    for wanted in ("A paper that nobody wrote", "1900.0", "It does.", 'duration = "1s"'):
+        assert wanted in html.unescape(text), wanted
+
+
+def test_the_index_leads_to_the_claim(out: Path, page: Page, tmp_path: Path) -> None:
+    page.goto((out / "index.html").as_uri())
+    rows = {
+        row.locator("th").inner_text(): row.locator(".verdict").inner_text()
+        for row in page.locator("#all-claims tbody tr").all()
+    }
+    assert rows == {"T1": "holds", "T2": "does not hold", "T3": "no result"}
+    screenshot(page, "index", tmp_path)
+    page.get_by_role("button", name="does not hold").click()
+    assert [row.locator("th").inner_text() for row in page.locator("#all-claims tbody tr:visible").all()] == [
+        "T1",
+        "T3",
+    ]
+    page.locator("#search").fill("something")
+    assert page.locator("#all-claims tbody tr:visible").count() == 1
+    assert page.locator("#shown").inner_text() == "1 of 3 claims"
+    page.locator("#all-claims tbody tr:visible a").click()
+    page.wait_for_url("**/nobody/index.html#table0-T1")
+    assert "Something arrives" in page.locator("#table0-T1").inner_text()
+
+
+def test_a_chart_shows_the_numbers_of_the_table(out: Path, page: Page, tmp_path: Path) -> None:
+    page.goto((out / "nobody" / "index.html").as_uri())
+    page.wait_for_selector("#table0-throughput .plot-container")
+    screenshot(page, "paper", tmp_path)
+    with (out / NAME / "results.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for index, method in enumerate(("drwa", "autotuning")):
+        means = [
+            sum(float(row["ours"]) for row in rows if (row["users"], row["method"]) == (users, method)) / 2
+            for users in ("2", "3")
+        ]
+        (line,) = (line for line in stored(out)["charts"][0]["lines"] if line["label"].lower() == method)
+        assert line["y"] == pytest.approx(means)
+        drawn = page.evaluate(
+            """label => document.querySelector('.chart')._fullData
+                .filter(trace => trace.name === label).map(trace => [...trace.y])""",
+            line["label"],
+        )
+        assert drawn == [pytest.approx(means)], index
+    table = page.locator("#table0 table.wide").first
+    cells = [
+        cell.inner_text().split()[0] for cell in table.locator("td:not(.paper)").all() if cell.inner_text()
+    ]
+    shown = [cell["ours"] for _, row in stored(out)["tables"][0]["rows"] for cell in row]
+    assert [text for text in cells if text in shown] == shown
+
+
+def test_hover_tells_the_value_and_a_click_hides_the_line(out: Path, page: Page) -> None:
+    page.goto((out / "nobody" / "index.html").as_uri())
+    chart = page.locator("#table0-throughput .chart")
+    chart.scroll_into_view_if_needed()
+    page.wait_for_selector("#table0-throughput .legendtoggle")
+    line = stored(out)["charts"][0]["lines"][0]
+    point = chart.locator(".scatterlayer .trace").first.locator(".points path").first
+    box = point.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_selector("#table0-throughput .hoverlayer .legendtext")
+    texts = " ".join(chart.locator(".hoverlayer text").all_text_contents())
+    assert line["label"] in texts
+    value = line["y"][0]
+    assert value is not None
+    assert f"{value:.0f}"[:3] in texts.replace(",", "")
+    lines = chart.locator(".scatterlayer .trace").count()
+    page.mouse.move(0, 0)
+    chart.locator(".legendtoggle").first.click()
+    page.wait_for_function(
+        f"document.querySelectorAll('#table0-throughput .scatterlayer .trace').length === {lines - 1}"
+    )
+
+
+def test_a_drag_zooms_and_a_double_click_resets(out: Path, page: Page) -> None:
+    page.goto((out / "nobody" / "index.html").as_uri())
+    area = page.locator("#table0-throughput .nsewdrag")
+    area.scroll_into_view_if_needed()
+    whole = page.evaluate("document.querySelector('.chart')._fullLayout.xaxis.range")
+    box = area.bounding_box()
+    assert box
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.25, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.75, y, steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(600)
+    low, high = page.evaluate("document.querySelector('.chart')._fullLayout.xaxis.range")
+    assert high - low == pytest.approx((whole[1] - whole[0]) / 2, rel=0.02)
+    area.dblclick()
+    page.wait_for_timeout(600)
+    assert page.evaluate("document.querySelector('.chart')._fullLayout.xaxis.range") == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_pictures_are_downloaded(out: Path, page: Page, kind: str) -> None:
+    page.goto((out / "nobody" / "index.html").as_uri())
+    with page.expect_download() as download:
+        page.locator("#table0-throughput figcaption").get_by_text(kind.upper()).click()
+    assert download.value.suggested_filename == f"throughput.{kind}"
+    assert download.value.path().read_bytes() == (out / NAME / f"throughput.{kind}").read_bytes()
+
+
+def test_print_has_still_pictures(out: Path, page: Page) -> None:
+    page.goto((out / "nobody" / "index.html").as_uri())
+    page.emulate_media(media="print")
+    assert page.locator("#table0-throughput .still").is_visible()
+    assert not page.locator("#table0-throughput .chart").is_visible()
+
+
+def test_a_page_gathers_experiments_run_one_at_a_time(folder: Path, out: Path) -> None:
+    second = folder.parent / "table1"
+    folder.rename(second)
+    experiment = Experiment.load(second)
+    effort = Effort.of(experiment, 1, 1, quick=True)
+    report.write(reproduce(experiment, effort, out / "nobody" / "table1"), out)
+    report.write_pages(out)
+    text = (out / "nobody" / "index.html").read_text(encoding="utf-8")
+    assert 'id="table0-T1"' in text
+    assert 'id="table1-T1"' in text
+    claims = findings.verdicts(findings.read_all(out))
+    assert [claim["verdict"] for _, claim in claims["T1"]] == ["holds", "not decided"]
+
+
+def test_results_that_are_none_are_refused(out: Path) -> None:
+    (out / NAME / "results.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"results\.json: not the results of a reproduction; remove the file"
+    ):
+        report.write_pages(out)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('id = "T1"', 'id = "T9"', "claims.toml: claim.0.: id: the paper makes no claim T9; .* T1, T2, T3"),
+        ('id = "T1"\n', 'id = "T1"\ntext = "x"\n', "unknown key `text`"),
+    ],
+)
+def test_a_claim_is_one_of_the_papers(folder: Path, out: Path, old: str, new: str, message: str) -> None:
+    assert out.is_dir()
+    path = folder / "claims.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError, match=message.replace(".0.", r"\[0\]")):
+        Experiment.load(folder)
