@@ -5,7 +5,9 @@ use airwnd_cell::phy::bit_channel::tabulate;
 
 fn main() {
     let (information, dispersion) = tabulate();
-    println!("//! Written by the example `bit_channel`. Each number is the shortest text that gives its value back.");
+    println!(
+        "//! Written by the example `bit_channel`. Each number is the shortest text that gives its value back."
+    );
     println!();
     println!("use super::POINTS;");
     println!();
