@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 const LOSSY: &str = r#"
 duration = "4s"
 core = {s1u_rate = "30Mbps", s1u_queue = 40}
-rlc.queue = {kind = "drop-tail", buffer = "30KiB"}
+rlc.queue = {kind = "drop-tail", buffer = "20KiB"}
 tcp.min_rto = "200ms"
 radio.amc = {kind = "piro-ew2010", ber = 0.03}
 mac.harq_transmissions = 1
@@ -21,12 +21,12 @@ placement = {kind = "ring", radius = "300m"}
 [[ue]]
 name = "far"
 count = 2
-placement = {kind = "ring", radius = "2.2km"}
+placement = {kind = "ring", radius = "2km"}
 [[flow]]
 id = "bulk"
 [[flow]]
 id = "call"
-traffic = {kind = "cbr", rate = "1500kbps"}
+traffic = {kind = "cbr", rate = "1Mbps"}
 "#;
 
 fn simulate(toml: &str, series: Option<Span>) -> Outcome {
