@@ -199,6 +199,10 @@ def test_a_plot_has_a_line_per_flow(small: Scenario) -> None:
     run = small.run(series="20ms")
     axes = run.plot("rtt_ms")
     assert axes.get_ylabel() == "RTT (ms)"
+    assert axes.get_ylim()[0] == 0
+    in_decibels = run.plot("sinr_db")
+    assert in_decibels.get_ylabel() == "SINR (dB)"
+    assert in_decibels.get_ylim()[0] > 0, "decibels have no zero to begin at"
     with pytest.raises(InputError, match="no series `cwmd_bytes`; there are"):
         run.plot("cwmd_bytes")
     with pytest.raises(InputError, match="none: run with series"):
