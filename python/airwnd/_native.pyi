@@ -1,11 +1,12 @@
 from collections.abc import Callable
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
     "ENGINE",
+    "NOTHING",
     "VERSION",
     "PanicException",
     "Scenario",
@@ -17,6 +18,9 @@ __all__ = [
 
 VERSION: Final[str]
 ENGINE: Final[str]
+NOTHING: Final[int]
+
+Column: TypeAlias = NDArray[np.float64] | NDArray[np.uint32] | tuple[NDArray[np.uint32], list[str]]
 
 class ScenarioError(ValueError): ...
 class PanicException(BaseException): ...
@@ -30,7 +34,7 @@ class Scenario:
         seed: int,
         series_interval_ns: int | None,
         progress: Callable[[float], object] | None,
-    ) -> tuple[str, dict[str, NDArray[np.uint64] | NDArray[np.float64] | list[str]]]: ...
+    ) -> tuple[str, dict[str, Column], dict[str, Column]]: ...
 
 def catalogue() -> str: ...
 def schema() -> str: ...

@@ -37,7 +37,8 @@ def plot_series(series: pl.DataFrame, quantity: str, axes: "Axes | None" = None)
             )
         axes.set_xlabel("Time (s)")
         axes.set_ylabel(axis_label(quantity))
-        axes.set_ylim(bottom=0)
+        if not quantity.endswith("_db"):
+            axes.set_ylim(bottom=0)
         axes.margins(x=0)
         if 1 < len(parts) <= _MOST_IN_LEGEND:
             axes.legend()
@@ -49,11 +50,11 @@ def axis_label(column: str) -> str:
 
     Examples
     --------
-    >>> axis_label("rtt_ms"), axis_label("mcs")
-    ('RTT (ms)', 'MCS')
+    >>> axis_label("rtt_ms"), axis_label("mcs"), axis_label("in_flight_bytes")
+    ('RTT (ms)', 'MCS', 'in flight (bytes)')
     """
     name, _, unit = column.rpartition("_")
-    units = {"bytes": "bytes", "packets": "packets", "ms": "ms", "kbps": "kbit/s", "s": "s"}
+    units = {"bytes": "bytes", "packets": "packets", "ms": "ms", "kbps": "kbit/s", "s": "s", "db": "dB"}
     words, suffix = (name, f" ({units[unit]})") if unit in units else (column, "")
     words = words.replace("_", " ")
-    return (words.upper() if words in ("rtt", "mcs") else words) + suffix
+    return (words.upper() if words in ("rtt", "mcs", "sinr") else words) + suffix

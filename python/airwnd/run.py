@@ -10,7 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from airwnd import _native
 from airwnd.errors import EngineError, InputError
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _TABLES = ("flows", "cells", "ues")
+_RECORDED = ("series", "events")
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,39 @@ class Run:
     outcome
         The figures as ``airwnd run --json`` prints them, without the wall-clock time.
     series
-        The time series that were asked for: one row per sampling instant and flow (or UE or cell), in
-        columns ``time_s``, ``flow``, ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``rtt_ms``,
-        ``queue_bytes``, ``queue_packets``, ``mcs``, ``rate_kbps``; null where there is nothing to say.
-        Empty if none were asked for.
+        The time series that were asked for: one row per sampling instant and flow, null where there is
+        nothing to say (windows of UDP, a radio over a wire). Empty if none were asked for. The columns:
+
+        ``time_s``
+            Since the end of the warm-up.
+        ``flow``
+            The flow's id, as an enumeration of all ids in the order of :attr:`flows`; cast it to
+            ``pl.String`` to join or stack tables of different scenarios.
+        ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``in_flight_bytes``
+            The data sender's congestion window, slow-start threshold, offered window, and what it takes
+            to be in the network.
+        ``rtt_ms``
+            Its smoothed round-trip time.
+        ``delay_ms``
+            Mean one-way delay of the data packets that arrived since the last sample.
+        ``queue_bytes``, ``queue_packets``
+            What waits at the base station for the flow's UE.
+        ``sinr_db``
+            The newest SINR that the UE reports, looked at every 10 ms.
+        ``mcs``
+            Mean of the first downlink transmissions since the last sample.
+        ``rate_kbps``
+            Payload that arrived since the last sample.
+        ``cell``
+            The number of the serving cell.
     engine
         Version and contents of the engine that ran it.
+    events
+        What befell the flows, in the order of time; there if series were asked for, else empty. The
+        columns: ``time_s`` and ``flow`` as in :attr:`series`; ``event``: ``drop`` (of a packet, data or
+        acknowledgment), ``timeout`` or ``recovery`` (the data sender's retransmission timer expired, or
+        it began to repair a loss); for drops ``cause``, a key of ``totals["drops"]``, and ``bytes``, the
+        packet's size; null for others.
     wall_s
         How long the simulation took, in seconds; ``None`` for a run read from disk.
     """
@@ -46,6 +76,7 @@ class Run:
     outcome: Mapping[str, Any]
     series: pl.DataFrame
     engine: str
+    events: pl.DataFrame = field(default_factory=pl.DataFrame)
     wall_s: float | None = field(default=None, compare=False)
 
     @property
@@ -60,13 +91,13 @@ class Run:
 
     @property
     def totals(self) -> Mapping[str, Any]:
-        """Figures of the whole: throughput (kbit/s), delay (ms), PDF (%), Jain's index, drops by cause."""
+        """Figures over all flows and cells: throughput, delay, PDF, PRB use, drops by cause and others."""
         totals: Mapping[str, Any] = self.outcome["totals"]
         return totals
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """One row per flow; ``delay_ms_p95`` is what ``delay_ms.p95`` is in the JSON."""
+        """One row per flow; ``group`` is the scenario's id, ``delay_ms_p95`` the JSON's ``delay_ms.p95``."""
         return _frame(self.outcome["flows"])
 
     @cached_property
@@ -107,10 +138,12 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "manifest.json").unlink(missing_ok=True)
         tables = {name: getattr(self, name) for name in _TABLES}
-        if self.series.width:
-            tables["series"] = self.series
-        else:
-            (folder / "series.parquet").unlink(missing_ok=True)
+        for name in _RECORDED:
+            table = getattr(self, name)
+            if table.width:
+                tables[name] = table
+            else:
+                (folder / f"{name}.parquet").unlink(missing_ok=True)
         for name, table in tables.items():
             partial = folder / f".{name}.parquet"
             table.write_parquet(partial, compression="zstd")
@@ -132,11 +165,17 @@ class Run:
         path = Path(folder) / "manifest.json"
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
-            has_series = "series" in manifest["tables"]
+            series, events = (
+                pl.read_parquet(path.with_name(f"{name}.parquet"))
+                if name in manifest["tables"]
+                else pl.DataFrame()
+                for name in _RECORDED
+            )
             return cls(
                 scenario=manifest["scenario"],
                 outcome=manifest["outcome"],
-                series=pl.read_parquet(path.with_name("series.parquet")) if has_series else pl.DataFrame(),
+                series=series,
+                events=events,
                 engine=manifest["engine"],
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -153,16 +192,33 @@ def simulate(
     interval = None if series is None else _interval(series)
     start = time.perf_counter()
     try:
-        outcome, columns = scenario.run(seed, interval, progress)
+        outcome, series_columns, event_columns = scenario.run(seed, interval, progress)
     except _native.PanicException as panic:
         raise EngineError(f"{panic} (engine {_native.ENGINE}, seed {seed}); please report it") from panic
     return Run(
         scenario=json.loads(scenario.to_json()),
         outcome=json.loads(outcome),
-        series=pl.DataFrame(columns).fill_nan(None),
+        series=_table(series_columns),
+        events=_table(event_columns),
         engine=_native.ENGINE,
         wall_s=time.perf_counter() - start,
     )
+
+
+def _table(columns: Mapping[str, "_native.Column"]) -> pl.DataFrame:
+    return pl.DataFrame({name: _column(column) for name, column in columns.items()})
+
+
+def _column(column: "_native.Column") -> pl.Series:
+    if isinstance(column, tuple):
+        places, words = column
+        return pl.Series(words, dtype=pl.Enum(words)).gather(_whole(places))
+    return _whole(column) if column.dtype == np.uint32 else pl.Series(column).fill_nan(None)
+
+
+def _whole(numbers: NDArray[Any]) -> pl.Series:
+    series = pl.Series(numbers, dtype=pl.UInt32)
+    return series.set(series == _native.NOTHING, None)
 
 
 def _interval(series: str) -> int:

@@ -23,13 +23,70 @@ def test_a_run_gives_frames(small: Scenario) -> None:
     assert run.cells.height >= 1
     assert run.series["time_s"].is_sorted()
     assert run.series["time_s"].n_unique() >= 4
-    assert {"cwnd_bytes", "rtt_ms", "queue_bytes"} <= set(run.series.columns)
+    assert run.series.columns == [
+        *("time_s", "flow", "cwnd_bytes", "ssthresh_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms"),
+        *("delay_ms", "queue_bytes", "queue_packets", "sinr_db", "mcs", "rate_kbps", "cell"),
+    ]
+    assert run.series["flow"].unique(maintain_order=True).to_list() == run.flows["id"].to_list()
+    assert run.series["cell"].unique().to_list() == [0]
+    assert run.flows["group"].to_list() == [flow.rpartition("-")[0] for flow in run.flows["id"]]
     assert pl.Null not in [dtype for frame in (run.flows, run.cells, run.ues) for dtype in frame.dtypes]
     assert run.wall_s is not None
 
 
-def test_without_a_wish_there_are_no_series(small: Scenario) -> None:
-    assert small.run().series.is_empty()
+def test_without_a_wish_there_are_no_series_and_no_events(small: Scenario) -> None:
+    run = small.run()
+    assert run.series.width == run.events.width == 0
+
+
+@pytest.fixture(scope="module")
+def lossy() -> Run:
+    """A wire with a short queue, on which a call keeps a download company."""
+    scenario = Scenario.from_dict(
+        {
+            "duration": "3s",
+            "wired": {"rate": "2Mbps", "delay": "20ms", "queue": 10},
+            "ue": [{"count": 2}],
+            "flow": [{"id": "bulk"}, {"id": "call", "traffic": "cbr"}],
+        }
+    )
+    return scenario.run(series="10ms")
+
+
+def test_events_are_the_drops_of_the_books_and_the_repairs_of_the_flows(lossy: Run) -> None:
+    events = lossy.events
+    assert events.columns == ["time_s", "flow", "event", "cause", "bytes"]
+    assert events["time_s"].is_sorted()
+    assert events["time_s"].is_between(0, 3).all()
+    assert lossy.totals["drops"]["link_queue_full"] > 0
+    for cause, packets in lossy.totals["drops"].items():
+        there = events.filter(pl.col("cause") == cause)
+        assert there.height == packets
+        assert there["bytes"].sum() == lossy.outcome["conservation"]["dropped_bytes"][cause]
+    rest = events.filter(pl.col("event") != "drop")
+    assert rest["cause"].null_count() == rest["bytes"].null_count() == rest.height > 0
+    for flow in lossy.flows.iter_rows(named=True):
+        of_flow = events.filter(pl.col("flow") == flow["id"], pl.col("event") == "timeout")
+        assert of_flow.height == flow["timeouts"]
+
+
+def test_what_does_not_apply_is_null(lossy: Run) -> None:
+    call = lossy.series.filter(pl.col("flow") == "call-0")
+    for name in ("cwnd_bytes", "in_flight_bytes", "sinr_db", "mcs", "queue_bytes", "cell"):
+        assert call[name].null_count() == call.height, name
+    # 1 ms of serialisation and 20 ms of delay at least; some intervals bring no packet
+    assert call["delay_ms"].drop_nulls().min() >= 20.0  # type: ignore[operator]
+    assert 0 < call["delay_ms"].null_count() < call.height
+
+
+def test_totals_are_over_all_flows(lossy: Run, small: Scenario) -> None:
+    for figure in ("retransmissions", "timeouts"):
+        assert lossy.totals[figure] == lossy.flows[figure].sum()
+    low, high = lossy.flows["delay_ms_p95"].min(), lossy.flows["delay_ms_p95"].max()
+    assert low <= lossy.totals["delay_ms_p95"] <= high
+    assert lossy.totals["downlink_prb_use"] is None
+    run = small.run()
+    assert run.totals["uplink_prb_use"] == pytest.approx(run.cells["uplink_prb_use"].mean())
 
 
 def test_the_json_has_what_it_promises(small: Scenario) -> None:
@@ -51,7 +108,8 @@ def test_the_same_scenario_and_seed_give_the_same_bytes(small: Scenario, tmp_pat
     again = contents(small.run(seed=5, series="20ms").save(tmp_path / "again"))
     other = contents(small.run(seed=6, series="20ms").save(tmp_path / "other"))
     assert sorted(first) == [
-        *("cells.parquet", "flows.parquet", "manifest.json", "series.parquet", "ues.parquet")
+        *("cells.parquet", "events.parquet", "flows.parquet", "manifest.json"),
+        *("series.parquet", "ues.parquet"),
     ]
     assert first == again
     assert first["ues.parquet"] != other["ues.parquet"], "another seed places the users elsewhere"
@@ -72,13 +130,28 @@ def test_a_saved_run_is_read_back(small: Scenario, tmp_path: Path) -> None:
     assert back.totals == run.totals
     assert back.flows.equals(run.flows)
     assert back.series.equals(run.series)
+    assert back.series.schema == run.series.schema
+    assert back.events.equals(run.events)
+    assert back.events.schema == run.events.schema
 
 
 def test_saving_again_leaves_no_old_series(small: Scenario, tmp_path: Path) -> None:
     small.run(series="50ms").save(tmp_path)
     small.run().save(tmp_path)
     assert not (tmp_path / "series.parquet").exists()
+    assert not (tmp_path / "events.parquet").exists()
     assert Run.load(tmp_path).series.is_empty()
+
+
+def test_a_folder_from_before_there_were_events_is_read(small: Scenario, tmp_path: Path) -> None:
+    small.run(series="50ms").save(tmp_path)
+    (tmp_path / "events.parquet").unlink()
+    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    manifest["tables"].remove("events")
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    back = Run.load(tmp_path)
+    assert back.events.is_empty()
+    assert not back.series.is_empty()
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
@@ -126,6 +199,10 @@ def test_a_plot_has_a_line_per_flow(small: Scenario) -> None:
     run = small.run(series="20ms")
     axes = run.plot("rtt_ms")
     assert axes.get_ylabel() == "RTT (ms)"
+    assert axes.get_ylim()[0] == 0
+    in_decibels = run.plot("sinr_db")
+    assert in_decibels.get_ylabel() == "SINR (dB)"
+    assert in_decibels.get_ylim()[0] > 0, "decibels have no zero to begin at"
     with pytest.raises(InputError, match="no series `cwmd_bytes`; there are"):
         run.plot("cwmd_bytes")
     with pytest.raises(InputError, match="none: run with series"):

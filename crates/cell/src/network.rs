@@ -71,15 +71,17 @@ struct Cell {
     sounding: Vec<Option<u16>>,
 }
 
-/// A terminal's figures at the end of a run.
+/// A terminal's figures so far.
 #[derive(Clone, Copy, Debug)]
 pub struct UeFigures {
     /// Where it is.
     pub position: Position,
     /// The cell that serves it.
     pub cell: CellId,
-    /// Mean over time of the SINR that it reported, in dB.
+    /// The newest sample of the SINR that it reports.
     pub sinr: Option<Db>,
+    /// Mean over time of the SINR that it reported, in dB.
+    pub mean_sinr: Option<Db>,
     /// Power of one reference-signal element.
     pub rsrp: Dbm,
     /// Downlink blocks.
@@ -368,7 +370,9 @@ impl Network {
             let on_air = &self.on_air[before..before + count];
             let place = self.radio.pattern(ue.cell, on_air);
             let report = self.radio.report(ue.cell, place, ue.slot, number);
-            ue.sinr_sum += self.radio.reported_sinr(ue.cell, report).0;
+            let sinr = self.radio.reported_sinr(ue.cell, report);
+            ue.sinr = Some(sinr);
+            ue.sinr_sum += sinr.0;
             ue.sinr_samples += 1;
         }
     }
@@ -410,7 +414,8 @@ impl Network {
         UeFigures {
             position: ue.position,
             cell: CellId(ue.cell as u16),
-            sinr: (ue.sinr_samples > 0).then(|| Db(ue.sinr_sum / ue.sinr_samples as f64)),
+            sinr: ue.sinr,
+            mean_sinr: (ue.sinr_samples > 0).then(|| Db(ue.sinr_sum / ue.sinr_samples as f64)),
             rsrp: self.radio.rsrp(number, ue.cell),
             downlink: ue.downlink.blocks,
             uplink: ue.uplink.blocks,

@@ -7,7 +7,7 @@ use crate::radio::Radio;
 use crate::rlc::{DropCause, Pdu, RlcRx, RlcTx, Sdu, aqm};
 use crate::settings::Setup;
 use airwnd_engine::{Key, Stream};
-use airwnd_units::{Bytes, Tti};
+use airwnd_units::{Bytes, Db, Tti};
 
 /// A packet that was dropped on the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,7 @@ pub(crate) struct Ue {
     pub fresh: bool,
     control_error: f64,
     control: Stream,
+    pub sinr: Option<Db>,
     pub sinr_sum: f64,
     pub sinr_samples: u64,
 }
@@ -171,6 +172,7 @@ impl Ue {
                 0.0
             },
             control: Stream::new(setup.seed, "control channel errors").child(number as u64),
+            sinr: None,
             sinr_sum: 0.0,
             sinr_samples: 0,
         }

@@ -67,7 +67,7 @@ fn row(name: &str, toml: &str) {
     let mut events = 0;
     for _ in 0..RUNS {
         let start = ProcessTime::now();
-        events = run(&scenario, 1, None, &mut |_| true).unwrap().events();
+        events = run(&scenario, 1, None, &mut |_| true).unwrap().handled();
         times.push(start.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);

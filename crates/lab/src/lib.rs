@@ -23,6 +23,7 @@
 
 mod build;
 mod catalogue;
+mod incidents;
 mod ledger;
 mod meter;
 mod outcome;
@@ -30,10 +31,11 @@ pub mod path;
 pub mod placement;
 mod scenario;
 mod series;
+mod table;
 pub mod traffic;
 
 pub use catalogue::{catalogue, schema};
 pub use outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow};
 pub use path::run;
 pub use scenario::{Core, DataDirection, Flow, Scenario, Site, UeGroup, Wired};
-pub use series::Column;
+pub use table::{Column, NOTHING, Table};

@@ -38,8 +38,22 @@ impl Spread {
         (self.count > 0).then(|| self.histogram.value_at_percentile(percent) as f64 / 1e3)
     }
 
-    pub fn sum_ms(&self) -> f64 {
-        self.sum as f64 / 1e6
+    /// Takes the samples of another one in.
+    pub fn add(&mut self, other: &Spread) {
+        self.sum += other.sum;
+        self.count += other.count;
+        self.histogram.add(&other.histogram).expect("the bounds are the same");
+    }
+
+    /// Mean of the samples since sum and number were `before`, in milliseconds; none without samples.
+    pub fn mean_ms_since(&self, before: (u128, u64)) -> Option<f64> {
+        let count = self.count - before.1;
+        (count > 0).then(|| (self.sum - before.0) as f64 / count as f64 / 1e6)
+    }
+
+    /// Sum of all samples, and their number.
+    pub fn so_far(&self) -> (u128, u64) {
+        (self.sum, self.count)
     }
 }
 

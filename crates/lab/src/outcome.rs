@@ -1,7 +1,7 @@
 //! What a run gives.
 
 use crate::ledger::{Cause, Count, Ledger};
-use crate::series::Column;
+use crate::table::Table;
 use airwnd_units::Span;
 use serde_json::{Value as Json, json};
 
@@ -11,14 +11,15 @@ pub struct Outcome {
     pub(crate) name: String,
     pub(crate) seed: u64,
     pub(crate) duration: Span,
-    pub(crate) events: u64,
+    pub(crate) handled: u64,
     pub(crate) flows: Vec<FlowRow>,
     pub(crate) ues: Vec<UeRow>,
     pub(crate) cells: Vec<CellRow>,
     pub(crate) totals: Totals,
     pub(crate) ledger: Ledger,
     pub(crate) inside: Count,
-    pub(crate) series: Vec<(String, Column)>,
+    pub(crate) series: Table,
+    pub(crate) incidents: Table,
 }
 
 /// Mean and percentiles in milliseconds; none where nothing was measured.
@@ -38,8 +39,10 @@ pub struct Percentiles {
 /// IP packets: handshake and retransmissions included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRow {
-    /// The flow's name: the id of its group and a number.
+    /// The flow's name: that of its group and a number.
     pub id: String,
+    /// The id that the scenario gives the group.
+    pub group: String,
     /// Number of its terminal.
     pub ue: u32,
     /// Kind of traffic.
@@ -117,10 +120,20 @@ pub struct Totals {
     pub throughput_kbps: f64,
     /// Mean one-way delay over all packets.
     pub delay_ms: Option<f64>,
+    /// 95th percentile of the one-way delay over all packets.
+    pub delay_ms_p95: Option<f64>,
     /// Packets received of those sent.
     pub pdf_percent: Option<f64>,
     /// Jain's index of the goodputs.
     pub jain: Option<f64>,
+    /// Sum of the retransmissions.
+    pub retransmissions: u64,
+    /// Sum of the timeouts.
+    pub timeouts: u64,
+    /// Mean over the cells of the PRBs that carried downlink data; none with a wire.
+    pub downlink_prb_use: Option<f64>,
+    /// The same in the uplink.
+    pub uplink_prb_use: Option<f64>,
 }
 
 impl Outcome {
@@ -140,16 +153,26 @@ impl Outcome {
     pub fn totals(&self) -> Totals {
         self.totals
     }
-    /// How many events were handled.
-    pub fn events(&self) -> u64 {
-        self.events
+    /// How many happenings the event loop handled.
+    pub fn handled(&self) -> u64 {
+        self.handled
     }
-    /// Time series as columns of one table, empty unless asked for.
-    pub fn series(&self) -> &[(String, Column)] {
+    /// Time series of the flows, empty unless asked for: `time_s`, `flow`, a column for each quantity, and the
+    /// serving `cell`.
+    pub fn series(&self) -> &Table {
         &self.series
     }
+    /// What befell the flows, empty unless time series were asked for: `time_s`, `flow`, `event`, and for drops
+    /// `cause` and `bytes`.
+    pub fn events(&self) -> &Table {
+        &self.incidents
+    }
+    /// The time series and the events, to keep.
+    pub fn into_tables(self) -> (Table, Table) {
+        (self.series, self.incidents)
+    }
 
-    /// The whole but the series as one object.
+    /// The whole but the tables as one object.
     pub fn to_json(&self) -> Json {
         let flows: Vec<Json> = self.flows.iter().map(FlowRow::to_json).collect();
         let cells: Vec<Json> = self.cells.iter().enumerate().map(|(cell, row)| row.to_json(cell)).collect();
@@ -166,7 +189,7 @@ impl Outcome {
             "scenario": self.name,
             "seed": self.seed,
             "duration_s": self.duration.as_secs(),
-            "events": self.events,
+            "events": self.handled,
             "flows": flows,
             "cells": cells,
             "ues": ues,
@@ -174,8 +197,13 @@ impl Outcome {
                 "goodput_kbps": self.totals.goodput_kbps,
                 "throughput_kbps": self.totals.throughput_kbps,
                 "delay_ms": self.totals.delay_ms,
+                "delay_ms_p95": self.totals.delay_ms_p95,
                 "pdf_percent": self.totals.pdf_percent,
                 "jain": self.totals.jain,
+                "retransmissions": self.totals.retransmissions,
+                "timeouts": self.totals.timeouts,
+                "downlink_prb_use": self.totals.downlink_prb_use,
+                "uplink_prb_use": self.totals.uplink_prb_use,
                 "drops": drops,
             },
             "conservation": {
@@ -198,6 +226,7 @@ impl FlowRow {
     fn to_json(&self) -> Json {
         json!({
             "id": self.id,
+            "group": self.group,
             "ue": self.ue,
             "kind": self.kind,
             "cc": self.cc,

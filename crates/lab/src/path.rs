@@ -5,11 +5,13 @@
 //! the terminal's TCP receives and acknowledges, and the acknowledgment goes back the same way.
 
 use crate::build;
+use crate::incidents::{Incident, Incidents};
 use crate::ledger::{Cause, Count, Ledger};
-use crate::meter::Meter;
+use crate::meter::{Meter, Spread};
 use crate::outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow, jain};
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
+use crate::table::Table;
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
@@ -100,6 +102,7 @@ enum Access {
 
 struct Flow {
     id: String,
+    group: String,
     ue: u32,
     kind: String,
     cc: Option<String>,
@@ -110,8 +113,26 @@ struct Flow {
     connection: Option<Connection>,
     stopped: bool,
     meter: Meter,
-    /// Payload and first transmissions at the last sample.
-    sampled: (Bytes, u64, u64),
+    sampled: Sampled,
+    /// Timeouts and loss recoveries of the sender that are on record.
+    noted: (u64, u64),
+}
+
+/// Sums at the last sample: the next one tells what has come since.
+#[derive(Default)]
+struct Sampled {
+    payload: Bytes,
+    /// Of the one-way delays, and their number.
+    delays: (u128, u64),
+    /// Of the MCS of first transmissions, and their number.
+    blocks: (u64, u64),
+}
+
+/// What is written down while a run goes on, if it was asked for.
+struct Record {
+    period: Span,
+    series: Series,
+    incidents: Incidents,
 }
 
 /// A TCP connection: its two ends and when their timers are due.
@@ -148,7 +169,7 @@ struct Simulation {
     /// The TTI that has been handled last, and whether the next one is scheduled.
     last_tti: Option<Tti>,
     tti_pending: bool,
-    series: Option<(Span, Series)>,
+    record: Option<Record>,
     /// The end of the warm-up.
     begin: Time,
     // Scratch lists, kept for their capacity.
@@ -232,15 +253,19 @@ impl Simulation {
             ledger: Ledger::default(),
             last_tti: None,
             tti_pending: false,
-            series: series.map(|period| (period, Series::default())),
+            record: series.map(|period| Record {
+                period,
+                series: Series::default(),
+                incidents: Incidents::default(),
+            }),
             begin: Time::ZERO + scenario.warmup,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
         };
         simulation.add_flows(scenario);
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
-        if let Some((period, _)) = simulation.series {
-            simulation.queue.schedule(simulation.begin + period, Happening::Sample);
+        if let Some(record) = &simulation.record {
+            simulation.queue.schedule(simulation.begin + record.period, Happening::Sample);
         }
         Ok(simulation)
     }
@@ -280,6 +305,7 @@ impl Simulation {
                 });
                 self.flows.push(Flow {
                     id: format!("{}-{number}", group.id),
+                    group: group.id.clone(),
                     ue,
                     kind: group.traffic.kind(),
                     cc: tcp.then(|| group.cc.kind()),
@@ -289,7 +315,8 @@ impl Simulation {
                     connection,
                     stopped: false,
                     meter: Meter::new(),
-                    sampled: (Bytes::ZERO, 0, 0),
+                    sampled: Sampled::default(),
+                    noted: (0, 0),
                 });
                 let start = begin + group.start + group.stagger * number as u64;
                 self.queue.schedule(start, Happening::Write(flow));
@@ -359,6 +386,7 @@ impl Simulation {
     /// Sends what an endpoint has to send and arms its timer.
     fn pump(&mut self, now: Time, number: u32, at: End) {
         if at == self.flows[number as usize].sender {
+            self.note_repairs(now, number);
             self.write_rest(number, at);
         }
         loop {
@@ -418,29 +446,26 @@ impl Simulation {
         match (from, &mut self.access) {
             (End::Server, _) => {
                 let sent = self.server_down.send(now, size + FRAMING, packet);
-                self.on_link(sent, Happening::AtGateway);
+                self.on_link(now, sent, Happening::AtGateway);
             }
             (End::Ue, Access::Cells { network, .. }) => {
                 network.send(now, UeId(ue), Direction::Up, packet, size);
-                self.settle_drops();
+                self.settle_drops(now);
                 self.wake_cells(now);
             }
             (End::Ue, Access::Wire { up, .. }) => {
                 let sent = up.send(now, size + FRAMING, packet);
-                self.on_link(sent, Happening::WireUp);
+                self.on_link(now, sent, Happening::WireUp);
             }
         }
     }
 
     /// Schedules the arrival of a link's new head, or books a packet that the link refused.
-    fn on_link(&mut self, sent: Result<Option<Time>, Refused<Key>>, arrival: Happening) {
+    fn on_link(&mut self, now: Time, sent: Result<Option<Time>, Refused<Key>>, arrival: Happening) {
         match sent {
             Ok(Some(at)) => self.queue.schedule(at, arrival),
             Ok(None) => {}
-            Err(Refused(packet)) => {
-                let size = self.packets.remove(packet).size;
-                self.ledger.drop(Cause::LinkQueue, size);
-            }
+            Err(Refused(packet)) => self.drop_packet(now, packet, Cause::LinkQueue),
         }
     }
 
@@ -456,11 +481,11 @@ impl Simulation {
         match &mut self.access {
             Access::Cells { down, .. } => {
                 let sent = down[cell as usize].send(now, size + TUNNEL + FRAMING, key);
-                self.on_link(sent, Happening::AtBaseStation(cell));
+                self.on_link(now, sent, Happening::AtBaseStation(cell));
             }
             Access::Wire { down, .. } => {
                 let sent = down.send(now, size + FRAMING, key);
-                self.on_link(sent, Happening::WireDown);
+                self.on_link(now, sent, Happening::WireDown);
             }
         }
     }
@@ -474,7 +499,7 @@ impl Simulation {
         let packet = self.packets.get(key);
         let ue = UeId(self.flows[packet.flow as usize].ue);
         network.send(now, ue, Direction::Down, key, packet.size);
-        self.settle_drops();
+        self.settle_drops(now);
         self.wake_cells(now);
     }
 
@@ -495,13 +520,13 @@ impl Simulation {
                     let size = self.packets.get(arrival.packet).size + TUNNEL + FRAMING;
                     let Access::Cells { up, .. } = &mut self.access else { unreachable!("there are cells") };
                     let sent = up[cell as usize].send(now, size, arrival.packet);
-                    self.on_link(sent, Happening::LeavesCell(cell));
+                    self.on_link(now, sent, Happening::LeavesCell(cell));
                 }
             }
         }
         self.arrivals = arrivals;
         self.cells().transmit(tti);
-        self.settle_drops();
+        self.settle_drops(now);
         self.wake_cells(now);
     }
 
@@ -526,7 +551,7 @@ impl Simulation {
     fn send_to_server(&mut self, now: Time, key: Key) {
         let size = self.packets.get(key).size + FRAMING;
         let sent = self.server_up.send(now, size, key);
-        self.on_link(sent, Happening::AtServer);
+        self.on_link(now, sent, Happening::AtServer);
     }
 
     fn at_server(&mut self, now: Time) {
@@ -599,43 +624,78 @@ impl Simulation {
         self.tti_pending = true;
     }
 
-    fn settle_drops(&mut self) {
+    fn settle_drops(&mut self, now: Time) {
         let mut drops = std::mem::take(&mut self.drops);
         self.cells().take_drops(&mut drops);
         for drop in &drops {
-            let size = self.packets.remove(drop.packet).size;
-            self.ledger.drop(drop.cause.into(), size);
+            self.drop_packet(now, drop.packet, drop.cause.into());
         }
         self.drops = drops;
     }
 
+    fn drop_packet(&mut self, now: Time, key: Key, cause: Cause) {
+        let Packet { flow, size, .. } = self.packets.remove(key);
+        self.ledger.drop(cause, size);
+        self.note(now, flow, Incident::Drop(cause, size));
+    }
+
     // The measurement.
 
+    fn note(&mut self, now: Time, flow: u32, incident: Incident) {
+        if let Some(record) = &mut self.record {
+            record.incidents.record(now - self.begin, flow, incident);
+        }
+    }
+
+    /// Notes what a sender's counters tell of timeouts and loss recovery.
+    fn note_repairs(&mut self, now: Time, number: u32) {
+        if self.record.is_none() {
+            return;
+        }
+        let flow = &mut self.flows[number as usize];
+        let Some(stats) = flow.sender_stats() else { return };
+        let before = std::mem::replace(&mut flow.noted, (stats.timeouts, stats.fast_retransmits));
+        for _ in before.0..stats.timeouts {
+            self.note(now, number, Incident::Timeout);
+        }
+        for _ in before.1..stats.fast_retransmits {
+            self.note(now, number, Incident::Recovery);
+        }
+    }
+
     fn sample(&mut self, now: Time) {
-        let Some((period, series)) = &mut self.series else { return };
+        let Some(Record { period, series, .. }) = &mut self.record else { return };
         self.queue.schedule(now + *period, Happening::Sample);
-        for flow in &mut self.flows {
-            let (payload, mcs_sum, blocks) = flow.sampled;
-            let mut sample =
-                Sample { rate_kbps: kbps(flow.meter.payload - payload, *period), ..Sample::default() };
+        for (number, flow) in (0..).zip(&mut self.flows) {
+            let before = std::mem::take(&mut flow.sampled);
+            let mut sample = Sample {
+                rate_kbps: kbps(flow.meter.payload - before.payload, *period),
+                delay_ms: flow.meter.delay.mean_ms_since(before.delays),
+                ..Sample::default()
+            };
+            flow.sampled.payload = flow.meter.payload;
+            flow.sampled.delays = flow.meter.delay.so_far();
             if let Some(connection) = &mut flow.connection {
                 let endpoint = connection.end(flow.sender).0;
                 sample.cwnd = Some(endpoint.cwnd().0);
                 sample.ssthresh = Some(endpoint.ssthresh().0).filter(|value| *value < 1 << 40);
                 sample.rwnd = Some(endpoint.peer_window().0);
+                sample.in_flight = Some(endpoint.in_flight().0);
                 sample.rtt_ms = endpoint.srtt().map(Span::as_millis);
             }
-            flow.sampled.0 = flow.meter.payload;
             if let Access::Cells { network, .. } = &self.access {
                 let ue = UeId(flow.ue);
-                let (backlog, figures) = (network.backlog(ue), network.ue_figures(ue).downlink);
+                let (backlog, figures) = (network.backlog(ue), network.ue_figures(ue));
                 sample.queue_bytes = Some(backlog.bytes.0);
                 sample.queue_packets = Some(backlog.sdus);
-                let sent = figures.first - blocks;
-                sample.mcs = (sent > 0).then(|| (figures.mcs_sum - mcs_sum) as f64 / sent as f64);
-                flow.sampled = (flow.meter.payload, figures.mcs_sum, figures.first);
+                sample.sinr_db = figures.sinr.map(|sinr| sinr.0);
+                sample.cell = Some(figures.cell.0.into());
+                let blocks = (figures.downlink.mcs_sum, figures.downlink.first);
+                let sent = blocks.1 - before.blocks.1;
+                sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);
+                flow.sampled.blocks = blocks;
             }
-            series.record(now - self.begin, &flow.id, sample);
+            series.record(now - self.begin, number, &sample);
         }
     }
 
@@ -648,33 +708,50 @@ impl Simulation {
         let rows: Vec<FlowRow> = self.flows.iter().map(|flow| flow.row(duration)).collect();
         let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
         let (sent, received) = (sum(|row| row.packets_sent as f64), sum(|row| row.packets_received as f64));
-        let delay_sum: f64 = self.flows.iter().map(|flow| flow.meter.delay.sum_ms()).sum();
-        let totals = Totals {
-            goodput_kbps: sum(|row| row.goodput_kbps),
-            throughput_kbps: sum(|row| row.throughput_kbps),
-            delay_ms: (received > 0.0).then(|| delay_sum / received),
-            pdf_percent: (sent > 0.0).then(|| 100.0 * received / sent),
-            jain: jain(rows.iter().map(|row| row.goodput_kbps)),
-        };
-        let (ues, cells) = match &self.access {
+        let mut delay = Spread::new();
+        self.flows.iter().for_each(|flow| delay.add(&flow.meter.delay));
+        let (ues, cells): (_, Vec<CellRow>) = match &self.access {
             Access::Wire { .. } => (Vec::new(), Vec::new()),
             Access::Cells { network, .. } => (
                 (0..network.ues()).map(|ue| ue_row(network, UeId(ue as u32))).collect(),
                 network.cell_figures().map(|figures| cell_row(&figures, duration)).collect(),
             ),
         };
+        let prb_use = |of: fn(&CellRow) -> f64| {
+            (!cells.is_empty()).then(|| cells.iter().map(of).sum::<f64>() / cells.len() as f64)
+        };
+        let totals = Totals {
+            goodput_kbps: sum(|row| row.goodput_kbps),
+            throughput_kbps: sum(|row| row.throughput_kbps),
+            delay_ms: delay.mean_ms(),
+            delay_ms_p95: delay.percentile_ms(95.0),
+            pdf_percent: (sent > 0.0).then(|| 100.0 * received / sent),
+            jain: jain(rows.iter().map(|row| row.goodput_kbps)),
+            retransmissions: rows.iter().map(|row| row.retransmissions).sum(),
+            timeouts: rows.iter().map(|row| row.timeouts).sum(),
+            downlink_prb_use: prb_use(|cell| cell.downlink_prb_use),
+            uplink_prb_use: prb_use(|cell| cell.uplink_prb_use),
+        };
+        let (series, incidents) = match self.record {
+            None => (Table::new(), Table::new()),
+            Some(record) => {
+                let names = || self.flows.iter().map(|flow| flow.id.clone()).collect();
+                (record.series.table(names()), record.incidents.table(names()))
+            }
+        };
         Outcome {
             name: scenario.name.clone(),
             seed,
             duration,
-            events: self.queue.scheduled() - self.queue.len() as u64,
+            handled: self.queue.scheduled() - self.queue.len() as u64,
             flows: rows,
             ues,
             cells,
             totals,
             ledger: self.ledger,
             inside,
-            series: self.series.map(|(_, series)| series.columns()).unwrap_or_default(),
+            series,
+            incidents,
         }
     }
 
@@ -692,12 +769,17 @@ impl Simulation {
 }
 
 impl Flow {
-    fn row(&self, duration: Span) -> FlowRow {
-        let meter = &self.meter;
-        let stats = self.connection.as_ref().map(|connection| match self.sender {
+    /// The counters of the end that sends data; none for UDP.
+    fn sender_stats(&self) -> Option<airwnd_tcp::Stats> {
+        self.connection.as_ref().map(|connection| match self.sender {
             End::Server => connection.server.stats(),
             End::Ue => connection.ue.stats(),
-        });
+        })
+    }
+
+    fn row(&self, duration: Span) -> FlowRow {
+        let meter = &self.meter;
+        let stats = self.sender_stats();
         let percentiles = |spread: &crate::meter::Spread| Percentiles {
             mean: spread.mean_ms(),
             p50: spread.percentile_ms(50.0),
@@ -706,6 +788,7 @@ impl Flow {
         };
         FlowRow {
             id: self.id.clone(),
+            group: self.group.clone(),
             ue: self.ue,
             kind: self.kind.clone(),
             cc: self.cc.clone(),
@@ -732,7 +815,7 @@ fn ue_row(network: &Network, ue: UeId) -> UeRow {
         x_m: figures.position.x.0,
         y_m: figures.position.y.0,
         cell: figures.cell.0,
-        sinr_db: figures.sinr.map(|sinr| sinr.0),
+        sinr_db: figures.mean_sinr.map(|sinr| sinr.0),
         rsrp_dbm: figures.rsrp.0,
         mcs: mean(blocks.mcs_sum, blocks.first),
         block_bytes: mean(blocks.bytes_sum, blocks.first),

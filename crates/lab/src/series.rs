@@ -1,17 +1,7 @@
 //! Time series, sampled at a constant period.
 
+use crate::table::{Column, NOTHING, Table, table};
 use airwnd_units::Span;
-
-/// A column of a table.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Column {
-    /// Whole numbers.
-    U64(Vec<u64>),
-    /// Numbers; NaN where nothing is known.
-    F64(Vec<f64>),
-    /// Texts.
-    Text(Vec<String>),
-}
 
 /// A flow's state at an instant. What does not apply is none.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,50 +9,60 @@ pub(crate) struct Sample {
     pub cwnd: Option<u64>,
     pub ssthresh: Option<u64>,
     pub rwnd: Option<u64>,
+    pub in_flight: Option<u64>,
     pub rtt_ms: Option<f64>,
+    pub delay_ms: Option<f64>,
     pub queue_bytes: Option<u64>,
     pub queue_packets: Option<u64>,
+    pub sinr_db: Option<f64>,
     pub mcs: Option<f64>,
     pub rate_kbps: f64,
+    pub cell: Option<u32>,
 }
+
+type Quantity = (&'static str, fn(&Sample) -> Option<f64>);
+
+const QUANTITIES: [Quantity; 11] = [
+    ("cwnd_bytes", |sample| sample.cwnd.map(|bytes| bytes as f64)),
+    ("ssthresh_bytes", |sample| sample.ssthresh.map(|bytes| bytes as f64)),
+    ("rwnd_bytes", |sample| sample.rwnd.map(|bytes| bytes as f64)),
+    ("in_flight_bytes", |sample| sample.in_flight.map(|bytes| bytes as f64)),
+    ("rtt_ms", |sample| sample.rtt_ms),
+    ("delay_ms", |sample| sample.delay_ms),
+    ("queue_bytes", |sample| sample.queue_bytes.map(|bytes| bytes as f64)),
+    ("queue_packets", |sample| sample.queue_packets.map(|packets| packets as f64)),
+    ("sinr_db", |sample| sample.sinr_db),
+    ("mcs", |sample| sample.mcs),
+    ("rate_kbps", |sample| Some(sample.rate_kbps)),
+];
 
 /// Samples of all flows, one row for each flow and instant; time counts from the end of the warm-up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series {
     time_s: Vec<f64>,
-    flow: Vec<String>,
-    samples: Vec<Sample>,
+    flow: Vec<u32>,
+    quantities: [Vec<f64>; QUANTITIES.len()],
+    cell: Vec<u32>,
 }
 
 impl Series {
-    pub fn record(&mut self, at: Span, flow: &str, sample: Sample) {
+    pub fn record(&mut self, at: Span, flow: u32, sample: &Sample) {
         self.time_s.push(at.as_secs());
-        self.flow.push(flow.to_string());
-        self.samples.push(sample);
+        self.flow.push(flow);
+        for (values, (_, of)) in self.quantities.iter_mut().zip(QUANTITIES) {
+            values.push(of(sample).unwrap_or(f64::NAN));
+        }
+        self.cell.push(sample.cell.unwrap_or(NOTHING));
     }
 
-    /// The table by columns; none if nothing was recorded.
-    pub fn columns(self) -> Vec<(String, Column)> {
-        if self.samples.is_empty() {
-            return Vec::new();
+    /// The table by columns; `flows` names the flows.
+    pub fn table(self, flows: Vec<String>) -> Table {
+        let mut columns =
+            table([("time_s", Column::F64(self.time_s)), ("flow", Column::Words(self.flow, flows))]);
+        for ((name, _), values) in QUANTITIES.iter().zip(self.quantities) {
+            columns.push((name.to_string(), Column::F64(values)));
         }
-        let number = |of: fn(&Sample) -> Option<f64>| {
-            Column::F64(self.samples.iter().map(|sample| of(sample).unwrap_or(f64::NAN)).collect())
-        };
-        let columns = [
-            ("cwnd_bytes", number(|sample| sample.cwnd.map(|value| value as f64))),
-            ("ssthresh_bytes", number(|sample| sample.ssthresh.map(|value| value as f64))),
-            ("rwnd_bytes", number(|sample| sample.rwnd.map(|value| value as f64))),
-            ("rtt_ms", number(|sample| sample.rtt_ms)),
-            ("queue_bytes", number(|sample| sample.queue_bytes.map(|value| value as f64))),
-            ("queue_packets", number(|sample| sample.queue_packets.map(|value| value as f64))),
-            ("mcs", number(|sample| sample.mcs)),
-            ("rate_kbps", number(|sample| Some(sample.rate_kbps))),
-        ];
-        [("time_s", Column::F64(self.time_s)), ("flow", Column::Text(self.flow))]
-            .into_iter()
-            .chain(columns)
-            .map(|(name, column)| (name.to_string(), column))
-            .collect()
+        columns.extend(table([("cell", Column::U32(self.cell))]));
+        columns
     }
 }

@@ -1,7 +1,7 @@
 //! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`, nothing else.
 
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
-use airwnd_lab::Column;
+use airwnd_lab::{Column, Table};
 use airwnd_units::{Span, Time};
 use numpy::IntoPyArray;
 use pyo3::create_exception;
@@ -41,7 +41,7 @@ impl Scenario {
         self.0.to_json().to_string()
     }
 
-    /// Simulates; gives the outcome as JSON and the time series as columns.
+    /// Simulates; gives the outcome as JSON, and the time series and the events as columns.
     ///
     /// `progress` is told the finished fraction; what it raises ends the run, as does a signal.
     fn run<'py>(
@@ -50,7 +50,7 @@ impl Scenario {
         seed: u64,
         series_interval_ns: Option<u64>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(String, Bound<'py, PyDict>)> {
+    ) -> PyResult<(String, Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         let end = (self.0.warmup.0 + self.0.duration.0) as f64;
         let outcome = py.detach(|| {
             let mut raised = None;
@@ -71,16 +71,23 @@ impl Scenario {
                 None => outcome.map_err(complaint),
             }
         })?;
-        let columns = PyDict::new(py);
-        for (name, column) in outcome.series() {
-            match column {
-                Column::U64(values) => columns.set_item(name, values.clone().into_pyarray(py))?,
-                Column::F64(values) => columns.set_item(name, values.clone().into_pyarray(py))?,
-                Column::Text(values) => columns.set_item(name, values)?,
-            }
-        }
-        Ok((outcome.to_json().to_string(), columns))
+        let figures = outcome.to_json().to_string();
+        let (series, events) = outcome.into_tables();
+        Ok((figures, columns(py, series)?, columns(py, events)?))
     }
+}
+
+/// A table as a dictionary of arrays; words are their places and the list.
+fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in table {
+        match column {
+            Column::F64(values) => columns.set_item(name, values.into_pyarray(py))?,
+            Column::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
+            Column::Words(places, words) => columns.set_item(name, (places.into_pyarray(py), words))?,
+        }
+    }
+    Ok(columns)
 }
 
 /// The families of algorithms with their members and parameters, as JSON.
@@ -140,6 +147,10 @@ mod _native {
     /// The project's version.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// The entry of an array of whole numbers that says nothing.
+    #[pymodule_export]
+    const NOTHING: u32 = airwnd_lab::NOTHING;
 
     /// Version and contents of the engine; results of different engines are never mixed.
     #[pymodule_export]

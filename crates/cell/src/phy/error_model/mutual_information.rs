@@ -2,6 +2,7 @@
 
 use super::{ErrorModel, SoftBits, Transmission};
 use crate::phy::Mcs;
+use crate::phy::bit_channel::{BINARY_DISPERSION, INFORMATION, LOWEST, POINTS, STEP};
 use crate::phy::tables::{
     Direction, MAX_CODE_BLOCK, Modulation, code_block_at_least, code_block_below, code_rate, modulation,
 };
@@ -46,40 +47,17 @@ const CRC: u32 = 24;
 #[derive(Clone, Debug)]
 pub struct MutualInformation {
     params: Params,
-    /// Per modulation, the information of a coded bit; rows of the grid of SINR.
-    information: [Vec<f64>; 3],
-    /// The dispersion of a coded bit of QPSK, that is of a binary channel.
-    dispersion: Vec<f64>,
 }
 
-/// The grid of SINR in decibels: at its ends nothing and everything is received.
-const LOWEST: f64 = -30.0;
-const STEP: f64 = 0.25;
-const POINTS: usize = 281;
-
 impl MutualInformation {
-    /// A model with these losses; tabulates the channels once.
+    /// A model with these losses.
     pub fn new(params: Params) -> MutualInformation {
-        let tabulate = |modulation| {
-            let mut moments: Vec<Moments> =
-                (0..POINTS).map(|i| bit_channel(modulation, Db(LOWEST + STEP * i as f64))).collect();
-            // Near one the quadrature's rounding is larger than the growth from row to row.
-            for i in 1..POINTS {
-                moments[i].information = moments[i].information.clamp(moments[i - 1].information, 1.0);
-            }
-            moments
-        };
-        let tables = Modulation::ALL.map(tabulate);
-        MutualInformation {
-            params,
-            dispersion: tables[0].iter().map(|moments| moments.dispersion).collect(),
-            information: tables.map(|table| table.iter().map(|moments| moments.information).collect()),
-        }
+        MutualInformation { params }
     }
 
     /// The mutual information between a coded bit and its soft value, 0 to 1, without receiver losses.
     pub fn information(&self, modulation: Modulation, sinr: Db) -> f64 {
-        let table = &self.information[modulation as usize];
+        let table = &INFORMATION[modulation as usize];
         if sinr.0 < LOWEST {
             // Far below one, information is proportional to power.
             return table[0] * (sinr - Db(LOWEST)).linear();
@@ -89,7 +67,7 @@ impl MutualInformation {
 
     /// The SINR at which a bit of QPSK receives this information.
     fn binary_sinr(&self, information: f64) -> Db {
-        let table = &self.information[Modulation::Qpsk as usize];
+        let table = &INFORMATION[Modulation::Qpsk as usize];
         let above = table.partition_point(|entry| *entry < information);
         if above == 0 {
             return Db(LOWEST) + Db::from_linear(information / table[0]);
@@ -115,7 +93,7 @@ impl MutualInformation {
         let distinct = coded.min(3.0 * (size + 4.0));
         let binary = self.binary_sinr(information) + Db::from_linear(coded / distinct);
         let received = distinct * self.information(Modulation::Qpsk, binary);
-        let deviation = libm::sqrt(distinct * interpolate(&self.dispersion, binary)).max(f64::MIN_POSITIVE);
+        let deviation = libm::sqrt(distinct * interpolate(&BINARY_DISPERSION, binary)).max(f64::MIN_POSITIVE);
         //= Polyanskiy, Poor and Verdu 2010, eq. 296
         let margin = received - size + 0.5 * libm::log2(distinct);
         upper_tail(margin / deviation - self.params.code_loss)
@@ -187,56 +165,6 @@ fn interpolate(table: &[f64], sinr: Db) -> f64 {
     table[row] + fraction * (table[row + 1] - table[row])
 }
 
-/// Mean and variance of the information density of a coded bit, in bits and bits squared.
-#[derive(Clone, Copy, Debug)]
-struct Moments {
-    information: f64,
-    dispersion: f64,
-}
-
-/// The channel that a coded bit of a Gray-mapped modulation meets in white Gaussian noise.
-///
-/// A square constellation is two independent amplitude modulations, so the integral has one dimension. With
-/// the amplitude x of energy 1, noise z and the labels' bits b, bit by bit,
-/// `i = sum_b 1 - log2(sum_x' p(y|x') / sum_{x': b(x') = b(x)} p(y|x'))` (Caire et al. 1998, §III). The
-/// integral over z is a trapezium sum, which for a Gaussian weight converges as fast as Gauss-Hermite's
-/// (Goodwin 1949); its step and range leave an error below 1e-6.
-fn bit_channel(modulation: Modulation, sinr: Db) -> Moments {
-    const HALF_POINTS: i32 = 64;
-    const NOISE_STEP: f64 = 0.125;
-    let bits = modulation.order() / 2;
-    let levels = 1usize << bits;
-    let spacing = libm::sqrt(3.0 / ((levels * levels - 1) as f64)) * libm::sqrt(sinr.linear());
-    let amplitude = |level: usize| (2.0 * level as f64 - (levels - 1) as f64) * spacing;
-    let gray = |level: usize| level ^ (level >> 1);
-    let (mut mean, mut square) = (0.0, 0.0);
-    // The constellation is symmetric: half of its levels will do.
-    for sent in 0..levels / 2 {
-        for point in -HALF_POINTS..=HALF_POINTS {
-            let noise = NOISE_STEP * f64::from(point);
-            let weight = NOISE_STEP * libm::exp(-noise * noise / 2.0) / libm::sqrt(std::f64::consts::TAU);
-            let mut likelihood = [0.0; 8];
-            for (level, entry) in likelihood[..levels].iter_mut().enumerate() {
-                let off = amplitude(sent) - amplitude(level);
-                *entry = libm::exp(-off * (off / 2.0 + noise));
-            }
-            let all: f64 = likelihood.iter().sum();
-            let density: f64 = (0..bits)
-                .map(|bit| {
-                    let same = |level: &usize| (gray(*level) ^ gray(sent)) >> bit & 1 == 0;
-                    let agreeing: f64 = (0..levels).filter(same).map(|level| likelihood[level]).sum();
-                    1.0 - libm::log2(all / agreeing)
-                })
-                .sum();
-            mean += weight * density;
-            square += weight * density * density;
-        }
-    }
-    let sent = (levels / 2) as f64;
-    let (mean, square, bits) = (mean / sent, square / sent, f64::from(bits));
-    Moments { information: mean / bits, dispersion: (square - mean * mean).max(0.0) / bits }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,39 +222,6 @@ mod tests {
             }
             assert!(per_bit.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{sinr:?} {per_bit:?}");
         }
-    }
-
-    #[test]
-    fn the_quadrature_has_converged() {
-        // dispersion of a binary channel: at low power V = I 2 log2(e) (variance of a weak Gaussian LLR)
-        let weak = bit_channel(Modulation::Qpsk, Db(-25.0));
-        assert!((weak.dispersion / (2.0 * std::f64::consts::LOG2_E * weak.information) - 1.0).abs() < 0.01);
-        // 64QAM at 12 dB by a sum that shares nothing with the quadrature
-        let reference = fine_information_of_eight_levels(12.0);
-        assert!((bit_channel(Modulation::Qam64, Db(12.0)).information - reference).abs() < 1e-6);
-    }
-
-    /// The definition transcribed: 64QAM's bit information by a fine sum over y, without any symmetry.
-    fn fine_information_of_eight_levels(sinr: f64) -> f64 {
-        let levels: Vec<f64> = (0..8).map(|i| f64::from(2 * i - 7) / 21f64.sqrt()).collect();
-        let labels = [0, 1, 3, 2, 6, 7, 5, 4];
-        let variance = 10f64.powf(-sinr / 10.0);
-        let step = 2e-4;
-        let mut information = 0.0;
-        for point in -20_000..=20_000 {
-            let y = f64::from(point) * step;
-            let p: Vec<f64> = levels.iter().map(|x| (-(y - x) * (y - x) / (2.0 * variance)).exp()).collect();
-            let all: f64 = p.iter().sum();
-            for bit in 0..3 {
-                for value in 0..2 {
-                    let part: f64 = (0..8).filter(|x| labels[*x] >> bit & 1 == value).map(|x| p[x]).sum();
-                    if part > 0.0 {
-                        information += part * (2.0 * part / all).log2();
-                    }
-                }
-            }
-        }
-        information * step / (std::f64::consts::TAU * variance).sqrt() / 8.0 / 3.0
     }
 
     #[test]

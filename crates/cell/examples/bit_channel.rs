@@ -1,0 +1,19 @@
+//! Writes the table of `phy::bit_channel`, in need of rustfmt:
+//! `cargo run -p airwnd-cell --example bit_channel > crates/cell/src/phy/bit_channel/table.rs`.
+
+use airwnd_cell::phy::bit_channel::tabulate;
+
+fn main() {
+    let (information, dispersion) = tabulate();
+    println!(
+        "//! Written by the example `bit_channel`. Each number is the shortest text that gives its value back."
+    );
+    println!();
+    println!("use super::POINTS;");
+    println!();
+    println!("/// Per modulation, the mutual information of a coded bit at the grid's SINR.");
+    println!("pub static INFORMATION: [[f64; POINTS]; 3] = {information:?};");
+    println!();
+    println!("/// The dispersion of a coded bit of QPSK, that is of a binary channel.");
+    println!("pub static BINARY_DISPERSION: [f64; POINTS] = {dispersion:?};");
+}

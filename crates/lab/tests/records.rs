@@ -1,0 +1,140 @@
+//! Time series and events agree with the figures of the run.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Column, NOTHING, Outcome, Scenario, Table, run};
+use airwnd_units::Span;
+use serde_json::Value as Json;
+
+/// Drops of every cause: a full link to the cell, full bearers, and blocks that nobody sends again.
+const LOSSY: &str = r#"
+duration = "4s"
+core = {s1u_rate = "30Mbps", s1u_queue = 40}
+rlc.queue = {kind = "drop-tail", buffer = "20KiB"}
+tcp.min_rto = "200ms"
+radio.amc = {kind = "piro-ew2010", ber = 0.03}
+mac.harq_transmissions = 1
+[[site]]
+power = "13dBm"
+[[ue]]
+count = 4
+placement = {kind = "ring", radius = "300m"}
+[[ue]]
+name = "far"
+count = 2
+placement = {kind = "ring", radius = "2km"}
+[[flow]]
+id = "bulk"
+[[flow]]
+id = "call"
+traffic = {kind = "cbr", rate = "1Mbps"}
+"#;
+
+fn simulate(toml: &str, series: Option<Span>) -> Outcome {
+    let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    run(&scenario, 1, series, &mut |_| true).unwrap()
+}
+
+fn column<'a>(table: &'a Table, name: &str) -> &'a Column {
+    &table.iter().find(|(column, _)| column == name).unwrap_or_else(|| panic!("there is no {name}")).1
+}
+
+fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
+    let Column::F64(values) = column(table, name) else { panic!("{name} holds no numbers") };
+    values
+}
+
+/// A column's words; empty where there is none.
+fn words<'a>(table: &'a Table, name: &str) -> Vec<&'a str> {
+    let Column::Words(places, words) = column(table, name) else { panic!("{name} holds no words") };
+    places.iter().map(|place| if *place == NOTHING { "" } else { &words[*place as usize] }).collect()
+}
+
+#[test]
+fn events_are_those_that_the_figures_count() {
+    let outcome = simulate(LOSSY, Some(Span::from_millis(10)));
+    let events = outcome.events();
+    let (kinds, causes, flows) = (words(events, "event"), words(events, "cause"), words(events, "flow"));
+    let Column::U32(bytes) = column(events, "bytes") else { panic!("bytes are whole") };
+    let json = outcome.to_json();
+    let count = |value: &Json| value.as_u64().unwrap();
+    for (cause, packets) in json["totals"]["drops"].as_object().unwrap() {
+        let of_cause: Vec<usize> = (0..causes.len()).filter(|row| causes[*row] == cause).collect();
+        assert!(count(packets) > 0, "the scenario has no {cause}");
+        assert_eq!(of_cause.len() as u64, count(packets), "{cause}");
+        let sum: u64 = of_cause.iter().map(|row| u64::from(bytes[*row])).sum();
+        assert_eq!(sum, count(&json["conservation"]["dropped_bytes"][cause]), "{cause}");
+    }
+    for row in 0..kinds.len() {
+        assert_eq!(kinds[row] == "drop", !causes[row].is_empty());
+        assert_eq!(kinds[row] == "drop", bytes[row] != NOTHING);
+    }
+    for flow in outcome.flows() {
+        let of_kind =
+            |kind| (0..kinds.len()).filter(|row| flows[*row] == flow.id && kinds[*row] == kind).count();
+        assert_eq!(of_kind("timeout") as u64, flow.timeouts, "{}", flow.id);
+        assert_eq!(of_kind("recovery") > 0, flow.retransmissions > flow.timeouts, "{}", flow.id);
+    }
+    assert!(outcome.totals().timeouts > 0, "the scenario has no timeout");
+    assert!(numbers(events, "time_s").is_sorted());
+}
+
+#[test]
+fn to_record_is_not_to_interfere() {
+    let figures = |series| {
+        let mut json = simulate(LOSSY, series).to_json();
+        json["events"].take();
+        json
+    };
+    assert!(simulate(LOSSY, None).series().is_empty() && simulate(LOSSY, None).events().is_empty());
+    assert_eq!(figures(None), figures(Some(Span::from_millis(7))));
+}
+
+#[test]
+fn samples_add_up_to_the_figures() {
+    let outcome = simulate(LOSSY, Some(Span::from_millis(10)));
+    let series = outcome.series();
+    let flows = words(series, "flow");
+    for flow in outcome.flows() {
+        let of_flow = |name: &str| -> Vec<f64> {
+            let values = numbers(series, name).iter().zip(&flows);
+            values.filter(|(value, of)| **of == flow.id && !value.is_nan()).map(|(value, _)| *value).collect()
+        };
+        let mean = of_flow("rate_kbps").iter().sum::<f64>() / 400.0;
+        assert!((mean - flow.goodput_kbps).abs() <= 1e-6 * flow.goodput_kbps, "{}: {mean}", flow.id);
+        let delays = of_flow("delay_ms");
+        let (least, most) = delays.iter().fold((f64::MAX, 0f64), |(a, b), x| (a.min(*x), b.max(*x)));
+        assert!(flow.delay_ms.mean.is_some_and(|mean| least <= mean && mean <= most), "{}", flow.id);
+        let in_flight = of_flow("in_flight_bytes");
+        assert_eq!(in_flight.is_empty(), flow.cc.is_none(), "{}", flow.id);
+        let ue = outcome.ues()[flow.ue as usize];
+        // Without fading a lone cell's report changes with what is on air only.
+        assert!(
+            of_flow("sinr_db").iter().all(|sinr| (sinr - ue.sinr_db.unwrap()).abs() < 1e-9),
+            "{}",
+            flow.id
+        );
+    }
+    let Column::U32(cells) = column(series, "cell") else { panic!("cells are whole") };
+    assert!(cells.iter().all(|cell| *cell == 0));
+}
+
+#[test]
+fn a_sample_tells_the_delay_since_the_last_one() {
+    // 1500 bytes and 2 of framing take 12.016 ms at 1 Mbps, and the propagation 20 ms: a datagram every 100 ms
+    // meets no queue.
+    let outcome = simulate(
+        r#"
+        duration = "1s"
+        core = {server_rate = "1000Gbps", server_delay = "0s"}
+        wired = {rate = "1Mbps", delay = "20ms", queue = 10}
+        [[ue]]
+        [[flow]]
+        traffic = {kind = "cbr", rate = "117760bps", packet = "1472B"}
+        "#,
+        Some(Span::from_millis(10)),
+    );
+    let delays = numbers(outcome.series(), "delay_ms");
+    let (known, unknown): (Vec<f64>, Vec<f64>) = delays.iter().partition(|delay| !delay.is_nan());
+    assert_eq!((known.len(), unknown.len()), (10, 90));
+    assert!(known.iter().all(|delay| (delay - 32.016).abs() < 1e-3), "{known:?}");
+}
