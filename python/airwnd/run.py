@@ -1,11 +1,10 @@
 """One simulation's results: data frames, totals, and the folder that keeps them."""
 
 import json
-import os
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -13,10 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 from airwnd import _native
-from airwnd.errors import EngineError, InputError
+from airwnd.errors import InputError
+from airwnd.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from airwnd.engine import Columns, Raw
+    from airwnd.scenario import Scenario
 
 _TABLES = ("flows", "cells", "ues")
 
@@ -47,6 +50,17 @@ class Run:
     series: pl.DataFrame
     engine: str
     wall_s: float | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, scenario: "Scenario", raw: "Raw") -> Self:
+        """Make data frames of what the engine gave."""
+        return cls(
+            scenario=scenario.resolved,
+            outcome=json.loads(raw.outcome),
+            series=_series(raw.columns),
+            engine=_native.ENGINE,
+            wall_s=raw.wall_s,
+        )
 
     @property
     def seed(self) -> int:
@@ -112,9 +126,7 @@ class Run:
         else:
             (folder / "series.parquet").unlink(missing_ok=True)
         for name, table in tables.items():
-            partial = folder / f".{name}.parquet"
-            table.write_parquet(partial, compression="zstd")
-            partial.replace(folder / f"{name}.parquet")
+            write_atomically(folder / f"{name}.parquet", parquet(table))
         manifest = {
             "airwnd": _native.VERSION,
             "engine": self.engine,
@@ -143,43 +155,20 @@ class Run:
             raise InputError(f"{path}: not the manifest of a run: {error!r}") from None
 
 
-def simulate(
-    scenario: _native.Scenario,
-    seed: int,
-    series: str | None,
-    progress: Callable[[float], object] | None,
-) -> Run:
-    """Run a checked scenario; :meth:`airwnd.Scenario.run` says what the arguments are."""
-    interval = None if series is None else _interval(series)
-    start = time.perf_counter()
-    try:
-        outcome, columns = scenario.run(seed, interval, progress)
-    except _native.PanicException as panic:
-        raise EngineError(f"{panic} (engine {_native.ENGINE}, seed {seed}); please report it") from panic
-    return Run(
-        scenario=json.loads(scenario.to_json()),
-        outcome=json.loads(outcome),
-        series=pl.DataFrame(columns).fill_nan(None),
-        engine=_native.ENGINE,
-        wall_s=time.perf_counter() - start,
-    )
+def series_parquet(columns: "Columns") -> bytes:
+    """Write the frame of time series that :attr:`Run.series` describes as a Parquet file."""
+    return parquet(_series(columns))
 
 
-def _interval(series: str) -> int:
-    try:
-        interval = _native.parse_span(series)
-    except _native.ScenarioError as error:
-        raise InputError(f"series: {error}") from None
-    if interval == 0:
-        raise InputError(f"series: `{series}` is no interval to sample at")
-    return interval
+def parquet(frame: pl.DataFrame) -> bytes:
+    """Write a frame as a Parquet file; the same frame gives the same bytes."""
+    buffer = BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there as a whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+def _series(columns: "Columns") -> pl.DataFrame:
+    return pl.DataFrame(columns).fill_nan(None)
 
 
 def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from airwnd import _native
 
 if TYPE_CHECKING:
+    from airwnd.engine import Raw
     from airwnd.run import Run
 
 
 class Scenario:
     """A checked scenario; immutable, and equal to another that says the same.
+
+    It travels to other processes as its text and changes, and is checked again there.
 
     Made by :meth:`load`, :meth:`from_toml` or :meth:`from_dict`; changed copies by :meth:`with_`. A mistake
     raises :class:`airwnd.ScenarioError` at once, with file, line, key and what is allowed.
@@ -86,6 +89,11 @@ class Scenario:
         return found
 
     @property
+    def canonical(self) -> str:
+        """:attr:`resolved` as one line of JSON: the same text for all scenarios that say the same."""
+        return self._resolved
+
+    @property
     def name(self) -> str:
         """The scenario's name."""
         return str(self.resolved["name"])
@@ -112,9 +120,18 @@ class Scenario:
         progress
             Called now and then with the finished fraction, 0 to 1. What it raises ends the run.
         """
-        from airwnd.run import simulate
+        from airwnd.run import Run
 
-        return simulate(self._checked, self.seed if seed is None else seed, series, progress)
+        seed = self.seed if seed is None else seed
+        return Run.of(self, self.simulate(seed, series, progress))
+
+    def simulate(
+        self, seed: int, series: str | None = None, progress: Callable[[float], object] | None = None
+    ) -> "Raw":
+        """Simulate once and give what the engine gave, without data frames; arguments as for :meth:`run`."""
+        from airwnd.engine import simulate
+
+        return simulate(self._checked, seed, series, progress)
 
     def run_many(
         self, seeds: Iterable[int], jobs: int | None = None, series: str | None = None
@@ -134,11 +151,18 @@ class Scenario:
 
         return run_many([(self, seed) for seed in seeds], jobs=jobs, series=series)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._text, self._origin, self._format, self._overrides)
+
     def __eq__(self, other: object) -> bool:
         return self._resolved == other._resolved if isinstance(other, Scenario) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._resolved)
+
+    def __str__(self) -> str:
+        changes = ", ".join(f"{key}={value}" for key, value in self._overrides)
+        return f"{self.name} with {changes}" if changes else self.name
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r} from {self._origin}>"

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from airwnd import _native
-from airwnd.run import Run, write_atomically
+from airwnd.files import write_atomically
+from airwnd.run import Run
 from airwnd.scenario import Scenario
 
 

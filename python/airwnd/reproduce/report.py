@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airwnd import _native, style
+from airwnd.files import write_atomically
 from airwnd.reproduce import figures, words
 from airwnd.reproduce.claims import Verdict
 from airwnd.reproduce.design import Plot
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.tables import as_csv, side_by_side
-from airwnd.run import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
