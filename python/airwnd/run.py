@@ -81,17 +81,17 @@ class Run:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow; ``delay_ms_p95`` is what ``delay_ms.p95`` is in the JSON."""
-        return _frame(self.outcome["flows"])
+        return frame_of(self.outcome["flows"])
 
     @cached_property
     def cells(self) -> pl.DataFrame:
         """One row per cell: PRB use, spectral efficiency, BLER and the like."""
-        return _frame(self.outcome["cells"])
+        return frame_of(self.outcome["cells"])
 
     @cached_property
     def ues(self) -> pl.DataFrame:
         """One row per UE: position, serving cell, SINR."""
-        return _frame(self.outcome["ues"])
+        return frame_of(self.outcome["ues"])
 
     def to_json(self) -> dict[str, Any]:
         """Give the one object that ``airwnd run --json`` prints."""
@@ -171,7 +171,8 @@ def _series(columns: "Columns") -> pl.DataFrame:
     return pl.DataFrame(columns).fill_nan(None)
 
 
-def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+def frame_of(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Make a frame of JSON objects; ``delay_ms_p95`` is what ``delay_ms.p95`` is in them."""
     frame = pl.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
     # A figure that no flow has (the completion time of endless flows) still is a column of numbers.
     return frame.with_columns(pl.col(pl.Null).cast(pl.Float64))

@@ -76,7 +76,7 @@ class Scenario:
         '1s'
         """
         every = {**(changes or {}), **more}
-        return self.override((key, _toml(value)) for key, value in every.items())
+        return self.override((key, as_toml(value)) for key, value in every.items())
 
     def override(self, settings: Iterable[tuple[str, str]]) -> Self:
         """Copy with settings changed as ``airwnd run --set key=value`` does: values are TOML or bare text."""
@@ -168,10 +168,10 @@ class Scenario:
         return f"<Scenario {self.name!r} from {self._origin}>"
 
 
-def _toml(value: object) -> str:
+def as_toml(value: object) -> str:
     """Write a value as ``--set`` reads it."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(key)} = {as_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
+        return "[" + ", ".join(as_toml(item) for item in value) + "]"
     return json.dumps(value, ensure_ascii=False)

@@ -1,7 +1,7 @@
 """Many runs, here or on a cluster, of which no finished one is ever lost.
 
-:func:`carry_out` looks up in a :class:`Store` what is finished, has :class:`Processes` or :class:`Dask` run the rest,
-and stores each run as soon as it is finished.
+:func:`carry_out` looks up in a :class:`Store` what is finished, has :class:`Processes` or :class:`Dask` run
+the rest, and stores each run as soon as it is finished.
 
 >>> import airwnd, tempfile
 >>> from airwnd.batch import Processes, Store, Task, carry_out

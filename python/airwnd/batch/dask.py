@@ -1,6 +1,7 @@
 """A Dask cluster as workers; results travel to us, no file system is shared."""
 
 import logging
+import pickle
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from airwnd.errors import EngineError, InputError
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-# A batch takes about this long: short enough to lose little with a worker, long beside the scheduler's milliseconds.
+# Short enough to lose little with a worker, long beside the scheduler's milliseconds for a task.
 _BATCH_S = 0.5
 _BATCH_RUNS = 200
 
@@ -32,7 +33,7 @@ Result = Finished | Exception
 class Dask:
     """The workers of a Dask cluster.
 
-    Dask makes the runs of a lost worker again elsewhere. When the scheduler is lost, and when it has no workers, it is
+    Dask makes the runs of a lost worker again elsewhere. A scheduler that is lost, or has no workers, is
     given some time to come back; then what is missing is handed in again.
 
     Parameters
@@ -88,7 +89,7 @@ class Dask:
             yield client
         finally:
             with suppress(OSError, RuntimeError):
-                client.close(timeout=1)
+                client.close(timeout=1)  # type: ignore[no-untyped-call]
 
 
 class _Work:
@@ -185,10 +186,8 @@ class _Session:
         threads = max(self._threads, 1)
         while (work.waiting or work.suspects) and len(self._under_way) < _QUEUED * threads:
             indices = work.take(threads)
-            batch = [work.tasks[index] for index in indices]
-            future: Future[list[Result]] = self._client.submit(  # type: ignore[no-untyped-call]
-                _carry_out, _native.ENGINE, batch, pure=False
-            )
+            batch = pickle.dumps([work.tasks[index] for index in indices])
+            future = self._client.submit(_carry_out, _native.ENGINE, batch, pure=False)
             self._under_way[future] = indices
             future.add_done_callback(self._answers.put)  # type: ignore[no-untyped-call]
 
@@ -208,9 +207,8 @@ class _Session:
         except ModuleNotFoundError as error:
             if not (error.name or "").startswith("airwnd"):
                 raise
-            raise InputError(
-                f"{self._cluster.address}: a Dask worker lacks {error.name}: install airwnd {_native.VERSION} there"
-            ) from None
+            where = f"{self._cluster.address}: a Dask worker lacks {error.name}"
+            raise InputError(f"{where}: install airwnd {_native.VERSION} there") from None
         else:
             for index, result in zip(indices, results, strict=True):
                 self._work.end(index, result)
@@ -227,12 +225,12 @@ class _Session:
         self._work.end(indices[0], EngineError(message))
 
 
-def _carry_out(engine: str, tasks: list[Task]) -> list[Result]:
-    """Make the runs of a batch, on a worker."""
+def _carry_out(engine: str, batch: bytes) -> list[Result]:
+    """Make the runs of a batch, on a worker; another engine might not even read the scenarios."""
     if engine != _native.ENGINE:
-        raise InputError(
-            f"a Dask worker has another engine, {_native.ENGINE}; here it is {engine}: install the same airwnd on both"
-        )
+        both = f"a Dask worker has engine {_native.ENGINE}, we have {engine}"
+        raise InputError(f"{both}: install the same airwnd on both")
+    tasks: list[Task] = pickle.loads(batch)  # noqa: S301
     return [_result(task) for task in tasks]
 
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3
 
-# Tasks that a worker has in hand at most: it never waits for the next, and few remain when the others run dry.
+# Tasks that a worker has in hand at most, so that it need not wait for the next.
 _IN_HAND = 32
 
 
 class Processes:
     """Worker processes on this machine.
 
-    A process that dies costs nothing but time: another takes its task. The processes end with the one that started
-    them, even if it is killed.
+    A process that dies costs nothing but time: another takes its task. The processes end with the one that
+    started them, even if it is killed.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class _Crew:
     def _feed(self, worker: "_Worker") -> None:
         """Hand out more if little is left; fewer the nearer the end is, so that all end together."""
         fair = max(1, min(_IN_HAND, len(self._waiting) // (4 * self._jobs)))
-        if len(worker.in_hand) > fair // 2:
+        if not self._waiting or len(worker.in_hand) > fair // 2:
             return
         more = min(len(self._waiting), fair - len(worker.in_hand))
         indices = [self._waiting.popleft() for _ in range(more)]
@@ -130,6 +130,10 @@ class _Crew:
             message = f"{self._tasks[suspect]}: {_ATTEMPTS} processes that ran it ended with {how}"
             self._report.failed(suspect, EngineError(f"{message}; is there enough memory?"))
         self._waiting.extendleft(reversed(worker.in_hand))
+        # Nobody would hear of an idle one again.
+        for other in self._workers.values():
+            if other.ready:
+                self._feed(other)
 
 
 class _Worker:
@@ -140,10 +144,10 @@ class _Worker:
         self.in_hand: deque[int] = deque()
         self.connection, other = Pipe()
         # Not by `multiprocessing`, which runs the user's script again in each process it starts.
-        code = f"import sys; sys.path[:] = {sys.path!r}; import airwnd.batch.worker as w; w.main({other.fileno()})"
+        code = f"import sys; sys.path[:] = {sys.path!r}; from airwnd.batch.worker import main"
         with other:
             self._process = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-I", "-c", code],
+                [sys.executable, "-I", "-c", f"{code}; main({other.fileno()})"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[other.fileno()],

@@ -41,8 +41,8 @@ class Stored:
 class Store:
     """A folder of finished runs.
 
-    A run is ``KEY.json``, and ``KEY.parquet`` beside it if it has time series, with :attr:`Task.key`. The JSON file is
-    written last: a run that has one is finished.
+    A run is ``KEY.json``, and ``KEY.parquet`` beside it if it has time series, with :attr:`Task.key`. The
+    JSON file is written last: a run that has one is finished.
 
     Parameters
     ----------

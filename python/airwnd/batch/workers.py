@@ -7,7 +7,7 @@ from airwnd.batch.task import Finished, Task
 
 
 class Report(Protocol):
-    """Hears of each run, named by its place among the tasks, in the thread that called :meth:`Workers.carry_out`."""
+    """Hears of each run, named by its place among the tasks, in the thread that called the workers."""
 
     def finished(self, index: int, result: Finished) -> None:
         """Take a finished run."""
