@@ -186,8 +186,9 @@ class _Session:
         threads = max(self._threads, 1)
         while (work.waiting or work.suspects) and len(self._under_way) < _QUEUED * threads:
             indices = work.take(threads)
-            batch = pickle.dumps([work.tasks[index] for index in indices])
-            future = self._client.submit(_carry_out, _native.ENGINE, batch, pure=False)
+            batch = _Batch([work.tasks[index] for index in indices])
+            # A worker that lacks airwnd could not even read a task of our own, and would die of it.
+            future = self._client.submit(pickle.loads, pickle.dumps(batch), pure=False)
             self._under_way[future] = indices
             future.add_done_callback(self._answers.put)  # type: ignore[no-untyped-call]
 
@@ -204,11 +205,9 @@ class _Session:
             return False
         except KilledWorker as error:
             self._suspect(indices, error)
-        except ModuleNotFoundError as error:
-            if not (error.name or "").startswith("airwnd"):
-                raise
-            where = f"{self._cluster.address}: a Dask worker lacks {error.name}"
-            raise InputError(f"{where}: install airwnd {_native.VERSION} there") from None
+        except (ImportError, AttributeError) as error:
+            where = f"{self._cluster.address}: a Dask worker cannot run our tasks ({error})"
+            raise InputError(f"{where}; install airwnd {_native.VERSION} there") from None
         else:
             for index, result in zip(indices, results, strict=True):
                 self._work.end(index, result)
@@ -223,6 +222,16 @@ class _Session:
             f"{task}: {error.allowed_failures + 1} Dask workers that ran it died; is there enough memory?"
         )
         self._work.end(indices[0], EngineError(message))
+
+
+class _Batch:
+    """Tasks that turn into their results where they are unpickled."""
+
+    def __init__(self, tasks: list[Task]) -> None:
+        self._tasks = tasks
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _carry_out, (_native.ENGINE, pickle.dumps(self._tasks))
 
 
 def _carry_out(engine: str, batch: bytes) -> list[Result]:
