@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from airwnd.parallel import run_many
     from airwnd.run import Run
     from airwnd.scenario import Scenario
+    from airwnd.sweeps import sweep
 
 __all__ = [
     "Algorithm",
@@ -42,6 +43,7 @@ __all__ = [
     "catalogue",
     "run_many",
     "schema",
+    "sweep",
 ]
 
 _HOME = {
@@ -56,6 +58,7 @@ _HOME = {
     "catalogue": "airwnd.algorithms",
     "run_many": "airwnd.parallel",
     "schema": "airwnd.algorithms",
+    "sweep": "airwnd.sweeps",
 }
 
 

@@ -1,11 +1,10 @@
 """One simulation's results: data frames, totals, and the folder that keeps them."""
 
 import json
-import os
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,10 +14,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd import _native
-from airwnd.errors import EngineError, InputError
+from airwnd.errors import InputError
+from airwnd.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from airwnd.engine import Columns, Raw
+    from airwnd.scenario import Scenario
 
 _TABLES = ("flows", "cells", "ues")
 _RECORDED = ("series", "events")
@@ -79,6 +82,17 @@ class Run:
     events: pl.DataFrame = field(default_factory=pl.DataFrame)
     wall_s: float | None = field(default=None, compare=False)
 
+    @classmethod
+    def of(cls, scenario: "Scenario", raw: "Raw") -> Self:
+        """Make data frames of what the engine gave."""
+        return cls(
+            scenario=scenario.resolved,
+            outcome=json.loads(raw.outcome),
+            engine=_native.ENGINE,
+            wall_s=raw.wall_s,
+            **recorded(raw),
+        )
+
     @property
     def seed(self) -> int:
         """The seed it ran with."""
@@ -98,17 +112,17 @@ class Run:
     @cached_property
     def flows(self) -> pl.DataFrame:
         """One row per flow; ``group`` is the scenario's id, ``delay_ms_p95`` the JSON's ``delay_ms.p95``."""
-        return _frame(self.outcome["flows"])
+        return frame_of(self.outcome["flows"])
 
     @cached_property
     def cells(self) -> pl.DataFrame:
         """One row per cell: PRB use, spectral efficiency, BLER and the like."""
-        return _frame(self.outcome["cells"])
+        return frame_of(self.outcome["cells"])
 
     @cached_property
     def ues(self) -> pl.DataFrame:
         """One row per UE: position, serving cell, SINR."""
-        return _frame(self.outcome["ues"])
+        return frame_of(self.outcome["ues"])
 
     def to_json(self) -> dict[str, Any]:
         """Give the one object that ``airwnd run --json`` prints."""
@@ -145,9 +159,7 @@ class Run:
             else:
                 (folder / f"{name}.parquet").unlink(missing_ok=True)
         for name, table in tables.items():
-            partial = folder / f".{name}.parquet"
-            table.write_parquet(partial, compression="zstd")
-            partial.replace(folder / f"{name}.parquet")
+            write_atomically(folder / f"{name}.parquet", parquet(table))
         manifest = {
             "airwnd": _native.VERSION,
             "engine": self.engine,
@@ -182,30 +194,19 @@ class Run:
             raise InputError(f"{path}: not the manifest of a run: {error!r}") from None
 
 
-def simulate(
-    scenario: _native.Scenario,
-    seed: int,
-    series: str | None,
-    progress: Callable[[float], object] | None,
-) -> Run:
-    """Run a checked scenario; :meth:`airwnd.Scenario.run` says what the arguments are."""
-    interval = None if series is None else _interval(series)
-    start = time.perf_counter()
-    try:
-        outcome, series_columns, event_columns = scenario.run(seed, interval, progress)
-    except _native.PanicException as panic:
-        raise EngineError(f"{panic} (engine {_native.ENGINE}, seed {seed}); please report it") from panic
-    return Run(
-        scenario=json.loads(scenario.to_json()),
-        outcome=json.loads(outcome),
-        series=_table(series_columns),
-        events=_table(event_columns),
-        engine=_native.ENGINE,
-        wall_s=time.perf_counter() - start,
-    )
+def recorded(raw: "Raw") -> dict[str, pl.DataFrame]:
+    """Make the frames that :attr:`Run.series` and :attr:`Run.events` describe."""
+    return {"series": _table(raw.series), "events": _table(raw.events)}
 
 
-def _table(columns: Mapping[str, "_native.Column"]) -> pl.DataFrame:
+def parquet(frame: pl.DataFrame) -> bytes:
+    """Write a frame as a Parquet file; the same frame gives the same bytes."""
+    buffer = BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _table(columns: "Columns") -> pl.DataFrame:
     return pl.DataFrame({name: _column(column) for name, column in columns.items()})
 
 
@@ -221,24 +222,8 @@ def _whole(numbers: NDArray[Any]) -> pl.Series:
     return series.set(series == _native.NOTHING, None)
 
 
-def _interval(series: str) -> int:
-    try:
-        interval = _native.parse_span(series)
-    except _native.ScenarioError as error:
-        raise InputError(f"series: {error}") from None
-    if interval == 0:
-        raise InputError(f"series: `{series}` is no interval to sample at")
-    return interval
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there as a whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-
-
-def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+def frame_of(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Make a frame of JSON objects; ``delay_ms_p95`` is what ``delay_ms.p95`` is in them."""
     frame = pl.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
     # A figure that no flow has (the completion time of endless flows) still is a column of numbers.
     return frame.with_columns(pl.col(pl.Null).cast(pl.Float64))

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from airwnd import _native
 
 if TYPE_CHECKING:
+    from airwnd.engine import Raw
     from airwnd.run import Run
 
 
 class Scenario:
     """A checked scenario; immutable, and equal to another that says the same.
+
+    It travels to other processes as its text and changes, and is checked again there.
 
     Made by :meth:`load`, :meth:`from_toml` or :meth:`from_dict`; changed copies by :meth:`with_`. A mistake
     raises :class:`airwnd.ScenarioError` at once, with file, line, key and what is allowed.
@@ -73,7 +76,7 @@ class Scenario:
         '1s'
         """
         every = {**(changes or {}), **more}
-        return self.override((key, toml_value(value)) for key, value in every.items())
+        return self.override((key, as_toml(value)) for key, value in every.items())
 
     def override(self, settings: Iterable[tuple[str, str]]) -> Self:
         """Copy with settings changed as ``airwnd run --set key=value`` does: values are TOML or bare text."""
@@ -84,6 +87,11 @@ class Scenario:
         """Everything that the scenario says, all defaults written out."""
         found: dict[str, Any] = json.loads(self._resolved)
         return found
+
+    @property
+    def canonical(self) -> str:
+        """:attr:`resolved` as one line of JSON: the same text for all scenarios that say the same."""
+        return self._resolved
 
     @property
     def name(self) -> str:
@@ -112,9 +120,18 @@ class Scenario:
         progress
             Called now and then with the finished fraction, 0 to 1. What it raises ends the run.
         """
-        from airwnd.run import simulate
+        from airwnd.run import Run
 
-        return simulate(self._checked, self.seed if seed is None else seed, series, progress)
+        seed = self.seed if seed is None else seed
+        return Run.of(self, self.simulate(seed, series, progress))
+
+    def simulate(
+        self, seed: int, series: str | None = None, progress: Callable[[float], object] | None = None
+    ) -> "Raw":
+        """Simulate once and give what the engine gave, without data frames; arguments as for :meth:`run`."""
+        from airwnd.engine import simulate
+
+        return simulate(self._checked, seed, series, progress)
 
     def run_many(
         self, seeds: Iterable[int], jobs: int | None = None, series: str | None = None
@@ -134,20 +151,27 @@ class Scenario:
 
         return run_many([(self, seed) for seed in seeds], jobs=jobs, series=series)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._text, self._origin, self._format, self._overrides)
+
     def __eq__(self, other: object) -> bool:
         return self._resolved == other._resolved if isinstance(other, Scenario) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._resolved)
 
+    def __str__(self) -> str:
+        changes = ", ".join(f"{key}={value}" for key, value in self._overrides)
+        return f"{self.name} with {changes}" if changes else self.name
+
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r} from {self._origin}>"
 
 
-def toml_value(value: object) -> str:
+def as_toml(value: object) -> str:
     """Write a value as ``--set`` reads it."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {toml_value(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(key)} = {as_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+        return "[" + ", ".join(as_toml(item) for item in value) + "]"
     return json.dumps(value, ensure_ascii=False)

@@ -130,7 +130,7 @@ def results(tmp_path: Path) -> Results:
         ]
         for setting, values in rates.items()
     }
-    return Results(experiment, Effort.of(experiment, None, 1, quick=False), readings, 1.0, 0)
+    return Results(experiment, Effort.of(experiment, None, quick=False), readings, 1.0, 0, 1)
 
 
 def drawn(results: Results, name: str) -> Chart:

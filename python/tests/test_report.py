@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page
 
 from airwnd import InputError
+from airwnd.batch import Processes
 from airwnd.reproduce import findings, report
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.findings import Findings
@@ -51,8 +52,8 @@ def out(folder: Path, tmp_path: Path) -> Path:
     claims.write_text(text, encoding="utf-8")
     experiment = Experiment.load(folder)
     root = tmp_path / "out"
-    effort = Effort.of(experiment, 2, 2, quick=False)
-    report.write(reproduce(experiment, effort, root / NAME), root)
+    effort = Effort.of(experiment, 2, quick=False)
+    report.write(reproduce(experiment, effort, root / NAME, Processes(2)), root)
     report.write_pages(root, [Paper.load(folder.parent)])
     return root
 
@@ -182,8 +183,8 @@ def test_a_page_gathers_experiments_run_one_at_a_time(folder: Path, out: Path) -
     second = folder.parent / "table1"
     folder.rename(second)
     experiment = Experiment.load(second)
-    effort = Effort.of(experiment, 1, 1, quick=True)
-    report.write(reproduce(experiment, effort, out / "nobody" / "table1"), out)
+    effort = Effort.of(experiment, 1, quick=True)
+    report.write(reproduce(experiment, effort, out / "nobody" / "table1", Processes(1)), out)
     report.write_pages(out)
     text = (out / "nobody" / "index.html").read_text(encoding="utf-8")
     assert 'id="table0-T1"' in text

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from airwnd import InputError
+from airwnd.batch import Processes
 from airwnd.reproduce import report
 from airwnd.reproduce.claims import Verdict
 from airwnd.reproduce.design import Experiment
@@ -25,7 +26,7 @@ NAME = "nobody/table0"
 
 def results(folder: Path, out: Path, seeds: int = 2, jobs: int = 2) -> Results:
     experiment = Experiment.load(folder)
-    return reproduce(experiment, Effort.of(experiment, seeds, jobs, quick=False), out)
+    return reproduce(experiment, Effort.of(experiment, seeds, quick=False), out, Processes(jobs))
 
 
 def test_the_shipped_experiments_are_readable(root: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from airwnd._native import VERSION, ScenarioError
-from airwnd.cli import algorithms, reproduce, simulate
+from airwnd.cli import algorithms, reproduce, simulate, sweep
 from airwnd.errors import EngineError, InputError
 
 BAD_INPUT = 2
@@ -57,6 +57,7 @@ def cli() -> None:
     airwnd run scenario.toml                 simulate
     airwnd list                              what there is
     airwnd reproduce arwa-2019/table6        a paper's figure beside ours
+    airwnd sweep scenario.toml --out out     many settings and seeds, one data set
     """  # noqa: D301 (click wants the backspace)
 
 
@@ -67,5 +68,6 @@ for _command in (
     algorithms.list_,
     algorithms.explain,
     reproduce.reproduce,
+    sweep.sweep,
 ):
     cli.add_command(_command)

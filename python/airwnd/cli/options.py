@@ -12,6 +12,7 @@ from airwnd.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from airwnd.batch import Workers
     from airwnd.scenario import Scenario
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
@@ -28,6 +29,22 @@ PROGRESS = click.option(
 JOBS = click.option(
     "--jobs", type=click.IntRange(1), help="Runs at the same time; as many as there are cores by default."
 )
+
+DASK = click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, as in --dask tcp://head:8786.")
+
+
+def workers(jobs: int | None, dask: str | None) -> "Workers":
+    """Give those who run: a cluster's, or this machine's."""
+    from airwnd.batch import Dask, Processes
+
+    if dask and jobs:
+        raise click.UsageError("--jobs is for this machine, not for --dask.", click.get_current_context())
+    return Dask(dask) if dask else Processes(jobs)
+
+
+def workers_text(crew: "Workers") -> str:
+    """Write who ran."""
+    return f"with {crew.jobs} jobs" if crew.jobs else "on the cluster"
 
 
 def load(file: Path, settings: tuple[str, ...]) -> "Scenario":

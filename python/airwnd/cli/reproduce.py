@@ -1,15 +1,18 @@
 """``airwnd reproduce``."""
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import JOBS, PROGRESS, bar
+from airwnd.cli.options import DASK, JOBS, PROGRESS, bar, workers, workers_text
 
 if TYPE_CHECKING:
-    from airwnd.reproduce.design import Experiment
-    from airwnd.reproduce.runner import Effort, Results
+    from collections.abc import Callable, Iterator
+
+    from airwnd.batch import Workers
+    from airwnd.reproduce.runner import Results
 
 
 @click.command()
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     "--seeds", type=click.IntRange(1), help="Seeds 1 to this; each experiment says how many by default."
 )
 @JOBS
+@DASK
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -33,6 +37,7 @@ def reproduce(
     every: bool,
     seeds: int | None,
     jobs: int | None,
+    dask: str | None,
     out: Path,
     quick: bool,
     progress: bool | None,
@@ -42,42 +47,45 @@ def reproduce(
     A name is a paper, one of its figures, or the path of an experiment's folder. An interrupted reproduction
     goes on where it stopped when it is started again.
     """
-    from airwnd.reproduce import report
+    from airwnd.reproduce import report, runner
     from airwnd.reproduce.design import Experiment
-    from airwnd.reproduce.runner import Effort, find, find_all, papers
 
     if every == bool(names):
-        raise click.UsageError("Name what to reproduce, or give --all.")
-    folders = find_all() if every else list(dict.fromkeys(folder for name in names for folder in find(name)))
+        raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
+    crew = workers(jobs, dask)
+    folders = (
+        runner.find_all()
+        if every
+        else list(dict.fromkeys(folder for name in names for folder in runner.find(name)))
+    )
     experiments = [Experiment.load(folder) for folder in folders]
-    efforts = [Effort.of(experiment, seeds, jobs, quick=quick) for experiment in experiments]
+    efforts = [runner.Effort.of(experiment, seeds, quick=quick) for experiment in experiments]
     for experiment, effort in zip(experiments, efforts, strict=True):
         experiment.scenarios(effort.changes)
     done = []
     for number, (experiment, effort) in enumerate(zip(experiments, efforts, strict=True), start=1):
         title = f"{number}/{len(experiments)} {experiment.name}" if len(experiments) > 1 else experiment.name
-        done.append(_run(experiment, effort, out, title, progress))
-    index = report.write_pages(out, papers())
-    _summarise(done, out, index)
+        with _told(title, out / experiment.name, progress) as tell:
+            done.append(runner.reproduce(experiment, effort, out / experiment.name, crew, tell))
+        report.write(done[-1], out)
+    index = report.write_pages(out, runner.papers())
+    _summarise(done, crew, out, index)
 
 
-def _run(
-    experiment: "Experiment", effort: "Effort", out: Path, title: str, progress: bool | None
-) -> "Results":
-    from airwnd.reproduce import report, runner
-
+@contextmanager
+def _told(title: str, folder: Path, progress: bool | None) -> "Iterator[Callable[[float], None] | None]":
+    """Show a progress bar, and after Ctrl-C what is kept."""
     try:
         with bar(title, progress) as tell:
-            results = runner.reproduce(experiment, effort, out / experiment.name, tell)
+            yield tell
     except KeyboardInterrupt:
-        kept = out / experiment.name / "runs"
-        click.echo(f"finished runs are kept in {kept}; the same command goes on from there", err=True)
+        click.echo(
+            f"finished runs are kept in {folder / 'runs'}; the same command goes on from there", err=True
+        )
         raise
-    report.write(results, out)
-    return results
 
 
-def _summarise(done: "list[Results]", out: Path, index: Path) -> None:
+def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -> None:
     from rich.console import Console
 
     from airwnd.reproduce import terminal, words
@@ -91,7 +99,7 @@ def _summarise(done: "list[Results]", out: Path, index: Path) -> None:
     runs, reused = sum(each.runs for each in done), sum(each.reused for each in done)
     elapsed = words.seconds_text(sum(each.elapsed_s for each in done))
     kept = f", {reused} of them finished earlier" if reused else ""
-    click.echo(f"{runs} runs in {elapsed} with {done[0].effort.jobs} jobs{kept}")
+    click.echo(f"{runs} runs in {elapsed} {workers_text(crew)}{kept}")
     for key in dict.fromkeys(each.experiment.folder.parent.name for each in done):
         click.echo(f"page: {out / key / PAGE}")
     click.echo(f"index: {index}")

@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 
 from airwnd import _native
 from airwnd.errors import InputError
+from airwnd.files import write_atomically
 from airwnd.reproduce.chart import Chart, chart
 from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.reproduce.measure import Measure
@@ -19,7 +20,6 @@ from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.tables import Cell, side_by_side
 from airwnd.reproduce.words import finding_text, place_text, plain_value
-from airwnd.run import write_atomically
 
 FILE = "results.json"
 FORMAT = 1
@@ -113,7 +113,7 @@ class Findings(TypedDict):
     simulation_s: float
     elapsed_s: float
     reused: int
-    jobs: int
+    jobs: int | None
     axes: list[AxisText]
     paper_source: str
     charts: list[Chart]
@@ -142,7 +142,7 @@ def gather(results: Results) -> Findings:
         simulation_s=results.simulation_s,
         elapsed_s=results.elapsed_s,
         reused=results.reused,
-        jobs=effort.jobs,
+        jobs=results.jobs,
         axes=[
             AxisText(
                 label=axis.label, levels=[(level.label, _changes(level.changes)) for level in axis.levels]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from airwnd import style
+from airwnd.files import write_atomically
 from airwnd.reproduce import figures, findings, interactive, words
 from airwnd.reproduce.chart import Chart
 from airwnd.reproduce.claims import Verdict, together
@@ -25,7 +26,6 @@ from airwnd.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.tables import as_csv
-from airwnd.run import write_atomically
 
 PAGE = "index.html"
 

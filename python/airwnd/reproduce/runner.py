@@ -1,15 +1,13 @@
 """Runs an experiment: settings x seeds in parallel, skipping what is already done."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from airwnd.batch import Store, Stored, Task, Workers, carry_out
+from airwnd.batch.carry import Progress
 from airwnd.errors import InputError
-from airwnd.parallel import Progress, cores, side_by_side
-from airwnd.reproduce.cache import Cache, Stored
 from airwnd.reproduce.claims import ClaimResult, judge
 from airwnd.reproduce.design import Experiment, Setting
 from airwnd.reproduce.expression import Lookup
@@ -18,7 +16,6 @@ from airwnd.reproduce.paper import FILE as PAPER_FILE
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.plot import Samples
 from airwnd.reproduce.statistics import Interval, interval
-from airwnd.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +26,20 @@ class Effort:
     ----------
     seeds, quick
         How it was asked for.
-    jobs
-        Runs at the same time.
     changes
         What ``--quick`` set.
     """
 
     seeds: int
-    jobs: int
     quick: bool
     changes: Mapping[str, Any]
 
     @classmethod
-    def of(cls, experiment: Experiment, seeds: int | None, jobs: int | None, *, quick: bool) -> "Effort":
+    def of(cls, experiment: Experiment, seeds: int | None, *, quick: bool) -> "Effort":
         """Fill in what was not asked for from the experiment."""
         usual = experiment.quick.seeds if quick else experiment.seeds
         return cls(
             seeds=usual if seeds is None else seeds,
-            jobs=jobs or cores(),
             quick=quick,
             changes=experiment.quick.changes if quick else {},
         )
@@ -97,6 +90,8 @@ class Results:
         Wall-clock time of this call.
     reused
         How many runs were found finished.
+    jobs
+        Runs at the same time, where that is known.
     """
 
     experiment: Experiment
@@ -104,6 +99,7 @@ class Results:
     readings: Mapping[Setting, Sequence[Reading]]
     elapsed_s: float
     reused: int
+    jobs: int | None
 
     @property
     def runs(self) -> int:
@@ -186,7 +182,8 @@ def _roots() -> list[Path]:
 def reproduce(
     experiment: Experiment,
     effort: Effort,
-    out: Path,
+    folder: Path,
+    workers: Workers,
     progress: Progress | None = None,
 ) -> Results:
     """Run what is not yet done and gather the measures.
@@ -196,27 +193,20 @@ def reproduce(
     experiment
         What to run.
     effort
-        Seeds 1, 2, ... up to its number, and jobs.
-    out
+        Seeds 1, 2, ... up to its number, and whether in short.
+    folder
         Finished runs are kept in its folder ``runs``, each as soon as it is finished.
+    workers
+        Who runs.
     progress
         Told now and then the finished fraction of the outstanding runs.
     """
-    start = time.perf_counter()
-    cache = Cache(out / "runs")
     scenarios = experiment.scenarios(effort.changes)
     # Seed by seed: an interrupted reproduction has whole tables for the first seeds.
-    tasks = [(setting, seed) for seed in range(1, effort.seeds + 1) for setting in scenarios]
-    stored = {task: cache.get(scenarios[task[0]], task[1]) for task in tasks}
-    missing = [task for task in tasks if stored[task] is None]
-    calls = [partial(_run, cache, scenarios[setting], seed) for setting, seed in missing]
-    stored.update(zip(missing, side_by_side(calls, effort.jobs, progress), strict=True))
+    places = [(setting, seed) for seed in range(1, effort.seeds + 1) for setting in scenarios]
+    tasks = [Task(scenarios[setting], seed, experiment.series) for setting, seed in places]
+    runs = carry_out(tasks, Store(folder / "runs"), workers, progress)
     readings: dict[Setting, list[Reading]] = {setting: [] for setting in scenarios}
-    for (setting, seed), run in stored.items():
-        if run:
-            readings[setting].append(Reading.of(experiment, seed, run))
-    return Results(experiment, effort, readings, time.perf_counter() - start, len(tasks) - len(missing))
-
-
-def _run(cache: Cache, scenario: Scenario, seed: int, tell: Progress) -> Stored:
-    return cache.put(scenario, scenario.run(seed, progress=tell))
+    for (setting, seed), run in zip(places, runs, strict=True):
+        readings[setting].append(Reading.of(experiment, seed, run))
+    return Results(experiment, effort, readings, runs.elapsed_s, runs.reused, workers.jobs)

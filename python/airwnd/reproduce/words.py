@@ -4,7 +4,7 @@ import math
 
 from airwnd.reproduce.claims import Check, CheckResult, Finding
 from airwnd.reproduce.expression import Place
-from airwnd.scenario import toml_value
+from airwnd.scenario import as_toml
 
 
 def place_text(place: Place) -> str:
@@ -42,4 +42,4 @@ def seconds_text(seconds: float) -> str:
 
 def plain_value(value: object) -> str:
     """Write what an experiment sets, as one would in a scenario file."""
-    return value if isinstance(value, str) else toml_value(value)
+    return value if isinstance(value, str) else as_toml(value)

@@ -1,0 +1,35 @@
+"""Many runs, here or on a cluster, of which no finished one is ever lost.
+
+:func:`carry_out` looks up in a :class:`Store` what is finished, has :class:`Processes` or :class:`Dask` run
+the rest, and stores each run as soon as it is finished.
+
+>>> import airwnd, tempfile
+>>> from airwnd.batch import Processes, Store, Task, carry_out
+>>> base = airwnd.Scenario.load("experiments/arwa-2019/table6/scenario.toml").with_(duration="100ms")
+>>> tasks = [Task(base, seed) for seed in (1, 2)]
+>>> with tempfile.TemporaryDirectory() as folder:
+...     results = carry_out(tasks, Store(folder), Processes(jobs=2))
+...     again = carry_out(tasks, Store(folder), Processes(jobs=2))
+...     [run.outcome["seed"] for run in results], results.reused, again.reused
+([1, 2], 0, 2)
+"""
+
+from airwnd.batch.carry import Results, carry_out
+from airwnd.batch.dask import Dask
+from airwnd.batch.processes import Processes
+from airwnd.batch.store import Store, Stored
+from airwnd.batch.task import Finished, Task
+from airwnd.batch.workers import Report, Workers
+
+__all__ = [
+    "Dask",
+    "Finished",
+    "Processes",
+    "Report",
+    "Results",
+    "Store",
+    "Stored",
+    "Task",
+    "Workers",
+    "carry_out",
+]

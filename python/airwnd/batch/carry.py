@@ -1,0 +1,136 @@
+"""Carries out tasks: finished ones are looked up, the others are run and stored one by one."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from airwnd.batch.store import Store, Stored
+from airwnd.batch.task import Finished, Task
+from airwnd.batch.workers import Workers
+from airwnd.errors import InputError
+
+Progress = Callable[[float], object]
+
+_TELLING_S = 0.1
+
+
+@dataclass(frozen=True)
+class Results(Sequence[Stored]):
+    """The runs in the order of their tasks; each is read from the store when it is looked at.
+
+    Attributes
+    ----------
+    tasks, store
+        What was to be done, and where it is kept.
+    fresh
+        How many runs were made now.
+    reused
+        How many tasks needed none: they had been finished earlier, or were the same as another.
+    simulation_s
+        Wall-clock time of the runs made now, added up.
+    elapsed_s
+        Wall-clock time from the first to the last of them.
+    """
+
+    tasks: Sequence[Task]
+    store: Store
+    fresh: int
+    reused: int
+    simulation_s: float
+    elapsed_s: float
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    @overload
+    def __getitem__(self, index: int) -> Stored: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Stored]: ...
+
+    def __getitem__(self, index: int | slice) -> Stored | list[Stored]:
+        if isinstance(index, slice):
+            return [self._read(task) for task in self.tasks[index]]
+        return self._read(self.tasks[index])
+
+    def __iter__(self) -> Iterator[Stored]:
+        return map(self._read, self.tasks)
+
+    def _read(self, task: Task) -> Stored:
+        stored = self.store.get(task)
+        if stored is None:
+            raise InputError(
+                f"{self.store.folder}: the finished run of {task} has been removed or changed meanwhile"
+            )
+        return stored
+
+
+def carry_out(
+    tasks: Sequence[Task], store: Store, workers: Workers, progress: Progress | None = None
+) -> Results:
+    """Make the runs that the store does not have; each is stored as soon as it is finished.
+
+    The first exception of a run, in the order of the tasks, is raised when all others are finished.
+
+    Parameters
+    ----------
+    tasks
+        What to run; the same task is run once however often it is there.
+    store
+        Where finished runs are looked up and kept.
+    workers
+        Who runs: :class:`Processes` or :class:`Dask`.
+    progress
+        Told now and then the finished fraction, 0 to 1, of the runs to be made.
+    """
+    unique = {task.key: task for task in tasks}
+    missing = [task for task in unique.values() if store.get(task) is None]
+    ledger = _Ledger(missing, store, progress)
+    start = time.perf_counter()
+    if missing:
+        workers.carry_out(missing, ledger)
+    elapsed_s = time.perf_counter() - start
+    if progress:
+        progress(1.0)
+    if ledger.failures:
+        raise ledger.failures[min(ledger.failures)]
+    return Results(tasks, store, len(missing), len(tasks) - len(missing), ledger.simulation_s, elapsed_s)
+
+
+class _Ledger:
+    """Stores what is finished, and keeps the tally."""
+
+    def __init__(self, tasks: Sequence[Task], store: Store, progress: Progress | None) -> None:
+        self.failures: dict[int, Exception] = {}
+        self.simulation_s = 0.0
+        self._tasks = tasks
+        self._store = store
+        self._progress = progress
+        self._done = 0
+        self._under_way: dict[int, float] = {}
+        self._next_telling = 0.0
+
+    def finished(self, index: int, result: Finished) -> None:
+        self._store.put(self._tasks[index], result)
+        self.simulation_s += result.wall_s
+        self._end(index)
+
+    def failed(self, index: int, error: Exception) -> None:
+        self.failures[index] = error
+        self._end(index)
+
+    def reached(self, index: int, fraction: float) -> None:
+        self._under_way[index] = fraction
+        self._tell()
+
+    def _end(self, index: int) -> None:
+        self._done += 1
+        self._under_way.pop(index, None)
+        self._tell()
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        if self._progress and now >= self._next_telling:
+            self._next_telling = now + _TELLING_S
+            self._progress((self._done + sum(self._under_way.values())) / len(self._tasks))

@@ -1,0 +1,97 @@
+"""``airwnd sweep``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from airwnd.cli.options import DASK, FILE, JOBS, PROGRESS, SET, bar, load, workers, workers_text
+
+if TYPE_CHECKING:
+    from airwnd.batch import Workers
+    from airwnd.sweeps import Swept
+
+
+@click.command()
+@FILE
+@SET
+@click.option(
+    "--grid",
+    "grids",
+    multiple=True,
+    metavar="KEY=A,B,C",
+    help="Vary a setting, as in --grid rlc.queue.buffer=10KiB,50KiB; several give all combinations.",
+)
+@click.option(
+    "--random",
+    "randoms",
+    multiple=True,
+    metavar="KEY=[log:]LOW..HIGH:N",
+    help="Draw N values of a setting, as in --random rlc.queue.buffer=log:10KiB..1MiB:20; several are drawn "
+    "together, and each point is combined with the whole grid.",
+)
+@click.option("--seeds", type=click.IntRange(1), default=1, help="Run each setting with seeds 1 to this.")
+@click.option(
+    "--sample-seed", type=click.IntRange(0), default=1, help="Decides the random draws; 1 by default."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FOLDER",
+    help="Where the data set and the finished runs go.",
+)
+@JOBS
+@DASK
+@PROGRESS
+def sweep(
+    file: Path,
+    settings: tuple[str, ...],
+    grids: tuple[str, ...],
+    randoms: tuple[str, ...],
+    seeds: int,
+    sample_seed: int,
+    out: Path,
+    jobs: int | None,
+    dask: str | None,
+    progress: bool | None,
+) -> None:
+    """Run the scenario in FILE over many settings and seeds, and write one data set.
+
+    An interrupted sweep goes on where it stopped when it is started again; one with more values or seeds
+    reuses what is there.
+    """
+    from airwnd.sweeps import Design, carry_out
+    from airwnd.sweeps.axes import grid
+    from airwnd.sweeps.draws import draw
+
+    crew = workers(jobs, dask)
+    design = Design(
+        scenario=load(file, settings),
+        grid=tuple(grid(text) for text in grids),
+        random=tuple(draw(text, sample_seed) for text in randoms),
+        seeds=seeds,
+        sample_seed=sample_seed,
+    )
+    try:
+        with bar(design.scenario.name, progress) as tell:
+            swept = carry_out(design, out, crew, tell)
+    except KeyboardInterrupt:
+        click.echo(f"finished runs are kept in {out / 'runs'}; the same command goes on from there", err=True)
+        raise
+    _show(swept, crew, out)
+
+
+def _show(swept: "Swept", crew: "Workers", out: Path) -> None:
+    from airwnd.reproduce.words import seconds_text
+
+    results = swept.results
+    took = f"{seconds_text(results.elapsed_s)} {workers_text(crew)}" if results.fresh else "no time"
+    kept = f", {results.reused} of them finished earlier" if results.reused else ""
+    click.echo(f"{len(results)} runs of {swept.settings} settings in {took}{kept}")
+    if results.fresh and crew.jobs:
+        capacity_s = results.elapsed_s * crew.jobs
+        overhead_ms = 1e3 * (capacity_s - results.simulation_s) / results.fresh
+        busy = 100 * results.simulation_s / capacity_s
+        click.echo(f"{busy:.1f} % of the time spent in simulations, {overhead_ms:.2f} ms a run beside it")
+    click.echo(f"data set: {out} (runs.parquet, flows.parquet, manifest.json)")

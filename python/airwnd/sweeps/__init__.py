@@ -1,0 +1,81 @@
+"""A scenario run over a grid of settings, random points and seeds; one data set comes of it.
+
+>>> import airwnd, tempfile
+>>> base = airwnd.Scenario.load("experiments/arwa-2019/table6/scenario.toml").with_(duration="100ms")
+>>> with tempfile.TemporaryDirectory() as folder:
+...     frame = airwnd.sweep(base, grid={"ue[0].count": [2, 3]}, seeds=2, out=folder)
+>>> frame.select("ue[0].count", "seed").rows()
+[(2, 1), (2, 2), (3, 1), (3, 2)]
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airwnd.scenario import Scenario
+from airwnd.sweeps.axes import grid_axis
+from airwnd.sweeps.design import Design
+from airwnd.sweeps.draws import draw
+from airwnd.sweeps.runner import Swept, carry_out
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from airwnd.batch import Workers
+
+__all__ = ["Design", "Swept", "carry_out", "sweep"]
+
+
+def sweep(  # noqa: PLR0913
+    scenario: Scenario,
+    *,
+    grid: Mapping[str, Sequence[object]] | None = None,
+    random: Mapping[str, str] | None = None,
+    seeds: int = 1,
+    out: str | PathLike[str],
+    workers: "Workers | None" = None,
+    sample_seed: int = 1,
+    progress: Callable[[float], object] | None = None,
+) -> "pl.DataFrame":
+    """Run a scenario over settings and seeds, and give a row per run.
+
+    Started again, it goes on where it was interrupted; with more values or seeds it reuses what is there.
+
+    Parameters
+    ----------
+    scenario
+        What all runs have in common.
+    grid
+        Values by dotted key; all their combinations are run. A quantity is a text with its unit.
+    random
+        Draws by dotted key, as in ``"10KiB..1MiB:20"`` or ``"log:10KiB..1MiB:20"``; all keys are drawn
+        together, equally often, and each point is combined with the whole grid.
+    seeds
+        Every setting is run with the seeds 1 to this.
+    out
+        The folder of the data set: ``runs.parquet``, ``flows.parquet``, ``manifest.json``, and finished runs.
+    workers
+        Who runs: :class:`airwnd.batch.Processes`, as many as there are cores, by default; or
+        :class:`airwnd.batch.Dask`.
+    sample_seed
+        Decides the draws.
+    progress
+        Told now and then the finished fraction, 0 to 1, of the runs to be made.
+
+    Returns
+    -------
+    polars.DataFrame
+        What ``runs.parquet`` holds: settings, seed and totals.
+    """
+    import polars as pl
+
+    design = Design(
+        scenario=scenario,
+        grid=tuple(grid_axis(key, values) for key, values in (grid or {}).items()),
+        random=tuple(draw(f"{key}={text}", sample_seed) for key, text in (random or {}).items()),
+        seeds=seeds,
+        sample_seed=sample_seed,
+    )
+    carry_out(design, Path(out), workers, progress)
+    return pl.read_parquet(Path(out) / "runs.parquet")

@@ -1,0 +1,99 @@
+"""What is varied: a key of the scenario and its values, as texts that ``--set`` reads."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airwnd.errors import InputError
+from airwnd.scenario import as_toml
+
+_OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A key and the values that it takes.
+
+    Attributes
+    ----------
+    option
+        Where it comes from, for messages: ``--grid`` or ``--random``.
+    key
+        A dotted key, as in ``flow[0].rwnd``.
+    values
+        TOML or bare text.
+    drawn_from
+        How random values were asked for.
+    """
+
+    option: str
+    key: str
+    values: tuple[str, ...]
+    drawn_from: str | None = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The key's steps; ``flow[0].rwnd`` and ``flow.0.rwnd`` are the same."""
+        return tuple(self.key.replace("[", ".").replace("]", "").split("."))
+
+
+def grid(text: str) -> Axis:
+    """Read ``KEY=VALUE,VALUE``; commas within brackets and quotes do not separate."""
+    key, equals, rest = text.partition("=")
+    if not equals or not key.strip():
+        raise InputError(f"--grid {text}: expected KEY=VALUE,VALUE as in --grid rlc.queue.buffer=10KiB,50KiB")
+    return _checked(Axis("--grid", key.strip(), tuple(_split(rest, text))), text)
+
+
+def grid_axis(key: str, values: Sequence[object]) -> Axis:
+    """Make an axis of Python values."""
+    if isinstance(values, str):
+        raise InputError(f"grid {key}: expected a list of values, found the text {values!r}")
+    return _checked(Axis("--grid", key.strip(), tuple(map(as_toml, values))), key)
+
+
+def plain(text: str) -> object:
+    """Give the value that a text stands for: number, truth value or text; a table or list stays its text."""
+    try:
+        read = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    value = read["value"]
+    return value if len(read) == 1 and isinstance(value, bool | int | float | str) else text
+
+
+def _checked(axis: Axis, text: str) -> Axis:
+    if not axis.values:
+        raise InputError(f"--grid {text}: no values")
+    seen: set[tuple[type, object]] = set()
+    for value in axis.values:
+        meant = plain(value)
+        if (type(meant), meant) in seen:
+            raise InputError(f"--grid {text}: the value {value} is there twice")
+        seen.add((type(meant), meant))
+    return axis
+
+
+def _split(values: str, text: str) -> list[str]:
+    parts, depth, quote = [""], 0, ""
+    for character in values:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in _QUOTES:
+            quote = character
+        elif character in _OPENING:
+            depth += 1
+        elif character in _CLOSING:
+            depth -= 1
+        if character == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    if depth or quote:
+        raise InputError(f"--grid {text}: a bracket or quote is not closed")
+    found = [part.strip() for part in parts]
+    if found == [""]:
+        raise InputError(f"--grid {text}: no values; expected KEY=VALUE,VALUE")
+    if "" in found:
+        raise InputError(f"--grid {text}: an empty value between commas")
+    return found

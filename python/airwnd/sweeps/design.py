@@ -1,0 +1,86 @@
+"""The settings of a sweep: every combination of the grid's values, at every random point."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from airwnd._native import ScenarioError
+from airwnd.errors import InputError
+from airwnd.scenario import Scenario
+from airwnd.sweeps.axes import Axis
+
+#: A value, as text, for each key.
+Setting = tuple[str, ...]
+
+# Names of columns that a row has beside its setting.
+_TAKEN = {
+    "seed": "--seeds says how many seeds each setting is run with",
+    "ue": "name one of its settings, as in ue[0].count",
+}
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is swept.
+
+    Attributes
+    ----------
+    scenario
+        What all runs have in common.
+    grid, random
+        What is varied. Random axes are as long as one another: value i of each belongs to point i.
+    seeds
+        Every setting is run with the seeds 1 to this.
+    sample_seed
+        What the random values were drawn with.
+    """
+
+    scenario: Scenario
+    grid: tuple[Axis, ...]
+    random: tuple[Axis, ...]
+    seeds: int
+    sample_seed: int
+
+    def __post_init__(self) -> None:
+        if not self.axes:
+            raise InputError("nothing is varied: give --grid KEY=VALUE,VALUE or --random KEY=LOW..HIGH:N")
+        if self.seeds < 1:
+            raise InputError(f"seeds: {self.seeds} is not above zero")
+        for steps, times in Counter(axis.steps for axis in self.axes).items():
+            if times > 1:
+                key = next(axis.key for axis in self.axes if axis.steps == steps)
+                raise InputError(f"{key} is varied twice; give all its values in one --grid")
+        for axis in self.axes:
+            if axis.key in _TAKEN:
+                raise InputError(f"{axis.option} {axis.key}: cannot be varied; {_TAKEN[axis.key]}")
+        points = {len(axis.values): axis for axis in self.random}
+        if len(points) > 1:
+            found = ", ".join(f"{axis.key} has {number}" for number, axis in points.items())
+            raise InputError(f"--random keys are drawn together and need equally many points; {found}")
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """All axes, those of the grid first."""
+        return (*self.grid, *self.random)
+
+    def settings(self) -> Iterator[Setting]:
+        """All settings; the random point changes fastest, then the last axis of the grid."""
+        points = list(zip(*(axis.values for axis in self.random), strict=True)) or [()]
+        for combination in itertools.product(*(axis.values for axis in self.grid)):
+            for point in points:
+                yield (*combination, *point)
+
+    def scenario_for(self, setting: Setting) -> Scenario:
+        """Give the scenario of a setting; a mistake is told as one in the option that it came from."""
+        # What is set within a table must come after the table.
+        order = sorted(zip(self.axes, setting, strict=True), key=lambda pair: len(pair[0].steps))
+        try:
+            return self.scenario.override((axis.key, value) for axis, value in order)
+        except ScenarioError as error:
+            message = str(error)
+            for axis, value in order:
+                culprit = f"{axis.key}={value}"
+                if message.startswith(f"--set {culprit}: "):
+                    raise InputError(axis.option + message.removeprefix("--set")) from None
+            raise

@@ -1,0 +1,79 @@
+"""Makes the tables of a sweep: a row per run, and a row per flow and run."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from airwnd.batch import Results
+from airwnd.run import frame_of, parquet
+from airwnd.sweeps.axes import Axis, plain
+from airwnd.sweeps.design import Design, Setting
+
+_QUANTITY = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*)")
+
+# Rows that are Python objects at the same time; a sweep may have millions.
+_CHUNK = 1000
+
+# Until the columns of a setting take its place.
+_PLACE = "\0setting"
+
+
+def tables(design: Design, settings: Sequence[Setting], results: Results) -> dict[str, bytes]:
+    """Give the Parquet files by name; the rows are in the order of settings and seeds.
+
+    Parameters
+    ----------
+    design, settings
+        What was swept.
+    results
+        Seed by seed, and within a seed setting by setting.
+    """
+    order = [(place, seed) for place in range(len(settings)) for seed in range(1, design.seeds + 1)]
+    runs, flows = [], []
+    for start in range(0, len(order), _CHUNK):
+        run_rows: list[dict[str, Any]] = []
+        flow_rows: list[dict[str, Any]] = []
+        for place, seed in order[start : start + _CHUNK]:
+            outcome = results[(seed - 1) * len(settings) + place].outcome
+            head = {_PLACE: place, "seed": seed}
+            run_rows.append({**head, **outcome["totals"]})
+            flow_rows.extend({**head, **flow} for flow in outcome["flows"])
+        runs.append(frame_of(run_rows))
+        flows.append(frame_of(flow_rows))
+    frame = setting_columns(design.axes, settings)
+    return {"runs.parquet": _file(frame, runs), "flows.parquet": _file(frame, flows)}
+
+
+def setting_columns(axes: Sequence[Axis], settings: Sequence[Setting]) -> pl.DataFrame:
+    """Give a row per setting with a column per key, named by it: numbers, truth values, or texts as given.
+
+    Where all values of a key have the same unit, a column of numbers is there as well, named ``KEY [UNIT]``.
+    """
+    columns: dict[str, pl.Series] = {}
+    for axis, values in zip(axes, zip(*settings, strict=True), strict=True):
+        meant = [plain(text) for text in values]
+        columns[axis.key] = _series(meant, values)
+        matches = [_QUANTITY.fullmatch(value) for value in meant if isinstance(value, str)]
+        units = {match[2] if match else None for match in matches}
+        if len(matches) == len(meant) and len(units) == 1 and None not in units:
+            numbers = [plain(match[1].removeprefix("+")) for match in matches if match]
+            columns[f"{axis.key} [{units.pop()}]"] = _series(numbers, values)
+    return pl.DataFrame(columns)
+
+
+def _series(meant: Sequence[object], texts: Sequence[str]) -> pl.Series:
+    types = {type(value) for value in meant}
+    if types in ({bool}, {int}):
+        return pl.Series(meant)
+    if types <= {int, float}:
+        return pl.Series(meant, dtype=pl.Float64, strict=False)
+    shown = (value if isinstance(value, str) else text for value, text in zip(meant, texts, strict=True))
+    return pl.Series(list(shown), dtype=pl.String)
+
+
+def _file(settings: pl.DataFrame, chunks: Sequence[pl.DataFrame]) -> bytes:
+    rows = pl.concat(chunks, how="diagonal_relaxed")
+    columns: Mapping[str, pl.Series] = settings[rows[_PLACE]].to_dict()
+    return parquet(pl.DataFrame(columns).hstack(rows.drop(_PLACE)))

@@ -1,0 +1,243 @@
+"""A Dask cluster as workers: losses are repaired, or told in one line."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import airwnd
+from airwnd import EngineError, InputError, Scenario, _native
+from airwnd.batch import Dask, Store, Task, carry_out
+
+from .conftest import Cli
+from .test_batch import WIRED, deadly, names
+from .test_sweep import contents
+
+__all__ = ["deadly"]
+
+
+@pytest.fixture(scope="module")
+def wired() -> Scenario:
+    return Scenario.from_dict(WIRED)
+
+
+def local_cluster() -> Any:
+    import distributed
+
+    make: Any = distributed.LocalCluster
+    return make(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    import dask
+
+    # A task that kills its worker is given up at once: waiting for four deaths would take long.
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), local_cluster() as cluster:
+        yield cluster
+
+
+def on_all_workers(cluster: Any, function: Callable[[str], object], argument: str) -> None:
+    import distributed
+
+    make: Any = distributed.Client
+    with make(cluster.scheduler_address, set_as_default=False) as client:
+        client.run(function, argument)
+
+
+def worker_pids(cluster: Any) -> list[int]:
+    return [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
+
+
+def long_tasks(wired: Scenario, number: int = 40) -> list[Task]:
+    return [Task(wired.with_(duration="30s"), seed) for seed in range(number)]
+
+
+def test_a_cluster_gives_the_same_bytes(wired: Scenario, tmp_path: Path, cluster: Any) -> None:
+    grid = {"wired.queue": range(5, 55)}
+    airwnd.sweep(wired, grid=grid, seeds=4, out=tmp_path / "dask", workers=Dask(cluster.scheduler_address))
+    airwnd.sweep(wired, grid=grid, seeds=4, out=tmp_path / "here")
+    assert contents(tmp_path / "dask") == contents(tmp_path / "here")
+
+
+def test_the_command_line_uses_a_cluster(cli: Cli, tmp_path: Path, cluster: Any) -> None:
+    (tmp_path / "wired.json").write_text(json.dumps(WIRED), encoding="utf-8")
+    arguments = ("--grid", "wired.queue=5,50", "--dask", cluster.scheduler_address, "--out", "out")
+    done = cli("sweep", "wired.json", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 runs of 2 settings in" in done.stdout
+    assert "on the cluster" in done.stdout
+
+
+def test_series_travel(wired: Scenario, tmp_path: Path, cluster: Any) -> None:
+    [run] = carry_out([Task(wired, 1, "100ms")], Store(tmp_path), Dask(cluster.scheduler_address))
+    assert run.series.equals(wired.run(1, series="100ms").series)
+
+
+def test_an_exception_arrives_as_itself(wired: Scenario, tmp_path: Path, cluster: Any) -> None:
+    tasks = [Task(wired, 1, "0ms"), *(Task(wired, seed) for seed in range(20))]
+    with pytest.raises(InputError, match="`0ms` is no interval"):
+        carry_out(tasks, Store(tmp_path), Dask(cluster.scheduler_address))
+    assert len(names(tmp_path)) == 20
+
+
+def test_a_worker_with_another_engine_is_one_error(wired: Scenario, tmp_path: Path, cluster: Any) -> None:
+    def become(engine: str) -> None:
+        from airwnd import _native
+
+        vars(_native)["ENGINE"] = engine
+
+    on_all_workers(cluster, become, "9.9.9+fade")
+    try:
+        with pytest.raises(InputError) as caught:
+            carry_out([Task(wired, 1)], Store(tmp_path), Dask(cluster.scheduler_address))
+    finally:
+        on_all_workers(cluster, become, _native.ENGINE)
+    assert str(caught.value) == (
+        f"a Dask worker has engine 9.9.9+fade, we have {_native.ENGINE}: install the same airwnd on both"
+    )
+
+
+def test_a_worker_that_is_killed_loses_nothing(wired: Scenario, tmp_path: Path) -> None:
+    tasks = long_tasks(wired)
+    killed: list[int] = []
+    with local_cluster() as cluster:
+
+        def kill(fraction: float) -> None:
+            if fraction > 0.1 and not killed:
+                killed.append(worker_pids(cluster)[0])
+                os.kill(killed[0], signal.SIGKILL)
+
+        results = carry_out(tasks, Store(tmp_path), Dask(cluster.scheduler_address), kill)
+    assert killed
+    assert [run.outcome["seed"] for run in results] == list(range(40))
+
+
+def test_a_task_that_kills_its_workers_is_named_when_the_others_are_finished(
+    wired: Scenario, tmp_path: Path, cluster: Any, deadly: Task
+) -> None:
+    def reach(folder: str) -> None:
+        sys.path.append(folder)
+
+    on_all_workers(cluster, reach, sys.path[0])
+    tasks = [*(Task(wired, seed) for seed in range(20)), deadly]
+    with pytest.raises(
+        EngineError, match=r"wired with wired\.queue=7, seed 13: 1 Dask workers that ran it died"
+    ):
+        carry_out(tasks, Store(tmp_path / "runs"), Dask(cluster.scheduler_address))
+    assert len(names(tmp_path / "runs")) == 20
+
+
+def test_without_dask_there_is_a_hint(
+    wired: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"Dask is not installed: pip install 'airwnd\[dask\]'"):
+        carry_out([Task(wired, 1)], Store(tmp_path), Dask("tcp://127.0.0.1:1"))
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("tcp://127.0.0.1:1", "tcp://127.0.0.1:1: no Dask scheduler answers within 0.5 s"),
+        ("tcp://no.such.host.invalid:8786", "no Dask scheduler answers within 0.5 s"),
+        ("nonsense", "nonsense: "),
+        ("ftp://a:1", "ftp://a:1: "),
+    ],
+)
+def test_no_scheduler_is_one_error(wired: Scenario, tmp_path: Path, address: str, message: str) -> None:
+    start = time.monotonic()
+    with pytest.raises(InputError) as caught:
+        carry_out([Task(wired, 1)], Store(tmp_path), Dask(address, timeout_s=0.5))
+    assert message in str(caught.value)
+    assert time.monotonic() - start < 5
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def scheduler(port: int, workers: int = 1) -> Iterator["subprocess.Popen[bytes]"]:
+    """A scheduler with workers that end with it."""
+    commands = [["dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]]
+    commands += [
+        ["dask_worker", f"tcp://127.0.0.1:{port}", "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    ] * workers
+    with ExitStack() as stack:
+        processes = []
+        for module, *arguments in commands:
+            command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            processes.append(process)
+        yield processes[0]
+
+
+def once(fraction: float, act: Callable[[], object]) -> Callable[[float], None]:
+    done: list[float] = []
+
+    def progress(told: float) -> None:
+        if told > fraction and not done:
+            done.append(told)
+            act()
+
+    return progress
+
+
+def test_a_scheduler_that_comes_back_is_given_what_is_missing(wired: Scenario, tmp_path: Path) -> None:
+    port = free_port()
+    with ExitStack() as stack:
+        first = stack.enter_context(scheduler(port))
+        finished_before: list[int] = []
+
+        def restart() -> None:
+            finished_before.append(len(names(tmp_path)))
+            first.kill()
+            first.wait()
+            threading.Timer(0.5, lambda: stack.enter_context(scheduler(port))).start()
+
+        results = carry_out(
+            long_tasks(wired), Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 20), once(0.3, restart)
+        )
+    assert finished_before[0] > 10
+    assert [run.outcome["seed"] for run in results] == list(range(40))
+
+
+def test_a_scheduler_that_stays_away_is_one_error_and_keeps_what_is_finished(
+    wired: Scenario, tmp_path: Path
+) -> None:
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    with scheduler(port) as process, pytest.raises(InputError) as caught:
+        carry_out(long_tasks(wired), Store(tmp_path), Dask(address, 20, 1), once(0.3, process.kill))
+    kept = len(names(tmp_path))
+    assert kept > 10
+    assert str(caught.value) == (
+        f"{address}: no Dask scheduler answers within 1 s; {kept} runs are finished and kept, "
+        "and the same command goes on from there"
+    )
+    assert carry_out(long_tasks(wired), Store(tmp_path), airwnd.batch.Processes(2)).reused == kept
+
+
+def test_a_cluster_without_workers_is_one_error(wired: Scenario, tmp_path: Path) -> None:
+    port = free_port()
+    with (
+        scheduler(port, workers=0),
+        pytest.raises(InputError, match="the Dask scheduler has no workers for 1 s"),
+    ):
+        carry_out([Task(wired, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 1))

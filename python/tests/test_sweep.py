@@ -1,0 +1,343 @@
+"""Sweeps: one data set, the same bytes however it came about."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import airwnd
+from airwnd import InputError, Scenario
+from airwnd.batch import Processes
+from airwnd.sweeps.axes import grid, plain
+from airwnd.sweeps.draws import _UNITS, draw
+
+from .conftest import Cli
+from .test_batch import WIRED, eventually
+
+TABLES = ("flows.parquet", "manifest.json", "runs.parquet")
+
+
+@pytest.fixture(scope="module")
+def wired() -> Scenario:
+    return Scenario.from_dict(WIRED)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "wired.json"
+    path.write_text(json.dumps(WIRED), encoding="utf-8")
+    return path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in TABLES}
+
+
+def test_a_row_per_run_and_a_row_per_flow_and_run(wired: Scenario, tmp_path: Path) -> None:
+    base = wired.with_({"ue": [{"count": 2}]})
+    runs = airwnd.sweep(
+        base, grid={"wired.queue": [10, 50], "flow[0].rwnd": ["drwa", "fixed"]}, seeds=2, out=tmp_path
+    )
+    assert runs.select("wired.queue", "flow[0].rwnd", "seed").rows() == [
+        (queue, rwnd, seed) for queue in (10, 50) for rwnd in ("drwa", "fixed") for seed in (1, 2)
+    ]
+    flows = pl.read_parquet(tmp_path / "flows.parquet")
+    assert flows.height == 2 * runs.height
+    run = base.with_({"wired.queue": 50, "flow[0].rwnd": "drwa"}).run(seed=2)
+    where = (pl.col("wired.queue") == 50) & (pl.col("flow[0].rwnd") == "drwa") & (pl.col("seed") == 2)
+    [row] = runs.filter(where).rows(named=True)
+    assert row["delay_ms"] == run.totals["delay_ms"]
+    assert {f"drops_{cause}": number for cause, number in run.totals["drops"].items()}.items() <= row.items()
+    assert flows.filter(where).drop("wired.queue", "flow[0].rwnd", "seed").equals(run.flows)
+
+
+def test_the_manifest_says_what_the_data_set_is(wired: Scenario, tmp_path: Path) -> None:
+    airwnd.sweep(wired, grid={"wired.queue": [10]}, random={"wired.rate": "1Mbps..9Mbps:2"}, out=tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["scenario"] == wired.resolved
+    assert manifest["grid"] == [{"key": "wired.queue", "values": ["10"]}]
+    assert manifest["random"][0]["drawn_from"] == "1Mbps..9Mbps:2"
+    assert (manifest["complete"], manifest["seeds"], manifest["sample_seed"]) == (True, 1, 1)
+    assert manifest["airwnd"] == airwnd.__version__
+
+
+@pytest.mark.parametrize(
+    ("values", "columns"),
+    [
+        ([10, 50], {"k": [10, 50]}),
+        ([0.5, 1], {"k": [0.5, 1.0]}),
+        ([True, False], {"k": [True, False]}),
+        (["10KiB", "50KiB"], {"k": ["10KiB", "50KiB"], "k [KiB]": [10, 50]}),
+        (["-0.5dB", "2dB"], {"k": ["-0.5dB", "2dB"], "k [dB]": [-0.5, 2.0]}),
+        (["10KiB", "1MiB"], {"k": ["10KiB", "1MiB"]}),
+        (["drwa", "arwa"], {"k": ["drwa", "arwa"]}),
+        ([{"kind": "drwa"}, "arwa"], {"k": ['{"kind" = "drwa"}', "arwa"]}),
+        ([5, "none"], {"k": ["5", "none"]}),
+    ],
+)
+def test_columns_of_settings(values: list[object], columns: dict[str, list[object]]) -> None:
+    from airwnd.sweeps.axes import grid_axis
+    from airwnd.sweeps.tables import setting_columns
+
+    axis = grid_axis("k", values)
+    found = setting_columns([axis], [(value,) for value in axis.values])
+    assert found.to_dict(as_series=False) == columns
+    assert [type(value) for value in found["k"]] == [type(value) for value in columns["k"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("k=1,2", ("1", "2")),
+        ('k=arwa,{kind="drwa",lambda=2}, bic ', ("arwa", '{kind="drwa",lambda=2}', "bic")),
+        ("k=[1,2],[3]", ("[1,2]", "[3]")),
+        ("k=\"a,b\",'c]'", ('"a,b"', "'c]'")),
+        ("k=a=b", ("a=b",)),
+    ],
+)
+def test_commas_within_brackets_and_quotes_do_not_separate(text: str, values: tuple[str, ...]) -> None:
+    assert grid(text).values == values
+
+
+def test_what_a_text_stands_for() -> None:
+    found = [
+        plain(text) for text in ("5", "5.0", "true", "10KiB", '"10KiB"', "{a=1}", "1979-05-27", "1\nb=2")
+    ]
+    assert found == [5, 5.0, True, "10KiB", "10KiB", "{a=1}", "1979-05-27", "1\nb=2"]
+
+
+def numbers(text: str, unit: str = "", sample_seed: int = 1) -> list[float]:
+    return [float(value.removesuffix(unit)) for value in draw(text, sample_seed).values]
+
+
+def test_draws_lie_between_the_bounds_and_reach_them() -> None:
+    assert set(numbers("k=1..5:200")) == {1, 2, 3, 4, 5}
+    assert set(numbers("k=-1..1:200")) == {-1, 0, 1}
+    assert set(numbers("k=log:1..5:400")) == {1, 2, 3, 4, 5}
+
+
+def test_whole_numbers_stay_whole_and_decimals_have_as_many_digits_as_the_bounds() -> None:
+    assert all(value.isdigit() for value in draw("k=1..1000:50", 1).values)
+    assert all(len(value.partition(".")[2]) == 2 for value in draw("k=0.5..2.25:50", 1).values)
+
+
+def test_bounds_of_different_units_are_drawn_in_the_smaller_one() -> None:
+    found = numbers("k=10KiB..1MiB:100", "KiB")
+    assert 10 <= min(found) < max(found) <= 1024
+    assert max(found) > 512
+    assert max(numbers("k=100ms..1s:100", "ms")) > 500
+
+
+def test_logarithmic_draws_have_as_many_below_the_geometric_mean() -> None:
+    found = numbers("k=log:1000..1000000:400")
+    below = sum(value < 31623 for value in found)
+    assert 150 < below < 250
+    assert sum(value < 31623 for value in numbers("k=1000..1000000:400")) < 50
+
+
+def test_draws_depend_on_their_key_and_seed_and_grow_at_the_end() -> None:
+    assert draw("k=1..1000:5", 1).values == draw("k=1..1000:9", 1).values[:5]
+    assert draw("k=1..1000:5", 1).values != draw("k=1..1000:5", 2).values
+    assert draw("k=1..1000:5", 1).values != draw("j=1..1000:5", 1).values
+    assert draw("a[0].b=1..1000:5", 1).values == draw("a.0.b=1..1000:5", 1).values
+
+
+@pytest.mark.parametrize(
+    ("key", "one"),
+    [
+        ("duration", "ns"),
+        ("rlc.queue.buffer", "B"),
+        ("wired.rate", "bps"),
+        ("wired.rate", "bit/s"),
+        ("carrier.downlink_frequency", "Hz"),
+        ("ue[0].placement.radius", "m"),
+    ],
+)
+def test_units_have_the_engines_factors(wired: Scenario, key: str, one: str) -> None:
+    base = wired.with_({"rlc.queue": {"kind": "drop-tail"}, "ue[0].placement": {"kind": "disc"}})
+    [units] = [units for units in _UNITS if one in units]
+    for unit, factor in units.items():
+        # Large enough for every key; small enough for no limit.
+        times = 2 * max(units.values()) // factor
+        assert base.with_({key: f"{times}{unit}"}) == base.with_({key: f"{times * factor}{one}"}), unit
+
+
+def test_random_points_are_drawn_together_and_combined_with_the_grid(wired: Scenario, tmp_path: Path) -> None:
+    random = {"wired.rate": "1Mbps..20Mbps:3", "wired.queue": "5..100:3"}
+    runs = airwnd.sweep(wired, grid={"flow[0].rwnd": ["drwa", "fixed"]}, random=random, out=tmp_path)
+    points = runs.group_by("flow[0].rwnd", maintain_order=True).agg("wired.rate", "wired.queue")
+    assert points["wired.rate"][0].equals(points["wired.rate"][1])
+    assert runs.select("wired.rate", "wired.queue").unique().height == 3
+    assert runs["wired.rate [Mbps]"].dtype == pl.Int64
+
+
+def test_what_is_within_a_table_is_set_after_it(wired: Scenario, tmp_path: Path) -> None:
+    axes: dict[str, list[object]] = {"flow[0].rwnd.lambda": [2.0, 5.0], "flow[0].rwnd": ["drwa"]}
+    airwnd.sweep(wired, grid=axes, out=tmp_path)
+    flows = pl.read_parquet(tmp_path / "flows.parquet")
+    assert flows["flow[0].rwnd.lambda"].to_list() == [2.0, 5.0]
+    assert flows["rwnd"].to_list() == ["drwa", "drwa"]
+
+
+def test_jobs_do_not_change_a_byte(wired: Scenario, tmp_path: Path) -> None:
+    for jobs in (1, 3):
+        airwnd.sweep(
+            wired,
+            grid={"wired.queue": range(5, 40)},
+            seeds=2,
+            out=tmp_path / str(jobs),
+            workers=Processes(jobs),
+        )
+    assert contents(tmp_path / "1") == contents(tmp_path / "3")
+
+
+def test_more_values_reuse_what_is_there(cli: Cli, file: Path, tmp_path: Path) -> None:
+    cli("sweep", file, "--grid", "wired.queue=10,50", "--seeds", "2", "--out", "out")
+    more = cli("sweep", file, "--grid", "wired.queue=10,30,50", "--seeds", "3", "--out", "out")
+    assert "9 runs of 3 settings in" in more.stdout
+    assert "4 of them finished earlier" in more.stdout
+    assert "data set: out (runs.parquet, flows.parquet, manifest.json)" in more.stdout
+    cli("sweep", file, "--grid", "wired.queue=10,30,50", "--seeds", "3", "--out", "new")
+    assert contents(tmp_path / "out") == contents(tmp_path / "new")
+
+
+def interrupted(file: Path, folder: Path, way: signal.Signals) -> tuple[int, str, float]:
+    command = [sys.executable, "-m", "airwnd", "sweep", str(file), *LONG, "--out", str(folder)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert eventually(lambda: len(list(folder.glob("runs/*.json"))) >= 5)
+    start = time.monotonic()
+    process.send_signal(way)
+    errors = process.communicate(timeout=10)[1]
+    return process.returncode, errors, time.monotonic() - start
+
+
+LONG = ("--grid", "wired.queue=10,20,30,40,50,60", "--seeds", "10", "--set", "duration=30s", "--jobs", "2")
+
+
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
+    cli: Cli, file: Path, tmp_path: Path, way: signal.Signals
+) -> None:
+    code, errors, took_s = interrupted(file, tmp_path / "out", way)
+    assert took_s < 2
+    if way == signal.SIGINT:
+        assert code == 130
+        assert "finished runs are kept in" in errors
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["complete"] is False
+    assert not (tmp_path / "out" / "runs.parquet").exists()
+    again = cli("sweep", file, *LONG, "--out", tmp_path / "out")
+    assert "finished earlier" in again.stdout
+    cli("sweep", file, *LONG, "--out", tmp_path / "whole")
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "nothing is varied: give --grid KEY=VALUE,VALUE or --random KEY=LOW..HIGH:N"),
+        (("--grid", "wired.queue"), "--grid wired.queue: expected KEY=VALUE,VALUE"),
+        (("--grid", "wired.queue="), "--grid wired.queue=: no values"),
+        (("--grid", "wired.queue=1,,2"), "--grid wired.queue=1,,2: an empty value between commas"),
+        (("--grid", "wired.queue=10,10"), "the value 10 is there twice"),
+        (("--grid", "flow[0].rwnd={kind=1"), "a bracket or quote is not closed"),
+        (("--grid", "wired.qeue=1"), "--grid wired.qeue=1: wired: unknown key `qeue`; did you mean `queue`?"),
+        (
+            ("--grid", "wired.queue=1,x"),
+            '--grid wired.queue=x: wired.queue: expected a whole number, found "x"',
+        ),
+        (("--grid", "wired.queue=1", "--grid", "wired.queue=2"), "wired.queue is varied twice"),
+        (("--grid", "ue[0].count=1", "--random", "ue.0.count=1..2:1"), "ue[0].count is varied twice"),
+        (("--grid", "seed=1,2"), "--grid seed: cannot be varied; --seeds says how many"),
+        (("--random", "wired.queue=5"), "--random wired.queue=5: expected KEY=LOW..HIGH:N"),
+        (("--random", "wired.queue=9..5:3"), "the lower bound must be below the upper one"),
+        (("--random", "wired.queue=1..5:0"), "--random wired.queue=1..5:0: no points"),
+        (("--random", "wired.queue=log:0..5:3"), "the bounds of a logarithmic draw must be above zero"),
+        (("--random", "wired.rate=1Mbps..5:3"), "the bounds need the same unit, found `Mbps` and ``"),
+        (("--random", "wired.rate=1Mbps..5ms:3"), "the bounds need the same unit, found `Mbps` and `ms`"),
+        (
+            ("--random", "wired.rate=1Mbps..5Mbps:3", "--random", "wired.queue=1..5:4"),
+            "need equally many points; wired.rate has 3, wired.queue has 4",
+        ),
+        (("--random", "wired.qeue=1..5:3"), "unknown key `qeue`"),
+        (("--grid", "wired.queue=1", "--seeds", "0"), "Invalid value for '--seeds'"),
+        (("--grid", "wired.queue=1", "--jobs", "2", "--dask", "tcp://x:1"), "--jobs is for this machine"),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_is_run(
+    cli: Cli, file: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    done = cli("sweep", file, *arguments, "--out", "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_text_for_a_list_of_values_is_refused(wired: Scenario, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"grid wired\.queue: expected a list of values, found the text '10,20'"
+    ):
+        airwnd.sweep(wired, grid={"wired.queue": "10,20"}, out=tmp_path)
+    with pytest.raises(InputError, match=r"grid wired\.queue: no values"):
+        airwnd.sweep(wired, grid={"wired.queue": []}, out=tmp_path)
+    with pytest.raises(InputError, match="seeds: 0 is not above zero"):
+        airwnd.sweep(wired, grid={"wired.queue": [1]}, seeds=0, out=tmp_path)
+
+
+def change(folder: Path, **settings: object) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **settings}), encoding="utf-8")
+
+
+def test_folders_of_others_are_refused(wired: Scenario, tmp_path: Path) -> None:
+    def message(folder: Path, scenario: Scenario = wired) -> str:
+        with pytest.raises(InputError) as caught:
+            airwnd.sweep(scenario, grid={"wired.queue": [1]}, out=folder)
+        return str(caught.value)
+
+    out = tmp_path / "out"
+    airwnd.sweep(wired, grid={"wired.queue": [1]}, out=out)
+    other = wired.with_({"ue[0].height": "2m"})
+    assert message(out, other) == (
+        f'{out}: holds a sweep of another scenario: ue[0].height is "1.5m" there and "2m" here; '
+        "choose another --out"
+    )
+    change(out, airwnd="9.9.9", engine="9.9.9+fade")
+    assert "airwnd 9.9.9, engine 9.9.9+fade; this is airwnd" in message(out)
+    assert f"engine {airwnd._native.ENGINE}" in message(out)
+    change(out, kind="run")
+    assert "manifest.json: not the manifest of a sweep" in message(out)
+    (out / "manifest.json").write_text("{", encoding="utf-8")
+    assert "manifest.json: not the manifest of a sweep" in message(out)
+    (out / "manifest.json").unlink()
+    assert "is no sweep's folder, but not empty either" in message(out)
+    assert "is a file; --out names a folder" in message(out / "runs.parquet")
+
+
+def test_a_full_disk_while_the_tables_are_written_keeps_the_runs(
+    wired: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Path.write_bytes
+
+    def full(path: Path, data: bytes) -> int:
+        if "flows.parquet" in path.name:
+            write(path, data[:9])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left on device; finished runs are kept") as caught:
+        airwnd.sweep(wired, grid={"wired.queue": [1, 2]}, out=tmp_path)
+    assert caught.value.filename == str(tmp_path)
+    monkeypatch.undo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json", "runs", "runs.parquet"]
+    assert json.loads((tmp_path / "manifest.json").read_text())["complete"] is False
+    assert airwnd.sweep(wired, grid={"wired.queue": [1, 2]}, out=tmp_path).height == 2
+    assert json.loads((tmp_path / "manifest.json").read_text())["complete"] is True
