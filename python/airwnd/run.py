@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _TABLES = ("flows", "cells", "ues")
 _RECORDED = ("series", "events")
+# Numbers, or words by their place in a list.
+_Column = NDArray[Any] | tuple[NDArray[Any], list[str]]
 
 
 @dataclass(frozen=True)
@@ -205,11 +207,11 @@ def simulate(
     )
 
 
-def _table(columns: Mapping[str, "_native.Column"]) -> pl.DataFrame:
+def _table(columns: Mapping[str, _Column]) -> pl.DataFrame:
     return pl.DataFrame({name: _column(column) for name, column in columns.items()})
 
 
-def _column(column: "_native.Column") -> pl.Series:
+def _column(column: _Column) -> pl.Series:
     if isinstance(column, tuple):
         places, words = column
         return pl.Series(words, dtype=pl.Enum(words)).gather(_whole(places))
