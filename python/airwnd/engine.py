@@ -9,7 +9,13 @@ from airwnd import _native
 from airwnd.errors import EngineError, InputError
 
 if TYPE_CHECKING:
-    Columns = Mapping[str, _native.Column]
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    # Numbers, or words by their place in a list.
+    Column = NDArray[Any] | tuple[NDArray[Any], list[str]]
+    Columns = Mapping[str, Column]
 
 
 @dataclass(frozen=True, slots=True)

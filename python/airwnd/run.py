@@ -20,7 +20,7 @@ from airwnd.files import write_atomically
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from airwnd.engine import Columns, Raw
+    from airwnd.engine import Column, Columns, Raw
     from airwnd.scenario import Scenario
 
 _TABLES = ("flows", "cells", "ues")
@@ -210,7 +210,7 @@ def _table(columns: "Columns") -> pl.DataFrame:
     return pl.DataFrame({name: _column(column) for name, column in columns.items()})
 
 
-def _column(column: "_native.Column") -> pl.Series:
+def _column(column: "Column") -> pl.Series:
     if isinstance(column, tuple):
         places, words = column
         return pl.Series(words, dtype=pl.Enum(words)).gather(_whole(places))

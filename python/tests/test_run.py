@@ -95,11 +95,25 @@ def test_the_json_has_what_it_promises(small: Scenario) -> None:
     assert [key for key in found if key in head] == head
     for flow in found["flows"]:
         assert {
-            *("id", "ue", "kind", "cc", "rwnd", "goodput_kbps", "throughput_kbps", "delay_ms", "rtt_ms"),
+            *(
+                "id",
+                "group",
+                "ue",
+                "kind",
+                "cc",
+                "rwnd",
+                "goodput_kbps",
+                "throughput_kbps",
+                "delay_ms",
+                "rtt_ms",
+            ),
             *("pdf_percent", "packets_sent", "packets_received", "retransmissions", "timeouts", "fct_s"),
         } <= set(flow)
         assert set(flow["delay_ms"]) == {"mean", "p50", "p95", "p99"}
-    assert {"throughput_kbps", "delay_ms", "pdf_percent", "jain", "drops"} <= set(found["totals"])
+    assert {
+        *("throughput_kbps", "delay_ms", "delay_ms_p95", "pdf_percent", "jain", "drops"),
+        *("retransmissions", "timeouts", "downlink_prb_use", "uplink_prb_use"),
+    } <= set(found["totals"])
 
 
 def test_the_same_scenario_and_seed_give_the_same_bytes(small: Scenario, tmp_path: Path) -> None:

@@ -86,3 +86,36 @@ impl Meter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(milliseconds: &[u64]) -> Spread {
+        let mut spread = Spread::new();
+        milliseconds.iter().for_each(|span| spread.record(Span::from_millis(*span)));
+        spread
+    }
+
+    #[test]
+    fn a_sum_of_spreads_is_the_spread_of_all_samples() {
+        // 2000 s are beyond what percentiles tell apart.
+        let parts = [&[10, 30][..], &[], &[20, 40, 2_000_000]];
+        let mut sum = Spread::new();
+        parts.iter().for_each(|part| sum.add(&spread(part)));
+        let whole = spread(&parts.concat());
+        assert_eq!(sum.mean_ms(), Some(400_020.0));
+        for percent in [0.0, 50.0, 95.0, 100.0] {
+            assert_eq!(sum.percentile_ms(percent), whole.percentile_ms(percent), "{percent} %");
+        }
+    }
+
+    #[test]
+    fn a_mean_since_leaves_out_what_was_before() {
+        let mut spread = spread(&[10, 30]);
+        let before = spread.so_far();
+        assert_eq!(spread.mean_ms_since(before), None);
+        spread.record(Span::from_millis(7));
+        assert_eq!(spread.mean_ms_since(before), Some(7.0));
+    }
+}
