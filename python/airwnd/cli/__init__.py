@@ -8,7 +8,7 @@ import sys
 import click
 
 from airwnd._native import VERSION, ScenarioError
-from airwnd.cli import algorithms, reproduce, simulate
+from airwnd.cli import algorithms, reproduce, simulate, view
 from airwnd.errors import EngineError, InputError
 
 BAD_INPUT = 2
@@ -55,6 +55,7 @@ def cli() -> None:
 
     \b
     airwnd run scenario.toml                 simulate
+    airwnd view RUN                          look around in a run
     airwnd list                              what there is
     airwnd reproduce arwa-2019/table6        a paper's figure beside ours
     """  # noqa: D301 (click wants the backspace)
@@ -67,5 +68,6 @@ for _command in (
     algorithms.list_,
     algorithms.explain,
     reproduce.reproduce,
+    view.view,
 ):
     cli.add_command(_command)

@@ -1,0 +1,58 @@
+/** Colours, dashes and markers, as airwnd.style has them. */
+
+export class Looks {
+  constructor(looks, runs) {
+    this.looks = looks;
+    this.several = runs > 1;
+    const dashes = looks.map((look) => JSON.stringify(look.dashes)).sort((a, b) => a.length - b.length);
+    this.dashes = [...new Set(dashes)].map((text) => JSON.parse(text));
+  }
+
+  /** A line's look: by flow in a single run; by run, with dashes by flow, in several. */
+  line(run, slot) {
+    if (!this.several) return this.looks[slot % this.looks.length];
+    return { colour: this.run(run), dashes: this.dashes[slot % this.dashes.length] };
+  }
+
+  run(run) {
+    return this.looks[run % this.looks.length].colour;
+  }
+
+  cell(cell) {
+    return this.looks[cell % this.looks.length];
+  }
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A short piece of a line, for legends; a thick pale one for a band. */
+export function swatch({ colour, dashes = [] }, width = 1.8, opacity = 1) {
+  const svg = document.createElementNS(SVG, "svg");
+  const line = document.createElementNS(SVG, "line");
+  for (const [name, value] of Object.entries({ width: 24, height: 10, "aria-hidden": "true" })) svg.setAttribute(name, value);
+  const attributes = { x1: 0, x2: 24, y1: 5, y2: 5, stroke: colour, "stroke-width": width, "stroke-opacity": opacity };
+  if (dashes.length) attributes["stroke-dasharray"] = dashes.map((dash) => dash * 1.4).join(" ");
+  for (const [name, value] of Object.entries(attributes)) line.setAttribute(name, value);
+  svg.append(line);
+  return svg;
+}
+
+const UNIT = {
+  "^": [[0, -1], [0.9, 0.7], [-0.9, 0.7]],
+  v: [[0, 1], [0.9, -0.7], [-0.9, -0.7]],
+  D: [[0, -1.1], [1.1, 0], [0, 1.1], [-1.1, 0]],
+  s: [[-0.8, -0.8], [0.8, -0.8], [0.8, 0.8], [-0.8, 0.8]],
+  P: [[-0.35, -1], [0.35, -1], [0.35, -0.35], [1, -0.35], [1, 0.35], [0.35, 0.35], [0.35, 1], [-0.35, 1], [-0.35, 0.35], [-1, 0.35], [-1, -0.35], [-0.35, -0.35]],
+  X: [[-1, -0.5], [-0.5, -1], [0, -0.5], [0.5, -1], [1, -0.5], [0.5, 0], [1, 0.5], [0.5, 1], [0, 0.5], [-0.5, 1], [-1, 0.5], [-0.5, 0]],
+};
+
+/** The outline of a marker about a point. */
+export function marker(context, shape, x, y, size) {
+  context.beginPath();
+  if (shape in UNIT) {
+    for (const [dx, dy] of UNIT[shape]) context.lineTo(x + dx * size, y + dy * size);
+    context.closePath();
+  } else {
+    context.arc(x, y, size, 0, 2 * Math.PI);
+  }
+}

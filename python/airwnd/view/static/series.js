@@ -1,0 +1,65 @@
+/** The time series of one run: a grid of instants and flows for each quantity. */
+
+import { Band } from "airwnd/band.js";
+import { Pyramid } from "airwnd/pyramid.js";
+import { lowerBound } from "airwnd/scale.js";
+
+export class Series {
+  #pyramids = new Map();
+  #bands = new Map();
+
+  constructor(run, index, arrays) {
+    this.time = arrays.get(`${index}/time`);
+    this.length = this.time.length;
+    this.interval = this.length > 1 ? (this.time.at(-1) - this.time[0]) / (this.length - 1) : 0;
+    this.flows = run.flows.length;
+    this.columns = new Map(run.columns.map((name) => [name, arrays.get(`${index}/${name}`)]));
+  }
+
+  has(column) {
+    return this.columns.has(column);
+  }
+
+  /** The value of a flow at a sample; NaN where nothing is known. */
+  value(column, flow, sample) {
+    return this.has(column) ? this.columns.get(column)[flow * this.length + sample] : NaN;
+  }
+
+  /** The sample nearest to an instant. */
+  nearest(time) {
+    const after = Math.min(lowerBound(this.time, time), this.length - 1);
+    const before = Math.max(after - 1, 0);
+    return time - this.time[before] < this.time[after] - time ? before : after;
+  }
+
+  /** The first sample of each of `count` equal parts of the time between two instants, and the end of the last. */
+  edges(from, to, count) {
+    const edges = new Int32Array(count + 1);
+    let sample = lowerBound(this.time, from);
+    for (let column = 0; column <= count; column++) {
+      const edge = from + ((to - from) * column) / count;
+      while (sample < this.length && this.time[sample] < edge) sample++;
+      edges[column] = sample;
+    }
+    // The last part has both its ends.
+    if (sample < this.length && this.time[sample] === to) edges[count]++;
+    return edges;
+  }
+
+  pyramid(column) {
+    if (!this.#pyramids.has(column)) {
+      this.#pyramids.set(column, new Pyramid(this.columns.get(column), this.flows, this.length));
+    }
+    return this.#pyramids.get(column);
+  }
+
+  /** The spread over some flows; kept until it is asked for others. */
+  band(column, flows) {
+    const key = flows.join(" ");
+    const kept = this.#bands.get(column);
+    if (kept?.key === key) return kept.band;
+    const band = new Band(this.columns.get(column), flows, this.time);
+    this.#bands.set(column, { key, band });
+    return band;
+  }
+}
