@@ -46,6 +46,8 @@ def html(runs: Mapping[str, Run]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    # The order of keys is the order in which things are shown.
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
     static = resources.files("airwnd.view") / "static"
     modules = {
         f"airwnd/{file.name}": _link(file.read_bytes())

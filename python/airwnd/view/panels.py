@@ -19,13 +19,16 @@ class Panel:
     shown
         Whether the page shows it at first.
     beside
-        A column that is drawn beside it for the selected flows.
+        A column that is drawn beside it, for lines of their own.
+    smooth
+        Whether single samples say little, so that lines are means over some pixels.
     """
 
     column: str
     title: str
     shown: bool = False
     beside: str | None = None
+    smooth: bool = False
 
 
 _KNOWN = (
@@ -36,7 +39,7 @@ _KNOWN = (
     Panel("delay_ms", "one-way delay (ms)"),
     Panel("queue_bytes", "queue (bytes)", shown=True),
     Panel("queue_packets", "queue (packets)"),
-    Panel("rate_kbps", "rate (kbit/s)", shown=True),
+    Panel("rate_kbps", "rate (kbit/s)", shown=True, smooth=True),
     Panel("mcs", "MCS", shown=True),
     Panel("sinr_db", "SINR (dB)"),
     Panel("cell", "serving cell"),

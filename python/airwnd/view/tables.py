@@ -15,6 +15,8 @@ class Figure:
     digits: int | None = None
 
 
+_NONE = "–"
+
 _FLOW = (
     Figure("id", "flow"),
     Figure("goodput_kbps", "goodput", "kbit/s", 1),
@@ -68,8 +70,14 @@ def differences(scenarios: list[Mapping[str, Any]]) -> list[tuple[str, list[str]
     """
     flat = [_flat(scenario) for scenario in scenarios]
     keys = dict.fromkeys(key for each in flat for key in each if key not in ("name", "seed"))
-    rows = [(key, [each.get(key, "–") for each in flat]) for key in keys]
-    return [(key, values) for key, values in rows if len(set(values)) > 1]
+    rows = {key: [each.get(key, _NONE) for each in flat] for key in keys}
+    differing = {key: values for key, values in rows.items() if len(set(values)) > 1}
+    # Where runs have different algorithms, the parameters that only one of them has say no more.
+    return [
+        (key, values)
+        for key, values in differing.items()
+        if _NONE not in values or f"{key.rpartition('.')[0]}.kind" not in differing
+    ]
 
 
 def _flat(value: Any, key: str = "") -> dict[str, str]:

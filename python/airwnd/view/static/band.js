@@ -1,13 +1,16 @@
 /**
  * The spread of many flows over time: 5th percentile, median and 95th percentile over the flows.
  *
- * Each flow counts with its mean over a step of 1, 2, 4, ... samples, about as long as a pixel is wide: at an instant
+ * Each flow counts with its mean over a step of 1, 2, 4, ... samples, about as long as two pixels are wide: at an instant
  * most flows of a cell receive nothing, and what tells them apart is what they get over a while. Only what is seen is
  * worked out, and it is kept.
  */
 
 const PARTS = [0.05, 0.5, 0.95];
 const BLOCK = 64;
+
+/** The width of a step in pixels. */
+export const BAND = 2;
 
 export class Band {
   #levels = new Map();

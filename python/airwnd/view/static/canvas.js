@@ -1,6 +1,6 @@
 /** Canvases as sharp as the screen, and the margins that all panels share. */
 
-export const LEFT = 62;
+export const LEFT = 72;
 export const RIGHT = 18;
 export const INK = "#1c2024";
 export const SOFT = "#5b6570";
@@ -42,16 +42,11 @@ export class Frame {
     return this.from + ((x - LEFT) / this.width) * (this.to - this.from);
   }
 
-  /** Whether there are fewer samples than pixels, so that each can be drawn. */
-  sparse(run) {
+  /** How many samples, a power of two, are about as wide as some pixels. */
+  step(run, pixels) {
     const edges = this.edges[run];
-    return edges[this.columns] - edges[0] < this.columns * 1.5;
-  }
-
-  /** How many samples, a power of two, are about as wide as a pixel. */
-  step(run) {
-    const edges = this.edges[run];
-    return 2 ** Math.max(0, Math.floor(Math.log2(((edges[this.columns] - edges[0]) / this.columns) * this.ratio)));
+    const each = ((edges[this.columns] - edges[0]) / this.width) * pixels;
+    return 2 ** Math.max(0, Math.floor(Math.log2(each)));
   }
 
   /** Samples of a run that are seen, and one more at each end. */

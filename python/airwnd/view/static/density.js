@@ -15,22 +15,24 @@ export class Density {
     this.steps = new Int16Array(width * (height + 1));
   }
 
-  /** Add a line by its least and largest place in each column, in pixels from the top; NaN where there is none. */
-  add(top, bottom) {
+  /** Add a line by its least and largest value in each column, whose places are `shift + scale * value` from the top. */
+  add(low, high, scale, shift) {
+    const { steps, width } = this;
+    const last = this.height - 1;
     let before = NaN;
-    for (let column = 0; column < this.width; column++) {
-      if (top[column] !== top[column]) {
+    for (let column = 0, at = 0; column < width; column++, at += last + 2) {
+      if (low[column] !== low[column]) {
         before = NaN;
         continue;
       }
+      const top = shift + scale * high[column];
+      const bottom = shift + scale * low[column];
       // Beside its own span a column shows the way from where the line was before.
-      const from = before < top[column] ? before : top[column];
-      const to = before > bottom[column] ? before : bottom[column];
-      const first = Math.min(this.height - 1, Math.max(0, Math.round(from)));
-      const last = Math.min(this.height - 1, Math.max(0, Math.round(to)));
-      this.steps[column * (this.height + 1) + first]++;
-      this.steps[column * (this.height + 1) + last + 1]--;
-      before = (top[column] + bottom[column]) / 2;
+      const from = Math.round(before < top ? before : top);
+      const to = Math.round(before > bottom ? before : bottom);
+      steps[at + (from < 0 ? 0 : from > last ? last : from)]++;
+      steps[at + (to < 0 ? 0 : to > last ? last : to) + 1]--;
+      before = (top + bottom) / 2;
     }
   }
 

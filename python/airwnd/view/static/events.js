@@ -34,6 +34,6 @@ export class Events {
     const cause = events.causes[events.cause[index]];
     const bytes = events.bytes[index];
     const facts = [kind, cause, Number.isNaN(bytes) ? undefined : `${bytes} bytes`].filter(Boolean).join(", ");
-    return `${events.time[index].toFixed(4)} s  ${line.id}${label ? ` · ${label}` : ""}: ${facts}`;
+    return `${events.time[index].toFixed(4)} s ${line.id}${label ? ` · ${label}` : ""}: ${facts}`;
   }
 }

@@ -1,10 +1,11 @@
 /** Events along the time axis, a lane for each kind. */
 
-import { fresh, LEFT, RIGHT, RULE, SOFT } from "airwnd/canvas.js";
+import { fresh, LEFT, RIGHT, SOFT } from "airwnd/canvas.js";
 import { Events } from "airwnd/events.js";
 import { marker } from "airwnd/looks.js";
 
 const HEIGHT = 18;
+const LOW = 6;
 const NEAR = 4;
 const MOST_IN_TIP = 8;
 
@@ -57,19 +58,21 @@ export class Lanes {
       context.textBaseline = "middle";
       context.fillStyle = SOFT;
       context.fillText(state.facts.kinds[kind], LEFT - 6, y + HEIGHT / 2 - 1);
-      this.#ticks(context, counts.get(kind).all, y, chosen ? "#b4bcc4" : look.colour);
-      if (chosen) this.#ticks(context, counts.get(kind).chosen, y, look.colour);
+      const count = counts.get(kind);
+      const most = count.all.reduce((largest, value) => Math.max(largest, value), 1);
+      this.#ticks(context, count.all, most, y, chosen ? "#b4bcc4" : look.colour);
+      if (chosen) this.#ticks(context, count.chosen, most, y, look.colour);
       this.element.dataset[kind] = totals.get(kind);
     });
   }
 
-  #ticks(context, counts, y, colour) {
+  /** A mark for each pixel with events; the taller, the more there are in it, `most` reaching the lane's height. */
+  #ticks(context, counts, most, y, colour) {
     context.fillStyle = colour;
     counts.forEach((count, column) => {
       if (!count) return;
-      // A lone event is short; many in one pixel reach the height of the lane.
-      const size = Math.min(HEIGHT - 4, 6 + 2.2 * Math.log2(count));
-      context.fillRect(LEFT + column / this.frame.ratio - 0.5, y + (HEIGHT - 2 - size) / 2, 1.5, size);
+      const size = LOW + (HEIGHT - 3 - LOW) * ((count - 1) / Math.max(most - 1, 1));
+      context.fillRect(LEFT + column / this.frame.ratio - 0.5, y + HEIGHT - 2.5 - size, 1.5, size);
     });
   }
 
@@ -79,7 +82,6 @@ export class Lanes {
     const { cursor } = this.state;
     if (cursor === null) return;
     const x = this.frame.x(cursor);
-    context.strokeStyle = RULE;
     context.strokeStyle = SOFT;
     context.beginPath();
     context.moveTo(x, 0);

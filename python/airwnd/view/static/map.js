@@ -3,7 +3,9 @@
 import { fresh, INK, SOFT } from "airwnd/canvas.js";
 import { marker } from "airwnd/looks.js";
 
-const MARGIN = 22;
+const MARGIN = 16;
+// The scale stands below.
+const FOOT = 22;
 const NEAR = 12;
 
 export class Plan {
@@ -41,12 +43,14 @@ export class Plan {
     const points = [...sites.map(({ x, y }) => [x, y]), ...ues.map((ue) => [ue.x_m, ue.y_m])];
     const [left, right] = ends(points.map(([x]) => x));
     const [low, high] = ends(points.map(([, y]) => y));
-    const scale = Math.min((width - 2 * MARGIN) / Math.max(right - left, 1), (height - 2 * MARGIN) / Math.max(high - low, 1));
+    const reach = Math.min(width, height) * (sites.length > 1 ? 0.28 / Math.sqrt(sites.length) : 0.17);
+    const outer = sites.some(({ x, y }) => x === left || x === right || y === low || y === high);
+    const margin = 2 * (outer ? reach + MARGIN : MARGIN);
+    const scale = Math.min((width - margin) / Math.max(right - left, 1), (height - FOOT - margin) / Math.max(high - low, 1));
     // A single terminal at its mast has no extent: a metre is never larger than a centimetre or so.
     this.scale = Math.min(scale, 40);
     this.x = (x) => width / 2 + (x - (left + right) / 2) * this.scale;
-    this.y = (y) => height / 2 - (y - (low + high) / 2) * this.scale;
-    const reach = Math.min(width, height) * (sites.length > 1 ? 0.28 / Math.sqrt(sites.length) : 0.17);
+    this.y = (y) => (height - FOOT) / 2 - (y - (low + high) / 2) * this.scale;
     for (const site of sites) this.#site(context, site, reach);
     this.#terminals(context, ues);
     this.#bar(context, width, height);

@@ -1,5 +1,6 @@
 /** One quantity over time. */
 
+import { BAND } from "airwnd/band.js";
 import { fresh, INK, LEFT, RIGHT, RULE, SOFT } from "airwnd/canvas.js";
 import { Density } from "airwnd/density.js";
 import { marker, swatch } from "airwnd/looks.js";
@@ -8,6 +9,8 @@ import { lowerBound, tickText, ticks, valueText } from "airwnd/scale.js";
 // The title and the values stand above the plot.
 const TOP = 19;
 const BOTTOM = 5;
+// A flow is served now and then: its rate at an instant is nothing or a peak. Pixels for a mean that can be read.
+const SMOOTH = 4;
 
 export class Panel {
   constructor(spec, state, looks) {
@@ -15,8 +18,7 @@ export class Panel {
     this.element = document.createElement("section");
     this.element.className = "panel";
     this.element.dataset.column = spec.column;
-    const title = document.createElement("h3");
-    title.textContent = spec.title;
+    this.title = document.createElement("h3");
     this.values = document.createElement("div");
     this.values.className = "values";
     this.plot = document.createElement("div");
@@ -26,7 +28,7 @@ export class Panel {
     this.base.setAttribute("aria-label", `${spec.title} over time`);
     this.over = document.createElement("canvas");
     this.plot.append(this.base, this.over);
-    this.element.append(title, this.values, this.plot);
+    this.element.append(this.title, this.values, this.plot);
   }
 
   get shown() {
@@ -41,6 +43,7 @@ export class Panel {
     const traces = singles.map((line) => this.#trace(line));
     const crowd = this.state.crowded() ? this.#crowd() : [];
     this.#scale([...traces, ...crowd]);
+    this.#name();
     this.#grid(context, width);
     context.save();
     context.beginPath();
@@ -67,7 +70,10 @@ export class Panel {
     context.rect(LEFT, 0, width - LEFT - RIGHT, height);
     context.clip();
     const looked = state.hovered ? state.kin(state.hovered).filter((line) => this.#isVisible(line)) : [];
-    for (const line of looked) this.#stroke(context, this.#trace(line), 2.4, state.single().includes(line) ? null : INK);
+    for (const line of looked) {
+      const own = state.single().includes(line);
+      this.#stroke(context, this.#trace(line), own ? 2.4 : 1.6, own ? undefined : INK);
+    }
     if (state.cursor === null) return;
     const x = frame.x(state.cursor);
     context.strokeStyle = SOFT;
@@ -108,25 +114,30 @@ export class Panel {
     return series.value(column, line.flow, series.nearest(this.state.cursor));
   }
 
-  /** Where a line goes: its samples, or its least and largest values for each pixel column. */
-  #trace(line, column = this.spec.column) {
-    const { frame } = this;
-    const series = this.#series(line);
-    const look = this.looks.line(line.run, this.state.slot(line));
-    if (frame.sparse(line.run)) {
-      const [first, end] = frame.samples(line.run, series.length);
-      const offset = line.flow * series.length;
-      const values = series.columns.get(column).subarray(offset + first, offset + end);
-      return { line, look, low: values, high: values, time: series.time.subarray(first, end) };
-    }
-    return { line, look, ...this.#columns(line, column) };
+  /** How many samples go into a point of a line: those of a pixel, or of some where single samples say little. */
+  #step(run) {
+    return this.frame.step(run, this.spec.smooth ? SMOOTH : 1);
   }
 
-  #columns(line, column) {
+  #points(line, column) {
+    const series = this.#series(line);
+    return series.means(column, line.flow, this.#step(line.run), ...this.frame.samples(line.run, series.length));
+  }
+
+  /** Where a line goes, and, where a point is a mean of many samples, the least and largest for each pixel column. */
+  #trace(line, column = this.spec.column) {
+    const points = this.#points(line, column);
+    const look = this.looks.line(line.run, this.state.slot(line));
+    const wide = this.#step(line.run) > 1 && !this.spec.smooth;
+    if (!wide) return { line, look, ...points, low: points.values, high: points.values, wide };
     const low = new Float32Array(this.frame.columns);
     const high = new Float32Array(this.frame.columns);
+    this.#reach(line, column, low, high);
+    return { line, look, ...points, low, high, wide };
+  }
+
+  #reach(line, column, low, high) {
     this.#series(line).pyramid(column).columns(line.flow, this.frame.edges[line.run], low, high);
-    return { low, high };
   }
 
   /** What stands for many lines: a band for each run, or the depth of all its lines. */
@@ -141,8 +152,9 @@ export class Panel {
 
   #bandWithin(run, lines) {
     const series = this.state.series[run];
+    const step = this.frame.step(run, this.spec.smooth ? SMOOTH : BAND);
     const band = series.band(this.spec.column, lines.map((line) => line.flow));
-    return band.within(this.frame.step(run), ...this.frame.samples(run, series.length));
+    return band.within(step, ...this.frame.samples(run, series.length));
   }
 
   #band(run, lines) {
@@ -150,68 +162,81 @@ export class Panel {
     const look = { colour: this.looks.run(run), dashes: [] };
     const draw = (context) => {
       context.fillStyle = `${look.colour}38`;
-      this.#fill(context, { low, high, time });
-      this.#stroke(context, { low: median, high: median, time, look }, 1.6);
+      this.#fill(context, low, high, (i) => this.frame.x(time[i]));
+      this.#stroke(context, { values: median, time, look }, 1.6);
     };
     return { low, high, draw };
   }
 
   #density(run, lines) {
-    const traces = lines.map((line) => (this.frame.sparse(run) ? this.#between(line) : this.#columns(line, this.spec.column)));
-    const least = traces.map((trace) => least_(trace.low));
-    const most = traces.map((trace) => most_(trace.high));
+    const { columns } = this.frame;
+    const thick = this.#step(run) > 1 && !this.spec.smooth;
+    const low = new Float32Array(lines.length * columns);
+    const high = new Float32Array(lines.length * columns);
+    const rows = lines.map((line, row) => {
+      const ends = [low, high].map((values) => values.subarray(row * columns, (row + 1) * columns));
+      if (thick) this.#reach(line, this.spec.column, ...ends);
+      else this.#between(this.#points(line, this.spec.column), ...ends);
+      return ends;
+    });
     const draw = (context, ratio) => {
-      const density = new Density(this.frame.columns, Math.round(this.height * ratio));
-      const [scale, shift] = [this.y(1) - this.y(0), this.y(0)].map((value) => value * ratio);
-      const place = (values) => values.map((value) => value * scale + shift);
-      for (const { low, high } of traces) density.add(place(high), place(low));
+      const density = new Density(columns, Math.round(this.height * ratio));
+      const [scale, shift] = [(this.y(1) - this.y(0)) * ratio, this.y(0) * ratio];
+      for (const [least, largest] of rows) density.add(least, largest, scale, shift);
       context.save();
       context.setTransform(1, 0, 0, 1, 0, 0);
       density.draw(context, Math.round(LEFT * ratio), 0, this.looks.run(run), Math.min(0.6, Math.max(0.16, 8 / lines.length)));
       context.restore();
     };
-    return { low: least, high: most, draw };
+    return { low, high, draw };
   }
 
-  /** Least and largest values of straight lines between samples, for each pixel column. */
-  #between(line) {
-    const { frame } = this;
-    const series = this.#series(line);
-    const { columns } = frame;
-    const low = new Float32Array(columns).fill(NaN);
-    const high = new Float32Array(columns).fill(NaN);
-    const [first, end] = frame.samples(line.run, series.length);
-    const place = (sample) => ((series.time[sample] - frame.from) / (frame.to - frame.from)) * columns;
-    const put = (column, value) => {
-      if (!(low[column] <= value)) low[column] = value;
-      if (!(high[column] >= value)) high[column] = value;
-    };
-    for (let sample = first; sample < end; sample++) {
-      const here = place(sample);
-      const value = series.value(this.spec.column, line.flow, sample);
+  /** Least and largest values of the straight lines between points, for each pixel column. */
+  #between({ time, values }, low, high) {
+    const { columns, from, to } = this.frame;
+    const scale = columns / (to - from);
+    low.fill(NaN);
+    high.fill(NaN);
+    let there = (time[0] - from) * scale;
+    for (let i = 0; i < values.length; i++) {
+      const [here, value, next] = [there, values[i], values[i + 1]];
+      there = (time[i + 1] - from) * scale;
       if (value !== value) continue;
-      if (here >= 0 && here < columns) put(Math.floor(here), value);
-      if (sample + 1 === end) break;
-      const there = place(sample + 1);
-      const next = series.value(this.spec.column, line.flow, sample + 1);
-      if (next !== next) continue;
-      for (let column = Math.max(0, Math.ceil(here)); column < Math.min(columns, there); column++) {
-        put(column, value + ((next - value) * (column - here)) / (there - here));
+      const own = Math.floor(here);
+      if (own >= 0 && own < columns) {
+        if (!(low[own] <= value)) low[own] = value;
+        if (!(high[own] >= value)) high[own] = value;
+      }
+      if (next !== next || next === undefined) continue;
+      const slope = (next - value) / (there - here);
+      const end = there < columns ? there : columns;
+      for (let column = here > 0 ? Math.ceil(here) : 0; column < end; column++) {
+        const between = value + slope * (column - here);
+        if (!(low[column] <= between)) low[column] = between;
+        if (!(high[column] >= between)) high[column] = between;
       }
     }
-    return { low, high };
+  }
+
+  /** The title says over what time a point is a mean. */
+  #name() {
+    const spans = [...this.state.runsShown].map((run) => this.#step(run) * this.state.series[run].interval * 1e3);
+    const means = this.spec.smooth && Math.max(0, ...spans.map((span, i) => (this.#step([...this.state.runsShown][i]) > 1 ? span : 0)));
+    this.title.textContent = this.spec.title + (means ? `, line: mean of ${valueText(Math.round(means))} ms` : "");
   }
 
   /** The vertical axis holds what is drawn, and zero. */
   #scale(drawn) {
-    let low = 0;
-    let high = 0;
-    for (const trace of drawn) {
-      low = Math.min(low, least_(trace.low));
-      high = Math.max(high, most_(trace.high));
+    let least = 0;
+    let largest = 0;
+    for (const { low, high } of drawn) {
+      for (let i = 0; i < low.length; i++) {
+        if (low[i] < least) least = low[i];
+        if (high[i] > largest) largest = high[i];
+      }
     }
-    this.low = low * 1.06;
-    this.high = high === low ? low + 1 : high * 1.06;
+    this.low = least * 1.06;
+    this.high = largest === least ? least + 1 : largest * 1.06;
   }
 
   #grid(context, width) {
@@ -241,72 +266,54 @@ export class Panel {
     }
   }
 
-  /** Visit the points of a trace, `visit(x, low, high, joined)`; empty columns are passed over, gaps are not joined. */
-  #visit(trace, visit) {
-    const { frame } = this;
-    const edges = trace.line && !trace.time ? frame.edges[trace.line.run] : null;
-    let joined = false;
-    for (let i = 0; i < trace.low.length; i++) {
-      if (edges && edges[i] === edges[i + 1]) continue;
-      if (trace.low[i] !== trace.low[i]) {
-        joined = false;
-        continue;
-      }
-      const x = trace.time ? frame.x(trace.time[i]) : LEFT + (i + 0.5) / frame.ratio;
-      visit(x, this.y(trace.low[i]), this.y(trace.high[i]), joined);
-      joined = true;
+  #stroke(context, trace, width = 1.3, colour = trace.look.colour) {
+    const dashes = colour === trace.look.colour ? trace.look.dashes : [];
+    const thick = this.state.selected.has(trace.line) ? Math.max(width, 2) : width;
+    if (trace.wide) {
+      context.fillStyle = `${colour}50`;
+      this.#fill(context, trace.low, trace.high, (column) => LEFT + (column + 0.5) / this.frame.ratio);
+    }
+    this.#follow(context, trace, dashes.map((dash) => dash * thick), thick, colour);
+    if (this.spec.beside && trace.line && this.#series(trace.line).has(this.spec.beside)) {
+      this.#follow(context, this.#trace(trace.line, this.spec.beside), [1.5, 3], 1, `${trace.look.colour}b0`);
     }
   }
 
-  #stroke(context, trace, width = 1.3, colour = null) {
-    const selected = this.state.selected.has(trace.line);
-    const thick = selected ? Math.max(width, 2) : width;
+  #follow(context, { time, values }, dashes, width, colour) {
     context.beginPath();
-    let before = 0;
-    this.#visit(trace, (x, low, high, joined) => {
-      const [near, far] = Math.abs(before - low) < Math.abs(before - high) ? [low, high] : [high, low];
-      if (joined) context.lineTo(x, near);
-      else context.moveTo(x, near);
-      // A point of its own is a dot: a line of no length with round ends.
-      if (far !== near || !joined) context.lineTo(x, far);
-      before = far;
-    });
-    context.lineWidth = thick;
+    let joined = false;
+    for (let i = 0; i < values.length; i++) {
+      const known = values[i] === values[i];
+      if (known) {
+        const [x, y] = [this.frame.x(time[i]), this.y(values[i])];
+        // A line of no length is not drawn: what stands alone between gaps gets a little of it.
+        if (!joined) context.moveTo(x - 0.6, y);
+        context.lineTo(joined ? x : x + 0.6, y);
+      }
+      joined = known;
+    }
+    context.lineWidth = width;
     context.lineJoin = "round";
-    context.lineCap = trace.look.dashes.length ? "butt" : "round";
-    context.strokeStyle = colour ?? trace.look.colour;
-    context.setLineDash(colour ? [] : trace.look.dashes.map((dash) => dash * thick));
+    context.strokeStyle = colour;
+    context.setLineDash(dashes);
     context.stroke();
     context.setLineDash([]);
-    if (this.spec.beside && trace.line && this.#series(trace.line).has(this.spec.beside)) this.#beside(context, trace);
   }
 
-  #beside(context, { line, look }) {
-    const trace = this.#trace(line, this.spec.beside);
+  /** Fill between two curves; a gap ends a piece, which goes along the top and back along the bottom. */
+  #fill(context, low, high, x) {
     context.beginPath();
-    this.#visit(trace, (x, low, high, joined) => (joined ? context.lineTo(x, high) : context.moveTo(x, high)));
-    context.lineWidth = 1;
-    context.strokeStyle = `${look.colour}b0`;
-    context.setLineDash([1.5, 3]);
-    context.stroke();
-    context.setLineDash([]);
-  }
-
-  #fill(context, trace) {
-    // A gap ends a piece of the band; a piece goes along the top and back along the bottom.
-    let piece = [];
-    const close = () => {
-      context.beginPath();
-      for (const [x, , top] of piece) context.lineTo(x, top);
-      for (const [x, bottom] of piece.reverse()) context.lineTo(x, bottom);
-      context.fill();
-      piece = [];
-    };
-    this.#visit(trace, (x, bottom, top, joined) => {
-      if (!joined && piece.length) close();
-      piece.push([x, bottom, top]);
-    });
-    if (piece.length) close();
+    for (let start = 0; start < low.length; start++) {
+      let end = start;
+      while (low[end] === low[end] && end < low.length) end++;
+      if (end === start) continue;
+      for (let i = start; i < end; i++) context.lineTo(x(i), this.y(high[i]));
+      for (let i = end - 1; i >= start; i--) context.lineTo(x(i), this.y(low[i]));
+      context.closePath();
+      context.moveTo(x(end), 0);
+      start = end;
+    }
+    context.fill();
   }
 
   #guide(context, { time }) {
@@ -344,6 +351,7 @@ export class Panel {
       const colour = own ? this.looks.line(line.run, state.slot(line)) : { colour: INK };
       const text = valueText(value) + (Number.isNaN(beside) ? "" : ` (ssthresh ${valueText(beside)})`);
       this.#show(swatch(colour), own ? text : `${line.id} ${text}`, { run: line.run, flow: line.id, value });
+      if (this.#step(line.run) > 1 && this.spec.smooth) continue;
       const series = this.#series(line);
       const sample = series.time[series.nearest(state.cursor)];
       context.beginPath();
@@ -376,16 +384,4 @@ export class Panel {
     Object.assign(item.dataset, data);
     this.values.append(item);
   }
-}
-
-function least_(values) {
-  let found = Infinity;
-  for (const value of values) if (value < found) found = value;
-  return found;
-}
-
-function most_(values) {
-  let found = -Infinity;
-  for (const value of values) if (value > found) found = value;
-  return found;
 }

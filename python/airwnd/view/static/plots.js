@@ -1,5 +1,6 @@
 /** The panels on their common time axis: zoom, cursor, legend. */
 
+import { BAND } from "airwnd/band.js";
 import { fresh, Frame, INK, LEFT, RIGHT, SOFT } from "airwnd/canvas.js";
 import { Lanes } from "airwnd/lanes.js";
 import { swatch } from "airwnd/looks.js";
@@ -82,8 +83,8 @@ export class Plots {
     if (state.crowded()) {
       for (const run of state.runsShown) {
         const count = state.visible().filter((line) => line.run === run).length;
-        const span = this.frame.step(run) * state.series[run].interval * 1e3;
-        const what = state.many === "band" ? `median and 5th to 95th percentile of ${count} flows, over ${valueText(span)} ms each` : `${count} flows`;
+        const span = this.frame.step(run, BAND) * state.series[run].interval * 1e3;
+        const what = state.many === "band" ? `median and 5th to 95th percentile of ${count} flows, by means of ${valueText(Math.round(span))} ms` : `${count} flows`;
         const of = several ? `${state.facts.runs[run].label}: ${what}` : what;
         if (count) entries.push(this.#entry(swatch({ colour: this.looks.run(run) }, 7, 0.35), of));
       }
@@ -122,7 +123,7 @@ export class Plots {
     element.addEventListener("pointerup", (event) => this.#drop(event));
     element.addEventListener("pointercancel", () => this.#endDrag());
     element.addEventListener("pointerleave", () => this.#lookAway());
-    element.addEventListener("dblclick", (event) => inside(event) && state.zoom(state.whole.from, state.whole.to));
+    element.addEventListener("dblclick", () => state.zoom(state.whole.from, state.whole.to));
     element.addEventListener("wheel", (event) => this.#wheel(event, inside(event), place(event)), { passive: false });
     element.addEventListener("keydown", (event) => this.#key(event));
   }
@@ -144,6 +145,8 @@ export class Plots {
     if (!drag) return;
     if (drag.zooming) {
       const [from, to] = [drag.x, drag.now].sort((a, b) => a - b).map((x) => this.frame.time(Math.max(LEFT, x)));
+      // The pointer lies elsewhere in the new time than in the old.
+      this.#lookAway();
       this.state.zoom(from, to);
     } else if (!drag.panning && drag.panel && this.state.hovered) {
       this.state.toggle(this.state.hovered);

@@ -46,6 +46,30 @@ export class Series {
     return edges;
   }
 
+  /** The means over steps of `size` samples that the samples from `first` to `end` lie in, at the steps' middles. */
+  means(column, flow, size, first, end) {
+    const all = this.columns.get(column).subarray(flow * this.length, (flow + 1) * this.length);
+    if (size === 1) return { time: this.time.subarray(first, end), values: all.subarray(first, end) };
+    const from = Math.floor(first / size);
+    const count = Math.ceil(end / size) - from;
+    const time = new Float64Array(count);
+    const values = new Float32Array(count);
+    for (let step = 0; step < count; step++) {
+      const start = (from + step) * size;
+      const stop = Math.min(this.length, start + size);
+      let sum = 0;
+      let known = 0;
+      for (let i = start; i < stop; i++) {
+        if (all[i] !== all[i]) continue;
+        sum += all[i];
+        known++;
+      }
+      time[step] = (this.time[start] + this.time[stop - 1]) / 2;
+      values[step] = sum / known;
+    }
+    return { time, values };
+  }
+
   pyramid(column) {
     if (!this.#pyramids.has(column)) {
       this.#pyramids.set(column, new Pyramid(this.columns.get(column), this.flows, this.length));

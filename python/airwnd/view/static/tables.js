@@ -176,7 +176,7 @@ export function showRuns(state, looks) {
   if (!several || !differences.length) return;
   const details = section.querySelector("details");
   details.hidden = false;
-  details.open = differences.length <= 3;
+  details.open = differences.length <= 4;
   const names = ["setting", ...runs.map((run) => run.label)];
   details.querySelector("table").append(
     element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { textContent: name, className: "word" })))),

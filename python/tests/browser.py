@@ -1,0 +1,74 @@
+"""A browser that opens pages from disk and finds no network: what a page asks for outside fails the test."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+OpenPage = Callable[..., Page]
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_OPTIONS = (
+    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium without a window: the system's, else Playwright's own."""
+    path = next(filter(None, map(shutil.which, _NAMES)), None)
+    with sync_playwright() as playwright:
+        try:
+            started = playwright.chromium.launch(executable_path=path, args=list(_OPTIONS))
+        except Error as error:
+            message = str(error).splitlines()[0]
+            pytest.fail(f"no browser: install Chromium, or `playwright install chromium` ({message})")
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Open a file; at the end of the test complain about errors on the page and requests to a network."""
+    problems: list[str] = []
+    context = browser.new_context(offline=True)
+
+    def look(address: str) -> None:
+        if not address.startswith(("file:", "data:", "blob:")):
+            problems.append(f"request: {address}")
+
+    def call(path: Path, width: int = 1280, height: int = 800) -> Page:
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.set_viewport_size({"width": width, "height": height})
+        page.on("request", lambda request: look(request.url))
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on(
+            "console",
+            lambda message: (
+                problems.append(f"console: {message.text}") if message.type == "error" else None
+            ),
+        )
+        page.goto(path.resolve().as_uri())
+        return page
+
+    yield call
+    context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def shoot(tmp_path: Path) -> Callable[[Page, str], None]:
+    """Keep a picture of a page, and another in the folder AIRWND_SCREENSHOTS if that is set."""
+
+    def call(page: Page, name: str) -> None:
+        page.screenshot(path=tmp_path / f"{name}.png")
+        if folder := os.environ.get("AIRWND_SCREENSHOTS"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            shutil.copy(tmp_path / f"{name}.png", folder)
+
+    return call
