@@ -111,7 +111,9 @@ class Run:
         from airwnd import view
 
         if self.series.is_empty():
-            raise InputError('a run without time series has nothing to view: run with series="10ms" or the like')
+            raise InputError(
+                'a run without time series has nothing to view: run with series="10ms" or the like'
+            )
         page = view.write({self.outcome["scenario"]: self}, None if path is None else Path(path))
         if browse:
             view.show(page)

@@ -49,9 +49,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))
         page.on(
             "console",
-            lambda message: (
-                problems.append(f"console: {message.text}") if message.type == "error" else None
-            ),
+            lambda message: problems.append(f"console: {message.text}") if message.type == "error" else None,
         )
         page.goto(path.resolve().as_uri())
         return page

@@ -17,8 +17,8 @@ import click
 def view(runs: tuple[Path, ...], out: Path | None, wanted: bool) -> None:
     """Make a page to look around in run folders: series, events, map and flows.
 
-    RUN is a folder that `airwnd run FILE --series 10ms --out RUN` wrote; several are compared. The page is one file
-    that needs no network.
+    RUN is a folder that `airwnd run FILE --series 10ms --out RUN` wrote; several are compared. The page is
+    one file that needs no network.
     """
     from airwnd import view as viewer
 

@@ -43,13 +43,14 @@ def content(runs: Mapping[str, Run]) -> Content:
     return Content(
         facts={
             "runs": facts,
-            "panels": [asdict(panel) for panel in panels(columns[2:], filled)],
+            "panels": [asdict(panel) | {"title": panel.title} for panel in panels(columns, filled)],
             "kinds": {kind: KINDS.get(kind, kind) for kind in kinds},
             "flowFigures": [asdict(figure) for figure in flow_figures(filled_flow)],
             "totalFigures": [asdict(figure) for figure in total_figures(facts[0]["totals"])],
             "differences": differences([run.scenario for run in runs.values()]),
             "looks": [
-                {"colour": look.colour, "marker": look.marker, "dashes": _dashes(look)} for look in style.LINES
+                {"colour": look.colour, "marker": look.marker, "dashes": _dashes(look)}
+                for look in style.LINES
             ],
         },
         arrays=packed,
@@ -115,7 +116,7 @@ def _events(run: Run, ids: list[str], arrays: dict[str, NDArray[Any]], prefix: s
 
 
 def _codes(words: pl.Series, known: list[str]) -> NDArray[np.uint32]:
-    """Number words by their place in a list; null has the largest number."""
+    """Give words as their places in a list; null is the largest number."""
     codes = words.cast(pl.String).cast(pl.Enum(known)).to_physical()
     return codes.cast(pl.UInt32).fill_null(_NOBODY).to_numpy()
 

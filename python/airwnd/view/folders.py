@@ -10,7 +10,7 @@ from airwnd.run import Run
 
 
 def load(folders: Sequence[Path]) -> dict[str, Run]:
-    """Read runs with time series; each is called by its folder, or by as much of the path as tells them apart."""
+    """Read runs with time series, each called by its folder, with as much of the path as tells them apart."""
     labels = _labels([folder.resolve() for folder in folders])
     return {label: _load(folder) for label, folder in zip(labels, folders, strict=True)}
 

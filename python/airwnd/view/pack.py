@@ -23,13 +23,13 @@ class Packed:
 def pack(array: NDArray[Any]) -> Packed:
     """Pack an array of one or two dimensions.
 
-    Along the last axis each number becomes the difference from its predecessor, as whole numbers of the same size,
-    and the first bytes of all of them come before the second ones: series that hardly change turn into zeros, which
-    compress to little. Nothing is rounded.
+    Along the last axis each number becomes the difference from its predecessor, as whole numbers of the same
+    size, and the first bytes of all of them come before the second ones: series that hardly change turn into
+    zeros, which compress to little. Nothing is rounded.
     """
     array = np.ascontiguousarray(array)
     whole: NDArray[Any] = array.view(f"u{array.itemsize}")
     steps = np.diff(whole, axis=-1, prepend=whole.dtype.type(0))
     planes = steps.reshape(-1, 1).view(np.uint8).T
-    shrunk = zlib.compress(np.ascontiguousarray(planes), _FAST)
+    shrunk = zlib.compress(planes.tobytes(), _FAST)
     return Packed(array.dtype.str[1:], array.shape, base64.b64encode(shrunk).decode("ascii"))

@@ -14,8 +14,10 @@ class Panel:
     ----------
     column
         The series' column.
-    title
-        What it is, with its unit.
+    name
+        What it is.
+    unit
+        Its unit.
     shown
         Whether the page shows it at first.
     beside
@@ -25,23 +27,29 @@ class Panel:
     """
 
     column: str
-    title: str
+    name: str
+    unit: str = ""
     shown: bool = False
     beside: str | None = None
     smooth: bool = False
 
+    @property
+    def title(self) -> str:
+        """The name with the unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
 
 _KNOWN = (
-    Panel("cwnd_bytes", "cwnd (bytes)", shown=True, beside="ssthresh_bytes"),
-    Panel("rwnd_bytes", "rwnd (bytes)", shown=True),
-    Panel("in_flight_bytes", "in flight (bytes)"),
-    Panel("rtt_ms", "RTT (ms)", shown=True),
-    Panel("delay_ms", "one-way delay (ms)"),
-    Panel("queue_bytes", "queue (bytes)", shown=True),
-    Panel("queue_packets", "queue (packets)"),
-    Panel("rate_kbps", "rate (kbit/s)", shown=True, smooth=True),
+    Panel("cwnd_bytes", "cwnd", "bytes", shown=True, beside="ssthresh_bytes"),
+    Panel("rwnd_bytes", "rwnd", "bytes", shown=True),
+    Panel("in_flight_bytes", "in flight", "bytes"),
+    Panel("rtt_ms", "RTT", "ms", shown=True),
+    Panel("delay_ms", "one-way delay", "ms"),
+    Panel("queue_bytes", "queue", "bytes", shown=True),
+    Panel("queue_packets", "packets in queue"),
+    Panel("rate_kbps", "rate", "kbit/s", shown=True, smooth=True),
     Panel("mcs", "MCS", shown=True),
-    Panel("sinr_db", "SINR (dB)"),
+    Panel("sinr_db", "SINR", "dB"),
     Panel("cell", "serving cell"),
 )
 

@@ -22,7 +22,7 @@ new FlowTable(state, looks);
 showRuns(state, looks);
 if (plan.run >= 0) plan.draw();
 about();
-switches("panel-switches", facts.panels.map(({ column, title }) => [column, title.replace(/ \(.*/, title.includes("packets") ? " packets" : "")]), state.panelsShown, "panels");
+switches("panel-switches", facts.panels.map(({ column, name }) => [column, name]), state.panelsShown, "panels");
 switches("event-switches", events.kinds.map((kind) => [kind, facts.kinds[kind], plots.lanes.picture(kind)]), state.kindsShown, "panels");
 document.getElementById("event-switches").hidden = events.kinds.length === 0;
 many();

@@ -71,7 +71,7 @@ export class Lanes {
     context.fillStyle = colour;
     counts.forEach((count, column) => {
       if (!count) return;
-      const size = LOW + (HEIGHT - 3 - LOW) * ((count - 1) / Math.max(most - 1, 1));
+      const size = LOW + (HEIGHT - 3 - LOW) * (most > 1 ? (count - 1) / (most - 1) : 1);
       context.fillRect(LEFT + column / this.frame.ratio - 0.5, y + HEIGHT - 2.5 - size, 1.5, size);
     });
   }

@@ -18,6 +18,11 @@ export class Looks {
     return this.looks[run % this.looks.length].colour;
   }
 
+  /** What stands for many flows: of the run's colour, or grey where the colours are those of single flows. */
+  crowd(run) {
+    return this.several ? this.run(run) : "#5b6570";
+  }
+
   cell(cell) {
     return this.looks[cell % this.looks.length];
   }
@@ -25,12 +30,15 @@ export class Looks {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A short piece of a line, for legends; a thick pale one for a band. */
-export function swatch({ colour, dashes = [] }, width = 1.8, opacity = 1) {
+/** How a band's piece differs from a line's. */
+export const BROAD = { thick: 7, opacity: 0.35 };
+
+/** A short piece of a line, for legends. */
+export function swatch({ colour, dashes = [] }, { thick = 1.8, opacity = 1, length = 24 } = {}) {
   const svg = document.createElementNS(SVG, "svg");
   const line = document.createElementNS(SVG, "line");
-  for (const [name, value] of Object.entries({ width: 24, height: 10, "aria-hidden": "true" })) svg.setAttribute(name, value);
-  const attributes = { x1: 0, x2: 24, y1: 5, y2: 5, stroke: colour, "stroke-width": width, "stroke-opacity": opacity };
+  for (const [name, value] of Object.entries({ width: length, height: 10, "aria-hidden": "true" })) svg.setAttribute(name, value);
+  const attributes = { x1: 0, x2: length, y1: 5, y2: 5, stroke: colour, "stroke-width": thick, "stroke-opacity": opacity };
   if (dashes.length) attributes["stroke-dasharray"] = dashes.map((dash) => dash * 1.4).join(" ");
   for (const [name, value] of Object.entries(attributes)) line.setAttribute(name, value);
   svg.append(line);

@@ -3,7 +3,7 @@
 import { BAND } from "airwnd/band.js";
 import { fresh, INK, LEFT, RIGHT, RULE, SOFT } from "airwnd/canvas.js";
 import { Density } from "airwnd/density.js";
-import { marker, swatch } from "airwnd/looks.js";
+import { BROAD, marker, swatch } from "airwnd/looks.js";
 import { lowerBound, tickText, ticks, valueText } from "airwnd/scale.js";
 
 // The title and the values stand above the plot.
@@ -72,7 +72,9 @@ export class Panel {
     const looked = state.hovered ? state.kin(state.hovered).filter((line) => this.#isVisible(line)) : [];
     for (const line of looked) {
       const own = state.single().includes(line);
-      this.#stroke(context, this.#trace(line), own ? 2.4 : 1.6, own ? undefined : INK);
+      const trace = this.#trace(line);
+      if (!own) this.#follow(context, trace, [], 4, "#ffffffc0");
+      this.#stroke(context, trace, own ? 2.4 : 1.7, own ? undefined : this.#colour(line).colour);
     }
     if (state.cursor === null) return;
     const x = frame.x(state.cursor);
@@ -159,7 +161,7 @@ export class Panel {
 
   #band(run, lines) {
     const { time, lines: [low, median, high] } = this.#bandWithin(run, lines);
-    const look = { colour: this.looks.run(run), dashes: [] };
+    const look = { colour: this.looks.crowd(run), dashes: [] };
     const draw = (context) => {
       context.fillStyle = `${look.colour}38`;
       this.#fill(context, low, high, (i) => this.frame.x(time[i]));
@@ -185,7 +187,7 @@ export class Panel {
       for (const [least, largest] of rows) density.add(least, largest, scale, shift);
       context.save();
       context.setTransform(1, 0, 0, 1, 0, 0);
-      density.draw(context, Math.round(LEFT * ratio), 0, this.looks.run(run), Math.min(0.6, Math.max(0.16, 8 / lines.length)));
+      density.draw(context, Math.round(LEFT * ratio), 0, this.looks.crowd(run), Math.min(0.6, Math.max(0.16, 8 / lines.length)));
       context.restore();
     };
     return { low, high, draw };
@@ -218,11 +220,12 @@ export class Panel {
     }
   }
 
-  /** The title says over what time a point is a mean. */
+  /** The title says over what time the points are means, where single samples would say little. */
   #name() {
-    const spans = [...this.state.runsShown].map((run) => this.#step(run) * this.state.series[run].interval * 1e3);
-    const means = this.spec.smooth && Math.max(0, ...spans.map((span, i) => (this.#step([...this.state.runsShown][i]) > 1 ? span : 0)));
-    this.title.textContent = this.spec.title + (means ? `, line: mean of ${valueText(Math.round(means))} ms` : "");
+    const { runsShown, series } = this.state;
+    const steps = [...runsShown].filter((run) => this.spec.smooth && this.#step(run) > 1);
+    const longest = Math.max(...steps.map((run) => this.#step(run) * series[run].interval * 1e3));
+    this.title.textContent = this.spec.title + (steps.length ? `, means of ${valueText(Math.round(longest))} ms` : "");
   }
 
   /** The vertical axis holds what is drawn, and zero. */
@@ -340,30 +343,43 @@ export class Panel {
     context.stroke();
   }
 
+  /** How a line is drawn: by its own look, or, out of many, dark; or by its run, where there are several. */
+  #colour(line) {
+    if (this.state.single().includes(line)) return this.looks.line(line.run, this.state.slot(line));
+    return { colour: this.looks.several ? this.looks.run(line.run) : INK };
+  }
+
   #readOut(context, looked) {
     const { state, frame } = this;
     const singles = state.single().filter((line) => this.#isVisible(line));
     const chosen = singles.length <= 4 ? singles : singles.filter((line) => state.selected.has(line)).slice(0, 4);
-    for (const line of new Set([...chosen, ...looked])) {
-      const value = this.#at(line);
-      const beside = this.spec.beside ? this.#at(line, this.spec.beside) : NaN;
-      const own = singles.includes(line);
-      const colour = own ? this.looks.line(line.run, state.slot(line)) : { colour: INK };
-      const text = valueText(value) + (Number.isNaN(beside) ? "" : ` (ssthresh ${valueText(beside)})`);
-      this.#show(swatch(colour), own ? text : `${line.id} ${text}`, { run: line.run, flow: line.id, value });
+    const others = looked.filter((line) => !chosen.includes(line));
+    chosen.forEach((line) => this.#readLine(line));
+    if (others.length) this.#show([others[0].id]);
+    others.forEach((line) => this.#readLine(line));
+    for (const line of [...chosen, ...others]) {
       if (this.#step(line.run) > 1 && this.spec.smooth) continue;
       const series = this.#series(line);
       const sample = series.time[series.nearest(state.cursor)];
       context.beginPath();
-      context.arc(frame.x(sample), this.y(value), 3.2, 0, 2 * Math.PI);
-      context.fillStyle = colour.colour;
+      context.arc(frame.x(sample), this.y(this.#at(line)), 3.2, 0, 2 * Math.PI);
+      context.fillStyle = this.#colour(line).colour;
       context.fill();
     }
     if (state.crowded() && state.many === "band") this.#readBands();
   }
 
+  #readLine(line) {
+    const value = this.#at(line);
+    const beside = this.spec.beside && line === this.state.hovered ? this.#at(line, this.spec.beside) : NaN;
+    const text = valueText(value) + (Number.isNaN(beside) ? "" : ` (ssthresh ${valueText(beside)})`);
+    this.#show([swatch(this.#colour(line), { length: 16 }), ` ${text}`], { run: line.run, flow: line.id, value });
+  }
+
+  /** The band under the cursor; of several runs the median only. */
   #readBands() {
     const { state } = this;
+    this.#show(["median"]);
     for (const run of state.runsShown) {
       const lines = state.visible().filter((line) => line.run === run);
       if (!lines.length || !state.series[run].has(this.spec.column)) continue;
@@ -373,14 +389,15 @@ export class Panel {
       const step = state.cursor - band.time[before] < band.time[after] - state.cursor ? before : after;
       const values = band.lines.map((line) => line[step]);
       const [low, median, high] = values.map((value) => valueText(value, Math.abs(value) < 100 ? 1 : 0));
-      const picture = swatch({ colour: this.looks.run(run) }, 7, 0.35);
-      this.#show(picture, `median ${median} (${low} – ${high})`, { run, low: values[0], median: values[1], high: values[2] });
+      const text = this.looks.several ? median : `${median} (${low} – ${high})`;
+      const data = { run, low: values[0], median: values[1], high: values[2] };
+      this.#show([swatch({ colour: this.looks.crowd(run) }, { ...BROAD, length: 12 }), ` ${text}`], data);
     }
   }
 
-  #show(picture, text, data) {
+  #show(parts, data = {}) {
     const item = document.createElement("span");
-    item.append(picture, ` ${text}`);
+    item.append(...parts);
     Object.assign(item.dataset, data);
     this.values.append(item);
   }

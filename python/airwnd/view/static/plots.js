@@ -1,13 +1,14 @@
 /** The panels on their common time axis: zoom, cursor, legend. */
 
 import { BAND } from "airwnd/band.js";
-import { fresh, Frame, INK, LEFT, RIGHT, SOFT } from "airwnd/canvas.js";
+import { fresh, Frame, INK, LEFT, SOFT } from "airwnd/canvas.js";
 import { Lanes } from "airwnd/lanes.js";
-import { swatch } from "airwnd/looks.js";
+import { BROAD, swatch } from "airwnd/looks.js";
 import { Panel } from "airwnd/panel.js";
 import { tickText, ticks, valueText } from "airwnd/scale.js";
 
 const CLICK = 4;
+const MOST_NAMED = 24;
 
 export class Plots {
   #drag = null;
@@ -18,6 +19,7 @@ export class Plots {
     this.element = document.getElementById("plots");
     this.list = document.getElementById("panels");
     this.legend = document.getElementById("legend");
+    this.clock = document.getElementById("clock");
     this.axis = document.querySelector("#axis canvas");
     this.panels = state.facts.panels.map((spec) => new Panel(spec, state, looks));
     this.list.append(...this.panels.map((panel) => panel.element));
@@ -62,7 +64,10 @@ export class Plots {
     for (const panel of this.shown) panel.drawOver(drag);
     this.lanes.drawOver();
     const { cursor } = this.state;
-    this.clock.textContent = cursor === null ? "" : `${cursor.toFixed(3)} s`;
+    this.clock.hidden = cursor === null;
+    if (cursor === null) return;
+    this.clock.textContent = `${cursor.toFixed(3)} s`;
+    this.clock.style.left = `${this.frame.x(cursor)}px`;
   }
 
   #drawAxis() {
@@ -73,35 +78,43 @@ export class Plots {
     context.textAlign = "center";
     for (const value of values) context.fillText(tickText(value, step), this.frame.x(value), 3);
     context.fillStyle = SOFT;
-    context.fillText("time (s)", LEFT + (width - LEFT - RIGHT) / 2, 18);
+    context.textAlign = "right";
+    context.fillText("time (s)", LEFT - 14, 3);
   }
 
   #showLegend() {
     const { state } = this;
     const several = state.facts.runs.length > 1;
-    const entries = [];
-    if (state.crowded()) {
-      for (const run of state.runsShown) {
-        const count = state.visible().filter((line) => line.run === run).length;
-        const span = this.frame.step(run, BAND) * state.series[run].interval * 1e3;
-        const what = state.many === "band" ? `median and 5th to 95th percentile of ${count} flows, by means of ${valueText(Math.round(span))} ms` : `${count} flows`;
-        const of = several ? `${state.facts.runs[run].label}: ${what}` : what;
-        if (count) entries.push(this.#entry(swatch({ colour: this.looks.run(run) }, 7, 0.35), of));
-      }
-    }
+    const entries = state.crowded() ? this.#crowdEntries() : [];
     for (const line of state.single()) {
       const name = several ? `${line.id} · ${state.facts.runs[line.run].label}` : line.id;
       entries.push(this.#entry(swatch(this.looks.line(line.run, state.slot(line))), name));
     }
-    this.clock = document.createElement("span");
-    this.clock.id = "clock";
-    this.legend.replaceChildren(...entries.slice(0, 24), this.clock);
+    this.legend.replaceChildren(...entries.slice(0, MOST_NAMED));
   }
 
-  #entry(picture, text) {
+  /** What stands for many flows; what is true of all runs is said once. */
+  #crowdEntries() {
+    const { state } = this;
+    const several = state.facts.runs.length > 1;
+    const visible = state.visible();
+    const said = [...state.runsShown].sort().map((run) => {
+      const count = visible.filter((line) => line.run === run).length;
+      const span = valueText(Math.round(this.frame.step(run, BAND) * state.series[run].interval * 1e3));
+      const band = `median, 5th to 95th percentile of ${count} flows (means of ${span} ms)`;
+      return { run, text: state.many === "band" ? band : `${count} flows, darker where they are many` };
+    });
+    const one = new Set(said.map(({ text }) => text)).size === 1;
+    const picture = (run) => swatch({ colour: this.looks.crowd(run) }, BROAD);
+    if (!several) return said.map(({ run, text }) => this.#entry(picture(run), text));
+    const labels = said.map(({ run, text }) => this.#entry(picture(run), state.facts.runs[run].label + (one ? "" : `: ${text}`)));
+    return one ? [...labels, this.#entry(said[0].text)] : labels;
+  }
+
+  #entry(...parts) {
     const entry = document.createElement("span");
     entry.className = "key";
-    entry.append(picture, text);
+    entry.append(...parts);
     return entry;
   }
 

@@ -166,7 +166,7 @@ export function showRuns(state, looks) {
       else state.runsShown.delete(index);
       state.changedLines();
     });
-    const picture = several ? [box, " ", swatch({ colour: looks.run(index) }, 4)] : [];
+    const picture = several ? [box, " ", swatch({ colour: looks.run(index) }, { thick: 4, length: 18 })] : [];
     const figures = totalFigures.map(({ key, digits }) => cell("td", run.totals[key], digits));
     const made = element("tr", {}, element("td", {}, ...picture), cell("td", run.label), cell("td", run.seed), ...figures);
     made.dataset.run = index;
