@@ -28,7 +28,9 @@ export class Panel {
     this.base.setAttribute("aria-label", `${spec.title} over time`);
     this.over = document.createElement("canvas");
     this.plot.append(this.base, this.over);
-    this.element.append(this.title, this.values, this.plot);
+    const head = document.createElement("header");
+    head.append(this.title, this.values);
+    this.element.append(head, this.plot);
   }
 
   get shown() {
