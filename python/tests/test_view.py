@@ -336,6 +336,22 @@ def test_all_lines_are_drawn(crowd: Run, show: Callable[..., Page]) -> None:
     assert none < some < every
 
 
+def test_a_hundred_users_are_no_burden(show: Callable[..., Page]) -> None:
+    settings = {"ue[0].count": 100, "ue[0].placement": "disc", "site[0].sectors": 3}
+    page = show(many=Scenario.from_toml(SMALL).with_(settings, duration="20s").run(series="10ms"))
+    durations = "name => performance.getEntriesByName(name).map(entry => entry.duration)"
+    assert page.evaluate(durations, "airwnd load")[0] < 10_000
+    for many in ("band", "lines"):
+        page.check(f"input[value={many}]")
+        page.focus("#plots")
+        page.evaluate("performance.clearMeasures()")
+        for key in ("+", "+", "ArrowRight", "-", "0"):
+            page.keyboard.press(key)
+            settle(page)
+        # Several times what it takes: the tests share the machine with others.
+        assert np.median(page.evaluate(durations, "airwnd redraw")) < 500
+
+
 def test_a_wired_run_has_no_map(show: Callable[..., Page], shoot: Shoot) -> None:
     wired = {
         "name": "wire",

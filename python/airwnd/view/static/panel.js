@@ -189,7 +189,7 @@ export class Panel {
       for (const [least, largest] of rows) density.add(least, largest, scale, shift);
       context.save();
       context.setTransform(1, 0, 0, 1, 0, 0);
-      density.draw(context, Math.round(LEFT * ratio), 0, this.looks.crowd(run), Math.min(0.6, Math.max(0.16, 8 / lines.length)));
+      density.draw(context, Math.round(LEFT * ratio), 0, this.looks.crowd(run), Math.min(0.6, Math.max(0.22, 8 / lines.length)));
       context.restore();
     };
     return { low, high, draw };

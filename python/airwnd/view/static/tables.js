@@ -25,9 +25,8 @@ export class FlowTable {
     Object.assign(this, { state, looks, sort: { key: null, sign: 1 } });
     this.section = document.getElementById("flows");
     this.several = state.facts.runs.length > 1;
-    this.columns = [...(this.several ? [{ key: "run", head: "run", digits: null }] : []), ...state.facts.flowFigures];
-    // The flow's name comes first, then its run.
-    if (this.several) this.columns.splice(0, 2, this.columns[1], this.columns[0]);
+    const [name, ...figures] = state.facts.flowFigures;
+    this.columns = this.several ? [name, { key: "run", head: "run" }, ...figures] : [name, ...figures];
     this.rows = state.lines.map((line) => this.#row(line));
     this.body = element("tbody", {}, ...this.rows.map((row) => row.element));
     this.section.querySelector("table").append(this.#head(), this.body);
