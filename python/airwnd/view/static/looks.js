@@ -1,5 +1,7 @@
 /** Colours, dashes and markers, as airwnd.style has them. */
 
+import { INK } from "airwnd/canvas.js";
+
 export class Looks {
   constructor(looks, runs) {
     this.looks = looks;
@@ -8,10 +10,16 @@ export class Looks {
     this.dashes = [...new Set(dashes)].map((text) => JSON.parse(text));
   }
 
-  /** A line's look: by flow in a single run; by run, with dashes by flow, in several. */
-  line(run, slot) {
-    if (!this.several) return this.looks[slot % this.looks.length];
-    return { colour: this.run(run), dashes: this.dashes[slot % this.dashes.length] };
+  /**
+   * A line's look: by flow in a single run; by run, with dashes by flow, in several. What has no line of its own
+   * comes forward dark, or in the colour of its run.
+   */
+  line(state, line) {
+    const own = state.single().includes(line);
+    if (!this.several) return own ? this.looks[state.slot(line) % this.looks.length] : { colour: INK, dashes: [] };
+    // Beside bands a line without gaps is their median.
+    const slot = state.slot(line) + (state.crowded() ? 1 : 0);
+    return { colour: this.run(line.run), dashes: own ? this.dashes[slot % this.dashes.length] : [] };
   }
 
   run(run) {

@@ -88,7 +88,7 @@ export class Plots {
     const entries = state.crowded() ? this.#crowdEntries() : [];
     for (const line of state.single()) {
       const name = several ? `${line.id} · ${state.facts.runs[line.run].label}` : line.id;
-      entries.push(this.#entry(swatch(this.looks.line(line.run, state.slot(line))), name));
+      entries.push(this.#entry(swatch(this.looks.line(state, line)), name));
     }
     this.legend.replaceChildren(...entries.slice(0, MOST_NAMED));
   }

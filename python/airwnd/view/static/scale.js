@@ -36,3 +36,10 @@ export function lowerBound(sorted, wanted) {
   }
   return low;
 }
+
+/** The place of the entry nearest to `wanted`. */
+export function nearest(sorted, wanted) {
+  const after = Math.min(lowerBound(sorted, wanted), sorted.length - 1);
+  const before = Math.max(after - 1, 0);
+  return wanted - sorted[before] < sorted[after] - wanted ? before : after;
+}

@@ -2,7 +2,7 @@
 
 import { Band } from "airwnd/band.js";
 import { Pyramid } from "airwnd/pyramid.js";
-import { lowerBound } from "airwnd/scale.js";
+import { lowerBound, nearest } from "airwnd/scale.js";
 
 export class Series {
   #pyramids = new Map();
@@ -27,9 +27,7 @@ export class Series {
 
   /** The sample nearest to an instant. */
   nearest(time) {
-    const after = Math.min(lowerBound(this.time, time), this.length - 1);
-    const before = Math.max(after - 1, 0);
-    return time - this.time[before] < this.time[after] - time ? before : after;
+    return nearest(this.time, time);
   }
 
   /** The first sample of each of `count` equal parts of the time between two instants, and the end of the last. */

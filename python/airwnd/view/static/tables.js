@@ -135,7 +135,7 @@ export class FlowTable {
       row.element.classList.toggle("selected", state.selected.has(line));
       row.element.classList.toggle("unshown", !shown);
       row.button.setAttribute("aria-pressed", state.selected.has(line));
-      row.picture.replaceChildren(...(drawn.has(line) ? [swatch(this.looks.line(line.run, state.slot(line)))] : []));
+      row.picture.replaceChildren(...(drawn.has(line) ? [swatch(this.looks.line(state, line))] : []));
     }
     const listed = this.#listed();
     const count = listed.filter((line) => state.shown.has(line)).length;
