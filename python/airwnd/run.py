@@ -143,6 +143,27 @@ class Run:
 
         return plot_series(self.series, quantity, axes)
 
+    def view(self, path: str | PathLike[str] | None = None, *, browse: bool = True) -> Path:
+        """Write a page to look around in the run, open it in the browser, and give its path.
+
+        Parameters
+        ----------
+        path
+            The page's file; one for temporary files by default.
+        browse
+            Whether to open it.
+        """
+        from airwnd import view
+
+        if self.series.is_empty():
+            raise InputError(
+                'a run without time series has nothing to view: run with series="10ms" or the like'
+            )
+        page = view.write({self.outcome["scenario"]: self}, None if path is None else Path(path))
+        if browse:
+            view.show(page)
+        return page
+
     def save(self, folder: str | PathLike[str]) -> Path:
         """Write ``manifest.json`` and Parquet tables; the same scenario and seed give the same bytes.
 

@@ -1,58 +1,73 @@
-"""A headless browser without a network, for the pages that we write."""
+"""A browser that opens pages from disk and finds no network: what a page asks for outside fails the test."""
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+OpenPage = Callable[..., Page]
+Shoot = Callable[..., None]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
+_OPTIONS = (
+    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
 )
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Start Chromium: the system's if there is one, else the one that Playwright has installed."""
-    system = next(filter(None, map(shutil.which, _NAMES)), None)
+    """Chromium without a window: the system's, else Playwright's own."""
+    path = next(filter(None, map(shutil.which, _NAMES)), None)
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=system, args=list(_ARGUMENTS))
+        try:
+            started = playwright.chromium.launch(executable_path=path, args=list(_OPTIONS))
+        except Error as error:
+            message = str(error).splitlines()[0]
+            pytest.fail(f"no browser: install Chromium, or `playwright install chromium` ({message})")
         yield started
         started.close()
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """Open a page of 1280 x 800; at the end it must have asked for nothing and complained of nothing."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
-    opened = context.new_page()
-    trouble: list[str] = []
-    opened.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    opened.on(
-        "console", lambda said: trouble.append(said.text) if said.type in {"error", "warning"} else None
-    )
-    opened.on(
-        "request",
-        lambda request: (
-            None if request.url.startswith(("file:", "data:", "blob:")) else trouble.append(request.url)
-        ),
-    )
-    yield opened
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Open a file; at the end of the test complain about errors on the page and requests to a network."""
+    problems: list[str] = []
+    context = browser.new_context(offline=True)
+
+    def look(address: str) -> None:
+        if not address.startswith(("file:", "data:", "blob:")):
+            problems.append(f"request: {address}")
+
+    def call(path: Path, width: int = 1280, height: int = 800) -> Page:
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.set_viewport_size({"width": width, "height": height})
+        page.on("request", lambda request: look(request.url))
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on(
+            "console",
+            lambda message: problems.append(f"console: {message.text}") if message.type == "error" else None,
+        )
+        page.goto(path.resolve().as_uri())
+        return page
+
+    yield call
     context.close()
-    assert not trouble, trouble
+    assert problems == []
 
 
-def screenshot(page: Page, name: str, folder: Path) -> Path:
-    """Keep a picture of the whole page in `folder`, or where ``AIRWND_SCREENSHOTS`` says."""
-    path = Path(os.environ.get("AIRWND_SCREENSHOTS", folder)) / f"{name}.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=path, full_page=True)
-    return path
+@pytest.fixture
+def shoot(tmp_path: Path) -> Shoot:
+    """Keep a picture of what is in view, or of all; and another in the folder AIRWND_SCREENSHOTS if set."""
+
+    def call(page: Page, name: str, *, whole: bool = False) -> None:
+        page.screenshot(path=tmp_path / f"{name}.png", full_page=whole)
+        if folder := os.environ.get("AIRWND_SCREENSHOTS"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            shutil.copy(tmp_path / f"{name}.png", folder)
+
+    return call

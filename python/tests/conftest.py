@@ -9,9 +9,9 @@ import pytest
 
 from airwnd import Scenario
 
-from .browser import browser, page
+from .browser import browser, open_page, shoot
 
-__all__ = ["browser", "page"]
+__all__ = ["browser", "open_page", "shoot"]
 
 ROOT = Path(__file__).parents[2]
 TABLE6 = ROOT / "experiments" / "arwa-2019" / "table6"

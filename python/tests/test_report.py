@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
 
 from airwnd import InputError
 from airwnd.batch import Processes
@@ -17,7 +16,7 @@ from airwnd.reproduce.findings import Findings
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Effort, reproduce
 
-from .browser import screenshot
+from .browser import OpenPage, Shoot
 
 NAME = "nobody/table0"
 
@@ -71,14 +70,14 @@ def test_the_pages_need_nothing_else(out: Path) -> None:
         assert wanted in html.unescape(text), wanted
 
 
-def test_the_index_leads_to_the_claim(out: Path, page: Page, tmp_path: Path) -> None:
-    page.goto((out / "index.html").as_uri())
+def test_the_index_leads_to_the_claim(out: Path, open_page: OpenPage, shoot: Shoot) -> None:
+    page = open_page(out / "index.html")
     rows = {
         row.locator("th").inner_text(): row.locator(".verdict").inner_text()
         for row in page.locator("#all-claims tbody tr").all()
     }
     assert rows == {"T1": "holds", "T2": "does not hold", "T3": "no result"}
-    screenshot(page, "index", tmp_path)
+    shoot(page, "index", whole=True)
     page.get_by_role("button", name="does not hold").click()
     assert [row.locator("th").inner_text() for row in page.locator("#all-claims tbody tr:visible").all()] == [
         "T1",
@@ -92,10 +91,10 @@ def test_the_index_leads_to_the_claim(out: Path, page: Page, tmp_path: Path) -> 
     assert "Something arrives" in page.locator("#table0-T1").inner_text()
 
 
-def test_a_chart_shows_the_numbers_of_the_table(out: Path, page: Page, tmp_path: Path) -> None:
-    page.goto((out / "nobody" / "index.html").as_uri())
+def test_a_chart_shows_the_numbers_of_the_table(out: Path, open_page: OpenPage, shoot: Shoot) -> None:
+    page = open_page(out / "nobody" / "index.html")
     page.wait_for_selector("#table0-throughput .plot-container")
-    screenshot(page, "paper", tmp_path)
+    shoot(page, "paper", whole=True)
     with (out / NAME / "results.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     for index, method in enumerate(("drwa", "autotuning")):
@@ -119,8 +118,8 @@ def test_a_chart_shows_the_numbers_of_the_table(out: Path, page: Page, tmp_path:
     assert [text for text in cells if text in shown] == shown
 
 
-def test_hover_tells_the_value_and_a_click_hides_the_line(out: Path, page: Page) -> None:
-    page.goto((out / "nobody" / "index.html").as_uri())
+def test_hover_tells_the_value_and_a_click_hides_the_line(out: Path, open_page: OpenPage) -> None:
+    page = open_page(out / "nobody" / "index.html")
     chart = page.locator("#table0-throughput .chart")
     chart.scroll_into_view_if_needed()
     page.wait_for_selector("#table0-throughput .legendtoggle")
@@ -143,8 +142,8 @@ def test_hover_tells_the_value_and_a_click_hides_the_line(out: Path, page: Page)
     )
 
 
-def test_a_drag_zooms_and_a_double_click_resets(out: Path, page: Page) -> None:
-    page.goto((out / "nobody" / "index.html").as_uri())
+def test_a_drag_zooms_and_a_double_click_resets(out: Path, open_page: OpenPage) -> None:
+    page = open_page(out / "nobody" / "index.html")
     area = page.locator("#table0-throughput .nsewdrag")
     area.scroll_into_view_if_needed()
     whole = page.evaluate("document.querySelector('.chart')._fullLayout.xaxis.range")
@@ -164,16 +163,16 @@ def test_a_drag_zooms_and_a_double_click_resets(out: Path, page: Page) -> None:
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
-def test_pictures_are_downloaded(out: Path, page: Page, kind: str) -> None:
-    page.goto((out / "nobody" / "index.html").as_uri())
+def test_pictures_are_downloaded(out: Path, open_page: OpenPage, kind: str) -> None:
+    page = open_page(out / "nobody" / "index.html")
     with page.expect_download() as download:
         page.locator("#table0-throughput figcaption").get_by_text(kind.upper()).click()
     assert download.value.suggested_filename == f"throughput.{kind}"
     assert download.value.path().read_bytes() == (out / NAME / f"throughput.{kind}").read_bytes()
 
 
-def test_print_has_still_pictures(out: Path, page: Page) -> None:
-    page.goto((out / "nobody" / "index.html").as_uri())
+def test_print_has_still_pictures(out: Path, open_page: OpenPage) -> None:
+    page = open_page(out / "nobody" / "index.html")
     page.emulate_media(media="print")
     assert page.locator("#table0-throughput .still").is_visible()
     assert not page.locator("#table0-throughput .chart").is_visible()

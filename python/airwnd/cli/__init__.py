@@ -8,7 +8,7 @@ import sys
 import click
 
 from airwnd._native import VERSION, ScenarioError
-from airwnd.cli import algorithms, reproduce, simulate, sweep
+from airwnd.cli import algorithms, reproduce, simulate, sweep, view
 from airwnd.errors import EngineError, InputError
 
 BAD_INPUT = 2
@@ -55,9 +55,10 @@ def cli() -> None:
 
     \b
     airwnd run scenario.toml                 simulate
+    airwnd view RUN                          look around in a run
     airwnd list                              what there is
-    airwnd reproduce arwa-2019/table6        a paper's figure beside ours
     airwnd sweep scenario.toml --out out     many settings and seeds, one data set
+    airwnd reproduce arwa-2019/table6        a paper's figure beside ours
     """  # noqa: D301 (click wants the backspace)
 
 
@@ -69,5 +70,6 @@ for _command in (
     algorithms.explain,
     reproduce.reproduce,
     sweep.sweep,
+    view.view,
 ):
     cli.add_command(_command)

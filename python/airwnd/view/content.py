@@ -1,0 +1,126 @@
+"""What a page knows of its runs: facts as JSON, series and events as packed arrays."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from airwnd import style
+from airwnd.run import Run
+from airwnd.view import plan
+from airwnd.view.pack import Packed, pack
+from airwnd.view.panels import panels
+from airwnd.view.tables import differences, flat_totals, flow_figures, total_figures
+
+# What kinds of events are called, and in what order they are shown; others follow by their own names.
+KINDS = {"drop": "drops", "timeout": "timeouts", "recovery": "recoveries", "handover": "handovers"}
+
+_NOBODY = np.iinfo(np.uint32).max
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The facts, and the arrays by name."""
+
+    facts: dict[str, Any]
+    arrays: dict[str, Packed]
+
+
+def content(runs: Mapping[str, Run]) -> Content:
+    """Gather what a page shows of runs, which are given by name."""
+    arrays: dict[str, NDArray[Any]] = {}
+    facts = [_facts(label, run, arrays, f"{index}") for index, (label, run) in enumerate(runs.items())]
+    columns = list(dict.fromkeys(name for run in runs.values() for name in run.series.columns))
+    filled = {name for run in runs.values() for name in _filled(run.series)}
+    filled_flow = {name for run in runs.values() for name in _filled(run.flows)}
+    kinds = dict.fromkeys([*KINDS, *(kind for run in facts for kind in run["events"]["kinds"])])
+    with ThreadPoolExecutor() as pool:
+        packed = dict(zip(arrays, pool.map(pack, arrays.values()), strict=True))
+    return Content(
+        facts={
+            "runs": facts,
+            "panels": [asdict(panel) | {"title": panel.title} for panel in panels(columns, filled)],
+            "kinds": {kind: KINDS.get(kind, kind) for kind in kinds},
+            "flowFigures": [asdict(figure) for figure in flow_figures(filled_flow)],
+            "totalFigures": [asdict(figure) for figure in total_figures(facts[0]["totals"])],
+            "differences": differences([run.scenario for run in runs.values()]),
+            "looks": [
+                {"colour": look.colour, "marker": look.marker, "dashes": _dashes(look)}
+                for look in style.LINES
+            ],
+        },
+        arrays=packed,
+    )
+
+
+def _facts(label: str, run: Run, arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Any]:
+    ids = run.flows["id"].to_list()
+    columns = _filled(run.series)
+    times, grid = _on_a_grid(run.series, ids, columns)
+    arrays[f"{prefix}/time"] = times
+    arrays.update({f"{prefix}/{name}": values for name, values in grid.items()})
+    return {
+        "label": label,
+        "scenario": run.outcome["scenario"],
+        "seed": run.seed,
+        "duration": run.duration_s,
+        "engine": run.engine,
+        "totals": flat_totals(run.totals),
+        "flows": run.flows.to_dicts(),
+        "ues": run.ues.to_dicts(),
+        "sites": plan.sites(run.scenario),
+        "columns": columns,
+        "events": _events(run, ids, arrays, prefix),
+    }
+
+
+def _filled(frame: pl.DataFrame) -> list[str]:
+    return [
+        each.name
+        for each in frame
+        if each.name not in ("time_s", "flow") and each.null_count() < frame.height
+    ]
+
+
+def _on_a_grid(
+    series: pl.DataFrame, ids: list[str], columns: list[str]
+) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float32]]]:
+    """Give the sampling instants, and each column as a row of values for each flow."""
+    times, instant = np.unique(series["time_s"].to_numpy(), return_inverse=True)
+    flow = _codes(series["flow"], ids)
+    grid = {}
+    for name in columns:
+        values = np.full((len(ids), len(times)), np.nan, np.float32)
+        values[flow, instant] = series[name].cast(pl.Float32).fill_null(np.nan).to_numpy()
+        grid[name] = values
+    return times, grid
+
+
+def _events(run: Run, ids: list[str], arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Any]:
+    events = run.events
+    if events.is_empty():
+        return {"count": 0, "kinds": [], "causes": []}
+    events = events.sort("time_s", maintain_order=True)
+    kinds = events["event"].cast(pl.String).unique(maintain_order=True).to_list()
+    causes = events["cause"].cast(pl.String).drop_nulls().unique(maintain_order=True).to_list()
+    arrays[f"{prefix}/event-time"] = events["time_s"].to_numpy()
+    arrays[f"{prefix}/event-flow"] = _codes(events["flow"], ids)
+    arrays[f"{prefix}/event-kind"] = _codes(events["event"], kinds)
+    arrays[f"{prefix}/event-cause"] = _codes(events["cause"], causes)
+    arrays[f"{prefix}/event-bytes"] = events["bytes"].cast(pl.Float32).fill_null(np.nan).to_numpy()
+    return {"count": events.height, "kinds": kinds, "causes": causes}
+
+
+def _codes(words: pl.Series, known: list[str]) -> NDArray[np.uint32]:
+    """Give words as their places in a list; null is the largest number."""
+    codes = words.cast(pl.String).cast(pl.Enum(known)).to_physical()
+    return codes.cast(pl.UInt32).fill_null(_NOBODY).to_numpy()
+
+
+def _dashes(look: style.Line) -> list[float]:
+    """Give the lengths of a line's dashes and gaps, in line widths; none if it is solid."""
+    return [] if look.dashes == "solid" else list(look.dashes[1])

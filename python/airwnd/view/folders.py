@@ -1,0 +1,40 @@
+"""Run folders as runs that a page can show, by name."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from airwnd.errors import InputError
+from airwnd.run import Run
+
+
+def load(folders: Sequence[Path]) -> dict[str, Run]:
+    """Read runs with time series, each called by its folder, with as much of the path as tells them apart."""
+    labels = _labels([folder.resolve() for folder in folders])
+    return {label: _load(folder) for label, folder in zip(labels, folders, strict=True)}
+
+
+def _load(folder: Path) -> Run:
+    how = "`airwnd run FILE --series 10ms --out FOLDER` writes one"
+    if not (folder / "manifest.json").is_file():
+        raise InputError(f"{folder}: not a run's folder, it has no manifest.json; {how}")
+    try:
+        run = Run.load(folder)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{folder}: the run's tables cannot be read: {error}") from None
+    if run.series.is_empty():
+        raise InputError(f"{folder}: a run without time series; {how} that has them")
+    return run
+
+
+def _labels(folders: Sequence[Path]) -> list[str]:
+    for depth in range(1, max(len(folder.parts) for folder in folders) + 1):
+        labels = ["/".join(folder.parts[-depth:]) for folder in folders]
+        if len(set(labels)) == len(labels):
+            return labels
+    raise InputError(f"{_twice(folders)}: named twice")
+
+
+def _twice(folders: Sequence[Path]) -> Path:
+    return next(folder for index, folder in enumerate(folders) if folder in folders[:index])

@@ -1,0 +1,70 @@
+"""The page: one HTML file that holds its data, its style and its modules."""
+
+import base64
+import os
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+from airwnd.errors import InputError
+from airwnd.files import write_atomically
+from airwnd.run import Run
+from airwnd.view.content import content
+
+
+def write(runs: Mapping[str, Run], page: Path | None = None) -> Path:
+    """Write a page about runs, given by name; without a path into a folder for temporary files."""
+    if page is None:
+        page = Path(tempfile.mkdtemp(prefix="airwnd-")) / "run.html"
+    if page.is_dir():
+        raise InputError(f"{page}: a folder; expected the name of a page to write, as in {page / 'run.html'}")
+    text = html(runs)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(page, text)
+    return page
+
+
+def show(page: Path) -> bool:
+    """Open a page in the browser, if there is one that has a screen; tell whether there was."""
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in screens):
+        # What is left would be a text browser that takes over the terminal.
+        return False
+    return webbrowser.open(page.resolve().as_uri())
+
+
+def html(runs: Mapping[str, Run]) -> str:
+    """Render the page."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("airwnd.view"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    # The order of keys is the order in which things are shown.
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
+    static = resources.files("airwnd.view") / "static"
+    modules = {
+        f"airwnd/{file.name}": _link(file.read_bytes())
+        for file in sorted(static.iterdir(), key=lambda file: file.name)
+        if file.name.endswith(".js")
+    }
+    shown = content(runs)
+    return environment.get_template("view.html.j2").render(
+        title=", ".join(runs),
+        style=(static / "view.css").read_text(encoding="utf-8"),
+        imports={"imports": modules},
+        facts=shown.facts,
+        arrays=shown.arrays,
+    )
+
+
+def _link(module: bytes) -> str:
+    """Give a module as a link that needs no file."""
+    return "data:text/javascript;base64," + base64.b64encode(module).decode("ascii")

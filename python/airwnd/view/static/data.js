@@ -1,0 +1,43 @@
+/** Reads the arrays that the page holds: the inverse of airwnd.view.pack. */
+
+const TYPES = { f4: Float32Array, f8: Float64Array, u4: Uint32Array };
+
+/** All arrays of the page by name. */
+export async function readArrays() {
+  const elements = [...document.querySelectorAll("script[data-array]")];
+  const arrays = await Promise.all(elements.map(read));
+  return new Map(elements.map((element, index) => [element.dataset.array, arrays[index]]));
+}
+
+async function read(element) {
+  const shape = element.dataset.shape.split(",").map(Number);
+  const columns = shape.at(-1);
+  const planes = await inflate(bytesOf(element.textContent));
+  // The text is the larger part of the page's memory, and nobody needs it twice.
+  element.textContent = "";
+  const Type = TYPES[element.dataset.kind];
+  const size = Type.BYTES_PER_ELEMENT;
+  const count = planes.length / size;
+  const bytes = new Uint8Array(planes.length);
+  for (let plane = 0; plane < size; plane++) {
+    for (let i = 0, from = plane * count, to = plane; i < count; i++, from++, to += size) bytes[to] = planes[from];
+  }
+  const whole = size === 8 ? new BigUint64Array(bytes.buffer) : new Uint32Array(bytes.buffer);
+  for (let i = 1; i < count; i++) {
+    if (i % columns !== 0) whole[i] += whole[i - 1];
+  }
+  return new Type(bytes.buffer);
+}
+
+function bytesOf(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+async function inflate(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

@@ -1,0 +1,134 @@
+/** Events along the time axis, a lane for each kind. */
+
+import { fresh, LEFT, RIGHT, SOFT } from "airwnd/canvas.js";
+import { Events } from "airwnd/events.js";
+import { marker } from "airwnd/looks.js";
+
+const HEIGHT = 18;
+const LOW = 6;
+const NEAR = 4;
+const MOST_IN_TIP = 8;
+
+export class Lanes {
+  constructor(state, looks, events) {
+    Object.assign(this, { state, looks, events });
+    this.element = document.getElementById("lanes");
+    [this.base, this.over] = this.element.querySelectorAll("canvas");
+    this.tip = document.getElementById("tip");
+  }
+
+  /** How a kind of event looks, here and on the lines. */
+  look(kind) {
+    const order = [1, 6, 2, 3, 0, 4, 5];
+    const place = Object.keys(this.state.facts.kinds).indexOf(kind);
+    const { looks } = this.looks;
+    return { colour: looks[order[place % 7]].colour, marker: ["X", "v", "^", "D", "s", "P", "o"][place % 7] };
+  }
+
+  get kinds() {
+    return this.events.kinds.filter((kind) => this.state.kindsShown.has(kind));
+  }
+
+  arrange() {
+    this.element.hidden = this.kinds.length === 0;
+    this.element.style.height = `${this.kinds.length * HEIGHT + 4}px`;
+  }
+
+  draw(frame) {
+    if (this.element.hidden) return;
+    const { context, width } = fresh(this.base);
+    this.frame = frame;
+    const { kinds, state } = this;
+    const chosen = state.selected.size > 0;
+    const counts = new Map(kinds.map((kind) => [kind, { all: new Uint16Array(frame.columns + 1), chosen: new Uint16Array(frame.columns + 1) }]));
+    const totals = new Map(kinds.map((kind) => [kind, 0]));
+    this.events.visit(state, frame.from, frame.to, (kind, line, events, i) => {
+      const column = Math.floor((frame.x(events.time[i]) - LEFT) * frame.ratio);
+      const count = counts.get(kind);
+      count.all[column]++;
+      if (state.selected.has(line)) count.chosen[column]++;
+      totals.set(kind, totals.get(kind) + 1);
+    });
+    kinds.forEach((kind, lane) => {
+      const y = lane * HEIGHT + 2;
+      const look = this.look(kind);
+      context.fillStyle = "#f5f7f9";
+      context.fillRect(LEFT, y, width - LEFT - RIGHT, HEIGHT - 2);
+      context.textAlign = "right";
+      context.textBaseline = "middle";
+      context.fillStyle = SOFT;
+      context.fillText(state.facts.kinds[kind], LEFT - 6, y + HEIGHT / 2 - 1);
+      const count = counts.get(kind);
+      const most = count.all.reduce((largest, value) => Math.max(largest, value), 1);
+      this.#ticks(context, count.all, most, y, chosen ? "#b4bcc4" : look.colour);
+      if (chosen) this.#ticks(context, count.chosen, most, y, look.colour);
+      this.element.dataset[kind] = totals.get(kind);
+    });
+  }
+
+  /** A mark for each pixel with events; the taller, the more there are in it, `most` reaching the lane's height. */
+  #ticks(context, counts, most, y, colour) {
+    context.fillStyle = colour;
+    counts.forEach((count, column) => {
+      if (!count) return;
+      const size = LOW + (HEIGHT - 3 - LOW) * (most > 1 ? (count - 1) / (most - 1) : 1);
+      context.fillRect(LEFT + column / this.frame.ratio - 0.5, y + HEIGHT - 2.5 - size, 1.5, size);
+    });
+  }
+
+  drawOver() {
+    if (this.element.hidden) return;
+    const { context, height } = fresh(this.over);
+    const { cursor } = this.state;
+    if (cursor === null) return;
+    const x = this.frame.x(cursor);
+    context.strokeStyle = SOFT;
+    context.beginPath();
+    context.moveTo(x, 0);
+    context.lineTo(x, height);
+    context.stroke();
+  }
+
+  /** Say what happened under the pointer. */
+  explain(event) {
+    const box = this.element.getBoundingClientRect();
+    const kind = this.kinds[Math.floor((event.clientY - box.top - 2) / HEIGHT)];
+    const x = event.clientX - box.left;
+    const near = [];
+    let more = 0;
+    const several = this.state.facts.runs.length > 1;
+    this.events.visit(this.state, this.frame.time(x - NEAR), this.frame.time(x + NEAR), (found, line, events, i) => {
+      if (found !== kind) return;
+      if (near.length === MOST_IN_TIP) more++;
+      else near.push(Events.text(found, line, events, i, several ? this.state.facts.runs[line.run].label : ""));
+    });
+    this.tip.hidden = near.length === 0;
+    this.tip.textContent = near.join("\n") + (more ? `\nand ${more} more` : "");
+    const { offsetWidth, offsetHeight } = this.tip;
+    this.tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, window.innerWidth - offsetWidth - 8))}px`;
+    this.tip.style.top = `${Math.max(4, event.clientY - offsetHeight - 10)}px`;
+  }
+
+  /** The marks of the lines that are drawn: points on the windows, and guides through all panels if they are few. */
+  marks(frame) {
+    const drawn = new Set(this.state.single());
+    const points = [];
+    this.events.visit(this.state, frame.from, frame.to, (kind, line, events, i) => {
+      if (drawn.has(line)) points.push({ kind, line, time: events.time[i] });
+    });
+    const selected = points.filter(({ line }) => this.state.selected.has(line));
+    return { points: points.length <= 400 ? points : [], guides: selected.length <= 60 ? selected : [] };
+  }
+
+  /** The picture of a kind, for its switch. */
+  picture(kind) {
+    const canvas = document.createElement("canvas");
+    Object.assign(canvas.style, { position: "static", width: "12px", height: "12px", display: "inline-block", verticalAlign: "-2px" });
+    canvas.width = canvas.height = 24;
+    const context = canvas.getContext("2d");
+    marker(context, this.look(kind).marker, 12, 12, 8);
+    context.fillStyle = this.look(kind).colour;
+    context.fill();
+    return canvas;
+  }
+}

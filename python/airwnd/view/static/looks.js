@@ -1,0 +1,74 @@
+/** Colours, dashes and markers, as airwnd.style has them. */
+
+import { INK } from "airwnd/canvas.js";
+
+export class Looks {
+  constructor(looks, runs) {
+    this.looks = looks;
+    this.several = runs > 1;
+    const dashes = looks.map((look) => JSON.stringify(look.dashes)).sort((a, b) => a.length - b.length);
+    this.dashes = [...new Set(dashes)].map((text) => JSON.parse(text));
+  }
+
+  /**
+   * A line's look: by flow in a single run; by run, with dashes by flow, in several. What has no line of its own
+   * comes forward dark, or in the colour of its run.
+   */
+  line(state, line) {
+    const own = state.single().includes(line);
+    if (!this.several) return own ? this.looks[state.slot(line) % this.looks.length] : { colour: INK, dashes: [] };
+    // Beside bands a line without gaps is their median.
+    const slot = state.slot(line) + (state.crowded() ? 1 : 0);
+    return { colour: this.run(line.run), dashes: own ? this.dashes[slot % this.dashes.length] : [] };
+  }
+
+  run(run) {
+    return this.looks[run % this.looks.length].colour;
+  }
+
+  /** What stands for many flows: of the run's colour, or grey where the colours are those of single flows. */
+  crowd(run) {
+    return this.several ? this.run(run) : "#5b6570";
+  }
+
+  cell(cell) {
+    return this.looks[cell % this.looks.length];
+  }
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** How a band's piece differs from a line's. */
+export const BROAD = { thick: 7, opacity: 0.35 };
+
+/** A short piece of a line, for legends. */
+export function swatch({ colour, dashes = [] }, { thick = 1.8, opacity = 1, length = 24 } = {}) {
+  const svg = document.createElementNS(SVG, "svg");
+  const line = document.createElementNS(SVG, "line");
+  for (const [name, value] of Object.entries({ width: length, height: 10, "aria-hidden": "true" })) svg.setAttribute(name, value);
+  const attributes = { x1: 0, x2: length, y1: 5, y2: 5, stroke: colour, "stroke-width": thick, "stroke-opacity": opacity };
+  if (dashes.length) attributes["stroke-dasharray"] = dashes.map((dash) => dash * 1.4).join(" ");
+  for (const [name, value] of Object.entries(attributes)) line.setAttribute(name, value);
+  svg.append(line);
+  return svg;
+}
+
+const UNIT = {
+  "^": [[0, -1], [0.9, 0.7], [-0.9, 0.7]],
+  v: [[0, 1], [0.9, -0.7], [-0.9, -0.7]],
+  D: [[0, -1.1], [1.1, 0], [0, 1.1], [-1.1, 0]],
+  s: [[-0.8, -0.8], [0.8, -0.8], [0.8, 0.8], [-0.8, 0.8]],
+  P: [[-0.35, -1], [0.35, -1], [0.35, -0.35], [1, -0.35], [1, 0.35], [0.35, 0.35], [0.35, 1], [-0.35, 1], [-0.35, 0.35], [-1, 0.35], [-1, -0.35], [-0.35, -0.35]],
+  X: [[-1, -0.5], [-0.5, -1], [0, -0.5], [0.5, -1], [1, -0.5], [0.5, 0], [1, 0.5], [0.5, 1], [0, 0.5], [-0.5, 1], [-1, 0.5], [-0.5, 0]],
+};
+
+/** The outline of a marker about a point. */
+export function marker(context, shape, x, y, size) {
+  context.beginPath();
+  if (shape in UNIT) {
+    for (const [dx, dy] of UNIT[shape]) context.lineTo(x + dx * size, y + dy * size);
+    context.closePath();
+  } else {
+    context.arc(x, y, size, 0, 2 * Math.PI);
+  }
+}

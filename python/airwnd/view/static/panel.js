@@ -1,0 +1,220 @@
+/** One quantity over time. */
+
+import { fresh, LEFT, RIGHT, RULE, SOFT } from "airwnd/canvas.js";
+import { Density } from "airwnd/density.js";
+import { marker } from "airwnd/looks.js";
+import { follow, ground, rule } from "airwnd/pen.js";
+import { Readout } from "airwnd/readout.js";
+import { tickText, ticks, valueText } from "airwnd/scale.js";
+import { Traces } from "airwnd/traces.js";
+
+// The title and the values stand above the plot.
+const TOP = 19;
+const BOTTOM = 5;
+const MOST_READ = 4;
+
+export class Panel {
+  constructor(spec, state, looks) {
+    Object.assign(this, { spec, state, looks });
+    this.traces = new Traces(spec, state);
+    this.readout = new Readout(this.traces, looks);
+    this.title = document.createElement("h3");
+    this.base = document.createElement("canvas");
+    this.base.setAttribute("role", "img");
+    this.base.setAttribute("aria-label", `${spec.title} over time`);
+    this.over = document.createElement("canvas");
+    this.plot = document.createElement("div");
+    this.plot.className = "plot";
+    this.plot.append(this.base, this.over);
+    const head = document.createElement("header");
+    head.append(this.title, this.readout.element);
+    this.element = document.createElement("section");
+    this.element.className = "panel";
+    this.element.dataset.column = spec.column;
+    this.element.append(head, this.plot);
+    this.x = (time) => this.frame.x(time);
+    this.y = (value) => TOP + ((this.high - value) / (this.high - this.low)) * (this.height - TOP - BOTTOM);
+  }
+
+  get shown() {
+    return this.state.panelsShown.has(this.spec.column);
+  }
+
+  /** Draw everything but the cursor; `marks` are the events of the lines drawn. */
+  draw(frame, marks, kindLook) {
+    const { context, width, height, ratio } = fresh(this.base);
+    Object.assign(this, { frame, height });
+    this.traces.frame = frame;
+    const lines = this.#drawn().map((line) => this.traces.trace(line));
+    const crowds = this.state.crowded() ? this.traces.crowds().map((crowd) => this.#crowd(crowd)) : [];
+    this.#scale([...lines, ...crowds]);
+    this.#name();
+    this.#grid(context, width);
+    context.save();
+    this.#clip(context, width);
+    for (const crowd of crowds) crowd.draw(context, ratio);
+    for (const { time } of marks.guides) this.#upright(context, Math.round(this.x(time)) + 0.5, "#1c202438", [2, 2]);
+    for (const trace of lines) this.#stroke(context, trace);
+    if (this.spec.column === "cwnd_bytes") for (const mark of marks.points) this.#point(context, mark, kindLook);
+    context.restore();
+    Object.assign(this.element.dataset, { from: frame.from, to: frame.to, low: this.low, high: this.high });
+  }
+
+  /** Draw the cursor, the line that is looked at, and the values there. */
+  drawOver(drag) {
+    const { context, width, height } = fresh(this.over);
+    const { state } = this;
+    this.readout.clear();
+    this.#clip(context, width);
+    if (drag) {
+      context.fillStyle = "#0072b220";
+      context.fillRect(drag[0], 0, drag[1] - drag[0], height);
+    }
+    const looked = state.hovered ? state.kin(state.hovered).filter((line) => this.traces.isVisible(line)) : [];
+    for (const line of looked) this.#bringForward(context, this.traces.trace(line));
+    if (state.cursor === null) return;
+    this.#upright(context, this.x(state.cursor), SOFT);
+    const drawn = this.#drawn();
+    const read = drawn.length <= MOST_READ ? drawn : drawn.filter((line) => state.selected.has(line)).slice(0, MOST_READ);
+    const others = looked.filter((line) => !read.includes(line));
+    this.readout.show(read, others);
+    for (const line of [...read, ...others]) this.#dot(context, line);
+  }
+
+  /** The visible line that is nearest to a place, at the sample under the cursor. */
+  nearest(y) {
+    let best = null;
+    let distance = Infinity;
+    for (const line of this.state.visible()) {
+      const away = Math.abs(this.y(this.traces.at(line, this.state.cursor)) - y);
+      if (away < distance) [best, distance] = [line, away];
+    }
+    return best;
+  }
+
+  /** The lines of their own. */
+  #drawn() {
+    return this.state.single().filter((line) => this.traces.isVisible(line));
+  }
+
+  #clip(context, width) {
+    context.beginPath();
+    context.rect(LEFT, 0, width - LEFT - RIGHT, this.height);
+    context.clip();
+  }
+
+  /** What stands for many lines: a band, or the depth of all of them. */
+  #crowd(crowd) {
+    return this.state.many === "band" ? this.#band(crowd) : this.#density(crowd);
+  }
+
+  #band(crowd) {
+    const { time, lines: [low, median, high] } = this.traces.band(crowd);
+    const colour = this.looks.crowd(crowd.run);
+    const draw = (context) => {
+      ground(context, low, high, (i) => this.x(time[i]), this.y, `${colour}38`);
+      follow(context, { time, values: median }, this.x, this.y, { colour, width: 1.6 });
+    };
+    return { low, high, draw };
+  }
+
+  #density(crowd) {
+    const { low, high, rows } = this.traces.all(crowd);
+    const draw = (context, ratio) => {
+      const density = new Density(this.frame.columns, Math.round(this.height * ratio));
+      const [scale, shift] = [(this.y(1) - this.y(0)) * ratio, this.y(0) * ratio];
+      for (const ends of rows) density.add(...ends, scale, shift);
+      const single = Math.min(0.6, Math.max(0.22, 8 / rows.length));
+      context.save();
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      density.draw(context, Math.round(LEFT * ratio), 0, this.looks.crowd(crowd.run), single);
+      context.restore();
+    };
+    return { low, high, draw };
+  }
+
+  /** The title says over what time the points are means, where single samples would say little. */
+  #name() {
+    const { runsShown, series } = this.state;
+    const steps = [...runsShown].filter((run) => this.spec.smooth && this.traces.step(run) > 1);
+    const longest = Math.max(...steps.map((run) => this.traces.step(run) * series[run].interval * 1e3));
+    this.title.textContent = this.spec.title + (steps.length ? `, means of ${valueText(Math.round(longest))} ms` : "");
+  }
+
+  /** The vertical axis holds what is drawn, and zero. */
+  #scale(drawn) {
+    let least = 0;
+    let largest = 0;
+    for (const { low, high } of drawn) {
+      for (let i = 0; i < low.length; i++) {
+        if (low[i] < least) least = low[i];
+        if (high[i] > largest) largest = high[i];
+      }
+    }
+    this.low = least * 1.06;
+    this.high = largest === least ? least + 1 : largest * 1.06;
+  }
+
+  #grid(context, width) {
+    const { height } = this;
+    const { step, values } = ticks(this.low, this.high, Math.max(2, height / 34));
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    context.fillStyle = SOFT;
+    for (const value of values) {
+      const y = Math.round(this.y(value)) + 0.5;
+      rule(context, [LEFT, y], [width - RIGHT, y], value === 0 ? "#9aa4ad" : RULE);
+      context.fillText(tickText(value, step), LEFT - 6, Math.min(height - 6, Math.max(6, y)));
+    }
+    const axis = ticks(this.frame.from, this.frame.to, width / 90);
+    for (const value of axis.values) this.#upright(context, Math.round(this.x(value)) + 0.5, RULE);
+  }
+
+  #upright(context, x, colour, dashes) {
+    rule(context, [x, 0], [x, this.height], colour, dashes);
+  }
+
+  #stroke(context, trace, least = 1.3) {
+    const { colour, dashes } = this.looks.line(this.state, trace.line);
+    const width = this.state.selected.has(trace.line) ? Math.max(least, 2) : least;
+    if (trace.wide) {
+      const x = (column) => LEFT + (column + 0.5) / this.frame.ratio;
+      ground(context, trace.low, trace.high, x, this.y, `${colour}50`);
+    }
+    follow(context, trace, this.x, this.y, { colour, width, dashes: dashes.map((dash) => dash * width) });
+    const { beside } = this.spec;
+    if (!beside || !this.traces.series(trace.line).has(beside)) return;
+    const look = { colour: `${colour}b0`, width: 1, dashes: [1.5, 3] };
+    follow(context, this.traces.trace(trace.line, beside), this.x, this.y, look);
+  }
+
+  /** Draw a line once more, above the others. */
+  #bringForward(context, trace) {
+    const own = this.state.single().includes(trace.line);
+    if (!own) follow(context, trace, this.x, this.y, { colour: "#ffffffc0", width: 4 });
+    this.#stroke(context, trace, own ? 2.4 : 1.7);
+  }
+
+  /** Mark a line at the sample under the cursor, if the line goes through its samples. */
+  #dot(context, line) {
+    if (this.spec.smooth && this.traces.step(line.run) > 1) return;
+    const series = this.traces.series(line);
+    const { cursor } = this.state;
+    context.beginPath();
+    context.arc(this.x(series.time[series.nearest(cursor)]), this.y(this.traces.at(line, cursor)), 3.2, 0, 2 * Math.PI);
+    context.fillStyle = this.looks.line(this.state, line).colour;
+    context.fill();
+  }
+
+  #point(context, { time, line, kind }, kindLook) {
+    const value = this.traces.at(line, time, this.spec.column);
+    if (Number.isNaN(value)) return;
+    const look = kindLook(kind);
+    marker(context, look.marker, this.x(time), this.y(value), 4);
+    context.fillStyle = look.colour;
+    context.strokeStyle = "#fff";
+    context.lineWidth = 0.8;
+    context.fill();
+    context.stroke();
+  }
+}

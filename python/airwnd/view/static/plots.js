@@ -1,0 +1,234 @@
+/** The panels on their common time axis: zoom, cursor, legend. */
+
+import { BAND } from "airwnd/band.js";
+import { fresh, Frame, INK, LEFT, SOFT } from "airwnd/canvas.js";
+import { Lanes } from "airwnd/lanes.js";
+import { BROAD, swatch } from "airwnd/looks.js";
+import { Panel } from "airwnd/panel.js";
+import { tickText, ticks, valueText } from "airwnd/scale.js";
+
+const CLICK = 4;
+const MOST_NAMED = 24;
+
+export class Plots {
+  #drag = null;
+  #asked = { base: false, over: false };
+
+  constructor(state, looks, events) {
+    Object.assign(this, { state, looks });
+    this.element = document.getElementById("plots");
+    this.list = document.getElementById("panels");
+    this.legend = document.getElementById("legend");
+    this.clock = document.getElementById("clock");
+    this.axis = document.querySelector("#axis canvas");
+    this.panels = state.facts.panels.map((spec) => new Panel(spec, state, looks));
+    this.list.append(...this.panels.map((panel) => panel.element));
+    this.lanes = new Lanes(state, looks, events);
+    state.on(["lines", "range", "panels"], () => this.#ask("base"));
+    state.on(["cursor", "hover"], () => this.#ask("over"));
+    new ResizeObserver(() => this.#ask("base")).observe(this.list);
+    this.#listen();
+    this.draw();
+  }
+
+  /** Several changes before the next picture cost one redraw. */
+  #ask(what) {
+    const asked = this.#asked.base || this.#asked.over;
+    this.#asked[what] = true;
+    if (asked) return;
+    requestAnimationFrame(() => {
+      if (this.#asked.base) this.draw();
+      else this.drawOver();
+    });
+  }
+
+  draw() {
+    this.#asked = { base: false, over: false };
+    const start = performance.now();
+    for (const panel of this.panels) panel.element.hidden = !panel.shown;
+    this.lanes.arrange();
+    this.shown = this.panels.filter((panel) => panel.shown);
+    this.frame = new Frame(this.state, this.axis.clientWidth - this.list.offsetWidth + this.list.clientWidth, window.devicePixelRatio || 1);
+    const marks = this.lanes.marks(this.frame);
+    for (const panel of this.shown) panel.draw(this.frame, marks, (kind) => this.lanes.look(kind));
+    this.lanes.draw(this.frame);
+    this.#drawAxis();
+    this.#showLegend();
+    this.drawOver();
+    performance.measure("airwnd redraw", { start });
+  }
+
+  drawOver() {
+    this.#asked.over = false;
+    const drag = this.#drag?.zooming ? [this.#drag.x, this.#drag.now].sort((a, b) => a - b) : null;
+    for (const panel of this.shown) panel.drawOver(drag);
+    this.lanes.drawOver();
+    const { cursor } = this.state;
+    this.clock.hidden = cursor === null;
+    if (cursor === null) return;
+    this.clock.textContent = `${cursor.toFixed(3)} s`;
+    this.clock.style.left = `${this.frame.x(cursor)}px`;
+  }
+
+  #drawAxis() {
+    const { context, width } = fresh(this.axis);
+    const { step, values } = ticks(this.frame.from, this.frame.to, width / 90);
+    context.fillStyle = INK;
+    context.textBaseline = "top";
+    context.textAlign = "center";
+    for (const value of values) context.fillText(tickText(value, step), this.frame.x(value), 3);
+    context.fillStyle = SOFT;
+    context.textAlign = "right";
+    context.fillText("time (s)", LEFT - 14, 3);
+  }
+
+  #showLegend() {
+    const { state } = this;
+    const several = state.facts.runs.length > 1;
+    const entries = state.crowded() ? this.#crowdEntries() : [];
+    for (const line of state.single()) {
+      const name = several ? `${line.id} · ${state.facts.runs[line.run].label}` : line.id;
+      entries.push(this.#entry(swatch(this.looks.line(state, line)), name));
+    }
+    this.legend.replaceChildren(...entries.slice(0, MOST_NAMED));
+  }
+
+  /** What stands for many flows; what is true of all runs is said once. */
+  #crowdEntries() {
+    const { state } = this;
+    const several = state.facts.runs.length > 1;
+    const visible = state.visible();
+    const said = [...state.runsShown].sort().map((run) => {
+      const count = visible.filter((line) => line.run === run).length;
+      const span = valueText(Math.round(this.frame.step(run, BAND) * state.series[run].interval * 1e3));
+      const band = `median, 5th to 95th percentile of ${count} flows (means of ${span} ms)`;
+      return { run, text: state.many === "band" ? band : `${count} flows, darker where they are many` };
+    });
+    const one = new Set(said.map(({ text }) => text)).size === 1;
+    const picture = (run) => swatch({ colour: this.looks.crowd(run) }, BROAD);
+    if (!several) return said.map(({ run, text }) => this.#entry(picture(run), text));
+    const labels = said.map(({ run, text }) => this.#entry(picture(run), state.facts.runs[run].label + (one ? "" : `: ${text}`)));
+    return one ? [...labels, this.#entry(said[0].text)] : labels;
+  }
+
+  #entry(...parts) {
+    const entry = document.createElement("span");
+    entry.className = "key";
+    entry.append(...parts);
+    return entry;
+  }
+
+  #listen() {
+    const { element, state } = this;
+    const place = (event) => event.clientX - this.axis.getBoundingClientRect().left;
+    const inside = (event) => event.target.closest?.(".plot, #lanes, #axis");
+    element.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || !inside(event)) return;
+      const x = place(event);
+      this.#drag = { x, now: x, panning: event.shiftKey, range: { ...state.range }, panel: event.target.closest(".panel") };
+      element.setPointerCapture(event.pointerId);
+    });
+    element.addEventListener("pointermove", (event) => {
+      if (this.#drag) this.#dragTo(place(event));
+      else if (inside(event)) this.#lookAt(event, place(event));
+      else this.#lookAway();
+    });
+    element.addEventListener("pointerup", (event) => this.#drop(event));
+    element.addEventListener("pointercancel", () => this.#endDrag());
+    element.addEventListener("pointerleave", () => this.#lookAway());
+    element.addEventListener("dblclick", () => state.zoom(state.whole.from, state.whole.to));
+    element.addEventListener("wheel", (event) => this.#wheel(event, inside(event), place(event)), { passive: false });
+    element.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  #dragTo(x) {
+    const drag = this.#drag;
+    drag.now = Math.max(LEFT, Math.min(x, LEFT + this.frame.width));
+    if (drag.panning) {
+      const shift = ((drag.x - x) / this.frame.width) * (drag.range.to - drag.range.from);
+      this.state.zoom(drag.range.from + shift, drag.range.to + shift);
+    } else if (Math.abs(x - drag.x) > CLICK || drag.zooming) {
+      drag.zooming = true;
+      this.#ask("over");
+    }
+  }
+
+  #drop() {
+    const drag = this.#endDrag();
+    if (!drag) return;
+    if (drag.zooming) {
+      const [from, to] = [drag.x, drag.now].sort((a, b) => a - b).map((x) => this.frame.time(Math.max(LEFT, x)));
+      // The pointer lies elsewhere in the new time than in the old.
+      this.#lookAway();
+      this.state.zoom(from, to);
+    } else if (!drag.panning && drag.panel && this.state.hovered) {
+      this.state.toggle(this.state.hovered);
+    }
+  }
+
+  #endDrag() {
+    const drag = this.#drag;
+    this.#drag = null;
+    this.#ask("over");
+    return drag;
+  }
+
+  #lookAt(event, x) {
+    const { state } = this;
+    const within = x >= LEFT && x <= LEFT + this.frame.width;
+    state.look(within ? this.frame.time(x) : null);
+    const panel = within && this.shown.find((each) => each.element === event.target.closest(".panel"));
+    state.hover(panel ? panel.nearest(event.clientY - panel.plot.getBoundingClientRect().top) : null);
+    if (event.target.closest("#lanes")) this.lanes.explain(event);
+    else this.lanes.tip.hidden = true;
+  }
+
+  #lookAway() {
+    this.lanes.tip.hidden = true;
+    this.state.look(null);
+    this.state.hover(null);
+  }
+
+  #wheel(event, inside, x) {
+    if (!inside || event.ctrlKey) return;
+    event.preventDefault();
+    const { from, to } = this.state.range;
+    const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+    if (Math.abs(sideways) > Math.abs(event.deltaY) || event.shiftKey) {
+      const shift = (sideways / this.frame.width) * (to - from);
+      this.state.zoom(from + shift, to + shift);
+      return;
+    }
+    const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * 0.0025)));
+    const still = Math.max(from, Math.min(to, this.frame.time(x)));
+    this.state.zoom(still - (still - from) * factor, still + (to - still) * factor);
+  }
+
+  #key(event) {
+    const { state } = this;
+    const { from, to } = state.range;
+    const length = to - from;
+    const steps = { ArrowLeft: -1, ArrowRight: 1 };
+    const factors = { "+": 0.5, "=": 0.5, "-": 2 };
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key in steps && event.shiftKey) {
+      const at = state.cursor ?? (from + to) / 2;
+      const series = state.series[0];
+      const sample = Math.max(0, Math.min(series.length - 1, series.nearest(at) + steps[event.key]));
+      state.look(Math.max(from, Math.min(to, series.time[sample])));
+    } else if (event.key in steps) {
+      state.zoom(from + (steps[event.key] * length) / 5, to + (steps[event.key] * length) / 5);
+    } else if (event.key in factors) {
+      const middle = state.cursor ?? (from + to) / 2;
+      state.zoom(middle - (length * factors[event.key]) / 2, middle + (length * factors[event.key]) / 2);
+    } else if (event.key === "0" || event.key === "Home") {
+      state.zoom(state.whole.from, state.whole.to);
+    } else if (event.key === "Escape") {
+      state.selected.clear();
+      state.changedLines();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}

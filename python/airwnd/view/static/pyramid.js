@@ -1,0 +1,60 @@
+/** Least and largest values of every 4, 16, 64, ... samples: what a pixel column needs is found in a few steps. */
+
+const STEP = 4;
+
+export class Pyramid {
+  /** @param values rows of samples, one row a flow; NaN where nothing is known. */
+  constructor(values, rows, length) {
+    this.rows = rows;
+    this.levels = [{ factor: 1, length, low: values, high: values }];
+    for (let below = this.levels[0]; below.length > STEP; below = this.levels.at(-1)) {
+      this.levels.push(coarser(below, rows));
+    }
+  }
+
+  /**
+   * Least and largest value of a row in each pixel column; NaN where there is none.
+   * @param edges the first sample of each column, and the end of the last one.
+   */
+  columns(row, edges, low, high) {
+    const count = edges.length - 1;
+    const each = (edges[count] - edges[0]) / count;
+    let level = this.levels[0];
+    for (const coarse of this.levels) if (coarse.factor * 2 <= each) level = coarse;
+    const { factor } = level;
+    const offset = row * level.length;
+    for (let column = 0; column < count; column++) {
+      const first = Math.floor(edges[column] / factor);
+      const end = Math.ceil(edges[column + 1] / factor);
+      let least = Infinity;
+      let largest = -Infinity;
+      for (let i = offset + first; i < offset + end; i++) {
+        if (level.low[i] < least) least = level.low[i];
+        if (level.high[i] > largest) largest = level.high[i];
+      }
+      low[column] = least === Infinity ? NaN : least;
+      high[column] = largest === -Infinity ? NaN : largest;
+    }
+  }
+}
+
+function coarser(below, rows) {
+  const length = Math.ceil(below.length / STEP);
+  const low = new Float32Array(rows * length);
+  const high = new Float32Array(rows * length);
+  for (let row = 0; row < rows; row++) {
+    const from = row * below.length;
+    for (let bin = 0; bin < length; bin++) {
+      let least = Infinity;
+      let largest = -Infinity;
+      const end = from + Math.min(below.length, (bin + 1) * STEP);
+      for (let i = from + bin * STEP; i < end; i++) {
+        if (below.low[i] < least) least = below.low[i];
+        if (below.high[i] > largest) largest = below.high[i];
+      }
+      low[row * length + bin] = least === Infinity ? NaN : least;
+      high[row * length + bin] = largest === -Infinity ? NaN : largest;
+    }
+  }
+  return { factor: below.factor * STEP, length, low, high };
+}

@@ -1,0 +1,54 @@
+/** The values under the cursor, beside a panel's title. */
+
+import { BROAD, swatch } from "airwnd/looks.js";
+import { nearest, valueText } from "airwnd/scale.js";
+
+export class Readout {
+  constructor(traces, looks) {
+    Object.assign(this, { traces, looks, state: traces.state });
+    this.element = document.createElement("div");
+    this.element.className = "values";
+  }
+
+  clear() {
+    this.element.replaceChildren();
+  }
+
+  /** Show the values of lines that are drawn, of those that are looked at, and of the bands. */
+  show(drawn, looked) {
+    drawn.forEach((line) => this.#line(line));
+    if (looked.length) this.#add([looked[0].id]);
+    looked.forEach((line) => this.#line(line));
+    if (this.state.crowded() && this.state.many === "band") this.#bands();
+  }
+
+  #line(line) {
+    const { cursor, hovered } = this.state;
+    const { beside } = this.traces.spec;
+    const value = this.traces.at(line, cursor);
+    const threshold = beside && line === hovered ? this.traces.at(line, cursor, beside) : NaN;
+    const text = valueText(value) + (Number.isNaN(threshold) ? "" : ` (ssthresh ${valueText(threshold)})`);
+    const picture = swatch(this.looks.line(this.state, line), { length: 16 });
+    this.#add([picture, ` ${text}`], { run: line.run, flow: line.id, value });
+  }
+
+  /** The bands; of several runs the medians only. */
+  #bands() {
+    this.#add(["median"]);
+    for (const crowd of this.traces.crowds()) {
+      const { time, lines } = this.traces.band(crowd);
+      const values = lines.map((line) => line[nearest(time, this.state.cursor)]);
+      const [low, median, high] = values.map((value) => valueText(value, Math.abs(value) < 100 ? 1 : 0));
+      const text = this.looks.several ? median : `${median} (${low} – ${high})`;
+      const picture = swatch({ colour: this.looks.crowd(crowd.run) }, { ...BROAD, length: 12 });
+      this.#add([picture, ` ${text}`], { run: crowd.run, low: values[0], median: values[1], high: values[2] });
+    }
+  }
+
+  #add(parts, data = {}) {
+    const item = document.createElement("span");
+    item.append(...parts);
+    Object.assign(item.dataset, data);
+    this.element.append(item);
+  }
+}

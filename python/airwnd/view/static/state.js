@@ -1,0 +1,128 @@
+/** What is shown, selected and looked at; whoever draws listens. */
+
+export const FEW = 8;
+
+export class State {
+  #listeners = new Map();
+  #slots = new Map();
+
+  constructor(facts, series) {
+    this.facts = facts;
+    this.series = series;
+    /** One line for each flow of each run. */
+    this.lines = facts.runs.flatMap((run, index) =>
+      run.flows.map((flow, row) => ({ run: index, flow: row, id: flow.id, ue: flow.ue, figures: flow })),
+    );
+    this.lines.forEach((line, index) => (line.index = index));
+    this.firstLine = facts.runs.map((_, run) => this.lines.findIndex((line) => line.run === run));
+    this.shown = new Set(this.lines);
+    this.selected = new Set();
+    this.hovered = null;
+    this.runsShown = new Set(facts.runs.keys());
+    this.kindsShown = new Set(Object.keys(facts.kinds));
+    this.panelsShown = new Set(facts.panels.filter((panel) => panel.shown).map((panel) => panel.column));
+    this.many = "band";
+    this.linked = facts.runs.length > 1;
+    this.whole = { from: 0, to: Math.max(...facts.runs.map((run) => run.duration), ...series.map((each) => each.time.at(-1))) };
+    this.range = { ...this.whole };
+    this.cursor = null;
+  }
+
+  /** Call `listener` after changes of a topic: "lines", "hover", "range", "cursor" or "panels". */
+  on(topics, listener) {
+    for (const topic of topics) this.#listeners.set(topic, [...(this.#listeners.get(topic) ?? []), listener]);
+  }
+
+  tell(topic) {
+    for (const listener of this.#listeners.get(topic) ?? []) listener();
+  }
+
+  /** The lines that count: shown, in a run that is shown. */
+  visible() {
+    return this.lines.filter((line) => this.shown.has(line) && this.runsShown.has(line.run));
+  }
+
+  /** What to draw as lines of their own. */
+  single() {
+    const visible = this.visible();
+    return visible.length <= FEW ? visible : visible.filter((line) => this.selected.has(line));
+  }
+
+  /** Whether there are too many for lines of their own. */
+  crowded() {
+    return this.visible().length > FEW;
+  }
+
+  /** A flow keeps its place among the looks while it is drawn, whatever else comes or goes. */
+  slot(line) {
+    return this.#slots.get(line.id) ?? 0;
+  }
+
+  assignSlots() {
+    const drawn = new Set(this.single().map((line) => line.id));
+    for (const id of this.#slots.keys()) if (!drawn.has(id)) this.#slots.delete(id);
+    for (const id of drawn) {
+      if (this.#slots.has(id)) continue;
+      const taken = new Set(this.#slots.values());
+      let slot = 0;
+      while (taken.has(slot)) slot++;
+      this.#slots.set(id, slot);
+    }
+  }
+
+  /** The line, and the same flow in other runs if these are linked. */
+  kin(line) {
+    return this.linked ? this.lines.filter((other) => other.id === line.id) : [line];
+  }
+
+  /** Select lines or take them out of the selection; what is selected is shown. */
+  select(lines, wanted) {
+    for (const line of lines.flatMap((each) => this.kin(each))) {
+      if (wanted) {
+        this.selected.add(line);
+        this.shown.add(line);
+      } else {
+        this.selected.delete(line);
+      }
+    }
+    this.changedLines();
+  }
+
+  toggle(line) {
+    this.select([line], !this.selected.has(line));
+  }
+
+  show(lines, wanted) {
+    for (const line of lines.flatMap((each) => this.kin(each))) {
+      if (wanted) this.shown.add(line);
+      else this.shown.delete(line);
+    }
+    this.changedLines();
+  }
+
+  changedLines() {
+    this.assignSlots();
+    this.tell("lines");
+  }
+
+  hover(line) {
+    if (line === this.hovered) return;
+    this.hovered = line;
+    this.tell("hover");
+  }
+
+  /** Show a part of the time, within the run and no shorter than a few samples. */
+  zoom(from, to) {
+    const least = Math.min(...this.series.map((each) => each.interval)) * 4 || 1e-3;
+    const length = Math.min(Math.max(to - from, least), this.whole.to - this.whole.from);
+    const middle = (from + to) / 2;
+    const start = Math.min(Math.max(middle - length / 2, this.whole.from), this.whole.to - length);
+    this.range = { from: start, to: start + length };
+    this.tell("range");
+  }
+
+  look(time) {
+    this.cursor = time;
+    this.tell("cursor");
+  }
+}

@@ -1,0 +1,184 @@
+/** The tables: flows with their figures, runs with their totals. */
+
+import { swatch } from "airwnd/looks.js";
+import { valueText } from "airwnd/scale.js";
+
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+/** A column's head, its unit below. */
+function headTexts({ head, unit }) {
+  return unit ? [head, element("small", { className: "soft", textContent: unit })] : [head];
+}
+
+/** Words are aligned to the left, numbers to the right. */
+function cell(name, value, digits) {
+  const text = valueText(value, digits ?? undefined);
+  return element(name, { className: typeof value === "string" ? "word" : "", textContent: text });
+}
+
+export class FlowTable {
+  constructor(state, looks) {
+    Object.assign(this, { state, looks, sort: { key: null, sign: 1 } });
+    this.section = document.getElementById("flows");
+    this.several = state.facts.runs.length > 1;
+    const [name, ...figures] = state.facts.flowFigures;
+    this.columns = this.several ? [name, { key: "run", head: "run" }, ...figures] : [name, ...figures];
+    this.rows = state.lines.map((line) => this.#row(line));
+    this.body = element("tbody", {}, ...this.rows.map((row) => row.element));
+    this.section.querySelector("table").append(this.#head(), this.body);
+    this.#tools();
+    state.on(["lines"], () => this.update());
+    state.on(["hover"], () => this.#hover());
+    this.update();
+  }
+
+  #value(line, key) {
+    return key === "run" ? this.state.facts.runs[line.run].label : line.figures[key];
+  }
+
+  #head() {
+    const heads = this.columns.map((column) => {
+      const { key } = column;
+      const button = element("button", { type: "button" }, ...headTexts(column));
+      const made = element("th", { scope: "col" }, button);
+      made.dataset.key = key;
+      made.className = this.state.lines.some((line) => typeof this.#value(line, key) === "string") ? "word" : "";
+      button.addEventListener("click", () => this.#sortBy(key));
+      return made;
+    });
+    this.all = element("input", { type: "checkbox", title: "show all, or none" });
+    this.all.setAttribute("aria-label", "show all flows");
+    this.all.addEventListener("change", () => this.state.show(this.#listed(), this.all.checked));
+    this.heads = heads;
+    return element("thead", {}, element("tr", {}, element("th", {}, this.all), element("th"), ...heads));
+  }
+
+  #row(line) {
+    const box = element("input", { type: "checkbox" });
+    box.setAttribute("aria-label", `show ${line.id}`);
+    box.addEventListener("change", () => this.state.show([line], box.checked));
+    const picture = element("td");
+    const cells = this.columns.map(({ key, digits }) => {
+      if (key !== "id") return cell("td", this.#value(line, key), digits);
+      const button = element("button", { type: "button", textContent: line.id });
+      return element("td", { className: "word" }, button);
+    });
+    const made = element("tr", {}, element("td", {}, box), picture, ...cells);
+    made.dataset.flow = line.id;
+    made.dataset.run = line.run;
+    made.addEventListener("click", (event) => {
+      if (event.target !== box) this.state.toggle(line);
+    });
+    made.addEventListener("pointerenter", () => this.state.hover(line));
+    made.addEventListener("pointerleave", () => this.state.hover(null));
+    const words = this.columns.map(({ key }) => valueText(this.#value(line, key))).join(" ").toLowerCase();
+    return { line, element: made, box, picture, words, button: made.querySelector("button") };
+  }
+
+  #sortBy(key) {
+    const sign = this.sort.key === key ? -this.sort.sign : 1;
+    this.sort = { key, sign };
+    const rank = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
+    const there = (row) => row.value !== null && row.value !== undefined;
+    const keyed = this.rows.map((row) => ({ row, value: this.#value(row.line, key) }));
+    // What has no figure comes last, however the rest is sorted.
+    keyed.sort((a, b) => there(b) - there(a) || (there(a) && there(b) ? sign * rank(a.value, b.value) : 0));
+    this.rows = keyed.map(({ row }) => row);
+    this.body.append(...this.rows.map((row) => row.element));
+    for (const head of this.heads) {
+      if (head.dataset.key === key) head.ariaSort = sign > 0 ? "ascending" : "descending";
+      else head.removeAttribute("aria-sort");
+    }
+  }
+
+  #tools() {
+    const { state } = this;
+    const filter = this.section.querySelector('input[type="search"]');
+    filter.addEventListener("input", () => {
+      const wanted = filter.value.toLowerCase().split(/\s+/);
+      for (const row of this.rows) row.element.hidden = !wanted.every((word) => row.words.includes(word));
+      this.update();
+    });
+    const actions = {
+      "show-all": () => state.show(this.#listed(), true),
+      "show-selected": () => {
+        if (state.selected.size) state.shown = new Set(state.selected);
+        state.changedLines();
+      },
+      clear: () => {
+        state.selected.clear();
+        state.changedLines();
+      },
+    };
+    for (const button of this.section.querySelectorAll("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
+    const link = document.getElementById("link");
+    link.hidden = !this.several;
+    link.querySelector("input").addEventListener("change", (event) => (state.linked = event.target.checked));
+  }
+
+  /** The lines that the filter leaves. */
+  #listed() {
+    return this.rows.filter((row) => !row.element.hidden).map((row) => row.line);
+  }
+
+  update() {
+    const { state } = this;
+    const drawn = new Set(state.single());
+    for (const row of this.rows) {
+      const { line } = row;
+      const shown = state.shown.has(line);
+      row.box.checked = shown;
+      row.element.classList.toggle("selected", state.selected.has(line));
+      row.element.classList.toggle("unshown", !shown);
+      row.button.setAttribute("aria-pressed", state.selected.has(line));
+      row.picture.replaceChildren(...(drawn.has(line) ? [swatch(this.looks.line(state, line))] : []));
+    }
+    const listed = this.#listed();
+    const count = listed.filter((line) => state.shown.has(line)).length;
+    this.all.checked = count === listed.length && count > 0;
+    this.all.indeterminate = count > 0 && count < listed.length;
+  }
+
+  #hover() {
+    const { hovered } = this.state;
+    const kin = new Set(hovered ? this.state.kin(hovered) : []);
+    for (const row of this.rows) row.element.classList.toggle("hovered", kin.has(row.line));
+  }
+}
+
+/** The runs side by side, and what differs between their scenarios. */
+export function showRuns(state, looks) {
+  const { runs, totalFigures, differences } = state.facts;
+  const section = document.getElementById("runs");
+  const several = runs.length > 1;
+  const columns = [{ head: "" }, { head: "run" }, { head: "seed" }, ...totalFigures];
+  const heads = columns.map((column) => element("th", { scope: "col", className: column.head === "run" ? "word" : "" }, ...headTexts(column)));
+  const rows = runs.map((run, index) => {
+    const box = element("input", { type: "checkbox", checked: true });
+    box.setAttribute("aria-label", `show ${run.label}`);
+    box.addEventListener("change", () => {
+      if (box.checked) state.runsShown.add(index);
+      else state.runsShown.delete(index);
+      state.changedLines();
+    });
+    const picture = several ? [box, " ", swatch({ colour: looks.run(index) }, { thick: 4, length: 18 })] : [];
+    const figures = totalFigures.map(({ key, digits }) => cell("td", run.totals[key], digits));
+    const made = element("tr", {}, element("td", {}, ...picture), cell("td", run.label), cell("td", run.seed), ...figures);
+    made.dataset.run = index;
+    return made;
+  });
+  section.querySelector("table").append(element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+  if (!several || !differences.length) return;
+  const details = section.querySelector("details");
+  details.hidden = false;
+  details.open = differences.length <= 4;
+  const names = ["setting", ...runs.map((run) => run.label)];
+  details.querySelector("table").append(
+    element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { textContent: name, className: "word" })))),
+    element("tbody", {}, ...differences.map(([key, values]) => element("tr", {}, cell("td", key), ...values.map((value) => cell("td", value))))),
+  );
+}

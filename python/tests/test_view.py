@@ -1,0 +1,486 @@
+"""The page to look around in runs, in a browser: what it shows is what the tables hold."""
+
+import base64
+import dataclasses
+import json
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import FloatRect, Page
+
+from airwnd import InputError, Run, Scenario, view
+from airwnd.view.pack import Packed, pack
+
+from .browser import OpenPage, Shoot
+from .conftest import SMALL, Cli
+
+# The margins of all panels, as static/canvas.js has them.
+LEFT, RIGHT = 72, 18
+
+
+def with_events(run: Run, rows: list[tuple[float, str, str, str | None, int | None]]) -> Run:
+    schema = {
+        "time_s": pl.Float64,
+        "flow": pl.String,
+        "event": pl.String,
+        "cause": pl.String,
+        "bytes": pl.Int64,
+    }
+    return dataclasses.replace(run, events=pl.DataFrame(rows, schema=schema, orient="row"))
+
+
+@pytest.fixture(scope="module")
+def cell() -> Run:
+    """Three users for a second, with events."""
+    run = Scenario.from_toml(SMALL).with_({"site[0].sectors": 3}).run(series="20ms")
+    events: list[tuple[float, str, str, str | None, int | None]] = [
+        (0.25, "flow-0", "drop", "rlc_queue_full", 552),
+        (0.25, "flow-0", "recovery", None, None),
+        (0.50, "flow-1", "drop", "radio_loss", 1040),
+        (0.75, "flow-1", "timeout", None, None),
+    ]
+    return with_events(run, events)
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Run:
+    """Thirty users, too many for lines of their own."""
+    settings = {"ue[0].count": 30, "ue[0].placement": "disc"}
+    return Scenario.from_toml(SMALL).with_(settings).run(series="10ms")
+
+
+def opened(open_page: OpenPage, folder: Path, **size: int) -> Callable[..., Page]:
+    """Give a function that makes a page about runs and opens it."""
+
+    def call(**runs: Run) -> Page:
+        page = open_page(view.write(runs, folder / "page.html"), **size)
+        page.wait_for_selector("html[data-ready]", state="attached")
+        return page
+
+    return call
+
+
+@pytest.fixture
+def show(open_page: OpenPage, tmp_path: Path) -> Callable[..., Page]:
+    return opened(open_page, tmp_path)
+
+
+def box(page: Page, selector: str) -> FloatRect:
+    found = page.locator(selector).bounding_box()
+    assert found is not None
+    return found
+
+
+def settle(page: Page) -> None:
+    """Wait until what was asked for is drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def ranges(page: Page) -> list[list[float]]:
+    """The ends of the time axis of each panel that is shown."""
+    settle(page)
+    found: list[list[float]] = page.eval_on_selector_all(
+        ".panel:not([hidden])",
+        "all => all.map(panel => [Number(panel.dataset.from), Number(panel.dataset.to)])",
+    )
+    return found
+
+
+def place(page: Page, time: float, column: str = "cwnd_bytes", height: float = 0.6) -> tuple[float, float]:
+    """Where a time is in a panel."""
+    area = box(page, f".panel[data-column={column}] .plot")
+    from_, to = ranges(page)[0]
+    x = area["x"] + LEFT + (time - from_) / (to - from_) * (area["width"] - LEFT - RIGHT)
+    return x, area["y"] + area["height"] * height
+
+
+def values(page: Page, column: str) -> list[dict[str, str]]:
+    settle(page)
+    found: list[dict[str, str]] = page.eval_on_selector_all(
+        f".panel[data-column={column}] .values span",
+        "all => all.map(item => ({...item.dataset, text: item.innerText}))",
+    )
+    return found
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move((start[0] + end[0]) / 2, end[1])
+    page.mouse.move(*end)
+    page.mouse.up()
+
+
+def test_the_cursor_tells_what_the_series_hold(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:
+    page = show(cell=cell)
+    for time in (0.1, 0.46, 0.92):
+        page.mouse.move(*place(page, time))
+        for column in ("cwnd_bytes", "rwnd_bytes", "rtt_ms", "queue_bytes", "rate_kbps", "mcs"):
+            rows = cell.series.filter((pl.col("time_s") - time).abs() < 1e-6)
+            expected = dict(zip(rows["flow"], rows[column], strict=True))
+            shown = {each["flow"]: float(each["value"]) for each in values(page, column)}
+            assert set(shown) == set(expected) == {"flow-0", "flow-1", "flow-2"}
+            for flow, value in expected.items():
+                assert shown[flow] == pytest.approx(np.nan if value is None else value, rel=1e-6, nan_ok=True)
+    texts = [each["text"].strip() for each in values(page, "cwnd_bytes")]
+    assert texts[0].startswith(f"{rows['cwnd_bytes'][0]:,.0f}")
+    assert sum("(ssthresh" in text for text in texts) == 1, "of the line that is looked at"
+    shoot(page, "cell")
+
+
+def test_the_table_has_the_flows_figures(cell: Run, show: Callable[..., Page]) -> None:
+    page = show(cell=cell)
+    heads = [text.split("\n")[0].strip() for text in page.locator("#flows th").all_inner_texts()[2:]]
+    assert {"flow", "goodput", "delay", "p95", "RTT", "PDF", "rtx", "cc", "rwnd", "UE"} <= set(heads)
+    for row in cell.flows.to_dicts():
+        cells = page.locator(f"#flows tr[data-flow={row['id']}] td").all_inner_texts()[2:]
+        shown = dict(zip(heads, [text.strip().replace(",", "") for text in cells], strict=True))
+        assert float(shown["goodput"]) == pytest.approx(row["goodput_kbps"], abs=0.06)
+        assert float(shown["p95"]) == pytest.approx(row["delay_ms_p95"], abs=0.006)
+        assert (shown["cc"], shown["rwnd"], shown["UE"]) == (row["cc"], row["rwnd"], str(row["ue"]))
+    totals = page.locator("#runs tbody tr").inner_text()
+    assert f"{cell.totals['throughput_kbps']:,.1f}" in totals
+
+
+def test_the_table_sorts_and_filters(crowd: Run, show: Callable[..., Page]) -> None:
+    page = show(crowd=crowd)
+    names = "#flows tbody tr:not([hidden]) td:nth-child(3)"
+    for key in ("goodput_kbps", "id"):
+        expected = sorted(crowd.flows.to_dicts(), key=lambda row: row["goodput_kbps"])
+        if key == "id":
+            expected = crowd.flows.to_dicts()
+        page.click(f"#flows th[data-key={key}] button")
+        assert page.locator(names).all_inner_texts() == [row["id"] for row in expected]
+    page.click("#flows th[data-key=id] button")
+    assert page.locator(names).first.inner_text() == "flow-29"
+    page.fill("#flows input[type=search]", "flow-2 newreno")
+    assert page.locator(names).all_inner_texts() == [f"flow-{n}" for n in (*range(29, 19, -1), 2)]
+
+
+def test_all_panels_follow_a_zoom(cell: Run, show: Callable[..., Page]) -> None:
+    page = show(cell=cell)
+    whole = ranges(page)
+    assert len(whole) == 6
+    assert whole == [[0, 1]] * 6
+    drag(page, place(page, 0.2, "rtt_ms"), place(page, 0.6, "rtt_ms"))
+    zoomed = ranges(page)
+    assert zoomed == [zoomed[0]] * 6
+    assert zoomed[0] == pytest.approx([0.2, 0.6], abs=0.005)
+    assert float(page.input_value("#from")) == pytest.approx(zoomed[0][0], abs=1e-4)
+    page.mouse.move(*place(page, 0.3))
+    page.mouse.wheel(0, -300)
+    nearer = ranges(page)[0]
+    assert nearer[1] - nearer[0] < 0.25
+    assert nearer[0] < 0.3 < nearer[1]
+    page.keyboard.down("Shift")
+    drag(page, place(page, 0.3), place(page, 0.25))
+    page.keyboard.up("Shift")
+    panned = ranges(page)[0]
+    assert panned[0] - nearer[0] == pytest.approx(0.05, abs=0.005)
+    assert panned[1] - panned[0] == pytest.approx(nearer[1] - nearer[0])
+    page.mouse.dblclick(*place(page, panned[0] + 0.01))
+    assert ranges(page) == whole
+
+
+def test_the_keyboard_does_what_the_mouse_does(cell: Run, show: Callable[..., Page]) -> None:
+    page = show(cell=cell)
+    page.focus("#plots")
+    page.keyboard.press("+")
+    assert ranges(page)[0] == pytest.approx([0.25, 0.75])
+    page.keyboard.press("ArrowRight")
+    assert ranges(page)[0] == pytest.approx([0.35, 0.85])
+    page.keyboard.press("Shift+ArrowRight")
+    assert {each["flow"] for each in values(page, "rtt_ms")} == {"flow-0", "flow-1", "flow-2"}
+    page.keyboard.press("0")
+    assert ranges(page)[0] == [0, 1]
+    page.fill("#from", "0.4")
+    page.keyboard.press("Enter")
+    assert ranges(page)[0] == pytest.approx([0.4, 1.0])
+    page.focus("#flows tr[data-flow=flow-1] button")
+    page.keyboard.press("Space")
+    assert page.get_attribute("#flows tr[data-flow=flow-1] button", "aria-pressed") == "true"
+
+
+def test_panels_and_flows_are_switched(cell: Run, show: Callable[..., Page]) -> None:
+    page = show(cell=cell)
+    assert not page.is_visible(".panel[data-column=queue_packets]")
+    page.check("#panel-switches input[value=queue_packets]")
+    page.uncheck("#panel-switches input[value=mcs]")
+    settle(page)
+    assert page.is_visible(".panel[data-column=queue_packets]")
+    assert not page.is_visible(".panel[data-column=mcs]")
+    page.uncheck("#flows tr[data-flow=flow-1] input")
+    page.mouse.move(*place(page, 0.5))
+    assert {each["flow"] for each in values(page, "cwnd_bytes")} == {"flow-0", "flow-2"}
+    assert "flow-1" not in page.inner_text("#legend")
+
+
+def test_events_stand_in_lanes_and_tell_their_cause(
+    cell: Run, show: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = show(cell=cell)
+    settle(page)
+    data = page.eval_on_selector("#lanes", "lanes => ({...lanes.dataset})")
+    assert data == {"drop": "2", "timeout": "1", "recovery": "1"}
+    lanes = box(page, "#lanes")
+    x, _ = place(page, 0.25)
+    page.mouse.move(x, lanes["y"] + 9)
+    assert page.inner_text("#tip") == "0.2500 s flow-0: drop, rlc_queue_full, 552 bytes"
+    shoot(page, "events")
+    page.click("#flows tr[data-flow=flow-1] td:nth-child(4)")
+    page.uncheck("#flows tr[data-flow=flow-0] input")
+    settle(page)
+    assert page.get_attribute("#lanes", "data-drop") == "1", "events of flows that are not shown are not"
+    page.uncheck("#event-switches input[value=drop]")
+    settle(page)
+    page.mouse.move(place(page, 0.75)[0], lanes["y"] + 9 + 18)
+    assert page.inner_text("#tip") == "0.7500 s flow-1: timeout"
+
+
+def test_a_run_without_events_has_no_lanes(crowd: Run, show: Callable[..., Page]) -> None:
+    page = show(crowd=dataclasses.replace(crowd, events=pl.DataFrame()))
+    assert not page.is_visible("#lanes")
+
+
+def test_a_terminal_on_the_map_selects_its_flows(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:
+    page = show(cell=cell)
+    area = box(page, "#map canvas")
+    places = json.loads(page.get_attribute("#map canvas", "data-places") or "[]")
+    assert [ue for ue, _, _ in places] == cell.ues["ue"].to_list()
+    selected = "#flows tr.selected"
+    for ue, x, y in places[:2]:
+        page.mouse.click(area["x"] + x, area["y"] + y)
+        flows = cell.flows.filter(pl.col("ue") == ue)["id"].to_list()
+        assert page.eval_on_selector_all(selected, "rows => rows.map(row => row.dataset.flow)") == flows
+        assert f"UE {ue}" in page.inner_text("#tip")
+    shoot(page, "map")
+    page.mouse.click(area["x"] + x, area["y"] + y)
+    assert page.locator(selected).count() == 0, "a second click takes it back"
+
+
+def test_a_line_is_selected_by_a_click(cell: Run, show: Callable[..., Page]) -> None:
+    page = show(cell=cell)
+    time = cell.series["time_s"].unique().sort()[30]
+    low, high = (
+        float(page.get_attribute(".panel[data-column=cwnd_bytes]", f"data-{end}") or 0)
+        for end in ("low", "high")
+    )
+    row = cell.series.filter(pl.col("time_s") == time).sort("cwnd_bytes").row(-1, named=True)
+    area = box(page, ".panel[data-column=cwnd_bytes] .plot")
+    # Above the title's margin of 19 pixels and below another one of 5 there is nothing.
+    part = (high - row["cwnd_bytes"]) / (high - low)
+    y = area["y"] + 19 + part * (area["height"] - 24)
+    page.mouse.move(place(page, time)[0], y)
+    page.mouse.click(place(page, time)[0], y)
+    selected = page.eval_on_selector_all("#flows tr.selected", "rows => rows.map(row => row.dataset.flow)")
+    level = cell.series.filter((pl.col("time_s") == time) & (pl.col("cwnd_bytes") == row["cwnd_bytes"]))
+    assert len(selected) == 1
+    assert selected[0] in level["flow"].to_list()
+
+
+def test_many_flows_are_a_band(crowd: Run, show: Callable[..., Page], shoot: Shoot) -> None:
+    page = show(crowd=crowd)
+    assert "5th to 95th percentile of 30 flows" in page.inner_text("#legend")
+    time = 0.5
+    # So near that each step of the band is one sample.
+    drag(page, place(page, 0.4), place(page, 0.6))
+    page.mouse.move(*place(page, time))
+    for column in ("cwnd_bytes", "rtt_ms", "rate_kbps"):
+        at = crowd.series.filter((pl.col("time_s") - time).abs() < 1e-6)[column].drop_nulls().to_numpy()
+        band = next(each for each in values(page, column) if "median" in each)
+        shown = [float(band[part]) for part in ("low", "median", "high")]
+        assert shown == pytest.approx(np.quantile(at, [0.05, 0.5, 0.95]), rel=1e-5)
+    page.click("#flows tr[data-flow=flow-7] td:nth-child(4)")
+    page.click("#flows tr[data-flow=flow-3] td:nth-child(4)")
+    page.mouse.move(*place(page, time))
+    assert {"flow-3", "flow-7"} <= {each.get("flow") for each in values(page, "cwnd_bytes")}
+    shoot(page, "band")
+    page.check("input[value=lines]")
+    settle(page)
+    assert "30 flows" in page.inner_text("#legend")
+    shoot(page, "lines")
+    page.click("[data-do=show-selected]")
+    settle(page)
+    assert page.locator("#legend .key").all_inner_texts() == ["flow-3", "flow-7"]
+
+
+def inked(page: Page, column: str) -> int:
+    """How many pixels of a panel are not white."""
+    settle(page)
+    count: int = page.eval_on_selector(
+        f".panel[data-column={column}] canvas",
+        """canvas => canvas.getContext("2d").getImageData(80, 25, canvas.width - 110, canvas.height - 35).data
+           .reduce((count, value, i) => count + (i % 4 === 3 && value > 20 ? 1 : 0), 0)""",
+    )
+    return count
+
+
+def test_all_lines_are_drawn(crowd: Run, show: Callable[..., Page]) -> None:
+    page = show(crowd=crowd)
+    page.check("input[value=lines]")
+    every = inked(page, "queue_bytes")
+    page.click("#flows thead input")
+    none = inked(page, "queue_bytes")
+    for flow in range(10):
+        page.check(f"#flows tr[data-flow=flow-{flow}] input")
+    some = inked(page, "queue_bytes")
+    assert none < some < every
+
+
+def test_a_hundred_users_are_no_burden(show: Callable[..., Page]) -> None:
+    settings = {"ue[0].count": 100, "ue[0].placement": "disc", "site[0].sectors": 3}
+    page = show(many=Scenario.from_toml(SMALL).with_(settings, duration="20s").run(series="10ms"))
+    durations = "name => performance.getEntriesByName(name).map(entry => entry.duration)"
+    assert page.evaluate(durations, "airwnd load")[0] < 10_000
+    for many in ("band", "lines"):
+        page.check(f"input[value={many}]")
+        page.focus("#plots")
+        page.evaluate("performance.clearMeasures()")
+        for key in ("+", "+", "ArrowRight", "-", "0"):
+            page.keyboard.press(key)
+            settle(page)
+        # Several times what it takes: the tests share the machine with others.
+        assert np.median(page.evaluate(durations, "airwnd redraw")) < 500
+
+
+def test_a_wired_run_has_no_map(show: Callable[..., Page], shoot: Shoot) -> None:
+    wired = {
+        "name": "wire",
+        "duration": "2s",
+        "wired": {"rate": "10Mbps", "delay": "20ms", "queue": 30},
+        "ue": [{"count": 3}],
+        "flow": [{}],
+    }
+    page = show(wire=Scenario.from_dict(wired).run(series="10ms"))
+    assert "A wired run: there is no map." in page.inner_text("#map")
+    assert page.locator("#map canvas").count() == 0
+    assert page.locator(".panel[data-column=mcs]").count() == 0, "what is nowhere known has no panel"
+    shoot(page, "wired")
+
+
+def test_runs_are_compared_flow_by_flow(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:
+    other = Scenario.from_toml(SMALL).with_({"site[0].sectors": 3, "flow[0].rwnd": "drwa"}).run(series="50ms")
+    page = show(autotuning=cell, drwa=other)
+    rows = page.locator("#runs > .scroll tbody tr")
+    assert rows.count() == 2
+    for row, run in zip(rows.all_inner_texts(), (cell, other), strict=True):
+        assert f"{run.totals['throughput_kbps']:,.1f}" in row
+    assert "flow[0].rwnd.kind" in page.inner_text("#runs details")
+    page.click("#flows tr[data-flow=flow-1][data-run='0'] td:nth-child(5)")
+    assert page.locator("#flows tr.selected[data-flow=flow-1]").count() == 2, "the same flow in both runs"
+    page.mouse.move(*place(page, 0.5))
+    shown = {
+        (each["run"], each["flow"]): float(each["value"])
+        for each in values(page, "rwnd_bytes")
+        if "flow" in each
+    }
+    for index, run in enumerate((cell, other)):
+        at = run.series.filter(((pl.col("time_s") - 0.5).abs() < 1e-6) & (pl.col("flow") == "flow-1"))
+        assert shown[str(index), "flow-1"] == at["rwnd_bytes"][0]
+    shoot(page, "runs")
+    page.uncheck("#runs tr[data-run='1'] input")
+    settle(page)
+    assert "drwa" not in page.inner_text("#legend")
+
+
+def test_names_stay_text(show: Callable[..., Page]) -> None:
+    name = "</script><b>bold</b>"
+    run = (
+        Scenario.from_toml(SMALL)
+        .with_({"name": name, "flow[0].id": name}, duration="100ms")
+        .run(series="20ms")
+    )
+    page = show(**{name: run})
+    assert page.inner_text("h1") == name
+    assert page.locator("#flows tbody button").first.inner_text() == f"{name}-0"
+    assert page.locator("b").count() == 0
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u4"])
+def test_packing_rounds_nothing(dtype: str) -> None:
+    values = np.random.default_rng(1).normal(1e6, 1e6, (3, 50)).astype(dtype)
+    assert np.array_equal(unpack(pack(values)), values)
+
+
+def unpack(packed: Packed) -> NDArray[Any]:
+    """Undo the packing, as static/data.js does."""
+    size = int(packed.kind[1:])
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(packed.text)), np.uint8).reshape(size, -1)
+    steps = np.ascontiguousarray(planes.T).view(f"u{size}").reshape(packed.shape)
+    return np.cumsum(steps, axis=-1, dtype=f"u{size}").view(packed.kind)
+
+
+def test_the_command_writes_beside_the_first_run(cli: Cli, small: Scenario, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        small.run(series="20ms").save(tmp_path / name)
+    done = cli("view", "one", "two", "--no-open")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"page: {tmp_path / 'one.html'}\n"
+    assert (tmp_path / "one.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert cli("view", "two", "--out", "pages/my.html", "--no-open").returncode == 0
+    assert (tmp_path / "pages" / "my.html").exists()
+
+
+def test_the_browser_is_opened_if_there_is_one(
+    cli: Cli, small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.run(series="20ms").save(tmp_path / "run")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    assert cli("view", "run").stderr == ""
+    seen = tmp_path / "seen"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$1" > "{seen}"\n', encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{script} %s")
+    assert cli("view", "run").returncode == 0
+    assert seen.read_text(encoding="utf-8").strip() == (tmp_path / "run.html").as_uri()
+
+
+def test_what_cannot_be_viewed_is_one_line(cli: Cli, small: Scenario, tmp_path: Path) -> None:
+    small.run().save(tmp_path / "bare")
+    small.run(series="20ms").save(tmp_path / "full")
+    small.run(series="20ms").save(tmp_path / "broken")
+    (tmp_path / "broken" / "series.parquet").write_bytes(b"no table")
+    small.run(series="20ms").save(tmp_path / "torn")
+    (tmp_path / "torn" / "series.parquet").unlink()
+    (tmp_path / "empty").mkdir()
+    cases = {
+        ("nowhere",): "nowhere: not a run's folder, it has no manifest.json; `airwnd run FILE --series 10ms",
+        ("empty",): "empty: not a run's folder",
+        ("full", "bare"): "bare: a run without time series; `airwnd run FILE --series 10ms --out FOLDER`",
+        ("broken",): "broken: the run's tables cannot be read",
+        ("torn",): "torn: the run's tables cannot be read",
+        ("full", "full"): "full: named twice",
+        ("full", "--out", "empty"): "empty: a folder; expected the name of a page",
+        ("full", "--out", "full/manifest.json/page.html"): "full/manifest.json: File exists",
+        (): "Missing argument 'RUN...'",
+    }
+    for arguments, message in cases.items():
+        done = cli("view", *arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert len(done.stderr.splitlines()) == 1
+        assert message in done.stderr
+
+
+def test_a_run_shows_itself(small: Scenario, tmp_path: Path) -> None:
+    run = small.run(series="20ms")
+    page = run.view(tmp_path / "page.html", browse=False)
+    assert page == tmp_path / "page.html"
+    assert "small" in page.read_text(encoding="utf-8")
+    assert run.view(browse=False).read_bytes() == page.read_bytes(), "the same run gives the same page"
+    with pytest.raises(InputError, match="run with series="):
+        small.run().view()
+
+
+def test_runs_are_called_as_short_as_tells_them_apart(small: Scenario, tmp_path: Path) -> None:
+    for name in ("a/run", "b/run", "b/other"):
+        small.run(series="50ms").save(tmp_path / name)
+    assert list(view.load([tmp_path / "a/run", tmp_path / "b/other"])) == ["run", "other"]
+    assert list(view.load([tmp_path / "a/run", tmp_path / "b/run"])) == ["a/run", "b/run"]
