@@ -32,6 +32,7 @@ mod scenario;
 mod series;
 pub mod traffic;
 
+pub use airwnd_tcp::cc::outside::Plugins;
 pub use catalogue::{catalogue, schema};
 pub use outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow};
 pub use path::run;
