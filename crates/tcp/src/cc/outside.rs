@@ -35,7 +35,7 @@ use std::sync::Arc;
 /// Makes a controller for each connection.
 pub type Make = Arc<dyn Fn(&Ctx) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync>;
 
-/// Finds a plug-in: from its head, a table with its own settings, and the scenario's folder.
+/// Finds a plug-in: from its head, the table that the user wrote, and the scenario's folder.
 type Find<H> = Arc<dyn Fn(&H, &Node, &Path) -> Result<Outside<H>, Error> + Send + Sync>;
 
 /// The congestion controls that a caller brings along.
@@ -59,7 +59,8 @@ impl Plugins {
         assert!(self.named.iter().all(|(taken, _)| taken != name), "two plug-ins are called `{name}`");
         let make = Arc::new(make);
         let find = move |head: &plugin::Head, node: &Node, _: &Path| {
-            let (params, make) = (P::read(node)?, make.clone());
+            let params = P::read(&own_settings::<plugin::Head>(node))?;
+            let make = make.clone();
             let settings = table(params.to_json());
             Ok(Outside::new(head.clone(), settings, Arc::new(move |ctx| make(&params, ctx))))
         };
@@ -81,7 +82,7 @@ impl Plugins {
         folder: &Path,
     ) -> Result<plugin::Params, Error> {
         if let Some((_, find)) = self.named.iter().find(|(known, _)| *known == head.name) {
-            return find(head, &own_settings::<plugin::Head>(node), folder);
+            return find(head, node, folder);
         }
         let known: Vec<&str> = self.named.iter().map(|(known, _)| known.as_str()).collect();
         let message = match known[..] {
@@ -98,7 +99,7 @@ impl Plugins {
         folder: &Path,
     ) -> Result<python::Params, Error> {
         match &self.python {
-            Some(find) => find(head, &own_settings::<python::Head>(node), folder),
+            Some(find) => find(head, node, folder),
             None => Err(node.error("`python` needs Python: use `airwnd run` or the package `airwnd`")),
         }
     }
@@ -127,6 +128,16 @@ impl<H> Outside<H> {
     }
 }
 
+impl<H: Head> Outside<H> {
+    /// What the user wrote for the plug-in itself.
+    ///
+    /// # Errors
+    /// A number that is not finite.
+    pub fn settings_of(node: &Node) -> Result<Map<String, Json>, Error> {
+        own_settings::<H>(node).to_json().map(table)
+    }
+}
+
 impl<H: fmt::Debug> fmt::Debug for Outside<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outside").field("head", &self.head).field("settings", &self.settings).finish()
@@ -142,7 +153,7 @@ impl<H: PartialEq> PartialEq for Outside<H> {
 impl<H: Head> Param for Outside<H> {
     fn read(node: &Node) -> Result<Self, Error> {
         let head = H::read(&node.entries(is_head::<H>))?;
-        let settings = table(own_settings::<H>(node).to_json()?);
+        let settings = Self::settings_of(node)?;
         Ok(Outside { head, settings, make: None })
     }
 

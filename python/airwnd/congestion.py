@@ -1,0 +1,70 @@
+"""The base class of congestion controls that are written in Python."""
+
+from abc import ABC, abstractmethod
+
+from airwnd._native import Ack, Congestion, Connection
+
+__all__ = ["Ack", "Congestion", "CongestionControl", "Connection"]
+
+
+class CongestionControl(ABC):
+    """How much a sender may have in the network: one object for each connection.
+
+    A scenario runs a subclass as ``cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}``; what else
+    stands in the table are keyword arguments of its constructor. airwnd calls :meth:`on_ack` and
+    :meth:`on_congestion`, and reads the attributes after each call. What is lost, what is sent again and how the
+    flight comes down during recovery is not the class's business. airwnd itself sets :attr:`cwnd_bytes` when
+    the receiver decides it (ARWA's codes) and when a sender starts again after idleness.
+
+    The same calls must lead to the same windows: no clock, and random numbers only from a seed of one's own.
+
+    Parameters
+    ----------
+    connection
+        Segment size, initial window and initial threshold.
+
+    Attributes
+    ----------
+    cwnd_bytes
+        The congestion window in bytes, at least 1; rounded down to whole bytes, and less than a segment counts
+        as one segment. Begins as the initial window.
+    ssthresh_bytes
+        The slow-start threshold in bytes, ``math.inf`` for none. It is shown in time series and otherwise the
+        class's own. Begins as ``tcp.initial_ssthresh`` of the scenario, which is none by default.
+    pacing_rate_bps
+        The rate to pace at in bit/s, or ``None``. Senders do not pace yet: for now it changes nothing.
+
+    Examples
+    --------
+    >>> import airwnd
+    >>> class Timid(airwnd.CongestionControl):
+    ...     def on_ack(self, ack: airwnd.Ack) -> None:
+    ...         self.cwnd_bytes += 0.1 * ack.acked_bytes
+    ...
+    ...     def on_congestion(self, event: airwnd.Congestion) -> None:
+    ...         self.cwnd_bytes = 0.8 * event.in_flight_bytes
+    >>> timid = Timid(airwnd.Connection(mss_bytes=1000, initial_window_bytes=10_000))
+    >>> timid.on_ack(airwnd.Ack(acked_bytes=1000))
+    >>> timid.cwnd_bytes
+    10100.0
+    """
+
+    cwnd_bytes: float
+    ssthresh_bytes: float
+    pacing_rate_bps: float | None
+
+    def __init__(self, connection: Connection) -> None:
+        self.cwnd_bytes = connection.initial_window_bytes
+        self.ssthresh_bytes = connection.initial_ssthresh_bytes
+        self.pacing_rate_bps = None
+
+    @abstractmethod
+    def on_ack(self, ack: Ack) -> None:
+        """An ACK of new data came outside loss recovery; slow start after a timeout is outside of it."""
+
+    @abstractmethod
+    def on_congestion(self, event: Congestion) -> None:
+        """A loss was noticed (once for each window of data) or the retransmission timer expired.
+
+        ``cwnd_bytes`` becomes what the window shall be when the loss is repaired, one segment after a timeout.
+        """
