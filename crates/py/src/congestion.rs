@@ -165,7 +165,8 @@ pub fn find(head: &python::Head, node: &Node, folder: &Path) -> Result<Outside<p
     Python::attach(|py| {
         let found = || -> PyResult<_> {
             let plugins = py.import("airwnd.plugins")?;
-            let arguments = (&head.class, &head.sha256, serde_json::Value::from(settings).to_string(), folder);
+            let arguments =
+                (&head.class, &head.sha256, serde_json::Value::from(settings).to_string(), folder);
             let plugin = plugins.call_method1("find", arguments)?;
             let sha256: String = plugin.getattr("sha256")?.extract()?;
             let settings: String = plugin.call_method0("settings_json")?.extract()?;
@@ -224,7 +225,8 @@ impl Plugin {
                 let bound = |name: &str| object.getattr(name).map(Bound::unbind);
                 Ok((bound("on_ack")?, bound("on_congestion")?, object.unbind()))
             };
-            let (on_ack, on_congestion, object) = made().map_err(|raised| self.error(py, "__init__", raised))?;
+            let (on_ack, on_congestion, object) =
+                made().map_err(|raised| self.error(py, "__init__", raised))?;
             let mut controller = Controller {
                 plugin: self.clone(),
                 object,
@@ -308,7 +310,9 @@ impl Controller {
         let get = |name: &Bound<'py, PyString>| {
             object.getattr(name).map_err(|raised| {
                 if raised.is_instance_of::<PyAttributeError>(py) {
-                    Wrong::Value(format!("{name} is not set; does __init__ call super().__init__(connection)?"))
+                    Wrong::Value(format!(
+                        "{name} is not set; does __init__ call super().__init__(connection)?"
+                    ))
                 } else {
                     Wrong::Raised(raised)
                 }
@@ -317,7 +321,10 @@ impl Controller {
         let number = |name: &str, value: Bound<'py, PyAny>, least: f64, most: f64, unit: &str| {
             let found = value.extract::<f64>().ok().filter(|number| (least..=most).contains(number));
             found.ok_or_else(|| {
-                Wrong::Value(format!("{name} is {}; it must be a number of {unit}, at least {least}", shown(&value)))
+                Wrong::Value(format!(
+                    "{name} is {}; it must be a number of {unit}, at least {least}",
+                    shown(&value)
+                ))
             })
         };
         let cwnd = get(intern!(py, "cwnd_bytes"))?;
