@@ -10,11 +10,11 @@ __all__ = ["Ack", "Congestion", "CongestionControl", "Connection"]
 class CongestionControl(ABC):
     """How much a sender may have in the network: one object for each connection.
 
-    A scenario runs a subclass as ``cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}``; what else
-    stands in the table are keyword arguments of its constructor. airwnd calls :meth:`on_ack` and
-    :meth:`on_congestion`, and reads the attributes after each call. What is lost, what is sent again and how the
-    flight comes down during recovery is not the class's business. airwnd itself sets :attr:`cwnd_bytes` when
-    the receiver decides it (ARWA's codes) and when a sender starts again after idleness.
+    A scenario runs a subclass as ``cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}``: other
+    keys are keyword arguments of its constructor. airwnd calls :meth:`on_ack` and :meth:`on_congestion`, and
+    reads the attributes after each call. What is lost, what is sent again and how the flight comes down in
+    recovery is the sender's business. airwnd itself sets ``cwnd_bytes`` when the receiver decides it (ARWA's
+    codes) and when a sender starts again after idleness.
 
     The same calls must lead to the same windows: no clock, and random numbers only from a seed of one's own.
 
@@ -26,8 +26,8 @@ class CongestionControl(ABC):
     Attributes
     ----------
     cwnd_bytes
-        The congestion window in bytes, at least 1; rounded down to whole bytes, and less than a segment counts
-        as one segment. Begins as the initial window.
+        The congestion window in bytes, at least 1; rounded down to whole bytes, and less than a segment
+        counts as one segment. Begins as the initial window.
     ssthresh_bytes
         The slow-start threshold in bytes, ``math.inf`` for none. It is shown in time series and otherwise the
         class's own. Begins as ``tcp.initial_ssthresh`` of the scenario, which is none by default.
@@ -60,11 +60,11 @@ class CongestionControl(ABC):
 
     @abstractmethod
     def on_ack(self, ack: Ack) -> None:
-        """An ACK of new data came outside loss recovery; slow start after a timeout is outside of it."""
+        """Take an ACK of new data outside loss recovery; slow start after a timeout is outside of it."""
 
     @abstractmethod
     def on_congestion(self, event: Congestion) -> None:
-        """A loss was noticed (once for each window of data) or the retransmission timer expired.
+        """Take a loss, at most one for each window of data, or a timeout.
 
-        ``cwnd_bytes`` becomes what the window shall be when the loss is repaired, one segment after a timeout.
+        ``cwnd_bytes`` becomes what it shall be when the loss is repaired; one segment after a timeout.
         """

@@ -1,8 +1,8 @@
 """Where a congestion control written in Python is found, and what identifies its text.
 
-A class is named, not handed over: the name is resolved where the run takes place, so that the same scenario works
-from a file, on the command line, in worker processes and on other machines. The digest of its text is part of the
-resolved scenario: a changed class is another scenario, and a stored result is never taken for its.
+A class is named, not handed over: the name is resolved where the run takes place, so that the same scenario
+works from a file, on the command line, in worker processes and on other machines. The digest of its text is
+part of the resolved scenario: a changed class is another scenario, and has none of its stored results.
 """
 
 import difflib
@@ -17,6 +17,7 @@ import threading
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from inspect import Parameter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -85,8 +86,8 @@ class Plugin:
 def register(kind: Class) -> Class:
     """Make a class known by its name in this process, for classes that are defined in a notebook.
 
-    Everywhere else, and for worker processes, put the class into a file and name this. Registering another class of
-    the same name replaces the first.
+    Everywhere else, and for worker processes, put the class into a file and name this. Registering another
+    class of the same name replaces the first.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def _load(shown: str, file: Path) -> ModuleType:
             del sys.modules[module.__name__]
             line, what = _explain(error, {str(path)})
             at = shown if line is None else f"{shown}:{line}"
-            raise RefusedError("class", f"{at}: {what}") from error
+            raise RefusedError("class", f"{at}: {what}") from _cause(error)
         _files[key] = module
     return _files[key]
 
@@ -193,7 +194,7 @@ def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        raise RefusedError("class", f"{name}: {_explain(error, set())[1]}") from error
+        raise RefusedError("class", f"{name}: {_explain(error, set())[1]}") from _cause(error)
 
 
 def _check(place: str, word: str, kind: object) -> None:
@@ -224,7 +225,7 @@ def _unknown(word: str, known: Iterable[str], which: str) -> str:
 
 
 def _lineage(kind: type[CongestionControl]) -> list[type]:
-    """The class and those of its bases that somebody wrote for it."""
+    """List the class and those of its bases that somebody wrote for it."""
     return [each for each in kind.__mro__ if each not in CongestionControl.__mro__]
 
 
@@ -240,7 +241,7 @@ def _filename(kind: type) -> str:
 
 
 def _text(kind: type) -> bytes:
-    """The text of the file or cell that defines a class: the class, and what stands around it."""
+    """Read the file or cell that defines a class: the class, and what stands around it."""
     if kind.__module__ in _texts:
         return _texts[kind.__module__]
     filename = _filename(kind)
@@ -248,8 +249,8 @@ def _text(kind: type) -> bytes:
         return Path(filename).read_bytes()
     lines = linecache.getlines(filename)
     if not lines:
-        message = f"the text of {kind.__name__} cannot be found, and so not told from a changed one; put it into a file"
-        raise RefusedError("class", message)
+        what = f"the text of {kind.__name__} cannot be found, and so not told from a changed one"
+        raise RefusedError("class", f"{what}; put it into a file")
     return "".join(lines).encode()
 
 
@@ -262,12 +263,15 @@ def _digest(kind: type[CongestionControl]) -> str:
 
 
 def _bind(kind: type[CongestionControl], settings: dict[str, Any]) -> dict[str, Any]:
-    """The constructor's arguments, or what is wrong with them."""
-    first, *others = inspect.signature(kind).parameters.values() or [None]
+    """Complete the constructor's arguments, or tell what is wrong with them."""
+    arguments = list(inspect.signature(kind).parameters.values())
     name = f"{kind.__name__}.__init__"
-    if first is None or first.kind not in {first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD}:
+    if not arguments or arguments[0].kind not in {Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD}:
         raise RefusedError("class", f"{name} must take the connection as its first argument")
-    named = {each.name: each for each in others if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}}
+    first, *others = arguments
+    named = {
+        each.name: each for each in others if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}
+    }
     anything = any(each.kind is each.VAR_KEYWORD for each in others)
     for key in settings:
         if key == first.name or (key not in named and not anything):
@@ -288,6 +292,11 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
     return isinstance(value, bool | int | str)
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """Trace a mistake to what was raised; a module that wants to leave must not take us along."""
+    return error if isinstance(error, Exception) else None
 
 
 def _explain(error: BaseException, filenames: set[str]) -> tuple[int | None, str]:

@@ -243,7 +243,8 @@ impl Plugin {
 
     /// The error for what a method raised.
     fn error(&self, py: Python<'_>, method: &str, raised: PyErr) -> Error {
-        let explained = self.object.bind(py).call_method1("explain", (raised.value(py),));
+        let value = raised.clone_ref(py).into_value(py);
+        let explained = self.object.bind(py).call_method1("explain", (value,));
         let (line, what) = explained
             .and_then(|explained| explained.extract::<(Option<usize>, String)>())
             .unwrap_or_else(|_| (None, raised.to_string()));
@@ -334,7 +335,7 @@ impl Controller {
         let ssthresh = number("ssthresh_bytes", ssthresh, 0.0, f64::INFINITY, "bytes")?;
         let pacing_rate = match pacing_rate.is_none() {
             true => None,
-            false => Some(number("pacing_rate_bps", pacing_rate, 1.0, f64::MAX, "bits per second, or None")?),
+            false => Some(number("pacing_rate_bps", pacing_rate, 1.0, f64::MAX, "bits per second")?),
         };
         Ok(State {
             cwnd: Bytes(cwnd.clamp(self.mss, LARGEST) as u64),

@@ -6,10 +6,10 @@ use airwnd_catalog::params;
 params! {
     /// Python: a congestion control written as a class in Python.
     ///
-    /// cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5} runs the class Gentle, a subclass of
-    /// airwnd.CongestionControl, of the file gentle.py beside the scenario; "package.module:Gentle" takes it from
-    /// an installed package, and "Gentle" alone is a class that airwnd.register was told of in this process. All
-    /// other keys are arguments of its constructor; docs/how-to/write-a-plugin.md has an example in full.
+    /// `cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}` runs the class `Gentle`, a subclass of
+    /// `airwnd.CongestionControl`, of the file gentle.py in the scenario's folder. `"package.module:Gentle"` takes
+    /// it from an installed package, and `"Gentle"` is a class that `airwnd.register` was told of in this process.
+    /// All other keys are arguments of its constructor; docs/how-to/write-a-plugin.md has an example in full.
     pub section Head ("the class") {
         /// The class: "file.py:Class", relative to the scenario's folder, "package.module:Class" or "Class".
         pub class: String, unit "text", source "the scenario";
