@@ -212,7 +212,7 @@ def _missing(where: str, word: str, found: Mapping[str, Any]) -> str:
         if isinstance(value, type) and issubclass(value, CongestionControl) and value is not CongestionControl
     )
     if not where:
-        return f"no class {_unknown(word, classes, 'registered')}; expected {_FORMS}"
+        return f"in this process there is no class {_unknown(word, classes, 'registered')}; expected {_FORMS}"
     return f"{where}: there is no class {_unknown(word, classes, 'it has')}"
 
 

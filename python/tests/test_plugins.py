@@ -2,12 +2,15 @@
 
 import json
 import math
+import multiprocessing
 import os
+import pickle
 import re
 import shutil
 import subprocess
 import sys
 import threading
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -227,7 +230,9 @@ def test_a_class_of_a_notebook_is_registered() -> None:
     assert scenario.with_(duration="5s").run().totals["goodput_kbps"] > 0
     with pytest.raises(ScenarioError, match=r"^notebook:\d+: Notebook.on_ack: RuntimeError: enough$"):
         scenario.run()
-    with pytest.raises(ScenarioError, match="no class `Notebok`; did you mean `Notebook`"):
+    with pytest.raises(
+        ScenarioError, match="in this process there is no class `Notebok`; did you mean `Notebook`"
+    ):
         scenario.with_({"flow[0].cc.class": "Notebok"})
 
 
@@ -301,6 +306,27 @@ def test_a_resolved_scenario_refuses_a_changed_class(tmp_path: Path, monkeypatch
     write(tmp_path, ack="self.cwnd_bytes = 9000")
     with pytest.raises(ScenarioError, match=r"sha256: mine.py:Mine has changed since this digest was taken"):
         Scenario.from_dict(resolved)
+
+
+def test_a_scenario_travels_with_the_digest_of_its_class(tmp_path: Path) -> None:
+    write(tmp_path)
+    scenario = wire(tmp_path)
+    parcel = pickle.dumps(scenario)
+    assert pickle.loads(parcel) == scenario  # noqa: S301
+    write(tmp_path, ack="self.cwnd_bytes = 9000")
+    with pytest.raises(ScenarioError, match=r"mine.py:Mine has changed since this digest was taken"):
+        pickle.loads(parcel)  # noqa: S301
+
+
+def test_worker_processes_find_it(tmp_path: Path) -> None:
+    write(tmp_path, ack="self.cwnd_bytes += 10")
+    scenario = wire(tmp_path)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(_totals, scenario).result() == scenario.run().totals
+
+
+def _totals(scenario: Scenario) -> object:
+    return scenario.run().totals
 
 
 def test_defaults_are_written_out(tmp_path: Path) -> None:
