@@ -1,7 +1,7 @@
 """What a congestion control in Python costs: ``python python/benches/plugins.py``.
 
-One flow over a wire of 10 Mbit/s for 60 s (S5 of the engine's bench), with NewReno built in and in Python, and
-what the class's own code takes of the difference. Each figure is the least of nine.
+One flow over a wire of 10 Mbit/s for 60 s (S5 of the engine's bench), with NewReno built in and in Python,
+and what the class's own code takes of the difference. Each figure is the least of nine.
 """
 
 import sys
