@@ -60,11 +60,22 @@ class CongestionControl(ABC):
 
     @abstractmethod
     def on_ack(self, ack: Ack) -> None:
-        """Take an ACK of new data outside loss recovery; slow start after a timeout is outside of it."""
+        """Take an ACK of new data outside loss recovery; slow start after a timeout is outside of it.
+
+        Parameters
+        ----------
+        ack
+            What it acknowledges, and what it measured.
+        """
 
     @abstractmethod
     def on_congestion(self, event: Congestion) -> None:
         """Take a loss, at most one for each window of data, or a timeout.
 
         ``cwnd_bytes`` becomes what it shall be when the loss is repaired; one segment after a timeout.
+
+        Parameters
+        ----------
+        event
+            What happened, and how much was in flight.
         """

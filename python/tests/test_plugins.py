@@ -515,3 +515,39 @@ def test_it_is_listed_and_explained(cli: Cli) -> None:
     explained = cli("explain", "python").stdout
     assert 'cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}' in explained
     assert "write-a-plugin" in explained
+
+
+# What the documentation says of it.
+
+
+def test_the_guide_shows_the_examples() -> None:
+    guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
+    for path in ("python-plugin/gentle.py", "python-plugin/scenario.toml", "rust-plugin/Cargo.toml"):
+        assert (ROOT / "examples" / path).read_text(encoding="utf-8") in guide, path
+    for path in ("gentle.rs", "main.rs"):
+        assert (ROOT / "examples" / "rust-plugin" / "src" / path).read_text(encoding="utf-8") in guide, path
+
+
+def test_the_guide_tells_the_truth(tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
+    for name in ("gentle.py", "scenario.toml"):
+        shutil.copy(EXAMPLE / name, tmp_path)
+    scenario = Scenario.load(tmp_path / "scenario.toml")
+    for label, changes in (
+        ("NewReno", {"flow[0].cc": "newreno"}),
+        ("Gentle, 20 ms", {}),
+        ("Gentle, 50 ms", {"flow[0].cc.target_s": 0.05}),
+    ):
+        totals = scenario.with_(changes).run().totals
+        row = f"| {label} | {totals['throughput_kbps']:,.0f} kbit/s | {totals['delay_ms']:.1f} ms |"
+        assert row in guide
+    text = (tmp_path / "scenario.toml").read_text(encoding="utf-8")
+    for before, after in (
+        (":Gentle", ":Gentel"),
+        ("target_s = 0.02", "target = 0.02"),
+        ("target_s = 0.02", "target_s = -1"),
+    ):
+        (tmp_path / "scenario.toml").write_text(text.replace(before, after), encoding="utf-8")
+        with pytest.raises(ScenarioError) as caught:
+            Scenario.load(tmp_path / "scenario.toml").run()
+        assert f"airwnd: {caught.value}\n".replace(f"{tmp_path}/", "") in guide

@@ -27,7 +27,25 @@ pub fn take_raised() -> Option<PyErr> {
     RAISED.take()
 }
 
-/// An ACK that made progress while the congestion window governs.
+/// An ACK of new data outside loss recovery.
+///
+/// Attributes
+/// ----------
+/// now_s
+///     When it arrived, in seconds from the beginning of the simulation.
+/// acked_bytes
+///     Bytes that it newly reports as arrived, cumulatively or by SACK. Zero is possible: an ACK may advance
+///     over bytes that SACKs reported before.
+/// rtt_s
+///     The round-trip time that it measured, in seconds; ``None`` if it measured none.
+/// srtt_s, min_rtt_s
+///     Smoothed and least round-trip time so far, in seconds; ``None`` before the first.
+/// in_flight_bytes
+///     Bytes in the network after it.
+/// delivered_bytes
+///     Bytes delivered to the receiver so far.
+/// round
+///     Round trips so far: a new one begins when data is acknowledged that was sent after the last began.
 #[pyclass(frozen, get_all, module = "airwnd")]
 pub struct Ack {
     now_s: f64,
@@ -82,6 +100,16 @@ impl From<&cc::Ack> for Ack {
 }
 
 /// A sign of congestion.
+///
+/// Attributes
+/// ----------
+/// now_s
+///     When it was noticed, in seconds from the beginning of the simulation.
+/// signal
+///     ``"loss"``: duplicate ACKs or SACKs showed a loss, at most once for each window of data. ``"timeout"``: the
+///     retransmission timer expired. ``"repeated-timeout"``: once more for the same segment.
+/// in_flight_bytes
+///     The flight to compute a new threshold from.
 #[pyclass(frozen, get_all, module = "airwnd")]
 pub struct Congestion {
     now_s: f64,
@@ -127,7 +155,16 @@ impl From<&cc::Congestion> for Congestion {
     }
 }
 
-/// What a controller is told when its connection begins.
+/// What a congestion control is told when its connection begins.
+///
+/// Attributes
+/// ----------
+/// mss_bytes
+///     Payload of a full segment in bytes.
+/// initial_window_bytes
+///     The window to begin with.
+/// initial_ssthresh_bytes
+///     The slow-start threshold to begin with; ``math.inf`` for none.
 #[pyclass(frozen, get_all, module = "airwnd")]
 pub struct Connection {
     mss_bytes: u64,

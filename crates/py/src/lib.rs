@@ -1,4 +1,4 @@
-//! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`, nothing else.
+//! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`, both ways.
 
 mod congestion;
 
