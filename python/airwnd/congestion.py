@@ -16,7 +16,8 @@ class CongestionControl(ABC):
     recovery is the sender's business. airwnd itself sets ``cwnd_bytes`` when the receiver decides it (ARWA's
     codes) and when a sender starts again after idleness.
 
-    The same calls must lead to the same windows: no clock, and random numbers only from a seed of one's own.
+    The same calls must lead to the same windows: no clock, random numbers only from a seed of one's own, and
+    no state outside the object, for all flows and runs share the class.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ works from a file, on the command line, in worker processes and on other machine
 part of the resolved scenario: a changed class is another scenario, and has none of its stored results.
 """
 
+import copy
 import difflib
 import hashlib
 import importlib
@@ -52,12 +53,14 @@ class Plugin:
 
     Attributes
     ----------
+    kind
+        The class.
     place
-        Where the class stands, as messages call it.
+        Where it stands, as messages call it.
     sha256
         Digest of the text that defines it and its bases.
     settings
-        Arguments of the constructor, its defaults included.
+        Arguments of the constructor.
     """
 
     kind: type[CongestionControl]
@@ -71,12 +74,14 @@ class Plugin:
         return self.kind.__name__
 
     def settings_json(self) -> str:
-        """Write the settings for the resolved scenario; a default that JSON does not have stays out."""
-        return json.dumps({key: value for key, value in self.settings.items() if _is_plain(value)})
+        """Write the settings, defaults included; one that JSON does not have stays out."""
+        arguments = inspect.signature(self.kind).parameters.values()
+        defaults = {each.name: each.default for each in arguments if _is_plain(each.default)}
+        return json.dumps({**defaults, **self.settings})
 
     def make(self, connection: Connection) -> CongestionControl:
-        """Make the controller of a connection."""
-        return self.kind(connection, **self.settings)
+        """Make the controller of a connection; what it does to its arguments is its own affair."""
+        return self.kind(connection, **copy.deepcopy(dict(self.settings)))
 
     def explain(self, error: BaseException) -> tuple[int | None, str]:
         """Tell what was raised in one line, and the last line of the class's text that it passed through."""
@@ -161,7 +166,9 @@ def find(name: str, sha256: str | None, settings: str, folder: str | Path) -> Pl
     if sha256 not in {None, digest}:
         message = f"{name} has changed since this digest was taken; its digest is {digest}"
         raise RefusedError("sha256", message)
-    return Plugin(kind, place, digest, _bind(kind, json.loads(settings)))
+    arguments = json.loads(settings)
+    _check_arguments(kind, arguments)
+    return Plugin(kind, place, digest, arguments)
 
 
 def _load(shown: str, file: Path) -> ModuleType:
@@ -262,8 +269,7 @@ def _digest(kind: type[CongestionControl]) -> str:
     return _digests[kind]
 
 
-def _bind(kind: type[CongestionControl], settings: dict[str, Any]) -> dict[str, Any]:
-    """Complete the constructor's arguments, or tell what is wrong with them."""
+def _check_arguments(kind: type[CongestionControl], settings: Mapping[str, Any]) -> None:
     arguments = list(inspect.signature(kind).parameters.values())
     name = f"{kind.__name__}.__init__"
     if not arguments or arguments[0].kind not in {Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD}:
@@ -279,8 +285,6 @@ def _bind(kind: type[CongestionControl], settings: dict[str, Any]) -> dict[str, 
     for each in named.values():
         if each.default is each.empty and each.name not in settings:
             raise RefusedError("", f"`{each.name}` is missing ({name})")
-    defaults = {key: each.default for key, each in named.items() if each.default is not each.empty}
-    return {**defaults, **settings}
 
 
 def _is_plain(value: object) -> bool:

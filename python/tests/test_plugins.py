@@ -13,6 +13,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import jsonschema
 import polars as pl
 import pytest
 
@@ -340,6 +341,19 @@ def test_defaults_are_written_out(tmp_path: Path) -> None:
     assert (cc["gain"], cc["word"]) == (2, "x")
 
 
+def test_what_a_class_does_to_its_arguments_stays_with_it(tmp_path: Path) -> None:
+    init = (
+        "    def __init__(self, connection, steps):\n"
+        "        super().__init__(connection)\n"
+        "        self.cwnd_bytes = steps.pop()\n"
+    )
+    write(tmp_path, more=init)
+    scenario = wire(tmp_path, steps=[5000, 9000]).with_({"ue[0].count": 2})
+    for _ in range(2):
+        series = scenario.run(series="1s").series.filter(_flow("flow-0") | _flow("flow-1"))
+        assert series["cwnd_bytes"].unique().to_list() == [9000]
+
+
 # What can be wrong with it.
 
 
@@ -515,6 +529,17 @@ def test_it_is_listed_and_explained(cli: Cli) -> None:
     explained = cli("explain", "python").stdout
     assert 'cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}' in explained
     assert "write-a-plugin" in explained
+    assert re.search(r"class \[text\].*\n +required;", explained)
+    assert re.search(r"sha256 \[text\].*\n +default none;", explained)
+
+
+def test_the_schema_knows_it() -> None:
+    validator = jsonschema.Draft202012Validator(airwnd.schema())
+    resolved = Scenario.load(EXAMPLE / "scenario.toml").resolved
+    validator.validate(resolved)
+    for cc in ({"kind": "python"}, {"kind": "python", "class": 1}, {"kind": "plugin", "gain": 1.0}):
+        assert not validator.is_valid({**resolved, "flow": [{"cc": cc}]})
+    assert validator.is_valid({**resolved, "flow": [{"cc": {"kind": "plugin", "name": "x", "gain": 1.0}}]})
 
 
 # What the documentation says of it.

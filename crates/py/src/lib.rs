@@ -136,6 +136,7 @@ fn param(param: &ParamInfo) -> Value {
         "meaning": param.meaning,
         "unit": param.unit,
         "default": param.default,
+        "required": param.default.is_none(),
         "range": param.range,
         "source": param.source,
     })
