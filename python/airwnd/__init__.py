@@ -24,14 +24,20 @@ if TYPE_CHECKING:
     from airwnd._native import VERSION as __version__  # noqa: N811
     from airwnd._native import ScenarioError
     from airwnd.algorithms import Algorithm, Family, Parameter, catalogue, schema
+    from airwnd.congestion import Ack, Congestion, CongestionControl, Connection
     from airwnd.errors import EngineError, InputError
     from airwnd.parallel import run_many
+    from airwnd.plugins import register
     from airwnd.run import Run
     from airwnd.scenario import Scenario
     from airwnd.sweeps import sweep
 
 __all__ = [
+    "Ack",
     "Algorithm",
+    "Congestion",
+    "CongestionControl",
+    "Connection",
     "EngineError",
     "Family",
     "InputError",
@@ -41,13 +47,18 @@ __all__ = [
     "ScenarioError",
     "__version__",
     "catalogue",
+    "register",
     "run_many",
     "schema",
     "sweep",
 ]
 
 _HOME = {
+    "Ack": "airwnd.congestion",
     "Algorithm": "airwnd.algorithms",
+    "Congestion": "airwnd.congestion",
+    "CongestionControl": "airwnd.congestion",
+    "Connection": "airwnd.congestion",
     "EngineError": "airwnd.errors",
     "Family": "airwnd.algorithms",
     "InputError": "airwnd.errors",
@@ -56,6 +67,7 @@ _HOME = {
     "Scenario": "airwnd.scenario",
     "ScenarioError": "airwnd._native",
     "catalogue": "airwnd.algorithms",
+    "register": "airwnd.plugins",
     "run_many": "airwnd.parallel",
     "schema": "airwnd.algorithms",
     "sweep": "airwnd.sweeps",

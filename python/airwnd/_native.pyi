@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Final, TypeAlias, final
+from typing import Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,9 @@ __all__ = [
     "ENGINE",
     "NOTHING",
     "VERSION",
+    "Ack",
+    "Congestion",
+    "Connection",
     "PanicException",
     "Scenario",
     "ScenarioError",
@@ -24,6 +27,69 @@ _Column: TypeAlias = NDArray[np.float64] | NDArray[np.uint32] | tuple[NDArray[np
 
 class ScenarioError(ValueError): ...
 class PanicException(BaseException): ...
+
+@final
+class Ack:
+    def __new__(
+        cls,
+        *,
+        now_s: float = 0.0,
+        acked_bytes: int = 0,
+        rtt_s: float | None = None,
+        srtt_s: float | None = None,
+        min_rtt_s: float | None = None,
+        in_flight_bytes: int = 0,
+        delivered_bytes: int = 0,
+        round: int = 0,
+    ) -> Ack: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def acked_bytes(self) -> int: ...
+    @property
+    def rtt_s(self) -> float | None: ...
+    @property
+    def srtt_s(self) -> float | None: ...
+    @property
+    def min_rtt_s(self) -> float | None: ...
+    @property
+    def in_flight_bytes(self) -> int: ...
+    @property
+    def delivered_bytes(self) -> int: ...
+    @property
+    def round(self) -> int: ...
+
+@final
+class Congestion:
+    def __new__(
+        cls,
+        *,
+        now_s: float = 0.0,
+        signal: Literal["loss", "timeout", "repeated-timeout"] = "loss",
+        in_flight_bytes: int = 0,
+    ) -> Congestion: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def signal(self) -> Literal["loss", "timeout", "repeated-timeout"]: ...
+    @property
+    def in_flight_bytes(self) -> int: ...
+
+@final
+class Connection:
+    def __new__(
+        cls,
+        *,
+        mss_bytes: int = 1448,
+        initial_window_bytes: int = 14480,
+        initial_ssthresh_bytes: float = ...,
+    ) -> Connection: ...
+    @property
+    def mss_bytes(self) -> int: ...
+    @property
+    def initial_window_bytes(self) -> int: ...
+    @property
+    def initial_ssthresh_bytes(self) -> float: ...
 
 @final
 class Scenario:

@@ -23,6 +23,8 @@ class Parameter:
         The unit, ``"1"`` for a pure number.
     default
         As it would be written; ``None`` if a value is required or if the default is "none".
+    required
+        Whether a scenario must give a value.
     range
         Least and greatest allowed value, both included.
     source
@@ -33,6 +35,7 @@ class Parameter:
     meaning: str
     unit: str
     default: Any
+    required: bool
     range: tuple[str, str] | None
     source: str
 
@@ -148,6 +151,7 @@ def _parameter(raw: dict[str, Any]) -> Parameter:
         meaning=raw["meaning"],
         unit=raw["unit"],
         default=raw["default"],
+        required=raw["required"],
         range=tuple(raw["range"]) if raw["range"] else None,
         source=raw["source"],
     )

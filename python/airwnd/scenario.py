@@ -152,7 +152,13 @@ class Scenario:
         return run_many([(self, seed) for seed in seeds], jobs=jobs, series=series)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self._text, self._origin, self._format, self._overrides)
+        """Travel as text; a class in Python that is another one where it arrives is refused."""
+        pins = [
+            (f"flow[{index}].cc.sha256", flow["cc"]["sha256"])
+            for index, flow in enumerate(self.resolved["flow"])
+            if flow["cc"]["kind"] == "python"
+        ]
+        return type(self), (self._text, self._origin, self._format, (*self._overrides, *pins))
 
     def __eq__(self, other: object) -> bool:
         return self._resolved == other._resolved if isinstance(other, Scenario) else NotImplemented

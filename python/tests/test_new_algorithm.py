@@ -29,7 +29,7 @@ def camel(stem: str) -> str:
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with an algorithm more in four families, its package importable from there."""
     copy = tmp_path_factory.mktemp("extended")
-    for name in ("crates", "Cargo.toml", "Cargo.lock"):
+    for name in ("crates", "examples", "Cargo.toml", "Cargo.lock"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, copy / name)
     for kind, (folder, stem, type_name) in START.items():

@@ -81,6 +81,33 @@ impl Node {
         from_json_value(value, origin)
     }
 
+    /// The value as JSON, for whoever reads it elsewhere.
+    ///
+    /// # Errors
+    /// A number that is not finite, which JSON does not have.
+    pub fn to_json(&self) -> Result<serde_json::Value, Error> {
+        Ok(match &self.value {
+            Value::Bool(flag) => (*flag).into(),
+            Value::Int(whole) => (*whole).into(),
+            Value::Float(number) if number.is_finite() => (*number).into(),
+            Value::Float(_) => {
+                return Err(self.error(format!("expected a finite number, found {}", self.value.what())));
+            }
+            Value::Text(text) => text.as_str().into(),
+            Value::List(items) => {
+                let item =
+                    |(i, item): (usize, &Node)| item.to_json().map_err(|e| e.within(&format!("[{i}]")));
+                items.iter().enumerate().map(item).collect::<Result<_, _>>()?
+            }
+            Value::Table(entries) => {
+                let entry = |(key, node): &(String, Node)| {
+                    Ok((key.clone(), node.to_json().map_err(|error| error.within(key))?))
+                };
+                entries.iter().map(entry).collect::<Result<serde_json::Map<_, _>, Error>>()?.into()
+            }
+        })
+    }
+
     /// The file that it was written in, as messages name it.
     pub fn origin(&self) -> &str {
         &self.origin
@@ -89,6 +116,32 @@ impl Node {
     /// Another value, written at the same place.
     pub fn replaced(&self, value: Value) -> Node {
         Node { value, ..self.clone() }
+    }
+
+    /// The entries of a table whose key is wanted; an empty table for what is none.
+    pub fn entries(&self, wanted: impl Fn(&str) -> bool) -> Node {
+        let entries = match &self.value {
+            Value::Table(entries) => entries.iter().filter(|(key, _)| wanted(key)).cloned().collect(),
+            _ => Vec::new(),
+        };
+        self.replaced(Value::Table(entries))
+    }
+
+    /// The value at a path such as `ue[0].count`, or the nearest one above it that is there.
+    pub fn nearest(&self, path: &str) -> &Node {
+        let mut at = self;
+        for step in path.split(['.', '[']).map(|step| step.trim_end_matches(']')) {
+            let next = match &at.value {
+                Value::Table(entries) => entries.iter().find(|(name, _)| name == step).map(|(_, node)| node),
+                Value::List(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
+                _ => None,
+            };
+            match next {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        at
     }
 
     /// An error about this value.
@@ -261,6 +314,14 @@ mod tests {
         assert!(error.starts_with("x.toml:2: "), "{error}");
         let twice = Node::from_toml("a = 1\na = 2\n", "x.toml").unwrap_err().to_string();
         assert!(twice.starts_with("x.toml:2: "), "{twice}");
+    }
+
+    #[test]
+    fn a_tree_is_json_unless_a_number_is_not_finite() {
+        let node = Node::from_toml("a = [1, 2.5, true]\nb.c = \"x\"", "x.toml").unwrap();
+        assert_eq!(node.to_json().unwrap(), serde_json::json!({"a": [1, 2.5, true], "b": {"c": "x"}}));
+        let error = Node::from_toml("a = [0.5,\n inf]", "x.toml").unwrap().to_json().unwrap_err();
+        assert_eq!(error.to_string(), "x.toml:2: a[1]: expected a finite number, found inf");
     }
 
     #[test]

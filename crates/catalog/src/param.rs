@@ -142,11 +142,7 @@ pub fn read_kind<'a>(node: &'a Node, family: &str, kinds: &[String]) -> Result<&
 
 /// The parameters of a family's member: its table without `kind`, or none beside a bare word.
 pub fn without_kind(node: &Node) -> Node {
-    let params = match &node.value {
-        Value::Table(entries) => entries.iter().filter(|(key, _)| key != "kind").cloned().collect(),
-        _ => Vec::new(),
-    };
-    node.replaced(Value::Table(params))
+    node.entries(|key| key != "kind")
 }
 
 macro_rules! unsigned {

@@ -34,6 +34,7 @@ mod series;
 mod table;
 pub mod traffic;
 
+pub use airwnd_tcp::cc::outside::Plugins;
 pub use catalogue::{catalogue, schema};
 pub use outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow};
 pub use path::run;

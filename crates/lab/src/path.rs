@@ -55,13 +55,15 @@ enum Happening {
     Sample,
     /// The caller hears of progress.
     Progress,
+    /// A flow's congestion control cannot go on.
+    Failure(u32),
 }
 
 impl Event for Happening {
     /// At equal instants the timers of the past come first, then packets, then the TTI that they may use.
     fn class(&self) -> u8 {
         match self {
-            Happening::Timer(..) => 0,
+            Happening::Timer(..) | Happening::Failure(_) => 0,
             Happening::Write(_) | Happening::Stop(_) => 1,
             Happening::AtGateway | Happening::LeavesCell(_) | Happening::WireUp | Happening::WireDown => 2,
             Happening::AtBaseStation(_) | Happening::AtServer => 3,
@@ -112,6 +114,8 @@ struct Flow {
     source: Box<dyn Source>,
     connection: Option<Connection>,
     stopped: bool,
+    /// The congestion control comes from outside and may fail.
+    can_fail: bool,
     meter: Meter,
     sampled: Sampled,
     /// Timeouts and loss recoveries of the sender that are on record.
@@ -183,7 +187,8 @@ struct Simulation {
 /// run by returning false.
 ///
 /// # Errors
-/// A scenario whose network cannot be built, series without a period, or a run that was stopped.
+/// A scenario whose network cannot be built, series without a period, a run that was stopped, or a congestion
+/// control from outside that failed.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
@@ -214,6 +219,7 @@ pub fn run(
                 }
                 simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
             }
+            Happening::Failure(flow) => return Err(simulation.failure(flow)),
         }
     }
     Ok(simulation.finish(scenario, seed))
@@ -263,6 +269,9 @@ impl Simulation {
             drops: Vec::with_capacity(256),
         };
         simulation.add_flows(scenario);
+        for flow in 0..simulation.flows.len() as u32 {
+            simulation.watch(Time::ZERO, flow);
+        }
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
         if let Some(record) = &simulation.record {
             simulation.queue.schedule(simulation.begin + record.period, Happening::Sample);
@@ -288,11 +297,16 @@ impl Simulation {
                 };
                 let connection = tcp.then(|| {
                     let plain = airwnd_tcp::rwnd::Spec::Fixed(Default::default());
+                    // The end without data needs a controller, but not one that a user has to see.
+                    let idle = airwnd_tcp::cc::Spec::Newreno(Default::default());
                     let end = |end: End| {
-                        let (rwnd, peer_rwnd) =
-                            if end == sender { (&plain, &group.rwnd) } else { (&group.rwnd, &plain) };
+                        let (cc, rwnd, peer_rwnd) = if end == sender {
+                            (&group.cc, &plain, &group.rwnd)
+                        } else {
+                            (&idle, &group.rwnd, &plain)
+                        };
                         //= exception initial-sequence-zero
-                        Endpoint::new(&Setup { config: &config, cc: &group.cc, rwnd, peer_rwnd, iss: Seq(0) })
+                        Endpoint::new(&Setup { config: &config, cc, rwnd, peer_rwnd, iss: Seq(0) })
                     };
                     Connection {
                         server: end(End::Server),
@@ -314,6 +328,7 @@ impl Simulation {
                     source,
                     connection,
                     stopped: false,
+                    can_fail: tcp && group.cc.is_outside(),
                     meter: Meter::new(),
                     sampled: Sampled::default(),
                     noted: (0, 0),
@@ -400,6 +415,20 @@ impl Simulation {
             *timer = Some(due);
             self.queue.schedule(due.max(now), Happening::Timer(number, at));
         }
+        self.watch(now, number);
+    }
+
+    /// Ends the run if the flow's congestion control has failed.
+    fn watch(&mut self, now: Time, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        if flow.can_fail && flow.failure().is_some() {
+            flow.can_fail = false;
+            self.queue.schedule(now, Happening::Failure(number));
+        }
+    }
+
+    fn failure(&self, number: u32) -> Error {
+        self.flows[number as usize].failure().expect("scheduled by a failure").clone()
     }
 
     /// The application writes what the send buffer has room for, and closes when there is no more.
@@ -653,7 +682,7 @@ impl Simulation {
             return;
         }
         let flow = &mut self.flows[number as usize];
-        let Some(stats) = flow.sender_stats() else { return };
+        let Some(stats) = flow.sending().map(Endpoint::stats) else { return };
         let before = std::mem::replace(&mut flow.noted, (stats.timeouts, stats.fast_retransmits));
         for _ in before.0..stats.timeouts {
             self.note(now, number, Incident::Timeout);
@@ -769,17 +798,22 @@ impl Simulation {
 }
 
 impl Flow {
-    /// The counters of the end that sends data; none for UDP.
-    fn sender_stats(&self) -> Option<airwnd_tcp::Stats> {
+    /// The end of its connection that sends data.
+    fn sending(&self) -> Option<&Endpoint> {
         self.connection.as_ref().map(|connection| match self.sender {
-            End::Server => connection.server.stats(),
-            End::Ue => connection.ue.stats(),
+            End::Server => &connection.server,
+            End::Ue => &connection.ue,
         })
+    }
+
+    /// Why its congestion control cannot go on, if it cannot.
+    fn failure(&self) -> Option<&Error> {
+        self.sending()?.cc().failure()
     }
 
     fn row(&self, duration: Span) -> FlowRow {
         let meter = &self.meter;
-        let stats = self.sender_stats();
+        let stats = self.sending().map(Endpoint::stats);
         let percentiles = |spread: &crate::meter::Spread| Percentiles {
             mean: spread.mean_ms(),
             p50: spread.percentile_ms(50.0),

@@ -1,8 +1,9 @@
 //! What a user writes.
 
 use crate::{placement, traffic};
-use airwnd_catalog::{Error, Node, Param, Value, choice, params};
+use airwnd_catalog::{Error, Node, Param, choice, params};
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
+use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
@@ -164,8 +165,17 @@ impl Scenario {
     /// # Errors
     /// One message that names file, line, key and what is allowed.
     pub fn from_node(node: &Node) -> Result<Scenario, Error> {
+        Scenario::with_plugins(node, &Plugins::default())
+    }
+
+    /// A checked scenario, which may use these congestion controls besides the engine's own.
+    ///
+    /// # Errors
+    /// As [`Scenario::from_node`], and what a plug-in has against its settings.
+    pub fn with_plugins(node: &Node, plugins: &Plugins) -> Result<Scenario, Error> {
         let mut scenario = Scenario::read(node)?;
         scenario.read_files(node)?;
+        scenario.link(node, plugins)?;
         scenario.check(node)?;
         Ok(scenario)
     }
@@ -187,12 +197,20 @@ impl Scenario {
                 continue;
             }
             let key = format!("ue[{index}].placement.path");
-            let path = Path::new(node.origin()).parent().unwrap_or(Path::new("")).join(&params.path);
+            let path = folder(node).join(&params.path);
             let text = std::fs::read_to_string(&path).map_err(|error| {
                 complain(node, &key, format!("{} cannot be read: {error}", path.display()))
             })?;
             params.rows = placement::file::parse(&text)
                 .map_err(|(line, why)| Error::new(&path.display().to_string(), Some(line), why))?;
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, node: &Node, plugins: &Plugins) -> Result<(), Error> {
+        for (index, flow) in self.flow.iter_mut().enumerate() {
+            let key = format!("flow[{index}].cc");
+            flow.cc.link(node.nearest(&key), folder(node), plugins).map_err(|error| error.within(&key))?;
         }
         Ok(())
     }
@@ -337,20 +355,13 @@ impl Scenario {
     }
 }
 
+/// The folder that the files of a scenario are relative to.
+fn folder(node: &Node) -> &Path {
+    Path::new(node.origin()).parent().unwrap_or(Path::new(""))
+}
+
 /// An error about the value at a path such as `ue[0].count`, or about the nearest table that is there.
 pub(crate) fn complain(node: &Node, key: &str, message: String) -> Error {
-    let mut at = node;
-    for step in key.split(['.', '[']).map(|step| step.trim_end_matches(']')) {
-        let next = match &at.value {
-            Value::Table(entries) => entries.iter().find(|(name, _)| name == step).map(|(_, node)| node),
-            Value::List(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
-            _ => None,
-        };
-        match next {
-            Some(next) => at = next,
-            None => break,
-        }
-    }
-    let error = at.error(message);
+    let error = node.nearest(key).error(message);
     if key.is_empty() { error } else { error.within(key) }
 }

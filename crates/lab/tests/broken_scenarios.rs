@@ -319,7 +319,11 @@ position"#,
         r#"direction = "sideways""#,
         ":22: flow[0].direction: unknown word `sideways`; allowed: `down`, `up`",
     ),
-    (r#"ue = "near""#, r#"cc = "cubic""#, ":22: flow[0].cc: unknown cc `cubic`; allowed: `newreno`, `fixed`"),
+    (
+        r#"ue = "near""#,
+        r#"cc = "cubic""#,
+        ":22: flow[0].cc: unknown cc `cubic`; allowed: `newreno`, `fixed`, `plugin`, `python`",
+    ),
     // What no single value shows.
     (
         r#"duration = "2s"

@@ -1,11 +1,13 @@
-//! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`, nothing else.
+//! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`, both ways.
+
+mod congestion;
 
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
-use airwnd_lab::{Column, Table};
+use airwnd_lab::{Column, Plugins, Table};
 use airwnd_units::{Span, Time};
 use numpy::IntoPyArray;
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -16,6 +18,20 @@ fn complaint(error: Error) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
+/// What came of a call that may have run a plug-in: what this raised is the cause of the complaint, or takes its
+/// place if it is no mistake (Ctrl-C).
+fn settle<T>(py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
+    let raised = congestion::take_raised();
+    result.map_err(|error| match raised {
+        Some(raised) if !raised.is_instance_of::<PyException>(py) => raised,
+        raised => {
+            let complaint = complaint(error);
+            complaint.set_cause(py, raised);
+            complaint
+        }
+    })
+}
+
 /// A checked scenario.
 #[pyclass(frozen, module = "airwnd._native")]
 struct Scenario(airwnd_lab::Scenario);
@@ -23,7 +39,13 @@ struct Scenario(airwnd_lab::Scenario);
 #[pymethods]
 impl Scenario {
     #[new]
-    fn new(text: &str, origin: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<Scenario> {
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        origin: &str,
+        format: &str,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<Scenario> {
         let node = match format {
             "toml" => Node::from_toml(text, origin),
             "json" => Node::from_json(text, origin),
@@ -33,7 +55,9 @@ impl Scenario {
         for (key, value) in &overrides {
             node.set(key, value).map_err(complaint)?;
         }
-        airwnd_lab::Scenario::from_node(&node).map(Scenario).map_err(complaint)
+        let mut plugins = Plugins::default();
+        plugins.set_python(congestion::find);
+        settle(py, airwnd_lab::Scenario::with_plugins(&node, &plugins)).map(Scenario)
     }
 
     /// Everything that the scenario says, defaults written out, as JSON.
@@ -68,7 +92,7 @@ impl Scenario {
             let outcome = airwnd_lab::run(&self.0, seed, series_interval_ns.map(Span), &mut tell);
             match raised {
                 Some(error) => Err(error),
-                None => outcome.map_err(complaint),
+                None => Python::attach(|py| settle(py, outcome)),
             }
         })?;
         let figures = outcome.to_json().to_string();
@@ -119,6 +143,7 @@ fn param(param: &ParamInfo) -> Value {
         "meaning": param.meaning,
         "unit": param.unit,
         "default": param.default,
+        "required": param.default.is_none(),
         "range": param.range,
         "source": param.source,
     })
@@ -140,6 +165,9 @@ fn parse_span(text: &str) -> PyResult<u64> {
 mod _native {
     #[pymodule_export]
     use pyo3::panic::PanicException;
+
+    #[pymodule_export]
+    use super::congestion::{Ack, Congestion, Connection};
 
     #[pymodule_export]
     use super::{Scenario, ScenarioError, catalogue, parse_span, schema};

@@ -45,7 +45,8 @@ def _explain(algorithm: "Algorithm") -> None:
     for param in algorithm.params:
         unit = "" if param.unit == "1" else f" [{param.unit}]"
         click.echo(f"  {click.style(param.name, bold=True)}{unit}  {param.meaning}")
-        facts = ["required" if param.default is None else f"default {json.dumps(param.default)}"]
+        default = "none" if param.default is None else json.dumps(param.default)
+        facts = ["required" if param.required else f"default {default}"]
         if param.range:
             facts.append(f"{param.range[0]} to {param.range[1]}")
         click.echo(f"      {'; '.join(facts)}; source: {param.source}")

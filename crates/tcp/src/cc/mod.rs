@@ -3,14 +3,39 @@
 //! A controller is policy. What is lost, what is sent again and when, and how the flight comes down during
 //! recovery belong to the [`Endpoint`](crate::Endpoint).
 
-use airwnd_catalog::family;
+pub mod outside;
+
+use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
+use outside::Plugins;
 use std::fmt::Debug;
+use std::path::Path;
 
 family! {
     /// Congestion control: how much the sender may have in the network.
-    pub family Spec ("cc") { newreno: Newreno, fixed: Fixed }
+    pub family Spec ("cc") { newreno: Newreno, fixed: Fixed, plugin: Plugin, python: Python }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
+}
+
+impl Spec {
+    /// Whether it comes from outside the engine, and may therefore [fail](CongestionControl::failure).
+    pub fn is_outside(&self) -> bool {
+        matches!(self, Spec::Plugin(_) | Spec::Python(_))
+    }
+
+    /// Finds what makes a controller from outside; the engine's own have it already. `node` is what the
+    /// user wrote, `folder` the one that files are relative to.
+    ///
+    /// # Errors
+    /// A plug-in that is not registered, or what it has against its settings.
+    pub fn link(&mut self, node: &Node, folder: &Path, plugins: &Plugins) -> Result<(), Error> {
+        match self {
+            Spec::Plugin(params) => *params = plugins.find_plugin(&params.head, node, folder)?,
+            Spec::Python(params) => *params = plugins.find_python(&params.head, node, folder)?,
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 /// What a controller is told when the handshake ends.
@@ -90,6 +115,11 @@ pub trait CongestionControl: Debug + Send + Sync {
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
+    /// Why it cannot go on, if it cannot: the run ends with this. The engine's own never fail, and are not
+    /// asked.
+    fn failure(&self) -> Option<&Error> {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -126,10 +156,10 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What every member must keep, whatever happens.
+        /// What every member of the engine's own must keep, whatever happens.
         #[test]
         fn every_window_holds_at_least_one_segment(events in prop::collection::vec((0..5_u8, 0..20_000_u64), 1..300)) {
-            for kind in Spec::kinds() {
+            for kind in ["newreno", "fixed"] {
                 let node = Node::from_json(&format!("\"{kind}\""), "test").unwrap();
                 let mut cc = Spec::read(&node).unwrap().build(&ctx(1000, 10));
                 for &(event, bytes) in &events {

@@ -1,0 +1,153 @@
+//! Congestion controls from outside: found by name, read strictly, and ended by an error when they fail.
+
+use airwnd_catalog::{Error, Node, params};
+use airwnd_lab::{Outcome, Plugins, Scenario, run};
+use airwnd_tcp::cc::newreno::{self, Newreno};
+use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_units::Bytes;
+
+params! {
+    /// Settings of the plug-ins of these tests.
+    pub struct Params ("nobody") {
+        /// Part of the flight that is kept at a loss.
+        pub keep: f64 = 0.5, unit "1", range 0.01..=0.99, source "nobody";
+    }
+}
+
+/// NewReno that goes wrong after some ACKs.
+#[derive(Debug)]
+struct Rotten {
+    reno: Newreno,
+    acks: u32,
+    failure: Option<Error>,
+    vanishes: bool,
+}
+
+impl CongestionControl for Rotten {
+    fn on_ack(&mut self, ack: &Ack) {
+        assert!(self.failure.is_none(), "nobody asks a failed controller");
+        self.acks += 1;
+        self.reno.on_ack(ack);
+        if self.acks == 50 && !self.vanishes {
+            self.failure = Some(Error::new("rotten.rs", Some(7), "Rotten::on_ack: enough"));
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.reno.on_congestion(event);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        if self.vanishes && self.acks > 50 { Bytes(999) } else { self.reno.cwnd() }
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.reno.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.reno.set_cwnd(cwnd);
+    }
+
+    fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+}
+
+fn plugins() -> Plugins {
+    let reno = |params: &Params, ctx: &Ctx| {
+        Newreno::new(newreno::Params { beta: params.keep, ..Default::default() }, ctx)
+    };
+    let mut plugins = Plugins::default();
+    plugins.add("reno", move |params: &Params, ctx| Ok(Box::new(reno(params, ctx))));
+    for (name, vanishes) in [("failing", false), ("vanishing", true)] {
+        plugins.add(name, move |params: &Params, ctx| {
+            Ok(Box::new(Rotten { reno: reno(params, ctx), acks: 0, failure: None, vanishes }))
+        });
+    }
+    plugins.add("unmade", |_: &Params, _| Err(Error::new("unmade", None, "there is none to be had")));
+    plugins
+}
+
+fn scenario(cc: &str) -> Result<Scenario, Error> {
+    let toml = format!(
+        "name = \"wire\"\nduration = \"20s\"\ntcp.mss = 1000\n[wired]\nrate = \"10Mbps\"\nqueue = 50\n\
+         [[ue]]\n[[flow]]\n[[flow]]\nid = \"up\"\ndirection = \"up\"\ncc = {cc}\n"
+    );
+    Scenario::with_plugins(&Node::from_toml(&toml, "s.toml").unwrap(), &plugins())
+}
+
+fn outcome(cc: &str) -> Result<Outcome, Error> {
+    run(&scenario(cc)?, 1, None, &mut |_| true)
+}
+
+#[test]
+fn a_plugin_runs_as_a_built_in_one() {
+    let plugin = outcome(r#"{kind = "plugin", name = "reno", keep = 0.7}"#).unwrap().to_json().to_string();
+    let own = outcome(r#"{kind = "newreno", beta = 0.7}"#).unwrap().to_json().to_string();
+    assert!(own.contains("\"retransmissions\":") && plugin.contains("\"cc\":\"plugin\""));
+    assert_eq!(plugin.replace("\"cc\":\"plugin\"", "\"cc\":\"newreno\""), own);
+}
+
+#[test]
+fn defaults_are_written_out() {
+    let resolved = scenario(r#"{kind = "plugin", name = "reno"}"#).unwrap().to_json();
+    let expected = serde_json::json!({"kind": "plugin", "name": "reno", "keep": 0.5});
+    assert_eq!(resolved["flow"][1]["cc"], expected);
+}
+
+#[test]
+fn mistakes_are_told_when_the_scenario_is_read() {
+    let complaint = |cc: &str| scenario(cc).unwrap_err().to_string();
+    assert_eq!(
+        complaint(r#"{kind = "plugin", name = "remo"}"#),
+        "s.toml:12: flow[1].cc.name: unknown plug-in `remo`; did you mean `reno`?; \
+         allowed: `reno`, `failing`, `vanishing`, `unmade`"
+    );
+    assert_eq!(
+        complaint(r#"{kind = "plugin", name = "reno", keep = 2.0}"#),
+        "s.toml:12: flow[1].cc.keep: 2.0 is outside 0.01..0.99"
+    );
+    assert_eq!(
+        complaint(r#"{kind = "plugin", name = "reno", kept = 0.5}"#),
+        "s.toml:12: flow[1].cc: unknown key `kept`; did you mean `keep`?; allowed: `keep`"
+    );
+    assert_eq!(complaint(r#"{kind = "plugin"}"#), "s.toml:12: flow[1].cc: `name` is missing");
+    assert_eq!(
+        complaint(r#"{kind = "python", class = "a.py:A"}"#),
+        "s.toml:12: flow[1].cc: `python` needs Python: use `airwnd run` or the package `airwnd`"
+    );
+    assert_eq!(
+        complaint(r#"{kind = "plugin", name = "reno", keep = nan}"#),
+        "s.toml:12: flow[1].cc.keep: expected a finite number, found NaN"
+    );
+}
+
+#[test]
+fn without_plugins_none_is_found() {
+    let toml = "duration = \"1s\"\n[wired]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\ncc = {kind = \"plugin\", name = \"x\"}";
+    let error = Scenario::from_node(&Node::from_toml(toml, "s.toml").unwrap()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "s.toml:6: flow[0].cc.name: no plug-in `x`: none is registered with this program"
+    );
+}
+
+#[test]
+fn a_failure_ends_the_run() {
+    let error = |name: &str| {
+        outcome(&format!("{{kind = \"plugin\", name = \"{name}\"}}")).map(|_| ()).unwrap_err().to_string()
+    };
+    assert_eq!(error("failing"), "rotten.rs:7: Rotten::on_ack: enough");
+    assert_eq!(
+        error("vanishing"),
+        "plug-in `vanishing`: cwnd is 999B after on_ack; it must be one segment (1kB) at least"
+    );
+    assert_eq!(error("unmade"), "unmade: there is none to be had");
+}
+
+#[test]
+#[should_panic(expected = "two plug-ins are called `reno`")]
+fn a_name_is_taken_once() {
+    plugins().add("reno", |_: &Params, _| Err(Error::new("reno", None, "never made")));
+}

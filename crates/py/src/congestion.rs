@@ -1,0 +1,431 @@
+//! Congestion controls that are classes in Python: events go in, windows come out.
+
+use airwnd_catalog::{Error, Node};
+use airwnd_tcp::cc::outside::Outside;
+use airwnd_tcp::cc::{self, CongestionControl, Ctx, Signal, python};
+use airwnd_units::{BitRate, Bytes, Span};
+use pyo3::exceptions::{PyAttributeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The largest window in bytes: a float counts exactly up to here, and TCP offers less than 2^30.
+const LARGEST: f64 = (1_u64 << 53) as f64;
+/// Characters of a wrong value that a message shows.
+const SHOWN: usize = 40;
+
+thread_local! {
+    /// What a plug-in raised: errors of the engine are texts. A run stays on its thread.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// What a plug-in raised on this thread, once.
+pub fn take_raised() -> Option<PyErr> {
+    RAISED.take()
+}
+
+/// An ACK of new data outside loss recovery.
+///
+/// Attributes
+/// ----------
+/// now_s
+///     When it arrived, in seconds from the beginning of the simulation.
+/// acked_bytes
+///     Bytes that it newly reports as arrived, cumulatively or by SACK. Zero is possible: an ACK may advance
+///     over bytes that SACKs reported before.
+/// rtt_s
+///     The round-trip time that it measured, in seconds; ``None`` if it measured none.
+/// srtt_s, min_rtt_s
+///     Smoothed and least round-trip time so far, in seconds; ``None`` before the first.
+/// in_flight_bytes
+///     Bytes in the network after it.
+/// delivered_bytes
+///     Bytes delivered to the receiver so far.
+/// round
+///     Round trips so far: a new one begins when data is acknowledged that was sent after the last began.
+#[pyclass(frozen, get_all, module = "airwnd")]
+pub struct Ack {
+    now_s: f64,
+    acked_bytes: u64,
+    rtt_s: Option<f64>,
+    srtt_s: Option<f64>,
+    min_rtt_s: Option<f64>,
+    in_flight_bytes: u64,
+    delivered_bytes: u64,
+    round: u64,
+}
+
+#[pymethods]
+impl Ack {
+    #[new]
+    #[pyo3(signature = (
+        *, now_s=0.0, acked_bytes=0, rtt_s=None, srtt_s=None, min_rtt_s=None, in_flight_bytes=0,
+        delivered_bytes=0, round=0,
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn new(
+        now_s: f64,
+        acked_bytes: u64,
+        rtt_s: Option<f64>,
+        srtt_s: Option<f64>,
+        min_rtt_s: Option<f64>,
+        in_flight_bytes: u64,
+        delivered_bytes: u64,
+        round: u64,
+    ) -> Ack {
+        Ack { now_s, acked_bytes, rtt_s, srtt_s, min_rtt_s, in_flight_bytes, delivered_bytes, round }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Ack of {} bytes at {} s>", self.acked_bytes, self.now_s)
+    }
+}
+
+impl From<&cc::Ack> for Ack {
+    fn from(ack: &cc::Ack) -> Ack {
+        Ack {
+            now_s: ack.now.as_secs(),
+            acked_bytes: ack.acked.0,
+            rtt_s: ack.rtt.map(Span::as_secs),
+            srtt_s: ack.srtt.map(Span::as_secs),
+            min_rtt_s: ack.min_rtt.map(Span::as_secs),
+            in_flight_bytes: ack.in_flight.0,
+            delivered_bytes: ack.delivered.0,
+            round: ack.round,
+        }
+    }
+}
+
+/// A sign of congestion.
+///
+/// Attributes
+/// ----------
+/// now_s
+///     When it was noticed, in seconds from the beginning of the simulation.
+/// signal
+///     ``"loss"``: duplicate ACKs or SACKs showed a loss, at most once for each window of data. ``"timeout"``: the
+///     retransmission timer expired. ``"repeated-timeout"``: once more for the same segment.
+/// in_flight_bytes
+///     The flight to compute a new threshold from.
+#[pyclass(frozen, get_all, module = "airwnd")]
+pub struct Congestion {
+    now_s: f64,
+    signal: &'static str,
+    in_flight_bytes: u64,
+}
+
+#[pymethods]
+impl Congestion {
+    #[new]
+    #[pyo3(signature = (*, now_s=0.0, signal="loss", in_flight_bytes=0))]
+    fn new(now_s: f64, signal: &str, in_flight_bytes: u64) -> PyResult<Congestion> {
+        let signals = [Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout];
+        match signals.into_iter().map(word).find(|known| *known == signal) {
+            Some(signal) => Ok(Congestion { now_s, signal, in_flight_bytes }),
+            None => Err(PyValueError::new_err(format!(
+                "signal must be one of {}, not {signal}",
+                signals.map(word).join(", ")
+            ))),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Congestion: {} at {} s>", self.signal, self.now_s)
+    }
+}
+
+fn word(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Loss => "loss",
+        Signal::Timeout => "timeout",
+        Signal::RepeatedTimeout => "repeated-timeout",
+    }
+}
+
+impl From<&cc::Congestion> for Congestion {
+    fn from(event: &cc::Congestion) -> Congestion {
+        Congestion {
+            now_s: event.now.as_secs(),
+            signal: word(event.signal),
+            in_flight_bytes: event.in_flight.0,
+        }
+    }
+}
+
+/// What a congestion control is told when its connection begins.
+///
+/// Attributes
+/// ----------
+/// mss_bytes
+///     Payload of a full segment in bytes.
+/// initial_window_bytes
+///     The window to begin with.
+/// initial_ssthresh_bytes
+///     The slow-start threshold to begin with; ``math.inf`` for none.
+#[pyclass(frozen, get_all, module = "airwnd")]
+pub struct Connection {
+    mss_bytes: u64,
+    initial_window_bytes: u64,
+    initial_ssthresh_bytes: f64,
+}
+
+#[pymethods]
+impl Connection {
+    #[new]
+    #[pyo3(signature = (*, mss_bytes=1448, initial_window_bytes=14480, initial_ssthresh_bytes=f64::INFINITY))]
+    fn new(mss_bytes: u64, initial_window_bytes: u64, initial_ssthresh_bytes: f64) -> Connection {
+        Connection { mss_bytes, initial_window_bytes, initial_ssthresh_bytes }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Connection with segments of {} bytes>", self.mss_bytes)
+    }
+}
+
+impl From<&Ctx> for Connection {
+    fn from(ctx: &Ctx) -> Connection {
+        let none = ctx.initial_ssthresh == Bytes(u64::MAX);
+        Connection {
+            mss_bytes: ctx.mss.0,
+            initial_window_bytes: ctx.initial_window.0,
+            initial_ssthresh_bytes: if none { f64::INFINITY } else { ctx.initial_ssthresh.0 as f64 },
+        }
+    }
+}
+
+/// Finds a class, as `airwnd.plugins.find` does.
+pub fn find(head: &python::Head, node: &Node, folder: &Path) -> Result<Outside<python::Head>, Error> {
+    let settings = Outside::<python::Head>::settings_of(node)?;
+    Python::attach(|py| {
+        let found = || -> PyResult<_> {
+            let plugins = py.import("airwnd.plugins")?;
+            let arguments =
+                (&head.class, &head.sha256, serde_json::Value::from(settings).to_string(), folder);
+            let plugin = plugins.call_method1("find", arguments)?;
+            let sha256: String = plugin.getattr("sha256")?.extract()?;
+            let settings: String = plugin.call_method0("settings_json")?.extract()?;
+            Ok((Plugin::new(&plugin)?, sha256, settings))
+        };
+        let (plugin, sha256, settings) = found().map_err(|raised| refusal(py, node, raised))?;
+        let serde_json::Value::Object(settings) =
+            serde_json::from_str(&settings).expect("written as a JSON object")
+        else {
+            unreachable!("settings are a table")
+        };
+        let head = python::Head { class: head.class.clone(), sha256: Some(sha256) };
+        let plugin = Arc::new(plugin);
+        Ok(Outside::new(head, settings, Arc::new(move |ctx| plugin.clone().begin(ctx))))
+    })
+}
+
+/// What `airwnd.plugins` has against what the user wrote, at the key that it names.
+fn refusal(py: Python<'_>, node: &Node, raised: PyErr) -> Error {
+    let value = raised.value(py);
+    let key = value.getattr("key").and_then(|key| key.extract::<String>());
+    let message = value.str().map_or_else(|_| raised.to_string(), |text| text.to_string());
+    let error = match key.as_deref() {
+        Ok(key @ ("class" | "sha256")) => node.nearest(key).error(message).within(key),
+        Ok(key) => node.nearest(key).error(message),
+        Err(_) => {
+            RAISED.set(Some(raised));
+            return node.error(message);
+        }
+    };
+    RAISED.set(raised.cause(py));
+    error
+}
+
+/// A class that is found: an `airwnd.plugins.Plugin`.
+#[derive(Debug)]
+struct Plugin {
+    object: Py<PyAny>,
+    class: String,
+    place: String,
+}
+
+impl Plugin {
+    fn new(plugin: &Bound<'_, PyAny>) -> PyResult<Plugin> {
+        Ok(Plugin {
+            object: plugin.clone().unbind(),
+            class: plugin.getattr("name")?.extract()?,
+            place: plugin.getattr("place")?.extract()?,
+        })
+    }
+
+    fn begin(self: Arc<Self>, ctx: &Ctx) -> Result<Box<dyn CongestionControl>, Error> {
+        Python::attach(|py| {
+            let made = || {
+                let object = self.object.bind(py).call_method1("make", (Connection::from(ctx),))?;
+                let bound = |name: &str| object.getattr(name).map(Bound::unbind);
+                Ok((bound("on_ack")?, bound("on_congestion")?, object.unbind()))
+            };
+            let (on_ack, on_congestion, object) =
+                made().map_err(|raised| self.error(py, "__init__", raised))?;
+            let mut controller = Controller {
+                plugin: self.clone(),
+                object,
+                on_ack,
+                on_congestion,
+                mss: ctx.mss.0 as f64,
+                state: State::default(),
+                failure: None,
+            };
+            controller.state = controller.read(py).map_err(|why| self.wrong(py, "__init__", why))?;
+            Ok(Box::new(controller) as Box<dyn CongestionControl>)
+        })
+    }
+
+    /// The error for what a method raised.
+    fn error(&self, py: Python<'_>, method: &str, raised: PyErr) -> Error {
+        let value = raised.clone_ref(py).into_value(py);
+        let explained = self.object.bind(py).call_method1("explain", (value,));
+        let (line, what) = explained
+            .and_then(|explained| explained.extract::<(Option<usize>, String)>())
+            .unwrap_or_else(|_| (None, raised.to_string()));
+        RAISED.set(Some(raised));
+        Error::new(&self.place, line, format!("{}.{method}: {what}", self.class))
+    }
+
+    /// The error for what a method left behind.
+    fn wrong(&self, py: Python<'_>, method: &str, why: Wrong) -> Error {
+        match why {
+            Wrong::Raised(raised) => self.error(py, method, raised),
+            Wrong::Value(what) => Error::new(&self.place, None, format!("{}.{method}: {what}", self.class)),
+        }
+    }
+}
+
+enum Wrong {
+    Raised(PyErr),
+    Value(String),
+}
+
+/// What an object of the class says.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    cwnd: Bytes,
+    ssthresh: Bytes,
+    pacing_rate: Option<BitRate>,
+}
+
+#[derive(Debug)]
+struct Controller {
+    plugin: Arc<Plugin>,
+    object: Py<PyAny>,
+    on_ack: Py<PyAny>,
+    on_congestion: Py<PyAny>,
+    mss: f64,
+    state: State,
+    failure: Option<Error>,
+}
+
+impl Controller {
+    fn tell<'py>(
+        &mut self,
+        py: Python<'py>,
+        method: &str,
+        call: impl FnOnce(&Controller) -> PyResult<Bound<'py, PyAny>>,
+    ) {
+        let told = match call(self) {
+            Ok(nothing) if nothing.is_none() => self.read(py),
+            Ok(something) => Err(Wrong::Value(format!(
+                "returns {}; it returns nothing, the window is set as self.cwnd_bytes",
+                shown(&something)
+            ))),
+            Err(raised) => Err(Wrong::Raised(raised)),
+        };
+        match told {
+            Ok(state) => self.state = state,
+            Err(why) => self.failure = Some(self.plugin.wrong(py, method, why)),
+        }
+    }
+
+    fn read<'py>(&self, py: Python<'py>) -> Result<State, Wrong> {
+        let object = self.object.bind(py);
+        let get = |name: &Bound<'py, PyString>| {
+            object.getattr(name).map_err(|raised| {
+                if raised.is_instance_of::<PyAttributeError>(py) {
+                    Wrong::Value(format!(
+                        "{name} is not set; does __init__ call super().__init__(connection)?"
+                    ))
+                } else {
+                    Wrong::Raised(raised)
+                }
+            })
+        };
+        let number = |name: &str, value: Bound<'py, PyAny>, least: f64, most: f64, unit: &str| {
+            let found = value.extract::<f64>().ok().filter(|number| (least..=most).contains(number));
+            found.ok_or_else(|| {
+                Wrong::Value(format!(
+                    "{name} is {}; it must be a number of {unit}, at least {least}",
+                    shown(&value)
+                ))
+            })
+        };
+        let cwnd = get(intern!(py, "cwnd_bytes"))?;
+        let ssthresh = get(intern!(py, "ssthresh_bytes"))?;
+        let pacing_rate = get(intern!(py, "pacing_rate_bps"))?;
+        let cwnd = number("cwnd_bytes", cwnd, 1.0, f64::MAX, "bytes")?;
+        let ssthresh = number("ssthresh_bytes", ssthresh, 0.0, f64::INFINITY, "bytes")?;
+        let pacing_rate = match pacing_rate.is_none() {
+            true => None,
+            false => Some(number("pacing_rate_bps", pacing_rate, 1.0, f64::MAX, "bits per second")?),
+        };
+        Ok(State {
+            cwnd: Bytes(cwnd.clamp(self.mss, LARGEST) as u64),
+            ssthresh: Bytes(if ssthresh.is_infinite() { u64::MAX } else { ssthresh as u64 }),
+            pacing_rate: pacing_rate.map(|rate| BitRate(rate as u64)),
+        })
+    }
+}
+
+/// A value as a message shows it.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr().map_or_else(|_| value.get_type().to_string(), |repr| repr.to_string());
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+impl CongestionControl for Controller {
+    fn on_ack(&mut self, ack: &cc::Ack) {
+        Python::attach(|py| self.tell(py, "on_ack", |this| this.on_ack.bind(py).call1((Ack::from(ack),))));
+    }
+
+    fn on_congestion(&mut self, event: &cc::Congestion) {
+        Python::attach(|py| {
+            self.tell(py, "on_congestion", |this| {
+                this.on_congestion.bind(py).call1((Congestion::from(event),))
+            });
+        });
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.state.cwnd
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.state.ssthresh
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        Python::attach(|py| {
+            self.tell(py, "cwnd_bytes", |this| {
+                this.object.bind(py).setattr(intern!(py, "cwnd_bytes"), cwnd.0.max(this.mss as u64))?;
+                Ok(py.None().into_bound(py))
+            });
+        });
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.state.pacing_rate
+    }
+
+    fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+}

@@ -1,0 +1,29 @@
+"""airwnd's NewReno (RFC 5681, RFC 6582), window for window: a place to start from."""
+
+import airwnd
+
+
+class NewReno(airwnd.CongestionControl):
+    """Slow start, then one segment per round trip; a part of the flight at a loss."""
+
+    def __init__(self, connection: airwnd.Connection, beta: float = 0.5) -> None:
+        super().__init__(connection)
+        self.mss = connection.mss_bytes
+        self.beta = beta
+        self.credit = 0
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        self.credit += ack.acked_bytes
+        segments, self.credit = divmod(self.credit, self.mss)
+        if self.cwnd_bytes < self.ssthresh_bytes and segments > 0:
+            self.cwnd_bytes += self.mss
+            segments -= 1
+        if self.cwnd_bytes >= self.ssthresh_bytes and segments > 0:
+            self.cwnd_bytes += max(self.mss * self.mss // self.cwnd_bytes, 1)
+
+    def on_congestion(self, event: airwnd.Congestion) -> None:
+        # A timeout of a segment that timed out before says nothing new about the network.
+        if event.signal != "repeated-timeout":
+            self.ssthresh_bytes = max(int(self.beta * event.in_flight_bytes), 2 * self.mss)
+        self.cwnd_bytes = self.ssthresh_bytes if event.signal == "loss" else self.mss
+        self.credit = 0

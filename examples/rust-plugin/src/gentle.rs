@@ -1,0 +1,91 @@
+//! A congestion control that keeps the queue short.
+
+use airwnd_catalog::params;
+use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use airwnd_units::{Bytes, Span};
+
+params! {
+    /// Gentle: steers the queueing delay to a target.
+    ///
+    /// cwnd <- cwnd + gain * (1 - (RTT - RTTmin) / target) * MSS * acked / cwnd for each ACK, cwnd / 2 at a loss.
+    pub struct Params ("RFC 6817 §2.4.2, simplified") {
+        /// Queueing delay that it aims at.
+        pub target: Span = Span::from_millis(25), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "the example";
+        /// Segments that the window grows by in a round trip while there is no queue.
+        pub gain: f64 = 1.0, unit "segments", range 0.01..=100.0, source "RFC 6817 §2.4.2 (GAIN)";
+    }
+}
+
+/// The state of a gentle controller.
+#[derive(Clone, Debug)]
+pub struct Gentle {
+    params: Params,
+    mss: f64,
+    cwnd: f64,
+    ssthresh: Bytes,
+}
+
+impl Gentle {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Gentle {
+        let (mss, cwnd) = (ctx.mss.0 as f64, ctx.initial_window.0 as f64);
+        Gentle { params, mss, cwnd, ssthresh: ctx.initial_ssthresh }
+    }
+}
+
+impl CongestionControl for Gentle {
+    fn on_ack(&mut self, ack: &Ack) {
+        let (Some(rtt), Some(min_rtt)) = (ack.rtt, ack.min_rtt) else { return };
+        let missing = 1.0 - (rtt.as_secs() - min_rtt.as_secs()) / self.params.target.as_secs();
+        // However long the queue, the window shrinks by no more than what was acknowledged.
+        let step = (self.params.gain * missing * self.mss / self.cwnd).max(-1.0);
+        self.cwnd = (self.cwnd + step * ack.acked.0 as f64).max(2.0 * self.mss);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.cwnd = match event.signal {
+            Signal::Loss => (self.cwnd / 2.0).max(2.0 * self.mss),
+            Signal::Timeout | Signal::RepeatedTimeout => self.mss,
+        };
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd as u64)
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.ssthresh
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = (cwnd.0 as f64).max(self.mss);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_units::Time;
+
+    #[test]
+    fn the_window_grows_below_the_target_and_shrinks_above_it() {
+        let ctx = Ctx { mss: Bytes(1000), initial_window: Bytes(10_000), initial_ssthresh: Bytes(u64::MAX) };
+        let mut gentle = Gentle::new(Params::default(), &ctx);
+        let ack = |rtt_ms| Ack {
+            now: Time::ZERO,
+            acked: Bytes(10_000),
+            rtt: Some(Span::from_millis(rtt_ms)),
+            srtt: None,
+            min_rtt: Some(Span::from_millis(50)),
+            in_flight: Bytes(0),
+            round: 1,
+            delivered: Bytes(10_000),
+        };
+        // no queue: one segment more for a window of ACKs
+        gentle.on_ack(&ack(50));
+        assert_eq!(gentle.cwnd(), Bytes(11_000));
+        // twice the target: one segment less, here for 10/11 of a window
+        gentle.on_ack(&ack(100));
+        assert_eq!(gentle.cwnd(), Bytes(10_090));
+    }
+}

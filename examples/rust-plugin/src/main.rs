@@ -1,0 +1,45 @@
+//! Runs a scenario file that may use the plug-in `gentle`, and prints the outcome as JSON.
+
+mod gentle;
+
+use airwnd_catalog::{Error, Node};
+use airwnd_lab::{Outcome, Plugins, Scenario, run};
+use gentle::{Gentle, Params};
+
+fn main() {
+    let file = std::env::args().nth(1).unwrap_or_else(|| "scenario.toml".into());
+    match simulate(&file) {
+        Ok(outcome) => println!("{:#}", outcome.to_json()),
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(2);
+        }
+    }
+}
+
+fn simulate(file: &str) -> Result<Outcome, Error> {
+    let text = std::fs::read_to_string(file).map_err(|error| Error::new(file, None, error.to_string()))?;
+    let mut plugins = Plugins::default();
+    plugins.add("gentle", |params: &Params, ctx| Ok(Box::new(Gentle::new(params.clone(), ctx))));
+    let scenario = Scenario::with_plugins(&Node::from_toml(&text, file)?, &plugins)?;
+    run(&scenario, scenario.seed, None, &mut |_| true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_is_as_short_as_it_shall_be() {
+        let outcome = simulate(concat!(env!("CARGO_MANIFEST_DIR"), "/scenario.toml")).unwrap();
+        // 13 ms of way, 20 ms of queue; NewReno in the same cell: 145 ms
+        let delay = outcome.totals().delay_ms.unwrap();
+        assert!((28.0..36.0).contains(&delay), "{delay} ms");
+        assert!(outcome.totals().goodput_kbps > 30_000.0);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        assert!(simulate("nowhere.toml").unwrap_err().to_string().starts_with("nowhere.toml: "));
+    }
+}

@@ -1,0 +1,69 @@
+"""What a congestion control in Python costs: ``python python/benches/plugins.py``.
+
+One flow over a wire of 10 Mbit/s for 60 s (S5 of the engine's bench), with NewReno built in and in Python,
+and what the class's own code takes of the difference. Each figure is the least of nine.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import airwnd
+from airwnd.plugins import find
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "python-plugin"
+WIRE = """
+duration = "60s"
+warmup = "0s"
+tcp = { mss = 1000, send_buffer = "4MiB", receive_buffer = "4MiB" }
+core = { server_rate = "1Gbps", server_delay = "1us" }
+[wired]
+rate = "10Mbps"
+delay = "25ms"
+queue = 100
+[[ue]]
+[[flow]]
+"""
+
+
+def least(call: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+    """Take the time of a call in seconds, the least of nine."""
+    times = []
+    for _ in range(9):
+        start = clock()
+        call()
+        times.append(clock() - start)
+    return min(times)
+
+
+def main() -> None:
+    """Measure and print."""
+    built_in = airwnd.Scenario.from_toml(WIRE, str(EXAMPLE / "wire.toml"))
+    python = built_in.with_({"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}})
+    kind = find("newreno.py:NewReno", None, "{}", EXAMPLE).kind
+    acks: list[airwnd.Ack] = []
+    own = kind.on_ack
+    kind.on_ack = lambda self, ack: acks.append(ack) or own(self, ack)  # type: ignore[assignment, func-returns-value]
+    python.run()
+    kind.on_ack = own  # type: ignore[method-assign]
+    controller = kind(airwnd.Connection(mss_bytes=1000, initial_window_bytes=10_000))
+    alone = least(lambda: [controller.on_ack(ack) for ack in acks])
+    ours, theirs = least(built_in.run), least(python.run)
+    lines = [
+        f"{len(acks)} ACKs in 60 s",
+        f"built in          {ours * 1e3:6.1f} ms",
+        f"in Python         {theirs * 1e3:6.1f} ms, {theirs / ours:.1f} times",
+        f"more for each ACK {(theirs - ours) / len(acks) * 1e9:6.0f} ns",
+        f"of it on_ack      {alone / len(acks) * 1e9:6.0f} ns",
+    ]
+    for name, scenario in (("built in", built_in), ("in Python", python)):
+        one, two = (
+            least(lambda jobs=jobs, scenario=scenario: scenario.run_many(range(8), jobs), time.perf_counter)
+            for jobs in (1, 2)
+        )
+        lines.append(f"8 runs {name:<10} {one * 1e3:6.0f} ms in 1 thread, {two * 1e3:.0f} ms in 2")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+main()

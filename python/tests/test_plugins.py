@@ -1,0 +1,578 @@
+"""Congestion controls written in Python: found by name, checked, run, and ended by one clear line."""
+
+import json
+import math
+import multiprocessing
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+from airwnd.reproduce.cache import Cache
+
+import airwnd
+from airwnd import InputError, Scenario, ScenarioError
+from airwnd.plugins import find
+
+from .conftest import ROOT, Cli
+
+EXAMPLE = ROOT / "examples" / "python-plugin"
+
+WIRE = """
+name = "wire"
+duration = "20s"
+tcp.mss = 1000
+[wired]
+rate = "10Mbps"
+queue = 50
+[[ue]]
+[[flow]]
+cc = "newreno"
+[[flow]]
+id = "up"
+direction = "up"
+"""
+
+HEAD = "import math\nimport airwnd\n\n\nclass Mine(airwnd.CongestionControl):\n"
+ON_ACK = "    def on_ack(self, ack: airwnd.Ack) -> None:\n        {}\n"
+ON_CONGESTION = "    def on_congestion(self, event: airwnd.Congestion) -> None:\n        {}\n"
+
+
+def write(folder: Path, *, ack: str = "pass", congestion: str = "pass", more: str = "") -> Path:
+    """A class with these bodies: the body of on_ack is line 7 of its file."""
+    path = folder / "mine.py"
+    path.write_text(HEAD + ON_ACK.format(ack) + ON_CONGESTION.format(congestion) + more, encoding="utf-8")
+    return path
+
+
+def wire(folder: Path, **cc: object) -> Scenario:
+    """A flow with the class of this folder over a wire."""
+    (folder / "wire.toml").write_text(WIRE, encoding="utf-8")
+    return Scenario.load(folder / "wire.toml").with_(
+        {"flow[0].cc": {"kind": "python", "class": "mine.py:Mine", **cc}}
+    )
+
+
+def complaint(folder: Path, **cc: object) -> str:
+    """What is said of a run, without the place of the setting."""
+    with pytest.raises(ScenarioError) as caught:
+        wire(folder, **cc).run()
+    return str(caught.value).rpartition("}: ")[2].removeprefix("flow[0].cc")
+
+
+# What it does.
+
+
+@pytest.mark.parametrize(
+    "scenario", [WIRE, WIRE.replace('rate = "10Mbps"\nqueue = 50', 'rate = "3Mbps"\nqueue = 9')]
+)
+@pytest.mark.parametrize("stack", ["ns2-reno", "ns3.26", "ns3.44"])
+def test_newreno_in_python_is_newreno(scenario: str, stack: str) -> None:
+    base = Scenario.from_toml(scenario, str(EXAMPLE / "wire.toml")).with_({"tcp.stack": stack})
+    ours = base.run(series="100ms")
+    theirs = base.with_({"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}}).run(series="100ms")
+    assert ours.outcome["flows"][0]["retransmissions"] > 0
+    assert json.dumps(theirs.outcome) == json.dumps(ours.outcome).replace("newreno", "python", 1)
+    assert theirs.series.equals(ours.series)
+
+
+def test_newreno_in_python_is_newreno_in_a_cell(small: Scenario) -> None:
+    base = Scenario.from_dict(small.resolved).with_({"flow[0].rwnd": "arwa"}, duration="2s")
+    ours = base.run()
+    named = {"kind": "python", "class": f"{EXAMPLE}/newreno.py:NewReno"}
+    theirs = base.with_({"flow[0].cc": named}).run()
+    assert json.dumps(theirs.outcome) == json.dumps(ours.outcome).replace("newreno", "python")
+
+
+def test_the_example_keeps_the_queue_short(cli: Cli) -> None:
+    done = cli("run", EXAMPLE / "scenario.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    gentle = json.loads(done.stdout)["totals"]
+    newreno = Scenario.load(EXAMPLE / "scenario.toml").with_({"flow[0].cc": "newreno"}).run().totals
+    assert gentle["delay_ms"] < newreno["delay_ms"] / 3
+    assert gentle["goodput_kbps"] > 0.95 * newreno["goodput_kbps"]
+
+
+def test_the_examples_in_rust_and_python_agree() -> None:
+    environment = {"CARGO_TARGET_DIR": str(ROOT / "target"), **os.environ}
+    command = [
+        "cargo",
+        "run",
+        "--locked",
+        "--quiet",
+        "-p",
+        "gentle",
+        "--",
+        "examples/rust-plugin/scenario.toml",
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rust = json.dumps(json.loads(done.stdout)).replace('"plugin"', '"python"')
+    assert json.loads(rust) == Scenario.load(EXAMPLE / "scenario.toml").run().outcome
+
+
+def test_events_are_in_seconds_and_bytes(tmp_path: Path) -> None:
+    record = "    seen: list[object] = []\n"
+    write(
+        tmp_path,
+        ack="self.seen.append(ack); self.cwnd_bytes += ack.acked_bytes",
+        congestion="self.seen.append(event); self.cwnd_bytes = event.in_flight_bytes / 2 + 1000",
+        more=record,
+    )
+    wire(tmp_path).run()
+    seen = vars(find("mine.py:Mine", None, "{}", tmp_path).kind)["seen"]
+    acks = [event for event in seen if isinstance(event, airwnd.Ack)]
+    losses = [event for event in seen if isinstance(event, airwnd.Congestion)]
+    assert 0.5 < acks[0].now_s < 1.0
+    assert acks[-1].now_s < 20.5
+    assert acks[0].acked_bytes % 1000 == 0
+    assert acks[0].rtt_s is not None
+    assert acks[0].min_rtt_s is not None
+    assert acks[0].srtt_s is not None
+    assert 0.05 < acks[0].min_rtt_s <= acks[0].rtt_s < 0.2
+    assert 20e6 / 8 < acks[-1].delivered_bytes < 210e6 / 8
+    assert acks[-1].in_flight_bytes > 1000
+    assert acks[-1].round > 10
+    assert losses
+    assert {event.signal for event in losses} <= {"loss", "timeout", "repeated-timeout"}
+
+
+def test_windows_are_rounded_down_and_hold_a_segment(tmp_path: Path) -> None:
+    write(tmp_path, ack="self.cwnd_bytes = 4567.9; self.ssthresh_bytes = 1234.5; self.pacing_rate_bps = 1e6")
+    series = wire(tmp_path).run(series="1s").series.filter(_flow("flow-0"))
+    assert series["cwnd_bytes"][-1] == 4567
+    assert series["ssthresh_bytes"][-1] == 1234
+    write(tmp_path, ack="self.cwnd_bytes = 1; self.ssthresh_bytes = math.inf")
+    series = wire(tmp_path).run(series="1s").series.filter(_flow("flow-0"))
+    assert series["cwnd_bytes"][-1] == 1000
+    assert series["ssthresh_bytes"][-1] is None
+
+
+def _flow(name: str) -> "pl.Expr":
+    return pl.col("flow").cast(pl.String) == name
+
+
+def test_a_window_has_no_end(tmp_path: Path) -> None:
+    write(tmp_path, ack="self.cwnd_bytes *= 1e6 if self.cwnd_bytes < 1e200 else 1")
+    assert wire(tmp_path).run().totals["goodput_kbps"] > 100
+
+
+def test_events_can_be_made_for_tests() -> None:
+    ack = airwnd.Ack(now_s=1.5, acked_bytes=1000, rtt_s=0.1)
+    assert (ack.now_s, ack.acked_bytes, ack.rtt_s, ack.srtt_s, ack.round) == (1.5, 1000, 0.1, None, 0)
+    event = airwnd.Congestion(signal="timeout", in_flight_bytes=7)
+    assert (event.signal, event.in_flight_bytes, event.now_s) == ("timeout", 7, 0.0)
+    connection = airwnd.Connection()
+    assert connection.initial_ssthresh_bytes == math.inf
+    assert [repr(each) for each in (ack, event, connection)] == [
+        "<Ack of 1000 bytes at 1.5 s>",
+        "<Congestion: timeout at 0 s>",
+        "<Connection with segments of 1448 bytes>",
+    ]
+    with pytest.raises(ValueError, match="signal must be one of loss, timeout, repeated-timeout, not lost"):
+        airwnd.Congestion(signal="lost")  # type: ignore[arg-type]
+
+
+def test_runs_side_by_side_are_the_same_as_one_by_one() -> None:
+    scenario = Scenario.load(EXAMPLE / "scenario.toml").with_(duration="1s")
+    alone = [scenario.run(seed=seed).outcome for seed in range(4)]
+    assert [run.outcome for run in scenario.run_many(range(4), jobs=2)] == alone
+
+
+# Where it is found.
+
+
+def test_a_file_is_relative_to_the_scenario(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    shutil.copy(EXAMPLE / "newreno.py", tmp_path / "deep" / "mine.py")
+    text = WIRE.replace('"newreno"', '{ kind = "python", class = "deep/mine.py:NewReno" }')
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for where in (Path("..") / "s.toml", tmp_path / "s.toml"):
+        assert cli("run", where, cwd=elsewhere).returncode == 0
+    assert cli("check", "s.toml", "--set", "flow[0].cc.class=deep/mine.py:Nobody").stderr == (
+        "airwnd: --set flow[0].cc.class=deep/mine.py:Nobody: flow[0].cc.class: deep/mine.py: "
+        "there is no class `Nobody`; it has: `NewReno`\n"
+    )
+
+
+def test_a_module_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    scenario = Scenario.from_toml(WIRE).with_({"flow[0].cc": {"kind": "python", "class": "newreno:NewReno"}})
+    same = Scenario.from_toml(WIRE, str(EXAMPLE / "s")).with_(
+        {"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}}
+    )
+    assert scenario.run().totals == same.run().totals
+    digests = [each.resolved["flow"][0]["cc"]["sha256"] for each in (scenario, same)]
+    assert digests[0] == digests[1]
+
+
+def test_a_class_of_a_notebook_is_registered() -> None:
+    @airwnd.register
+    class Notebook(airwnd.CongestionControl):
+        def on_ack(self, ack: airwnd.Ack) -> None:
+            if ack.now_s > 10:
+                raise RuntimeError("enough")
+
+        def on_congestion(self, event: airwnd.Congestion) -> None: ...
+
+    scenario = Scenario.from_toml(WIRE).with_({"flow[0].cc": {"kind": "python", "class": "Notebook"}})
+    assert scenario.with_(duration="5s").run().totals["goodput_kbps"] > 0
+    with pytest.raises(ScenarioError, match=r"^notebook:\d+: Notebook.on_ack: RuntimeError: enough$"):
+        scenario.run()
+    with pytest.raises(
+        ScenarioError, match="in this process there is no class `Notebok`; did you mean `Notebook`"
+    ):
+        scenario.with_({"flow[0].cc.class": "Notebok"})
+
+
+def test_what_cannot_be_registered_is_refused() -> None:
+    with pytest.raises(InputError, match=r"int is not a subclass of airwnd.CongestionControl"):
+        airwnd.register(int)  # type: ignore[type-var]
+    text = HEAD + ON_ACK.format("pass") + ON_CONGESTION.format("pass")
+    names: dict[str, type[airwnd.CongestionControl]] = {}
+    exec(compile(text, "<nowhere>", "exec"), names)  # noqa: S102
+    with pytest.raises(InputError, match="the text of Mine cannot be found"):
+        airwnd.register(names["Mine"])
+    names.clear()
+    exec(compile(HEAD + ON_ACK.format("pass"), "<nowhere>", "exec"), names)  # noqa: S102
+    with pytest.raises(InputError, match=r"airwnd.register: Mine lacks on_congestion"):
+        airwnd.register(names["Mine"])
+
+
+# What identifies it.
+
+
+def test_a_changed_class_is_another_scenario(tmp_path: Path) -> None:
+    write(tmp_path, ack="self.cwnd_bytes = 5000")
+    first = wire(tmp_path)
+    again = wire(tmp_path)
+    assert first == again
+    cache = Cache(tmp_path / "cache")
+    write(tmp_path, ack="self.cwnd_bytes = 9000")
+    changed = wire(tmp_path)
+    assert changed != first
+    assert cache.path(changed, 1) != cache.path(first, 1)
+    # A scenario goes on with the class that it was made with.
+    assert first.run(series="1s").series.filter(_flow("flow-0"))["cwnd_bytes"][-1] == 5000
+    rates = [scenario.run().outcome["flows"][0]["goodput_kbps"] for scenario in (first, changed)]
+    assert rates[1] > 1.5 * rates[0]
+
+
+def test_a_changed_base_is_another_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "package").mkdir()
+    base = tmp_path / "package" / "plugin_base.py"
+    monkeypatch.syspath_prepend(str(base.parent))
+    digests = []
+    for body in ("pass", "self.cwnd_bytes = 5000"):
+        base.write_text(HEAD + ON_ACK.format(body) + ON_CONGESTION.format("pass"), encoding="utf-8")
+        (tmp_path / "mine.py").write_text(
+            "import plugin_base\nclass Mine(plugin_base.Mine): ...\n", encoding="utf-8"
+        )
+        command = (
+            "import airwnd, sys; print(airwnd.Scenario.load('s.toml').resolved['flow'][0]['cc']['sha256'])"
+        )
+        text = WIRE.replace('"newreno"', '{ kind = "python", class = "mine.py:Mine" }')
+        (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(base.parent), *sys.path])}
+        digests.append(
+            subprocess.run(
+                [sys.executable, "-B", "-c", command],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+    assert digests[0] != digests[1]
+
+
+def test_a_resolved_scenario_refuses_a_changed_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    resolved = wire(tmp_path).resolved
+    assert Scenario.from_dict(resolved).resolved == resolved
+    write(tmp_path, ack="self.cwnd_bytes = 9000")
+    with pytest.raises(ScenarioError, match=r"sha256: mine.py:Mine has changed since this digest was taken"):
+        Scenario.from_dict(resolved)
+
+
+def test_a_scenario_travels_with_the_digest_of_its_class(tmp_path: Path) -> None:
+    write(tmp_path)
+    scenario = wire(tmp_path)
+    parcel = pickle.dumps(scenario)
+    assert pickle.loads(parcel) == scenario  # noqa: S301
+    write(tmp_path, ack="self.cwnd_bytes = 9000")
+    with pytest.raises(ScenarioError, match=r"mine.py:Mine has changed since this digest was taken"):
+        pickle.loads(parcel)  # noqa: S301
+
+
+def test_worker_processes_find_it(tmp_path: Path) -> None:
+    write(tmp_path, ack="self.cwnd_bytes += 10")
+    scenario = wire(tmp_path)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(_totals, scenario).result() == scenario.run().totals
+
+
+def _totals(scenario: Scenario) -> object:
+    return scenario.run().totals
+
+
+def test_defaults_are_written_out(tmp_path: Path) -> None:
+    init = (
+        "    def __init__(self, connection, gain=0.5, *, word='x', odd=None, ratio=math.inf):\n"
+        "        super().__init__(connection)\n"
+    )
+    write(tmp_path, more=init)
+    cc = wire(tmp_path, gain=2).resolved["flow"][0]["cc"]
+    assert list(cc) == ["kind", "class", "sha256", "gain", "word"]
+    assert (cc["gain"], cc["word"]) == (2, "x")
+
+
+def test_what_a_class_does_to_its_arguments_stays_with_it(tmp_path: Path) -> None:
+    init = (
+        "    def __init__(self, connection, steps):\n"
+        "        super().__init__(connection)\n"
+        "        self.cwnd_bytes = steps.pop()\n"
+    )
+    write(tmp_path, more=init)
+    scenario = wire(tmp_path, steps=[5000, 9000]).with_({"ue[0].count": 2})
+    for _ in range(2):
+        series = scenario.run(series="1s").series.filter(_flow("flow-0") | _flow("flow-1"))
+        assert series["cwnd_bytes"].unique().to_list() == [9000]
+
+
+# What can be wrong with it.
+
+
+INIT = "    def __init__(self, connection, {}):\n        super().__init__(connection)\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "settings", "expected"),
+    [
+        (
+            "",
+            {"class": "mine.py:Nine"},
+            ".class: mine.py: there is no class `Nine`; did you mean `Mine`?; it has: `Mine`",
+        ),
+        (
+            "",
+            {"class": "mine.py:math"},
+            ".class: mine.py: math is not a subclass of airwnd.CongestionControl",
+        ),
+        ("", {"class": "mime.py:Mine"}, ".class: FOLDER/mime.py cannot be read: No such file or directory"),
+        ("", {"class": "no.such:Mine"}, ".class: no.such: ModuleNotFoundError: No module named 'no'"),
+        ("", {"class": "math:Mine"}, ".class: math: there is no class `Mine`; it has: none"),
+        (
+            "",
+            {"class": "mine.py:"},
+            '.class: expected "file.py:Class", "package.module:Class" or the name of a class '
+            "that airwnd.register was told of, found 'mine.py:'",
+        ),
+        ("", {"gain": 1}, ": unknown key `gain`; allowed: none (Mine.__init__)"),
+        (
+            INIT.format("gain=1"),
+            {"gian": 1},
+            ": unknown key `gian`; did you mean `gain`?; allowed: `gain` (Mine.__init__)",
+        ),
+        (INIT.format("gain"), {}, ": `gain` is missing (Mine.__init__)"),
+        (
+            INIT.format("gain"),
+            {"connection": 1},
+            ": unknown key `connection`; allowed: `gain` (Mine.__init__)",
+        ),
+        (
+            "    def __init__(self): ...\n",
+            {},
+            ".class: Mine.__init__ must take the connection as its first argument",
+        ),
+        (
+            "    def __init__(self, connection): ...\n",
+            {},
+            "mine.py: Mine.__init__: cwnd_bytes is not set; does __init__ call super().__init__(connection)?",
+        ),
+        (
+            INIT.format("gain=1") + "        raise ValueError('no good')\n",
+            {},
+            "mine.py:12: Mine.__init__: ValueError: no good",
+        ),
+        ("\nraise RuntimeError('no\\ngood')\n", {}, ".class: mine.py:11: RuntimeError: no\\ngood"),
+        ("\nimport sys\nsys.exit(3)\n", {}, ".class: mine.py:12: SystemExit: 3"),
+        ("\nclass class\n", {}, ".class: mine.py:11: SyntaxError: invalid syntax"),
+        (
+            "\nimport no_such_module\n",
+            {},
+            ".class: mine.py:11: ModuleNotFoundError: No module named 'no_such_module'",
+        ),
+    ],
+)
+def test_a_class_that_does_not_fit(
+    tmp_path: Path, more: str, settings: dict[str, object], expected: str
+) -> None:
+    write(tmp_path, more=more)
+    assert complaint(tmp_path, **settings).replace(str(tmp_path), "FOLDER") == expected
+
+
+def test_a_class_that_lacks_a_method(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HEAD + "    pass\n", encoding="utf-8")
+    assert complaint(tmp_path) == ".class: mine.py: Mine lacks on_ack and on_congestion"
+
+
+NUMBER = "it must be a number of bytes, at least"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("1 / 0", ":7: Mine.{}: ZeroDivisionError: division by zero"),
+        ("assert False", ":7: Mine.{}: AssertionError"),
+        ("raise KeyError('a\\nb')", ":7: Mine.{}: KeyError: 'a\\nb'"),
+        ("return 5000", ": Mine.{}: returns 5000; it returns nothing, the window is set as self.cwnd_bytes"),
+        ("self.cwnd_bytes = math.nan", f": Mine.{{}}: cwnd_bytes is nan; {NUMBER} 1"),
+        ("self.cwnd_bytes = math.inf", f": Mine.{{}}: cwnd_bytes is inf; {NUMBER} 1"),
+        ("self.cwnd_bytes = -5.5", f": Mine.{{}}: cwnd_bytes is -5.5; {NUMBER} 1"),
+        ("self.cwnd_bytes = 0", f": Mine.{{}}: cwnd_bytes is 0; {NUMBER} 1"),
+        ("self.cwnd_bytes = '10kB'", f": Mine.{{}}: cwnd_bytes is '10kB'; {NUMBER} 1"),
+        ("self.cwnd_bytes = None", f": Mine.{{}}: cwnd_bytes is None; {NUMBER} 1"),
+        ("self.cwnd_bytes = [1] * 99", f": Mine.{{}}: cwnd_bytes is [{'1, ' * 13}...; {NUMBER} 1"),
+        ("self.cwnd_bytes = 10**400", f": Mine.{{}}: cwnd_bytes is 1{'0' * 39}...; {NUMBER} 1"),
+        ("self.ssthresh_bytes = math.nan", f": Mine.{{}}: ssthresh_bytes is nan; {NUMBER} 0"),
+        ("self.ssthresh_bytes = -1", f": Mine.{{}}: ssthresh_bytes is -1; {NUMBER} 0"),
+        (
+            "self.pacing_rate_bps = -1",
+            ": Mine.{}: pacing_rate_bps is -1; it must be a number of bits per second, at least 1",
+        ),
+        (
+            "del self.cwnd_bytes",
+            ": Mine.{}: cwnd_bytes is not set; does __init__ call super().__init__(connection)?",
+        ),
+    ],
+)
+def test_a_method_that_fails_ends_the_run(tmp_path: Path, body: str, expected: str) -> None:
+    write(tmp_path, ack=body)
+    assert complaint(tmp_path) == "mine.py" + expected.format("on_ack")
+    write(tmp_path, ack="self.cwnd_bytes += ack.acked_bytes", congestion=body)
+    assert complaint(tmp_path) == "mine.py" + expected.format("on_congestion").replace(":7:", ":9:")
+
+
+def test_the_command_line_says_it_in_one_line(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, ack="1 / 0")
+    wire(tmp_path)
+    done = cli(
+        "run", "wire.toml", "--set", 'flow[0].cc={kind="python", class="mine.py:Mine"}', "--out", "out"
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "airwnd: mine.py:7: Mine.on_ack: ZeroDivisionError: division by zero\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_cause_is_kept(tmp_path: Path) -> None:
+    write(tmp_path, ack="1 / 0")
+    with pytest.raises(ScenarioError) as caught:
+        wire(tmp_path).run()
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    # A later complaint has nothing to do with it.
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_toml("")
+    assert caught.value.__cause__ is None
+
+
+def test_a_failure_leaves_other_runs_alone(tmp_path: Path) -> None:
+    write(tmp_path, ack="self.cwnd_bytes /= 0 if ack.now_s > 5 else 1")
+    broken, sound = wire(tmp_path), Scenario.from_toml(WIRE).with_(duration="60s")
+    expected = sound.run().outcome
+    found: list[object] = []
+
+    def work(scenario: Scenario) -> None:
+        try:
+            found.append(scenario.run().outcome)
+        except ScenarioError as error:
+            found.append(str(error))
+
+    threads = [threading.Thread(target=work, args=(each,)) for each in (broken, sound)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    message = "mine.py:7: Mine.on_ack: ZeroDivisionError: float division by zero"
+    assert message in found
+    assert expected in found
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_is_no_mistake(tmp_path: Path, error: type[BaseException]) -> None:
+    write(tmp_path, ack=f"raise {error.__name__}")
+    with pytest.raises(error):
+        wire(tmp_path).run()
+
+
+# How it is shown.
+
+
+def test_it_is_listed_and_explained(cli: Cli) -> None:
+    assert re.search(
+        r"^  python +Python: a congestion control written as a class", cli("list", "cc").stdout, re.MULTILINE
+    )
+    explained = cli("explain", "python").stdout
+    assert 'cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}' in explained
+    assert "write-a-plugin" in explained
+    assert re.search(r"class \[text\].*\n +required;", explained)
+    assert re.search(r"sha256 \[text\].*\n +default none;", explained)
+
+
+def test_the_schema_knows_it() -> None:
+    validator = jsonschema.Draft202012Validator(airwnd.schema())
+    resolved = Scenario.load(EXAMPLE / "scenario.toml").resolved
+    validator.validate(resolved)
+    for cc in ({"kind": "python"}, {"kind": "python", "class": 1}, {"kind": "plugin", "gain": 1.0}):
+        assert not validator.is_valid({**resolved, "flow": [{"cc": cc}]})
+    assert validator.is_valid({**resolved, "flow": [{"cc": {"kind": "plugin", "name": "x", "gain": 1.0}}]})
+
+
+# What the documentation says of it.
+
+
+def test_the_guide_shows_the_examples() -> None:
+    guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
+    for path in ("python-plugin/gentle.py", "python-plugin/scenario.toml", "rust-plugin/Cargo.toml"):
+        assert (ROOT / "examples" / path).read_text(encoding="utf-8") in guide, path
+    for path in ("gentle.rs", "main.rs"):
+        assert (ROOT / "examples" / "rust-plugin" / "src" / path).read_text(encoding="utf-8") in guide, path
+
+
+def test_the_guide_tells_the_truth(tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
+    for name in ("gentle.py", "scenario.toml"):
+        shutil.copy(EXAMPLE / name, tmp_path)
+    scenario = Scenario.load(tmp_path / "scenario.toml")
+    for label, changes in (
+        ("NewReno", {"flow[0].cc": "newreno"}),
+        ("Gentle, 20 ms", {}),
+        ("Gentle, 50 ms", {"flow[0].cc.target_s": 0.05}),
+    ):
+        totals = scenario.with_(changes).run().totals
+        row = f"| {label} | {totals['throughput_kbps']:,.0f} kbit/s | {totals['delay_ms']:.1f} ms |"
+        assert row in guide
+    text = (tmp_path / "scenario.toml").read_text(encoding="utf-8")
+    for before, after in (
+        (":Gentle", ":Gentel"),
+        ("target_s = 0.02", "target = 0.02"),
+        ("target_s = 0.02", "target_s = -1"),
+    ):
+        (tmp_path / "scenario.toml").write_text(text.replace(before, after), encoding="utf-8")
+        with pytest.raises(ScenarioError) as caught:
+            Scenario.load(tmp_path / "scenario.toml").run()
+        assert f"airwnd: {caught.value}\n".replace(f"{tmp_path}/", "") in guide
