@@ -16,10 +16,10 @@ from pathlib import Path
 import jsonschema
 import polars as pl
 import pytest
-from airwnd.reproduce.cache import Cache
 
 import airwnd
 from airwnd import InputError, Scenario, ScenarioError
+from airwnd.batch import Task
 from airwnd.plugins import find
 
 from .conftest import ROOT, Cli
@@ -259,11 +259,10 @@ def test_a_changed_class_is_another_scenario(tmp_path: Path) -> None:
     first = wire(tmp_path)
     again = wire(tmp_path)
     assert first == again
-    cache = Cache(tmp_path / "cache")
     write(tmp_path, ack="self.cwnd_bytes = 9000")
     changed = wire(tmp_path)
     assert changed != first
-    assert cache.path(changed, 1) != cache.path(first, 1)
+    assert Task(changed, 1).key != Task(first, 1).key
     # A scenario goes on with the class that it was made with.
     assert first.run(series="1s").series.filter(_flow("flow-0"))["cwnd_bytes"][-1] == 5000
     rates = [scenario.run().outcome["flows"][0]["goodput_kbps"] for scenario in (first, changed)]
