@@ -1,0 +1,93 @@
+"""Ends of pages that are made while the site is built; the repository's readers do not see them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import airwnd
+import click
+from airwnd.cli import cli
+from sphinx.domains.python import PyObject
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+
+
+def contents() -> str:
+    """Write the tree of pages: the side bar."""
+    return (HERE / "contents.md").read_text(encoding="utf-8")
+
+
+def families() -> str:
+    """Put the pages of a folder below this one."""
+    return "```{toctree}\n:hidden:\n:glob:\n\nscenario\ntcp\n[!l]*\n```\n"
+
+
+def commands() -> str:
+    """Write each command's usage, help, arguments and options."""
+    with click.Context(cli, info_name="airwnd") as context:
+        return "\n".join(_command(cli.commands[name], context) for name in sorted(cli.commands))
+
+
+def _command(command: click.Command, parent: click.Context) -> str:
+    with click.Context(command, info_name=command.name, parent=parent) as context:
+        if isinstance(command, click.Group):
+            return "\n".join(_command(command.commands[name], context) for name in sorted(command.commands))
+        usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+        lines = [f"## {context.command_path}", "", "```text", usage, "```", "", _prose(command.help or "")]
+        records = [param.get_help_record(context) for param in command.params]
+        options = [record for record in records if record and record[1]]
+        if options:
+            lines += ["", "| Option | Meaning |", "|---|---|"]
+            lines += [f"| `{name}` | {_cell(meaning)} |" for name, meaning in options]
+        return "\n".join([*lines, ""])
+
+
+def _prose(text: str) -> str:
+    """Write click's paragraphs; those behind a backspace keep their lines."""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(
+        "```text\n" + part.removeprefix("\b\n") + "\n```" if part.startswith("\b") else part
+        for part in paragraphs
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|").replace("*", r"\*").replace("<", r"\<")
+
+
+def names() -> str:
+    """Have every public name documented from its docstring."""
+    directives = [_directive(name, getattr(airwnd, name)) for name in airwnd.__all__ if not name.startswith("__")]
+    return "\n".join(["```{eval-rst}", *directives, "```"])
+
+
+def _directive(name: str, what: object) -> str:
+    if isinstance(what, type) and issubclass(what, BaseException):
+        return f".. autoexception:: airwnd.{name}\n   :show-inheritance:\n"
+    if isinstance(what, type):
+        return f".. autoclass:: airwnd.{name}\n   :members:\n"
+    return f".. autofunction:: airwnd.{name}\n"
+
+
+PARTS = {
+    "docs/index": contents,
+    "docs/reference/README": families,
+    "docs/command-line": commands,
+    "docs/python-api": names,
+}
+
+
+def _insert(_app: "Sphinx", page: str, source: list[str]) -> None:
+    if page in PARTS:
+        source[0] += "\n" + PARTS[page]()
+
+
+def setup(app: "Sphinx") -> dict[str, bool]:
+    """Have Sphinx call this for every page that it reads."""
+    app.connect("source-read", _insert)
+    for kind in PyObject.doc_field_types:
+        if kind.name == "variable":
+            kind.label = "Attributes"
+    return {"parallel_read_safe": True}
