@@ -1,7 +1,7 @@
 """How the documentation becomes a site: ``make site``, which ends in ``out/site/index.html``.
 
-The source folder is the project's: pages link to each other, to the README and to the code in the same way on the
-site and in the repository.
+The source folder is the project's: pages link to each other, to the README and to the code in the same way on
+the site and in the repository.
 """
 
 import sys
@@ -28,7 +28,7 @@ root_doc = "docs/index"
 include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "experiments/**/README.md"]
 exclude_patterns = [".*", "crates", "python", "out", "target", "docs/_site", "**/.ipynb_checkpoints"]
 highlight_language = "text"
-smartquotes = False  # which would turn `--` of an option into a dash
+smartquotes_action = "D"  # dashes; quotes stay as they are written
 nitpick_ignore_regex = [
     # Nothing is fetched, so what other projects document is named and not linked to.
     ("py:(class|exc)", r"(Axes|(collections|matplotlib|numpy|os|pathlib|polars|typing)\..*)"),

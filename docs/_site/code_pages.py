@@ -47,13 +47,15 @@ def _pages(app: "Sphinx") -> Iterator[tuple[str, dict[str, Any], str]]:
         text = (app.srcdir / path).read_text(encoding="utf-8")
         language = {".rs": "rust", ".py": "python", ".toml": "toml"}.get(Path(path).suffix, "text")
         shown = app.builder.highlighter.highlight_block(text, language, linenos=False)
-        yield f"code/{path}", {"title": path, "body": f'<div class="code-page"><h1>{path}</h1>{shown}</div>'}, "page.html"
+        body = f'<div class="code-page"><h1>{path}</h1>{shown}</div>'
+        yield f"code/{path}", {"title": path, "body": body}, "page.html"
 
 
 def _door(app: "Sphinx", failure: Exception | None) -> None:
     """Put the site's front door where people look for it."""
     if failure is None:
-        text = f'<!doctype html><title>{app.config.project}</title><meta http-equiv="refresh" content="0; url={app.config.root_doc}.html">\n'
+        onward = f'<meta http-equiv="refresh" content="0; url={app.config.root_doc}.html">'
+        text = f"<!doctype html><title>{app.config.project}</title>{onward}\n"
         (Path(app.outdir) / "index.html").write_text(text, encoding="utf-8")
 
 

@@ -1,12 +1,15 @@
 """Ends of pages that are made while the site is built; the repository's readers do not see them."""
 
+import re
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import airwnd
 import click
-from airwnd.cli import cli
 from sphinx.domains.python import PyObject
+
+import airwnd
+from airwnd.cli import cli
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -35,7 +38,8 @@ def _command(command: click.Command, parent: click.Context) -> str:
         if isinstance(command, click.Group):
             return "\n".join(_command(command.commands[name], context) for name in sorted(command.commands))
         usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-        lines = [f"## {context.command_path}", "", "```text", usage, "```", "", _prose(command.help or "")]
+        text = _prose(cleandoc(command.help or ""))
+        lines = [f"## {context.command_path}", "", "```text", usage, "```", "", text]
         records = [param.get_help_record(context) for param in command.params]
         options = [record for record in records if record and record[1]]
         if options:
@@ -54,12 +58,15 @@ def _prose(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", r"\|").replace("*", r"\*").replace("<", r"\<")
+    """Write a help text, the options that it names as code."""
+    escaped = re.sub(r"([|*<])", r"\\\1", text)
+    return re.sub(r"--[a-z-]+( \S+=\S*[^\s.,;])?", r"`\g<0>`", escaped)
 
 
 def names() -> str:
     """Have every public name documented from its docstring."""
-    directives = [_directive(name, getattr(airwnd, name)) for name in airwnd.__all__ if not name.startswith("__")]
+    public = [name for name in airwnd.__all__ if not name.startswith("__")]
+    directives = [_directive(name, getattr(airwnd, name)) for name in public]
     return "\n".join(["```{eval-rst}", *directives, "```"])
 
 

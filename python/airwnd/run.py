@@ -32,8 +32,7 @@ class Run:
     outcome
         The figures as ``airwnd run --json`` prints them, without the wall-clock time.
     series
-        The time series that were asked for: one row per sampling instant and flow (or UE or cell), in
-        columns ``time_s``, ``flow``, ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``rtt_ms``,
+        The time series that were asked for: one row per sampling instant and flow, in columns ``time_s``, ``flow``, ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``rtt_ms``,
         ``queue_bytes``, ``queue_packets``, ``mcs``, ``rate_kbps``; null where there is nothing to say.
         Empty if none were asked for.
     engine
@@ -74,8 +73,8 @@ class Run:
 
         ``goodput_kbps`` (payload) and ``throughput_kbps`` (IP packets) are sums; ``delay_ms`` is the mean
         one-way delay of a packet, ``None`` if none arrived; ``pdf_percent`` the packets received of those
-        sent; ``jain`` the fairness index of the flows' throughput, 1 / flows to 1; ``drops`` counts packets
-        by cause.
+        sent; ``jain`` Jain's index of the flows' goodput, from 1/n (one has all) to 1 (equal shares);
+        ``drops`` counts packets by cause.
         """
         totals: Mapping[str, Any] = self.outcome["totals"]
         return totals
@@ -127,7 +126,7 @@ class Run:
         Parameters
         ----------
         quantity
-            A column of :attr:`~airwnd.Run.series`.
+            A column of `series`.
         axes
             Where to draw; new axes by default.
 
