@@ -56,4 +56,5 @@ html_static_path = ["_site/static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # which a browser may not fetch from a disk
 html_theme_options = {"navigation_with_keys": True}

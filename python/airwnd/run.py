@@ -32,9 +32,10 @@ class Run:
     outcome
         The figures as ``airwnd run --json`` prints them, without the wall-clock time.
     series
-        The time series that were asked for: one row per sampling instant and flow, in columns ``time_s``, ``flow``, ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``rtt_ms``,
-        ``queue_bytes``, ``queue_packets``, ``mcs``, ``rate_kbps``; null where there is nothing to say.
-        Empty if none were asked for.
+        The time series that were asked for: a row per sampling instant and flow, in columns ``time_s``,
+        ``flow``, ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``rtt_ms``, ``queue_bytes``,
+        ``queue_packets``, ``mcs``, ``rate_kbps``; null where there is nothing to say. Empty if none were
+        asked for.
     engine
         Version and contents of the engine that ran it.
     wall_s
