@@ -9,6 +9,7 @@ import click
 from sphinx.domains.python import PyObject
 
 import airwnd
+from airwnd import batch
 from airwnd.cli import cli
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def names() -> str:
     """Have every public name documented from its docstring."""
     public = [name for name in airwnd.__all__ if not name.startswith("__")]
     directives = [_directive(name, getattr(airwnd, name)) for name in public]
+    directives += [_directive(f"batch.{kind.__name__}", kind) for kind in (batch.Dask, batch.Processes)]
     return "\n".join(["```{eval-rst}", *directives, "```"])
 
 
