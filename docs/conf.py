@@ -33,7 +33,7 @@ nitpick_ignore_regex = [
     # Nothing is fetched, so what other projects document is named and not linked to.
     ("py:(class|exc)", r"(Axes|(collections|matplotlib|numpy|os|pathlib|pl|polars|typing)\..*)"),
     # Types of arguments that are no public names.
-    ("py:(class|exc)", r"(Raw|Workers|airwnd\.plugins\.Class)"),
+    ("py:(class|exc)", r"(Raw|Workers|airwnd\.(batch|plugins)\..*)"),
 ]
 
 myst_heading_anchors = 4  # as in the repository: a heading's words are its anchor

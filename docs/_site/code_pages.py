@@ -1,4 +1,4 @@
-"""Links to files that are no pages, such as the code, lead to a page that shows the file."""
+"""Links to files and folders that are no pages, such as the code, lead to a page that shows them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,13 +25,25 @@ def _files(env: "BuildEnvironment") -> dict[str, set[str]]:
 def _link(app: "Sphinx", doctree: nodes.document) -> None:
     page = app.env.current_document.docname
     linked = _files(app.env)[page] = set()
-    for node in list(doctree.findall(addnodes.download_reference)):
-        path, _ = app.env.relfn2path(node["reftarget"], page)
-        if not (app.srcdir / path).is_file():
-            continue  # Sphinx complains
+    for node in [*doctree.findall(addnodes.download_reference), *doctree.findall(addnodes.pending_xref)]:
+        path = app.env.relfn2path(node["reftarget"].rstrip("/"), page)[0]
+        is_folder = isinstance(node, addnodes.pending_xref)
+        if is_folder != (app.srcdir / path).is_dir() or not (app.srcdir / path).exists():
+            continue  # a page, or nothing: Sphinx knows what to do
         linked.add(path)
+        if is_folder:
+            linked.update(each.relative_to(app.srcdir).as_posix() for each in _inside(app.srcdir / path))
         target = app.builder.get_relative_uri(page, f"code/{path}")
         node.replace_self(nodes.reference("", "", *node.children, internal=True, refuri=target))
+
+
+def _inside(folder: Path) -> list[Path]:
+    """List the files below a folder, but for what programs leave there."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not {"target", "__pycache__"} & set(path.parts) and path.name != "Cargo.lock"
+    )
 
 
 def _merge(_app: "Sphinx", env: "BuildEnvironment", pages: set[str], other: "BuildEnvironment") -> None:
@@ -44,11 +56,22 @@ def _forget(_app: "Sphinx", env: "BuildEnvironment", page: str) -> None:
 
 def _pages(app: "Sphinx") -> Iterator[tuple[str, dict[str, Any], str]]:
     for path in sorted(set().union(*_files(app.env).values())):
-        text = (app.srcdir / path).read_text(encoding="utf-8")
-        language = {".rs": "rust", ".py": "python", ".toml": "toml"}.get(Path(path).suffix, "text")
-        shown = app.builder.highlighter.highlight_block(text, language, linenos=False)
+        shown = _list(app, path) if (app.srcdir / path).is_dir() else _text(app, path)
         body = f'<div class="code-page"><h1>{path}</h1>{shown}</div>'
         yield f"code/{path}", {"title": path, "body": body}, "page.html"
+
+
+def _list(app: "Sphinx", path: str) -> str:
+    inside = [each.relative_to(app.srcdir).as_posix() for each in _inside(app.srcdir / path)]
+    here = f"code/{path}"
+    links = [f'<a href="{app.builder.get_relative_uri(here, f"code/{each}")}">{each}</a>' for each in inside]
+    return "<ul>" + "".join(f"<li>{link}</li>" for link in links) + "</ul>"
+
+
+def _text(app: "Sphinx", path: str) -> str:
+    text = (app.srcdir / path).read_text(encoding="utf-8")
+    language = {".rs": "rust", ".py": "python", ".toml": "toml"}.get(Path(path).suffix, "text")
+    return str(app.builder.highlighter.highlight_block(text, language, linenos=False))
 
 
 def _door(app: "Sphinx", failure: Exception | None) -> None:

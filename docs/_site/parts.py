@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
+BEFORE_NAPOLEON = 100
 
 
 def contents() -> str:
@@ -93,9 +94,18 @@ def _insert(_app: "Sphinx", page: str, source: list[str]) -> None:
         source[0] += "\n" + PARTS[page]()
 
 
+def _keep_colons(
+    _app: "Sphinx", what: str, _name: str, _of: object, _options: object, lines: list[str]
+) -> None:
+    """Have a property's first sentence read as a sentence; in a first line, what is before a colon is a type."""
+    if what == "property":
+        lines.insert(0, "")
+
+
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Have Sphinx call this for every page that it reads."""
     app.connect("source-read", _insert)
+    app.connect("autodoc-process-docstring", _keep_colons, priority=BEFORE_NAPOLEON)
     for kind in PyObject.doc_field_types:
         if kind.name == "variable":
             kind.label = "Attributes"

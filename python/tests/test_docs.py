@@ -40,7 +40,7 @@ def test_what_a_page_shows(
     """Follow the page in an empty folder, from its first block to its last."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiments").symlink_to(ROOT / "experiments")
-    (tmp_path / "scenario.toml").write_text(_scenario_of_the_readme(), encoding="utf-8")
+    _bring_what_a_reader_has()
     for block, after in itertools.pairwise([*blocks(page), None]):
         assert block
         if block.file:
@@ -56,8 +56,11 @@ def test_what_a_page_shows(
                 _try(shlex.split(command, comments=True), after, monkeypatch, capsys)
 
 
-def _scenario_of_the_readme() -> str:
-    return next(block.text for block in blocks(ROOT / "README.md") if block.language == "toml")
+def _bring_what_a_reader_has() -> None:
+    """Write the scenarios of the README and of the tutorial; other pages begin with them."""
+    for page, file in (("README.md", "scenario.toml"), ("docs/tutorial.md", "bufferbloat.toml")):
+        first = next(block.text for block in blocks(ROOT / page) if block.language == "toml")
+        Path(file).write_text(first, encoding="utf-8")
 
 
 def _try(
