@@ -97,7 +97,7 @@ def _insert(_app: "Sphinx", page: str, source: list[str]) -> None:
 def _keep_colons(
     _app: "Sphinx", what: str, _name: str, _of: object, _options: object, lines: list[str]
 ) -> None:
-    """Have a property's first sentence read as a sentence; in a first line, what is before a colon is a type."""
+    """Have a property's text read as text; before a colon in its first line a type is expected."""
     if what == "property":
         lines.insert(0, "")
 
