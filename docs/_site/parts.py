@@ -1,8 +1,10 @@
 """Ends of pages that are made while the site is built; the repository's readers do not see them."""
 
 import re
-from inspect import cleandoc
+from functools import cached_property
+from inspect import cleandoc, getdoc
 from pathlib import Path
+from types import GetSetDescriptorType
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
-BEFORE_NAPOLEON = 100
+BEHIND_NAPOLEON = 900
 
 
 def contents() -> str:
@@ -94,18 +96,18 @@ def _insert(_app: "Sphinx", page: str, source: list[str]) -> None:
         source[0] += "\n" + PARTS[page]()
 
 
-def _keep_colons(
-    _app: "Sphinx", what: str, _name: str, _of: object, _options: object, lines: list[str]
+def _as_written(
+    _app: "Sphinx", _what: str, _name: str, of: object, _options: object, lines: list[str]
 ) -> None:
-    """Have a property's text read as text; before a colon in its first line a type is expected."""
-    if what == "property":
-        lines.insert(0, "")
+    """Put a property's text back: napoleon takes what is before a colon in its first line for a type."""
+    if isinstance(of, property | cached_property | GetSetDescriptorType):
+        lines[:] = (getdoc(of) or "").splitlines()
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Have Sphinx call this for every page that it reads."""
     app.connect("source-read", _insert)
-    app.connect("autodoc-process-docstring", _keep_colons, priority=BEFORE_NAPOLEON)
+    app.connect("autodoc-process-docstring", _as_written, priority=BEHIND_NAPOLEON)
     for kind in PyObject.doc_field_types:
         if kind.name == "variable":
             kind.label = "Attributes"
