@@ -9,7 +9,7 @@ RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.
 SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup demo test bench site lint format lock clean
+.PHONY: setup demo test bench lint format lock clean
 
 setup: $(VENV)/installed
 
@@ -38,6 +38,7 @@ bench: setup
 		print(f"airwnd --help: {time.perf_counter() - start:.3f} s (at most 0.3)")' $(BIN)/airwnd; done
 
 # The documentation as pages that need no network; the notebooks in it are run.
+.PHONY: site
 site: setup
 	$(BIN)/sphinx-build -E -W --keep-going -n -j 2 -c docs . out/site
 	@echo "open out/site/index.html"

@@ -23,7 +23,7 @@ _TABLES = ("flows", "cells", "ues")
 
 @dataclass(frozen=True)
 class Run:
-    """What a simulation gave; :meth:`airwnd.Scenario.run` makes it, :meth:`load` reads it from disk.
+    """What a simulation gave.
 
     Attributes
     ----------
@@ -32,24 +32,14 @@ class Run:
     outcome
         The figures as ``airwnd run --json`` prints them, without the wall-clock time.
     series
-        The time series that were asked for: a row per sampling instant and flow, in columns ``time_s``,
-        ``flow``, ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``rtt_ms``, ``queue_bytes``,
-        ``queue_packets``, ``mcs``, ``rate_kbps``; null where there is nothing to say. Empty if none were
-        asked for.
+        The time series that were asked for: one row per sampling instant and flow (or UE or cell), in
+        columns ``time_s``, ``flow``, ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``rtt_ms``,
+        ``queue_bytes``, ``queue_packets``, ``mcs``, ``rate_kbps``; null where there is nothing to say.
+        Empty if none were asked for.
     engine
         Version and contents of the engine that ran it.
     wall_s
         How long the simulation took, in seconds; ``None`` for a run read from disk.
-
-    Examples
-    --------
-    >>> import airwnd
-    >>> scenario = airwnd.Scenario.load("experiments/arwa-2019/table6/scenario.toml")
-    >>> run = scenario.with_({"ue[0].count": 2}, duration="200ms").run(series="50ms")
-    >>> run.flows.select("id", "cc").rows()
-    [('flow-0', 'newreno'), ('flow-1', 'newreno')]
-    >>> run.series["time_s"].unique(maintain_order=True).to_list()
-    [0.05, 0.1, 0.15, 0.2]
     """
 
     scenario: Mapping[str, Any]
@@ -70,54 +60,27 @@ class Run:
 
     @property
     def totals(self) -> Mapping[str, Any]:
-        """Figures of all flows together.
-
-        ``goodput_kbps`` (payload) and ``throughput_kbps`` (IP packets) are sums; ``delay_ms`` is the mean
-        one-way delay of a packet, ``None`` if none arrived; ``pdf_percent`` the packets received of those
-        sent; ``jain`` Jain's index of the flows' goodput, from 1/n (one has all) to 1 (equal shares);
-        ``drops`` counts packets by cause.
-        """
+        """Figures of the whole: throughput (kbit/s), delay (ms), PDF (%), Jain's index, drops by cause."""
         totals: Mapping[str, Any] = self.outcome["totals"]
         return totals
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """A row per flow.
-
-        Columns: ``id``, ``ue``, ``kind`` of traffic, ``cc`` and ``rwnd`` (null for UDP), ``goodput_kbps``,
-        ``throughput_kbps``, one-way ``delay_ms_mean``, ``_p50``, ``_p95``, ``_p99``, the sender's
-        ``rtt_ms_mean`` and so on, ``pdf_percent``, ``packets_sent``, ``packets_received``,
-        ``retransmissions``, ``timeouts``, and ``fct_s``, the completion time of a finished transfer.
-        """
+        """One row per flow; ``delay_ms_p95`` is what ``delay_ms.p95`` is in the JSON."""
         return _frame(self.outcome["flows"])
 
     @cached_property
     def cells(self) -> pl.DataFrame:
-        """A row per cell; none on a wire.
-
-        Columns: ``cell``, ``users`` attached, ``downlink_prb_use`` and ``uplink_prb_use`` (parts of the PRBs
-        that carried data, 0 to 1), ``spectral_efficiency`` of the used ones in bit/s/Hz.
-        """
+        """One row per cell: PRB use, spectral efficiency, BLER and the like."""
         return _frame(self.outcome["cells"])
 
     @cached_property
     def ues(self) -> pl.DataFrame:
-        """A row per terminal; none on a wire.
-
-        Columns: ``ue``, position ``x_m`` (east) and ``y_m`` (north), serving ``cell``, ``sinr_db``,
-        ``rsrp_dbm``, number of first transmissions ``blocks``, their mean ``mcs`` and ``block_bytes``, and
-        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1.
-        """
+        """One row per UE: position, serving cell, SINR."""
         return _frame(self.outcome["ues"])
 
     def to_json(self) -> dict[str, Any]:
-        """Give the one object that ``airwnd run --json`` prints.
-
-        Returns
-        -------
-        dict
-            `outcome` with `wall_s`.
-        """
+        """Give the one object that ``airwnd run --json`` prints."""
         head = ("scenario", "seed", "duration_s")
         return {**{key: self.outcome[key] for key in head}, "wall_s": self.wall_s, **self.outcome}
 
@@ -127,19 +90,9 @@ class Run:
         Parameters
         ----------
         quantity
-            A column of `series`.
+            A column of :attr:`series`.
         axes
             Where to draw; new axes by default.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes; ``run.plot().figure.savefig("cwnd.png")`` writes a picture.
-
-        Raises
-        ------
-        InputError
-            If the run has no such series; the message names those it has.
         """
         from airwnd.plots import plot_series
 
@@ -149,21 +102,6 @@ class Run:
         """Write ``manifest.json`` and Parquet tables; the same scenario and seed give the same bytes.
 
         The manifest is written last: a folder that has one is complete.
-
-        Parameters
-        ----------
-        folder
-            Made if it is not there; a run that it holds is replaced.
-
-        Returns
-        -------
-        pathlib.Path
-            The folder.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -190,25 +128,7 @@ class Run:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
-        """Read a folder that :meth:`save` wrote.
-
-        Parameters
-        ----------
-        folder
-            The folder.
-
-        Returns
-        -------
-        Run
-            The run; equal to the one that was saved.
-
-        Raises
-        ------
-        InputError
-            If the folder's manifest is none.
-        OSError
-            If a file is missing or cannot be read.
-        """
+        """Read a folder that :meth:`save` wrote."""
         path = Path(folder) / "manifest.json"
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))

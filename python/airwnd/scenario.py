@@ -15,37 +15,8 @@ if TYPE_CHECKING:
 class Scenario:
     """A checked scenario; immutable, and equal to another that says the same.
 
-    Made by :meth:`load`, :meth:`from_toml` or :meth:`from_dict`; changed copies by :meth:`with_`.
-
-    Parameters
-    ----------
-    text
-        The scenario as a file has it.
-    origin
-        What stands for the file's name in messages.
-    format
-        What `text` is written in.
-    overrides
-        Changes as for :meth:`override`.
-
-    Raises
-    ------
-    ScenarioError
-        If something is wrong with it: one line with file, line, key and what is allowed.
-
-    Examples
-    --------
-    >>> import airwnd
-    >>> scenario = airwnd.Scenario.from_dict(
-    ...     {
-    ...         "duration": "2s",
-    ...         "wired": {"rate": "10Mbps", "delay": "20ms"},
-    ...         "ue": [{}],
-    ...         "flow": [{"rwnd": "drwa"}],
-    ...     }
-    ... )
-    >>> scenario.run().duration_s
-    2.0
+    Made by :meth:`load`, :meth:`from_toml` or :meth:`from_dict`; changed copies by :meth:`with_`. A mistake
+    raises :class:`airwnd.ScenarioError` at once, with file, line, key and what is allowed.
     """
 
     __slots__ = ("_checked", "_format", "_origin", "_overrides", "_resolved", "_text")
@@ -66,25 +37,7 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a file.
-
-        Parameters
-        ----------
-        path
-            JSON if it is named ``*.json``, else TOML; in UTF-8.
-
-        Returns
-        -------
-        Scenario
-            The file's scenario.
-
-        Raises
-        ------
-        ScenarioError
-            If something is wrong with it; the message names line, key and what is allowed.
-        OSError
-            If the file cannot be read.
-        """
+        """Read a file: JSON if it is named ``*.json``, else TOML."""
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
@@ -94,47 +47,12 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, origin: str = "scenario") -> Self:
-        """Read a TOML text.
-
-        Parameters
-        ----------
-        text
-            The scenario.
-        origin
-            What stands for the file's name in messages.
-
-        Returns
-        -------
-        Scenario
-            The text's scenario.
-
-        Raises
-        ------
-        ScenarioError
-            If something is wrong with it.
-        """
+        """Read a TOML text; `origin` stands for the file's name in messages."""
         return cls(text, origin, "toml")
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:
-        """Take a dictionary.
-
-        Parameters
-        ----------
-        settings
-            Shaped like the file: a section is a dictionary, a repeated one (``[[flow]]``) a list of them, a
-            quantity a text with its unit.
-
-        Returns
-        -------
-        Scenario
-            What the dictionary says.
-
-        Raises
-        ------
-        ScenarioError
-            If something is wrong with it.
-        """
+        """Take a dictionary shaped like the file."""
         return cls(json.dumps(settings), "scenario", "json")
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
@@ -145,16 +63,6 @@ class Scenario:
         changes, **more
             Values by dotted key, such as ``"rlc.queue.buffer"`` or ``"ue[0].count"``. A quantity is a text
             with its unit: ``"10KiB"``.
-
-        Returns
-        -------
-        Scenario
-            The changed copy.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such key, or if it takes no such value.
 
         Examples
         --------
@@ -168,23 +76,7 @@ class Scenario:
         return self.override((key, _toml(value)) for key, value in every.items())
 
     def override(self, settings: Iterable[tuple[str, str]]) -> Self:
-        """Copy with settings changed as ``airwnd run --set key=value`` does.
-
-        Parameters
-        ----------
-        settings
-            Dotted keys with their values, which are TOML or bare text: ``("rlc.queue.buffer", "10KiB")``.
-
-        Returns
-        -------
-        Scenario
-            The changed copy.
-
-        Raises
-        ------
-        ScenarioError
-            If there is no such key, or if it takes no such value.
-        """
+        """Copy with settings changed as ``airwnd run --set key=value`` does: values are TOML or bare text."""
         return type(self)(self._text, self._origin, self._format, (*self._overrides, *settings))
 
     @property
@@ -219,18 +111,6 @@ class Scenario:
             Sampling interval of the time series with its unit, as in ``"10ms"``; no series without it.
         progress
             Called now and then with the finished fraction, 0 to 1. What it raises ends the run.
-
-        Returns
-        -------
-        Run
-            The results; the same for the same seed, on any machine.
-
-        Raises
-        ------
-        InputError
-            If `series` is no time with a unit.
-        EngineError
-            If an invariant of the engine was broken.
         """
         from airwnd.run import simulate
 
@@ -244,23 +124,11 @@ class Scenario:
         Parameters
         ----------
         seeds
-            The seeds, each 0 to 2**64 - 1.
+            The seeds.
         jobs
             Runs at the same time; as many as there are cores by default.
         series
             As for :meth:`run`.
-
-        Returns
-        -------
-        Sequence[Run]
-            One run per seed.
-
-        Raises
-        ------
-        InputError
-            If `series` is no time with a unit.
-        EngineError
-            If an invariant of the engine was broken.
         """
         from airwnd.parallel import run_many
 
