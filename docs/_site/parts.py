@@ -48,7 +48,7 @@ def _command(command: click.Command, parent: click.Context) -> str:
         options = [record for record in records if record and record[1]]
         if options:
             lines += ["", "| Option | Meaning |", "|---|---|"]
-            lines += [f"| `{name}` | {_cell(meaning)} |" for name, meaning in options]
+            lines += [f"| `{name.replace(' RANGE', '')}` | {_cell(meaning)} |" for name, meaning in options]
         return "\n".join([*lines, ""])
 
 
@@ -104,9 +104,19 @@ def _as_written(
         lines[:] = (getdoc(of) or "").splitlines()
 
 
+def _readable(
+    _app: "Sphinx", _what: str, _name: str, _of: object, _options: object, signature: str | None, returns: str
+) -> tuple[str, str] | None:
+    """Shorten a signature that no parser reads, that of a data class with a field made by a factory."""
+    if signature is None or "<factory>" not in signature:
+        return None
+    return re.sub(r"~(\w+\.)+", "", signature).replace("<factory>", "..."), returns
+
+
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Have Sphinx call this for every page that it reads."""
     app.connect("source-read", _insert)
+    app.connect("autodoc-process-signature", _readable)
     app.connect("autodoc-process-docstring", _as_written, priority=BEHIND_NAPOLEON)
     for kind in PyObject.doc_field_types:
         if kind.name == "variable":
