@@ -45,6 +45,12 @@ bench: setup
 		start = time.perf_counter(); subprocess.run([sys.argv[1], "--help"], stdout=subprocess.DEVNULL, check=True); \
 		print(f"airwnd --help: {time.perf_counter() - start:.3f} s (at most 0.3)")' $(BIN)/airwnd; done
 
+# The documentation as pages that need no network; the notebooks in it are run.
+.PHONY: site
+site: setup
+	$(BIN)/sphinx-build -E -W --keep-going -n -j 2 -c docs . out/site
+	@echo "open out/site/index.html"
+
 # `cargo fmt` follows `mod` declarations, which the families' macros hide from it: rustfmt gets every file.
 lint: $(VENV)/requirements
 	rustfmt --check $(RUST)

@@ -70,7 +70,17 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Algorithms that can stand in for each other."""
+    """Algorithms that can stand in for each other.
+
+    Attributes
+    ----------
+    name
+        The word that ``airwnd list`` takes, such as ``"rwnd"``.
+    summary
+        One sentence.
+    members
+        The algorithms in the order of the engine's list.
+    """
 
     name: str
     summary: str
@@ -79,6 +89,11 @@ class Family:
 
 def catalogue() -> tuple[Family, ...]:
     """All families in the engine's order.
+
+    Returns
+    -------
+    tuple[Family, ...]
+        The families with their members and the members' parameters.
 
     Examples
     --------
@@ -90,7 +105,19 @@ def catalogue() -> tuple[Family, ...]:
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema of a scenario, for editors and for validation without running."""
+    """JSON Schema of a scenario, for editors and for validation without running.
+
+    Returns
+    -------
+    dict
+        A schema of draft 2020-12.
+
+    Examples
+    --------
+    >>> import airwnd
+    >>> airwnd.schema()["properties"]["duration"]["type"]
+    'string'
+    """
     found: dict[str, Any] = json.loads(_native.schema())
     return found
 

@@ -2,7 +2,10 @@
 
 
 class InputError(ValueError):
-    """An input other than a scenario is wrong; the message is one line that says what and where."""
+    """An input other than a scenario is wrong; the message is one line that says what and where.
+
+    :class:`airwnd.ScenarioError` is for scenarios; both are :class:`ValueError`.
+    """
 
 
 class EngineError(RuntimeError):

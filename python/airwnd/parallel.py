@@ -34,13 +34,25 @@ def run_many(
     Parameters
     ----------
     tasks
-        Scenarios with the seed of each.
+        Scenarios with the seed of each, 0 to 2**64 - 1.
     jobs
         Runs at the same time; as many as there are cores by default.
     series
         Sampling interval of the time series with its unit, as in ``"10ms"``; no series without it.
     progress
-        Called now and then, in the calling thread, with the finished fraction of the whole.
+        Called now and then, in the calling thread, with the finished fraction of the whole, 0 to 1.
+
+    Returns
+    -------
+    list[Run]
+        One run per task.
+
+    Raises
+    ------
+    InputError
+        If `series` is no time with a unit.
+    EngineError
+        If an invariant of the engine was broken.
 
     Examples
     --------

@@ -1,17 +1,32 @@
-"""The examples in the documentation run."""
+"""What the documentation shows can be done, and every public name is explained."""
 
 import doctest
 import importlib
+import inspect
+import itertools
 import pkgutil
 import re
+import shlex
+import sys
+from dataclasses import is_dataclass
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
 import airwnd
 from airwnd import Scenario
+from airwnd.cli import cli, main
+
+from .conftest import ROOT
+from .pages import PAGES, Block, blocks, commands
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(airwnd.__path__, "airwnd."))
+PUBLIC = [name for name in airwnd.__all__ if not name.startswith("__")]
+CHEAP = ("run", "check", "list", "explain", "schema", "sweep")
+# How long it took is another every time.
+TIMES = re.compile(r"\bin \d|real time|of the time")
 
 
 @pytest.mark.parametrize("name", ["airwnd", *(name for name in MODULES if not name.endswith("__main__"))])
@@ -20,18 +35,131 @@ def test_docstrings(name: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def test_scenarios_in_the_readme(root: Path) -> None:
-    scenarios = re.findall(r"```toml\n(.*?)```", (root / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert scenarios
-    for text in scenarios:
-        assert (
-            Scenario.from_toml(text, "README.md").with_(duration="200ms").run().totals["throughput_kbps"] > 0
-        )
-
-
-def test_python_in_the_readme(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    text = (root / "README.md").read_text(encoding="utf-8")
-    (tmp_path / "scenario.toml").write_text(re.findall(r"```toml\n(.*?)```", text, re.DOTALL)[0])
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Follow the page in an empty folder, from its first block to its last."""
     monkeypatch.chdir(tmp_path)
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(block, "README.md", "exec"), {})  # noqa: S102
+    (tmp_path / "experiments").symlink_to(ROOT / "experiments")
+    _bring_what_a_reader_has()
+    for block, after in itertools.pairwise([*blocks(page), None]):
+        assert block
+        if block.file:
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        if not block.tried:
+            continue
+        if block.language == "toml":
+            Scenario.from_toml(block.text, str(page))
+        elif block.language == "python":
+            exec(compile(block.text, str(page), "exec"), {"__name__": "page"})  # noqa: S102
+        elif block.language == "sh":
+            for command in commands(block.text):
+                _try(shlex.split(command, comments=True), after, monkeypatch, capsys)
+
+
+def _bring_what_a_reader_has() -> None:
+    """Write the scenarios of the README and of the tutorial; other pages begin with them."""
+    for page, file in (("README.md", "scenario.toml"), ("docs/tutorial.md", "bufferbloat.toml")):
+        first = next(block.text for block in blocks(ROOT / page) if block.language == "toml")
+        Path(file).write_text(first, encoding="utf-8")
+
+
+def _try(
+    words: list[str],
+    after: Block | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Check a command, and run it if it is one of ours that takes no time."""
+    program, *rest = words
+    if program == "make":
+        assert re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), (
+            words
+        )
+    if program == "cargo":
+        _check_cargo(rest)
+    if program != "airwnd":
+        return
+    command = cli.commands[rest[0]]
+    context = command.make_context(rest[0], rest[1:])
+    for param in command.params:
+        if isinstance(param, click.Argument) and isinstance(param.type, click.Path):
+            given = context.params[str(param.name)]
+            assert all(Path(path).exists() for path in (given if param.nargs != 1 else [given])), words
+    if rest[0] not in CHEAP or "--dask" in rest:
+        return
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    out, told = capsys.readouterr()
+    shown = after.text if after and after.language == "text" else ""
+    complaint = shown if shown.startswith("airwnd: ") else ""
+    assert (exit_.value.code or 0, told) == (2 if complaint else 0, complaint)
+    if shown and not complaint:
+        missing = [line for line in shown.splitlines() if line not in out and not TIMES.search(line)]
+        assert not missing, words
+
+
+def _check_cargo(words: list[str]) -> None:
+    """See that the packages, tests and examples that a command names are there."""
+    named = {option: word for option, word in itertools.pairwise(words) if option.startswith("-")}
+    crate = ROOT / "crates" / named.get("-p", "airwnd-lab").removeprefix("airwnd-")
+    assert crate.is_dir(), words
+    for option, folder in (("--example", "examples"), ("--test", "tests")):
+        if option in named:
+            assert (crate / folder / f"{named[option]}.rs").is_file(), words
+
+
+def test_every_page_is_in_the_index(root: Path) -> None:
+    index = (root / "docs" / "index.md").read_text(encoding="utf-8")
+    for page in (root / "docs").glob("**/*.*"):
+        if page.suffix in {".md", ".ipynb"} and page.parent.name not in {"reference", "_site"}:
+            link = page.relative_to(root / "docs").as_posix()
+            assert link == "index.md" or f"({link})" in index, f"docs/index.md does not lead to {link}"
+
+
+def _documented() -> dict[str, Any]:
+    """Give the public functions and classes, and the public methods of these."""
+    found: dict[str, Any] = {}
+    for name in PUBLIC:
+        what = getattr(airwnd, name)
+        found[name] = what
+        if isinstance(what, type):
+            members = {key: value for key, value in vars(what).items() if not key.startswith("_")}
+            found |= {
+                f"{name}.{key}": getattr(what, key) for key, value in members.items() if _has_text(value)
+            }
+    return found
+
+
+def _has_text(value: object) -> bool:
+    return callable(value) or isinstance(value, classmethod | staticmethod | property)
+
+
+DOCUMENTED = _documented()
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_public_names_are_explained(name: str) -> None:
+    what = DOCUMENTED[name]
+    text = inspect.getdoc(what)
+    assert text, f"{name} has no docstring"
+    if isinstance(what, type) and issubclass(what, BaseException):
+        return
+    section = "Attributes" if is_dataclass(what) else "Parameters"
+    for parameter in _parameters(what):
+        assert re.search(
+            rf"^{section}\n-+\n(.*\n)*?(.*, )?\**{parameter}(,.*)?\n    \S", text, re.MULTILINE
+        ), f"{name} does not say what `{parameter}` is"
+    if inspect.isfunction(what) or inspect.ismethod(what):
+        returns = inspect.signature(what).return_annotation
+        assert returns in {None, "None"} or "\nReturns\n---" in text, f"{name} does not say what it returns"
+
+
+def _parameters(what: object) -> list[str]:
+    """Give the names of what a callable takes; properties and classes without a constructor take nothing."""
+    if not callable(what) or (isinstance(what, type) and "__init__" not in vars(what)):
+        return []
+    return [name for name in inspect.signature(what).parameters if name != "self"]

@@ -1,4 +1,7 @@
-"""A new algorithm is one file and one line in its family's list; it then shows up everywhere."""
+"""A new algorithm is one file and one line in its family's list; it then shows up everywhere.
+
+The algorithms are those of the how-to, so that what it shows compiles and runs.
+"""
 
 import json
 import os
@@ -11,18 +14,15 @@ from pathlib import Path
 import pytest
 
 from .conftest import ROOT
+from .pages import blocks
 
-# Family, folder, the file and the type to start from.
-START = {
-    "my-sched": ("crates/cell/src/mac/sched", "rr", "Rr"),
-    "my-rwnd": ("crates/tcp/src/rwnd", "fixed", "Fixed"),
-    "my-cc": ("crates/tcp/src/cc", "fixed", "Fixed"),
-    "my-aqm": ("crates/cell/src/rlc/aqm", "drop_tail", "DropTail"),
-}
-
-
-def camel(stem: str) -> str:
-    return "".join(word.capitalize() for word in stem.split("_"))
+HOW_TO = ROOT / "docs" / "how-to" / "add-an-algorithm.md"
+# `file`, and `line` in the list of `mod.rs`:
+PLACES = re.findall(
+    r"^`(crates/\S+)`, and `(.+)` in the list of `(.+)`:$", HOW_TO.read_text("utf-8"), re.MULTILINE
+)
+CODE = [block.text for block in blocks(HOW_TO) if block.language == "rust"]
+NAMES = [Path(file).stem.replace("_", "-") for file, _, _ in PLACES]
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +32,13 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("crates", "examples", "Cargo.toml", "Cargo.lock"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, copy / name)
-    for kind, (folder, stem, type_name) in START.items():
-        new = kind.replace("-", "_")
-        text = (copy / folder / f"{stem}.rs").read_text(encoding="utf-8")
-        text = re.sub(rf"\b{type_name}\b", camel(new), text).split("#[cfg(test)]")[0]
-        text = re.sub(r"(params! \{\s*///) [^\n]*", r"\1 A stranger's idea.", text, count=1)
-        (copy / folder / f"{new}.rs").write_text(text, encoding="utf-8")
-        family = copy / folder / "mod.rs"
-        listed = re.sub(
-            r'(pub family Spec \("[^"]*"\) \{)',
-            rf"\1 {new}: {camel(new)},",
-            family.read_text(encoding="utf-8"),
+    for (file, line, family), code in zip(PLACES, CODE, strict=True):
+        (copy / file).write_text(code, encoding="utf-8")
+        listed, times = re.subn(
+            r'(pub family Spec \("[^"]*"\) \{)', rf"\1 {line},", (copy / family).read_text(encoding="utf-8")
         )
-        family.write_text(listed, encoding="utf-8")
+        assert times == 1
+        (copy / family).write_text(listed, encoding="utf-8")
     environment = {"CARGO_TARGET_DIR": str(ROOT / "target"), **os.environ, "PYO3_BUILD_EXTENSION_MODULE": "1"}
     command = ["cargo", "build", "--locked", "--quiet", "-p", "airwnd-py", "--message-format", "json"]
     done = subprocess.run(  # the first build of these crates takes a minute
@@ -71,29 +65,26 @@ def airwnd(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("kind", START)
-def test_it_is_listed_and_explained(extended: Path, kind: str) -> None:
-    assert re.search(rf"^  {kind} +A stranger's idea\.$", airwnd(extended, "list"), re.MULTILINE)
-    assert "A stranger's idea." in airwnd(extended, "explain", kind)
+def test_the_how_to_has_one_for_each_of_four_families() -> None:
+    assert NAMES == ["aimd", "paced", "head-drop", "max-rate"]
+
+
+@pytest.mark.parametrize(("name", "code"), list(zip(NAMES, CODE, strict=True)), ids=NAMES)
+def test_it_is_listed_and_explained(extended: Path, name: str, code: str) -> None:
+    summary = re.findall(r"params! \{\n +/// (.*)", code)[0]
+    assert re.search(rf"^  {name} +{re.escape(summary)}$", airwnd(extended, "list"), re.MULTILINE)
+    assert summary in airwnd(extended, "explain", name)
 
 
 def test_it_is_in_the_schema(extended: Path) -> None:
     schema = json.dumps(json.loads(airwnd(extended, "schema")))
-    for kind in START:
-        assert f'{{"const": "{kind}"}}' in schema
+    for name in NAMES:
+        assert f'{{"const": "{name}"}}' in schema
 
 
-def test_a_scenario_can_use_it(extended: Path) -> None:
-    scenario = """
-        duration = "200ms"
-        mac.scheduler = "my-sched"
-        rlc.queue = "my-aqm"
-        [[site]]
-        [[ue]]
-        [[flow]]
-        cc = "my-cc"
-        rwnd = "my-rwnd"
-    """
-    (extended / "scenario.toml").write_text(scenario, encoding="utf-8")
+def test_the_scenario_of_the_how_to_uses_it(extended: Path) -> None:
+    (scenario,) = (block for block in blocks(HOW_TO) if block.language == "toml")
+    (extended / "scenario.toml").write_text(scenario.text, encoding="utf-8")
     found = json.loads(airwnd(extended, "run", "scenario.toml", "--json"))
-    assert (found["flows"][0]["cc"], found["flows"][0]["rwnd"]) == ("my-cc", "my-rwnd")
+    assert (found["flows"][0]["cc"], found["flows"][0]["rwnd"]) == ("aimd", "paced")
+    assert found["totals"]["goodput_kbps"] > 0

@@ -1,0 +1,124 @@
+"""Ends of pages that are made while the site is built; the repository's readers do not see them."""
+
+import re
+from functools import cached_property
+from inspect import cleandoc, getdoc
+from pathlib import Path
+from types import GetSetDescriptorType
+from typing import TYPE_CHECKING
+
+import click
+from sphinx.domains.python import PyObject
+
+import airwnd
+from airwnd import batch
+from airwnd.cli import cli
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+BEHIND_NAPOLEON = 900
+
+
+def contents() -> str:
+    """Write the tree of pages: the side bar."""
+    return (HERE / "contents.md").read_text(encoding="utf-8")
+
+
+def families() -> str:
+    """Put the pages of a folder below this one."""
+    return "```{toctree}\n:hidden:\n:glob:\n\nscenario\ntcp\n[!l]*\n```\n"
+
+
+def commands() -> str:
+    """Write each command's usage, help, arguments and options."""
+    with click.Context(cli, info_name="airwnd") as context:
+        return "\n".join(_command(cli.commands[name], context) for name in sorted(cli.commands))
+
+
+def _command(command: click.Command, parent: click.Context) -> str:
+    with click.Context(command, info_name=command.name, parent=parent) as context:
+        if isinstance(command, click.Group):
+            return "\n".join(_command(command.commands[name], context) for name in sorted(command.commands))
+        usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+        text = _prose(cleandoc(command.help or ""))
+        lines = [f"## {context.command_path}", "", "```text", usage, "```", "", text]
+        records = [param.get_help_record(context) for param in command.params]
+        options = [record for record in records if record and record[1]]
+        if options:
+            lines += ["", "| Option | Meaning |", "|---|---|"]
+            lines += [f"| `{name.replace(' RANGE', '')}` | {_cell(meaning)} |" for name, meaning in options]
+        return "\n".join([*lines, ""])
+
+
+def _prose(text: str) -> str:
+    """Write click's paragraphs; those behind a backspace keep their lines."""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(
+        "```text\n" + part.removeprefix("\b\n") + "\n```" if part.startswith("\b") else part
+        for part in paragraphs
+    )
+
+
+def _cell(text: str) -> str:
+    """Write a help text, the options that it names as code."""
+    escaped = re.sub(r"([|*<])", r"\\\1", text)
+    return re.sub(r"--[a-z-]+( \S+=\S*[^\s.,;])?", r"`\g<0>`", escaped)
+
+
+def names() -> str:
+    """Have every public name documented from its docstring."""
+    public = [name for name in airwnd.__all__ if not name.startswith("__")]
+    directives = [_directive(name, getattr(airwnd, name)) for name in public]
+    directives += [_directive(f"batch.{kind.__name__}", kind) for kind in (batch.Dask, batch.Processes)]
+    return "\n".join(["```{eval-rst}", *directives, "```"])
+
+
+def _directive(name: str, what: object) -> str:
+    if isinstance(what, type) and issubclass(what, BaseException):
+        return f".. autoexception:: airwnd.{name}\n   :show-inheritance:\n"
+    if isinstance(what, type):
+        return f".. autoclass:: airwnd.{name}\n   :members:\n"
+    return f".. autofunction:: airwnd.{name}\n"
+
+
+PARTS = {
+    "docs/index": contents,
+    "docs/reference/README": families,
+    "docs/command-line": commands,
+    "docs/python-api": names,
+}
+
+
+def _insert(_app: "Sphinx", page: str, source: list[str]) -> None:
+    if page in PARTS:
+        source[0] += "\n" + PARTS[page]()
+
+
+def _as_written(
+    _app: "Sphinx", _what: str, _name: str, of: object, _options: object, lines: list[str]
+) -> None:
+    """Put a property's text back: napoleon takes what is before a colon in its first line for a type."""
+    if isinstance(of, property | cached_property | GetSetDescriptorType):
+        lines[:] = (getdoc(of) or "").splitlines()
+
+
+def _readable(
+    _app: "Sphinx", _what: str, _name: str, _of: object, _options: object, signature: str | None, returns: str
+) -> tuple[str, str] | None:
+    """Shorten a signature that no parser reads, that of a data class with a field made by a factory."""
+    if signature is None or "<factory>" not in signature:
+        return None
+    return re.sub(r"~(\w+\.)+", "", signature).replace("<factory>", "..."), returns
+
+
+def setup(app: "Sphinx") -> dict[str, bool]:
+    """Have Sphinx call this for every page that it reads."""
+    app.connect("source-read", _insert)
+    app.connect("autodoc-process-signature", _readable)
+    app.connect("autodoc-process-docstring", _as_written, priority=BEHIND_NAPOLEON)
+    for kind in PyObject.doc_field_types:
+        if kind.name == "variable":
+            kind.label = "Attributes"
+    return {"parallel_read_safe": True}

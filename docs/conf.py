@@ -1,0 +1,62 @@
+"""How the documentation becomes a site: ``make site``, which ends in ``out/site/index.html``.
+
+The source folder is the project's: pages link to each other, to the README and to the code in the same way on
+the site and in the repository.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_site"))
+
+import airwnd
+
+project = "airwnd"
+author = "The airwnd authors"
+copyright = author  # noqa: A001 (Sphinx wants the name)
+version = release = airwnd.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "myst_nb",
+    "parts",
+    "code_pages",
+]
+root_doc = "docs/index"
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "experiments/**/README.md"]
+exclude_patterns = [".*", "crates", "python", "out", "target", "docs/_site", "**/.ipynb_checkpoints"]
+highlight_language = "text"
+smartquotes_action = "D"  # dashes; quotes stay as they are written
+nitpick_ignore_regex = [
+    # Nothing is fetched, so what other projects document is named and not linked to.
+    ("py:(class|exc)", r"(Axes|(collections|matplotlib|numpy|os|pathlib|pl|polars|typing)\..*)"),
+    # Types of arguments that are no public names.
+    ("py:(class|exc)", r"(Raw|Workers|airwnd\.(batch|plugins)\..*)"),
+]
+
+myst_heading_anchors = 4  # as in the repository: a heading's words are its anchor
+nb_execution_mode = "force"  # an output that is kept could be that of an older engine
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_execution_show_tb = True
+
+autosummary_generate = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+napoleon_attr_annotations = False  # the signature has them
+python_maximum_signature_line_length = 72
+
+html_theme = "furo"
+html_title = f"airwnd {release}"
+html_static_path = ["_site/static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_show_search_summary = False  # which a browser may not fetch from a disk
+html_theme_options = {"navigation_with_keys": True}

@@ -1,0 +1,46 @@
+"""The documentation's pages, taken apart."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .conftest import ROOT
+
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/*.md", "docs/how-to/*.md", "experiments/*/*/README.md")
+    for path in ROOT.glob(pattern)
+)
+
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_NAME = re.compile(r"`([\w.-]+\.\w+)`[^`\n]*:\s*(<!--.*-->\s*)?$")
+_MARK = re.compile(r"<!-- not run: .+ -->\s*$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page.
+
+    A text before it that ends in `` `name.ext`: `` names the file that it is. A comment before it, such as
+    ``<!-- not run: it needs a cluster -->``, says why it cannot be tried.
+    """
+
+    language: str
+    text: str
+    file: str | None
+    tried: bool
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Give a page's blocks in their order."""
+    text = page.read_text(encoding="utf-8")
+    for found in _FENCE.finditer(text):
+        before = text[: found.start()]
+        name = _NAME.search(before)
+        yield Block(found[1], found[2], name[1] if name else None, tried=not _MARK.search(before))
+
+
+def commands(block: str) -> list[str]:
+    """Give the commands of a shell block, those over several lines in one."""
+    return [line for line in re.sub(r"\\\n\s*", "", block).splitlines() if line.split("#")[0].strip()]

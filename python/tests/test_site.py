@@ -1,0 +1,114 @@
+"""The site: built without a warning, notebooks run, no link astray, nothing asked of a network."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import airwnd
+from airwnd.cli import cli
+
+from .browser import OpenPage
+from .conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as ``make site`` builds it."""
+    out = tmp_path_factory.mktemp("site")
+    options = ["-E", "-W", "--keep-going", "-n", "-q", "-j", "2", "-c", "docs"]
+    command = [sys.executable, "-m", "sphinx", *options, ".", str(out)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    said = [line for line in done.stderr.splitlines() if "IPKernelApp" not in line and "INFO" not in line]
+    assert done.returncode == 0, "\n".join(said)
+    return out
+
+
+@dataclass
+class Page(HTMLParser):
+    """Anchors of a page, where it leads, and what it loads."""
+
+    anchors: set[str] = field(default_factory=set)
+    links: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in {"id", "name"} and value:
+                self.anchors.add(value)
+            elif name == "href" and value and tag == "a":
+                self.links.append(value)
+            elif (name == "src" or (name == "href" and tag == "link")) and value:
+                self.loads.append(value)
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    """Every page of the site, read."""
+    found = {}
+    for path in site.rglob("*.html"):
+        page = found[path] = Page()
+        page.feed(path.read_text(encoding="utf-8"))
+    return found
+
+
+def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
+    astray = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme:
+                if parts.scheme != "https" or "." not in parts.netloc:
+                    astray.append(f"{path.name}: {link}")
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchors = pages[target].anchors if target in pages else set()
+            if not target.is_file() or (parts.fragment and unquote(parts.fragment) not in anchors):
+                astray.append(f"{path.name}: {link}")
+    assert not astray
+
+
+def test_nothing_is_loaded_from_elsewhere(pages: dict[Path, Page]) -> None:
+    elsewhere = [
+        load for page in pages.values() for load in page.loads if urlsplit(load).scheme not in {"", "data"}
+    ]
+    assert not elsewhere
+
+
+def test_a_browser_needs_no_network(site: Path, open_page: OpenPage) -> None:
+    open_page(site / "index.html").wait_for_url("**/docs/index.html")
+    for name in ("tutorial", "notebooks/bufferbloat", "architecture"):
+        open_page(site / "docs" / f"{name}.html")
+    search = open_page(site / "search.html")
+    search.goto(search.url + "?q=bufferbloat")
+    search.wait_for_selector("#search-results li")
+
+
+def test_every_public_name_is_in_the_reference(site: Path, pages: dict[Path, Page]) -> None:
+    anchors = pages[site / "docs" / "python-api.html"].anchors
+    missing = [
+        name for name in airwnd.__all__ if not name.startswith("__") and f"airwnd.{name}" not in anchors
+    ]
+    assert not missing
+
+
+def test_every_command_is_in_the_reference(site: Path) -> None:
+    text = (site / "docs" / "command-line.html").read_text(encoding="utf-8")
+    for name, command in cli.commands.items():
+        assert f"airwnd {name}" in text
+        for param in command.params:
+            assert all(option in text for option in param.opts if option.startswith("--"))
+
+
+def test_notebooks_are_kept_without_outputs() -> None:
+    for notebook in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        text = notebook.read_text(encoding="utf-8")
+        assert '"outputs": []' in text
+        assert '"output_type"' not in text
