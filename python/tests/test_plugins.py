@@ -1,6 +1,7 @@
 """Congestion controls written in Python: found by name, checked, run, and ended by one clear line."""
 
 import json
+import linecache
 import math
 import multiprocessing
 import os
@@ -235,6 +236,23 @@ def test_a_class_of_a_notebook_is_registered() -> None:
         ScenarioError, match="in this process there is no class `Notebok`; did you mean `Notebook`"
     ):
         scenario.with_({"flow[0].cc.class": "Notebok"})
+
+
+def test_a_cell_that_is_run_again_replaces_its_class() -> None:
+    digests = []
+    for number, window in enumerate((5000, 9000)):
+        text = HEAD + ON_ACK.format(f"self.cwnd_bytes = {window}") + ON_CONGESTION.format("pass")
+        name = f"<cell {number}>"
+        # As notebooks make the text of a cell known to tracebacks.
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        names: dict[str, type[airwnd.CongestionControl]] = {"__name__": "__main__"}  # type: ignore[dict-item]
+        exec(compile(text, name, "exec"), names)  # noqa: S102
+        airwnd.register(names["Mine"])
+        scenario = Scenario.from_toml(WIRE).with_({"flow[0].cc": {"kind": "python", "class": "Mine"}})
+        series = scenario.run(series="1s").series.filter(_flow("flow-0"))
+        assert series["cwnd_bytes"][-1] == window
+        digests.append(scenario.resolved["flow"][0]["cc"]["sha256"])
+    assert digests[0] != digests[1]
 
 
 def test_what_cannot_be_registered_is_refused() -> None:

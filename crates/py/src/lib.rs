@@ -90,10 +90,8 @@ impl Scenario {
                 raised.is_none()
             };
             let outcome = airwnd_lab::run(&self.0, seed, series_interval_ns.map(Span), &mut tell);
-            match raised {
-                Some(error) => Err(error),
-                None => Python::attach(|py| settle(py, outcome)),
-            }
+            let outcome = Python::attach(|py| settle(py, outcome));
+            raised.map_or(outcome, Err)
         })?;
         let figures = outcome.to_json().to_string();
         let (series, events) = outcome.into_tables();
