@@ -208,6 +208,10 @@ class _Session:
         except (ImportError, AttributeError) as error:
             where = f"{self._cluster.address}: a Dask worker cannot run our tasks ({error})"
             raise InputError(f"{where}; install airwnd {_native.VERSION} there") from None
+        except InputError:
+            raise
+        except Exception as error:
+            raise EngineError(f"{self._cluster.address}: {error!r}") from error
         else:
             for index, result in zip(indices, results, strict=True):
                 self._work.end(index, result)
