@@ -156,8 +156,8 @@ def test_without_dask_there_is_a_hint(
     [
         ("tcp://127.0.0.1:1", "tcp://127.0.0.1:1: no Dask scheduler answers within 0.5 s"),
         ("tcp://no.such.host.invalid:8786", "no Dask scheduler answers within 0.5 s"),
-        ("nonsense", "nonsense: "),
-        ("ftp://a:1", "ftp://a:1: "),
+        ("nonsense", "nonsense: missing port number"),
+        ("ftp://a:1", "ftp://a:1: unknown address scheme"),
     ],
 )
 def test_no_scheduler_is_one_error(wired: Scenario, tmp_path: Path, address: str, message: str) -> None:
@@ -228,12 +228,13 @@ def test_a_scheduler_that_comes_back_is_given_what_is_missing(wired: Scenario, t
 
 
 def test_a_scheduler_that_stays_away_is_one_error_and_keeps_what_is_finished(
-    wired: Scenario, tmp_path: Path
+    wired: Scenario, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     with scheduler(port) as process, pytest.raises(InputError) as caught:
         carry_out(long_tasks(wired), Store(tmp_path), Dask(address, 20, 1), once(0.3, process.kill))
+    assert capfd.readouterr().err == "", "the exception says it all"
     kept = len(names(tmp_path))
     assert kept > 10
     assert str(caught.value) == (
