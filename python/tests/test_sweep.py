@@ -21,7 +21,7 @@ from airwnd.sweeps.axes import grid, plain
 from airwnd.sweeps.draws import _UNITS, draw
 
 from .conftest import Cli
-from .test_batch import WIRED, children, eventually
+from .test_batch import WIRED, eventually, workers_of
 
 TABLES = ("flows.parquet", "manifest.json", "runs.parquet")
 
@@ -206,7 +206,7 @@ def test_a_killed_worker_process_changes_no_byte(wired: Scenario, tmp_path: Path
 
     def kill(fraction: float) -> None:
         if fraction > 0.3 and not killed:
-            killed.append(children(os.getpid())[0])
+            killed.append(workers_of(os.getpid())[0])
             os.kill(killed[0], signal.SIGKILL)
 
     airwnd.sweep(base, grid=queues, out=tmp_path / "killed", workers=Processes(2), progress=kill)
