@@ -31,19 +31,23 @@ def wired() -> Scenario:
     return Scenario.from_dict(WIRED)
 
 
-def local_cluster() -> Any:
+@contextmanager
+def local_cluster(allowed_failures: int) -> Iterator[Any]:
+    import dask
     import distributed
 
     make: Any = distributed.LocalCluster
-    return make(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": allowed_failures}),
+        make(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+    ):
+        yield cluster
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    import dask
-
-    # A task that kills its worker is given up at once: waiting for four deaths would take long.
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), local_cluster() as cluster:
+    # A task that kills its worker is given up at once: waiting for more deaths would take long.
+    with local_cluster(allowed_failures=0) as cluster:
         yield cluster
 
 
@@ -114,7 +118,7 @@ def test_a_worker_with_another_engine_is_one_error(wired: Scenario, tmp_path: Pa
 def test_a_worker_that_is_killed_changes_no_byte(wired: Scenario, tmp_path: Path) -> None:
     base = wired.with_(duration="30s")
     killed: list[int] = []
-    with local_cluster() as cluster:
+    with local_cluster(allowed_failures=3) as cluster:
 
         def kill(fraction: float) -> None:
             if fraction > 0.1 and not killed:
