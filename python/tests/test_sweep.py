@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,7 +21,7 @@ from airwnd.sweeps.axes import grid, plain
 from airwnd.sweeps.draws import _UNITS, draw
 
 from .conftest import Cli
-from .test_batch import WIRED, eventually
+from .test_batch import WIRED, eventually, workers_of
 
 TABLES = ("flows.parquet", "manifest.json", "runs.parquet")
 
@@ -198,6 +200,21 @@ def test_jobs_do_not_change_a_byte(wired: Scenario, tmp_path: Path) -> None:
     assert contents(tmp_path / "1") == contents(tmp_path / "3")
 
 
+def test_a_killed_worker_process_changes_no_byte(wired: Scenario, tmp_path: Path) -> None:
+    base, queues = wired.with_(duration="30s"), {"wired.queue": range(5, 35)}
+    killed: list[int] = []
+
+    def kill(fraction: float) -> None:
+        if fraction > 0.3 and not killed:
+            killed.append(workers_of(os.getpid())[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    airwnd.sweep(base, grid=queues, out=tmp_path / "killed", workers=Processes(2), progress=kill)
+    assert killed
+    airwnd.sweep(base, grid=queues, out=tmp_path / "whole")
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
 def test_more_values_reuse_what_is_there(cli: Cli, file: Path, tmp_path: Path) -> None:
     cli("sweep", file, "--grid", "wired.queue=10,50", "--seeds", "2", "--out", "out")
     more = cli("sweep", file, "--grid", "wired.queue=10,30,50", "--seeds", "3", "--out", "out")
@@ -341,3 +358,21 @@ def test_a_full_disk_while_the_tables_are_written_keeps_the_runs(
     assert json.loads((tmp_path / "manifest.json").read_text())["complete"] is False
     assert airwnd.sweep(wired, grid={"wired.queue": [1, 2]}, out=tmp_path).height == 2
     assert json.loads((tmp_path / "manifest.json").read_text())["complete"] is True
+
+
+def test_the_how_to_runs(
+    root: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (root / "docs" / "how-to" / "sweep.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    for language, block in blocks:
+        if language == "toml":
+            (tmp_path / "cell.toml").write_text(block, encoding="utf-8")
+        elif language == "sh":
+            done = cli(*shlex.split(block)[1:])
+            assert (done.returncode, done.stderr) == (0, "")
+        elif language == "python":
+            exec(compile(block, "sweep.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out.count("\n") > 20
+    assert {language for language, _ in blocks} == {"toml", "sh", "text", "python"}

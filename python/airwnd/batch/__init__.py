@@ -14,12 +14,16 @@ the rest, and stores each run as soon as it is finished.
 ([1, 2], 0, 2)
 """
 
-from airwnd.batch.carry import Results, carry_out
-from airwnd.batch.dask import Dask
-from airwnd.batch.processes import Processes
-from airwnd.batch.store import Store, Stored
-from airwnd.batch.task import Finished, Task
-from airwnd.batch.workers import Report, Workers
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airwnd.batch.carry import Results, carry_out
+    from airwnd.batch.dask import Dask
+    from airwnd.batch.processes import Processes
+    from airwnd.batch.store import Store, Stored
+    from airwnd.batch.task import Finished, Task
+    from airwnd.batch.workers import Report, Workers
 
 __all__ = [
     "Dask",
@@ -33,3 +37,25 @@ __all__ = [
     "Workers",
     "carry_out",
 ]
+
+_HOME = {
+    "Dask": "airwnd.batch.dask",
+    "Finished": "airwnd.batch.task",
+    "Processes": "airwnd.batch.processes",
+    "Report": "airwnd.batch.workers",
+    "Results": "airwnd.batch.carry",
+    "Store": "airwnd.batch.store",
+    "Stored": "airwnd.batch.store",
+    "Task": "airwnd.batch.task",
+    "Workers": "airwnd.batch.workers",
+    "carry_out": "airwnd.batch.carry",
+}
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import on first use: a worker process must start at once, and needs little of this."""
+        if name in _HOME:
+            return getattr(import_module(_HOME[name]), name)
+        raise AttributeError(f"module 'airwnd.batch' has no attribute {name!r}")

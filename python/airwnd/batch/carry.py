@@ -24,9 +24,9 @@ class Results(Sequence[Stored]):
     tasks, store
         What was to be done, and where it is kept.
     fresh
-        How many runs were made now.
+        How many runs were made now; the same task is run once.
     reused
-        How many tasks needed none: they had been finished earlier, or were the same as another.
+        How many had been finished earlier.
     simulation_s
         Wall-clock time of the runs made now, added up.
     elapsed_s
@@ -86,6 +86,7 @@ def carry_out(
     """
     unique = {task.key: task for task in tasks}
     missing = [task for task in unique.values() if store.get(task) is None]
+    reused = len(unique) - len(missing)
     ledger = _Ledger(missing, store, progress)
     start = time.perf_counter()
     if missing:
@@ -95,7 +96,7 @@ def carry_out(
         progress(1.0)
     if ledger.failures:
         raise ledger.failures[min(ledger.failures)]
-    return Results(tasks, store, len(missing), len(tasks) - len(missing), ledger.simulation_s, elapsed_s)
+    return Results(tasks, store, len(missing), reused, ledger.simulation_s, elapsed_s)
 
 
 class _Ledger:

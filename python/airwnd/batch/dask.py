@@ -57,6 +57,7 @@ class Dask:
 
     def carry_out(self, tasks: Sequence[Task], report: Report) -> None:
         """Make every run once and report each at once."""
+        self._check()
         work = _Work(tasks, report)
         patience = self.timeout_s
         with _quiet():
@@ -65,19 +66,25 @@ class Dask:
                     _Session(client, work, self).serve()
                 patience = self.grace_s
 
-    @contextmanager
-    def _connected(self, patience_s: float, work: "_Work") -> "Iterator[Client]":
+    def _check(self) -> None:
         try:
-            from distributed import Client
+            from distributed import comm
         except ImportError:
             raise InputError("Dask is not installed: pip install 'airwnd[dask]'") from None
+        try:
+            comm.addressing.get_address_host_port(self.address)
+        except ValueError as error:
+            raise InputError(f"{self.address}: {error}; expected as in tcp://head:8786") from None
+
+    @contextmanager
+    def _connected(self, patience_s: float, work: "_Work") -> "Iterator[Client]":
+        from distributed import Client
+
         deadline = time.monotonic() + patience_s
         while True:
             left = max(deadline - time.monotonic(), 0.1)
             try:
                 client = Client(self.address, timeout=left, set_as_default=False)  # type: ignore[no-untyped-call]
-            except ValueError as error:
-                raise InputError(f"--dask {self.address}: {error}; expected as in tcp://head:8786") from None
             except OSError:
                 if time.monotonic() < deadline:
                     time.sleep(0.2)
@@ -208,6 +215,10 @@ class _Session:
         except (ImportError, AttributeError) as error:
             where = f"{self._cluster.address}: a Dask worker cannot run our tasks ({error})"
             raise InputError(f"{where}; install airwnd {_native.VERSION} there") from None
+        except InputError:
+            raise
+        except Exception as error:
+            raise EngineError(f"{self._cluster.address}: {error!r}") from error
         else:
             for index, result in zip(indices, results, strict=True):
                 self._work.end(index, result)
@@ -253,10 +264,12 @@ def _result(task: Task) -> Result:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep Dask from logging what is told in one line, or repaired."""
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    talking = [logger for logger in map(logging.getLogger, names) if not logger.disabled]
+    for logger in talking:
+        logger.disabled = True
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger in talking:
+            logger.disabled = False

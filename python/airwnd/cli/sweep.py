@@ -88,7 +88,9 @@ def _show(swept: "Swept", crew: "Workers", out: Path) -> None:
     results = swept.results
     took = f"{seconds_text(results.elapsed_s)} {workers_text(crew)}" if results.fresh else "no time"
     kept = f", {results.reused} of them finished earlier" if results.reused else ""
-    click.echo(f"{len(results)} runs of {swept.settings} settings in {took}{kept}")
+    same = len(results) - results.fresh - results.reused
+    repeated = f", {same} the same as others" if same else ""
+    click.echo(f"{len(results)} runs of {swept.settings} settings in {took}{kept}{repeated}")
     if results.fresh and crew.jobs:
         capacity_s = results.elapsed_s * crew.jobs
         overhead_ms = 1e3 * (capacity_s - results.simulation_s) / results.fresh
