@@ -96,12 +96,18 @@ def _insert(_app: "Sphinx", page: str, source: list[str]) -> None:
         source[0] += "\n" + PARTS[page]()
 
 
-def _as_written(
-    _app: "Sphinx", _what: str, _name: str, of: object, _options: object, lines: list[str]
-) -> None:
-    """Put a property's text back: napoleon takes what is before a colon in its first line for a type."""
+def _mend(_app: "Sphinx", _what: str, _name: str, of: object, _options: object, lines: list[str]) -> None:
+    """Undo two misreadings of napoleon's.
+
+    It takes what is before a colon in a property's first line for a type, and the first of several attributes
+    under one head as well.
+    """
     if isinstance(of, property | cached_property | GetSetDescriptorType):
         lines[:] = (getdoc(of) or "").splitlines()
+    several = re.compile(r"^:ivar (\w+(?:, \w+)+):(.*(?:\n .*)*)", re.MULTILINE)
+    lines[:] = several.sub(
+        lambda found: "\n".join(f":ivar {name}:{found[2]}" for name in found[1].split(", ")), "\n".join(lines)
+    ).split("\n")
 
 
 def _readable(
@@ -117,7 +123,7 @@ def setup(app: "Sphinx") -> dict[str, bool]:
     """Have Sphinx call this for every page that it reads."""
     app.connect("source-read", _insert)
     app.connect("autodoc-process-signature", _readable)
-    app.connect("autodoc-process-docstring", _as_written, priority=BEHIND_NAPOLEON)
+    app.connect("autodoc-process-docstring", _mend, priority=BEHIND_NAPOLEON)
     for kind in PyObject.doc_field_types:
         if kind.name == "variable":
             kind.label = "Attributes"
