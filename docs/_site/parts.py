@@ -4,15 +4,16 @@ import re
 from functools import cached_property
 from inspect import cleandoc, getdoc
 from pathlib import Path
-from types import GetSetDescriptorType
+from types import FunctionType, GetSetDescriptorType
 from typing import TYPE_CHECKING
 
 import click
 from sphinx.domains.python import PyObject
 
 import airwnd
-from airwnd import batch
+from airwnd import batch, style
 from airwnd.cli import cli
+from airwnd.reproduce.statistics import interval
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -71,8 +72,14 @@ def names() -> str:
     """Have every public name documented from its docstring."""
     public = [name for name in airwnd.__all__ if not name.startswith("__")]
     directives = [_directive(name, getattr(airwnd, name)) for name in public]
-    directives += [_directive(f"batch.{kind.__name__}", kind) for kind in (batch.Dask, batch.Processes)]
+    helpers = (batch.Processes, batch.Dask, interval, style.styled, style.line)
+    directives += [_directive(f"{_module(each)}.{each.__name__}", each) for each in helpers]
     return "\n".join(["```{eval-rst}", *directives, "```"])
+
+
+def _module(of: type | FunctionType) -> str:
+    """Give the module below `airwnd` that is the public home of a helper."""
+    return "batch" if isinstance(of, type) else of.__module__.removeprefix("airwnd.")
 
 
 def _directive(name: str, what: object) -> str:
