@@ -13,7 +13,7 @@ from sphinx.domains.python import PyObject
 import airwnd
 from airwnd import batch, style
 from airwnd.cli import cli
-from airwnd.reproduce.statistics import interval
+from airwnd.reproduce.statistics import Interval, interval
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -72,14 +72,15 @@ def names() -> str:
     """Have every public name documented from its docstring."""
     public = [name for name in airwnd.__all__ if not name.startswith("__")]
     directives = [_directive(name, getattr(airwnd, name)) for name in public]
-    helpers = (batch.Processes, batch.Dask, interval, style.styled, style.line)
+    helpers = (batch.Processes, batch.Dask, interval, Interval, style.styled, style.line, style.Line)
     directives += [_directive(f"{_module(each)}.{each.__name__}", each) for each in helpers]
     return "\n".join(["```{eval-rst}", *directives, "```"])
 
 
 def _module(of: type | FunctionType) -> str:
     """Give the module below `airwnd` that is the public home of a helper."""
-    return "batch" if isinstance(of, type) else of.__module__.removeprefix("airwnd.")
+    module = of.__module__.removeprefix("airwnd.")
+    return "batch" if module.startswith("batch.") else module
 
 
 def _directive(name: str, what: object) -> str:
