@@ -51,18 +51,20 @@ site: setup
 	$(BIN)/sphinx-build -E -W --keep-going -n -j 2 -c docs . out/site
 	@echo "open out/site/index.html"
 
+PYTHON_FILES := python docs/conf.py docs/_site
+
 # `cargo fmt` follows `mod` declarations, which the families' macros hide from it: rustfmt gets every file.
 lint: $(VENV)/requirements
 	rustfmt --check $(RUST)
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check python
-	$(BIN)/ruff format --check python
+	$(BIN)/ruff check $(PYTHON_FILES)
+	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy
 
 format: $(VENV)/requirements
 	rustfmt $(RUST)
-	$(BIN)/ruff check --fix python
-	$(BIN)/ruff format python
+	$(BIN)/ruff check --fix $(PYTHON_FILES)
+	$(BIN)/ruff format $(PYTHON_FILES)
 
 # Exact versions of everything that is used, from what pyproject.toml asks for.
 lock:

@@ -4,15 +4,16 @@ import re
 from functools import cached_property
 from inspect import cleandoc, getdoc
 from pathlib import Path
-from types import GetSetDescriptorType
+from types import FunctionType, GetSetDescriptorType
 from typing import TYPE_CHECKING
 
 import click
 from sphinx.domains.python import PyObject
 
 import airwnd
-from airwnd import batch
+from airwnd import batch, style
 from airwnd.cli import cli
+from airwnd.reproduce.statistics import Interval, interval
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -71,8 +72,15 @@ def names() -> str:
     """Have every public name documented from its docstring."""
     public = [name for name in airwnd.__all__ if not name.startswith("__")]
     directives = [_directive(name, getattr(airwnd, name)) for name in public]
-    directives += [_directive(f"batch.{kind.__name__}", kind) for kind in (batch.Dask, batch.Processes)]
+    helpers = (batch.Processes, batch.Dask, interval, Interval, style.styled, style.line, style.Line)
+    directives += [_directive(f"{_module(each)}.{each.__name__}", each) for each in helpers]
     return "\n".join(["```{eval-rst}", *directives, "```"])
+
+
+def _module(of: type | FunctionType) -> str:
+    """Give the module below `airwnd` that is the public home of a helper."""
+    module = of.__module__.removeprefix("airwnd.")
+    return "batch" if module.startswith("batch.") else module
 
 
 def _directive(name: str, what: object) -> str:
@@ -96,12 +104,18 @@ def _insert(_app: "Sphinx", page: str, source: list[str]) -> None:
         source[0] += "\n" + PARTS[page]()
 
 
-def _as_written(
-    _app: "Sphinx", _what: str, _name: str, of: object, _options: object, lines: list[str]
-) -> None:
-    """Put a property's text back: napoleon takes what is before a colon in its first line for a type."""
+def _mend(_app: "Sphinx", _what: str, _name: str, of: object, _options: object, lines: list[str]) -> None:
+    """Undo two misreadings of napoleon's.
+
+    It takes what is before a colon in a property's first line for a type, and the first of several attributes
+    under one head as well.
+    """
     if isinstance(of, property | cached_property | GetSetDescriptorType):
         lines[:] = (getdoc(of) or "").splitlines()
+    several = re.compile(r"^:ivar (\w+(?:, \w+)+):(.*(?:\n .*)*)", re.MULTILINE)
+    lines[:] = several.sub(
+        lambda found: "\n".join(f":ivar {name}:{found[2]}" for name in found[1].split(", ")), "\n".join(lines)
+    ).split("\n")
 
 
 def _readable(
@@ -117,7 +131,7 @@ def setup(app: "Sphinx") -> dict[str, bool]:
     """Have Sphinx call this for every page that it reads."""
     app.connect("source-read", _insert)
     app.connect("autodoc-process-signature", _readable)
-    app.connect("autodoc-process-docstring", _as_written, priority=BEHIND_NAPOLEON)
+    app.connect("autodoc-process-docstring", _mend, priority=BEHIND_NAPOLEON)
     for kind in PyObject.doc_field_types:
         if kind.name == "variable":
             kind.label = "Attributes"

@@ -59,13 +59,30 @@ _SETTINGS: Any = {
 
 
 def line(index: int) -> Line:
-    """Give the style of the line at a position; styles repeat after the last."""
+    """Give the style of the line at a position; styles repeat after the last.
+
+    Parameters
+    ----------
+    index
+        The position, from 0.
+
+    Returns
+    -------
+    Line
+        Its ``colour``, ``marker`` and ``dashes``, as Matplotlib takes them.
+    """
     return LINES[index % len(LINES)]
 
 
 @contextmanager
 def styled(salt: str = "airwnd") -> Iterator[None]:
-    """Draw within this style; `salt` keeps the identifiers of several SVGs on one page apart."""
+    """Draw within this style: ``with style.styled(): ...``.
+
+    Parameters
+    ----------
+    salt
+        Keeps the identifiers of several SVGs on one page apart.
+    """
     import matplotlib as mpl
 
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):

@@ -29,6 +29,18 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
     One value says nothing about the spread: its interval is infinite. Values that are all equal give an
     interval of no width.
 
+    Parameters
+    ----------
+    values
+        One value per seed, in any unit; of two settings, the differences seed by seed.
+    confidence
+        The probability with which the interval holds the mean, between 0 and 1.
+
+    Returns
+    -------
+    Interval
+        ``mean``, ``low`` and ``high`` in the values' unit, and their number ``n``.
+
     Examples
     --------
     >>> found = interval([1.0, 2.0, 3.0])
