@@ -37,7 +37,7 @@ demo: setup
 
 test: setup browser lint
 	cargo test --workspace --locked
-	$(BIN)/pytest --numprocesses auto
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 bench: setup
 	cargo run --release --locked -p airwnd-lab --example bench

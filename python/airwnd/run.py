@@ -29,7 +29,7 @@ _RECORDED = ("series", "events")
 
 @dataclass(frozen=True)
 class Run:
-    """What a simulation gave.
+    """What a simulation gave; :meth:`airwnd.Scenario.run` makes it, :meth:`load` reads it from disk.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Run:
         ``time_s``
             Since the end of the warm-up.
         ``flow``
-            The flow's id, as an enumeration of all ids in the order of :attr:`flows`; cast it to
+            The flow's id, as an enumeration of all ids in the order of `flows`; cast it to
             ``pl.String`` to join or stack tables of different scenarios.
         ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``in_flight_bytes``
             The data sender's congestion window, slow-start threshold, offered window, and what it takes
@@ -67,12 +67,22 @@ class Run:
         Version and contents of the engine that ran it.
     events
         What befell the flows, in the order of time; there if series were asked for, else empty. The
-        columns: ``time_s`` and ``flow`` as in :attr:`series`; ``event``: ``drop`` (of a packet, data or
+        columns: ``time_s`` and ``flow`` as in `series`; ``event``: ``drop`` (of a packet, data or
         acknowledgment), ``timeout`` or ``recovery`` (the data sender's retransmission timer expired, or
         it began to repair a loss); for drops ``cause``, a key of ``totals["drops"]``, and ``bytes``, the
         packet's size; null for others.
     wall_s
         How long the simulation took, in seconds; ``None`` for a run read from disk.
+
+    Examples
+    --------
+    >>> import airwnd
+    >>> scenario = airwnd.Scenario.load("experiments/arwa-2019/table6/scenario.toml")
+    >>> run = scenario.with_({"ue[0].count": 2}, duration="200ms").run(series="50ms")
+    >>> run.flows.select("id", "cc").rows()
+    [('flow-0', 'newreno'), ('flow-1', 'newreno')]
+    >>> run.series["time_s"].unique(maintain_order=True).to_list()
+    [0.05, 0.1, 0.15, 0.2]
     """
 
     scenario: Mapping[str, Any]
@@ -84,7 +94,20 @@ class Run:
 
     @classmethod
     def of(cls, scenario: "Scenario", raw: "Raw") -> Self:
-        """Make data frames of what the engine gave."""
+        """Make data frames of what the engine gave.
+
+        Parameters
+        ----------
+        scenario
+            What was run.
+        raw
+            What :meth:`airwnd.Scenario.simulate` gave.
+
+        Returns
+        -------
+        Run
+            The run with its data frames.
+        """
         return cls(
             scenario=scenario.resolved,
             outcome=json.loads(raw.outcome),
@@ -105,27 +128,57 @@ class Run:
 
     @property
     def totals(self) -> Mapping[str, Any]:
-        """Figures over all flows and cells: throughput, delay, PDF, PRB use, drops by cause and others."""
+        """Figures over all flows and cells.
+
+        ``goodput_kbps`` (payload) and ``throughput_kbps`` (IP packets) are sums over the flows; ``delay_ms``
+        and ``delay_ms_p95`` the mean and the 95th percentile of the one-way delay over all packets;
+        ``pdf_percent`` the packets received of those sent; ``jain`` Jain's index of the goodputs, from 1/n
+        (one has all) to 1 (equal shares); ``retransmissions`` and ``timeouts`` sums; ``downlink_prb_use``
+        and ``uplink_prb_use`` the parts of the cells' PRBs that carried data, 0 to 1; ``drops`` packets by
+        cause. A figure that nothing was measured for is ``None``.
+        """
         totals: Mapping[str, Any] = self.outcome["totals"]
         return totals
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """One row per flow; ``group`` is the scenario's id, ``delay_ms_p95`` the JSON's ``delay_ms.p95``."""
+        """A row per flow.
+
+        Columns: ``id`` and the scenario's id of its ``group``, ``ue``, ``kind`` of traffic, ``cc`` and
+        ``rwnd`` (null for UDP), ``goodput_kbps``, ``throughput_kbps``, one-way ``delay_ms_mean``, ``_p50``,
+        ``_p95``, ``_p99``, the sender's ``rtt_ms_mean`` and so on, ``pdf_percent``, ``packets_sent``,
+        ``packets_received``, ``retransmissions``, ``timeouts``, and ``fct_s``, the completion time of a
+        finished transfer.
+        """
         return frame_of(self.outcome["flows"])
 
     @cached_property
     def cells(self) -> pl.DataFrame:
-        """One row per cell: PRB use, spectral efficiency, BLER and the like."""
+        """A row per cell; none on a wire.
+
+        Columns: ``cell``, ``users`` attached, ``downlink_prb_use`` and ``uplink_prb_use`` (parts of the PRBs
+        that carried data, 0 to 1), ``spectral_efficiency`` of the used ones in bit/s/Hz.
+        """
         return frame_of(self.outcome["cells"])
 
     @cached_property
     def ues(self) -> pl.DataFrame:
-        """One row per UE: position, serving cell, SINR."""
+        """A row per terminal; none on a wire.
+
+        Columns: ``ue``, position ``x_m`` (east) and ``y_m`` (north), serving ``cell``, ``sinr_db``,
+        ``rsrp_dbm``, number of first transmissions ``blocks``, their mean ``mcs`` and ``block_bytes``, and
+        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1.
+        """
         return frame_of(self.outcome["ues"])
 
     def to_json(self) -> dict[str, Any]:
-        """Give the one object that ``airwnd run --json`` prints."""
+        """Give the one object that ``airwnd run --json`` prints.
+
+        Returns
+        -------
+        dict
+            `outcome` with `wall_s`.
+        """
         head = ("scenario", "seed", "duration_s")
         return {**{key: self.outcome[key] for key in head}, "wall_s": self.wall_s, **self.outcome}
 
@@ -135,9 +188,19 @@ class Run:
         Parameters
         ----------
         quantity
-            A column of :attr:`series`.
+            A column of `series`.
         axes
             Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes; ``run.plot().figure.savefig("cwnd.png")`` writes a picture.
+
+        Raises
+        ------
+        InputError
+            If the run has no such series; the message names those it has.
         """
         from airwnd.plots import plot_series
 
@@ -152,6 +215,16 @@ class Run:
             The page's file; one for temporary files by default.
         browse
             Whether to open it.
+
+        Returns
+        -------
+        pathlib.Path
+            The page.
+
+        Raises
+        ------
+        InputError
+            If the run has no time series.
         """
         from airwnd import view
 
@@ -168,6 +241,21 @@ class Run:
         """Write ``manifest.json`` and Parquet tables; the same scenario and seed give the same bytes.
 
         The manifest is written last: a folder that has one is complete.
+
+        Parameters
+        ----------
+        folder
+            Made if it is not there; a run that it holds is replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -194,7 +282,25 @@ class Run:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
-        """Read a folder that :meth:`save` wrote."""
+        """Read a folder that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        folder
+            The folder.
+
+        Returns
+        -------
+        Run
+            The run; equal to the one that was saved.
+
+        Raises
+        ------
+        InputError
+            If the folder's manifest is none.
+        OSError
+            If a file is missing or cannot be read.
+        """
         path = Path(folder) / "manifest.json"
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))

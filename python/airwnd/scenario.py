@@ -16,10 +16,38 @@ if TYPE_CHECKING:
 class Scenario:
     """A checked scenario; immutable, and equal to another that says the same.
 
-    It travels to other processes as its text and changes, and is checked again there.
+    Made by :meth:`load`, :meth:`from_toml` or :meth:`from_dict`; changed copies by :meth:`with_`. It travels
+    to other processes as its text and changes, and is checked again there.
 
-    Made by :meth:`load`, :meth:`from_toml` or :meth:`from_dict`; changed copies by :meth:`with_`. A mistake
-    raises :class:`airwnd.ScenarioError` at once, with file, line, key and what is allowed.
+    Parameters
+    ----------
+    text
+        The scenario as a file has it.
+    origin
+        What stands for the file's name in messages.
+    format
+        What `text` is written in.
+    overrides
+        Changes as for :meth:`override`.
+
+    Raises
+    ------
+    ScenarioError
+        If something is wrong with it: one line with file, line, key and what is allowed.
+
+    Examples
+    --------
+    >>> import airwnd
+    >>> scenario = airwnd.Scenario.from_dict(
+    ...     {
+    ...         "duration": "2s",
+    ...         "wired": {"rate": "10Mbps", "delay": "20ms"},
+    ...         "ue": [{}],
+    ...         "flow": [{"rwnd": "drwa"}],
+    ...     }
+    ... )
+    >>> scenario.run().duration_s
+    2.0
     """
 
     __slots__ = ("_checked", "_format", "_origin", "_overrides", "_resolved", "_text")
@@ -40,7 +68,25 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a file: JSON if it is named ``*.json``, else TOML."""
+        """Read a file.
+
+        Parameters
+        ----------
+        path
+            JSON if it is named ``*.json``, else TOML; in UTF-8.
+
+        Returns
+        -------
+        Scenario
+            The file's scenario.
+
+        Raises
+        ------
+        ScenarioError
+            If something is wrong with it; the message names line, key and what is allowed.
+        OSError
+            If the file cannot be read.
+        """
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
@@ -50,12 +96,47 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, origin: str = "scenario") -> Self:
-        """Read a TOML text; `origin` stands for the file's name in messages."""
+        """Read a TOML text.
+
+        Parameters
+        ----------
+        text
+            The scenario.
+        origin
+            What stands for the file's name in messages.
+
+        Returns
+        -------
+        Scenario
+            The text's scenario.
+
+        Raises
+        ------
+        ScenarioError
+            If something is wrong with it.
+        """
         return cls(text, origin, "toml")
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:
-        """Take a dictionary shaped like the file."""
+        """Take a dictionary.
+
+        Parameters
+        ----------
+        settings
+            Shaped like the file: a section is a dictionary, a repeated one (``[[flow]]``) a list of them, a
+            quantity a text with its unit.
+
+        Returns
+        -------
+        Scenario
+            What the dictionary says.
+
+        Raises
+        ------
+        ScenarioError
+            If something is wrong with it.
+        """
         return cls(json.dumps(settings), "scenario", "json")
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
@@ -66,6 +147,16 @@ class Scenario:
         changes, **more
             Values by dotted key, such as ``"rlc.queue.buffer"`` or ``"ue[0].count"``. A quantity is a text
             with its unit: ``"10KiB"``.
+
+        Returns
+        -------
+        Scenario
+            The changed copy.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such key, or if it takes no such value.
 
         Examples
         --------
@@ -79,7 +170,23 @@ class Scenario:
         return self.override((key, as_toml(value)) for key, value in every.items())
 
     def override(self, settings: Iterable[tuple[str, str]]) -> Self:
-        """Copy with settings changed as ``airwnd run --set key=value`` does: values are TOML or bare text."""
+        """Copy with settings changed as ``airwnd run --set key=value`` does.
+
+        Parameters
+        ----------
+        settings
+            Dotted keys with their values, which are TOML or bare text: ``("rlc.queue.buffer", "10KiB")``.
+
+        Returns
+        -------
+        Scenario
+            The changed copy.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such key, or if it takes no such value.
+        """
         return type(self)(self._text, self._origin, self._format, (*self._overrides, *settings))
 
     @property
@@ -119,6 +226,18 @@ class Scenario:
             Sampling interval of the time series with its unit, as in ``"10ms"``; no series without it.
         progress
             Called now and then with the finished fraction, 0 to 1. What it raises ends the run.
+
+        Returns
+        -------
+        Run
+            The results; the same for the same seed, on any machine.
+
+        Raises
+        ------
+        InputError
+            If `series` is no time with a unit.
+        EngineError
+            If an invariant of the engine was broken.
         """
         from airwnd.run import Run
 
@@ -128,7 +247,29 @@ class Scenario:
     def simulate(
         self, seed: int, series: str | None = None, progress: Callable[[float], object] | None = None
     ) -> "Raw":
-        """Simulate once and give what the engine gave, without data frames; arguments as for :meth:`run`."""
+        """Simulate once and give what the engine gave, without data frames.
+
+        Parameters
+        ----------
+        seed
+            The seed, 0 to 2**64 - 1.
+        series
+            As for :meth:`run`.
+        progress
+            As for :meth:`run`.
+
+        Returns
+        -------
+        airwnd.engine.Raw
+            The figures as a JSON text, the recorded tables by columns.
+
+        Raises
+        ------
+        InputError
+            If `series` is no time with a unit.
+        EngineError
+            If an invariant of the engine was broken.
+        """
         from airwnd.engine import simulate
 
         return simulate(self._checked, seed, series, progress)
@@ -141,11 +282,23 @@ class Scenario:
         Parameters
         ----------
         seeds
-            The seeds.
+            The seeds, each 0 to 2**64 - 1.
         jobs
             Runs at the same time; as many as there are cores by default.
         series
             As for :meth:`run`.
+
+        Returns
+        -------
+        Sequence[Run]
+            One run per seed.
+
+        Raises
+        ------
+        InputError
+            If `series` is no time with a unit.
+        EngineError
+            If an invariant of the engine was broken.
         """
         from airwnd.parallel import run_many
 
