@@ -63,26 +63,26 @@ class Reading:
     samples
         What a plot draws of the run itself, by the plot's name: times in seconds (of a plot over time) and
         values.
-    wall_s
-        What the run took.
     """
 
     values: Mapping[str, float]
     samples: Mapping[str, tuple[Sequence[float], Sequence[float | None]]]
-    wall_s: float
 
     @classmethod
-    def of(cls, experiment: Experiment, seed: int, run: Stored) -> Self:
-        """Read a run; a plot over time draws the first seed only."""
+    def of(cls, experiment: Experiment, setting: Setting, seed: int, run: Stored) -> Self:
+        """Read a run of a setting; a plot over time draws the first seed only."""
+        rows = experiment.rows(setting)
         samples: dict[str, tuple[Sequence[float], Sequence[float | None]]] = {}
         for plot in experiment.plots:
             if not isinstance(plot.contents, Samples):
                 continue
+            selection = plot.contents.selection.among(rows)
             if plot.kind == "distribution":
-                samples[plot.name] = ((), plot.contents.selection.values(run).tolist())
+                samples[plot.name] = ((), selection.values(run).tolist())
             elif seed == 1:
-                samples[plot.name] = plot.contents.selection.samples(run)
-        return cls({measure.name: measure.read(run) for measure in experiment.measures}, samples, run.wall_s)
+                samples[plot.name] = selection.samples(run)
+        values = {measure.name: measure.read(run, rows) for measure in experiment.measures}
+        return cls(values, samples)
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,10 @@ class Results:
     ----------
     readings
         A reading per seed, by setting.
+    runs
+        How many runs they are of: settings times seeds, but settings with the same scenario share theirs.
+    simulation_s
+        Wall-clock time of all runs added up, whenever they were made.
     elapsed_s
         Wall-clock time of this call.
     reused
@@ -102,18 +106,10 @@ class Results:
     experiment: Experiment
     effort: Effort
     readings: Mapping[Setting, Sequence[Reading]]
+    runs: int
+    simulation_s: float
     elapsed_s: float
     reused: int
-
-    @property
-    def runs(self) -> int:
-        """Settings times seeds."""
-        return len(self.readings) * self.effort.seeds
-
-    @property
-    def simulation_s(self) -> float:
-        """Wall-clock time of all runs added up, whenever they were made."""
-        return sum(reading.wall_s for readings in self.readings.values() for reading in readings)
 
     def values(self, setting: Setting, measure: Measure) -> list[float]:
         """Give a measure's value per seed."""
@@ -205,17 +201,27 @@ def reproduce(
     start = time.perf_counter()
     cache = Cache(out / "runs")
     scenarios = experiment.scenarios(effort.changes)
+    seeds = range(1, effort.seeds + 1)
     # Seed by seed: an interrupted reproduction has whole tables for the first seeds.
-    tasks = [(setting, seed) for seed in range(1, effort.seeds + 1) for setting in scenarios]
-    stored = {task: cache.get(scenarios[task[0]], task[1]) for task in tasks}
-    missing = [task for task in tasks if stored[task] is None]
-    calls = [partial(_run, cache, scenarios[setting], seed) for setting, seed in missing]
+    tasks = [(scenario, seed) for seed in seeds for scenario in dict.fromkeys(scenarios.values())]
+    found = {task: cache.get(*task) for task in tasks}
+    stored = {task: run for task, run in found.items() if run}
+    reused = len(stored)
+    missing = [task for task in tasks if task not in stored]
+    calls = [partial(_run, cache, *task) for task in missing]
     stored.update(zip(missing, side_by_side(calls, effort.jobs, progress), strict=True))
-    readings: dict[Setting, list[Reading]] = {setting: [] for setting in scenarios}
-    for (setting, seed), run in stored.items():
-        if run:
-            readings[setting].append(Reading.of(experiment, seed, run))
-    return Results(experiment, effort, readings, time.perf_counter() - start, len(tasks) - len(missing))
+    return Results(
+        experiment=experiment,
+        effort=effort,
+        readings={
+            setting: [Reading.of(experiment, setting, seed, stored[scenario, seed]) for seed in seeds]
+            for setting, scenario in scenarios.items()
+        },
+        runs=len(stored),
+        simulation_s=sum(run.wall_s for run in stored.values()),
+        elapsed_s=time.perf_counter() - start,
+        reused=reused,
+    )
 
 
 def _run(cache: Cache, scenario: Scenario, seed: int, tell: Progress) -> Stored:
