@@ -77,6 +77,20 @@ def test_what_is_finished_is_not_run_again(folder: Path, tmp_path: Path) -> None
         assert again.readings[setting][:2] == readings
 
 
+def test_series_are_kept_with_the_figures(folder: Path, tmp_path: Path) -> None:
+    path, out = folder / "experiment.toml", tmp_path / "out"
+    text = 'series = "50ms"\n' + path.read_text(encoding="utf-8")
+    path.write_text(text.replace("totals.throughput_kbps", "series.cwnd_bytes"), encoding="utf-8")
+    first = results(folder, out)
+    scenario = first.experiment.scenario_for(("2", "drwa"), {})
+    window = scenario.run(1, series="50ms").series["cwnd_bytes"].mean()
+    assert first.readings["2", "drwa"][0].values["throughput_kbps"] == pytest.approx(window)
+    again = results(folder, out)
+    assert (again.reused, again.readings) == (8, first.readings)
+    next(out.glob("runs/*.parquet")).unlink()
+    assert results(folder, out).reused == 7
+
+
 def test_another_scenario_is_run_anew(folder: Path, tmp_path: Path) -> None:
     results(folder, tmp_path / "out", seeds=1)
     path = folder / "scenario.toml"

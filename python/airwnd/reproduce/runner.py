@@ -199,7 +199,7 @@ def reproduce(
         Told now and then the finished fraction of the outstanding runs.
     """
     start = time.perf_counter()
-    cache = Cache(out / "runs")
+    cache = Cache(out / "runs", experiment.series)
     scenarios = experiment.scenarios(effort.changes)
     seeds = range(1, effort.seeds + 1)
     # Seed by seed: an interrupted reproduction has whole tables for the first seeds.
@@ -225,4 +225,4 @@ def reproduce(
 
 
 def _run(cache: Cache, scenario: Scenario, seed: int, tell: Progress) -> Stored:
-    return cache.put(scenario, scenario.run(seed, progress=tell))
+    return cache.put(scenario, scenario.run(seed, cache.series, tell))
