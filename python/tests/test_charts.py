@@ -124,13 +124,12 @@ def results(tmp_path: Path) -> Results:
                     **({"time": ([0.1, 0.2, 0.3], [1000.0, None, rate])} if seed == 1 else {}),
                     "distribution": ((), [rate, 2 * rate]),
                 },
-                wall_s=0.5,
             )
             for seed, rate in enumerate(values, start=1)
         ]
         for setting, values in rates.items()
     }
-    return Results(experiment, Effort.of(experiment, None, quick=False), readings, 1.0, 0, 1)
+    return Results(experiment, Effort.of(experiment, None, quick=False), readings, 8, 4.0, 1.0, 0, 1)
 
 
 def drawn(results: Results, name: str) -> Chart:

@@ -375,12 +375,16 @@ impl Sender {
         if advanced {
             self.on_advance(ack, &progress);
         }
-        //= exception arwa-sender
-        if let (Some(code), Some(codes), Phase::Open | Phase::Disorder) = (ack.code, &self.codes, self.phase)
-        {
-            let cwnd = codes.on_code(code, self.cc.cwnd());
-            self.cc.set_cwnd(cwnd);
-            self.counts.codes += 1;
+        if let (Some(codes), Phase::Open | Phase::Disorder) = (&self.codes, self.phase) {
+            self.counts.codes += u64::from(ack.code.is_some());
+            let before = self.cc.cwnd();
+            //= exception arwa-sender
+            let told = ack.code.map_or(before, |code| codes.on_code(code, before));
+            //= ARWA 2019 Alg. 2 line 20: cwnd <- min(rwnd, cwnd)
+            let cwnd = told.min(Bytes(self.offer.max.into()));
+            if cwnd != before {
+                self.cc.set_cwnd(cwnd);
+            }
         }
     }
 

@@ -110,3 +110,22 @@ fn arwa_lowers_the_delay_by_either_carriage() {
     });
     assert!((in_field / in_option - 1.0).abs() < 0.01, "{in_field} {in_option}");
 }
+
+/// A source slower than its path has no queue to shed, and is told to raise cwnd all the time: no further
+/// than the window, from where codes can bring it down again.
+#[test]
+fn arwa_raises_cwnd_to_the_window_at_most() {
+    let link = || Link::new(BitRate(10_000_000), Span::from_millis(5), 1000);
+    let config = Config { mss: 512, ..Stack::Ns3v26.config() };
+    let arwa = rwnd::arwa::Params::default();
+    let window = arwa.window;
+    let mut net = Net::new(&config, &newreno(), &rwnd::Spec::Arwa(arwa), [link(), link()]);
+    net.open();
+    for piece in 0..5000 {
+        net.ends[0].write(Bytes(512));
+        net.pump(0);
+        net.run_until(Time(piece * 8_000_000));
+    }
+    assert!(net.ends[0].stats().codes_obeyed > 100);
+    assert_eq!(net.ends[0].cwnd(), window);
+}

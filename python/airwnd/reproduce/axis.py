@@ -17,6 +17,10 @@ or levels that each set what they like::
     name = "arwa"
     label = "ARWA"
     set = { "flow[0].rwnd" = "arwa" }
+
+A level may also choose rows of what a run gives, for flows that are compared within one run: with
+``where = { group = "arwa" }`` it stands for these flows in all measures and plots of flows, samples and
+events. Settings that differ in such levels only share their runs.
 """
 
 import re
@@ -24,6 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from airwnd.reproduce.measure import Rows, chosen_rows
 from airwnd.reproduce.strict import Table
 
 _NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(\D*)")
@@ -31,11 +36,24 @@ _NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(\D*)")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A value of an axis: its name in data and expressions, its label, what it sets in the scenario."""
+    """A value of an axis.
+
+    Attributes
+    ----------
+    name
+        In data and expressions.
+    label
+        For people.
+    changes
+        What it sets in the scenario.
+    rows
+        Which flows of a run it stands for; empty for all.
+    """
 
     name: str
     label: str
     changes: Mapping[str, Any]
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +92,10 @@ class Axis:
         if "values" in table:
             key = table.take("key", str)
             values = table.take("values", list)
-            levels = tuple(Level(str(value), str(value), {key: value}) for value in values)
+            levels = tuple(Level(str(value), str(value), {key: value}, {}) for value in values)
         else:
             levels = tuple(
-                Level(each.take("name", str), each.take("label", str), each.table("set"))
+                Level(each.take("name", str), each.take("label", str), each.table("set"), chosen_rows(each))
                 for each in table.tables("level")
             )
         if not levels:

@@ -28,7 +28,7 @@ from airwnd._native import ScenarioError
 from airwnd.errors import InputError
 from airwnd.reproduce.axis import Axis
 from airwnd.reproduce.claims import Claim, load_claims
-from airwnd.reproduce.measure import Measure
+from airwnd.reproduce.measure import Measure, Rows
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.plot import Plot
 from airwnd.reproduce.strict import Table
@@ -97,6 +97,13 @@ class Experiment:
             return self.scenario.with_(changes)
         except ScenarioError as error:
             raise InputError(f"{self.folder / 'experiment.toml'}: setting {setting}: {error}") from None
+
+    def rows(self, setting: Setting) -> Rows:
+        """Say which flows of its run a setting stands for."""
+        chosen: dict[str, tuple[Any, ...]] = {}
+        for axis, name in zip(self.axes, setting, strict=True):
+            chosen.update(axis.level(name).rows)
+        return chosen
 
     def scenarios(self, extra: Mapping[str, Any]) -> dict[Setting, Scenario]:
         """Give the scenario of every setting; a mistake in any of them shows here, before the first run."""

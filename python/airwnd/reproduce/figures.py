@@ -2,7 +2,6 @@
 
 import re
 from io import BytesIO
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from airwnd import style
@@ -166,9 +165,9 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     ours = entry(chart["ours"], color=grey, marker="none" if bare else "o", linestyle="-" if bare else "none")
     sources = [paper, ours] if any(line["paper_y"] for line in chart["lines"]) else [ours]
     blank = entry("", linestyle="none")
-    # A legend fills its columns first: the lines make the upper row, what is whose the lower.
-    pairs = zip_longest(lines, sources, fillvalue=blank)
-    handles = [handle for pair in pairs for handle in pair]
+    # A legend fills its columns first, and each is as wide as its widest entry: lines stand two by two, and
+    # what is whose, which is long, beside them.
+    handles = [*lines, *[blank] * (len(lines) % 2), *sources, *[blank] * (len(sources) % 2)]
     axes.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) // 2, handlelength=3)
 
 

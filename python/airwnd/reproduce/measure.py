@@ -14,12 +14,13 @@
 ``totals`` has one row and needs no statistic. ``flows``, ``cells`` and ``ues`` have a row each; ``series`` a
 row for each flow and sample, ``events`` one for each event, and both take ``between = ["20s", "40s"]``. Rows
 without a value (a transfer that was not completed) do not count; a measure without any row is undefined,
-which leaves what is claimed of it undecided.
+which leaves what is claimed of it undecided. `where` names columns of the table; one of samples or events may
+also name a column of ``flows``, and so may a level of an axis (:mod:`airwnd.reproduce.axis`).
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 Values = NDArray[np.float64]
+
+Rows = Mapping[str, tuple[Any, ...]]
+"""Allowed values by column."""
 
 ROWS = ("flows", "cells", "ues")
 SAMPLED = ("series", "events")
@@ -79,14 +83,14 @@ class Selection:
     column
         As in the JSON of a run: ``delay_ms.p95`` is the field ``p95`` of ``delay_ms``.
     where
-        Allowed values by column. ``group`` of a sample or event is the group of its flow.
+        Allowed values by column. What samples and events do not have themselves is looked up in their flow.
     between
         Seconds from the end of the warm-up: first and last moment of samples and events.
     """
 
     table: str
     column: str
-    where: Mapping[str, tuple[Any, ...]]
+    where: Rows
     between: tuple[float, float] | None
 
     @classmethod
@@ -97,16 +101,23 @@ class Selection:
         known = ("totals", *ROWS, *SAMPLED)
         if name not in known or not column:
             raise table.error(f"{key}: `{path}` is no TABLE.COLUMN; the tables are {', '.join(known)}")
-        where = {
-            word: tuple(allowed) if isinstance(allowed, list) else (allowed,)
-            for word, allowed in table.table("where").items()
-        }
+        where = chosen_rows(table)
         between = table.take("between", list, [])
         if where and name == "totals":
             raise table.error("where: totals have no rows to choose from")
         if between and name not in SAMPLED:
             raise table.error(f"between: only {' and '.join(SAMPLED)} have times")
         return cls(name, column, where, _times(table, between))
+
+    def among(self, rows: Rows) -> Self:
+        """Choose among these rows of flows, samples or events only; other tables know no flows."""
+        if self.table not in {"flows", *SAMPLED}:
+            return self
+        both = {
+            column: tuple(value for value in allowed if value in rows.get(column, allowed))
+            for column, allowed in self.where.items()
+        }
+        return replace(self, where={**rows, **both})
 
     def values(self, run: Figures) -> Values:
         """Read the chosen rows' values; rows without one are left out."""
@@ -128,16 +139,13 @@ class Selection:
         if self.column not in frame.columns:
             there = ", ".join(frame.columns) or 'none; the experiment needs series = "100ms" or the like'
             raise InputError(f"{self.table} have no column `{self.column}`; there are {there}")
-        groups = {flow["id"]: flow["group"] for flow in run.outcome["flows"]}
-        frame = frame.with_columns(
-            pl.col("flow").cast(pl.String).replace_strict(groups, default=None).alias("group")
-        )
         for column, allowed in self.where.items():
-            if column not in frame.columns:
-                raise InputError(
-                    f"where: {self.table} have no column `{column}`; there are {', '.join(frame.columns)}"
-                )
-            frame = frame.filter(pl.col(column).cast(pl.String).is_in([str(each) for each in allowed]))
+            if column in frame.columns:
+                key, among = column, [str(each) for each in allowed]
+            else:
+                flows = run.outcome["flows"]
+                key, among = "flow", [flow["id"] for flow in flows if _deep(flow, column, "flows") in allowed]
+            frame = frame.filter(pl.col(key).cast(pl.String).is_in(among))
         if self.between:
             frame = frame.filter(pl.col("time_s").is_between(*self.between))
         return frame["time_s"].to_list(), frame[self.column].to_list()
@@ -166,10 +174,10 @@ class Measure:
         """Write a value with this measure's digits."""
         return "–" if math.isnan(value) else f"{value:.{self.digits}f}"
 
-    def read(self, run: Figures) -> float:
-        """Read it from a run; NaN if no row has a value."""
+    def read(self, run: Figures, rows: Rows | None = None) -> float:
+        """Read it from a run, or from these rows of it; NaN if no row has a value."""
         try:
-            values = self.selection.values(run)
+            values = self.selection.among(rows or {}).values(run)
         except InputError as error:
             raise InputError(f"measure `{self.name}`: {error}") from None
         if self.statistic == "count":
@@ -191,6 +199,14 @@ class Measure:
             selection=selection,
             statistic=statistic,
         )
+
+
+def chosen_rows(table: Table) -> Rows:
+    """Take ``where`` from a description: a value for a column, or a list of them."""
+    return {
+        column: tuple(allowed) if isinstance(allowed, list) else (allowed,)
+        for column, allowed in table.table("where").items()
+    }
 
 
 def _times(table: Table, between: Sequence[Any]) -> tuple[float, float] | None:

@@ -16,6 +16,7 @@ from airwnd.reproduce.paper import FILE as PAPER_FILE
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.plot import Samples
 from airwnd.reproduce.statistics import Interval, interval
+from airwnd.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +57,26 @@ class Reading:
     samples
         What a plot draws of the run itself, by the plot's name: times in seconds (of a plot over time) and
         values.
-    wall_s
-        What the run took.
     """
 
     values: Mapping[str, float]
     samples: Mapping[str, tuple[Sequence[float], Sequence[float | None]]]
-    wall_s: float
 
     @classmethod
-    def of(cls, experiment: Experiment, seed: int, run: Stored) -> Self:
-        """Read a run; a plot over time draws the first seed only."""
+    def of(cls, experiment: Experiment, setting: Setting, seed: int, run: Stored) -> Self:
+        """Read a run of a setting; a plot over time draws the first seed only."""
+        rows = experiment.rows(setting)
         samples: dict[str, tuple[Sequence[float], Sequence[float | None]]] = {}
         for plot in experiment.plots:
             if not isinstance(plot.contents, Samples):
                 continue
+            selection = plot.contents.selection.among(rows)
             if plot.kind == "distribution":
-                samples[plot.name] = ((), plot.contents.selection.values(run).tolist())
+                samples[plot.name] = ((), selection.values(run).tolist())
             elif seed == 1:
-                samples[plot.name] = plot.contents.selection.samples(run)
-        return cls({measure.name: measure.read(run) for measure in experiment.measures}, samples, run.wall_s)
+                samples[plot.name] = selection.samples(run)
+        values = {measure.name: measure.read(run, rows) for measure in experiment.measures}
+        return cls(values, samples)
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,10 @@ class Results:
     ----------
     readings
         A reading per seed, by setting.
+    runs
+        How many runs they are of: settings times seeds, but settings with the same scenario share theirs.
+    simulation_s
+        Wall-clock time of all runs added up, whenever they were made.
     elapsed_s
         Wall-clock time of this call.
     reused
@@ -97,19 +102,11 @@ class Results:
     experiment: Experiment
     effort: Effort
     readings: Mapping[Setting, Sequence[Reading]]
+    runs: int
+    simulation_s: float
     elapsed_s: float
     reused: int
     jobs: int | None
-
-    @property
-    def runs(self) -> int:
-        """Settings times seeds."""
-        return len(self.readings) * self.effort.seeds
-
-    @property
-    def simulation_s(self) -> float:
-        """Wall-clock time of all runs added up, whenever they were made."""
-        return sum(reading.wall_s for readings in self.readings.values() for reading in readings)
 
     def values(self, setting: Setting, measure: Measure) -> list[float]:
         """Give a measure's value per seed."""
@@ -201,12 +198,28 @@ def reproduce(
     progress
         Told now and then the finished fraction of the outstanding runs.
     """
-    scenarios = experiment.scenarios(effort.changes)
+    alike: dict[Scenario, list[Setting]] = {}
+    for setting, scenario in experiment.scenarios(effort.changes).items():
+        alike.setdefault(scenario, []).append(setting)
     # Seed by seed: an interrupted reproduction has whole tables for the first seeds.
-    places = [(setting, seed) for seed in range(1, effort.seeds + 1) for setting in scenarios]
-    tasks = [Task(scenarios[setting], seed, experiment.series) for setting, seed in places]
+    seeds = range(1, effort.seeds + 1)
+    tasks = [Task(scenario, seed, experiment.series) for seed in seeds for scenario in alike]
     runs = carry_out(tasks, Store(folder / "runs"), workers, progress)
-    readings: dict[Setting, list[Reading]] = {setting: [] for setting in scenarios}
-    for (setting, seed), run in zip(places, runs, strict=True):
-        readings[setting].append(Reading.of(experiment, seed, run))
-    return Results(experiment, effort, readings, runs.elapsed_s, runs.reused, workers.jobs)
+    readings: dict[Setting, list[Reading]] = {
+        setting: [] for settings in alike.values() for setting in settings
+    }
+    simulation_s = 0.0
+    for task, run in zip(tasks, runs, strict=True):
+        simulation_s += run.wall_s
+        for setting in alike[task.scenario]:
+            readings[setting].append(Reading.of(experiment, setting, task.seed, run))
+    return Results(
+        experiment=experiment,
+        effort=effort,
+        readings={setting: readings[setting] for setting in experiment.settings()},
+        runs=len(tasks),
+        simulation_s=simulation_s,
+        elapsed_s=runs.elapsed_s,
+        reused=runs.reused,
+        jobs=workers.jobs,
+    )

@@ -19,9 +19,9 @@ params! {
     /// Where the paper is silent or contradicts itself: codes are rounded down, those above 100 up, since
     /// its "101 to 120" would begin with 100, "lower by 100 percent"; a code that rounds to 0 is none. A code
     /// waits for the next ACK where that is delayed and is said once. It is said only while the whole ordinary
-    /// window is free, and the sender goes on with the largest window that it was told. An ACK that carries a
-    /// code does not grow cwnd otherwise; during loss recovery codes are ignored. In the window field a code is
-    /// not scaled, and ordinary field values of 1 to 120 become 0.
+    /// window is free, and the sender goes on with the largest window that it was told, which cwnd does not
+    /// exceed. An ACK that carries a code does not grow cwnd otherwise; during loss recovery codes are
+    /// ignored. In the window field a code is not scaled, and ordinary field values of 1 to 120 become 0.
     /// ssthresh stays: a cwnd lowered below it grows by slow start.
     pub struct Params ("Adesh, Renuka: J. Computer Networks and Communications 2019, ID 3645717, section 3") {
         /// Packets after which congestion is estimated.

@@ -6,7 +6,7 @@ use airwnd_catalog::family;
 
 family! {
     /// Link adaptation: the CQI that a terminal reports for its channel.
-    pub family Spec ("amc") { block_error_target: BlockErrorTarget, piro_ew2010: PiroEw2010 }
+    pub family Spec ("amc") { block_error_target: BlockErrorTarget, fixed: Fixed, piro_ew2010: PiroEw2010 }
     build fn build(receiver: &MutualInformation) -> Box<dyn Amc>;
 }
 

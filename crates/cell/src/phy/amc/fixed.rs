@@ -1,0 +1,54 @@
+//! The same report whatever the channel.
+
+use super::{Amc, MutualInformation};
+use crate::phy::{Cqi, Prbs, Sinr};
+use airwnd_catalog::params;
+
+params! {
+    /// Fixed: every terminal reports the same CQI, and so is sent to with the same scheme, MCS 2 (CQI - 1).
+    ///
+    /// What a scheme carries is thereby studied apart from where users stand. The channel still decides what
+    /// is decoded: where it is too weak for the scheme, blocks fail. CQI 1, 3, .., 15 are MCS 0, 4, .., 28.
+    pub struct Params ("ARWA 2019 §4.3.3: MCS 0 to 28 in steps of 4") {
+        /// The CQI that is reported (TS 36.213 Table 7.2.3-1).
+        pub cqi: u8 = 15, unit "1", range 1..=15, source "TS 36.213 Table 7.2.3-1: the fastest scheme";
+    }
+}
+
+/// A constant report.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    cqi: Cqi,
+}
+
+impl Fixed {
+    /// A rule that reports this CQI. The receiver's error model plays no part.
+    pub fn new(params: Params, _receiver: &MutualInformation) -> Fixed {
+        Fixed { cqi: Cqi(params.cqi) }
+    }
+}
+
+impl Amc for Fixed {
+    fn cqi(&self, _sinr: Sinr, _blocks: Prbs) -> Cqi {
+        self.cqi
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::error_model::mutual_information;
+    use crate::phy::tables::mcs_of;
+    use airwnd_units::Db;
+
+    #[test]
+    fn the_scheme_is_the_same_on_any_channel() {
+        let receiver = MutualInformation::new(mutual_information::Params::default());
+        for (cqi, mcs) in [(1, 0), (3, 4), (5, 8), (7, 12), (9, 16), (11, 20), (13, 24), (15, 28)] {
+            let rule = Fixed::new(Params { cqi }, &receiver);
+            for sinr in [-20.0, 5.0, 40.0] {
+                assert_eq!(mcs_of(rule.cqi(Sinr::Flat(Db(sinr)), Prbs(50))).0, mcs);
+            }
+        }
+    }
+}
