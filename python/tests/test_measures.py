@@ -112,7 +112,7 @@ def test_a_wrong_measure_is_refused(description: dict[str, object], message: str
         ({"value": "flows.delay_ms"}, r"flows have no number at `delay_ms`; there are .*delay_ms\.mean"),
         ({"value": "flows.fct_s", "where": {"grp": "web"}}, "flows have no `grp`"),
         ({"value": "series.cwnd"}, "series have no column `cwnd`; there are time_s, "),
-        ({"value": "series.rtt_ms", "where": {"ue": 1}}, "where: series have no column `ue`"),
+        ({"value": "series.rtt_ms", "where": {"eu": 1}}, "flows have no `eu`; there are id"),
     ],
 )
 def test_a_column_that_is_not_there_is_named(run: Run, description: dict[str, object], message: str) -> None:

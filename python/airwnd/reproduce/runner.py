@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from airwnd.batch import Store, Stored, Task, Workers, carry_out
 from airwnd.batch.carry import Progress
@@ -16,7 +16,9 @@ from airwnd.reproduce.paper import FILE as PAPER_FILE
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.plot import Samples
 from airwnd.reproduce.statistics import Interval, interval
-from airwnd.scenario import Scenario
+
+if TYPE_CHECKING:
+    from airwnd.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
