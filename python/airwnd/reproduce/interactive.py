@@ -64,7 +64,12 @@ def _bars(chart: Chart, line: Line, index: int) -> dict[str, Any]:
         "hovertemplate": "%{customdata}: %{y}",
         "marker": {
             "color": look.colour,
-            "pattern": {"shape": _PATTERNS[index % len(_PATTERNS)], "fgcolor": "white", "fgopacity": 0.7},
+            "pattern": {
+                "shape": _PATTERNS[index % len(_PATTERNS)],
+                "fillmode": "overlay",
+                "fgcolor": "white",
+                "fgopacity": 0.7,
+            },
         },
         "error_y": _errors(line["y"], line["low"], line["high"], _INK),
     }
