@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from airwnd.batch import Processes
 from airwnd.reproduce import terminal
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.plot import KINDS
@@ -31,10 +32,11 @@ def test_the_example_gives_the_verdicts_that_the_page_shows(
     monkeypatch.chdir(tmp_path)
     assert find("mine/call") == [folder]
     experiment = Experiment.load(folder)
-    effort = Effort.of(experiment, None, 2, quick=False)
+    effort = Effort.of(experiment, None, quick=False)
     shown = re.findall(r"```text\n(.*?)```", page, re.DOTALL)[-1]
     said = StringIO()
-    terminal.show(reproduce(experiment, effort, tmp_path / "out"), Console(file=said, width=80))
+    results = reproduce(experiment, effort, tmp_path / "out", Processes(2))
+    terminal.show(results, Console(file=said, width=80))
     assert _plain(shown) in _plain(said.getvalue())
 
 

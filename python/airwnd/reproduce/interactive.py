@@ -161,6 +161,7 @@ def _axis(
         "linecolor": "#444444",
         "ticks": "outside",
         "zeroline": False,
+        "automargin": True,
         "exponentformat": "none",
         "dtick": 1 if scale == "log" else None,
     }

@@ -10,6 +10,7 @@ The pages need no network and nothing beside them; the index links to the papers
 """
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -165,6 +166,7 @@ def _environment() -> Any:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["seconds"] = words.seconds_text
+    environment.filters["prose"] = _prose
     environment.globals["static"] = _static
     environment.globals["classes"] = {
         Verdict.HOLDS: "holds",
@@ -174,6 +176,13 @@ def _environment() -> Any:
         NO_RESULT: "none",
     }
     return environment
+
+
+def _prose(text: str) -> Any:
+    """Write a note: what stands in backquotes is code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 (it is escaped)
 
 
 def _static(name: str) -> str:
