@@ -25,7 +25,7 @@ def plot_series(series: pl.DataFrame, quantity: str, axes: "Axes | None" = None)
         axes = axes or style.new_figure().subplots()
         parts = series.drop_nulls(quantity).partition_by(key, maintain_order=True)
         for index, part in enumerate(parts):
-            look = style.line(index)
+            look = style.line(index, len(parts))
             label = f"{key} {part[key][0]}" if len(parts) <= _MOST_IN_LEGEND else None
             axes.plot(
                 part["time_s"].to_numpy(),

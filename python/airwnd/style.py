@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -58,20 +58,23 @@ _SETTINGS: Any = {
 }
 
 
-def line(index: int) -> Line:
+def line(index: int, count: int = 2) -> Line:
     """Give the style of the line at a position; styles repeat after the last.
 
     Parameters
     ----------
     index
         The position, from 0.
+    count
+        How many lines there are: one alone need not be told from others, and is drawn without gaps.
 
     Returns
     -------
     Line
         Its ``colour``, ``marker`` and ``dashes``, as Matplotlib takes them.
     """
-    return LINES[index % len(LINES)]
+    found = LINES[index % len(LINES)]
+    return found if count > 1 else replace(found, dashes=_SOLID)
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def _extended(limits: list[float], data: Any, automatic: tuple[float, float]) ->
 
 
 def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
-    look = style.line(index)
+    look = style.line(index, len(chart["lines"]))
     bare = chart["kind"] in {"time", "distribution"}
     axes.errorbar(
         _numbers(line["x"]),
@@ -87,7 +87,7 @@ def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
 
 
 def _draw_bars(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
-    look = style.line(index)
+    look = style.line(index, len(chart["lines"]))
     width, shift = bar_place(len(chart["lines"]), index)
     axes.bar(
         [x + shift for x in known(line["x"])],
@@ -147,7 +147,7 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     bare = chart["kind"] in {"time", "distribution"}
     lines: list[Line2D | Patch] = []
     for index, line in enumerate(chart["lines"]):
-        look = style.line(index)
+        look = style.line(index, len(chart["lines"]))
         if not line["label"]:
             continue
         if bars:

@@ -30,7 +30,7 @@ def figure(chart: Chart) -> dict[str, Any]:
 
 
 def _line(chart: Chart, line: Line, index: int) -> dict[str, Any]:
-    look = style.line(index)
+    look = style.line(index, len(chart["lines"]))
     bare = chart["kind"] in {"time", "distribution"}
     trace: dict[str, Any] = {
         "type": "scatter",
@@ -51,7 +51,7 @@ def _line(chart: Chart, line: Line, index: int) -> dict[str, Any]:
 
 
 def _bars(chart: Chart, line: Line, index: int) -> dict[str, Any]:
-    look = style.line(index)
+    look = style.line(index, len(chart["lines"]))
     width, shift = bar_place(len(chart["lines"]), index)
     return {
         "type": "bar",
@@ -76,7 +76,7 @@ def _bars(chart: Chart, line: Line, index: int) -> dict[str, Any]:
 
 
 def _paper(chart: Chart, line: Line, index: int) -> dict[str, Any]:
-    look = style.line(index)
+    look = style.line(index, len(chart["lines"]))
     trace: dict[str, Any] = {
         "type": "scatter",
         "mode": "markers" if chart["kind"] == "bars" else "lines+markers",

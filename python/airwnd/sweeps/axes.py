@@ -17,7 +17,7 @@ class Axis:
     Attributes
     ----------
     option
-        Where it comes from, for messages: ``--grid`` or ``--random``.
+        Where it comes from, for messages: ``grid`` or ``random``.
     key
         A dotted key, as in ``flow[0].rwnd``.
     values
@@ -41,15 +41,15 @@ def grid(text: str) -> Axis:
     """Read ``KEY=VALUE,VALUE``; commas within brackets and quotes do not separate."""
     key, equals, rest = text.partition("=")
     if not equals or not key.strip():
-        raise InputError(f"--grid {text}: expected KEY=VALUE,VALUE as in --grid rlc.queue.buffer=10KiB,50KiB")
-    return _checked(Axis("--grid", key.strip(), tuple(_split(rest, text))), text)
+        raise InputError(f"grid {text}: expected KEY=VALUE,VALUE as in rlc.queue.buffer=10KiB,50KiB")
+    return _checked(Axis("grid", key.strip(), tuple(_split(rest, text))), text)
 
 
 def grid_axis(key: str, values: Sequence[object]) -> Axis:
     """Make an axis of Python values."""
     if isinstance(values, str):
         raise InputError(f"grid {key}: expected a list of values, found the text {values!r}")
-    return _checked(Axis("--grid", key.strip(), tuple(map(as_toml, values))), key)
+    return _checked(Axis("grid", key.strip(), tuple(map(as_toml, values))), key)
 
 
 def plain(text: str) -> object:
@@ -64,12 +64,12 @@ def plain(text: str) -> object:
 
 def _checked(axis: Axis, text: str) -> Axis:
     if not axis.values:
-        raise InputError(f"--grid {text}: no values")
+        raise InputError(f"grid {text}: no values")
     seen: set[tuple[type, object]] = set()
     for value in axis.values:
         meant = plain(value)
         if (type(meant), meant) in seen:
-            raise InputError(f"--grid {text}: the value {value} is there twice")
+            raise InputError(f"grid {text}: the value {value} is there twice")
         seen.add((type(meant), meant))
     return axis
 
@@ -90,10 +90,10 @@ def _split(values: str, text: str) -> list[str]:
         else:
             parts[-1] += character
     if depth or quote:
-        raise InputError(f"--grid {text}: a bracket or quote is not closed")
+        raise InputError(f"grid {text}: a bracket or quote is not closed")
     found = [part.strip() for part in parts]
     if found == [""]:
-        raise InputError(f"--grid {text}: no values; expected KEY=VALUE,VALUE")
+        raise InputError(f"grid {text}: no values; expected KEY=VALUE,VALUE")
     if "" in found:
-        raise InputError(f"--grid {text}: an empty value between commas")
+        raise InputError(f"grid {text}: an empty value between commas")
     return found

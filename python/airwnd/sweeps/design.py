@@ -44,20 +44,22 @@ class Design:
 
     def __post_init__(self) -> None:
         if not self.axes:
-            raise InputError("nothing is varied: give --grid KEY=VALUE,VALUE or --random KEY=LOW..HIGH:N")
+            raise InputError(
+                "nothing is varied: give a grid, KEY=VALUE,VALUE, or a random draw, KEY=LOW..HIGH:N"
+            )
         if self.seeds < 1:
             raise InputError(f"seeds: {self.seeds} is not above zero")
         for steps, times in Counter(axis.steps for axis in self.axes).items():
             if times > 1:
                 key = next(axis.key for axis in self.axes if axis.steps == steps)
-                raise InputError(f"{key} is varied twice; give all its values in one --grid")
+                raise InputError(f"{key} is varied twice; give all its values at once")
         for axis in self.axes:
             if axis.key in _TAKEN:
                 raise InputError(f"{axis.option} {axis.key}: cannot be varied; {_TAKEN[axis.key]}")
         points = {len(axis.values): axis for axis in self.random}
         if len(points) > 1:
             found = ", ".join(f"{axis.key} has {number}" for number, axis in points.items())
-            raise InputError(f"--random keys are drawn together and need equally many points; {found}")
+            raise InputError(f"random keys are drawn together and need equally many points; {found}")
 
     @property
     def axes(self) -> tuple[Axis, ...]:

@@ -33,25 +33,25 @@ def draw(text: str, sample_seed: int) -> Axis:
     key = key.strip()
     match = _DRAW.fullmatch(rest.strip())
     if not (equals and key and match):
-        raise InputError(f"--random {text}: expected {_FORM}")
+        raise InputError(f"random {text}: expected {_FORM}")
     log, low_number, low_unit, high_number, high_unit, points = match.groups()
     unit, low_factor, high_factor = _common(low_unit, high_unit, text)
     low, high = Decimal(low_number) * low_factor, Decimal(high_number) * high_factor
     if low >= high:
-        raise InputError(f"--random {text}: the lower bound must be below the upper one")
+        raise InputError(f"random {text}: the lower bound must be below the upper one")
     if log and low <= 0:
-        raise InputError(f"--random {text}: the bounds of a logarithmic draw must be above zero")
+        raise InputError(f"random {text}: the bounds of a logarithmic draw must be above zero")
     if int(points) == 0:
-        raise InputError(f"--random {text}: no points; expected {_FORM}")
+        raise InputError(f"random {text}: no points; expected {_FORM}")
     digits = max(_decimals(low_number), _decimals(high_number))
     step = Decimal(1).scaleb(-digits)
     first, last = int(low / step), int(high / step)
     # Equal spellings of a key, such as `ue[0].count` and `ue.0.count`, have equal streams.
-    axis = Axis("--random", key, ())
+    axis = Axis("random", key, ())
     stream = Random(f"{sample_seed} {'.'.join(axis.steps)}")  # noqa: S311
     pick = _logarithmic if log else _uniform
     values = [f"{step * pick(stream.random(), first, last):f}{unit}" for _ in range(int(points))]
-    return Axis("--random", key, tuple(values), rest.strip())
+    return Axis("random", key, tuple(values), rest.strip())
 
 
 def _uniform(chance: float, first: int, last: int) -> int:
@@ -72,7 +72,7 @@ def _common(low: str, high: str, text: str) -> tuple[str, int, int]:
             if units[max(low, high, key=units.__getitem__)] % units[small]:
                 break
             return small, units[low] // units[small], units[high] // units[small]
-    raise InputError(f"--random {text}: the bounds need the same unit, found `{low}` and `{high}`")
+    raise InputError(f"random {text}: the bounds need the same unit, found `{low}` and `{high}`")
 
 
 def _decimals(number: str) -> int:
