@@ -3,7 +3,6 @@
 import json
 import linecache
 import math
-import multiprocessing
 import os
 import pickle
 import re
@@ -11,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import jsonschema
@@ -20,7 +18,7 @@ import pytest
 
 import airwnd
 from airwnd import InputError, Scenario, ScenarioError
-from airwnd.batch import Task
+from airwnd.batch import Processes, Store, Task, carry_out
 from airwnd.plugins import find
 
 from .conftest import ROOT, Cli
@@ -339,12 +337,8 @@ def test_a_scenario_travels_with_the_digest_of_its_class(tmp_path: Path) -> None
 def test_worker_processes_find_it(tmp_path: Path) -> None:
     write(tmp_path, ack="self.cwnd_bytes += 10")
     scenario = wire(tmp_path)
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        assert pool.submit(_totals, scenario).result() == scenario.run().totals
-
-
-def _totals(scenario: Scenario) -> object:
-    return scenario.run().totals
+    (found,) = carry_out([Task(scenario, scenario.seed)], Store(tmp_path / "runs"), Processes(1))
+    assert found.outcome["totals"] == scenario.run().totals
 
 
 def test_defaults_are_written_out(tmp_path: Path) -> None:
