@@ -44,6 +44,8 @@ bench: setup
 	@for i in 1 2 3; do $(BIN)/python -c 'import subprocess, sys, time; \
 		start = time.perf_counter(); subprocess.run([sys.argv[1], "--help"], stdout=subprocess.DEVNULL, check=True); \
 		print(f"airwnd --help: {time.perf_counter() - start:.3f} s (at most 0.3)")' $(BIN)/airwnd; done
+	$(BIN)/python python/benches/sweep.py
+	$(BIN)/python python/benches/plugins.py
 
 # The documentation as pages that need no network; the notebooks in it are run.
 .PHONY: site

@@ -7,6 +7,7 @@ and what the class's own code takes of the difference. Each figure is the least 
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import airwnd
@@ -44,7 +45,12 @@ def main() -> None:
     kind = find("newreno.py:NewReno", None, "{}", EXAMPLE).kind
     acks: list[airwnd.Ack] = []
     own = kind.on_ack
-    kind.on_ack = lambda self, ack: acks.append(ack) or own(self, ack)  # type: ignore[assignment, func-returns-value]
+
+    def listen(self: airwnd.CongestionControl, ack: airwnd.Ack) -> None:
+        acks.append(ack)
+        own(self, ack)
+
+    kind.on_ack = listen  # type: ignore[method-assign]
     python.run()
     kind.on_ack = own  # type: ignore[method-assign]
     controller = kind(airwnd.Connection(mss_bytes=1000, initial_window_bytes=10_000))
@@ -58,10 +64,7 @@ def main() -> None:
         f"of it on_ack      {alone / len(acks) * 1e9:6.0f} ns",
     ]
     for name, scenario in (("built in", built_in), ("in Python", python)):
-        one, two = (
-            least(lambda jobs=jobs, scenario=scenario: scenario.run_many(range(8), jobs), time.perf_counter)
-            for jobs in (1, 2)
-        )
+        one, two = (least(partial(scenario.run_many, range(8), jobs), time.perf_counter) for jobs in (1, 2))
         lines.append(f"8 runs {name:<10} {one * 1e3:6.0f} ms in 1 thread, {two * 1e3:.0f} ms in 2")
     sys.stdout.write("\n".join(lines) + "\n")
 
