@@ -1,0 +1,61 @@
+//! One flow of each congestion control as ns-3 3.44 ran it: 10 Mbit/s, 25 ms one way, a drop-tail queue of 100
+//! packets, 1000-byte segments, delayed ACKs, 60 s.
+//!
+//! Goodput is application bytes over the whole run; the queueing delay is the mean forward delay less what an empty
+//! path takes. `cargo test -p airwnd-tcp --test ns3_senders -- --nocapture` prints every comparison.
+
+mod support;
+
+use airwnd_catalog::{Node, Param};
+use airwnd_tcp::{Stack, cc};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use support::{Link, Net, plain_window};
+
+/// 25 ms, 1054 bytes at 10 Mbit/s and over the 1 Gbit/s, 1 us hop before it.
+const EMPTY_PATH_MS: f64 = 25.0 + 0.8432 + 0.0094;
+
+struct Reference {
+    goodput_kbps: f64,
+    delay_ms: f64,
+}
+
+fn run(cc: &str) -> Net {
+    let node = Node::from_toml(cc, "test").expect("it is TOML");
+    let cc = cc::Spec::read(&node).expect("it is a congestion control");
+    let buffer = Bytes(4_194_304);
+    let config = airwnd_tcp::Config {
+        mss: 1000,
+        send_buffer: buffer,
+        receive_buffer: buffer,
+        ..Stack::Ns3v44.config()
+    };
+    let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), 100);
+    let mut net = Net::new(&config, &cc, &plain_window(), [link(), link()]);
+    net.ends[0].write_endlessly();
+    net.open();
+    net
+}
+
+#[track_caller]
+fn assert_near(cc: &str, theirs: &Reference) {
+    let mut net = run(cc);
+    net.run_until(Time(60_000_000_000));
+    let goodput = net.goodput_kbps(1);
+    let queueing = net.mean_delay_ms(1) - EMPTY_PATH_MS;
+    let their_queueing = theirs.delay_ms - EMPTY_PATH_MS;
+    let off = |ours: f64, theirs: f64| 100.0 * (ours / theirs - 1.0);
+    let (of_goodput, of_delay) = (off(goodput, theirs.goodput_kbps), off(queueing, their_queueing));
+    println!(
+        "{cc:?}: goodput {goodput:.1} / {:.1} kbit/s ({of_goodput:+.2} %), queueing {queueing:.2} / {their_queueing:.2} ms ({of_delay:+.2} %), {} drops",
+        theirs.goodput_kbps, net.links[0].drops
+    );
+    assert!(of_goodput.abs() <= 5.0, "{cc}: goodput off by {of_goodput:.2} %");
+    assert!(of_delay.abs() <= 10.0, "{cc}: queueing delay off by {of_delay:.2} %");
+}
+
+/// HyStart by ns-3.44's limits: a train as long as a round trip, a delay twice the least.
+#[test]
+fn cubic() {
+    let cc = "kind = \"cubic\"\nhystart = true\nhystart_train = 1.0\nhystart_delay = 1.0\nhystart_delay_max = \"1 s\"";
+    assert_near(cc, &Reference { goodput_kbps: 9459.2, delay_ms: 68.5319 });
+}
