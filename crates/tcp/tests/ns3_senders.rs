@@ -59,3 +59,8 @@ fn cubic() {
     let cc = "kind = \"cubic\"\nhystart = true\nhystart_train = 1.0\nhystart_delay = 1.0\nhystart_delay_max = \"1 s\"";
     assert_near(cc, &Reference { goodput_kbps: 9459.2, delay_ms: 68.5319 });
 }
+
+#[test]
+fn westwood_plus() {
+    assert_near("kind = \"westwood\"", &Reference { goodput_kbps: 9212.13, delay_ms: 69.2022 });
+}

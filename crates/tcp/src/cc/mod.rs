@@ -3,6 +3,7 @@
 //! A controller is policy. What is lost, what is sent again and when, and how the flight comes down during
 //! recovery belong to the [`Endpoint`](crate::Endpoint).
 
+mod bandwidth;
 mod hystart;
 pub mod outside;
 mod window;
@@ -15,7 +16,7 @@ use std::path::Path;
 
 family! {
     /// Congestion control: how much the sender may have in the network.
-    pub family Spec ("cc") { newreno: Newreno, cubic: Cubic, fixed: Fixed, plugin: Plugin, python: Python }
+    pub family Spec ("cc") { newreno: Newreno, cubic: Cubic, westwood: Westwood, fixed: Fixed, plugin: Plugin, python: Python }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
 }
 

@@ -4,6 +4,7 @@
 //! of the engine's helpers.
 
 mod cubic;
+mod westwood;
 
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, Ctx, Signal, Spec};
