@@ -64,3 +64,8 @@ fn cubic() {
 fn westwood_plus() {
     assert_near("kind = \"westwood\"", &Reference { goodput_kbps: 9212.13, delay_ms: 69.2022 });
 }
+
+#[test]
+fn highspeed() {
+    assert_near("kind = \"highspeed\"", &Reference { goodput_kbps: 9420.0, delay_ms: 69.2039 });
+}

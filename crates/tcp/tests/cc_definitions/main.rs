@@ -4,6 +4,7 @@
 //! of the engine's helpers.
 
 mod cubic;
+mod highspeed;
 mod westwood;
 
 use airwnd_catalog::{Node, Param};
