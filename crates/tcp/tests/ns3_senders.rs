@@ -69,3 +69,9 @@ fn westwood_plus() {
 fn highspeed() {
     assert_near("kind = \"highspeed\"", &Reference { goodput_kbps: 9420.0, delay_ms: 69.2039 });
 }
+
+#[test]
+fn hybla() {
+    let cc = "kind = \"hybla\"\nreference_rtt = \"50 ms\"";
+    assert_near(cc, &Reference { goodput_kbps: 9452.13, delay_ms: 80.272 });
+}

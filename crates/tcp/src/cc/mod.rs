@@ -16,7 +16,7 @@ use std::path::Path;
 
 family! {
     /// Congestion control: how much the sender may have in the network.
-    pub family Spec ("cc") { newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, fixed: Fixed, plugin: Plugin, python: Python }
+    pub family Spec ("cc") { newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, fixed: Fixed, plugin: Plugin, python: Python }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
 }
 

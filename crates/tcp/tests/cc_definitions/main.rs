@@ -5,6 +5,7 @@
 
 mod cubic;
 mod highspeed;
+mod hybla;
 mod westwood;
 
 use airwnd_catalog::{Node, Param};
