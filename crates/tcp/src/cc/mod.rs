@@ -208,7 +208,7 @@ mod tests {
                 let mut now = Time::ZERO;
                 let mut last = ack(0);
                 for (gap_us, event) in &events {
-                    now = now + Span::from_micros(*gap_us);
+                    now += Span::from_micros(*gap_us);
                     let before = cc.cwnd();
                     match *event {
                         Event::Ack { bytes, rtt_us, recovering } => {

@@ -98,7 +98,7 @@ fn play(
     for event in events {
         match *event {
             Event::Ack { bytes, gap_us, queue_us, new_round, recovering, limited } => {
-                now = now + Span::from_micros(gap_us);
+                now += Span::from_micros(gap_us);
                 let rtt = Span::from_micros(80_000 + queue_us);
                 let srtt = ack.srtt.map_or(rtt, |srtt| Span((7 * srtt.0 + rtt.0) / 8));
                 let min_rtt = ack.min_rtt.map_or(rtt, |min| min.min(rtt));
