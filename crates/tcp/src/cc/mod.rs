@@ -16,7 +16,10 @@ use std::path::Path;
 
 family! {
     /// Congestion control: how much the sender may have in the network.
-    pub family Spec ("cc") { newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, fixed: Fixed, plugin: Plugin, python: Python }
+    pub family Spec ("cc") {
+        newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
+        fixed: Fixed, plugin: Plugin, python: Python
+    }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
 }
 
@@ -179,7 +182,7 @@ mod tests {
     }
 
     /// Those that by their definition take no loss for congestion.
-    const HEEDLESS: [&str; 1] = ["fixed"];
+    const HEEDLESS: [&str; 2] = ["fixed", "constant"];
 
     #[derive(Clone, Debug)]
     enum Event {

@@ -3,6 +3,7 @@
 //! A definition counts in segments and seconds and keeps to the letters of its source, slowly and without any
 //! of the engine's helpers.
 
+mod constant;
 mod cubic;
 mod highspeed;
 mod hybla;
@@ -24,6 +25,7 @@ struct Told {
     rtt: f64,
     srtt: f64,
     min_rtt: f64,
+    round: u64,
     limited: bool,
 }
 
@@ -119,6 +121,7 @@ fn play(
                     rtt: rtt.as_secs(),
                     srtt: srtt.as_secs(),
                     min_rtt: min_rtt.as_secs(),
+                    round: ack.round,
                     limited,
                 };
                 ours.on_delivery(&ack);
