@@ -6,6 +6,7 @@
 mod bandwidth;
 mod hystart;
 pub mod outside;
+mod rounds;
 mod window;
 
 use airwnd_catalog::{Error, Node, family};
@@ -18,7 +19,7 @@ family! {
     /// Congestion control: how much the sender may have in the network.
     pub family Spec ("cc") {
         newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
-        fixed: Fixed, plugin: Plugin, python: Python
+        vegas: Vegas, fixed: Fixed, plugin: Plugin, python: Python
     }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
 }

@@ -7,6 +7,7 @@ mod constant;
 mod cubic;
 mod highspeed;
 mod hybla;
+mod vegas;
 mod westwood;
 
 use airwnd_catalog::{Node, Param};
