@@ -8,6 +8,7 @@ mod cubic;
 mod highspeed;
 mod hybla;
 mod vegas;
+mod veno;
 mod westwood;
 
 use airwnd_catalog::{Node, Param};
