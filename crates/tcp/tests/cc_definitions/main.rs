@@ -7,6 +7,7 @@ mod constant;
 mod cubic;
 mod highspeed;
 mod hybla;
+mod scalable;
 mod vegas;
 mod veno;
 mod westwood;
