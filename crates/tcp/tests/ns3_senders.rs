@@ -89,6 +89,11 @@ fn scalable() {
     assert_near(cc, &Reference { goodput_kbps: 9381.87, delay_ms: 92.6778 });
 }
 
+#[test]
+fn bic() {
+    assert_near("kind = \"bic\"", &Reference { goodput_kbps: 9383.33, delay_ms: 82.6607 });
+}
+
 /// ns-3's run (3451.2 kbit/s, 26.28 ms) is not met: its Vegas cuts cwnd RTTmin / RTT to whole segments. On this path,
 /// where RTTmin is the 50 ms of the handshake and RTT 52.3 ms with data, 23 - floor(23 x 50 / 52.3) = 2 segments,
 /// no less than alpha, so it stays at a window of 23, which needs 60. Uncut the queue is 23 (1 - 50 / 52.3) = 1.01.

@@ -3,6 +3,7 @@
 //! A definition counts in segments and seconds and keeps to the letters of its source, slowly and without any
 //! of the engine's helpers.
 
+mod bic;
 mod constant;
 mod cubic;
 mod highspeed;
