@@ -77,6 +77,7 @@ fn hybla() {
 }
 
 /// ns-3's Veno takes the samples of one ACK for a round trip: fewer than three, so that it is always NewReno.
+/// Ours grows half as fast where a queue stands; its saw teeth are longer, as high, and give the same means.
 #[test]
 fn veno() {
     assert_near("kind = \"veno\"", &Reference { goodput_kbps: 9452.13, delay_ms: 80.0854 });
@@ -89,6 +90,8 @@ fn scalable() {
     assert_near(cc, &Reference { goodput_kbps: 9381.87, delay_ms: 92.6778 });
 }
 
+/// ns-3 leaves Wmax lower after the second loss of an overflow (exception bic-fast-convergence), so its saw teeth are
+/// shorter: 1.87 s, with that rule ours 2.03 s, without it 2.87 s.
 #[test]
 fn bic() {
     assert_near("kind = \"bic\"", &Reference { goodput_kbps: 9383.33, delay_ms: 82.6607 });
@@ -106,4 +109,16 @@ fn vegas() {
     assert!(net.goodput_kbps(1) > 9300.0, "{} kbit/s", net.goodput_kbps(1));
     assert!((0.5..4.0).contains(&queued_segments), "{queued_segments}");
     assert_eq!(net.links[0].drops, 0);
+}
+
+/// ns-3's queueing delay (48.07 ms) is not met: it counts growth in whole segments for each ACK, so that two segments
+/// times alpha < 0.5 are none, and takes smoothed round-trip times for samples. With both of these here the window
+/// stays at 119 segments from 7 s on, as in ns-3 at 120, and the queueing delay is 47.4 ms; with either alone it goes on.
+#[test]
+fn illinois() {
+    let mut net = run("kind = \"illinois\"");
+    net.run_until(Time(60_000_000_000));
+    println!("illinois: goodput {:.1} / 9452.0 kbit/s, {:.2} ms", net.goodput_kbps(1), net.mean_delay_ms(1));
+    assert!((net.goodput_kbps(1) / 9452.0 - 1.0).abs() < 0.05, "{} kbit/s", net.goodput_kbps(1));
+    assert!(net.ends[0].stats().fast_retransmits > 4, "the window goes on growing until the buffer is full");
 }

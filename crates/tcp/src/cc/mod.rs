@@ -19,7 +19,8 @@ family! {
     /// Congestion control: how much the sender may have in the network.
     pub family Spec ("cc") {
         newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
-        vegas: Vegas, veno: Veno, scalable: Scalable, bic: Bic, fixed: Fixed, plugin: Plugin, python: Python
+        vegas: Vegas, veno: Veno, scalable: Scalable, bic: Bic, illinois: Illinois,
+        fixed: Fixed, plugin: Plugin, python: Python
     }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
 }

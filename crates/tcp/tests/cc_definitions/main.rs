@@ -8,6 +8,7 @@ mod constant;
 mod cubic;
 mod highspeed;
 mod hybla;
+mod illinois;
 mod scalable;
 mod vegas;
 mod veno;
