@@ -7,6 +7,7 @@ mod bic;
 mod constant;
 mod cubic;
 mod highspeed;
+mod htcp;
 mod hybla;
 mod illinois;
 mod scalable;
