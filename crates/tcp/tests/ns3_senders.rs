@@ -129,3 +129,8 @@ fn illinois() {
 fn htcp() {
     assert_near("kind = \"htcp\"", &Reference { goodput_kbps: 9420.93, delay_ms: 68.1635 });
 }
+
+#[test]
+fn yeah() {
+    assert_near("kind = \"yeah\"", &Reference { goodput_kbps: 9452.13, delay_ms: 78.6293 });
+}

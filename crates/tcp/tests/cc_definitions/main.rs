@@ -14,6 +14,7 @@ mod scalable;
 mod vegas;
 mod veno;
 mod westwood;
+mod yeah;
 
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, Ctx, Signal, Spec};
