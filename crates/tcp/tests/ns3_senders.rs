@@ -134,3 +134,12 @@ fn htcp() {
 fn yeah() {
     assert_near("kind = \"yeah\"", &Reference { goodput_kbps: 9452.13, delay_ms: 78.6293 });
 }
+
+/// ns-3 has no ALLOWED_INCREASE, so that a full window cannot grow.
+#[test]
+fn ledbat() {
+    assert_near(
+        "kind = \"ledbat\"\nallowed_increase = 0.0",
+        &Reference { goodput_kbps: 9452.13, delay_ms: 75.6496 },
+    );
+}

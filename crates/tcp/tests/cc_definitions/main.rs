@@ -10,6 +10,7 @@ mod highspeed;
 mod htcp;
 mod hybla;
 mod illinois;
+mod ledbat;
 mod scalable;
 mod vegas;
 mod veno;
