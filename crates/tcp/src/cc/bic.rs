@@ -1,6 +1,6 @@
 //! A binary search for the window of the last loss.
 
-use super::window::Window;
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
 use airwnd_units::Bytes;

@@ -1,7 +1,7 @@
 //! A window that is computed once and then kept.
 
-use super::bandwidth::{Bandwidth, Filter, Variant};
-use super::window::Window;
+use super::parts::bandwidth::{Bandwidth, Filter, Variant};
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span};

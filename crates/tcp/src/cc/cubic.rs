@@ -1,7 +1,7 @@
 //! A cubic function of the time since the last loss.
 
-use super::hystart::Hystart;
-use super::window::Window;
+use super::parts::hystart::Hystart;
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};

@@ -1,6 +1,6 @@
 //! Faster growth and smaller reductions for large windows.
 
-use super::window::Window;
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::{choice, params};
 use airwnd_units::Bytes;

@@ -1,6 +1,6 @@
 //! Growth by the time since the last loss, reduction by the queue.
 
-use super::window::Window;
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};

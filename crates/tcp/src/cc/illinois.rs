@@ -1,6 +1,6 @@
 //! Loss decides when, delay how much.
 
-use super::window::Window;
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span};

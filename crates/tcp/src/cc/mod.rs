@@ -3,11 +3,8 @@
 //! A controller is policy. What is lost, what is sent again and when, and how the flight comes down during
 //! recovery belong to the [`Endpoint`](crate::Endpoint).
 
-mod bandwidth;
-mod hystart;
 pub mod outside;
-mod rounds;
-mod window;
+mod parts;
 
 use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};

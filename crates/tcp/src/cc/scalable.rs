@@ -1,6 +1,6 @@
 //! Growth in proportion to the window.
 
-use super::window::Window;
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::Bytes;

@@ -1,7 +1,7 @@
 //! A few segments in the queue, and no more.
 
-use super::rounds::{Rounds, queued};
-use super::window::Window;
+use super::parts::rounds::{Rounds, queued};
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::Bytes;

@@ -1,8 +1,8 @@
 //! A guess at why something was lost.
 
 pub use super::newreno::Growth;
-use super::rounds::queued;
-use super::window::Window;
+use super::parts::rounds::queued;
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::Bytes;

@@ -1,9 +1,9 @@
 //! A loss leaves what the bandwidth needs.
 
-use super::bandwidth::Bandwidth;
-pub use super::bandwidth::{Filter, Variant};
 pub use super::newreno::Growth;
-use super::window::Window;
+use super::parts::bandwidth::Bandwidth;
+pub use super::parts::bandwidth::{Filter, Variant};
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span};

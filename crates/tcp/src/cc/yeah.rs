@@ -1,8 +1,8 @@
 //! Fast while the queue is short, and then considerate.
 
 pub use super::newreno::Growth;
-use super::rounds::{Rounds, queued};
-use super::window::Window;
+use super::parts::rounds::{Rounds, queued};
+use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::Bytes;

@@ -1,11 +1,11 @@
 //! The round-trip times of each round trip.
 
-use super::Ack;
+use crate::cc::Ack;
 use airwnd_units::Span;
 
 /// The least sample of each round trip.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rounds {
+pub(in crate::cc) struct Rounds {
     number: u64,
     least: Option<Span>,
 }
@@ -33,6 +33,6 @@ impl Rounds {
 }
 
 /// The part of a window that waits in queues: 1 - base / RTT.
-pub(super) fn queued(rtt: Span, base: Span) -> f64 {
+pub(in crate::cc) fn queued(rtt: Span, base: Span) -> f64 {
     (1.0 - base.0 as f64 / rtt.0.max(1) as f64).max(0.0)
 }

@@ -1,7 +1,7 @@
 //! What classic controllers share: a window, a threshold, slow start and the halving of Reno.
 
-use super::newreno::Growth;
-use super::{Congestion, Ctx, Signal};
+use crate::cc::newreno::Growth;
+use crate::cc::{Congestion, Ctx, Signal};
 use airwnd_units::Bytes;
 
 /// No receiver can offer more (RFC 7323 §2.3), so no larger window means anything.
@@ -10,7 +10,7 @@ const NO_THRESHOLD: f64 = u64::MAX as f64;
 
 /// A congestion window and a slow-start threshold, both in segments.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(in crate::cc) struct Window {
     mss: f64,
     segments: f64,
     ssthresh: f64,

@@ -1,6 +1,6 @@
 //! The bandwidth that acknowledgments tell of.
 
-use super::Ack;
+use crate::cc::Ack;
 use airwnd_catalog::choice;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -36,7 +36,7 @@ const FORGOTTEN: u32 = 64;
 
 /// An estimate of the bandwidth.
 #[derive(Clone, Debug)]
-pub(super) struct Bandwidth {
+pub(in crate::cc) struct Bandwidth {
     variant: Variant,
     filter: Filter,
     tau: Span,

@@ -1,12 +1,12 @@
 //! Hybrid slow start: leave before the buffer overflows.
 
-use super::Ack;
-use super::cubic::Params;
+use crate::cc::Ack;
+use crate::cc::cubic::Params;
 use airwnd_units::{Span, Time};
 
 /// Looks for the end of slow start in trains of ACKs and in the delay (Ha and Rhee, 2011, sections 4.1 and 4.2).
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hystart {
+pub(in crate::cc) struct Hystart {
     round: Option<u64>,
     began: Time,
     last: Time,
