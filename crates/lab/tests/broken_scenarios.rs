@@ -411,13 +411,13 @@ mac.scheduler"#,
         "carrier.bandwidth",
         r#"core.server_loss = {kind = "packet-error", rate = 1.5}
 carrier.bandwidth"#,
-        ":6: core.server_loss.rate: 1.5 is outside 0..1",
+        ":6: core.server_loss.rate: 1.5 is outside 0.0..1.0",
     ),
     (
         "carrier.bandwidth",
         r#"core.server_loss = {kind = "bit-error", rate = -1e-6}
 carrier.bandwidth"#,
-        ":6: core.server_loss.rate: -0.000001 is outside 0..1",
+        ":6: core.server_loss.rate: -1e-6 is outside 0.0..1.0",
     ),
     (
         "carrier.bandwidth",
