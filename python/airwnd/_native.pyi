@@ -41,6 +41,7 @@ class Ack:
         in_flight_bytes: int = 0,
         delivered_bytes: int = 0,
         round: int = 0,
+        cwnd_limited: bool = True,
     ) -> Ack: ...
     @property
     def now_s(self) -> float: ...
@@ -58,6 +59,8 @@ class Ack:
     def delivered_bytes(self) -> int: ...
     @property
     def round(self) -> int: ...
+    @property
+    def cwnd_limited(self) -> bool: ...
 
 @final
 class Congestion:

@@ -321,8 +321,9 @@ position"#,
     ),
     (
         r#"ue = "near""#,
-        r#"cc = "cubic""#,
-        ":22: flow[0].cc: unknown cc `cubic`; allowed: `newreno`, `fixed`, `plugin`, `python`",
+        r#"cc = "tahoe""#,
+        ":22: flow[0].cc: unknown cc `tahoe`; allowed: `newreno`, `cubic`, `westwood`, `highspeed`, `hybla`, `constant`, \
+         `vegas`, `veno`, `scalable`, `bic`, `illinois`, `htcp`, `yeah`, `ledbat`, `fixed`, `plugin`, `python`",
     ),
     // What no single value shows.
     (

@@ -46,6 +46,8 @@ pub fn take_raised() -> Option<PyErr> {
 ///     Bytes delivered to the receiver so far.
 /// round
 ///     Round trips so far: a new one begins when data is acknowledged that was sent after the last began.
+/// cwnd_limited
+///     Whether the congestion window was what limited the sender.
 #[pyclass(frozen, get_all, module = "airwnd")]
 pub struct Ack {
     now_s: f64,
@@ -56,6 +58,7 @@ pub struct Ack {
     in_flight_bytes: u64,
     delivered_bytes: u64,
     round: u64,
+    cwnd_limited: bool,
 }
 
 #[pymethods]
@@ -63,7 +66,7 @@ impl Ack {
     #[new]
     #[pyo3(signature = (
         *, now_s=0.0, acked_bytes=0, rtt_s=None, srtt_s=None, min_rtt_s=None, in_flight_bytes=0,
-        delivered_bytes=0, round=0,
+        delivered_bytes=0, round=0, cwnd_limited=true,
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
@@ -75,8 +78,19 @@ impl Ack {
         in_flight_bytes: u64,
         delivered_bytes: u64,
         round: u64,
+        cwnd_limited: bool,
     ) -> Ack {
-        Ack { now_s, acked_bytes, rtt_s, srtt_s, min_rtt_s, in_flight_bytes, delivered_bytes, round }
+        Ack {
+            now_s,
+            acked_bytes,
+            rtt_s,
+            srtt_s,
+            min_rtt_s,
+            in_flight_bytes,
+            delivered_bytes,
+            round,
+            cwnd_limited,
+        }
     }
 
     fn __repr__(&self) -> String {
@@ -95,6 +109,7 @@ impl From<&cc::Ack> for Ack {
             in_flight_bytes: ack.in_flight.0,
             delivered_bytes: ack.delivered.0,
             round: ack.round,
+            cwnd_limited: ack.cwnd_limited,
         }
     }
 }

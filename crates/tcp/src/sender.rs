@@ -43,6 +43,8 @@ pub(crate) struct Sender {
     probed: bool,
 
     delivered: u64,
+    /// Bytes that duplicate ACKs without SACK stood for, and that no ACK has covered.
+    presumed: u32,
     round: u64,
     round_end: Seq,
     last_sent: Time,
@@ -193,6 +195,7 @@ impl Sender {
             probe: None,
             probed: false,
             delivered: 0,
+            presumed: 0,
             round: 0,
             round_end: iss,
             last_sent: Time::ZERO,
@@ -369,6 +372,11 @@ impl Sender {
         self.delivered += u64::from(delivered);
         self.counts.duplicate_acks += u64::from(is_duplicate);
         let progress = Progress { delivered, taken, is_duplicate, prior_flight };
+        if advanced || is_duplicate {
+            let delivered = self.presume(&progress, advanced);
+            let event = self.event(ack, &progress, delivered);
+            self.cc.on_delivery(&event);
+        }
         if is_duplicate {
             self.on_duplicate(ack.now, &progress);
         }
@@ -589,21 +597,41 @@ impl Sender {
     }
 
     fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
-        let limited = u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0;
+        let event = self.event(ack, progress, progress.delivered);
         let heeds_code = ack.code.is_some() && self.codes.is_some();
-        if heeds_code || (self.config.validate_window && !limited) {
+        if heeds_code || (self.config.validate_window && !event.cwnd_limited) {
             return;
         }
-        self.cc.on_ack(&Ack {
+        self.cc.on_ack(&event);
+    }
+
+    /// What an ACK tells to have arrived. Without SACK a duplicate stands for one segment, and the ACK that
+    /// covers it does not report it again.
+    fn presume(&mut self, progress: &Progress, advanced: bool) -> u32 {
+        if self.sack {
+            return progress.delivered;
+        }
+        if !advanced {
+            self.presumed += self.mss;
+            return self.mss;
+        }
+        let news = progress.delivered.saturating_sub(self.presumed).max(progress.delivered.min(self.mss));
+        self.presumed = self.presumed.saturating_sub(progress.delivered - news);
+        news
+    }
+
+    fn event(&self, ack: &Acknowledgment<'_>, progress: &Progress, delivered: u32) -> Ack {
+        Ack {
             now: ack.now,
-            acked: Bytes(u64::from(progress.delivered)),
+            acked: Bytes(u64::from(delivered)),
             rtt: ack.rtt.or_else(|| progress.taken.clean_sample.map(|sent_at| ack.now - sent_at)),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             in_flight: Bytes(u64::from(self.board.pipe())),
             round: self.round,
             delivered: Bytes(self.delivered),
-        });
+            cwnd_limited: u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0,
+        }
     }
 
     // Timers.

@@ -80,6 +80,7 @@ mod tests {
             in_flight: Bytes(0),
             round: 1,
             delivered: Bytes(10_000),
+            cwnd_limited: true,
         };
         // no queue: one segment more for a window of ACKs
         gentle.on_ack(&ack(50));

@@ -18,13 +18,14 @@ params! {
 /// The state of a constant window.
 #[derive(Clone, Debug)]
 pub struct Fixed {
+    mss: Bytes,
     cwnd: Bytes,
 }
 
 impl Fixed {
     /// A window of so many segments.
     pub fn new(params: Params, ctx: &Ctx) -> Fixed {
-        Fixed { cwnd: ctx.mss * u64::from(params.segments) }
+        Fixed { mss: ctx.mss, cwnd: ctx.mss * u64::from(params.segments) }
     }
 }
 
@@ -42,6 +43,6 @@ impl CongestionControl for Fixed {
     }
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.cwnd = cwnd;
+        self.cwnd = cwnd.max(self.mss);
     }
 }

@@ -1,0 +1,129 @@
+//! The bandwidth that acknowledgments tell of.
+
+use super::Ack;
+use airwnd_catalog::choice;
+use airwnd_units::{Bytes, Span, Time};
+
+choice! {
+    /// What a sample of the bandwidth is.
+    pub enum Variant {
+        /// The bytes of each ACK over the time since the one before it.
+        Westwood = "westwood",
+        /// The bytes of each round trip over its length.
+        WestwoodPlus = "westwood-plus",
+    }
+}
+
+choice! {
+    /// How samples of the bandwidth are smoothed.
+    pub enum Filter {
+        /// A low-pass filter by Tustin's approximation.
+        Tustin = "tustin",
+        /// Two filters in a row that weigh a sample by 1/8 each, as in Linux.
+        Linux = "linux",
+        /// Not at all.
+        None = "none",
+    }
+}
+
+/// Part of the old estimate that Tustin's filter keeps for samples of a round trip.
+const KEPT_PER_ROUND_TRIP: f64 = 0.9;
+/// Part of the time constant after which a pause counts as a sample of zero.
+const VIRTUAL_SAMPLES: f64 = 2.0;
+/// Virtual samples after which nothing is left of an estimate: 0.6^64 = 6e-15.
+const FORGOTTEN: u32 = 64;
+
+/// An estimate of the bandwidth.
+#[derive(Clone, Debug)]
+pub(super) struct Bandwidth {
+    variant: Variant,
+    filter: Filter,
+    tau: Span,
+    min_interval: Span,
+    /// When the sample under way began, and its bytes.
+    since: Option<Time>,
+    bytes: u64,
+    last_sample: f64,
+    /// The first of Linux's two filters.
+    inner: Option<f64>,
+    bytes_per_s: f64,
+}
+
+impl Bandwidth {
+    pub fn new(variant: Variant, filter: Filter, tau: Span, min_interval: Span) -> Bandwidth {
+        Bandwidth {
+            variant,
+            filter,
+            tau,
+            min_interval,
+            since: None,
+            bytes: 0,
+            last_sample: 0.0,
+            inner: None,
+            bytes_per_s: 0.0,
+        }
+    }
+
+    /// The bandwidth-delay product.
+    pub fn bytes_within(&self, rtt: Option<Span>) -> Bytes {
+        Bytes((self.bytes_per_s * rtt.unwrap_or_default().as_secs()) as u64)
+    }
+
+    pub fn on_delivery(&mut self, ack: &Ack) {
+        let Some(since) = self.since else {
+            self.since = Some(ack.now);
+            return;
+        };
+        self.bytes += ack.acked.0;
+        let interval = ack.now - since;
+        let least = match self.variant {
+            Variant::Westwood => Span(1),
+            Variant::WestwoodPlus => {
+                ack.rtt.or(ack.srtt).unwrap_or_default().max(self.min_interval).max(Span(1))
+            }
+        };
+        if interval < least {
+            return;
+        }
+        let seconds = interval.as_secs();
+        let sample = self.bytes as f64 / seconds;
+        (self.since, self.bytes) = (Some(ack.now), 0);
+        match self.filter {
+            Filter::None => self.bytes_per_s = sample,
+            Filter::Linux => {
+                let inner = self.inner.map_or(sample, |inner| (7.0 * inner + sample) / 8.0);
+                self.bytes_per_s =
+                    if self.inner.is_none() { inner } else { (7.0 * self.bytes_per_s + inner) / 8.0 };
+                self.inner = Some(inner);
+            }
+            Filter::Tustin if self.variant == Variant::WestwoodPlus => {
+                self.tustin(KEPT_PER_ROUND_TRIP, sample)
+            }
+            Filter::Tustin => self.tustin_by_time(seconds, sample),
+        }
+    }
+
+    /// b <- a b + (1 - a) (sample + last sample) / 2
+    fn tustin(&mut self, kept: f64, sample: f64) {
+        self.bytes_per_s = kept * self.bytes_per_s + (1.0 - kept) * (sample + self.last_sample) / 2.0;
+        self.last_sample = sample;
+    }
+
+    /// a = (2 tau - D) / (2 tau + D) for a sample over D; a pause is filled with zeros tau / 2 apart.
+    fn tustin_by_time(&mut self, seconds: f64, sample: f64) {
+        let tau = self.tau.as_secs();
+        let step = tau / VIRTUAL_SAMPLES;
+        let kept = |interval: f64| (2.0 * tau - interval) / (2.0 * tau + interval);
+        let mut rest = seconds;
+        let mut virtual_samples = 0;
+        while rest > step {
+            rest -= step;
+            virtual_samples += 1;
+            self.tustin(kept(step), 0.0);
+            if virtual_samples == FORGOTTEN {
+                rest = rest.min(step);
+            }
+        }
+        self.tustin(kept(rest), sample);
+    }
+}

@@ -1,0 +1,151 @@
+//! A window that is computed once and then kept.
+
+use super::bandwidth::{Bandwidth, Filter, Variant};
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span};
+
+params! {
+    /// Constant-cwnd TCP: the bandwidth-delay product as window, whatever is lost, until the round-trip time changes.
+    ///
+    /// Slow start for some round trips, then recalculation: cwnd = max(B RTTmin, 1 segment), B Westwood's estimate of the
+    /// bandwidth, and SRTT is archived. The window is then constant until
+    /// |archived - SRTT| / archived > threshold, which recalculates. No loss and no timeout reduces it; what is lost is
+    /// repaired. A loss ends slow start. The constant phase alone is `fixed`.
+    pub struct Params ("Verma, Updated congestion control algorithm for TCP throughput improvement in wired and wireless 5G network, sections IV and V") {
+        /// Round trips of slow start before the first calculation; the paper leaves k open.
+        pub startup_rounds: u64 = 10, unit "1", range 1..=10_000, source "Verma, section IV.A (k)";
+        /// Change of the smoothed round-trip time that recalculates; the paper leaves beta open.
+        pub threshold: f64 = 0.5, unit "1", range 0.001..=100.0, source "Verma, section IV.C (beta)";
+        /// What a sample of the bandwidth is.
+        pub variant: Variant = Variant::Westwood, unit "word", source "Verma, section II";
+        /// How samples are smoothed.
+        pub filter: Filter = Filter::Tustin, unit "word", source "Verma, section II";
+        /// Time constant of Tustin's filter for samples between ACKs.
+        pub tau: Span = Span::from_millis(500), unit "time", range Span::from_millis(1)..=Span::from_secs(60), source "Mascolo et al. 2001, section 2.2";
+    }
+}
+
+/// The state of constant-cwnd TCP.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    params: Params,
+    window: Window,
+    bandwidth: Bandwidth,
+    startup: bool,
+    archived: Option<Span>,
+}
+
+impl Constant {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Constant {
+        let bandwidth = Bandwidth::new(params.variant, params.filter, params.tau, Span(0));
+        Constant { params, window: Window::new(ctx), bandwidth, startup: true, archived: None }
+    }
+
+    fn recalculate(&mut self, ack: &Ack) {
+        self.window.set(self.window.count(self.bandwidth.bytes_within(ack.min_rtt)));
+        self.window.set_threshold(self.window.segments());
+        self.archived = ack.srtt;
+    }
+
+    //= exception constant-both-directions
+    fn has_changed(&self, srtt: Span) -> bool {
+        self.archived.is_none_or(|archived| {
+            srtt.0.abs_diff(archived.0) as f64 > self.params.threshold * archived.0 as f64
+        })
+    }
+}
+
+impl CongestionControl for Constant {
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.bandwidth.on_delivery(ack);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.startup && ack.round < self.params.startup_rounds {
+            self.window.slow_start(self.window.count(ack.acked).min(1.0));
+        } else if ack.srtt.is_some_and(|srtt| self.has_changed(srtt)) {
+            self.startup = false;
+            self.recalculate(ack);
+        }
+    }
+
+    //= exception constant-startup-ends-with-loss
+    fn on_congestion(&mut self, _: &Congestion) {
+        self.startup = false;
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Time;
+
+    /// A segment each ms, that is 1 MB/s, on a path of 100 ms.
+    fn at(ms: u64, srtt_ms: u64) -> Ack {
+        let min_rtt = Some(Span::from_millis(100));
+        let srtt = Some(Span::from_millis(srtt_ms));
+        Ack { now: Time(ms * 1_000_000), srtt, min_rtt, round: ms / 100, ..ack(1000) }
+    }
+
+    fn told(constant: &mut Constant, ack: &Ack) {
+        constant.on_delivery(ack);
+        constant.on_ack(ack);
+    }
+
+    #[test]
+    fn startup_then_the_bandwidth_delay_product_then_constant() {
+        let params = Params { startup_rounds: 100, threshold: 0.3, ..Params::default() };
+        let mut constant = Constant::new(params, &ctx(1000, 10));
+        for ms in 0..10_000 {
+            told(&mut constant, &at(ms, 150));
+        }
+        assert_eq!(constant.cwnd(), Bytes(10_010_000));
+        told(&mut constant, &at(10_000, 150));
+        // 1 MB/s x 0.1 s
+        assert_eq!(constant.cwnd().0.div_ceil(10), 10_000);
+        let before = constant.cwnd();
+        for signal in [Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout] {
+            constant.on_congestion(&congestion(signal, 100_000));
+        }
+        // 190 ms is 27 % more than 150 ms
+        for ms in 10_001..12_000 {
+            constant.on_delivery(&Ack { acked: Bytes(500), ..at(ms, 190) });
+            constant.on_ack(&at(ms, 190));
+        }
+        assert_eq!(constant.cwnd(), before);
+    }
+
+    #[test]
+    fn a_changed_round_trip_time_recalculates_in_both_directions() {
+        for srtt_ms in [100, 200] {
+            let params = Params { startup_rounds: 1, threshold: 0.3, ..Params::default() };
+            let mut constant = Constant::new(params, &ctx(1000, 10));
+            told(&mut constant, &at(0, 150));
+            told(&mut constant, &at(100, 150));
+            for ms in 101..10_000 {
+                constant.on_delivery(&at(ms, 150));
+            }
+            assert!(constant.cwnd() < Bytes(10_000));
+            // 100 and 200 ms are 33 % from 150 ms
+            constant.on_ack(&at(10_000, srtt_ms));
+            assert_eq!(constant.cwnd().0.div_ceil(10), 10_000, "{srtt_ms} ms");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! A cubic function of the time since the last loss.
+
+use super::hystart::Hystart;
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// CUBIC: after a loss the window follows a cubic function of time, flat where the last loss was.
+    ///
+    /// W(t) = C (t - K)^3 + Wmax with K = cbrt((Wmax - cwnd at the loss) / C), windows in segments, t in seconds since
+    /// congestion avoidance began. An ACK of n segments adds n (W(t + SRTT) - cwnd) / cwnd, where the target lies
+    /// between cwnd and 1.5 cwnd. Where Reno would have more, its window W_est holds: it grows by
+    /// n a / cwnd with a = 3 (1 - beta) / (1 + beta), and a = 1 from the window before the loss on. After a timeout,
+    /// and when slow start ended without a loss, K = 0 and Wmax = cwnd. A loss keeps beta of the flight. Without
+    /// congestion-limited ACKs neither the window grows nor the time.
+    pub struct Params ("RFC 9438") {
+        /// How steep the cubic function is (C).
+        pub c: f64 = 0.4, unit "segments/s^3", range 0.001..=100.0, source "RFC 9438 §5.1 (C)";
+        /// Part of the flight that is kept at a loss.
+        pub beta: f64 = 0.7, unit "1", range 0.1..=0.99, source "RFC 9438 §4.6 (beta_cubic)";
+        /// Aim below the last maximum if the loss came before it, to leave room for new flows.
+        pub fast_convergence: bool = true, unit "1", source "RFC 9438 §4.7";
+        /// Never have less than Reno would have.
+        pub reno_friendly: bool = true, unit "1", source "RFC 9438 §4.3";
+        /// Segments that one ACK may add in slow start.
+        pub slow_start_limit: f64 = 8.0, unit "segments", range 1.0..=1000.0, source "RFC 9406 §4.2 (L)";
+        /// Leave slow start by trains of ACKs and by the delay.
+        pub hystart: bool = false, unit "1", source "RFC 9438 §4.10; Ha and Rhee, Computer Networks 55(9), 2011";
+        /// The least window at which it may.
+        pub hystart_low_window: f64 = 16.0, unit "segments", range 1.0..=10000.0, source "Ha and Rhee 2011, section 4; ns-3.44 TcpCubic::HyStartLowWindow";
+        /// ACKs at most so far apart form a train.
+        pub hystart_ack_gap: Span = Span::from_millis(2), unit "time", range Span(0)..=Span::from_secs(1), source "Ha and Rhee 2011, section 4.1; ns-3.44 TcpCubic::HyStartAckDelta";
+        /// The length of a train that ends slow start, as part of the least round-trip time; 1 in ns-3.44.
+        pub hystart_train: f64 = 0.5, unit "1", range 0.01..=10.0, source "Ha and Rhee 2011, section 4.1 (forward delay)";
+        /// Samples of the round-trip time at the beginning of a round.
+        pub hystart_samples: u32 = 8, unit "1", range 1..=1000, source "Ha and Rhee 2011, section 4.2; ns-3.44 TcpCubic::HyStartMinSamples";
+        /// Growth of the delay that ends slow start, as part of the least round-trip time; 1 in ns-3.44.
+        pub hystart_delay: f64 = 0.125, unit "1", range 0.01..=10.0, source "Ha and Rhee 2011, section 4.2 (eta); RFC 9406 §4.2";
+        /// The least such growth.
+        pub hystart_delay_min: Span = Span::from_millis(4), unit "time", range Span(0)..=Span::from_secs(1), source "RFC 9406 §4.2 (MIN_RTT_THRESH); ns-3.44 TcpCubic::HyStartDelayMin";
+        /// The greatest such growth; 1 s in ns-3.44.
+        pub hystart_delay_max: Span = Span::from_millis(16), unit "time", range Span(0)..=Span::from_secs(10), source "RFC 9406 §4.2 (MAX_RTT_THRESH)";
+    }
+}
+
+/// The state of CUBIC.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    params: Params,
+    window: Window,
+    hystart: Hystart,
+    /// Wmax and the window before the last loss (cwnd_prior), until a timeout.
+    last_loss: Option<Loss>,
+    epoch: Option<Epoch>,
+    last_ack: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    max: f64,
+    before: f64,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    began: Time,
+    k: f64,
+    max: f64,
+    reno: f64,
+    before: f64,
+}
+
+impl Cubic {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Cubic {
+        Cubic {
+            params,
+            window: Window::new(ctx),
+            hystart: Hystart::default(),
+            last_loss: None,
+            epoch: None,
+            last_ack: Time::ZERO,
+        }
+    }
+
+    fn slow_start(&mut self, ack: &Ack) {
+        let acked = self.window.count(ack.acked);
+        let large = self.window.segments() >= self.params.hystart_low_window;
+        if self.params.hystart && large && self.hystart.on_ack(&self.params, ack) {
+            self.window.set_threshold(self.window.segments());
+        } else {
+            self.window.slow_start(acked.min(self.params.slow_start_limit));
+        }
+    }
+
+    fn avoid(&mut self, ack: &Ack) {
+        let Params { c, beta, reno_friendly, .. } = self.params;
+        let cwnd = self.window.segments();
+        let acked = self.window.count(ack.acked);
+        let last_loss = self.last_loss;
+        let epoch = self.epoch.get_or_insert_with(|| {
+            //= RFC 9438 §4.8, §4.10: without a loss K is 0 and Wmax the window
+            //= exception cubic-from-slow-start
+            let Loss { max, before } = last_loss.unwrap_or(Loss { max: cwnd, before: cwnd });
+            //= RFC 9438 §4.2 eq. 2
+            let k = libm::cbrt((max - cwnd).max(0.0) / c);
+            Epoch { began: ack.now, k, max: max.max(cwnd), reno: cwnd, before }
+        });
+        let t = (ack.now - epoch.began).as_secs();
+        //= RFC 9438 §4.2 eq. 1
+        let cubic = |t: f64| c * (t - epoch.k) * (t - epoch.k) * (t - epoch.k) + epoch.max;
+        //= RFC 9438 §4.3 eq. 4
+        let a = if epoch.reno < epoch.before { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+        let (now, target) = (cubic(t), cubic(t + ack.srtt.unwrap_or_default().as_secs()));
+        epoch.reno += a * acked / cwnd;
+        if reno_friendly && now < epoch.reno {
+            //= exception cubic-never-lowered
+            self.window.set(epoch.reno.max(cwnd));
+        } else {
+            //= RFC 9438 §4.4, §4.5
+            self.window.add(acked * (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd);
+        }
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &Ack) {
+        let since_last = ack.now - self.last_ack;
+        self.last_ack = ack.now;
+        if !ack.cwnd_limited {
+            //= RFC 9438 §5.8: the time that the application had nothing to send does not count
+            if let Some(epoch) = &mut self.epoch {
+                epoch.began = (epoch.began + since_last).min(ack.now);
+            }
+        } else if self.window.in_slow_start() {
+            self.slow_start(ack);
+        } else {
+            self.avoid(ack);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let cwnd = self.window.segments();
+        let Params { beta, fast_convergence, .. } = self.params;
+        //= RFC 9438 §4.7
+        let early = fast_convergence && self.last_loss.is_some_and(|last| cwnd < last.max);
+        let max = if early { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        self.last_loss = (event.signal == Signal::Loss).then_some(Loss { max, before: cwnd });
+        self.epoch = None;
+        self.hystart = Hystart::default();
+        //= RFC 9438 §4.6
+        self.window.reduce(event, beta * self.window.count(event.in_flight));
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+        self.epoch = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    fn at(ms: u64, bytes: u64) -> Ack {
+        Ack { now: Time(ms * 1_000_000), srtt: Some(Span::from_millis(100)), ..ack(bytes) }
+    }
+
+    #[test]
+    fn the_window_is_back_at_the_loss_after_k_seconds() {
+        let mut cubic = Cubic::new(Params { reno_friendly: false, ..Params::default() }, &ctx(1000, 100));
+        cubic.on_congestion(&congestion(Signal::Loss, 100_000));
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (Bytes(70_000), Bytes(70_000)));
+        // K = cbrt((100 - 70) / 0.4) = 4.217 s; a window of ACKs each 100 ms
+        let mut windows = Vec::new();
+        for tick in 0..80 {
+            windows.push(cubic.cwnd().0);
+            cubic.on_ack(&at(tick * 100, cubic.cwnd().0));
+        }
+        assert!((windows[42] as f64 - 100_000.0).abs() < 200.0, "{}", windows[42]);
+        // W(8 s) = 0.4 (8 - 4.217)^3 + 100 = 121.66
+        assert!((cubic.cwnd().0 as f64 - 121_660.0).abs() < 200.0, "{}", cubic.cwnd());
+    }
+
+    #[test]
+    fn a_loss_below_the_last_maximum_aims_lower() {
+        let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+        cubic.on_congestion(&congestion(Signal::Loss, 100_000));
+        cubic.on_congestion(&congestion(Signal::Loss, 70_000));
+        // 70 (1 + 0.7) / 2
+        assert!((cubic.last_loss.unwrap().max - 59.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn small_windows_grow_as_renos_would() {
+        let mut cubic = Cubic::new(Params::default(), &ctx(1000, 10));
+        cubic.on_congestion(&congestion(Signal::Loss, 10_000));
+        // a = 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments for a window of ACKs
+        cubic.on_ack(&at(1, 7000));
+        assert_eq!(cubic.cwnd(), Bytes(7529));
+    }
+
+    #[test]
+    fn a_sender_without_data_keeps_window_and_time() {
+        let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+        cubic.on_congestion(&congestion(Signal::Loss, 100_000));
+        cubic.on_ack(&at(0, 1000));
+        let before = cubic.cwnd();
+        for second in 1..100 {
+            cubic.on_ack(&Ack { cwnd_limited: false, ..at(1000 * second, 1000) });
+        }
+        assert_eq!(cubic.cwnd(), before);
+        assert_eq!(cubic.epoch.unwrap().began, Time(99_000_000_000));
+    }
+
+    #[test]
+    fn delay_ends_slow_start_when_hystart_is_on() {
+        let params = Params { hystart: true, ..Params::default() };
+        let mut cubic = Cubic::new(params, &ctx(1000, 20));
+        let base = Some(Span::from_millis(80));
+        // 8 samples of 95 ms in a round: more than 80 ms + 80 ms / 8
+        for n in 0..9 {
+            let late = Some(Span::from_millis(95));
+            cubic.on_ack(&Ack { rtt: late, min_rtt: base, ..at(1000 + 10 * n, 1000) });
+        }
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (Bytes(28_000), Bytes(28_000)));
+    }
+}

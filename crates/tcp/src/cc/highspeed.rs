@@ -1,0 +1,223 @@
+//! Faster growth and smaller reductions for large windows.
+
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::{choice, params};
+use airwnd_units::Bytes;
+
+choice! {
+    /// Where a(w) and b(w) come from.
+    pub enum Response {
+        /// The steps of RFC 3649, Appendix B, with which a(w) is whole.
+        Table = "table",
+        /// The equations of RFC 3649 §5 without steps.
+        Formula = "formula",
+    }
+}
+
+params! {
+    /// HighSpeed TCP: the larger the window, the faster it grows and the less a loss takes.
+    ///
+    /// cwnd grows by a(w) / w for each acknowledged segment and keeps 1 - b(w) of the flight at a loss, where
+    /// b(w) = 0.5 - 0.4 log(w / 38) / log(83000 / 38) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with
+    /// p(w) = 0.078 / w^1.2, all in segments; up to 38 segments a = 1 and b = 0.5, and above the last row of the table
+    /// both stay. Slow start is NewReno's.
+    pub struct Params ("RFC 3649") {
+        /// Where a(w) and b(w) come from.
+        pub response: Response = Response::Table, unit "word", source "RFC 3649 Appendix B; RFC 3649 §5 (formula)";
+    }
+}
+
+/// The window up to which it is standard TCP, in segments (RFC 3649 §5: Low_Window).
+const LOW_WINDOW: f64 = 38.0;
+/// RFC 3649 §5: High_Window and High_Decrease.
+const HIGH_WINDOW: f64 = 83_000.0;
+const HIGH_DECREASE: f64 = 0.1;
+/// The greatest window of the last row: beyond it b(w) would become negative.
+const LAST_WINDOW: f64 = 94_717.0;
+
+/// The greatest window of each row with its a(w) and 100 b(w) (RFC 3649 Appendix B).
+const TABLE: [(u32, u8, u8); 73] = [
+    (38, 1, 50),
+    (118, 2, 44),
+    (221, 3, 41),
+    (347, 4, 38),
+    (495, 5, 37),
+    (663, 6, 35),
+    (851, 7, 34),
+    (1058, 8, 33),
+    (1284, 9, 32),
+    (1529, 10, 31),
+    (1793, 11, 30),
+    (2076, 12, 29),
+    (2378, 13, 28),
+    (2699, 14, 28),
+    (3039, 15, 27),
+    (3399, 16, 27),
+    (3778, 17, 26),
+    (4177, 18, 26),
+    (4596, 19, 25),
+    (5036, 20, 25),
+    (5497, 21, 24),
+    (5979, 22, 24),
+    (6483, 23, 23),
+    (7009, 24, 23),
+    (7558, 25, 22),
+    (8130, 26, 22),
+    (8726, 27, 22),
+    (9346, 28, 21),
+    (9991, 29, 21),
+    (10_661, 30, 21),
+    (11_358, 31, 20),
+    (12_082, 32, 20),
+    (12_834, 33, 20),
+    (13_614, 34, 19),
+    (14_424, 35, 19),
+    (15_265, 36, 19),
+    (16_137, 37, 19),
+    (17_042, 38, 18),
+    (17_981, 39, 18),
+    (18_955, 40, 18),
+    (19_965, 41, 17),
+    (21_013, 42, 17),
+    (22_101, 43, 17),
+    (23_230, 44, 17),
+    (24_402, 45, 16),
+    (25_618, 46, 16),
+    (26_881, 47, 16),
+    (28_193, 48, 16),
+    (29_557, 49, 15),
+    (30_975, 50, 15),
+    (32_450, 51, 15),
+    (33_986, 52, 15),
+    (35_586, 53, 14),
+    (37_253, 54, 14),
+    (38_992, 55, 14),
+    (40_808, 56, 14),
+    (42_707, 57, 13),
+    (44_694, 58, 13),
+    (46_776, 59, 13),
+    (48_961, 60, 13),
+    (51_258, 61, 13),
+    (53_667, 62, 12),
+    (56_230, 63, 12),
+    (58_932, 64, 12),
+    (61_799, 65, 12),
+    (64_851, 66, 11),
+    (68_113, 67, 11),
+    (71_617, 68, 11),
+    (75_401, 69, 10),
+    (79_517, 70, 10),
+    (84_035, 71, 10),
+    (89_053, 72, 10),
+    (94_717, 73, 9),
+];
+
+/// a(w) and b(w) by RFC 3649 §5.
+fn formula(w: f64) -> (f64, f64) {
+    if w <= LOW_WINDOW {
+        return (1.0, 0.5);
+    }
+    let w = w.min(LAST_WINDOW);
+    let position = libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
+    let b = 0.5 + (HIGH_DECREASE - 0.5) * position;
+    let p = 0.078 / libm::pow(w, 1.2);
+    (w * w * p * 2.0 * b / (2.0 - b), b)
+}
+
+/// a(w) and b(w) by the first row whose window is not below w; the last row beyond it.
+fn table(w: f64) -> (f64, f64) {
+    let row = TABLE.partition_point(|(greatest, ..)| f64::from(*greatest) < w.floor()).min(TABLE.len() - 1);
+    let (_, a, percent) = TABLE[row];
+    (f64::from(a), f64::from(percent) / 100.0)
+}
+
+/// The state of HighSpeed TCP.
+#[derive(Clone, Debug)]
+pub struct Highspeed {
+    response: fn(f64) -> (f64, f64),
+    window: Window,
+}
+
+impl Highspeed {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Highspeed {
+        let response = match params.response {
+            Response::Table => table,
+            Response::Formula => formula,
+        };
+        Highspeed { response, window: Window::new(ctx) }
+    }
+}
+
+impl CongestionControl for Highspeed {
+    fn on_ack(&mut self, ack: &Ack) {
+        let acked = self.window.count(ack.acked);
+        if self.window.in_slow_start() {
+            self.window.slow_start(acked.min(1.0));
+        } else {
+            let w = self.window.segments();
+            let (a, _) = (self.response)(w);
+            self.window.add(acked * a / w);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let w = self.window.count(event.in_flight);
+        let (_, b) = (self.response)(w);
+        self.window.reduce(event, (1.0 - b) * w);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    #[test]
+    fn the_table_is_the_formula_in_whole_steps() {
+        for (row, (greatest, a, percent)) in TABLE.into_iter().enumerate() {
+            let (exact_a, exact_b) = formula(f64::from(greatest));
+            assert_eq!(usize::from(a), row + 1);
+            // The table is rounded to whole windows and percents.
+            assert!((f64::from(a) - exact_a).abs() < 0.06, "a({greatest}) = {exact_a}, not {a}");
+            assert!(
+                (f64::from(percent) - 100.0 * exact_b).abs() <= 0.5,
+                "b({greatest}) = {exact_b}, not {percent} %"
+            );
+        }
+    }
+
+    #[test]
+    fn the_response_at_the_ends() {
+        assert_eq!((table(38.0), table(39.0)), ((1.0, 0.5), (2.0, 0.44)));
+        assert_eq!(table(1e6), (73.0, 0.09));
+        // 83000^0.8 x 0.078 x 0.2 / 1.9 = 70.73; with High_P = 10^-7 to all digits it would be 72.52
+        let (a, b) = formula(83_000.0);
+        assert!((a - 70.73).abs() < 0.01 && (b - 0.1).abs() < 1e-12, "{a} {b}");
+    }
+
+    #[test]
+    fn large_windows_grow_by_more_than_a_segment_and_keep_more_than_half() {
+        let mut highspeed = Highspeed::new(Params::default(), &ctx(1000, 100));
+        highspeed.on_congestion(&congestion(Signal::Loss, 100_000));
+        // 100 (1 - 0.44)
+        assert_eq!(highspeed.cwnd(), Bytes(56_000));
+        // 56 segments are acknowledged: a(56) = 2
+        highspeed.on_ack(&ack(56_000));
+        assert_eq!(highspeed.cwnd(), Bytes(58_000));
+    }
+}

@@ -1,0 +1,97 @@
+//! As fast as on a short path.
+
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span};
+
+params! {
+    /// Hybla: grows as NewReno would with a short round-trip time.
+    ///
+    /// rho = max(RTT / reference RTT, 1), RTT the least one so far. For each ACK slow start adds 2^rho - 1 segments,
+    /// congestion avoidance rho^2 / cwnd for each acknowledged segment. A loss halves the flight.
+    pub struct Params ("Caini and Firrincieli, Int. J. Satellite Communications and Networking 22, 2004") {
+        /// The round-trip time of the path that it imitates; 50 ms in ns-3.44.
+        pub reference_rtt: Span = Span::from_millis(25), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "Caini and Firrincieli 2004, section 3 (RTT0); Linux tcp_hybla rtt0; ns-3.44 TcpHybla::RRTT";
+    }
+}
+
+/// The state of Hybla.
+#[derive(Clone, Debug)]
+pub struct Hybla {
+    params: Params,
+    window: Window,
+    rho: f64,
+}
+
+impl Hybla {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Hybla {
+        Hybla { params, window: Window::new(ctx), rho: 1.0 }
+    }
+}
+
+impl CongestionControl for Hybla {
+    fn on_delivery(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.min_rtt {
+            self.rho = (rtt.0 as f64 / self.params.reference_rtt.0 as f64).max(1.0);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let acked = self.window.count(ack.acked);
+        if self.window.in_slow_start() {
+            self.window.slow_start(acked.min(1.0) * (libm::exp2(self.rho) - 1.0));
+        } else {
+            self.window.add(acked * self.rho * self.rho / self.window.segments());
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    fn over(rtt_ms: u64, bytes: u64) -> Ack {
+        Ack { min_rtt: Some(Span::from_millis(rtt_ms)), ..ack(bytes) }
+    }
+
+    #[test]
+    fn three_times_the_reference_grows_as_three_round_trips() {
+        let mut hybla = Hybla::new(Params::default(), &ctx(1000, 10));
+        hybla.on_delivery(&over(75, 1000));
+        hybla.on_ack(&over(75, 1000));
+        // 2^3 - 1 segments
+        assert_eq!(hybla.cwnd(), Bytes(17_000));
+        hybla.on_congestion(&congestion(Signal::Loss, 20_000));
+        hybla.on_ack(&over(75, 10_000));
+        // 3^2 segments for a window of ACKs
+        assert_eq!(hybla.cwnd(), Bytes(19_000));
+    }
+
+    #[test]
+    fn a_path_shorter_than_the_reference_is_newrenos() {
+        let mut hybla = Hybla::new(Params::default(), &ctx(1000, 10));
+        hybla.on_delivery(&over(10, 1000));
+        hybla.on_ack(&over(10, 1000));
+        assert_eq!(hybla.cwnd(), Bytes(11_000));
+    }
+}

@@ -1,0 +1,204 @@
+//! Loss decides when, delay how much.
+
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span};
+
+params! {
+    /// Illinois: fast growth and small reductions while delays are short.
+    ///
+    /// cwnd grows by alpha / cwnd for each acknowledged segment and keeps 1 - beta of the flight at a loss. Once in a round
+    /// trip, with da its mean queueing delay and dm the greatest one so far: alpha falls from `alpha_max` at da = 0.01 dm to
+    /// `alpha_min` at dm as k1 / (k2 + da); after a longer delay it returns to `alpha_max` only when `theta` round trips
+    /// in a row were below. beta rises in a straight line from `beta_min` at 0.1 dm to `beta_max` at 0.8 dm. Below
+    /// `window_threshold` alpha is 1 and beta `beta_max`, and after a timeout both are so until the round trip ends.
+    pub struct Params ("Liu, Basar and Srikant, Performance Evaluation 65(6-7), 2008") {
+        /// The least alpha.
+        pub alpha_min: f64 = 0.3, unit "segments", range 0.01..=10.0, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMin";
+        /// The greatest alpha.
+        pub alpha_max: f64 = 10.0, unit "segments", range 1.0..=1000.0, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMax";
+        /// The least beta.
+        pub beta_min: f64 = 0.125, unit "1", range 0.01..=0.5, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMin";
+        /// The greatest beta.
+        pub beta_max: f64 = 0.5, unit "1", range 0.5..=0.9, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMax";
+        /// The window below which it is NewReno.
+        pub window_threshold: f64 = 15.0, unit "segments", range 1.0..=10000.0, source "Liu et al. 2008, section 4 (Wthresh); ns-3.44 TcpIllinois::WinThresh";
+        /// Round trips of short delay before alpha returns to its maximum.
+        pub theta: u32 = 5, unit "1", range 1..=1000, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::Theta";
+    }
+}
+
+/// Parts of the greatest queueing delay (Liu et al. 2008, section 4): eta1, eta2 and eta3.
+const FASTEST_UP_TO: f64 = 0.01;
+const LEAST_REDUCTION_UP_TO: f64 = 0.1;
+const GREATEST_REDUCTION_FROM: f64 = 0.8;
+
+/// The state of Illinois.
+#[derive(Clone, Debug)]
+pub struct Illinois {
+    params: Params,
+    window: Window,
+    alpha: f64,
+    beta: f64,
+    longest: Span,
+    /// Sum and number of the samples of this round trip.
+    samples: (Span, u64),
+    round: u64,
+    was_long: bool,
+    short_rounds: u32,
+}
+
+impl Illinois {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Illinois {
+        Illinois {
+            window: Window::new(ctx),
+            alpha: 1.0,
+            beta: params.beta_max,
+            params,
+            longest: Span(0),
+            samples: (Span(0), 0),
+            round: 0,
+            was_long: false,
+            short_rounds: 0,
+        }
+    }
+
+    fn adapt(&mut self, base: Span) {
+        let (sum, count) = std::mem::take(&mut self.samples);
+        if self.window.segments() < self.params.window_threshold {
+            (self.alpha, self.beta) = (1.0, self.params.beta_max);
+        } else if let Some(mean) = sum.0.checked_div(count).map(Span) {
+            let da = (mean - base.min(mean)).as_secs();
+            let dm = (self.longest - base.min(self.longest)).as_secs();
+            self.adapt_alpha(da, dm);
+            self.adapt_beta(da, dm);
+        }
+    }
+
+    fn adapt_alpha(&mut self, da: f64, dm: f64) {
+        let Params { alpha_min, alpha_max, theta, .. } = self.params;
+        let d1 = FASTEST_UP_TO * dm;
+        if da > d1 {
+            (self.was_long, self.short_rounds) = (true, 0);
+            let k1 = (dm - d1) * alpha_min * alpha_max / (alpha_max - alpha_min);
+            let k2 = (dm - d1) * alpha_min / (alpha_max - alpha_min) - d1;
+            self.alpha = k1 / (k2 + da);
+            return;
+        }
+        self.short_rounds += 1;
+        if !self.was_long || self.short_rounds >= theta {
+            (self.was_long, self.short_rounds) = (false, 0);
+            self.alpha = alpha_max;
+        }
+    }
+
+    fn adapt_beta(&mut self, da: f64, dm: f64) {
+        let Params { beta_min, beta_max, .. } = self.params;
+        let (d2, d3) = (LEAST_REDUCTION_UP_TO * dm, GREATEST_REDUCTION_FROM * dm);
+        self.beta = if da <= d2 {
+            beta_min
+        } else if da >= d3 {
+            beta_max
+        } else {
+            beta_min + (beta_max - beta_min) * (da - d2) / (d3 - d2)
+        };
+    }
+}
+
+impl CongestionControl for Illinois {
+    //= exception illinois-samples
+    fn on_delivery(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.longest = self.longest.max(rtt);
+            self.samples = (self.samples.0 + rtt, self.samples.1 + 1);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.round != self.round {
+            self.round = ack.round;
+            self.adapt(ack.min_rtt.unwrap_or_default());
+        }
+        let acked = self.window.count(ack.acked);
+        if self.window.in_slow_start() {
+            self.window.slow_start(acked.min(1.0));
+        } else {
+            self.window.add(acked * self.alpha / self.window.segments());
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.window.reduce(event, (1.0 - self.beta) * self.window.count(event.in_flight));
+        if event.signal != Signal::Loss {
+            (self.alpha, self.beta) = (1.0, self.params.beta_max);
+            (self.was_long, self.short_rounds) = (false, 0);
+            self.samples = (Span(0), 0);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    /// A round trip of so long on a path of 100 ms whose greatest queueing delay was 100 ms.
+    fn after(illinois: &mut Illinois, round: u64, rtt_ms: u64) {
+        illinois.longest = Span::from_millis(200);
+        illinois.samples = (Span::from_millis(rtt_ms), 1);
+        illinois.on_ack(&Ack { round, min_rtt: Some(Span::from_millis(100)), ..ack(0) });
+    }
+
+    #[test]
+    fn delay_sets_growth_and_reduction() {
+        let mut illinois = Illinois::new(Params::default(), &ctx(1000, 20));
+        // (delay in ms, alpha, beta): the ends, and 45 ms: 30.619 / (2.062 + 45), 0.125 + 0.375 x 35 / 70
+        for (round, (delay, alpha, beta)) in
+            [(1, 10.0, 0.125), (100, 0.3, 0.5), (45, 0.6506, 0.3125)].into_iter().enumerate()
+        {
+            after(&mut illinois, round as u64 + 1, 100 + delay);
+            assert!((illinois.alpha - alpha).abs() < 1e-3, "alpha({delay} ms) = {}", illinois.alpha);
+            assert!((illinois.beta - beta).abs() < 1e-9, "beta({delay} ms) = {}", illinois.beta);
+        }
+        illinois.on_congestion(&congestion(Signal::Loss, 20_000));
+        // 20 (1 - 0.3125)
+        assert_eq!(illinois.cwnd(), Bytes(13_750));
+    }
+
+    #[test]
+    fn fast_growth_returns_after_theta_short_round_trips() {
+        let mut illinois = Illinois::new(Params::default(), &ctx(1000, 20));
+        after(&mut illinois, 1, 200);
+        for round in 2..6 {
+            after(&mut illinois, round, 100);
+            assert!((illinois.alpha - 0.3).abs() < 1e-9, "round {round}");
+        }
+        after(&mut illinois, 6, 100);
+        assert!((illinois.alpha - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn small_windows_and_timeouts_are_newrenos() {
+        let mut illinois = Illinois::new(Params::default(), &ctx(1000, 10));
+        after(&mut illinois, 1, 100);
+        assert_eq!((illinois.alpha, illinois.beta), (1.0, 0.5));
+        let mut illinois = Illinois::new(Params::default(), &ctx(1000, 20));
+        after(&mut illinois, 1, 100);
+        illinois.on_congestion(&congestion(Signal::Timeout, 20_000));
+        assert_eq!((illinois.alpha, illinois.beta, illinois.cwnd()), (1.0, 0.5, Bytes(1000)));
+    }
+}

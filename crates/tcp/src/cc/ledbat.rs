@@ -1,0 +1,170 @@
+//! Less than best effort.
+
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+params! {
+    /// LEDBAT: fills what others leave, up to a queueing delay.
+    ///
+    /// cwnd changes by gain (target - D) / target * acked / cwnd segments, D the least of the last `current_filter` delays
+    /// less the least of the last `base_history` minutes; it stays between two segments and what was in flight and
+    /// `allowed_increase` more. A loss halves the flight. Delays are round-trip times: there are no one-way delays to be had, so
+    /// a queue on the way back counts as well.
+    pub struct Params ("RFC 6817") {
+        /// The queueing delay that it aims at.
+        pub target: Span = Span::from_millis(100), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "RFC 6817 §2.5 (at most 100 ms); ns-3.44 TcpLedbat::TargetDelay";
+        /// Segments that a round trip without queue adds.
+        pub gain: f64 = 1.0, unit "segments", range 0.01..=100.0, source "RFC 6817 §2.5 (GAIN); ns-3.44 TcpLedbat::Gain";
+        /// Minutes that the base delay is remembered.
+        pub base_history: u32 = 10, unit "min", range 1..=1000, source "RFC 6817 §2.5 (BASE_HISTORY); ns-3.44 TcpLedbat::BaseHistoryLen";
+        /// Samples whose least is the current delay.
+        pub current_filter: u32 = 4, unit "1", range 1..=1000, source "RFC 6817 §2.5 (CURRENT_FILTER); ns-3.44 TcpLedbat::NoiseFilterLen";
+        /// Segments that the window may be beyond the flight.
+        pub allowed_increase: f64 = 1.0, unit "segments", range 0.0..=1000.0, source "RFC 6817 §2.5 (ALLOWED_INCREASE)";
+        /// Begin with slow start.
+        pub slow_start: bool = true, unit "1", source "RFC 6817 §2.4.1 (optional); ns-3.44 TcpLedbat::SSParam";
+    }
+}
+
+/// RFC 6817 §2.4.2: MIN_CWND in segments.
+const LEAST: f64 = 2.0;
+/// RFC 6817 §3.4.2: how long a base delay is collected.
+const COLLECTED: Span = Span::from_secs(60);
+
+/// The state of LEDBAT.
+#[derive(Clone, Debug)]
+pub struct Ledbat {
+    params: Params,
+    window: Window,
+    current: VecDeque<Span>,
+    base: VecDeque<Span>,
+    minute_began: Time,
+}
+
+impl Ledbat {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Ledbat {
+        let mut window = Window::new(ctx);
+        if !params.slow_start {
+            window.set_threshold(window.segments());
+        }
+        let current = VecDeque::with_capacity(params.current_filter as usize + 1);
+        let base = VecDeque::with_capacity(params.base_history as usize + 1);
+        Ledbat { params, window, current, base, minute_began: Time::ZERO }
+    }
+
+    //= exception ledbat-round-trip
+    fn queueing_delay(&self) -> Option<Span> {
+        let (current, base) = (self.current.iter().min()?, self.base.iter().min()?);
+        Some(*current - *base.min(current))
+    }
+}
+
+impl CongestionControl for Ledbat {
+    fn on_delivery(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.rtt else { return };
+        self.current.push_back(rtt);
+        if self.current.len() > self.params.current_filter as usize {
+            self.current.pop_front();
+        }
+        match self.base.back_mut() {
+            Some(least) if ack.now - self.minute_began < COLLECTED => *least = rtt.min(*least),
+            _ => {
+                self.minute_began = ack.now;
+                self.base.push_back(rtt);
+                if self.base.len() > self.params.base_history as usize {
+                    self.base.pop_front();
+                }
+            }
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let acked = self.window.count(ack.acked);
+        if self.window.in_slow_start() {
+            self.window.slow_start(acked.min(1.0));
+            return;
+        }
+        let Some(delay) = self.queueing_delay() else { return };
+        let w = self.window.segments();
+        //= RFC 6817 §2.4.2
+        let off_target = 1.0 - delay.as_secs() / self.params.target.as_secs();
+        let most = self.window.count(ack.in_flight + ack.acked) + self.params.allowed_increase;
+        let next = w + self.params.gain * off_target * acked / w;
+        self.window.set(next.min(most.max(w)).max(LEAST));
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    fn at(second: u64, rtt_ms: u64, bytes: u64) -> Ack {
+        Ack {
+            now: Time(second * 1_000_000_000),
+            rtt: Some(Span::from_millis(rtt_ms)),
+            in_flight: Bytes(100_000),
+            ..ack(bytes)
+        }
+    }
+
+    fn told(ledbat: &mut Ledbat, ack: &Ack) -> u64 {
+        ledbat.on_delivery(ack);
+        ledbat.on_ack(ack);
+        ledbat.cwnd().0
+    }
+
+    #[test]
+    fn the_window_turns_at_the_target() {
+        let params = Params { slow_start: false, current_filter: 1, ..Params::default() };
+        let mut ledbat = Ledbat::new(params, &ctx(1000, 20));
+        // a window of ACKs: 1 - D / 100 ms segments for D = 0, 100 and 150 ms
+        assert_eq!(told(&mut ledbat, &at(1, 50, 20_000)), 21_000);
+        assert_eq!(told(&mut ledbat, &at(2, 150, 21_000)), 21_000);
+        assert_eq!(told(&mut ledbat, &at(3, 200, 21_000)), 20_500);
+    }
+
+    #[test]
+    fn noise_is_filtered_and_an_old_base_forgotten() {
+        let params = Params { base_history: 2, ..Params::default() };
+        let mut ledbat = Ledbat::new(params, &ctx(1000, 20));
+        for (second, rtt_ms) in [(0, 50), (1, 90), (2, 80), (3, 95), (4, 85)] {
+            ledbat.on_delivery(&at(second, rtt_ms, 1000));
+        }
+        // the least of 90, 80, 95 and 85 less 50
+        assert_eq!(ledbat.queueing_delay(), Some(Span::from_millis(30)));
+        for second in [70, 140] {
+            ledbat.on_delivery(&at(second, 80, 1000));
+        }
+        assert_eq!(ledbat.queueing_delay(), Some(Span(0)));
+    }
+
+    #[test]
+    fn the_window_stays_near_the_flight() {
+        let mut ledbat = Ledbat::new(Params::default(), &ctx(1000, 40));
+        ledbat.on_congestion(&congestion(Signal::Loss, 40_000));
+        let idle = Ack { in_flight: Bytes(0), ..at(1, 50, 1000) };
+        assert_eq!(told(&mut ledbat, &idle), 20_000);
+    }
+}

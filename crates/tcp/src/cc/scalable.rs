@@ -1,0 +1,94 @@
+//! Growth in proportion to the window.
+
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::Bytes;
+
+params! {
+    /// Scalable TCP: a constant part more for each round trip, a constant part less at a loss.
+    ///
+    /// cwnd grows by `increase` for each acknowledged segment and keeps 1 - `decrease` of the flight at a loss. Up to
+    /// `legacy_window` it is NewReno: 1 / cwnd for each segment, half of the flight.
+    pub struct Params ("Kelly, CCR 33(2), 2003") {
+        /// Segments that the window grows by for each acknowledged one; 1/50 in Linux and ns-3.44.
+        pub increase: f64 = 0.01, unit "1", range 0.0001..=1.0, source "Kelly 2003, section 2 (a); ns-3.44 TcpScalable::AIFactor";
+        /// Part of the flight that a loss takes.
+        pub decrease: f64 = 0.125, unit "1", range 0.01..=0.9, source "Kelly 2003, section 2 (b); ns-3.44 TcpScalable::MDFactor";
+        /// The window up to which it is NewReno; 50 in Linux and ns-3.44.
+        pub legacy_window: f64 = 16.0, unit "segments", range 1.0..=10000.0, source "Kelly 2003, section 2 (lwnd)";
+    }
+}
+
+/// The state of Scalable TCP.
+#[derive(Clone, Debug)]
+pub struct Scalable {
+    params: Params,
+    window: Window,
+}
+
+impl Scalable {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Scalable {
+        Scalable { params, window: Window::new(ctx) }
+    }
+}
+
+impl CongestionControl for Scalable {
+    fn on_ack(&mut self, ack: &Ack) {
+        let acked = self.window.count(ack.acked);
+        let w = self.window.segments();
+        if self.window.in_slow_start() {
+            self.window.slow_start(acked.min(1.0));
+        } else if w <= self.params.legacy_window {
+            self.window.add(acked / w);
+        } else {
+            self.window.add(acked * self.params.increase);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let w = self.window.count(event.in_flight);
+        let taken = if w <= self.params.legacy_window { 0.5 } else { self.params.decrease };
+        self.window.reduce(event, (1.0 - taken) * w);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    #[test]
+    fn a_hundredth_more_and_an_eighth_less() {
+        let mut scalable = Scalable::new(Params::default(), &ctx(1000, 80));
+        scalable.on_congestion(&congestion(Signal::Loss, 80_000));
+        // 80 (1 - 1/8)
+        assert_eq!(scalable.cwnd(), Bytes(70_000));
+        // 70 segments are acknowledged
+        scalable.on_ack(&ack(70_000));
+        assert_eq!(scalable.cwnd(), Bytes(70_700));
+    }
+
+    #[test]
+    fn small_windows_are_newrenos() {
+        let mut scalable = Scalable::new(Params::default(), &ctx(1000, 16));
+        scalable.on_congestion(&congestion(Signal::Loss, 16_000));
+        assert_eq!(scalable.cwnd(), Bytes(8000));
+        scalable.on_ack(&ack(8000));
+        assert_eq!(scalable.cwnd(), Bytes(9000));
+    }
+}

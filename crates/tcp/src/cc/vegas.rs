@@ -1,0 +1,133 @@
+//! A few segments in the queue, and no more.
+
+use super::rounds::{Rounds, queued};
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::Bytes;
+
+params! {
+    /// Vegas: keeps between alpha and beta segments in the queue.
+    ///
+    /// Once in a round trip, with RTT its least sample and diff = cwnd (1 - RTTmin / RTT): cwnd grows by a segment if
+    /// diff < alpha and shrinks by one if diff > beta. Slow start grows as NewReno's every other round trip; diff > gamma
+    /// ends it at cwnd = min(cwnd, cwnd RTTmin / RTT + 1).
+    pub struct Params ("Brakmo and Peterson, IEEE JSAC 13(8), 1995") {
+        /// Queued segments below which the window grows.
+        pub alpha: f64 = 2.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Alpha";
+        /// Queued segments above which it shrinks.
+        pub beta: f64 = 4.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Beta";
+        /// Queued segments that end slow start.
+        pub gamma: f64 = 1.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section III.C; ns-3.44 TcpVegas::Gamma";
+        /// Grow only every other round trip in slow start, to compare in between; Linux and ns-3 grow in each.
+        pub alternate: bool = true, unit "1", source "Brakmo and Peterson 1995, section III.C";
+        /// Part of the flight that is kept at a loss.
+        pub keep: f64 = 0.5, unit "1", range 0.1..=0.99, source "Linux tcp_vegas (ssthresh of Reno)";
+    }
+}
+
+/// The state of Vegas.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    params: Params,
+    window: Window,
+    rounds: Rounds,
+}
+
+impl Vegas {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Vegas {
+        Vegas { params, window: Window::new(ctx), rounds: Rounds::default() }
+    }
+
+    //= exception vegas-whole-segments
+    fn adjust(&mut self, diff: f64) {
+        let Params { alpha, beta, gamma, .. } = self.params;
+        let w = self.window.segments();
+        if self.window.in_slow_start() {
+            if diff > gamma {
+                self.window.set(w.min(w - diff + 1.0));
+                self.window.set_threshold(self.window.segments());
+            }
+        } else if diff < alpha {
+            self.window.add(1.0);
+        } else if diff > beta {
+            self.window.add(-1.0);
+            self.window.set_threshold(self.window.segments());
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.rounds.on_delivery(ack);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if let (Some(rtt), Some(base)) = (self.rounds.take(ack), ack.min_rtt) {
+            self.adjust(self.window.segments() * queued(rtt, base));
+        }
+        if self.window.in_slow_start() && (!self.params.alternate || ack.round.is_multiple_of(2)) {
+            self.window.slow_start(self.window.count(ack.acked).min(1.0));
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.rounds.forget();
+        self.window.reduce(event, self.params.keep * self.window.count(event.in_flight));
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Span;
+
+    /// The window after a round trip of so long on a path of 100 ms.
+    fn after(vegas: &mut Vegas, round: u64, rtt_ms: u64) -> u64 {
+        let min_rtt = Some(Span::from_millis(100));
+        let sample = Ack { rtt: Some(Span::from_millis(rtt_ms)), min_rtt, round: round - 1, ..ack(1000) };
+        vegas.on_delivery(&sample);
+        vegas.on_ack(&Ack { round, ..sample });
+        vegas.cwnd().0
+    }
+
+    #[test]
+    fn the_window_keeps_two_to_four_segments_in_the_queue() {
+        let mut vegas = Vegas::new(Params::default(), &ctx(1000, 40));
+        vegas.on_congestion(&congestion(Signal::Loss, 40_000));
+        // 20 (1 - 100 / 105) = 0.95, 21 (1 - 100 / 115) = 2.7, 21 (1 - 100 / 130) = 4.8
+        assert_eq!(after(&mut vegas, 1, 105), 21_000);
+        assert_eq!(after(&mut vegas, 2, 115), 21_000);
+        assert_eq!(after(&mut vegas, 3, 130), 20_000);
+    }
+
+    #[test]
+    fn a_queue_ends_slow_start() {
+        let mut vegas = Vegas::new(Params::default(), &ctx(1000, 20));
+        // 20 (1 - 100 / 110) = 1.82: down to 20 x 100 / 110 + 1
+        assert_eq!(after(&mut vegas, 1, 110), 19_181);
+        assert!(!vegas.window.in_slow_start());
+    }
+
+    #[test]
+    fn slow_start_grows_every_other_round_trip() {
+        let mut vegas = Vegas::new(Params::default(), &ctx(1000, 20));
+        assert_eq!(after(&mut vegas, 1, 100), 20_000);
+        assert_eq!(after(&mut vegas, 2, 100), 21_000);
+    }
+}

@@ -1,0 +1,120 @@
+//! A guess at why something was lost.
+
+pub use super::newreno::Growth;
+use super::rounds::queued;
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::Bytes;
+
+params! {
+    /// Veno: NewReno that takes a loss with a short queue for a random one.
+    ///
+    /// N = cwnd (1 - RTTmin / SRTT) segments are queued. From N = beta on only every other ACK grows the window in
+    /// congestion avoidance. A loss leaves 4/5 of the flight if N < beta, half of it otherwise.
+    pub struct Params ("Fu and Liew, IEEE JSAC 21(2), 2003") {
+        /// Queued segments from which a loss means congestion.
+        pub beta: f64 = 3.0, unit "segments", range 0.0..=1000.0, source "Fu and Liew 2003, section II.A; ns-3.44 TcpVeno::Beta";
+        /// Part of the flight that is kept at a random loss.
+        pub keep: f64 = 0.8, unit "1", range 0.5..=0.99, source "Fu and Liew 2003, section II.C";
+        /// What the window grows with.
+        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3";
+    }
+}
+
+/// The state of Veno.
+#[derive(Clone, Debug)]
+pub struct Veno {
+    params: Params,
+    window: Window,
+    /// 1 - RTTmin / SRTT, the part of the window that is queued.
+    queued: f64,
+    /// Whether the next ACK grows a window with a long queue.
+    turn: bool,
+}
+
+impl Veno {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Veno {
+        Veno { params, window: Window::new(ctx), queued: 0.0, turn: false }
+    }
+
+    fn queue_is_long(&self) -> bool {
+        self.window.segments() * self.queued >= self.params.beta
+    }
+}
+
+impl CongestionControl for Veno {
+    //= exception veno-per-round-trip
+    fn on_delivery(&mut self, ack: &Ack) {
+        if let (Some(srtt), Some(base)) = (ack.srtt, ack.min_rtt) {
+            self.queued = queued(srtt, base);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.window.in_slow_start() || !self.queue_is_long() {
+            self.window.grow_as_reno(ack.acked, self.params.growth);
+        } else {
+            if self.turn {
+                self.window.grow_as_reno(ack.acked, self.params.growth);
+            }
+            self.turn = !self.turn;
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let keep = if self.queue_is_long() { 0.5 } else { self.params.keep };
+        self.window.reduce(event, keep * self.window.count(event.in_flight));
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Span;
+
+    fn over(srtt_ms: u64) -> Ack {
+        Ack { srtt: Some(Span::from_millis(srtt_ms)), min_rtt: Some(Span::from_millis(100)), ..ack(1000) }
+    }
+
+    #[test]
+    fn a_loss_with_a_short_queue_keeps_four_fifths() {
+        // 20 (1 - 100 / 110) = 1.8 and 20 (1 - 100 / 125) = 4
+        for (srtt_ms, kept) in [(110, 16_000), (125, 10_000)] {
+            let mut veno = Veno::new(Params::default(), &ctx(1000, 20));
+            veno.on_delivery(&over(srtt_ms));
+            veno.on_congestion(&congestion(Signal::Loss, 20_000));
+            assert_eq!(veno.cwnd(), Bytes(kept), "{srtt_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_long_queue_halves_the_growth() {
+        for (srtt_ms, grown) in [(110, 2000.0), (200, 1000.0)] {
+            let mut veno = Veno::new(Params::default(), &ctx(1000, 40));
+            veno.on_congestion(&congestion(Signal::Loss, 20_000));
+            veno.on_delivery(&over(srtt_ms));
+            let before = veno.cwnd().0 as f64;
+            for _ in 0..2 * (before / 1000.0) as u64 {
+                veno.on_ack(&over(srtt_ms));
+            }
+            let found = veno.cwnd().0 as f64 - before;
+            assert!((found - grown).abs() < 0.11 * grown, "{srtt_ms} ms: {found}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A loss leaves what the bandwidth needs.
+
+use super::bandwidth::Bandwidth;
+pub use super::bandwidth::{Filter, Variant};
+pub use super::newreno::Growth;
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span};
+
+params! {
+    /// Westwood: NewReno's growth; a loss leaves the bandwidth-delay product that acknowledgments tell of.
+    ///
+    /// ssthresh = max(B RTTmin, 2 MSS) at a sign of congestion, cwnd = min(cwnd, ssthresh) after a loss, one segment
+    /// after a timeout. B comes from samples b over intervals D. With `variant = "westwood"` an interval lies between two
+    /// ACKs, and Tustin's filter is B <- a B + (1 - a) (b + b') / 2, b' the sample before it,
+    /// a = (2 tau - D) / (2 tau + D); a pause longer than tau / 2 is filled with samples of zero. With
+    /// "westwood-plus" it is a round trip and a = 0.9. The filter "linux" is x <- (7 x + b) / 8, B <- (7 B + x) / 8.
+    pub struct Params ("Mascolo, Casetti, Gerla, Sanadidi and Wang, MobiCom 2001; Grieco and Mascolo, CCR 34(2), 2004") {
+        /// What a sample of the bandwidth is.
+        pub variant: Variant = Variant::WestwoodPlus, unit "word", source "Grieco and Mascolo 2004, section 2; ns-3.44 TcpWestwoodPlus";
+        /// How samples are smoothed.
+        pub filter: Filter = Filter::Tustin, unit "word", source "Mascolo et al. 2001, section 2.2; Linux tcp_westwood (linux); ns-3.44 TcpWestwoodPlus::FilterType";
+        /// Time constant of Tustin's filter for samples between ACKs.
+        pub tau: Span = Span::from_millis(500), unit "time", range Span::from_millis(1)..=Span::from_secs(60), source "Mascolo et al. 2001, section 2.2";
+        /// The least length of a sample of Westwood+; Linux has 50 ms.
+        pub min_interval: Span = Span(0), unit "time", range Span(0)..=Span::from_secs(10), source "ns-3.44 TcpWestwoodPlus has none; Linux tcp_westwood TCP_WESTWOOD_RTT_MIN";
+        /// What the window grows with.
+        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3";
+    }
+}
+
+/// The state of Westwood.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    params: Params,
+    window: Window,
+    bandwidth: Bandwidth,
+    min_rtt: Option<Span>,
+}
+
+impl Westwood {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Westwood {
+        let bandwidth = Bandwidth::new(params.variant, params.filter, params.tau, params.min_interval);
+        Westwood { params, window: Window::new(ctx), bandwidth, min_rtt: None }
+    }
+}
+
+impl CongestionControl for Westwood {
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.min_rtt = ack.min_rtt;
+        self.bandwidth.on_delivery(ack);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.window.grow_as_reno(ack.acked, self.params.growth);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let product = self.bandwidth.bytes_within(self.min_rtt);
+        self.window.reduce(event, self.window.count(product));
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Time;
+
+    fn at(us: u64, bytes: u64) -> Ack {
+        let rtt = Some(Span::from_millis(100));
+        Ack { now: Time(us * 1000), rtt, min_rtt: rtt, ..ack(bytes) }
+    }
+
+    fn in_a_second(westwood: &Westwood) -> f64 {
+        westwood.bandwidth.bytes_within(Some(Span::from_secs(1))).0 as f64
+    }
+
+    /// 1000 B each ms is 1 MB/s, 100 kB in the least round-trip time.
+    fn bandwidth_after(seconds: u64, params: Params) -> f64 {
+        let mut westwood = Westwood::new(params, &ctx(1000, 10));
+        for ms in 0..=1000 * seconds {
+            westwood.on_delivery(&at(1000 * ms, 1000));
+        }
+        in_a_second(&westwood)
+    }
+
+    #[test]
+    fn every_filter_finds_a_constant_bandwidth() {
+        for variant in [Variant::Westwood, Variant::WestwoodPlus] {
+            for filter in [Filter::Tustin, Filter::Linux, Filter::None] {
+                let found = bandwidth_after(30, Params { variant, filter, ..Params::default() });
+                assert!((found / 1e6 - 1.0).abs() < 1e-5, "{variant:?} {filter:?}: {found} B/s");
+            }
+        }
+    }
+
+    #[test]
+    fn a_loss_leaves_the_bandwidth_delay_product() {
+        let mut westwood = Westwood::new(Params::default(), &ctx(1000, 150));
+        for ms in 0..=30_000 {
+            westwood.on_delivery(&at(1000 * ms, 1000));
+        }
+        westwood.on_congestion(&congestion(Signal::Loss, 150_000));
+        // 1 MB/s x 0.1 s
+        assert_eq!(westwood.cwnd().0.div_ceil(10), 10_000);
+        westwood.on_congestion(&congestion(Signal::Timeout, 100_000));
+        assert_eq!((westwood.cwnd(), westwood.ssthresh().0.div_ceil(10)), (Bytes(1000), 10_000));
+    }
+
+    #[test]
+    fn two_samples_of_a_round_trip_by_tustins_filter() {
+        let mut westwood = Westwood::new(Params::default(), &ctx(1000, 10));
+        westwood.on_delivery(&at(0, 1000));
+        westwood.on_delivery(&at(100_000, 100_000));
+        // 0.1 (1 MB/s + 0) / 2
+        assert!((in_a_second(&westwood) - 50_000.0).abs() < 2.0);
+        westwood.on_delivery(&at(200_000, 100_000));
+        // 0.9 x 50 kB/s + 0.1 x 1 MB/s
+        assert!((in_a_second(&westwood) - 145_000.0).abs() < 2.0);
+    }
+
+    #[test]
+    fn a_pause_is_filled_with_zeros() {
+        let params = Params { variant: Variant::Westwood, ..Params::default() };
+        let mut westwood = Westwood::new(params, &ctx(1000, 10));
+        for ms in 0..=30_000 {
+            westwood.on_delivery(&at(1000 * ms, 1000));
+        }
+        // 2.5 s are nine zeros 250 ms apart, each keeping 0.6, half of the last sample in the first, and 250 ms more
+        westwood.on_delivery(&at(32_500_000, 0));
+        let expected = 1e6 * (0.6 + 0.4 / 2.0) * 0.6_f64.powi(9);
+        let found = in_a_second(&westwood);
+        assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
+    }
+}

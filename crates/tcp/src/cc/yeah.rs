@@ -1,0 +1,182 @@
+//! Fast while the queue is short, and then considerate.
+
+pub use super::newreno::Growth;
+use super::rounds::{Rounds, queued};
+use super::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::Bytes;
+
+params! {
+    /// YeAH: Scalable TCP while the queue is short, NewReno that empties it otherwise.
+    ///
+    /// Once in a round trip, with RTT its least sample, Q = cwnd (1 - RTTmin / RTT) and L = (RTT - RTTmin) / RTTmin: it is
+    /// slow if Q > alpha or L > 1 / phi, and fast otherwise. If slow with Q > alpha and cwnd above Reno's estimate R,
+    /// cwnd falls by min(Q / gamma, cwnd / 2^epsilon), not below R, and ssthresh with it; R starts as cwnd / 2 and grows by a
+    /// segment in each slow round trip. zeta fast round trips reset R. A loss takes max(Q, flight / 2^delta), half of the
+    /// flight at most; half of it after rho slow round trips in a row; it halves R.
+    pub struct Params ("Baiocchi, Castellani and Vacirca, PFLDnet 2007") {
+        /// The longest queue that is fast (alpha, Qmax).
+        pub alpha: f64 = 80.0, unit "segments", range 0.0..=100_000.0, source "Linux tcp_yeah TCP_YEAH_ALPHA; ns-3.44 TcpYeah::Alpha";
+        /// Part of the queue that is drained at once is 1/gamma.
+        pub gamma: f64 = 1.0, unit "1", range 0.1..=100.0, source "Linux tcp_yeah TCP_YEAH_GAMMA; ns-3.44 TcpYeah::Gamma";
+        /// Exponent of the least reduction at a loss.
+        pub delta: u32 = 3, unit "1", range 1..=20, source "Linux tcp_yeah TCP_YEAH_DELTA; ns-3.44 TcpYeah::Delta";
+        /// Exponent of the most that is drained at once.
+        pub epsilon: u32 = 1, unit "1", range 0..=20, source "Linux tcp_yeah TCP_YEAH_EPSILON; ns-3.44 TcpYeah::Epsilon";
+        /// The longest queueing delay that is fast is RTTmin / phi.
+        pub phi: f64 = 8.0, unit "1", range 0.1..=1000.0, source "Linux tcp_yeah TCP_YEAH_PHY; ns-3.44 TcpYeah::Phy";
+        /// Slow round trips in a row that tell of competing Reno flows.
+        pub rho: u32 = 16, unit "1", range 1..=10_000, source "Linux tcp_yeah TCP_YEAH_RHO; ns-3.44 TcpYeah::Rho";
+        /// Fast round trips after which none compete any more.
+        pub zeta: u32 = 50, unit "1", range 1..=10_000, source "Linux tcp_yeah TCP_YEAH_ZETA; ns-3.44 TcpYeah::Zeta";
+        /// Segments that a fast window grows by for each acknowledged one.
+        pub increase: f64 = 0.01, unit "1", range 0.0001..=1.0, source "Baiocchi et al. 2007, section 2; ns-3.44 TcpYeah::StcpAiFactor";
+        /// What a slow window grows with.
+        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3";
+    }
+}
+
+/// The least window of a competing Reno flow, in segments.
+const LEAST: f64 = 2.0;
+
+/// The state of YeAH.
+#[derive(Clone, Debug)]
+pub struct Yeah {
+    params: Params,
+    window: Window,
+    rounds: Rounds,
+    /// Segments in the queue in the last round trip.
+    queue: f64,
+    /// R, the window of a competing Reno flow.
+    reno: f64,
+    slow_rounds: u32,
+    fast_rounds: u32,
+}
+
+impl Yeah {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Yeah {
+        Yeah {
+            params,
+            window: Window::new(ctx),
+            rounds: Rounds::default(),
+            queue: 0.0,
+            reno: LEAST,
+            slow_rounds: 0,
+            fast_rounds: 0,
+        }
+    }
+
+    /// A round trip has ended; `part` of its window was queued.
+    fn adapt(&mut self, part: f64) {
+        let Params { alpha, gamma, epsilon, phi, zeta, .. } = self.params;
+        let w = self.window.segments();
+        self.queue = w * part;
+        // L = (RTT - base) / base with part = (RTT - base) / RTT
+        if self.queue <= alpha && part * phi <= 1.0 - part {
+            self.slow_rounds = 0;
+            self.fast_rounds += 1;
+            if self.fast_rounds > zeta {
+                (self.reno, self.fast_rounds) = (LEAST, 0);
+            }
+            return;
+        }
+        if self.queue > alpha && w > self.reno {
+            let drained = (self.queue / gamma).min(w / f64::from(1_u32 << epsilon));
+            self.window.set((w - drained).max(self.reno));
+            self.window.set_threshold(self.window.segments());
+        }
+        self.reno =
+            if self.reno <= LEAST { (self.window.segments() / 2.0).max(LEAST) } else { self.reno + 1.0 };
+        self.slow_rounds += 1;
+    }
+}
+
+impl CongestionControl for Yeah {
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.rounds.on_delivery(ack);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.window.in_slow_start() || self.slow_rounds > 0 {
+            self.window.grow_as_reno(ack.acked, self.params.growth);
+        } else {
+            let part = self.params.increase.max(1.0 / self.window.segments());
+            self.window.add(self.window.count(ack.acked) * part);
+        }
+        if let (Some(rtt), Some(base)) = (self.rounds.take(ack), ack.min_rtt) {
+            self.adapt(queued(rtt, base));
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let flight = self.window.count(event.in_flight);
+        let most = (flight / 2.0).max(LEAST);
+        let taken = if self.slow_rounds < self.params.rho {
+            self.queue.max(flight / f64::from(1_u32 << self.params.delta)).min(most)
+        } else {
+            most
+        };
+        self.fast_rounds = 0;
+        self.reno = (self.reno / 2.0).max(LEAST);
+        self.rounds.forget();
+        self.window.reduce(event, flight - taken);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    #[test]
+    fn a_long_queue_is_drained() {
+        let mut yeah = Yeah::new(Params::default(), &ctx(1000, 400));
+        // 400 x 0.4 = 160 > 80 segments, less than half of the window
+        yeah.adapt(0.4);
+        assert_eq!((yeah.cwnd(), yeah.ssthresh()), (Bytes(240_000), Bytes(240_000)));
+        // R = 240 / 2, and one more in the next slow round trip
+        assert_eq!(yeah.reno, 120.0);
+        yeah.adapt(0.2);
+        assert_eq!((yeah.cwnd(), yeah.reno), (Bytes(240_000), 121.0));
+    }
+
+    #[test]
+    fn a_short_queue_grows_as_scalable() {
+        let mut yeah = Yeah::new(Params::default(), &ctx(1000, 400));
+        yeah.on_congestion(&congestion(Signal::Loss, 400_000));
+        // an eighth less
+        assert_eq!(yeah.cwnd(), Bytes(350_000));
+        yeah.on_ack(&ack(100_000));
+        assert_eq!(yeah.cwnd(), Bytes(351_000));
+        // L = 0.2 / 0.8 > 1/8: slow
+        yeah.adapt(0.2);
+        let before = yeah.cwnd().0;
+        yeah.on_ack(&ack(100_000));
+        assert_eq!(yeah.cwnd().0 - before, 2);
+    }
+
+    #[test]
+    fn competing_flows_make_it_halve() {
+        let mut yeah = Yeah::new(Params::default(), &ctx(1000, 100));
+        for _ in 0..16 {
+            yeah.adapt(0.2);
+        }
+        yeah.on_congestion(&congestion(Signal::Loss, 100_000));
+        assert_eq!(yeah.cwnd(), Bytes(50_000));
+    }
+}

@@ -1,0 +1,44 @@
+use super::{Definition, Told, compare};
+
+/// Caini and Firrincieli's rules with RTT0 = 25 ms.
+struct Hybla {
+    cwnd: f64,
+    ssthresh: f64,
+    rho: f64,
+}
+
+impl Definition for Hybla {
+    fn measure(&mut self, told: &Told) {
+        self.rho = f64::max(told.min_rtt / 0.025, 1.0);
+    }
+
+    fn ack(&mut self, told: &Told) {
+        if self.cwnd < self.ssthresh {
+            let increment = (2_f64.powf(self.rho) - 1.0) * f64::min(told.acked, 1.0);
+            self.cwnd = f64::min(self.cwnd + increment, self.ssthresh);
+        } else {
+            self.cwnd += told.acked * self.rho.powi(2) / self.cwnd;
+        }
+    }
+
+    fn loss(&mut self, _: f64, flight: f64) {
+        self.ssthresh = f64::max(2.0, flight / 2.0);
+        self.cwnd = f64::min(self.cwnd, self.ssthresh);
+    }
+
+    fn timeout(&mut self, _: f64, flight: f64, again: bool) {
+        if !again {
+            self.ssthresh = f64::max(2.0, flight / 2.0);
+        }
+        self.cwnd = 1.0;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+}
+
+#[test]
+fn hybla() {
+    compare("kind = \"hybla\"", |cwnd| Box::new(Hybla { cwnd, ssthresh: f64::INFINITY, rho: 1.0 }));
+}

@@ -1,0 +1,62 @@
+use super::{Definition, Told, compare};
+
+/// RFC 6817 with a target of 100 ms, on round-trip times; the whole history is kept.
+struct Ledbat {
+    cwnd: f64,
+    ssthresh: f64,
+    delays: Vec<f64>,
+    /// (beginning, least delay) of each minute.
+    minutes: Vec<(f64, f64)>,
+}
+
+impl Definition for Ledbat {
+    fn measure(&mut self, told: &Told) {
+        self.delays.push(told.rtt);
+        match self.minutes.last_mut() {
+            Some((began, least)) if told.now - *began < 60.0 => *least = f64::min(*least, told.rtt),
+            _ => self.minutes.push((told.now, told.rtt)),
+        }
+    }
+
+    fn ack(&mut self, told: &Told) {
+        if self.cwnd < self.ssthresh {
+            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            return;
+        }
+        // §2.4.2, §3.4.2: CURRENT_FILTER = 4, BASE_HISTORY = 10
+        let current = self.delays.iter().rev().take(4).copied().fold(f64::INFINITY, f64::min);
+        let base = self.minutes.iter().rev().take(10).map(|minute| minute.1).fold(f64::INFINITY, f64::min);
+        let queuing_delay = f64::max(current - base, 0.0);
+        let off_target = (0.1 - queuing_delay) / 0.1;
+        let mut cwnd = self.cwnd + off_target * told.acked / self.cwnd;
+        // Nothing is in flight here but what this ACK covers.
+        let max_allowed_cwnd = told.acked + 1.0;
+        if cwnd > max_allowed_cwnd {
+            cwnd = f64::min(cwnd, f64::max(max_allowed_cwnd, self.cwnd));
+        }
+        self.cwnd = f64::max(cwnd, 2.0);
+    }
+
+    fn loss(&mut self, _: f64, flight: f64) {
+        self.ssthresh = f64::max(2.0, flight / 2.0);
+        self.cwnd = f64::min(self.cwnd, self.ssthresh);
+    }
+
+    fn timeout(&mut self, _: f64, flight: f64, again: bool) {
+        if !again {
+            self.ssthresh = f64::max(2.0, flight / 2.0);
+        }
+        self.cwnd = 1.0;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+}
+
+#[test]
+fn ledbat() {
+    compare("kind = \"ledbat\"", |cwnd| {
+        Box::new(Ledbat { cwnd, ssthresh: f64::INFINITY, delays: Vec::new(), minutes: Vec::new() })
+    });
+}

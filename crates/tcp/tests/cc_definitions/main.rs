@@ -1,0 +1,161 @@
+//! Congestion controls against literal transcriptions of their definitions, over random sequences of events.
+//!
+//! A definition counts in segments and seconds and keeps to the letters of its source, slowly and without any
+//! of the engine's helpers.
+
+mod bic;
+mod constant;
+mod cubic;
+mod highspeed;
+mod htcp;
+mod hybla;
+mod illinois;
+mod ledbat;
+mod scalable;
+mod vegas;
+mod veno;
+mod westwood;
+mod yeah;
+
+use airwnd_catalog::{Node, Param};
+use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, Ctx, Signal, Spec};
+use airwnd_units::{Bytes, Span, Time};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+const MSS: u64 = 1000;
+
+/// What an ACK tells a definition, in segments and seconds.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    now: f64,
+    acked: f64,
+    rtt: f64,
+    srtt: f64,
+    min_rtt: f64,
+    round: u64,
+    limited: bool,
+}
+
+/// An algorithm as its source has it.
+trait Definition {
+    /// An ACK during loss recovery as well.
+    fn measure(&mut self, _told: &Told) {}
+    fn ack(&mut self, told: &Told);
+    fn loss(&mut self, now: f64, flight: f64);
+    /// A timeout; `again` if it is one more of the same segment.
+    fn timeout(&mut self, now: f64, flight: f64, again: bool);
+    fn cwnd(&self) -> f64;
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Ack { bytes: u64, gap_us: u64, queue_us: u64, new_round: bool, recovering: bool, limited: bool },
+    Loss { part: f64 },
+    Timeout { again: bool },
+}
+
+/// A path of 80 ms and up to 120 ms of queue, ACKs of up to three segments, few losses.
+fn event() -> impl Strategy<Value = Event> {
+    let ack = (
+        1..3001_u64,
+        0..60_000_u64,
+        0..120_000_u64,
+        prop::bool::weighted(0.15),
+        prop::bool::weighted(0.05),
+        prop::bool::weighted(0.9),
+    );
+    prop_oneof![
+        100 => ack.prop_map(|(bytes, gap_us, queue_us, new_round, recovering, limited)| {
+            Event::Ack { bytes, gap_us, queue_us, new_round, recovering, limited }
+        }),
+        1 => (0.8..1.0_f64).prop_map(|part| Event::Loss { part }),
+        1 => prop::bool::weighted(0.3).prop_map(|again| Event::Timeout { again }),
+    ]
+}
+
+/// Plays events to both and compares windows after each, to a part in a million and a byte.
+fn compare(cc: &str, definition: impl Fn(f64) -> Box<dyn Definition>) {
+    let node = Node::from_toml(cc, "test").expect("it is TOML");
+    let spec = Spec::read(&node).expect("it is a congestion control");
+    let events = prop::collection::vec(event(), 1..600);
+    let config = ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
+    proptest!(config, |(initial in 2..100_u64, events in events)| {
+        let ctx = Ctx { mss: Bytes(MSS), initial_window: Bytes(initial * MSS), initial_ssthresh: Bytes(u64::MAX) };
+        let mut ours = spec.build(&ctx);
+        let mut theirs = definition(initial as f64);
+        play(&mut *ours, &mut *theirs, &events)?;
+    });
+}
+
+fn play(
+    ours: &mut dyn CongestionControl,
+    theirs: &mut dyn Definition,
+    events: &[Event],
+) -> Result<(), TestCaseError> {
+    let mut now = Time::ZERO;
+    let mut ack = Ack {
+        now,
+        acked: Bytes(0),
+        rtt: None,
+        srtt: None,
+        min_rtt: None,
+        in_flight: Bytes(0),
+        round: 0,
+        delivered: Bytes(0),
+        cwnd_limited: true,
+    };
+    for event in events {
+        match *event {
+            Event::Ack { bytes, gap_us, queue_us, new_round, recovering, limited } => {
+                now += Span::from_micros(gap_us);
+                let rtt = Span::from_micros(80_000 + queue_us);
+                let srtt = ack.srtt.map_or(rtt, |srtt| Span((7 * srtt.0 + rtt.0) / 8));
+                let min_rtt = ack.min_rtt.map_or(rtt, |min| min.min(rtt));
+                ack = Ack {
+                    now,
+                    acked: Bytes(bytes),
+                    rtt: Some(rtt),
+                    srtt: Some(srtt),
+                    min_rtt: Some(min_rtt),
+                    round: ack.round + u64::from(new_round),
+                    delivered: ack.delivered + Bytes(bytes),
+                    cwnd_limited: limited,
+                    in_flight: Bytes(0),
+                };
+                let told = Told {
+                    now: now.as_secs(),
+                    acked: bytes as f64 / MSS as f64,
+                    rtt: rtt.as_secs(),
+                    srtt: srtt.as_secs(),
+                    min_rtt: min_rtt.as_secs(),
+                    round: ack.round,
+                    limited,
+                };
+                ours.on_delivery(&ack);
+                theirs.measure(&told);
+                if !recovering {
+                    ours.on_ack(&ack);
+                    theirs.ack(&told);
+                }
+            }
+            Event::Loss { part } => {
+                let in_flight = Bytes((part * ours.cwnd().0 as f64) as u64);
+                ours.on_congestion(&Congestion { now, signal: Signal::Loss, in_flight });
+                theirs.loss(now.as_secs(), in_flight.0 as f64 / MSS as f64);
+            }
+            Event::Timeout { again } => {
+                let in_flight = ours.cwnd();
+                let signal = if again { Signal::RepeatedTimeout } else { Signal::Timeout };
+                ours.on_congestion(&Congestion { now, signal, in_flight });
+                theirs.timeout(now.as_secs(), in_flight.0 as f64 / MSS as f64, again);
+            }
+        }
+        let (our_window, their_window) = (ours.cwnd().0 as f64, theirs.cwnd() * MSS as f64);
+        prop_assert!(
+            (our_window - their_window).abs() <= 2.0 + 1e-6 * their_window,
+            "{our_window} B, by the definition {their_window} B after {event:?}"
+        );
+    }
+    Ok(())
+}
