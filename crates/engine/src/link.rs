@@ -1,13 +1,14 @@
 //! A wire with a rate, a delay and a drop-tail queue before it.
 
+use crate::loss::{Loss, Passing};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A point-to-point link: a FIFO queue, serialisation at a rate, then a constant delay.
 ///
 /// Since both are FIFO, all of a packet's times are known when it enters; only the head needs an event. The
-/// owner schedules one when [`Link::send`] says so, and again while [`Link::arrive`] names a next time.
-#[derive(Clone, Debug)]
+/// owner schedules one when [`Link::send`] says so, and again while [`Link::arrive`] names a next time. A lost
+/// packet takes its time on the wire like any other, and is given up at the end.
 pub struct Link<T> {
     rate: BitRate,
     delay: Span,
@@ -17,18 +18,26 @@ pub struct Link<T> {
     /// How many of `in_flight` have left the queue for the wire, as of the last look.
     transmitted: usize,
     wire_free_at: Time,
+    loss: Option<Box<dyn Loss>>,
+    /// How many packets have entered.
+    entered: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Passage<T> {
     begins: Time,
     arrives: Time,
+    lost: bool,
     item: T,
 }
 
 /// The link's queue is full: the packet is handed back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused<T>(pub T);
+
+/// The packet did not survive the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost<T>(pub T);
 
 impl<T> Link<T> {
     /// An idle link. Rate zero stands for no serialisation.
@@ -40,7 +49,14 @@ impl<T> Link<T> {
             in_flight: VecDeque::with_capacity(64),
             transmitted: 0,
             wire_free_at: Time::ZERO,
+            loss: None,
+            entered: 0,
         }
+    }
+
+    /// The link with this rule of which packets it loses.
+    pub fn losing(self, loss: Box<dyn Loss>) -> Self {
+        Link { loss: Some(loss), ..self }
     }
 
     /// Sends a packet of `size` on the wire. `Ok(Some(t))` asks for an event at `t`, when this packet, now the
@@ -52,16 +68,20 @@ impl<T> Link<T> {
         let begins = now.max(self.wire_free_at);
         self.wire_free_at = begins + self.rate.transmission_time(size);
         let arrives = self.wire_free_at + self.delay;
-        self.in_flight.push_back(Passage { begins, arrives, item });
+        let packet = Passing { number: self.entered, size, at: arrives };
+        let lost = self.loss.as_mut().is_some_and(|loss| loss.loses(packet));
+        self.entered += 1;
+        self.in_flight.push_back(Passage { begins, arrives, lost, item });
         Ok((self.in_flight.len() == 1).then_some(arrives))
     }
 
-    /// The packet that arrives now, and when the next one does.
-    pub fn arrive(&mut self, now: Time) -> (T, Option<Time>) {
+    /// The packet that arrives now or turns out to be lost, and when the next one does.
+    pub fn arrive(&mut self, now: Time) -> (Result<T, Lost<T>>, Option<Time>) {
         let head = self.in_flight.pop_front().expect("an arrival is scheduled for a packet");
         debug_assert_eq!(head.arrives, now, "a packet arrives when it was said to");
         self.transmitted = self.transmitted.saturating_sub(1);
-        (head.item, self.in_flight.front().map(|next| next.arrives))
+        let arrived = if head.lost { Err(Lost(head.item)) } else { Ok(head.item) };
+        (arrived, self.in_flight.front().map(|next| next.arrives))
     }
 
     /// How many packets wait for the wire, without the one in transmission.
@@ -81,6 +101,8 @@ impl<T> Link<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Stream;
+    use crate::loss::{self, scripted};
     use proptest::prelude::*;
 
     const MBPS_10: BitRate = BitRate(10_000_000);
@@ -91,8 +113,24 @@ mod tests {
         let mut link = Link::new(MBPS_10, Span::from_millis(25), None);
         assert_eq!(link.send(Time(0), Bytes(1250), 'a'), Ok(Some(Time(26_000_000))));
         assert_eq!(link.send(Time(0), Bytes(1250), 'b'), Ok(None));
-        assert_eq!(link.arrive(Time(26_000_000)), ('a', Some(Time(27_000_000))));
-        assert_eq!(link.arrive(Time(27_000_000)), ('b', None));
+        assert_eq!(link.arrive(Time(26_000_000)), (Ok('a'), Some(Time(27_000_000))));
+        assert_eq!(link.arrive(Time(27_000_000)), (Ok('b'), None));
+    }
+
+    /// What is lost holds up the packets behind it, and arrives when it would have.
+    #[test]
+    fn a_lost_packet_occupies_the_link() {
+        let script = scripted::Params { packets: vec![0, 2], instants: Vec::new() };
+        let loss = loss::Spec::Scripted(script).build(Stream::new(1, "test"), Time::ZERO);
+        let mut link = Link::new(MBPS_10, Span::ZERO, Some(2)).losing(loss);
+        assert_eq!(link.send(Time(0), Bytes(1250), 'a'), Ok(Some(Time(1_000_000))));
+        assert_eq!(link.send(Time(0), Bytes(1250), 'b'), Ok(None));
+        assert_eq!(link.send(Time(0), Bytes(1250), 'c'), Ok(None));
+        // The queue refuses a packet: the script does not count it.
+        assert_eq!(link.send(Time(0), Bytes(1250), 'd'), Err(Refused('d')));
+        assert_eq!(link.arrive(Time(1_000_000)), (Err(Lost('a')), Some(Time(2_000_000))));
+        assert_eq!(link.arrive(Time(2_000_000)), (Ok('b'), Some(Time(3_000_000))));
+        assert_eq!(link.arrive(Time(3_000_000)), (Err(Lost('c')), None));
     }
 
     #[test]
@@ -117,7 +155,7 @@ mod tests {
                 now += Span(gap);
                 while let Some(at) = next.filter(|at| *at <= now) {
                     let (tag, following) = link.arrive(at);
-                    arrived.push((at, tag));
+                    arrived.push((at, tag.unwrap()));
                     next = following;
                 }
                 if let Ok(first) = link.send(now, Bytes(size), sent) {
@@ -128,7 +166,7 @@ mod tests {
             }
             while let Some(at) = next {
                 let (tag, following) = link.arrive(at);
-                arrived.push((at, tag));
+                arrived.push((at, tag.unwrap()));
                 next = following;
             }
             prop_assert!(arrived.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 + 1 == pair[1].1));

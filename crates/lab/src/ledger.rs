@@ -8,6 +8,8 @@ use airwnd_units::Bytes;
 pub(crate) enum Cause {
     /// The queue before a wired link was full.
     LinkQueue,
+    /// A wired link lost it.
+    LinkError,
     /// The queue before RLC was full.
     RlcQueue,
     /// HARQ gave up a transport block with a part of it.
@@ -15,12 +17,13 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Cause; 3] = [Cause::LinkQueue, Cause::RlcQueue, Cause::Radio];
+    pub const ALL: [Cause; 4] = [Cause::LinkQueue, Cause::LinkError, Cause::RlcQueue, Cause::Radio];
 
     /// The cause's name in results.
     pub fn name(self) -> &'static str {
         match self {
             Cause::LinkQueue => "link_queue_full",
+            Cause::LinkError => "link_error",
             Cause::RlcQueue => "rlc_queue_full",
             Cause::Radio => "radio_loss",
         }

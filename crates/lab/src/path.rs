@@ -15,7 +15,7 @@ use crate::table::Table;
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
-use airwnd_engine::{Event, EventQueue, Key, Link, Refused, Slab};
+use airwnd_engine::{Event, EventQueue, Key, Link, Lost, Refused, Slab};
 use airwnd_tcp::{Endpoint, Segment, Seq, Setup, State};
 use airwnd_units::{Bytes, Span, Time, Tti};
 
@@ -229,13 +229,15 @@ impl Simulation {
     fn new(scenario: &Scenario, seed: u64, series: Option<Span>) -> Result<Simulation, Error> {
         let limit = |packets: Option<u64>| packets.map(|packets| packets as usize);
         let core = &scenario.core;
+        let losses = build::losses(scenario, seed);
         let server = || Link::new(core.server_rate, core.server_delay, limit(core.server_queue));
         let s1u = || Link::new(core.s1u_rate, core.s1u_delay, limit(core.s1u_queue));
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let (access, serving) = match &scenario.wired {
             Some(wired) => {
                 let wire = || Link::new(wired.rate, wired.delay, Some(wired.queue as usize));
-                (Access::Wire { down: wire(), up: wire() }, vec![0; ues])
+                let (down, up) = (wire().losing(losses.wire_down), wire().losing(losses.wire_up));
+                (Access::Wire { down, up }, vec![0; ues])
             }
             None => {
                 let network = Network::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
@@ -251,8 +253,8 @@ impl Simulation {
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(8 * ues + 64),
             packets: Slab::with_capacity(128 * ues),
-            server_down: server(),
-            server_up: server(),
+            server_down: server().losing(losses.server_down),
+            server_up: server().losing(losses.server_up),
             access,
             flows: Vec::new(),
             serving,
@@ -498,12 +500,30 @@ impl Simulation {
         }
     }
 
+    /// What a link's head turns out to be: a packet, or none if it was lost on the way. Schedules the arrival
+    /// of the next.
+    fn off_link(
+        &mut self,
+        now: Time,
+        (head, next): (Result<Key, Lost<Key>>, Option<Time>),
+        arrival: Happening,
+    ) -> Option<Key> {
+        if let Some(at) = next {
+            self.queue.schedule(at, arrival);
+        }
+        match head {
+            Ok(packet) => Some(packet),
+            Err(Lost(packet)) => {
+                self.drop_packet(now, packet, Cause::LinkError);
+                None
+            }
+        }
+    }
+
     //= exception one-gateway
     fn at_gateway(&mut self, now: Time) {
-        let (key, next) = self.server_down.arrive(now);
-        if let Some(at) = next {
-            self.queue.schedule(at, Happening::AtGateway);
-        }
+        let head = self.server_down.arrive(now);
+        let Some(key) = self.off_link(now, head, Happening::AtGateway) else { return };
         let packet = self.packets.get(key);
         let cell = self.serving[self.flows[packet.flow as usize].ue as usize];
         let size = packet.size;
@@ -520,14 +540,12 @@ impl Simulation {
     }
 
     fn at_base_station(&mut self, now: Time, cell: u16) {
-        let Access::Cells { network, down, .. } = &mut self.access else { unreachable!("there are cells") };
-        let (key, next) = down[cell as usize].arrive(now);
-        if let Some(at) = next {
-            self.queue.schedule(at, Happening::AtBaseStation(cell));
-        }
-        let packet = self.packets.get(key);
-        let ue = UeId(self.flows[packet.flow as usize].ue);
-        network.send(now, ue, Direction::Down, key, packet.size);
+        let Access::Cells { down, .. } = &mut self.access else { unreachable!("there are cells") };
+        let head = down[cell as usize].arrive(now);
+        let Some(key) = self.off_link(now, head, Happening::AtBaseStation(cell)) else { return };
+        let Packet { flow, size, .. } = *self.packets.get(key);
+        let ue = UeId(self.flows[flow as usize].ue);
+        self.cells().send(now, ue, Direction::Down, key, size);
         self.settle_drops(now);
         self.wake_cells(now);
     }
@@ -561,20 +579,18 @@ impl Simulation {
 
     fn leaves_cell(&mut self, now: Time, cell: u16) {
         let Access::Cells { up, .. } = &mut self.access else { unreachable!("there are cells") };
-        let (key, next) = up[cell as usize].arrive(now);
-        if let Some(at) = next {
-            self.queue.schedule(at, Happening::LeavesCell(cell));
+        let head = up[cell as usize].arrive(now);
+        if let Some(key) = self.off_link(now, head, Happening::LeavesCell(cell)) {
+            self.send_to_server(now, key);
         }
-        self.send_to_server(now, key);
     }
 
     fn wire_up(&mut self, now: Time) {
         let Access::Wire { up, .. } = &mut self.access else { unreachable!("there is a wire") };
-        let (key, next) = up.arrive(now);
-        if let Some(at) = next {
-            self.queue.schedule(at, Happening::WireUp);
+        let head = up.arrive(now);
+        if let Some(key) = self.off_link(now, head, Happening::WireUp) {
+            self.send_to_server(now, key);
         }
-        self.send_to_server(now, key);
     }
 
     fn send_to_server(&mut self, now: Time, key: Key) {
@@ -584,20 +600,18 @@ impl Simulation {
     }
 
     fn at_server(&mut self, now: Time) {
-        let (key, next) = self.server_up.arrive(now);
-        if let Some(at) = next {
-            self.queue.schedule(at, Happening::AtServer);
+        let head = self.server_up.arrive(now);
+        if let Some(key) = self.off_link(now, head, Happening::AtServer) {
+            self.deliver(now, key);
         }
-        self.deliver(now, key);
     }
 
     fn wire_down(&mut self, now: Time) {
         let Access::Wire { down, .. } = &mut self.access else { unreachable!("there is a wire") };
-        let (key, next) = down.arrive(now);
-        if let Some(at) = next {
-            self.queue.schedule(at, Happening::WireDown);
+        let head = down.arrive(now);
+        if let Some(key) = self.off_link(now, head, Happening::WireDown) {
+            self.deliver(now, key);
         }
-        self.deliver(now, key);
     }
 
     /// A packet reaches the end that it was sent to.

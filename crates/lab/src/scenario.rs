@@ -3,6 +3,7 @@
 use crate::{placement, traffic};
 use airwnd_catalog::{Error, Node, Param, choice, params};
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
+use airwnd_engine::loss;
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
@@ -39,6 +40,10 @@ params! {
         pub server_delay: Span = Span::from_millis(10), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference runs";
         /// Packets that may wait before the server link, each way; none: no limit.
         pub server_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
+        /// What the link between server and gateway loses towards the terminals.
+        pub server_loss: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference runs";
+        /// What it loses towards the server.
+        pub server_loss_up: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference runs";
         /// Rate of the S1-U link of each cell, each way; 0bps for no serialisation.
         pub s1u_rate: BitRate = BitRate(10_000_000_000), unit "bit/s", source "ns-3 PointToPointEpcHelper::S1uLinkDataRate";
         /// One-way delay of the S1-U link.
@@ -57,6 +62,10 @@ params! {
         pub delay: Span = Span::from_millis(25), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference run S5";
         /// Packets that may wait for the wire, each way, besides the one on it.
         pub queue: u64 = 100, unit "packets", range 1..=100_000_000, source "ns-3 reference run S5";
+        /// What it loses towards the terminals: the data of downloads.
+        pub loss: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference run S5";
+        /// What it loses towards the servers: the acknowledgments of downloads.
+        pub loss_up: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference runs S4 and S5";
     }
 }
 
@@ -232,6 +241,7 @@ impl Scenario {
             return complain("flow", "there are no flows: add [[flow]]".into());
         }
         self.check_sizes().or_else(|(key, message)| complain(key, message))?;
+        self.check_losses().or_else(|(key, message)| complain(&key, message))?;
         let tcp = self.tcp.config();
         if tcp.min_rto > tcp.max_rto {
             let message = format!("the least timeout {} exceeds the greatest {}", tcp.min_rto, tcp.max_rto);
@@ -279,6 +289,21 @@ impl Scenario {
                 u64::from(cells) * u64::from(offsets)
             );
             return Err((key, message));
+        }
+        Ok(())
+    }
+
+    fn check_losses(&self) -> Result<(), (String, String)> {
+        let core = [
+            ("core.server_loss", &self.core.server_loss),
+            ("core.server_loss_up", &self.core.server_loss_up),
+        ];
+        let wired = self
+            .wired
+            .iter()
+            .flat_map(|wired| [("wired.loss", &wired.loss), ("wired.loss_up", &wired.loss_up)]);
+        for (key, loss) in core.into_iter().chain(wired) {
+            loss.check().map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
         }
         Ok(())
     }

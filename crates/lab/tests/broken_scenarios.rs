@@ -407,6 +407,43 @@ mac.scheduler"#,
         r#"kind = "arwa""#,
         ":24: flow[0].rwnd: `arwa` measures delay by timestamps; set tcp.timestamps = true",
     ),
+    // Losses on links.
+    (
+        "carrier.bandwidth",
+        r#"core.server_loss = {kind = "packet-error", rate = 1.5}
+carrier.bandwidth"#,
+        ":6: core.server_loss.rate: 1.5 is outside 0.0..1.0",
+    ),
+    (
+        "carrier.bandwidth",
+        r#"core.server_loss = {kind = "bit-error", rate = -1e-6}
+carrier.bandwidth"#,
+        ":6: core.server_loss.rate: -1e-6 is outside 0.0..1.0",
+    ),
+    (
+        "carrier.bandwidth",
+        r#"core.server_loss_up = {kind = "gilbert-elliott-time", bad = "0ms"}
+carrier.bandwidth"#,
+        ":6: core.server_loss_up.bad: 0ns is outside 1us..24h",
+    ),
+    (
+        "carrier.bandwidth",
+        r#"core.server_loss = {kind = "scripted", packets = [3, 7, 5]}
+carrier.bandwidth"#,
+        ":6: core.server_loss.packets: 5 stands after 7; a script ascends",
+    ),
+    (
+        "carrier.bandwidth",
+        r#"core.server_loss_up = {kind = "scripted", instants = ["1s", "1s"]}
+carrier.bandwidth"#,
+        ":6: core.server_loss_up.instants: 1s stands after 1s; a script ascends",
+    ),
+    (
+        "carrier.bandwidth",
+        r#"core.server_loss = "packet-eror"
+carrier.bandwidth"#,
+        ":6: core.server_loss: unknown loss `packet-eror`; did you mean `packet-error`?; allowed: ...",
+    ),
     // Places.
     (
         r#"{kind = "ring", radius = "300m"}"#,
@@ -449,6 +486,10 @@ const INCOMPLETE: &[(&str, &str)] = &[
     ("duration = '1s'\n[[ue]]", "x:1: `flow` is missing"),
     ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no terminals: add [[ue]]"),
     ("duration = '1s'\nflow = []\n[[site]]\n[[ue]]", "x:2: flow: there are no flows: add [[flow]]"),
+    (
+        "duration = '1s'\n[[ue]]\n[[flow]]\n[wired]\nrate = '1Mbps'\nloss = {kind = 'scripted', packets = [2, 1]}",
+        "x:6: wired.loss.packets: 1 stands after 2; a script ascends",
+    ),
     (
         "duration = '1s'\n[[site]]\n[[ue]]\ncount = 321\n[[flow]]",
         "x:3: ue: 321 terminals in all; with 320 sounding offsets in each cell there is room for 320",

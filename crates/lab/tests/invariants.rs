@@ -110,10 +110,27 @@ fn cell() -> impl Strategy<Value = (Option<u64>, Option<u64>, String)> {
     })
 }
 
+/// What a link loses: more often nothing than all.
+fn loss() -> impl Strategy<Value = &'static str> + Clone {
+    select(vec![
+        "\"none\"",
+        "\"none\"",
+        "{kind = \"packet-error\", rate = 0.02}",
+        "{kind = \"packet-error\", rate = 1.0}",
+        "{kind = \"bit-error\", rate = 1e-5}",
+        "{kind = \"gilbert-elliott\", good_to_bad = 0.01, bad_to_good = 0.3, loss_in_good = 0.001}",
+        "{kind = \"gilbert-elliott-time\", good = \"300ms\", bad = \"20ms\"}",
+        "{kind = \"scripted\", packets = [0, 1, 17], instants = [\"0ms\", \"100ms\", \"101ms\"]}",
+    ])
+}
+
 /// The wire's delay in milliseconds, and the wire.
 fn wire() -> impl Strategy<Value = (u64, String)> {
-    (100u64..20_000, 0u64..200, 1u64..200).prop_map(|(rate, delay, queue)| {
-        let wire = format!("[wired]\nrate = \"{rate}kbps\"\ndelay = \"{delay}ms\"\nqueue = {queue}\n");
+    (100u64..20_000, 0u64..200, 1u64..200, loss(), loss()).prop_map(|(rate, delay, queue, down, up)| {
+        let wire = format!(
+            "[wired]\nrate = \"{rate}kbps\"\ndelay = \"{delay}ms\"\nqueue = {queue}\n\
+             loss = {down}\nloss_up = {up}\n"
+        );
         (delay, wire)
     })
 }
@@ -174,17 +191,19 @@ fn access() -> impl Strategy<Value = (Option<u64>, Option<u64>, f64, String)> {
 }
 
 fn scenario() -> impl Strategy<Value = Case> {
-    let core = (0u64..30, 0u64..10, select(vec!["0bps", "20Mbps", "10Gbps"]), prop::option::of(1u64..100));
+    let rates = select(vec!["0bps", "20Mbps", "10Gbps"]);
+    let core = (0u64..30, 0u64..10, rates, prop::option::of(1u64..100), loss(), loss());
     let time = (1_700u64..3_000, 0u64..300_000, any::<u32>());
     select(vec![1u64, 20_000, 300_000]).prop_flat_map(move |size| {
         let flows = (flow(0, size), prop::option::of(flow(1, size)), prop::option::of(flow(2, size)));
         let parts = (time.clone(), core.clone(), tcp(), access(), flows);
         parts.prop_map(move |((duration_ms, warmup, seed), core, tcp, access, flows)| {
-            let (server, s1u, rate, queue) = core;
+            let (server, s1u, rate, queue, down, up) = core;
             let (buffer, packets, beyond, access) = access;
             let toml = format!(
                 "duration = \"{duration_ms}ms\"\nwarmup = \"{warmup}us\"\nseed = {seed}\n\
                  core.server_delay = \"{server}ms\"\ncore.s1u_delay = \"{s1u}ms\"\ncore.s1u_rate = \"{rate}\"\n\
+                 core.server_loss = {down}\ncore.server_loss_up = {up}\n\
                  {}{access}{tcp}{}{}{}",
                 line("core.server_queue", queue),
                 flows.0,

@@ -357,6 +357,7 @@ impl Sender {
         let sacked =
             if carried_sack { self.board.sack(ack.sack, self.config.duplicate_threshold) } else { 0 };
         let had_outstanding = self.board.outstanding() > 0;
+        let una_before = self.una;
         let step = self.advance(ack);
         let advanced = step.is_some();
         let taken = step.unwrap_or_default();
@@ -371,7 +372,9 @@ impl Sender {
         let delivered = sacked + taken.delivered;
         self.delivered += u64::from(delivered);
         self.counts.duplicate_acks += u64::from(is_duplicate);
-        let progress = Progress { delivered, taken, is_duplicate, prior_flight };
+        let recounts = self.config.recount_at_exit && advanced && self.ends_recovery();
+        let counted = if recounts { self.una.since(una_before) } else { delivered };
+        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight };
         if advanced || is_duplicate {
             let delivered = self.presume(&progress, advanced);
             let event = self.event(ack, &progress, delivered);
@@ -542,9 +545,18 @@ impl Sender {
         repair.window = pipe + room;
     }
 
+    /// Whether all that was in the network at the last loss is acknowledged.
+    fn is_repaired(&self) -> bool {
+        self.recover.is_none_or(|recover| !self.una.is_before(recover))
+    }
+
+    fn ends_recovery(&self) -> bool {
+        matches!(self.phase, Phase::Recovery(_)) && self.is_repaired()
+    }
+
     fn on_advance(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
         let mut restart_timer = true;
-        let repaired = self.recover.is_none_or(|recover| !self.una.is_before(recover));
+        let repaired = self.is_repaired();
         if repaired {
             self.recover = None;
         }
@@ -597,7 +609,7 @@ impl Sender {
     }
 
     fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
-        let event = self.event(ack, progress, progress.delivered);
+        let event = self.event(ack, progress, progress.counted);
         let heeds_code = ack.code.is_some() && self.codes.is_some();
         if heeds_code || (self.config.validate_window && !event.cwnd_limited) {
             return;
@@ -609,7 +621,7 @@ impl Sender {
     /// covers it does not report it again.
     fn presume(&mut self, progress: &Progress, advanced: bool) -> u32 {
         if self.sack {
-            return progress.delivered;
+            return progress.counted;
         }
         if !advanced {
             self.presumed += self.mss;
@@ -811,6 +823,8 @@ impl Sender {
 struct Progress {
     /// Bytes that it newly reports, cumulatively or by SACK.
     delivered: u32,
+    /// Those of which the congestion control hears.
+    counted: u32,
     taken: Advanced,
     is_duplicate: bool,
     prior_flight: u32,

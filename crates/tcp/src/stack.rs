@@ -144,6 +144,13 @@ stacks! {
     grow_at_exit: bool, unit "1",
         source "RFC 6582 §3.2 step 3 does not; ns-3.44 TcpSocketBase::ProcessAck does"
         => [false, false, true];
+    /// Tell the congestion control at the end of fast recovery of all that its last ACK covers, though SACKs and
+    /// duplicates have reported most of it. Senders that count segments then grow and measure too much; the
+    /// presets spare them that.
+    //= exception recount-at-recovery-end
+    recount_at_exit: bool, unit "1",
+        source "not in RFC 5681 or RFC 6675; ns-3.44 TcpSocketBase::ProcessAck: true"
+        => [false, false, false];
     /// What a loss computes the slow-start threshold from.
     //= exception threshold-from-pipe
     loss_flight: Flight, unit "word",

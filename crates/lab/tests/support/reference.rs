@@ -140,7 +140,7 @@ fn tcp() -> String {
     }
     let rows = rows![
         mss initial_window initial_ssthresh send_buffer receive_buffer window_scaling timestamps timestamp_tick
-        sack recovery prr_duplicate_credit grow_at_exit loss_flight count_sacked_retransmissions
+        sack recovery prr_duplicate_credit grow_at_exit recount_at_exit loss_flight count_sacked_retransmissions
         duplicate_threshold duplicate_repeats_window limited_transmit impatient delayed_ack_count
         delayed_ack_timeout quick_acks initial_rto min_rto max_rto clock_granularity max_retries persist_timeout
         probe_small_windows nagle validate_window restart_after_idle max_segment_lifetime
