@@ -169,8 +169,10 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     # most, and what is whose, which is long, beside them.
     rows = max(2, -(-len(lines) // 2))
     handles = [*lines, *[blank] * (-len(lines) % rows), *sources, *[blank] * (-len(sources) % rows)]
-    look = {"ncols": len(handles) // rows, "handlelength": 3, "columnspacing": 1}
-    axes.figure.legend(handles=handles, loc="outside lower center", **look)
+    columns = len(handles) // rows
+    axes.figure.legend(
+        handles=handles, loc="outside lower center", ncols=columns, handlelength=3, columnspacing=1
+    )
 
 
 def svg(figure: "Figure", name: str) -> str:
