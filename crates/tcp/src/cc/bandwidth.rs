@@ -7,7 +7,8 @@ use airwnd_units::{Bytes, Span, Time};
 choice! {
     /// What a sample of the bandwidth is.
     pub enum Variant {
-        /// The bytes of each ACK over the time since the one before it.
+        /// The bytes of each ACK over the time since the one before it. ACKs that come in bunches, as from a
+        /// cell's uplink, seem a bandwidth far above the path's.
         Westwood = "westwood",
         /// The bytes of each round trip over its length.
         WestwoodPlus = "westwood-plus",

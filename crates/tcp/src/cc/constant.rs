@@ -18,7 +18,8 @@ params! {
         pub startup_rounds: u64 = 10, unit "1", range 1..=10_000, source "Verma, section IV.A (k)";
         /// Change of the smoothed round-trip time that recalculates; the paper leaves beta open.
         pub threshold: f64 = 0.5, unit "1", range 0.001..=100.0, source "Verma, section IV.C (beta)";
-        /// What a sample of the bandwidth is.
+        /// What a sample of the bandwidth is; with "westwood" bunched ACKs, as from a cell's uplink, make the window
+        /// far too large, and "westwood-plus" is what to use there.
         pub variant: Variant = Variant::Westwood, unit "word", source "Verma, section II";
         /// How samples are smoothed.
         pub filter: Filter = Filter::Tustin, unit "word", source "Verma, section II";
