@@ -195,7 +195,7 @@ fn chain(cc: &str, per: f64, recount: bool) -> (f64, f64) {
             "#
         );
         let scenario = Scenario::from_node(&Node::from_toml(&toml, "s4").unwrap()).unwrap();
-        let totals = run(&scenario, seed, None, &mut |_| true).unwrap().totals().clone();
+        let totals = run(&scenario, seed, None, &mut |_| true).unwrap().totals();
         (totals.goodput_kbps, totals.delay_ms.unwrap())
     });
     let sum = runs.fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));

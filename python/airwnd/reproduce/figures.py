@@ -165,10 +165,14 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     ours = entry(chart["ours"], color=grey, marker="none" if bare else "o", linestyle="-" if bare else "none")
     sources = [paper, ours] if any(line["paper_y"] for line in chart["lines"]) else [ours]
     blank = entry("", linestyle="none")
-    # A legend fills its columns first, and each is as wide as its widest entry: lines stand two by two, and
-    # what is whose, which is long, beside them.
-    handles = [*lines, *[blank] * (len(lines) % 2), *sources, *[blank] * (len(sources) % 2)]
-    axes.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) // 2, handlelength=3)
+    # A legend fills its columns first, and each is as wide as its widest entry: lines stand in two columns at
+    # most, and what is whose, which is long, beside them.
+    rows = max(2, -(-len(lines) // 2))
+    handles = [*lines, *[blank] * (-len(lines) % rows), *sources, *[blank] * (-len(sources) % rows)]
+    columns = len(handles) // rows
+    axes.figure.legend(
+        handles=handles, loc="outside lower center", ncols=columns, handlelength=3, columnspacing=1
+    )
 
 
 def svg(figure: "Figure", name: str) -> str:

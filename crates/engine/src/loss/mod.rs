@@ -95,9 +95,9 @@ mod tests {
     /// 1 - (1 - p)^bits
     #[test]
     fn a_larger_packet_meets_more_bit_errors() {
-        for (p, size) in [(1e-6, 40), (1e-6, 1500), (1e-5, 1500), (1e-3, 1500), (1.0, 40), (0.0, 1500)] {
+        for (p, size) in [(1e-6_f64, 40), (1e-6, 1500), (1e-5, 1500), (1e-3, 1500), (1.0, 40), (0.0, 1500)] {
             let lost = rate(&losses(&format!("{{kind = \"bit-error\", rate = {p:?}}}"), 1, size));
-            let expected = 1.0 - (1.0 - f64::from(p)).powi(8 * size as i32);
+            let expected = 1.0 - (1.0 - p).powi(8 * size as i32);
             assert!((lost - expected).abs() <= bound(expected) + 1e-12, "{p} {size}: {lost} {expected}");
         }
     }
