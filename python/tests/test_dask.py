@@ -271,7 +271,7 @@ def test_a_worker_without_airwnd_is_one_error(wired: Scenario, tmp_path: Path) -
 
 def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
     (tmp_path / "wired.json").write_text(json.dumps(WIRED), encoding="utf-8")
-    arguments = ["--grid", "wired.queue=5,50", "--seeds", "20", "--set", "duration=60s"]
+    arguments = ["--grid", "wired.queue=5,50", "--seeds", "50", "--set", "duration=600s"]
     command = [sys.executable, "-m", "airwnd", "sweep", "wired.json", *arguments]
     command += ["--dask", cluster.scheduler_address, "--out", "out"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)

@@ -235,7 +235,7 @@ def interrupted(file: Path, folder: Path, way: signal.Signals) -> tuple[int, str
     return process.returncode, errors, time.monotonic() - start
 
 
-LONG = ("--grid", "wired.queue=10,20,30,40,50,60", "--seeds", "10", "--set", "duration=30s", "--jobs", "2")
+LONG = ("--grid", "wired.queue=10,20,30,40,50,60", "--seeds", "10", "--set", "duration=120s", "--jobs", "2")
 
 
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
