@@ -29,7 +29,6 @@ PROGRESS = click.option(
 JOBS = click.option(
     "--jobs", type=click.IntRange(1), help="Runs at the same time; as many as there are cores by default."
 )
-
 DASK = click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, as in --dask tcp://head:8786.")
 
 
@@ -88,3 +87,14 @@ def bar(title: str, wanted: bool | None) -> "Iterator[Callable[[float], None] | 
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
+
+
+@contextmanager
+def batch_bar(title: str, runs: Path, wanted: bool | None) -> "Iterator[Callable[[float], None] | None]":
+    """Show a progress bar as :func:`bar` does, and after Ctrl-C where the finished runs are kept."""
+    try:
+        with bar(title, wanted) as tell:
+            yield tell
+    except KeyboardInterrupt:
+        click.echo(f"finished runs are kept in {runs}; the same command goes on from there", err=True)
+        raise

@@ -1,16 +1,13 @@
 """``airwnd reproduce``."""
 
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import DASK, JOBS, PROGRESS, bar, workers, workers_text
+from airwnd.cli.options import DASK, JOBS, PROGRESS, batch_bar, workers, workers_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from airwnd.batch import Workers
     from airwnd.reproduce.runner import Results
 
@@ -65,24 +62,11 @@ def reproduce(
     done = []
     for number, (experiment, effort) in enumerate(zip(experiments, efforts, strict=True), start=1):
         title = f"{number}/{len(experiments)} {experiment.name}" if len(experiments) > 1 else experiment.name
-        with _told(title, out / experiment.name, progress) as tell:
+        with batch_bar(title, out / experiment.name / "runs", progress) as tell:
             done.append(runner.reproduce(experiment, effort, out / experiment.name, crew, tell))
         report.write(done[-1], out)
     index = report.write_pages(out, runner.papers())
     _summarise(done, crew, out, index)
-
-
-@contextmanager
-def _told(title: str, folder: Path, progress: bool | None) -> "Iterator[Callable[[float], None] | None]":
-    """Show a progress bar, and after Ctrl-C what is kept."""
-    try:
-        with bar(title, progress) as tell:
-            yield tell
-    except KeyboardInterrupt:
-        click.echo(
-            f"finished runs are kept in {folder / 'runs'}; the same command goes on from there", err=True
-        )
-        raise
 
 
 def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import DASK, FILE, JOBS, PROGRESS, SET, bar, load, workers, workers_text
+from airwnd.cli.options import DASK, FILE, JOBS, PROGRESS, SET, batch_bar, load, workers, workers_text
 
 if TYPE_CHECKING:
     from airwnd.batch import Workers
@@ -73,12 +73,8 @@ def sweep(
         seeds=seeds,
         sample_seed=sample_seed,
     )
-    try:
-        with bar(design.scenario.name, progress) as tell:
-            swept = carry_out(design, out, crew, tell)
-    except KeyboardInterrupt:
-        click.echo(f"finished runs are kept in {out / 'runs'}; the same command goes on from there", err=True)
-        raise
+    with batch_bar(design.scenario.name, out / "runs", progress) as tell:
+        swept = carry_out(design, out, crew, tell)
     _show(swept, crew, out)
 
 

@@ -142,6 +142,16 @@ def known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
+def spread(middle: Numbers, low: Numbers, high: Numbers) -> tuple[list[float], list[float]]:
+    """Give the distances below and above; zero where nothing is known of the spread."""
+
+    def distances(ends: Numbers, sign: int) -> list[float]:
+        pairs = zip(middle, ends, strict=True)
+        return [0.0 if m is None or end is None else sign * (end - m) for m, end in pairs]
+
+    return distances(low, -1), distances(high, 1)
+
+
 def bar_place(lines: int, index: int) -> tuple[float, float]:
     """Give the width of a bar, and how far it stands from the middle of its group, which is 1 wide."""
     share = 0.8 / lines

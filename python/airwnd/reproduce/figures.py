@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from airwnd import style
-from airwnd.reproduce.chart import Chart, Line, bar_place, known
+from airwnd.reproduce.chart import Chart, Line, bar_place, known, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,8 +63,8 @@ def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
     axes.errorbar(
         _numbers(line["x"]),
         _numbers(line["y"]),
-        yerr=_errors(line["y"], line["low"], line["high"]),
-        xerr=_errors(line["x"], line["x_low"], line["x_high"]),
+        yerr=spread(line["y"], line["low"], line["high"]) if line["low"] else None,
+        xerr=spread(line["x"], line["x_low"], line["x_high"]) if line["x_low"] else None,
         color=look.colour,
         marker="none" if bare else look.marker,
         linestyle=look.dashes,
@@ -93,7 +93,7 @@ def _draw_bars(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
         [x + shift for x in known(line["x"])],
         _numbers(line["y"]),
         width,
-        yerr=_errors(line["y"], line["low"], line["high"]),
+        yerr=spread(line["y"], line["low"], line["high"]) if line["low"] else None,
         color=look.colour,
         hatch=_HATCHES[index % len(_HATCHES)],
         edgecolor="white",
@@ -123,17 +123,6 @@ _DRAW = {
 
 def _numbers(values: list[float | None]) -> list[float]:
     return [float("nan") if value is None else value for value in values]
-
-
-def _errors(
-    middle: list[float | None], low: list[float | None], high: list[float | None]
-) -> list[list[float]] | None:
-    """Give the distances below and above; zero where nothing is known of the spread."""
-    if not low:
-        return None
-    below = [0.0 if m is None or end is None else m - end for m, end in zip(middle, low, strict=True)]
-    above = [0.0 if m is None or end is None else end - m for m, end in zip(middle, high, strict=True)]
-    return [below, above]
 
 
 def _legend(chart: Chart, axes: "Axes") -> None:

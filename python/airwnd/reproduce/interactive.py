@@ -3,7 +3,7 @@
 from typing import Any
 
 from airwnd import style
-from airwnd.reproduce.chart import Chart, Line, bar_place, known
+from airwnd.reproduce.chart import Chart, Line, Numbers, bar_place, known, spread
 
 _MARKERS = {
     "o": "circle",
@@ -99,22 +99,16 @@ def _paper(chart: Chart, line: Line, index: int) -> dict[str, Any]:
     return trace
 
 
-def _errors(
-    middle: list[float | None], low: list[float | None], high: list[float | None], colour: str
-) -> dict[str, Any]:
+def _errors(middle: Numbers, low: Numbers, high: Numbers, colour: str) -> dict[str, Any]:
     """Describe error bars; none where nothing is known of the spread."""
-
-    def distances(ends: list[float | None], sign: int) -> list[float]:
-        pairs = zip(middle, ends, strict=True)
-        return [0.0 if m is None or end is None else sign * (end - m) for m, end in pairs]
-
     if not known(low):
         return {"visible": False}
+    below, above = spread(middle, low, high)
     return {
         "type": "data",
         "symmetric": False,
-        "array": distances(high, 1),
-        "arrayminus": distances(low, -1),
+        "array": above,
+        "arrayminus": below,
         "color": colour,
         "thickness": 1.2,
         "width": 4,
@@ -135,11 +129,7 @@ def _layout(chart: Chart) -> dict[str, Any]:
         x_axis.update({"tickmode": "array", **ticks, "showgrid": False})
     return {
         "title": {"text": chart["title"], "x": 0, "xref": "paper", "font": {"size": 15}},
-        "font": {
-            "family": "system-ui, Segoe UI, Helvetica Neue, Arial, sans-serif",
-            "color": _INK,
-            "size": 13,
-        },
+        "font": {"family": _FONTS, "color": _INK, "size": 13},
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
         "margin": {"l": 76, "r": 12, "t": 44, "b": 52},

@@ -9,17 +9,17 @@
 The pages need no network and nothing beside them; the index links to the papers' pages.
 """
 
-import base64
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airwnd import style
 from airwnd.files import write_atomically
+from airwnd.pages import data_link, environment
 from airwnd.reproduce import figures, findings, interactive, words
 from airwnd.reproduce.chart import Chart
 from airwnd.reproduce.claims import Verdict, together
@@ -27,6 +27,9 @@ from airwnd.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.tables import as_csv
+
+if TYPE_CHECKING:
+    import jinja2
 
 PAGE = "index.html"
 
@@ -57,7 +60,7 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
         Papers for the index to list though nothing of them has been run.
     """
     every = findings.read_all(root)
-    environment = _environment()
+    templates = _templates()
     cards = {paper.key: findings.paper_text(paper) for paper in papers if paper.claims}
     cards.update({each["paper"]["key"]: each["paper"] for each in every})
     reports = [
@@ -69,11 +72,11 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
     plotly = _plotly()
     for report in reports:
         if report.experiments:
-            text = environment.get_template("paper.html.j2").render(report=report, plotly=plotly)
+            text = templates.get_template("paper.html.j2").render(report=report, plotly=plotly)
             write_atomically(root / report.paper["key"] / PAGE, text)
     index = root / PAGE
     write_atomically(
-        index, environment.get_template("index.html.j2").render(reports=reports, total=Total(reports))
+        index, templates.get_template("index.html.j2").render(reports=reports, total=Total(reports))
     )
     return index
 
@@ -89,7 +92,7 @@ class Shown:
         """Give a file of the experiment as a link that needs no file."""
         kinds = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv"}
         path = self.folder / name
-        return f"data:{kinds[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+        return data_link(kinds[path.suffix], path.read_bytes())
 
     def plotly(self, chart: Chart) -> dict[str, Any]:
         """Give what plotly draws."""
@@ -155,27 +158,19 @@ def _counts(claims: Sequence[Judged]) -> dict[str, int]:
     return {name: names.count(name) for name in (*(verdict.value for verdict in Verdict), NO_RESULT)}
 
 
-def _environment() -> Any:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("airwnd.reproduce"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["seconds"] = words.seconds_text
-    environment.filters["prose"] = _prose
-    environment.globals["static"] = _static
-    environment.globals["classes"] = {
+def _templates() -> "jinja2.Environment":
+    templates = environment("airwnd.reproduce")
+    templates.filters["seconds"] = words.seconds_text
+    templates.filters["prose"] = _prose
+    templates.globals["static"] = _static
+    templates.globals["classes"] = {
         Verdict.HOLDS: "holds",
         Verdict.FAILS: "fails",
         Verdict.OPEN: "open",
         None: "none",
         NO_RESULT: "none",
     }
-    return environment
+    return templates
 
 
 def _prose(text: str) -> Any:

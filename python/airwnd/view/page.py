@@ -1,6 +1,5 @@
 """The page: one HTML file that holds its data, its style and its modules."""
 
-import base64
 import os
 import sys
 import tempfile
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from airwnd.errors import InputError
 from airwnd.files import write_atomically
+from airwnd.pages import data_link, environment
 from airwnd.run import Run
 from airwnd.view.content import content
 
@@ -38,33 +38,20 @@ def show(page: Path) -> bool:
 
 def html(runs: Mapping[str, Run]) -> str:
     """Render the page."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("airwnd.view"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    templates = environment("airwnd.view")
     # The order of keys is the order in which things are shown.
-    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
+    templates.policies["json.dumps_kwargs"] = {"allow_nan": False}
     static = resources.files("airwnd.view") / "static"
     modules = {
-        f"airwnd/{file.name}": _link(file.read_bytes())
+        f"airwnd/{file.name}": data_link("text/javascript", file.read_bytes())
         for file in sorted(static.iterdir(), key=lambda file: file.name)
         if file.name.endswith(".js")
     }
     shown = content(runs)
-    return environment.get_template("view.html.j2").render(
+    return templates.get_template("view.html.j2").render(
         title=", ".join(runs),
         style=(static / "view.css").read_text(encoding="utf-8"),
         imports={"imports": modules},
         facts=shown.facts,
         arrays=shown.arrays,
     )
-
-
-def _link(module: bytes) -> str:
-    """Give a module as a link that needs no file."""
-    return "data:text/javascript;base64," + base64.b64encode(module).decode("ascii")
