@@ -15,7 +15,7 @@ use crate::table::Table;
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
-use airwnd_engine::{Event, EventQueue, Key, Link, Lost, Refused, Slab};
+use airwnd_engine::{Event, EventQueue, Key, Link, Lost, Refused, Slab, Stream};
 use airwnd_tcp::{Endpoint, Segment, Seq, Setup, State};
 use airwnd_units::{Bytes, Span, Time, Tti};
 
@@ -270,7 +270,7 @@ impl Simulation {
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
         };
-        simulation.add_flows(scenario);
+        simulation.add_flows(scenario, seed);
         for flow in 0..simulation.flows.len() as u32 {
             simulation.watch(Time::ZERO, flow);
         }
@@ -281,8 +281,9 @@ impl Simulation {
         Ok(simulation)
     }
 
-    fn add_flows(&mut self, scenario: &Scenario) {
+    fn add_flows(&mut self, scenario: &Scenario, seed: u64) {
         let config = scenario.tcp.config();
+        let stream = Stream::new(seed, "congestion control");
         let begin = self.begin;
         let first_ue = |group: usize| scenario.ue[..group].iter().map(|group| group.count).sum::<u32>();
         for group in &scenario.flow {
@@ -308,7 +309,8 @@ impl Simulation {
                             (&idle, &group.rwnd, &plain)
                         };
                         //= exception initial-sequence-zero
-                        Endpoint::new(&Setup { config: &config, cc, rwnd, peer_rwnd, iss: Seq(0) })
+                        let seed = stream.child(u64::from(flow)).next_u64();
+                        Endpoint::new(&Setup { config: &config, cc, rwnd, peer_rwnd, iss: Seq(0), seed })
                     };
                     Connection {
                         server: end(End::Server),

@@ -122,7 +122,8 @@ impl From<&cc::Ack> for Ack {
 ///     When it was noticed, in seconds from the beginning of the simulation.
 /// signal
 ///     ``"loss"``: duplicate ACKs or SACKs showed a loss, at most once for each window of data. ``"timeout"``: the
-///     retransmission timer expired. ``"repeated-timeout"``: once more for the same segment.
+///     retransmission timer expired. ``"repeated-timeout"``: once more for the same segment. ``"ecn"``: the receiver
+///     reports marked packets, at most once for each window of data.
 /// in_flight_bytes
 ///     The flight to compute a new threshold from.
 #[pyclass(frozen, get_all, module = "airwnd")]
@@ -137,7 +138,7 @@ impl Congestion {
     #[new]
     #[pyo3(signature = (*, now_s=0.0, signal="loss", in_flight_bytes=0))]
     fn new(now_s: f64, signal: &str, in_flight_bytes: u64) -> PyResult<Congestion> {
-        let signals = [Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout];
+        let signals = [Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout, Signal::Ecn];
         match signals.into_iter().map(word).find(|known| *known == signal) {
             Some(signal) => Ok(Congestion { now_s, signal, in_flight_bytes }),
             None => Err(PyValueError::new_err(format!(
@@ -157,6 +158,7 @@ fn word(signal: Signal) -> &'static str {
         Signal::Loss => "loss",
         Signal::Timeout => "timeout",
         Signal::RepeatedTimeout => "repeated-timeout",
+        Signal::Ecn => "ecn",
     }
 }
 

@@ -100,6 +100,8 @@ pub struct Setup<'a> {
     pub peer_rwnd: &'a rwnd::Spec,
     /// The first sequence number.
     pub iss: Seq,
+    /// Names the random draws of the congestion control.
+    pub seed: u64,
 }
 
 /// One end of a connection.
@@ -158,11 +160,11 @@ struct Clock {
 impl Endpoint {
     /// A closed endpoint.
     pub fn new(setup: &Setup<'_>) -> Endpoint {
-        let Setup { config, cc, rwnd, peer_rwnd, iss } = *setup;
+        let Setup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
         let ctx = rwnd::Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer };
         Endpoint {
             state: State::Closed,
-            sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss),
+            sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss, seed),
             receiver: Receiver::new(config, rwnd.build(&ctx), rwnd.carriage()),
             config: config.clone(),
             codes_in: peer_rwnd.carriage(),
@@ -458,6 +460,7 @@ impl Endpoint {
             field: (!in_field).then_some(segment.window),
             sack: &segment.sack,
             rtt: self.elapsed(now, segment),
+            one_way_delay: self.one_way_delay(segment),
             code,
             has_data: segment.len > 0,
         });
@@ -673,6 +676,15 @@ impl Endpoint {
         self.timestamps?;
         let ticks = self.ticks(now).wrapping_sub(segment.timestamps?.ecr);
         Some((self.config.timestamp_tick * u64::from(ticks)).max(Span::from_micros(1)))
+    }
+
+    /// From the tick at which a segment left here to the tick at which its echo left there; clocks may differ, but
+    /// not by so much that it seems negative.
+    fn one_way_delay(&self, segment: &Segment) -> Option<Span> {
+        self.timestamps?;
+        let Timestamps { val, ecr } = segment.timestamps?;
+        let ticks = (val.wrapping_sub(ecr) as i32).max(0);
+        Some(self.config.timestamp_tick * ticks as u64)
     }
 
     // Questions.

@@ -17,7 +17,7 @@
 //! let config = Stack::Ns3v44.config();
 //! let cc = cc::Spec::Newreno(cc::newreno::Params::default());
 //! let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params::default());
-//! let setup = Setup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0) };
+//! let setup = Setup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0), seed: 1 };
 //! let (mut client, mut server) = (Endpoint::new(&setup), Endpoint::new(&setup));
 //! server.listen();
 //! client.connect();
@@ -38,6 +38,7 @@
 pub mod cc;
 mod endpoint;
 mod ranges;
+mod rate;
 mod receiver;
 mod rtt;
 pub mod rwnd;

@@ -1,13 +1,13 @@
 //! The sending half: what may be sent, what is lost, what is sent again.
 
-use crate::cc::{self, Ack, Congestion, CongestionControl, Signal};
+use crate::cc::{self, Ack, Congestion, CongestionControl, Departure, RateSample, Signal};
 use crate::rtt::{RtoBounds, RttEstimator};
 use crate::rwnd::arwa::ArwaSender;
 use crate::scoreboard::{Advanced, Scoreboard, Sent};
 use crate::segment::SackBlocks;
-use crate::stack::{Flight, Recovery};
+use crate::stack::{Flight, Pacing, Recovery};
 use crate::{Config, Seq};
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::num::NonZeroU8;
 
 #[derive(Debug)]
@@ -15,6 +15,7 @@ pub(crate) struct Sender {
     config: Config,
     cc_spec: cc::Spec,
     cc: Box<dyn CongestionControl>,
+    seed: u64,
     codes: Option<ArwaSender>,
     mss: u32,
     /// Whether SACK was negotiated.
@@ -42,7 +43,13 @@ pub(crate) struct Sender {
     /// The byte after SND.NXT went out as a probe and may be acknowledged.
     probed: bool,
 
-    delivered: u64,
+    /// Nothing is sent before.
+    pace_at: Time,
+    /// Whether something may wait for that.
+    paced: bool,
+
+    /// Bytes given up on of which the congestion control has heard.
+    lost_told: u64,
     /// Bytes that duplicate ACKs without SACK stood for, and that no ACK has covered.
     presumed: u32,
     round: u64,
@@ -150,6 +157,8 @@ pub(crate) struct Acknowledgment<'a> {
     pub sack: &'a SackBlocks,
     /// The round-trip time by timestamps.
     pub rtt: Option<Span>,
+    /// The time to the receiver, by timestamps.
+    pub one_way_delay: Option<Span>,
     pub code: Option<NonZeroU8>,
     pub has_data: bool,
 }
@@ -163,7 +172,13 @@ pub(crate) enum Position {
 }
 
 impl Sender {
-    pub fn new(config: &Config, cc_spec: &cc::Spec, codes: Option<ArwaSender>, iss: Seq) -> Sender {
+    pub fn new(
+        config: &Config,
+        cc_spec: &cc::Spec,
+        codes: Option<ArwaSender>,
+        iss: Seq,
+        seed: u64,
+    ) -> Sender {
         let bounds = RtoBounds {
             initial: config.initial_rto,
             min: config.min_rto,
@@ -171,10 +186,16 @@ impl Sender {
             granularity: config.clock_granularity,
         };
         let mss = u32::from(config.mss);
+        let cc = cc_spec.build(&cc_ctx(config, mss, seed));
+        let mut board = Scoreboard::new(config.count_sacked_retransmissions);
+        if cc.wants_rates() {
+            board.measure_rates();
+        }
         Sender {
             config: config.clone(),
             cc_spec: cc_spec.clone(),
-            cc: cc_spec.build(&cc_ctx(config, mss)),
+            cc,
+            seed,
             codes,
             mss,
             sack: false,
@@ -183,7 +204,7 @@ impl Sender {
             source: Source::default(),
             fin: Fin::Open,
             offer: PeerOffer::default(),
-            board: Scoreboard::new(config.count_sacked_retransmissions),
+            board,
             rtt: RttEstimator::new(bounds),
             phase: Phase::Open,
             duplicates: 0,
@@ -194,7 +215,9 @@ impl Sender {
             failed: false,
             probe: None,
             probed: false,
-            delivered: 0,
+            pace_at: Time::ZERO,
+            paced: false,
+            lost_told: 0,
             presumed: 0,
             round: 0,
             round_end: iss,
@@ -217,7 +240,7 @@ impl Sender {
         self.offer.shift = agreement.shift;
         if agreement.mss != self.mss {
             self.mss = agreement.mss;
-            self.cc = self.cc_spec.build(&cc_ctx(&self.config, agreement.mss));
+            self.cc = self.cc_spec.build(&cc_ctx(&self.config, agreement.mss, self.seed));
         }
     }
 
@@ -319,14 +342,15 @@ impl Sender {
     /// What may be in the network now.
     pub fn window(&self) -> u64 {
         match self.phase {
-            Phase::Recovery(repair) => repair.window,
+            Phase::Recovery(repair) if !self.cc.governs_recovery() => repair.window,
             _ => self.cc.cwnd().0,
         }
     }
 
     pub fn next_deadline(&self) -> Option<Time> {
         let probe = self.probe.filter(|probe| !probe.due).map(|probe| probe.at);
-        [self.rto_at, probe].into_iter().flatten().min()
+        let paced = self.paced.then_some(self.pace_at);
+        [self.rto_at, probe, paced].into_iter().flatten().min()
     }
 
     // Acknowledgments.
@@ -370,11 +394,14 @@ impl Sender {
             !advanced && had_outstanding && !ack.has_data && repeats
         };
         let delivered = sacked + taken.delivered;
-        self.delivered += u64::from(delivered);
         self.counts.duplicate_acks += u64::from(is_duplicate);
         let recounts = self.config.recount_at_exit && advanced && self.ends_recovery();
         let counted = if recounts { self.una.since(una_before) } else { delivered };
-        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight };
+        let rate = self.board.take_rate_sample(ack.now, self.rtt.min());
+        let told = std::mem::replace(&mut self.lost_told, self.board.totals().lost);
+        let lost = self.lost_told - told;
+        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight, lost, rate };
+        self.tell_losses(ack.now);
         if advanced || is_duplicate {
             let delivered = self.presume(&progress, advanced);
             let event = self.event(ack, &progress, delivered);
@@ -396,6 +423,13 @@ impl Sender {
             if cwnd != before {
                 self.cc.set_cwnd(cwnd);
             }
+        }
+    }
+
+    /// Tells of segments given up on one by one, if the congestion control wants to know.
+    fn tell_losses(&mut self, now: Time) {
+        for loss in self.board.take_losses(now) {
+            self.cc.on_lost(&loss);
         }
     }
 
@@ -487,6 +521,7 @@ impl Sender {
         }
         let before = self.board.pipe();
         self.board.give_up_head();
+        self.tell_losses(now);
         let pipe = if self.sack { self.board.pipe() } else { before };
         let in_flight = match self.config.loss_flight {
             Flight::Outstanding => self.board.outstanding(),
@@ -566,7 +601,7 @@ impl Sender {
         match self.phase {
             Phase::Recovery(repair) if !repaired && self.config.recovery != Recovery::Reno => {
                 restart_timer = repair.partial_acks == 0 || !self.config.impatient;
-                self.on_partial_ack(progress);
+                self.on_partial_ack(ack.now, progress);
             }
             Phase::Recovery(_) => {
                 self.board.forget_duplicates();
@@ -594,10 +629,11 @@ impl Sender {
     }
 
     /// RFC 6582 §3.2 step 3, RFC 6675 §5 (B): more is missing.
-    fn on_partial_ack(&mut self, progress: &Progress) {
+    fn on_partial_ack(&mut self, now: Time, progress: &Progress) {
         if !self.sack {
             self.board.explain_duplicates(progress.delivered.saturating_sub(self.mss));
             self.board.give_up_head();
+            self.tell_losses(now);
         }
         if !progress.is_duplicate || self.config.prr_duplicate_credit {
             self.reduce(progress, false);
@@ -639,10 +675,16 @@ impl Sender {
             rtt: ack.rtt.or_else(|| progress.taken.clean_sample.map(|sent_at| ack.now - sent_at)),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
+            one_way_delay: ack.one_way_delay,
             in_flight: Bytes(u64::from(self.board.pipe())),
+            prior_in_flight: Bytes(u64::from(progress.prior_flight)),
+            lost: Bytes(progress.lost),
+            marked: Bytes::ZERO,
             round: self.round,
-            delivered: Bytes(self.delivered),
+            delivered: Bytes(self.board.totals().delivered),
             cwnd_limited: u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0,
+            recovering: self.is_recovering(),
+            rate: progress.rate,
         }
     }
 
@@ -677,6 +719,7 @@ impl Sender {
         };
         self.cc.on_congestion(&Congestion { now, signal, in_flight: Bytes(u64::from(in_flight)) });
         self.board.give_up_all();
+        self.tell_losses(now);
         self.phase = Phase::Loss;
         self.duplicates = 0;
         self.forced = true;
@@ -690,13 +733,17 @@ impl Sender {
 
     /// The next segment to send, if any may be sent now.
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        if self.probe.is_some_and(|probe| probe.due) {
+            return self.send_probe(now);
+        }
+        self.paced = now < self.pace_at;
+        if self.paced {
+            return None;
+        }
         if std::mem::take(&mut self.forced)
             && let Some(index) = self.board.next_lost()
         {
             return Some(self.resend(index, now));
-        }
-        if self.probe.is_some_and(|probe| probe.due) {
-            return self.send_probe(now);
         }
         let room = self.window().saturating_sub(self.flight());
         if let Some(index) = self.board.next_lost() {
@@ -709,7 +756,25 @@ impl Sender {
             let index = self.board.next_hole()?;
             return Some(self.resend(index, now));
         }
+        if room >= u64::from(self.mss) && !self.source.endless && self.source.queued < u64::from(self.mss) {
+            self.board.note_app_limit();
+        }
         None
+    }
+
+    /// The rate of payload at which segments go out, if they are paced.
+    pub fn pacing_rate(&self) -> Option<BitRate> {
+        if self.config.pacing == Pacing::Never {
+            return None;
+        }
+        self.cc.pacing_rate().or_else(|| {
+            let srtt = self.rtt.srtt().filter(|_| self.config.pacing == Pacing::Always)?;
+            let cwnd = self.cc.cwnd().0;
+            let in_slow_start = cwnd < self.cc.ssthresh().0 / 2;
+            let factor =
+                if in_slow_start { self.config.pacing_slow_start } else { self.config.pacing_avoidance };
+            Some(BitRate((factor * 8.0 * cwnd as f64 / srtt.as_secs()) as u64))
+        })
     }
 
     /// What counts against the congestion window.
@@ -750,7 +815,7 @@ impl Sender {
             return None;
         }
         if idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
-            let initial = cc_ctx(&self.config, self.mss).initial_window;
+            let initial = cc_ctx(&self.config, self.mss, self.seed).initial_window;
             self.cc.set_cwnd(self.cc.cwnd().min(initial));
         }
         (room >= u64::from(len)).then(|| self.push_new(len, now))
@@ -791,6 +856,7 @@ impl Sender {
         if fin {
             self.fin = Fin::Sent;
         }
+        self.tell_departure(now, len);
         self.board.push(seq, len as u16, fin, now);
         self.nxt += len + u32::from(fin);
         let retransmission = std::mem::take(&mut self.probed);
@@ -800,6 +866,7 @@ impl Sender {
     }
 
     fn resend(&mut self, index: usize, now: Time) -> Outgoing {
+        self.tell_departure(now, u32::from(self.board.get(index).len));
         let segment: Sent = self.board.retransmit(index, now);
         self.counts.retransmissions += 1;
         self.counts.bytes_retransmitted += u64::from(segment.len);
@@ -807,9 +874,20 @@ impl Sender {
         Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true }
     }
 
+    fn tell_departure(&mut self, now: Time, len: u32) {
+        if len > 0 {
+            let in_flight = Bytes(u64::from(self.board.pipe()));
+            let app_limited = self.board.is_app_limited();
+            self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited });
+        }
+    }
+
     fn on_sent(&mut self, now: Time, len: u32) {
         self.counts.data_segments += u64::from(len > 0);
         self.last_sent = now;
+        if let Some(rate) = self.pacing_rate().filter(|rate| rate.0 > 0) {
+            self.pace_at = now + rate.transmission_time(Bytes(u64::from(len)));
+        }
         if let Phase::Recovery(repair) = &mut self.phase {
             repair.out += u64::from(len);
         }
@@ -828,13 +906,16 @@ struct Progress {
     taken: Advanced,
     is_duplicate: bool,
     prior_flight: u32,
+    lost: u64,
+    rate: Option<RateSample>,
 }
 
-fn cc_ctx(config: &Config, mss: u32) -> cc::Ctx {
+fn cc_ctx(config: &Config, mss: u32, seed: u64) -> cc::Ctx {
     let mss = Bytes(u64::from(mss));
     cc::Ctx {
         mss,
         initial_window: mss * u64::from(config.initial_window),
         initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes(u64::MAX)),
+        seed,
     }
 }

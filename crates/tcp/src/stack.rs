@@ -38,6 +38,18 @@ choice! {
     }
 }
 
+choice! {
+    /// Whether segments are spread over the round trip.
+    pub enum Pacing {
+        /// They go out as soon as window and data allow.
+        Never = "never",
+        /// At the rate that the congestion control asks for, if it asks for one.
+        AsAsked = "as-asked",
+        /// At that rate, or else at a multiple of cwnd / SRTT, as Linux with `SO_MAX_PACING_RATE` or the fq queue.
+        Always = "always",
+    }
+}
+
 /// Declares [`Config`], [`Settings`] and the presets from one table: a row is an item, a column a stack.
 macro_rules! stacks {
     (
@@ -239,6 +251,18 @@ stacks! {
     restart_after_idle: bool, unit "1",
         source "RFC 5681 §4.1; ns-2 slow_start_restart_ (only for full TCP); not in ns-3"
         => [false, false, false];
+    /// Whether segments are paced.
+    pacing: Pacing, unit "word",
+        source "Linux net/ipv4/tcp_output.c tcp_needs_internal_pacing; ns-3 TcpSocketState::EnablePacing"
+        => [Pacing::Never, Pacing::Never, Pacing::AsAsked];
+    /// With `pacing = "always"`, the multiple of cwnd / SRTT while cwnd is below half the threshold.
+    pacing_slow_start: f64, unit "1", range 0.1..=100.0,
+        source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ss_ratio; ns-3 TcpSocketState::PacingSsRatio"
+        => [2.0, 2.0, 2.0];
+    /// With `pacing = "always"`, the multiple of cwnd / SRTT from there on.
+    pacing_avoidance: f64, unit "1", range 0.1..=100.0,
+        source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ca_ratio; ns-3 TcpSocketState::PacingCaRatio"
+        => [1.2, 1.2, 1.2];
     /// Maximum segment lifetime: TIME-WAIT lasts twice as long.
     max_segment_lifetime: Span, unit "time", range Span(1)..=Span::from_secs(600),
         source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime"

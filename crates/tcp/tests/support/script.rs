@@ -26,7 +26,7 @@ impl Script {
     }
 
     pub fn with(config: &Config, cc: cc::Spec, rwnd: rwnd::Spec, iss: Seq, irs: Seq) -> Script {
-        let setup = Setup { config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss };
+        let setup = Setup { config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss, seed: 1 };
         let timestamps = config.timestamps;
         Script {
             end: Endpoint::new(&setup),
