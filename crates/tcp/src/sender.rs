@@ -1,11 +1,12 @@
 //! The sending half: what may be sent, what is lost, what is sent again.
 
 use crate::cc::{self, Ack, Congestion, CongestionControl, Departure, RateSample, Signal};
+use crate::ecn::{Heed, Marks};
 use crate::rtt::{RtoBounds, RttEstimator};
 use crate::rwnd::arwa::ArwaSender;
 use crate::scoreboard::{Advanced, Scoreboard, Sent};
-use crate::segment::SackBlocks;
-use crate::stack::{Flight, Pacing, Recovery};
+use crate::segment::{Codepoint, Flags, SackBlocks};
+use crate::stack::{Ecn, Flight, Pacing, Recovery};
 use crate::{Config, Seq};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::num::NonZeroU8;
@@ -33,6 +34,7 @@ pub(crate) struct Sender {
     duplicates: u32,
     /// What was SND.NXT when the last loss was noticed: no new recovery before it is acknowledged.
     recover: Option<Seq>,
+    heed: Heed,
     /// One lost segment goes out whatever the window.
     forced: bool,
 
@@ -127,6 +129,7 @@ pub(crate) struct Counts {
     pub duplicate_acks: u64,
     pub bytes_acked: u64,
     pub codes: u64,
+    pub ecn_reductions: u64,
 }
 
 /// A segment to send.
@@ -136,6 +139,9 @@ pub(crate) struct Outgoing {
     pub len: u16,
     pub fin: bool,
     pub retransmission: bool,
+    pub ecn: Codepoint,
+    /// Control bits about congestion.
+    pub flags: Flags,
 }
 
 /// What the handshake agreed on.
@@ -144,6 +150,7 @@ pub(crate) struct Agreement {
     pub mss: u32,
     pub sack: bool,
     pub shift: u8,
+    pub ecn: Ecn,
 }
 
 /// The part of an arriving segment that concerns the sending half.
@@ -152,6 +159,7 @@ pub(crate) struct Acknowledgment<'a> {
     pub now: Time,
     pub seq: Seq,
     pub ack: Seq,
+    pub flags: Flags,
     /// The window field; `None` where a code took its place.
     pub field: Option<u16>,
     pub sack: &'a SackBlocks,
@@ -209,6 +217,7 @@ impl Sender {
             phase: Phase::Open,
             duplicates: 0,
             recover: None,
+            heed: Heed::new(Ecn::Off, false),
             forced: false,
             rto_at: None,
             timeouts_in_a_row: 0,
@@ -242,6 +251,7 @@ impl Sender {
             self.mss = agreement.mss;
             self.cc = self.cc_spec.build(&cc_ctx(&self.config, agreement.mss, self.seed));
         }
+        self.heed = Heed::new(agreement.ecn, self.cc.is_l4s());
     }
 
     /// The window of a SYN, which is never scaled, or of a newer segment.
@@ -400,12 +410,16 @@ impl Sender {
         let rate = self.board.take_rate_sample(ack.now, self.rtt.min());
         let told = std::mem::replace(&mut self.lost_told, self.board.totals().lost);
         let lost = self.lost_told - told;
-        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight, lost, rate };
+        let marks = self.heed.on_ack(ack.flags, delivered, self.mss);
+        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight, lost, rate, marks };
         self.tell_losses(ack.now);
         if advanced || is_duplicate {
             let delivered = self.presume(&progress, advanced);
             let event = self.event(ack, &progress, delivered);
             self.cc.on_delivery(&event);
+        }
+        if marks.any {
+            self.on_marks(ack.now);
         }
         if is_duplicate {
             self.on_duplicate(ack.now, &progress);
@@ -424,6 +438,24 @@ impl Sender {
                 self.cc.set_cwnd(cwnd);
             }
         }
+    }
+
+    /// Marks ask for a reduction once in a window of data, and not while a loss of it is being repaired.
+    fn on_marks(&mut self, now: Time) {
+        if self.is_recovering() || !self.heed.reduces(self.una, self.nxt) {
+            return;
+        }
+        self.counts.ecn_reductions += 1;
+        let in_flight = self.loss_flight();
+        self.cc.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight });
+    }
+
+    /// What a new threshold is computed from.
+    fn loss_flight(&self) -> Bytes {
+        Bytes(u64::from(match self.config.loss_flight {
+            Flight::Outstanding => self.board.outstanding(),
+            Flight::Pipe => self.board.pipe(),
+        }))
     }
 
     /// Tells of segments given up on one by one, if the congestion control wants to know.
@@ -532,6 +564,7 @@ impl Sender {
             signal: Signal::Loss,
             in_flight: Bytes(u64::from(in_flight)),
         });
+        self.heed.note_reduction(self.nxt);
         let window = self.cc.cwnd().0;
         let flight = self.board.pipe().max(1);
         self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
@@ -647,7 +680,8 @@ impl Sender {
     fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
         let event = self.event(ack, progress, progress.counted);
         let heeds_code = ack.code.is_some() && self.codes.is_some();
-        if heeds_code || (self.config.validate_window && !event.cwnd_limited) {
+        if heeds_code || progress.marks.forbids_growth || (self.config.validate_window && !event.cwnd_limited)
+        {
             return;
         }
         self.cc.on_ack(&event);
@@ -679,7 +713,7 @@ impl Sender {
             in_flight: Bytes(u64::from(self.board.pipe())),
             prior_in_flight: Bytes(u64::from(progress.prior_flight)),
             lost: Bytes(progress.lost),
-            marked: Bytes::ZERO,
+            marked: Bytes(u64::from(progress.marks.bytes)),
             round: self.round,
             delivered: Bytes(self.board.totals().delivered),
             cwnd_limited: u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0,
@@ -698,6 +732,7 @@ impl Sender {
         if let Some(probe) = &mut self.probe {
             probe.due |= probe.at <= now;
         }
+        self.paced &= self.pace_at > now;
     }
 
     fn on_retransmission_timeout(&mut self, now: Time) {
@@ -713,11 +748,9 @@ impl Sender {
         //= RFC 5681 §3.1: the threshold is held when the same segment times out again
         let repeated = matches!(self.phase, Phase::Loss) && self.board.head_is_retransmitted();
         let signal = if repeated { Signal::RepeatedTimeout } else { Signal::Timeout };
-        let in_flight = match self.config.loss_flight {
-            Flight::Outstanding => self.board.outstanding(),
-            Flight::Pipe => self.board.pipe(),
-        };
-        self.cc.on_congestion(&Congestion { now, signal, in_flight: Bytes(u64::from(in_flight)) });
+        let in_flight = self.loss_flight();
+        self.cc.on_congestion(&Congestion { now, signal, in_flight });
+        self.heed.note_reduction(self.nxt);
         self.board.give_up_all();
         self.tell_losses(now);
         self.phase = Phase::Loss;
@@ -844,7 +877,8 @@ impl Sender {
             return Some(self.push_new(len as u32, now));
         }
         let retransmission = std::mem::replace(&mut self.probed, true);
-        Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission })
+        let (ecn, flags) = (Codepoint::NotEct, Flags::default());
+        Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission, ecn, flags })
     }
 
     fn push_new(&mut self, len: u32, now: Time) -> Outgoing {
@@ -862,7 +896,8 @@ impl Sender {
         let retransmission = std::mem::take(&mut self.probed);
         self.counts.bytes += u64::from(len);
         self.on_sent(now, len);
-        Outgoing { seq, len: len as u16, fin, retransmission }
+        let (ecn, flags) = self.markable(len, retransmission);
+        Outgoing { seq, len: len as u16, fin, retransmission, ecn, flags }
     }
 
     fn resend(&mut self, index: usize, now: Time) -> Outgoing {
@@ -871,7 +906,13 @@ impl Sender {
         self.counts.retransmissions += 1;
         self.counts.bytes_retransmitted += u64::from(segment.len);
         self.on_sent(now, u32::from(segment.len));
-        Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true }
+        let (ecn, flags) = self.markable(u32::from(segment.len), true);
+        Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true, ecn, flags }
+    }
+
+    /// The ECN field and control bits of a segment; those without data are not ECN-capable (RFC 3168 §6.1.4).
+    fn markable(&mut self, len: u32, retransmission: bool) -> (Codepoint, Flags) {
+        if len == 0 { (Codepoint::NotEct, Flags::default()) } else { self.heed.on_send(retransmission) }
     }
 
     fn tell_departure(&mut self, now: Time, len: u32) {
@@ -908,6 +949,7 @@ struct Progress {
     prior_flight: u32,
     lost: u64,
     rate: Option<RateSample>,
+    marks: Marks,
 }
 
 fn cc_ctx(config: &Config, mss: u32, seed: u64) -> cc::Ctx {
