@@ -455,6 +455,7 @@ impl Sender {
         Bytes(u64::from(match self.config.loss_flight {
             Flight::Outstanding => self.board.outstanding(),
             Flight::Pipe => self.board.pipe(),
+            Flight::Window => return self.cc.cwnd(),
         }))
     }
 
@@ -556,14 +557,11 @@ impl Sender {
         self.tell_losses(now);
         let pipe = if self.sack { self.board.pipe() } else { before };
         let in_flight = match self.config.loss_flight {
-            Flight::Outstanding => self.board.outstanding(),
-            Flight::Pipe => pipe,
+            Flight::Outstanding => Bytes(u64::from(self.board.outstanding())),
+            Flight::Pipe => Bytes(u64::from(pipe)),
+            Flight::Window => self.cc.cwnd(),
         };
-        self.cc.on_congestion(&Congestion {
-            now,
-            signal: Signal::Loss,
-            in_flight: Bytes(u64::from(in_flight)),
-        });
+        self.cc.on_congestion(&Congestion { now, signal: Signal::Loss, in_flight });
         self.heed.note_reduction(self.nxt);
         let window = self.cc.cwnd().0;
         let flight = self.board.pipe().max(1);
