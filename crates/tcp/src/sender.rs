@@ -2,6 +2,7 @@
 
 use crate::cc::{self, Ack, Congestion, CongestionControl, Departure, RateSample, Signal};
 use crate::ecn::{Heed, Marks};
+use crate::limit::{Limit, Limited, Limits};
 use crate::rtt::{RtoBounds, RttEstimator};
 use crate::rwnd::arwa::ArwaSender;
 use crate::scoreboard::{Advanced, Scoreboard, Sent};
@@ -58,6 +59,7 @@ pub(crate) struct Sender {
     round_end: Seq,
     last_sent: Time,
     counts: Counts,
+    limits: Limits,
 }
 
 /// What the application has for us.
@@ -232,6 +234,7 @@ impl Sender {
             round_end: iss,
             last_sent: Time::ZERO,
             counts: Counts::default(),
+            limits: Limits::default(),
         }
     }
 
@@ -334,6 +337,11 @@ impl Sender {
 
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// For how long what has kept it from sending more.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.limits.until(now)
     }
 
     pub fn has_failed(&self) -> bool {
@@ -766,33 +774,45 @@ impl Sender {
 
     /// The next segment to send, if any may be sent now.
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        match self.choose(now) {
+            Ok(outgoing) => Some(outgoing),
+            Err(limit) => {
+                self.limits.note(now, limit);
+                if limit == Limit::Application && self.flight() + u64::from(self.mss) <= self.window() {
+                    self.board.note_app_limit();
+                }
+                None
+            }
+        }
+    }
+
+    fn choose(&mut self, now: Time) -> Result<Outgoing, Limit> {
         if self.probe.is_some_and(|probe| probe.due) {
-            return self.send_probe(now);
+            return self.send_probe(now).ok_or(Limit::Application);
         }
         self.paced = now < self.pace_at;
         if self.paced {
-            return None;
+            return Err(Limit::Pacing);
         }
         if std::mem::take(&mut self.forced)
             && let Some(index) = self.board.next_lost()
         {
-            return Some(self.resend(index, now));
+            return Ok(self.resend(index, now));
         }
         let room = self.window().saturating_sub(self.flight());
         if let Some(index) = self.board.next_lost() {
-            return (room >= u64::from(self.board.get(index).space())).then(|| self.resend(index, now));
+            let fits = room >= u64::from(self.board.get(index).space());
+            return fits.then(|| self.resend(index, now)).ok_or(Limit::CongestionWindow);
         }
-        if let Some(outgoing) = self.send_new(now, room) {
-            return Some(outgoing);
-        }
+        let limit = match self.send_new(now, room) {
+            Err(limit) => limit,
+            sent => return sent,
+        };
         if matches!(self.phase, Phase::Recovery(_)) && self.sack && room >= u64::from(self.mss) {
-            let index = self.board.next_hole()?;
-            return Some(self.resend(index, now));
+            let index = self.board.next_hole().ok_or(limit)?;
+            return Ok(self.resend(index, now));
         }
-        if room >= u64::from(self.mss) && !self.source.endless && self.source.queued < u64::from(self.mss) {
-            self.board.note_app_limit();
-        }
-        None
+        Err(limit)
     }
 
     /// The rate of payload at which segments go out, if they are paced.
@@ -827,11 +847,11 @@ impl Sender {
         if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
     }
 
-    fn send_new(&mut self, now: Time, room: u64) -> Option<Outgoing> {
+    fn send_new(&mut self, now: Time, room: u64) -> Result<Outgoing, Limit> {
         let available = self.available();
         if available == 0 {
             // A FIN takes no buffer, so it needs no window.
-            return (self.fin == Fin::Queued).then(|| self.push_new(0, now));
+            return (self.fin == Fin::Queued).then(|| self.push_new(0, now)).ok_or(Limit::Application);
         }
         let usable = self.offer.edge.since(self.nxt);
         let most = available.min(u64::from(self.mss)) as u32;
@@ -845,13 +865,13 @@ impl Sender {
             if idle && (usable == 0 || self.config.probe_small_windows) {
                 self.start_probing(now);
             }
-            return None;
+            return Err(if u64::from(len) < available { Limit::ReceiveWindow } else { Limit::Application });
         }
         if idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
             let initial = cc_ctx(&self.config, self.mss, self.seed).initial_window;
             self.cc.set_cwnd(self.cc.cwnd().min(initial));
         }
-        (room >= u64::from(len)).then(|| self.push_new(len, now))
+        (room >= u64::from(len)).then(|| self.push_new(len, now)).ok_or(Limit::CongestionWindow)
     }
 
     fn start_probing(&mut self, now: Time) {
