@@ -27,6 +27,18 @@ choice! {
         NewReno = "newreno",
         /// RFC 6937: as `newreno`, with the flight brought down in proportion to what is delivered.
         Prr = "prr",
+        /// RFC 9937: as `prr`, and below the threshold faster while ACKs of new data tell of no further loss.
+        PrrSafe = "prr-safe-ack",
+    }
+}
+
+choice! {
+    /// How a segment is known to be lost before the timeout. Without SACK it is by duplicates in any case.
+    pub enum LossDetection {
+        /// So many duplicate ACKs, or SACKed segments above it (RFC 5681, RFC 6675).
+        Duplicates = "duplicates",
+        /// It was sent a round trip and a while before something that has arrived (RFC 8985, RACK).
+        Rack = "rack",
     }
 }
 
@@ -171,10 +183,41 @@ stacks! {
     sack: bool, unit "1",
         source "RFC 2018; ns-3 TcpSocketBase::Sack"
         => [false, false, true, true];
+    /// Whether a receiver reports what came twice, in the first block, and a sender believes such reports.
+    dsack: bool, unit "1",
+        source "RFC 2883; not in ns-2 and ns-3; Linux tcp_dsack"
+        => [false, false, false, true];
+    /// How losses are found.
+    loss_detection: LossDetection, unit "word",
+        source "RFC 6675, RFC 8985; not in ns-2 and ns-3; Linux tcp_recovery"
+        => [
+            LossDetection::Duplicates,
+            LossDetection::Duplicates,
+            LossDetection::Duplicates,
+            LossDetection::Rack
+        ];
+    /// Whether a probe goes out when no ACK comes, before the retransmission timeout. Needs SACK.
+    tail_loss_probe: bool, unit "1",
+        source "RFC 8985 §7; not in ns-2 and ns-3; Linux tcp_early_retrans = 3"
+        => [false, false, false, true];
+    /// What such a probe allows for a delayed ACK, if a single segment is out.
+    probe_ack_delay: Span, unit "time", range Span(0)..=Span::from_secs(10),
+        source "RFC 8985 §7.2 (TLP.max_ack_delay); Linux tcp_schedule_loss_probe: TCP_RTO_MIN"
+        => [
+            Span::from_millis(200), Span::from_millis(200), Span::from_millis(200), Span::from_millis(200)
+        ];
+    /// Whether new data goes out after a timeout, to see if it was spurious; if so, the window is restored.
+    frto: bool, unit "1",
+        source "RFC 5682; not in ns-2 and ns-3; Linux tcp_frto"
+        => [false, false, false, true];
+    /// Whether the window is restored when timestamps or D-SACKs show that nothing had been lost.
+    undo: bool, unit "1",
+        source "RFC 3522, RFC 4015, RFC 3708; not in ns-2 and ns-3; Linux tcp_may_undo"
+        => [false, false, false, true];
     /// How a loss is repaired.
     recovery: Recovery, unit "word",
         source "ns-2 Agent/TCP/Reno; ns-3.26 TcpSocketBase; ns-3 TcpPrrRecovery; Linux tcp_cwnd_reduction"
-        => [Recovery::Reno, Recovery::NewReno, Recovery::Prr, Recovery::Prr];
+        => [Recovery::Reno, Recovery::NewReno, Recovery::Prr, Recovery::PrrSafe];
     /// With `recovery = "prr"`, credit one segment more for each duplicate ACK, as ns-3.44 does: twice what
     /// was delivered. The flight then comes down late and in one step.
     //= exception prr-duplicate-credit
@@ -263,6 +306,10 @@ stacks! {
     persist_timeout: Span, unit "time", range Span(1)..=Span::from_secs(60),
         source "RFC 9293 §3.8.6.1; ns-3 TcpSocket::PersistTimeout; Linux tcp_probe0_base"
         => [Span::from_secs(6), Span::from_secs(6), Span::from_secs(6), Span::from_millis(200)];
+    /// Begin to probe after a retransmission timeout, if that is longer.
+    probe_after_timeout: bool, unit "1",
+        source "RFC 9293 §3.8.6.1; ns-3 TcpSocketBase::m_persistTimeout: false; Linux tcp_probe0_base"
+        => [false, false, false, true];
     /// Probe also a window that is open but too small to be used. Without it a sender with nothing in flight
     /// waits until the receiver offers more by itself. ns-3 probes closed windows only, so a receive-window
     /// control that goes below one segment silences the connection for good; its presets probe all the same,
