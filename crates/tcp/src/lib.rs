@@ -7,10 +7,6 @@
 //!   offer).
 //! * What a TCP of some year does by default is one table: [`stack`].
 //!
-//! Places kept for what is not there yet: RACK and TLP find the time of each transmission on the sender's
-//! scoreboard; pacing reads [`cc::CongestionControl::pacing_rate`]; ECN has its control bits free in
-//! [`segment::Flags`] and a variant to add to [`cc::Signal`].
-//!
 //! ```
 //! use airwnd_tcp::{Endpoint, Seq, Setup, Stack, cc, rwnd};
 //! use airwnd_units::{Bytes, Span, Time};
@@ -36,7 +32,9 @@
 //! ```
 
 pub mod cc;
+mod ecn;
 mod endpoint;
+mod limit;
 mod ranges;
 mod rate;
 mod receiver;
@@ -49,6 +47,7 @@ mod seq;
 pub mod stack;
 
 pub use endpoint::{Endpoint, Failure, Setup, State, Stats};
+pub use limit::Limited;
 pub use segment::Segment;
 pub use seq::Seq;
 pub use stack::{Config, Settings, Stack};

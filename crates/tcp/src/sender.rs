@@ -1,11 +1,13 @@
 //! The sending half: what may be sent, what is lost, what is sent again.
 
 use crate::cc::{self, Ack, Congestion, CongestionControl, Departure, RateSample, Signal};
+use crate::ecn::{Heed, Marks};
+use crate::limit::{Limit, Limited, Limits};
 use crate::rtt::{RtoBounds, RttEstimator};
 use crate::rwnd::arwa::ArwaSender;
 use crate::scoreboard::{Advanced, Scoreboard, Sent};
-use crate::segment::SackBlocks;
-use crate::stack::{Flight, Pacing, Recovery};
+use crate::segment::{Codepoint, Flags, SackBlocks};
+use crate::stack::{Ecn, Flight, Pacing, Recovery};
 use crate::{Config, Seq};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::num::NonZeroU8;
@@ -15,6 +17,8 @@ pub(crate) struct Sender {
     config: Config,
     cc_spec: cc::Spec,
     cc: Box<dyn CongestionControl>,
+    /// The congestion control hears of each departure and loss.
+    tells_all: bool,
     seed: u64,
     codes: Option<ArwaSender>,
     mss: u32,
@@ -33,6 +37,7 @@ pub(crate) struct Sender {
     duplicates: u32,
     /// What was SND.NXT when the last loss was noticed: no new recovery before it is acknowledged.
     recover: Option<Seq>,
+    heed: Heed,
     /// One lost segment goes out whatever the window.
     forced: bool,
 
@@ -56,6 +61,7 @@ pub(crate) struct Sender {
     round_end: Seq,
     last_sent: Time,
     counts: Counts,
+    limits: Limits,
 }
 
 /// What the application has for us.
@@ -127,6 +133,7 @@ pub(crate) struct Counts {
     pub duplicate_acks: u64,
     pub bytes_acked: u64,
     pub codes: u64,
+    pub ecn_reductions: u64,
 }
 
 /// A segment to send.
@@ -136,6 +143,9 @@ pub(crate) struct Outgoing {
     pub len: u16,
     pub fin: bool,
     pub retransmission: bool,
+    pub ecn: Codepoint,
+    /// Control bits about congestion.
+    pub flags: Flags,
 }
 
 /// What the handshake agreed on.
@@ -144,6 +154,7 @@ pub(crate) struct Agreement {
     pub mss: u32,
     pub sack: bool,
     pub shift: u8,
+    pub ecn: Ecn,
 }
 
 /// The part of an arriving segment that concerns the sending half.
@@ -152,6 +163,7 @@ pub(crate) struct Acknowledgment<'a> {
     pub now: Time,
     pub seq: Seq,
     pub ack: Seq,
+    pub flags: Flags,
     /// The window field; `None` where a code took its place.
     pub field: Option<u16>,
     pub sack: &'a SackBlocks,
@@ -188,13 +200,15 @@ impl Sender {
         let mss = u32::from(config.mss);
         let cc = cc_spec.build(&cc_ctx(config, mss, seed));
         let mut board = Scoreboard::new(config.count_sacked_retransmissions);
-        if cc.wants_rates() {
+        let tells_all = cc.wants_rates();
+        if tells_all {
             board.measure_rates();
         }
         Sender {
             config: config.clone(),
             cc_spec: cc_spec.clone(),
             cc,
+            tells_all,
             seed,
             codes,
             mss,
@@ -209,6 +223,7 @@ impl Sender {
             phase: Phase::Open,
             duplicates: 0,
             recover: None,
+            heed: Heed::new(Ecn::Off, false),
             forced: false,
             rto_at: None,
             timeouts_in_a_row: 0,
@@ -223,6 +238,7 @@ impl Sender {
             round_end: iss,
             last_sent: Time::ZERO,
             counts: Counts::default(),
+            limits: Limits::default(),
         }
     }
 
@@ -242,6 +258,7 @@ impl Sender {
             self.mss = agreement.mss;
             self.cc = self.cc_spec.build(&cc_ctx(&self.config, agreement.mss, self.seed));
         }
+        self.heed = Heed::new(agreement.ecn, self.cc.is_l4s());
     }
 
     /// The window of a SYN, which is never scaled, or of a newer segment.
@@ -326,6 +343,11 @@ impl Sender {
         &self.counts
     }
 
+    /// For how long what has kept it from sending more.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.limits.until(now)
+    }
+
     pub fn has_failed(&self) -> bool {
         self.failed
     }
@@ -400,12 +422,16 @@ impl Sender {
         let rate = self.board.take_rate_sample(ack.now, self.rtt.min());
         let told = std::mem::replace(&mut self.lost_told, self.board.totals().lost);
         let lost = self.lost_told - told;
-        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight, lost, rate };
+        let marks = self.heed.on_ack(ack.flags, delivered, self.mss);
+        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight, lost, rate, marks };
         self.tell_losses(ack.now);
         if advanced || is_duplicate {
             let delivered = self.presume(&progress, advanced);
             let event = self.event(ack, &progress, delivered);
             self.cc.on_delivery(&event);
+        }
+        if marks.any {
+            self.on_marks(ack.now);
         }
         if is_duplicate {
             self.on_duplicate(ack.now, &progress);
@@ -426,8 +452,29 @@ impl Sender {
         }
     }
 
+    /// Marks ask for a reduction once in a window of data, and not while a loss of it is being repaired.
+    fn on_marks(&mut self, now: Time) {
+        if self.is_recovering() || !self.heed.reduces(self.una, self.nxt) {
+            return;
+        }
+        self.counts.ecn_reductions += 1;
+        let in_flight = self.loss_flight();
+        self.cc.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight });
+    }
+
+    /// What a new threshold is computed from.
+    fn loss_flight(&self) -> Bytes {
+        Bytes(u64::from(match self.config.loss_flight {
+            Flight::Outstanding => self.board.outstanding(),
+            Flight::Pipe => self.board.pipe(),
+        }))
+    }
+
     /// Tells of segments given up on one by one, if the congestion control wants to know.
     fn tell_losses(&mut self, now: Time) {
+        if !self.tells_all {
+            return;
+        }
         for loss in self.board.take_losses(now) {
             self.cc.on_lost(&loss);
         }
@@ -532,6 +579,7 @@ impl Sender {
             signal: Signal::Loss,
             in_flight: Bytes(u64::from(in_flight)),
         });
+        self.heed.note_reduction(self.nxt);
         let window = self.cc.cwnd().0;
         let flight = self.board.pipe().max(1);
         self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
@@ -647,7 +695,8 @@ impl Sender {
     fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
         let event = self.event(ack, progress, progress.counted);
         let heeds_code = ack.code.is_some() && self.codes.is_some();
-        if heeds_code || (self.config.validate_window && !event.cwnd_limited) {
+        if heeds_code || progress.marks.forbids_growth || (self.config.validate_window && !event.cwnd_limited)
+        {
             return;
         }
         self.cc.on_ack(&event);
@@ -679,7 +728,7 @@ impl Sender {
             in_flight: Bytes(u64::from(self.board.pipe())),
             prior_in_flight: Bytes(u64::from(progress.prior_flight)),
             lost: Bytes(progress.lost),
-            marked: Bytes::ZERO,
+            marked: Bytes(u64::from(progress.marks.bytes)),
             round: self.round,
             delivered: Bytes(self.board.totals().delivered),
             cwnd_limited: u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0,
@@ -698,6 +747,7 @@ impl Sender {
         if let Some(probe) = &mut self.probe {
             probe.due |= probe.at <= now;
         }
+        self.paced &= self.pace_at > now;
     }
 
     fn on_retransmission_timeout(&mut self, now: Time) {
@@ -713,11 +763,9 @@ impl Sender {
         //= RFC 5681 §3.1: the threshold is held when the same segment times out again
         let repeated = matches!(self.phase, Phase::Loss) && self.board.head_is_retransmitted();
         let signal = if repeated { Signal::RepeatedTimeout } else { Signal::Timeout };
-        let in_flight = match self.config.loss_flight {
-            Flight::Outstanding => self.board.outstanding(),
-            Flight::Pipe => self.board.pipe(),
-        };
-        self.cc.on_congestion(&Congestion { now, signal, in_flight: Bytes(u64::from(in_flight)) });
+        let in_flight = self.loss_flight();
+        self.cc.on_congestion(&Congestion { now, signal, in_flight });
+        self.heed.note_reduction(self.nxt);
         self.board.give_up_all();
         self.tell_losses(now);
         self.phase = Phase::Loss;
@@ -733,33 +781,45 @@ impl Sender {
 
     /// The next segment to send, if any may be sent now.
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        match self.choose(now) {
+            Ok(outgoing) => Some(outgoing),
+            Err(limit) => {
+                self.limits.note(now, limit);
+                if limit == Limit::Application && self.flight() + u64::from(self.mss) <= self.window() {
+                    self.board.note_app_limit();
+                }
+                None
+            }
+        }
+    }
+
+    fn choose(&mut self, now: Time) -> Result<Outgoing, Limit> {
         if self.probe.is_some_and(|probe| probe.due) {
-            return self.send_probe(now);
+            return self.send_probe(now).ok_or(Limit::Application);
         }
         self.paced = now < self.pace_at;
         if self.paced {
-            return None;
+            return Err(Limit::Pacing);
         }
         if std::mem::take(&mut self.forced)
             && let Some(index) = self.board.next_lost()
         {
-            return Some(self.resend(index, now));
+            return Ok(self.resend(index, now));
         }
         let room = self.window().saturating_sub(self.flight());
         if let Some(index) = self.board.next_lost() {
-            return (room >= u64::from(self.board.get(index).space())).then(|| self.resend(index, now));
+            let fits = room >= u64::from(self.board.get(index).space());
+            return fits.then(|| self.resend(index, now)).ok_or(Limit::CongestionWindow);
         }
-        if let Some(outgoing) = self.send_new(now, room) {
-            return Some(outgoing);
-        }
+        let limit = match self.send_new(now, room) {
+            Err(limit) => limit,
+            sent => return sent,
+        };
         if matches!(self.phase, Phase::Recovery(_)) && self.sack && room >= u64::from(self.mss) {
-            let index = self.board.next_hole()?;
-            return Some(self.resend(index, now));
+            let index = self.board.next_hole().ok_or(limit)?;
+            return Ok(self.resend(index, now));
         }
-        if room >= u64::from(self.mss) && !self.source.endless && self.source.queued < u64::from(self.mss) {
-            self.board.note_app_limit();
-        }
-        None
+        Err(limit)
     }
 
     /// The rate of payload at which segments go out, if they are paced.
@@ -794,11 +854,11 @@ impl Sender {
         if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
     }
 
-    fn send_new(&mut self, now: Time, room: u64) -> Option<Outgoing> {
+    fn send_new(&mut self, now: Time, room: u64) -> Result<Outgoing, Limit> {
         let available = self.available();
         if available == 0 {
             // A FIN takes no buffer, so it needs no window.
-            return (self.fin == Fin::Queued).then(|| self.push_new(0, now));
+            return (self.fin == Fin::Queued).then(|| self.push_new(0, now)).ok_or(Limit::Application);
         }
         let usable = self.offer.edge.since(self.nxt);
         let most = available.min(u64::from(self.mss)) as u32;
@@ -812,13 +872,13 @@ impl Sender {
             if idle && (usable == 0 || self.config.probe_small_windows) {
                 self.start_probing(now);
             }
-            return None;
+            return Err(if u64::from(len) < available { Limit::ReceiveWindow } else { Limit::Application });
         }
         if idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
             let initial = cc_ctx(&self.config, self.mss, self.seed).initial_window;
             self.cc.set_cwnd(self.cc.cwnd().min(initial));
         }
-        (room >= u64::from(len)).then(|| self.push_new(len, now))
+        (room >= u64::from(len)).then(|| self.push_new(len, now)).ok_or(Limit::CongestionWindow)
     }
 
     fn start_probing(&mut self, now: Time) {
@@ -844,7 +904,8 @@ impl Sender {
             return Some(self.push_new(len as u32, now));
         }
         let retransmission = std::mem::replace(&mut self.probed, true);
-        Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission })
+        let (ecn, flags) = (Codepoint::NotEct, Flags::default());
+        Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission, ecn, flags })
     }
 
     fn push_new(&mut self, len: u32, now: Time) -> Outgoing {
@@ -862,7 +923,8 @@ impl Sender {
         let retransmission = std::mem::take(&mut self.probed);
         self.counts.bytes += u64::from(len);
         self.on_sent(now, len);
-        Outgoing { seq, len: len as u16, fin, retransmission }
+        let (ecn, flags) = self.markable(len, retransmission);
+        Outgoing { seq, len: len as u16, fin, retransmission, ecn, flags }
     }
 
     fn resend(&mut self, index: usize, now: Time) -> Outgoing {
@@ -871,11 +933,17 @@ impl Sender {
         self.counts.retransmissions += 1;
         self.counts.bytes_retransmitted += u64::from(segment.len);
         self.on_sent(now, u32::from(segment.len));
-        Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true }
+        let (ecn, flags) = self.markable(u32::from(segment.len), true);
+        Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true, ecn, flags }
+    }
+
+    /// The ECN field and control bits of a segment; those without data are not ECN-capable (RFC 3168 §6.1.4).
+    fn markable(&mut self, len: u32, retransmission: bool) -> (Codepoint, Flags) {
+        if len == 0 { (Codepoint::NotEct, Flags::default()) } else { self.heed.on_send(retransmission) }
     }
 
     fn tell_departure(&mut self, now: Time, len: u32) {
-        if len > 0 {
+        if self.tells_all && len > 0 {
             let in_flight = Bytes(u64::from(self.board.pipe()));
             let app_limited = self.board.is_app_limited();
             self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited });
@@ -908,6 +976,7 @@ struct Progress {
     prior_flight: u32,
     lost: u64,
     rate: Option<RateSample>,
+    marks: Marks,
 }
 
 fn cc_ctx(config: &Config, mss: u32, seed: u64) -> cc::Ctx {
