@@ -9,15 +9,16 @@ use crate::incidents::{Incident, Incidents};
 use crate::ledger::{Cause, Count, Ledger};
 use crate::meter::{Meter, Spread};
 use crate::outcome::{CellRow, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain};
-use crate::routes::{Duplex, Routes};
+use crate::routes::{Duplex, Routes, Step};
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
 use crate::table::Table;
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
-use airwnd_engine::link::{Link, Lost, Refused, Sent};
+use airwnd_engine::link::{Link, Lost, Refused};
 use airwnd_engine::{Event, EventQueue, Key, Slab, Stream};
+use airwnd_tcp::segment::Codepoint;
 use airwnd_tcp::{Endpoint, Segment, Seq, Setup, State};
 use airwnd_units::{Bytes, Span, Time, Tti};
 
@@ -72,11 +73,25 @@ enum End {
 struct Packet {
     flow: u32,
     to: End,
-    /// How many links it has been sent on.
-    hops: u16,
+    /// The place of its next step in [`Routes::steps`].
+    next: u32,
     sent_at: Time,
     size: Bytes,
     content: Content,
+}
+
+impl Packet {
+    /// Notes that it met congestion, if its sender has said that it may be told so.
+    //= RFC 3168 §5
+    fn mark(&mut self) -> bool {
+        match &mut self.content {
+            Content::Segment(segment) if segment.ecn != Codepoint::NotEct => {
+                segment.ecn = Codepoint::Ce;
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -147,8 +162,9 @@ struct Simulation {
     queue: EventQueue<Happening>,
     packets: Slab<Packet>,
     links: Vec<Duplex>,
-    /// The links that each terminal's packets pass, from the server on.
-    routes: Vec<Box<[u32]>>,
+    /// The ways of the terminals' packets, and where each begins.
+    steps: Vec<Step>,
+    begins: Vec<(u32, u32)>,
     /// The cells behind the links, if there are any.
     network: Option<Box<Network>>,
     flows: Vec<Flow>,
@@ -218,7 +234,8 @@ impl Simulation {
             queue: EventQueue::with_capacity(8 * ues + 64),
             packets: Slab::with_capacity(128 * ues),
             links: routes.links,
-            routes: routes.of_ues,
+            steps: routes.steps,
+            begins: routes.begins,
             network,
             flows: Vec::new(),
             ledger: Ledger::default(),
@@ -437,38 +454,40 @@ impl Simulation {
             flow.meter.sent += 1;
         }
         self.ledger.offered.add(size);
-        let packet = Packet { flow: number, to, hops: 0, sent_at: now, size, content };
-        let key = self.packets.insert(packet);
-        match (from, &self.network) {
-            (End::Ue, Some(_)) => self.onto_air(now, key, Direction::Up),
-            _ => self.forward(now, key),
+        let (down, up) = self.begins[flow.ue as usize];
+        let next = if from == End::Server { down } else { up };
+        let key = self.packets.insert(Packet { flow: number, to, next, sent_at: now, size, content });
+        self.forward(now, key);
+    }
+
+    /// A packet takes the next step of its way.
+    //= exception one-gateway
+    #[inline]
+    fn forward(&mut self, now: Time, key: Key) {
+        let packet = self.packets.get_mut(key);
+        let Packet { flow, to, size, .. } = *packet;
+        let step = self.steps[packet.next as usize];
+        packet.next += 1;
+        match step {
+            Step::Link(link) => self.onto_link(now, key, link, to, size),
+            Step::Air => self.onto_air(now, key, flow, to, size),
+            Step::End => self.deliver(now, key),
         }
     }
 
-    /// A packet goes on: over the next link of its way, over the radio behind the last, or to the end that it was
-    /// sent to.
-    //= exception one-gateway
-    fn forward(&mut self, now: Time, key: Key) {
-        let packet = self.packets.get_mut(key);
-        let Packet { to, size, .. } = *packet;
-        let route = &self.routes[self.flows[packet.flow as usize].ue as usize];
-        let passed = packet.hops as usize;
-        packet.hops += 1;
-        let next = match to {
-            End::Ue => route.get(passed),
-            End::Server => route.iter().nth_back(passed),
-        };
-        match next {
-            Some(link) => {
-                let link = *link;
-                match self.links[link as usize].towards(to).send(now, size, false, key) {
-                    Ok(Sent { event: Some(at), .. }) => self.queue.schedule(at, Happening::OffLink(link, to)),
-                    Ok(Sent { event: None, .. }) => {}
-                    Err(Refused(key)) => self.drop_packet(now, key, Cause::LinkQueue),
+    /// A packet goes onto a link, or is booked if the link refuses it.
+    fn onto_link(&mut self, now: Time, key: Key, number: u32, to: End, size: Bytes) {
+        let link = self.links[number as usize].towards(to);
+        match link.send(now, size, key) {
+            Ok(sent) => {
+                if sent.mark && self.packets.get_mut(key).mark() {
+                    link.count_mark();
+                }
+                if let Some(at) = sent.event {
+                    self.queue.schedule(at, Happening::OffLink(number, to));
                 }
             }
-            None if to == End::Ue && self.network.is_some() => self.onto_air(now, key, Direction::Down),
-            None => self.deliver(now, key),
+            Err(Refused(key)) => self.drop_packet(now, key, Cause::LinkQueue),
         }
     }
 
@@ -485,8 +504,8 @@ impl Simulation {
     }
 
     /// A packet enters the queue of its terminal's bearer.
-    fn onto_air(&mut self, now: Time, key: Key, direction: Direction) {
-        let Packet { flow, size, .. } = *self.packets.get(key);
+    fn onto_air(&mut self, now: Time, key: Key, flow: u32, to: End, size: Bytes) {
+        let direction = if to == End::Ue { Direction::Down } else { Direction::Up };
         let ue = UeId(self.flows[flow as usize].ue);
         self.cells().send(now, ue, direction, key, size);
         self.settle_drops(now);
@@ -636,7 +655,9 @@ impl Simulation {
                 flow.sampled.blocks = blocks;
             } else {
                 let (mut bytes, mut packets) = (Bytes::ZERO, 0);
-                for link in &self.routes[flow.ue as usize] {
+                let (down, up) = self.begins[flow.ue as usize];
+                for step in &self.steps[down as usize..up as usize] {
+                    let Step::Link(link) = step else { continue };
                     let queue = &mut self.links[*link as usize].down;
                     bytes += queue.waiting_bytes(now);
                     packets += queue.waiting(now);

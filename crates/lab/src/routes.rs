@@ -20,10 +20,24 @@ pub(crate) struct Duplex {
     pub up: link::Link<Key>,
 }
 
-/// All links, and which of them each terminal's packets pass, from the server on.
+/// What a packet does next on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It goes onto this link.
+    Link(u32),
+    /// It enters the queue of its terminal's bearer; the way down ends behind it.
+    Air,
+    /// It has reached the end that it was sent to.
+    End,
+}
+
+/// All links, and each terminal's ways over them.
 pub(crate) struct Routes {
     pub links: Vec<Duplex>,
-    pub of_ues: Vec<Box<[u32]>>,
+    /// The ways, one behind the other.
+    pub steps: Vec<Step>,
+    /// Where among them a terminal's way from the server begins, and its way to the server.
+    pub begins: Vec<(u32, u32)>,
 }
 
 impl Routes {
@@ -37,14 +51,25 @@ impl Routes {
         };
         let server = builder.server();
         let of_links: Vec<_> = (0..scenario.link.len()).map(|place| builder.instances(place)).collect();
-        let s1u = network.map(|network| builder.s1u(network));
-        let groups = scenario.ue.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
-        let route = |(ue, group)| {
-            let via = scenario.route(group).into_iter().filter_map(|place| of_links[place][ue]);
-            let s1u = s1u.as_ref().map(|links: &Vec<u32>| links[ue]);
-            [server].into_iter().chain(via).chain(s1u).collect()
-        };
-        Routes { of_ues: groups.enumerate().map(route).collect(), links: builder.links }
+        let s1u: Option<Vec<u32>> = network.map(|network| builder.s1u(network));
+        let mut steps = Vec::new();
+        let mut begins = Vec::new();
+        for group in &scenario.ue {
+            for _ in 0..group.count {
+                let ue = begins.len();
+                let via = scenario.route(group).into_iter().filter_map(|place| of_links[place][ue]);
+                let s1u = s1u.as_ref().map(|links| links[ue]);
+                let links: Vec<u32> = [server].into_iter().chain(via).chain(s1u).collect();
+                let air = s1u.map(|_| Step::Air);
+                let down = steps.len() as u32;
+                steps.extend(links.iter().map(|link| Step::Link(*link)).chain(air.or(Some(Step::End))));
+                let up = steps.len() as u32;
+                steps.extend(air.into_iter().chain(links.iter().rev().map(|link| Step::Link(*link))));
+                steps.push(Step::End);
+                begins.push((down, up));
+            }
+        }
+        Routes { links: builder.links, steps, begins }
     }
 }
 
