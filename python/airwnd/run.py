@@ -54,7 +54,7 @@ class Run:
         ``delay_ms``
             Mean one-way delay of the data packets that arrived since the last sample.
         ``queue_bytes``, ``queue_packets``
-            What waits at the base station for the flow's UE; without cells, before the links on the way to it.
+            What waits at the base station for the flow's UE; without cells, before the links on the way.
         ``sinr_db``
             The newest SINR that the UE reports, looked at every 10 ms.
         ``mcs``
@@ -165,12 +165,12 @@ class Run:
     def links(self) -> pl.DataFrame:
         """A row per link and direction: the server's, the scenario's, those to the cells (``s1u``).
 
-        Columns: ``link``, ``of`` (the group, the number of the terminal or of the cell that has it for itself; null
-        if it is shared by all), ``direction`` (``down`` or ``up``), ``packets`` and ``bytes`` that it carried to its
-        end, with framing, ``drops_link_queue_full``, ``drops_link_error``, ``marks`` (ECN), ``queue_packets_mean``,
-        ``queue_packets_max``, ``queue_bytes_mean``, ``queue_bytes_max`` (what waited, without the packet in
-        transmission), and ``utilisation``, the part of what it could have sent that it sent, 0 to 1; null without a
-        rate.
+        Columns: ``link``, ``of`` (the group, the number of the terminal or of the cell that has it for
+        itself; null if all share it), ``direction`` (``down`` or ``up``), ``packets`` and ``bytes`` that it
+        carried to its end, with framing, ``drops_link_queue_full``, ``drops_link_error``, ``marks`` (ECN),
+        ``queue_packets_mean``, ``queue_packets_max``, ``queue_bytes_mean``, ``queue_bytes_max`` (what waited,
+        without the packet in transmission), and ``utilisation``, the part of what it could have sent that it
+        sent, 0 to 1; null without a rate.
         """
         return frame_of(self.outcome["links"])
 

@@ -305,7 +305,7 @@ class Scenario:
         return run_many([(self, seed) for seed in seeds], jobs=jobs, series=series)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel as text; a class in Python or a recording that is another one where it arrives is refused."""
+        """Travel as text; a class or a recording that is another one where it arrives is refused."""
         classes = [
             (f"flow[{index}].cc.sha256", flow["cc"]["sha256"])
             for index, flow in enumerate(self.resolved["flow"])
