@@ -6,6 +6,7 @@
 pub mod outside;
 mod parts;
 
+use crate::Seq;
 use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use outside::Plugins;
@@ -90,6 +91,8 @@ pub struct Ack {
     pub cwnd_limited: bool,
     /// Whether a loss is being repaired.
     pub recovering: bool,
+    /// Whether SACK tells losses apart: without it a round trip tells of one at most.
+    pub selective: bool,
     /// The rate at which data was delivered, if the controller asks for it and there is a sample.
     pub rate: Option<RateSample>,
 }
@@ -112,6 +115,8 @@ pub struct RateSample {
     pub lost: Bytes,
     /// Whether the application had too little to send then, so that the path may be faster.
     pub app_limited: bool,
+    /// The time since that segment was sent, unless it was sent more than once and this may be an answer to any.
+    pub rtt: Option<Span>,
 }
 
 impl RateSample {
@@ -134,6 +139,8 @@ pub struct Departure {
     pub in_flight: Bytes,
     /// Whether the application has been what limits the sender.
     pub app_limited: bool,
+    /// Smoothed round-trip time: before the first data that of the handshake.
+    pub srtt: Option<Span>,
 }
 
 /// A segment that is given up on.
@@ -141,8 +148,12 @@ pub struct Departure {
 pub struct Loss {
     /// When it was noticed.
     pub now: Time,
+    /// Its first byte.
+    pub seq: Seq,
     /// Payload bytes.
     pub len: Bytes,
+    /// Bytes delivered to the receiver so far.
+    pub delivered: Bytes,
     /// Bytes in the network right after it was sent.
     pub in_flight_at_send: Bytes,
     /// Bytes given up on since it was sent, itself included.
@@ -227,11 +238,13 @@ pub trait CongestionControl: Debug + Send + Sync {
             self.set_cwnd(before.cwnd);
         }
     }
+    /// The loss is repaired, whether it began with duplicate ACKs or with a timeout.
+    fn on_repaired(&mut self) {}
     /// The rate of payload to pace at, if at all.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
-    /// Whether `cwnd` is the window during loss recovery too. Such a controller acts in
+    /// Whether `cwnd` is the window during loss recovery too, and after idleness. Such a controller acts in
     /// [`on_delivery`](CongestionControl::on_delivery).
     fn governs_recovery(&self) -> bool {
         false
