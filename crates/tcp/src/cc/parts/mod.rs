@@ -2,5 +2,9 @@
 
 pub mod bandwidth;
 pub mod hystart;
+pub mod policer;
+pub mod quantum;
+pub mod restraint;
 pub mod rounds;
 pub mod window;
+pub mod windowed_max;
