@@ -352,6 +352,7 @@ impl Bbr {
         }
         if expired && !self.idle_restart && !matches!(self.mode, Mode::ProbeRtt { .. }) {
             self.mode = Mode::ProbeRtt { until: None, round_done: false };
+            self.restraint.begin(self.delivered);
             self.save_cwnd(self.cwnd);
         }
         self.probe_rtt(ack.now);
@@ -363,7 +364,7 @@ impl Bbr {
     //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.5
     fn probe_rtt(&mut self, now: Time) {
         let Mode::ProbeRtt { until, round_done } = &mut self.mode else { return };
-        self.restraint.note(self.delivered, self.in_flight as u64);
+        self.restraint.prolong(self.delivered, self.in_flight as u64);
         if until.is_none() {
             if self.in_flight <= f64::from(self.params.min_window) * self.mss {
                 *until = Some(now + self.params.probe_rtt_duration);

@@ -18,7 +18,7 @@ family! {
     pub family Spec ("cc") {
         newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
         vegas: Vegas, veno: Veno, scalable: Scalable, bic: Bic, illinois: Illinois,
-        htcp: Htcp, yeah: Yeah, ledbat: Ledbat, bbr: Bbr, fixed: Fixed, plugin: Plugin, python: Python
+        htcp: Htcp, yeah: Yeah, ledbat: Ledbat, bbr: Bbr, bbr3: Bbr3, fixed: Fixed, plugin: Plugin, python: Python
     }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
 }
@@ -312,7 +312,9 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Event {
-        Ack { bytes: u64, rtt_us: u64, recovering: bool },
+        Ack { bytes: u64, rtt_us: u64, recovering: bool, rate: Option<(u64, u64)> },
+        Lost { in_flight: u64, lost: u64 },
+        Repaired,
         Congestion { signal: Signal, in_flight: u64 },
         Set { cwnd: u64 },
     }
@@ -320,9 +322,12 @@ mod tests {
     fn event() -> impl Strategy<Value = Event> {
         let signals = vec![Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout, Signal::Ecn];
         let signal = prop::sample::select(signals);
-        let ack = (0..20_000_u64, 1..10_000_000_u64, prop::bool::weighted(0.1));
+        let rate = prop::option::of((0..200_000_u64, 1..10_000_000_u64));
+        let ack = (0..20_000_u64, 1..10_000_000_u64, prop::bool::weighted(0.1), rate);
         prop_oneof![
-            30 => ack.prop_map(|(bytes, rtt_us, recovering)| Event::Ack { bytes, rtt_us, recovering }),
+            30 => ack.prop_map(|(bytes, rtt_us, recovering, rate)| Event::Ack { bytes, rtt_us, recovering, rate }),
+            2 => (1000..2_000_000_u64, 1000..50_000_u64).prop_map(|(in_flight, lost)| Event::Lost { in_flight, lost }),
+            1 => Just(Event::Repaired),
             2 => (signal, 0..2_000_000_u64).prop_map(|(signal, in_flight)| Event::Congestion { signal, in_flight }),
             1 => (0..2_000_000_u64).prop_map(|cwnd| Event::Set { cwnd }),
         ]
@@ -341,8 +346,18 @@ mod tests {
                     now += Span::from_micros(*gap_us);
                     let before = cc.cwnd();
                     match *event {
-                        Event::Ack { bytes, rtt_us, recovering } => {
+                        Event::Ack { bytes, rtt_us, recovering, rate } => {
                             let rtt = Span::from_micros(rtt_us);
+                            let delivered = last.delivered + Bytes(bytes);
+                            let rate = rate.map(|(most, interval_us)| RateSample {
+                                delivered: delivered.min(Bytes(most)),
+                                interval: Span::from_micros(interval_us),
+                                prior_delivered: delivered.saturating_sub(Bytes(most)),
+                                in_flight_at_send: before,
+                                lost: last.lost,
+                                app_limited: interval_us % 8 == 0,
+                                rtt: Some(rtt),
+                            });
                             last = Ack {
                                 now,
                                 acked: Bytes(bytes),
@@ -350,7 +365,8 @@ mod tests {
                                 srtt: Some(last.srtt.map_or(rtt, |srtt| Span((7 * srtt.0 + rtt.0) / 8))),
                                 min_rtt: Some(last.min_rtt.map_or(rtt, |min| min.min(rtt))),
                                 round: last.round + gap_us % 2,
-                                delivered: last.delivered + Bytes(bytes),
+                                delivered,
+                                rate,
                                 ..ack(bytes)
                             };
                             cc.on_delivery(&last);
@@ -358,6 +374,17 @@ mod tests {
                                 cc.on_ack(&last);
                             }
                         }
+                        Event::Lost { in_flight, lost } => cc.on_lost(&Loss {
+                            now,
+                            seq: Seq(0),
+                            len: Bytes(1000),
+                            delivered: last.delivered,
+                            in_flight_at_send: Bytes(in_flight),
+                            lost_since_send: Bytes(lost),
+                            delivered_since_send: Bytes::ZERO,
+                            app_limited: false,
+                        }),
+                        Event::Repaired => cc.on_repaired(),
                         Event::Congestion { signal, in_flight } => {
                             let in_flight = in_flight.min(before.0);
                             cc.on_congestion(&Congestion { now, ..congestion(signal, in_flight) });

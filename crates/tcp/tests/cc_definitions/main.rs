@@ -3,6 +3,8 @@
 //! A definition counts in segments and seconds and keeps to the letters of its source, slowly and without any
 //! of the engine's helpers.
 
+mod bbr;
+mod bbr3;
 mod bic;
 mod constant;
 mod cubic;
@@ -11,6 +13,7 @@ mod htcp;
 mod hybla;
 mod illinois;
 mod ledbat;
+mod model;
 mod scalable;
 mod vegas;
 mod veno;
