@@ -62,6 +62,8 @@ fn a_window_that_the_application_does_not_fill_does_not_grow() {
         assert!(most <= Bytes(10 * MSS), "{name}: {most} with two segments in a round trip");
         net.run_until(ms(31_000));
         assert_eq!(net.ends[1].stats().bytes_received, Bytes(1200 * MSS), "{name}");
+        let limited = net.ends[0].limited(net.now);
+        assert!(limited.application > Span::from_secs(30), "{name}: {limited:?}");
     }
 }
 
@@ -79,6 +81,8 @@ fn a_window_that_the_receiver_does_not_let_fill_does_not_grow() {
         let goodput = net.goodput_kbps(1);
         // 20 segments of 8 kbit in 50.9 ms
         assert!(goodput > 0.9 * 3143.0, "{name}: {goodput} kbit/s of what the receiver lets through");
+        let limited = net.ends[0].limited(net.now);
+        assert!(limited.receive_window > Span::from_secs(29), "{name}: {limited:?}");
     }
 }
 
@@ -112,7 +116,7 @@ fn no_flow_starves_on_a_lossy_path() {
         let mut draw = 1_u64;
         net.links[0].loses = Box::new(move |_| {
             draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (draw >> 33) % 50 == 0
+            (draw >> 33).is_multiple_of(50)
         });
         net.ends[0].write_endlessly();
         net.open();

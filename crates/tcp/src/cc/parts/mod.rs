@@ -1,7 +1,6 @@
 //! What several controllers are made of; no algorithm by itself.
 
 pub mod bandwidth;
-pub mod hystart;
 pub mod policer;
 pub mod quantum;
 pub mod restraint;
