@@ -205,6 +205,7 @@ impl Bbr {
         self.min_rtt.map_or(self.initial_window, |rtt| gain * rate * rtt.as_secs())
     }
 
+    //= exception bbr-bytes
     /// What must be in flight so that as much is in the network.
     fn with_budget(&self, volume: f64) -> f64 {
         let probes = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
@@ -555,5 +556,126 @@ impl CongestionControl for Bbr {
 
     fn wants_rates(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support::{congestion, ctx};
+
+    const RTT: Span = Span::from_millis(50);
+
+    fn departure(in_flight: u64, app_limited: bool) -> Departure {
+        let (now, len) = (Time(1_000_000_000), Bytes(1000));
+        Departure { now, len, in_flight: Bytes(in_flight), app_limited, srtt: Some(RTT) }
+    }
+
+    /// The ACK at the end of each round trip of 50 ms, in which so many bytes were delivered.
+    fn rounds(bbr: &mut Bbr, from: u64, count: u64, bytes: u64) {
+        for round in from..from + count {
+            let prior = bbr.delivered;
+            let sample = RateSample {
+                delivered: Bytes(bytes),
+                interval: RTT,
+                prior_delivered: Bytes(prior),
+                in_flight_at_send: Bytes(bytes),
+                lost: Bytes::ZERO,
+                app_limited: false,
+                rtt: Some(RTT),
+            };
+            bbr.on_delivery(&Ack {
+                now: Time(1_000_000_000 + round * RTT.0),
+                acked: Bytes(bytes),
+                in_flight: Bytes(bytes),
+                prior_in_flight: Bytes(bytes),
+                delivered: Bytes(prior + bytes),
+                srtt: Some(RTT),
+                rate: Some(sample),
+                ..Ack::default()
+            });
+        }
+    }
+
+    /// 50 kB each 50 ms are 8 Mbit/s.
+    fn filled() -> Bbr {
+        let mut bbr = Bbr::new(Params::default(), &ctx(1000, 10));
+        rounds(&mut bbr, 0, 6, 50_000);
+        assert!(bbr.filled);
+        bbr
+    }
+
+    #[test]
+    fn the_first_window_is_paced_by_the_handshakes_round_trip() {
+        let mut bbr = Bbr::new(Params::default(), &ctx(1000, 10));
+        bbr.on_send(&departure(0, false));
+        // 2.885 x 80 kbit / 50 ms less 1 %
+        assert_eq!(bbr.pacing_rate(), Some(BitRate(4_569_840)));
+    }
+
+    #[test]
+    fn three_rounds_without_growth_fill_the_pipe() {
+        let mut bbr = Bbr::new(Params::default(), &ctx(1000, 10));
+        rounds(&mut bbr, 0, 1, 50_000);
+        assert_eq!(bbr.mode, Mode::Startup);
+        rounds(&mut bbr, 1, 2, 60_000);
+        assert!(!bbr.filled, "it took the first round for the base");
+        rounds(&mut bbr, 3, 1, 60_000);
+        assert!(bbr.filled);
+        // B R is 60 kB: nothing is queued.
+        assert!(matches!(bbr.mode, Mode::ProbeBw { .. }), "{:?}", bbr.mode);
+    }
+
+    #[test]
+    fn the_window_is_two_products_and_three_quanta_and_the_bunch() {
+        let mut bbr = filled();
+        bbr.mode = Mode::ProbeBw { phase: 3, began: Time(1_300_000_000) };
+        rounds(&mut bbr, 6, 1, 50_000);
+        // 2 x 50 kB, 3 x 2 segments, and the 50 kB that come at once
+        assert_eq!(bbr.cwnd(), Bytes(156_000));
+        assert_eq!(bbr.pacing_rate(), Some(BitRate(7_920_000)));
+    }
+
+    #[test]
+    fn no_cycle_begins_with_relief() {
+        let phases: Vec<u32> = (0..500)
+            .map(|seed| {
+                let mut bbr = Bbr::new(Params::default(), &Ctx { seed, ..ctx(1000, 10) });
+                bbr.cycle(Time::ZERO);
+                let Mode::ProbeBw { phase, .. } = bbr.mode else { unreachable!("it has just begun") };
+                phase
+            })
+            .collect();
+        let count = |phase| phases.iter().filter(|&&one| one == phase).count();
+        assert_eq!(count(1), 0);
+        // 500 / 7 = 71, with a deviation of 8
+        assert!([0, 2, 3, 4, 5, 6, 7].iter().all(|&phase| (40..105).contains(&count(phase))));
+    }
+
+    #[test]
+    fn a_loss_keeps_what_is_in_use_until_it_is_repaired() {
+        let mut bbr = filled();
+        let before = bbr.cwnd();
+        (bbr.in_flight, bbr.acked, bbr.cwnd_before) = (30_000.0, 1000.0, bbr.cwnd);
+        bbr.on_congestion(&congestion(Signal::Loss, 30_000));
+        assert_eq!(bbr.cwnd(), Bytes(31_000));
+        bbr.on_repaired();
+        assert_eq!(bbr.cwnd(), before);
+        bbr.on_congestion(&congestion(Signal::Timeout, 30_000));
+        assert_eq!(bbr.cwnd(), Bytes(1000));
+        bbr.on_repaired();
+        assert_eq!(bbr.cwnd(), before);
+    }
+
+    #[test]
+    fn idleness_is_no_time_to_probe() {
+        let mut bbr = filled();
+        let late = 11_000_000_000 / RTT.0;
+        bbr.on_send(&departure(0, true));
+        rounds(&mut bbr, late, 1, 50_000);
+        assert!(matches!(bbr.mode, Mode::ProbeBw { .. }), "{:?}", bbr.mode);
+        rounds(&mut bbr, 2 * late, 1, 50_000);
+        assert!(matches!(bbr.mode, Mode::ProbeRtt { .. }), "{:?}", bbr.mode);
+        assert_eq!(bbr.cwnd(), Bytes(4000));
     }
 }

@@ -23,7 +23,7 @@ params! {
     /// that were none are undone.
     ///
     /// The draft leaves the answer to marks (ECN) open but wants one: here they are a round with a loss, and in a probe
-    /// one loss too many. An ACK without a credible rate moves neither rounds nor model, as in Linux.
+    /// one loss too many.
     pub struct Params ("draft-ietf-ccwg-bbr-06") {
         /// Gain of the pace in Startup.
         pub startup_gain: f64 = 2.77, unit "1", range 1.01..=10.0, source "4 ln 2: draft-ietf-ccwg-bbr-06 §2.5 BBR.StartupPacingGain";
@@ -787,6 +787,7 @@ impl CongestionControl for Bbr3 {
         self.begins_round = false;
         self.selective = ack.selective;
         self.last_sample = ack.rate;
+        //= exception bbr3-no-sample
         if let Some(sample) = &ack.rate {
             self.update_latest_delivery(sample);
             self.update_max_bw(sample);
@@ -917,5 +918,131 @@ impl CongestionControl for Bbr3 {
 
     fn wants_rates(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support::{congestion, ctx};
+
+    const RTT: Span = Span::from_millis(50);
+
+    /// In UP with 100 segments in flight, which are one product.
+    fn probing() -> Bbr3 {
+        let mut bbr = Bbr3::new(Params::default(), &ctx(1000, 10));
+        (bbr.min_rtt, bbr.probe_rtt_min, bbr.has_seen_rtt) = (Some(RTT), Some(RTT), true);
+        (bbr.max_bw, bbr.bw, bbr.cycle_bw) = (2e6, 2e6, [2e6, 0.0]);
+        (bbr.state, bbr.full.reached, bbr.probe.sampled) = (State::Up, true, true);
+        (bbr.cwnd, bbr.in_flight) = (225_000.0, 100_000.0);
+        bbr
+    }
+
+    fn loss(segment: u32, lost_since_send: u64) -> Loss {
+        Loss {
+            now: Time(1_000_000_000),
+            seq: Seq(1000 * segment),
+            len: Bytes(1000),
+            delivered: Bytes(500_000),
+            in_flight_at_send: Bytes(100_000),
+            lost_since_send: Bytes(lost_since_send),
+            delivered_since_send: Bytes(90_000),
+            app_limited: false,
+        }
+    }
+
+    /// Two percent of 100 segments are two: the third lost one is too many, and 98 % of it.
+    #[test]
+    fn the_third_loss_of_a_hundred_is_one_too_many() {
+        let mut bbr = probing();
+        bbr.on_lost(&loss(0, 1000));
+        bbr.on_lost(&loss(1, 2000));
+        assert_eq!((bbr.state, bbr.inflight_longterm), (State::Up, f64::INFINITY));
+        bbr.on_lost(&loss(2, 3000));
+        // 99 + (0.02 x 99 - 2) / 0.98
+        assert_eq!((bbr.state, bbr.inflight_longterm as u64), (State::Down, 98_979));
+        assert!(bbr.probe.too_high && !bbr.probe.sampled);
+    }
+
+    #[test]
+    fn losses_that_were_none_are_undone() {
+        let mut bbr = probing();
+        for segment in 0..3 {
+            bbr.on_lost(&loss(segment, 1000 * u64::from(segment + 1)));
+        }
+        bbr.on_congestion(&congestion(Signal::Loss, 100_000));
+        bbr.on_spurious(&Before { cwnd: bbr.cwnd(), ssthresh: bbr.ssthresh() });
+        assert_eq!((bbr.state, bbr.inflight_longterm), (State::Refill, f64::INFINITY));
+        assert_eq!(bbr.cwnd(), Bytes(225_000));
+    }
+
+    #[test]
+    fn a_lossy_round_trip_leaves_what_was_delivered_or_seven_tenths() {
+        for (latest, left) in [(1.8e6, 1.8e6), (1e6, 1.4e6)] {
+            let mut bbr = Bbr3 { state: State::Cruise, cwnd: 100_000.0, ..probing() };
+            bbr.loss = LossRound { has_loss: true, begins: true, bw_latest: latest, ..LossRound::default() };
+            bbr.adapt_lower_bounds();
+            assert_eq!((bbr.bw_shortterm, bbr.inflight_shortterm as u64), (left, 70_000));
+            assert!(!bbr.loss.has_loss);
+        }
+    }
+
+    /// In Startup, in fast recovery, with 3 % lost.
+    fn startup_after(segments: impl Iterator<Item = u32>) -> State {
+        let mut bbr = Bbr3 { state: State::Startup, fast_recovery: true, ..probing() };
+        (bbr.full.reached, bbr.probe.sampled) = (false, false);
+        segments.for_each(|segment| bbr.on_lost(&loss(segment, 1000)));
+        let sample = RateSample {
+            delivered: Bytes(100_000),
+            interval: RTT,
+            prior_delivered: Bytes(500_000),
+            in_flight_at_send: Bytes(100_000),
+            lost: Bytes(3000),
+            app_limited: true,
+            rtt: Some(RTT),
+        };
+        let ack =
+            Ack { now: Time(1_000_000_000), delivered: Bytes(600_000), selective: true, ..Ack::default() };
+        bbr.on_delivery(&Ack { rate: Some(sample), in_flight: Bytes(200_000), ..ack });
+        bbr.state
+    }
+
+    #[test]
+    fn six_separate_losses_end_startup() {
+        assert_eq!(startup_after((0..6).map(|n| 2 * n)), State::Drain);
+        assert_eq!(startup_after((0..5).map(|n| 2 * n)), State::Startup);
+        // In one piece, in either order
+        assert_eq!(startup_after(0..20), State::Startup);
+        assert_eq!(startup_after((0..20).rev()), State::Startup);
+    }
+
+    #[test]
+    fn a_mark_in_a_probe_is_one_too_many() {
+        let mut bbr = probing();
+        bbr.last_sample = Some(RateSample {
+            delivered: Bytes(100_000),
+            interval: RTT,
+            prior_delivered: Bytes(0),
+            in_flight_at_send: Bytes(120_000),
+            lost: Bytes::ZERO,
+            app_limited: false,
+            rtt: Some(RTT),
+        });
+        bbr.on_congestion(&congestion(Signal::Ecn, 100_000));
+        assert_eq!((bbr.state, bbr.inflight_longterm), (State::Down, 120_000.0));
+    }
+
+    #[test]
+    fn probes_are_two_to_three_seconds_apart() {
+        let mut bbr = probing();
+        let waits: Vec<f64> = (0..1000)
+            .map(|_| {
+                bbr.start_down(Time::ZERO, 0);
+                bbr.probe.wait.as_secs()
+            })
+            .collect();
+        assert!(waits.iter().all(|wait| (2.0..=3.0).contains(wait)));
+        // 2.5 s with a standard error of 0.289 / sqrt(1000) = 0.009
+        assert!((waits.iter().sum::<f64>() / 1000.0 - 2.5).abs() < 0.04);
     }
 }
