@@ -364,7 +364,7 @@ impl Bbr {
     }
 
     fn check_probe_rtt_done(&mut self, now: u64) {
-        if !self.probe_rtt_done_stamp.is_some_and(|stamp| now > stamp) {
+        if self.probe_rtt_done_stamp.is_none_or(|stamp| now <= stamp) {
             return;
         }
         self.min_rtt_stamp = now;
