@@ -4,6 +4,7 @@
 //! of the engine's helpers.
 
 mod bic;
+mod c2tcp;
 mod constant;
 mod cubic;
 mod highspeed;
@@ -14,6 +15,7 @@ mod ledbat;
 mod scalable;
 mod vegas;
 mod veno;
+mod verus;
 mod westwood;
 mod yeah;
 

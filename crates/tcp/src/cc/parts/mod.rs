@@ -2,5 +2,6 @@
 
 pub mod bandwidth;
 pub mod hystart;
+pub mod profile;
 pub mod rounds;
 pub mod window;
