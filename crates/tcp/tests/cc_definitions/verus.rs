@@ -52,10 +52,10 @@ impl Verus {
     /// The largest window whose delay on the curve is not above this.
     fn f_inverse(&self, delay: f64) -> Option<f64> {
         let (first, last) = (self.curve.first()?, self.curve.last()?);
-        if delay < first.1 - 1e-12 {
+        if delay < first.1 - 1e-9 {
             return Some(first.0 * delay / first.1);
         }
-        let at = self.curve.iter().rposition(|point| point.1 <= delay + 1e-12).unwrap();
+        let at = self.curve.iter().rposition(|point| point.1 <= delay + 1e-9).unwrap();
         if at + 1 == self.curve.len() {
             return Some(last.0 * delay / last.1);
         }
@@ -141,7 +141,7 @@ impl Definition for Verus {
             self.limited = told.limited;
         }
         if !self.loss_phase {
-            let point = self.w_list.entry(self.sent_with as u64).or_insert(told.rtt);
+            let point = self.w_list.entry((self.sent_with as u64).min(40_000)).or_insert(told.rtt);
             *point = 0.875 * *point + 0.125 * told.rtt;
         }
     }

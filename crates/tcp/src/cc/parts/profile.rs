@@ -2,6 +2,8 @@
 
 /// Part of the old delay that a new sample keeps (yzaki/verus@4b1bbf0 `ewma`).
 const KEPT: f64 = 0.875;
+/// Delays in seconds that differ by less are the same.
+const TICK: f64 = 1e-9;
 
 /// Delays by the window that packets were sent with, and a rising curve through them.
 ///
@@ -56,7 +58,7 @@ impl Profile {
 
     /// The window in segments that has this delay.
     pub fn window(&self, delay: f64) -> Option<f64> {
-        let above = self.curve.partition_point(|level| level.delay <= delay);
+        let above = self.curve.partition_point(|level| level.delay <= delay + TICK);
         Some(match (above.checked_sub(1).map(|at| self.curve[at]), self.curve.get(above)) {
             (Some(below), Some(next)) => {
                 let part = (delay - below.delay) / (next.delay - below.delay);
