@@ -13,6 +13,7 @@ mod hybla;
 mod illinois;
 mod ledbat;
 mod scalable;
+mod sprout;
 mod vegas;
 mod veno;
 mod verus;
