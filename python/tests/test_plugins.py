@@ -175,8 +175,9 @@ def test_deliveries_are_told_in_recovery_too(tmp_path: Path) -> None:
     halve = "self.cwnd_bytes = event.in_flight_bytes / 2 + 1000"
     grow = "self.cwnd_bytes += ack.acked_bytes / (1 if self.cwnd_bytes < 80_000 else 50)"
     write(tmp_path, ack=grow, congestion=halve, more=record)
-    # The upload would delay ACKs.
-    wire(tmp_path).with_({"flow[1].start": "19.9s"}).run()
+    # The upload would delay ACKs, and buffers the flight.
+    buffers = {"tcp.send_buffer": "1MiB", "tcp.receive_buffer": "1MiB"}
+    wire(tmp_path).with_({"flow[1].start": "19.9s", **buffers}).run()
     seen = vars(find("mine.py:Mine", None, "{}", tmp_path).kind)["seen"]
     assert {ack.recovering for ack in seen} == {False, True}
     assert sum(ack.acked_bytes for ack in seen) == seen[-1].delivered_bytes

@@ -1,5 +1,6 @@
 //! One end of a connection: the states of RFC 9293 around a sending and a receiving half.
 
+use crate::limit::Limited;
 use crate::receiver::{CODES, Receiver};
 use crate::rwnd::Carriage;
 use crate::segment::{Codepoint, Flags, SackBlocks, Segment, Timestamps};
@@ -768,6 +769,11 @@ impl Endpoint {
     /// The congestion controller.
     pub fn cc(&self) -> &dyn cc::CongestionControl {
         self.sender.cc()
+    }
+
+    /// For how long what has kept it from sending more, since the connection was established.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.sender.limited(now)
     }
 
     /// The window that the peer offers.

@@ -34,6 +34,7 @@
 pub mod cc;
 mod ecn;
 mod endpoint;
+mod limit;
 mod ranges;
 mod rate;
 mod receiver;
@@ -46,6 +47,7 @@ mod seq;
 pub mod stack;
 
 pub use endpoint::{Endpoint, Failure, Setup, State, Stats};
+pub use limit::Limited;
 pub use segment::Segment;
 pub use seq::Seq;
 pub use stack::{Config, Settings, Stack};

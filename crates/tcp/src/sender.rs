@@ -2,6 +2,7 @@
 
 use crate::cc::{self, Ack, Congestion, CongestionControl, Departure, RateSample, Signal};
 use crate::ecn::{Heed, Marks};
+use crate::limit::{Limit, Limited, Limits};
 use crate::rtt::{RtoBounds, RttEstimator};
 use crate::rwnd::arwa::ArwaSender;
 use crate::scoreboard::{Advanced, Scoreboard, Sent};
@@ -16,6 +17,8 @@ pub(crate) struct Sender {
     config: Config,
     cc_spec: cc::Spec,
     cc: Box<dyn CongestionControl>,
+    /// The congestion control hears of each departure and loss.
+    tells_all: bool,
     seed: u64,
     codes: Option<ArwaSender>,
     mss: u32,
@@ -58,6 +61,7 @@ pub(crate) struct Sender {
     round_end: Seq,
     last_sent: Time,
     counts: Counts,
+    limits: Limits,
 }
 
 /// What the application has for us.
@@ -196,13 +200,15 @@ impl Sender {
         let mss = u32::from(config.mss);
         let cc = cc_spec.build(&cc_ctx(config, mss, seed));
         let mut board = Scoreboard::new(config.count_sacked_retransmissions);
-        if cc.wants_rates() {
+        let tells_all = cc.wants_rates();
+        if tells_all {
             board.measure_rates();
         }
         Sender {
             config: config.clone(),
             cc_spec: cc_spec.clone(),
             cc,
+            tells_all,
             seed,
             codes,
             mss,
@@ -232,6 +238,7 @@ impl Sender {
             round_end: iss,
             last_sent: Time::ZERO,
             counts: Counts::default(),
+            limits: Limits::default(),
         }
     }
 
@@ -334,6 +341,11 @@ impl Sender {
 
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// For how long what has kept it from sending more.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.limits.until(now)
     }
 
     pub fn has_failed(&self) -> bool {
@@ -460,6 +472,9 @@ impl Sender {
 
     /// Tells of segments given up on one by one, if the congestion control wants to know.
     fn tell_losses(&mut self, now: Time) {
+        if !self.tells_all {
+            return;
+        }
         for loss in self.board.take_losses(now) {
             self.cc.on_lost(&loss);
         }
@@ -766,33 +781,45 @@ impl Sender {
 
     /// The next segment to send, if any may be sent now.
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        match self.choose(now) {
+            Ok(outgoing) => Some(outgoing),
+            Err(limit) => {
+                self.limits.note(now, limit);
+                if limit == Limit::Application && self.flight() + u64::from(self.mss) <= self.window() {
+                    self.board.note_app_limit();
+                }
+                None
+            }
+        }
+    }
+
+    fn choose(&mut self, now: Time) -> Result<Outgoing, Limit> {
         if self.probe.is_some_and(|probe| probe.due) {
-            return self.send_probe(now);
+            return self.send_probe(now).ok_or(Limit::Application);
         }
         self.paced = now < self.pace_at;
         if self.paced {
-            return None;
+            return Err(Limit::Pacing);
         }
         if std::mem::take(&mut self.forced)
             && let Some(index) = self.board.next_lost()
         {
-            return Some(self.resend(index, now));
+            return Ok(self.resend(index, now));
         }
         let room = self.window().saturating_sub(self.flight());
         if let Some(index) = self.board.next_lost() {
-            return (room >= u64::from(self.board.get(index).space())).then(|| self.resend(index, now));
+            let fits = room >= u64::from(self.board.get(index).space());
+            return fits.then(|| self.resend(index, now)).ok_or(Limit::CongestionWindow);
         }
-        if let Some(outgoing) = self.send_new(now, room) {
-            return Some(outgoing);
-        }
+        let limit = match self.send_new(now, room) {
+            Err(limit) => limit,
+            sent => return sent,
+        };
         if matches!(self.phase, Phase::Recovery(_)) && self.sack && room >= u64::from(self.mss) {
-            let index = self.board.next_hole()?;
-            return Some(self.resend(index, now));
+            let index = self.board.next_hole().ok_or(limit)?;
+            return Ok(self.resend(index, now));
         }
-        if room >= u64::from(self.mss) && !self.source.endless && self.source.queued < u64::from(self.mss) {
-            self.board.note_app_limit();
-        }
-        None
+        Err(limit)
     }
 
     /// The rate of payload at which segments go out, if they are paced.
@@ -827,11 +854,11 @@ impl Sender {
         if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
     }
 
-    fn send_new(&mut self, now: Time, room: u64) -> Option<Outgoing> {
+    fn send_new(&mut self, now: Time, room: u64) -> Result<Outgoing, Limit> {
         let available = self.available();
         if available == 0 {
             // A FIN takes no buffer, so it needs no window.
-            return (self.fin == Fin::Queued).then(|| self.push_new(0, now));
+            return (self.fin == Fin::Queued).then(|| self.push_new(0, now)).ok_or(Limit::Application);
         }
         let usable = self.offer.edge.since(self.nxt);
         let most = available.min(u64::from(self.mss)) as u32;
@@ -845,13 +872,13 @@ impl Sender {
             if idle && (usable == 0 || self.config.probe_small_windows) {
                 self.start_probing(now);
             }
-            return None;
+            return Err(if u64::from(len) < available { Limit::ReceiveWindow } else { Limit::Application });
         }
         if idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
             let initial = cc_ctx(&self.config, self.mss, self.seed).initial_window;
             self.cc.set_cwnd(self.cc.cwnd().min(initial));
         }
-        (room >= u64::from(len)).then(|| self.push_new(len, now))
+        (room >= u64::from(len)).then(|| self.push_new(len, now)).ok_or(Limit::CongestionWindow)
     }
 
     fn start_probing(&mut self, now: Time) {
@@ -916,7 +943,7 @@ impl Sender {
     }
 
     fn tell_departure(&mut self, now: Time, len: u32) {
-        if len > 0 {
+        if self.tells_all && len > 0 {
             let in_flight = Bytes(u64::from(self.board.pipe()));
             let app_limited = self.board.is_app_limited();
             self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited });
