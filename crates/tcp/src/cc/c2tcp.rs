@@ -21,7 +21,8 @@ params! {
     /// Up to the setpoint each ACK adds (setpoint / RTT) / cwnd segments to what CUBIC adds. If the round-trip time has
     /// been above it for an interval, CUBIC's threshold for a loss is taken and slow start begins at one segment; while
     /// it stays above, the k-th such step is followed by the next after interval / sqrt(k). With
-    /// `variant = "relative"` setpoint and interval are alpha RTTmin. CUBIC has its defaults.
+    /// `variant = "relative"` setpoint and interval are alpha RTTmin. CUBIC has its defaults. While the window is below
+    /// two segments, when round-trip times are those of delayed ACKs, it is CUBIC alone.
     pub struct Params ("Abbasloo, Xu and Chao, IEEE JSAC 37(4), 2019; Abbasloo, Li, Xu and Chao, IFIP Networking 2018") {
         /// Which delay is too much.
         pub variant: Variant = Variant::Relative, unit "word", source "Abbasloo et al. 2019 (relative) and 2018 (absolute)";
@@ -102,8 +103,10 @@ impl C2tcp {
 
 impl CongestionControl for C2tcp {
     fn on_ack(&mut self, ack: &Ack) {
+        //= exception c2tcp-lone-segments
+        let lone = self.cubic.window_mut().segments() < 2.0;
         self.cubic.on_ack(ack);
-        if let (Some(rtt), Some(min_rtt)) = (ack.rtt, ack.min_rtt) {
+        if let (Some(rtt), Some(min_rtt), false) = (ack.rtt, ack.min_rtt, lone) {
             self.watch(ack, rtt, min_rtt);
         }
     }
@@ -179,6 +182,18 @@ mod tests {
             c2tcp.on_ack(&at(ms, if ms % 70 == 69 { 80 } else { 200 }));
             assert!(c2tcp.cwnd() >= Bytes(70_000));
         }
+    }
+
+    #[test]
+    fn a_lone_segment_waits_for_a_delayed_ack_and_not_in_a_queue() {
+        let mut c2tcp = C2tcp::new(Params::default(), &ctx(1000, 1));
+        for _ in 0..2 {
+            c2tcp.on_congestion(&congestion(Signal::Timeout, 1000));
+            c2tcp.on_ack(&at(1000, 250));
+            assert!(c2tcp.above.is_none());
+        }
+        c2tcp.on_ack(&at(1250, 250));
+        assert!(c2tcp.above.is_some(), "two segments are acknowledged at once");
     }
 
     #[test]

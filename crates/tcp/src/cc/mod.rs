@@ -17,7 +17,7 @@ family! {
     pub family Spec ("cc") {
         newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
         vegas: Vegas, veno: Veno, scalable: Scalable, bic: Bic, illinois: Illinois,
-        c2tcp: C2tcp, verus: Verus, sprout: Sprout,
+        c2tcp: C2tcp, verus: Verus, sprout: Sprout, copa: Copa,
         htcp: Htcp, yeah: Yeah, ledbat: Ledbat, fixed: Fixed, plugin: Plugin, python: Python
     }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;

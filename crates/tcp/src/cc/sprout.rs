@@ -3,16 +3,26 @@
 use super::parts::forecaster::Forecaster;
 use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, Ctx};
-use airwnd_catalog::params;
+use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
+
+choice! {
+    /// What a count of segments means if the link could have delivered more in the tick.
+    pub enum PartialTicks {
+        /// The link delivers at least so many.
+        AtLeast = "at-least",
+        /// The link delivers so many, and none means nothing. A window that was once small can then confirm itself.
+        Exact = "exact",
+    }
+}
 
 params! {
     /// Sprout: forecasts from arrivals how many segments the link will deliver, and has no more in the network.
     ///
     /// The link's rate wanders as a Brownian motion, or stays at zero in an outage; counts of segments are Poisson.
-    /// Each tick with arrivals corrects the belief about the rate. The window is a low percentile of what the ticks after
-    /// the next one will bring, one segment at least. A tick without arrivals corrects it as well if
-    /// the segment that came next could have come in it. Losses mean nothing; a timeout leaves one segment until the next
+    /// Each tick's count corrects the belief about the rate: it is what the link delivers if the segment that came next
+    /// could have come in the tick, and the least that it delivers if not. The window is a low percentile of what
+    /// the ticks after the next one will bring, two segments at least. Losses mean nothing; a timeout leaves one segment until the next
     /// forecast. The forecast runs at the sender, on the arrivals that ACKs report, and the window changes with
     /// ACKs only: the original's receiver sends forecasts back, and its sender goes on by the last one while
     /// none comes. Packets of a constant rate above `max_rate` are not forecast: 1000 segments of 1448 B in a second are
@@ -30,6 +40,8 @@ params! {
         pub volatility: f64 = 200.0, unit "segments/s/sqrt(s)", range 1.0..=4000.0, source "Winstein et al. 2013, section 3.1; keithw/sprout@c838669 BROWNIAN_MOTION_RATE";
         /// How often outages end (lambda_z).
         pub escape_rate: f64 = 1.0, unit "1/s", range 0.001..=100.0, source "Winstein et al. 2013, section 3.1; keithw/sprout@c838669 OUTAGE_ESCAPE_RATE";
+        /// What counts of ticks mean in which the link could have delivered more.
+        pub partial_ticks: PartialTicks = PartialTicks::AtLeast, unit "word", source "keithw/sprout@c838669 Receiver::advance_to (exact)";
         /// Probability that less is delivered than forecast.
         pub percentile: f64 = 0.05, unit "1", range 0.001..=0.999, source "Winstein et al. 2013, section 3.3; keithw/sprout@c838669 Receiver::forecast";
     }
@@ -37,6 +49,11 @@ params! {
 
 /// Ticks of silence after which nothing more is learnt: eight without a segment rule out any rate worth a window.
 const LONGEST_SILENCE: u64 = 8;
+
+/// Segments that are always in the network, to hear of the link: one would wait for a delayed ACK.
+const LEAST: f64 = 2.0;
+/// RFC 1122 §4.2.3.2: less than this waits an ACK, for a segment that no other follows.
+const DELAYED_ACK: Span = Span::from_millis(500);
 
 /// The state of Sprout.
 #[derive(Clone, Debug)]
@@ -64,11 +81,17 @@ impl Sprout {
             return;
         }
         let (rtt, min_rtt) = (ack.rtt.unwrap_or_default(), ack.min_rtt.unwrap_or_default());
-        let could_have_come = Time(ack.now.0.saturating_sub(rtt.0)) + min_rtt.min(rtt);
+        let lone = self.window.count(ack.prior_in_flight) <= 1.0;
+        let on_its_way = min_rtt + if lone { DELAYED_ACK } else { Span::ZERO };
+        let could_have_come = Time(ack.now.0.saturating_sub(rtt.0)) + on_its_way.min(rtt);
         forecaster.evolve();
         let end = self.tick_began + self.params.tick;
-        if self.arrived > 0.0 || end > could_have_come {
-            forecaster.observe(whole(self.arrived));
+        let arrived = whole(self.arrived);
+        //= exception sprout-partial-ticks
+        if end > could_have_come || (arrived > 0 && self.params.partial_ticks == PartialTicks::Exact) {
+            forecaster.observe(arrived);
+        } else {
+            forecaster.observe_at_least(arrived);
         }
         self.tick_began += self.params.tick * ticks;
         self.arrived = 0.0;
@@ -78,7 +101,7 @@ impl Sprout {
                 forecaster.observe(0);
             }
         }
-        self.window.set(f64::from(forecaster.deliveries()));
+        self.window.set(f64::from(forecaster.deliveries()).max(LEAST));
     }
 }
 
@@ -131,7 +154,8 @@ mod tests {
     /// An ACK over a path of 50 ms, with so much time in a queue.
     fn at(us: u64, queue_ms: u64) -> Ack {
         let rtt = Some(Span::from_millis(50 + queue_ms));
-        Ack { now: Time(us * 1000), rtt, min_rtt: Some(Span::from_millis(50)), ..ack(1000) }
+        let min_rtt = Some(Span::from_millis(50));
+        Ack { now: Time(us * 1000), rtt, min_rtt, prior_in_flight: Bytes(2000), ..ack(1000) }
     }
 
     /// After five seconds of 500 segments a second.
@@ -154,12 +178,13 @@ mod tests {
     fn a_silence_of_the_link_counts_and_one_of_the_sender_does_not() {
         let mut late = settled();
         let mut idle = settled();
-        // 120 ms without a segment; the next one was sent 110 ms before it came, or 50 ms
+        let mut lone = settled();
+        // 120 ms without a segment; the next one was sent 110 ms before it came, or 50 ms, or was alone
         late.on_delivery(&at(5_218_000, 60));
         idle.on_delivery(&at(5_218_000, 0));
-        late.on_delivery(&at(5_240_000, 60));
-        idle.on_delivery(&at(5_240_000, 0));
+        lone.on_delivery(&Ack { prior_in_flight: Bytes(1000), ..at(5_218_000, 60) });
         assert!(2 * late.cwnd().0 < idle.cwnd().0, "{} {}", late.cwnd(), idle.cwnd());
+        assert_eq!(lone.cwnd(), idle.cwnd());
     }
 
     #[test]

@@ -14,7 +14,11 @@ struct C2tcp {
 
 impl Definition for C2tcp {
     fn ack(&mut self, told: &Told) {
+        let lone = self.cubic.cwnd < 2.0;
         self.cubic.ack(told);
+        if lone {
+            return;
+        }
         let (setpoint, interval) = self.fixed.unwrap_or((self.alpha * told.min_rtt, self.alpha * told.min_rtt));
         // Clocks tick in nanoseconds.
         let ticks = |seconds: f64| f64::round(seconds * 1e9);

@@ -6,6 +6,7 @@
 mod bic;
 mod c2tcp;
 mod constant;
+mod copa;
 mod cubic;
 mod highspeed;
 mod htcp;
@@ -115,6 +116,7 @@ fn play(
                     delivered: ack.delivered + Bytes(bytes),
                     cwnd_limited: limited,
                     recovering,
+                    prior_in_flight: ours.cwnd(),
                     ..Ack::default()
                 };
                 let told = Told {

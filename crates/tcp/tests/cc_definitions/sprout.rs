@@ -14,6 +14,7 @@ struct Constants {
     escape: f64,
     percentile: f64,
     lookahead: usize,
+    exact: bool,
 }
 
 const RECEIVER: Constants = Constants {
@@ -24,6 +25,7 @@ const RECEIVER: Constants = Constants {
     escape: 1.0,
     percentile: 0.05,
     lookahead: 5,
+    exact: false,
 };
 
 /// A function of the rate, sampled at midpoints of bins but for the first, which is zero.
@@ -169,6 +171,14 @@ impl Sprout {
         }
         normalize(&mut self.pmf);
     }
+
+    fn observe_at_least(&mut self, counts: usize) {
+        for bin in 0..self.pmf.len() {
+            let mean = self.model.mid(bin) * self.model.constants.tick;
+            self.pmf[bin] *= 1.0 - (0..counts).map(|k| poisson_pdf(mean, k)).sum::<f64>();
+        }
+        normalize(&mut self.pmf);
+    }
 }
 
 impl Definition for Sprout {
@@ -176,15 +186,20 @@ impl Definition for Sprout {
         let tick = self.model.constants.tick;
         let mut time = *self.time.get_or_insert(told.now);
         // When a packet that was sent as the acknowledged one could have come without a queue.
-        let score_time = f64::max(told.now - told.rtt, 0.0) + told.min_rtt;
+        // The ACK of a packet that was alone may have waited for half a second.
+        let waits = if self.window < 1.0005 { 0.5 } else { 0.0 };
+        let score_time = f64::max(told.now - told.rtt, 0.0) + f64::min(told.min_rtt + waits, told.rtt);
         let mut forecast = false;
         while time + tick < told.now + 1e-10 {
             self.pmf = self.model.evolved(&self.pmf);
             normalize(&mut self.pmf);
-            if self.count_this_tick > 0.0 {
-                self.observe(f64::max(f64::floor(self.count_this_tick + 0.5), 1.0) as usize);
-            } else if time + tick > score_time + 1e-10 {
-                self.observe(0);
+            let busy = time + tick > score_time + 1e-10;
+            let count = f64::floor(self.count_this_tick + 0.5) as usize;
+            match self.count_this_tick > 0.0 {
+                false if busy => self.observe(0),
+                false => {}
+                true if busy || self.model.constants.exact => self.observe(usize::max(count, 1)),
+                true => self.observe_at_least(usize::max(count, 1)),
             }
             self.count_this_tick = 0.0;
             time += tick;
@@ -193,7 +208,7 @@ impl Definition for Sprout {
         self.time = Some(time);
         if forecast {
             let ahead = |ticks: usize| self.model.lower_quantile(ticks, &self.pmf) as f64;
-            self.window = f64::max(ahead(1 + self.model.constants.lookahead) - ahead(1), 1.0);
+            self.window = f64::max(ahead(1 + self.model.constants.lookahead) - ahead(1), 2.0);
         }
         self.count_this_tick += told.acked;
     }
@@ -235,9 +250,11 @@ fn sprout_with_other_settings() {
         escape: 5.0,
         percentile: 0.2,
         lookahead: 3,
+        exact: true,
     };
     let settings = "kind = \"sprout\"\ntick = \"10ms\"\nbins = 20\nmax_rate = 300.0\nvolatility = 50.0\n\
-                    escape_rate = 5.0\npercentile = 0.2\nlookahead = 3";
+                    escape_rate = 5.0\npercentile = 0.2\nlookahead = 3\n\
+                    partial_ticks = \"exact\"";
     compare(settings, definition(other));
 }
 

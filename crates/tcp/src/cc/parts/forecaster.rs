@@ -91,6 +91,16 @@ impl Forecaster {
         self.normalize();
     }
 
+    /// So many packets came in the tick that has passed, and more would have come if there had been any.
+    pub fn observe_at_least(&mut self, count: u32) {
+        let known = self.near.at_most.len() - 1;
+        if let Some(fewer) = (count as usize).min(known).checked_sub(1) {
+            let fewer = self.near.at_most[fewer].iter();
+            self.belief.iter_mut().zip(fewer).for_each(|(belief, fewer)| *belief *= 1.0 - fewer);
+            self.normalize();
+        }
+    }
+
     /// Beliefs sum to one; if nothing is left of them, any rate is as likely as any other.
     fn normalize(&mut self) {
         let sum: f64 = self.belief.iter().sum();
@@ -238,6 +248,19 @@ mod tests {
         let forecast = after(&[5]).deliveries();
         assert!((8..20).contains(&forecast), "{forecast}");
         assert_eq!(after(&[0]).deliveries(), 0);
+    }
+
+    #[test]
+    fn what_was_too_little_says_nothing_of_higher_rates() {
+        let mut forecaster = after(&[5]);
+        let before = mean_rate(&forecaster);
+        forecaster.observe_at_least(0);
+        assert!((mean_rate(&forecaster) - before).abs() < 1e-9);
+        for _ in 0..50 {
+            forecaster.evolve();
+            forecaster.observe_at_least(3);
+        }
+        assert!(mean_rate(&forecaster) > before);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What several controllers are made of; no algorithm by itself.
 
 pub mod bandwidth;
+pub mod extreme;
 pub mod forecaster;
 pub mod hystart;
 pub mod profile;
