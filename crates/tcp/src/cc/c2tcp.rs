@@ -36,7 +36,7 @@ params! {
 }
 
 /// The state of C2TCP.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct C2tcp {
     params: Params,
     cubic: Cubic,
@@ -140,13 +140,7 @@ mod tests {
     /// An ACK of a segment on a path of 40 ms: setpoint and interval are 80 ms.
     fn at(ms: u64, rtt_ms: u64) -> Ack {
         let rtt = Some(Span::from_millis(rtt_ms));
-        Ack {
-            now: Time(ms * 1_000_000),
-            rtt,
-            srtt: rtt,
-            min_rtt: Some(Span::from_millis(40)),
-            ..ack(1000)
-        }
+        Ack { now: Time(ms * 1_000_000), rtt, srtt: rtt, min_rtt: Some(Span::from_millis(40)), ..ack(1000) }
     }
 
     #[test]
@@ -198,7 +192,8 @@ mod tests {
 
     #[test]
     fn the_threshold_is_cubics() {
-        let mut c2tcp = C2tcp::new(Params { variant: Variant::Absolute, ..Params::default() }, &ctx(1000, 100));
+        let mut c2tcp =
+            C2tcp::new(Params { variant: Variant::Absolute, ..Params::default() }, &ctx(1000, 100));
         c2tcp.on_congestion(&congestion(Signal::Loss, 100_000));
         c2tcp.on_ack(&at(0, 101));
         let before = c2tcp.cwnd().0 as f64;

@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(velocities, [1.0, 1.0, 1.0, 1.0, 2.0, 4.0]);
         for round in 7..=8 {
             for _ in 0..5 {
-                copa.on_delivery(&at(100 * round, 250, round));
+                copa.on_delivery(&at(1000 * round, 250, round));
             }
         }
         assert_eq!((copa.velocity.v, copa.velocity.upwards), (1.0, false));

@@ -5,6 +5,7 @@
 
 pub mod outside;
 mod parts;
+pub mod slow_start;
 
 use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
@@ -17,7 +18,7 @@ family! {
     pub family Spec ("cc") {
         newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
         vegas: Vegas, veno: Veno, scalable: Scalable, bic: Bic, illinois: Illinois,
-        c2tcp: C2tcp, verus: Verus, sprout: Sprout, copa: Copa,
+        c2tcp: C2tcp, verus: Verus, sprout: Sprout, copa: Copa, dctcp: Dctcp, prague: Prague,
         htcp: Htcp, yeah: Yeah, ledbat: Ledbat, fixed: Fixed, plugin: Plugin, python: Python
     }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;

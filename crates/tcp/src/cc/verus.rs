@@ -287,10 +287,7 @@ mod tests {
     fn after_a_loss_the_profile_leads_once_new_segments_are_acknowledged() {
         let mut verus = grown();
         let before = verus.cwnd().0;
-        verus.on_congestion(&Congestion {
-            now: Time(450_000_000),
-            ..congestion(Signal::Loss, before)
-        });
+        verus.on_congestion(&Congestion { now: Time(450_000_000), ..congestion(Signal::Loss, before) });
         let lost_with = verus.history[0].1;
         assert!((verus.cwnd().0 as f64 - 700.0 * lost_with).abs() < 1.0);
         told(&mut verus, &at(460, 150));

@@ -19,7 +19,8 @@ impl Definition for C2tcp {
         if lone {
             return;
         }
-        let (setpoint, interval) = self.fixed.unwrap_or((self.alpha * told.min_rtt, self.alpha * told.min_rtt));
+        let (setpoint, interval) =
+            self.fixed.unwrap_or((self.alpha * told.min_rtt, self.alpha * told.min_rtt));
         // Clocks tick in nanoseconds.
         let ticks = |seconds: f64| f64::round(seconds * 1e9);
         if ticks(told.rtt) <= ticks(setpoint) {

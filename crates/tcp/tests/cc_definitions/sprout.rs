@@ -67,7 +67,8 @@ impl Model {
             counts.push(f64::max(1.0 - counts.iter().sum::<f64>(), 0.0));
             counts
         };
-        let tick_forecast: Vec<Vec<f64>> = (0..=constants.bins).map(|bin| counts_at(model.mid(bin))).collect();
+        let tick_forecast: Vec<Vec<f64>> =
+            (0..=constants.bins).map(|bin| counts_at(model.mid(bin))).collect();
         for ticks in 1..=1 + constants.lookahead {
             let of_component = |component: usize| {
                 let mut pmf = vec![0.0; constants.bins + 1];
@@ -262,12 +263,8 @@ fn sprout_with_other_settings() {
 #[test]
 fn sprout_with_all_bins() {
     let node = Node::from_toml("kind = \"sprout\"", "test").unwrap();
-    let ctx = Ctx {
-        mss: Bytes(MSS),
-        initial_window: Bytes(10 * MSS),
-        initial_ssthresh: Bytes(u64::MAX),
-        seed: 1,
-    };
+    let ctx =
+        Ctx { mss: Bytes(MSS), initial_window: Bytes(10 * MSS), initial_ssthresh: Bytes(u64::MAX), seed: 1 };
     let ack = |gap_us, queue_us| Event::Ack {
         bytes: MSS,
         gap_us,
@@ -276,9 +273,10 @@ fn sprout_with_all_bins() {
         recovering: false,
         limited: true,
     };
-    let mut events: Vec<Event> = (1..=40).flat_map(|n| (0..10).map(move |_| ack(20_000 / n + 1000, 0))).collect();
+    let mut events: Vec<Event> =
+        (1..=40).flat_map(|n| (0..10).map(move |_| ack(20_000 / n + 1000, 0))).collect();
     events.push(ack(150_000, 100_000));
     events.extend((0..100).map(|_| ack(7_000, 50_000)));
     let mut ours = Spec::read(&node).unwrap().build(&ctx);
-    play(&mut *ours, &mut *definition(RECEIVER)(10.0), &events).unwrap();
+    play(&mut *ours, &mut *definition(RECEIVER)(10.0), &events, u64::MAX).unwrap();
 }

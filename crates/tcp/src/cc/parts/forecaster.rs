@@ -44,12 +44,13 @@ impl Forecaster {
         let bins = params.bins as usize;
         let width = params.max_rate / f64::from(params.bins);
         let tick = params.tick.as_secs();
-        let rates: Vec<f64> = (0..=bins).map(|bin| if bin == 0 { 0.0 } else { (bin as f64 + 0.5) * width }).collect();
-        let (deviation, lasts) = (params.volatility * libm::sqrt(tick), libm::exp(-params.escape_rate * tick));
+        let rates: Vec<f64> =
+            (0..=bins).map(|bin| if bin == 0 { 0.0 } else { (bin as f64 + 0.5) * width }).collect();
+        let (deviation, lasts) =
+            (params.volatility * libm::sqrt(tick), libm::exp(-params.escape_rate * tick));
         let means: Vec<f64> = rates.iter().map(|rate| rate * tick).collect();
-        let transitions: Vec<Transition> = (0..=bins)
-            .map(|bin| Transition::new(bin, &rates, width, deviation, lasts))
-            .collect();
+        let transitions: Vec<Transition> =
+            (0..=bins).map(|bin| Transition::new(bin, &rates, width, deviation, lasts)).collect();
         let counts = libm::ceil(TELLS_APART * params.max_rate * tick) as usize;
         let now: Vec<Vec<f64>> = means.iter().map(|mean| poisson(*mean, counts)).collect();
         let ticks = 1 + params.lookahead as usize;
@@ -111,7 +112,8 @@ impl Forecaster {
     /// Packets that will come after the next tick and within the lookahead, but for the given percentile.
     pub fn deliveries(&self) -> u32 {
         let (near, far) = (&self.near, &self.far);
-        far.quantile(&self.belief, self.percentile).saturating_sub(near.quantile(&self.belief, self.percentile))
+        far.quantile(&self.belief, self.percentile)
+            .saturating_sub(near.quantile(&self.belief, self.percentile))
     }
 }
 

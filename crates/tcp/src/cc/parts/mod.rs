@@ -3,7 +3,7 @@
 pub mod bandwidth;
 pub mod extreme;
 pub mod forecaster;
-pub mod hystart;
+pub mod marking;
 pub mod profile;
 pub mod rounds;
 pub mod window;
