@@ -13,6 +13,8 @@ pub(in crate::cc) struct Forecaster {
     /// Packets in a tick at each rate.
     means: Vec<f64>,
     log_means: Vec<f64>,
+    /// Probability of no packet in a tick at each rate.
+    none: Vec<f64>,
     transitions: Vec<Transition>,
     belief: Vec<f64>,
     spare: Vec<f64>,
@@ -56,6 +58,7 @@ impl Forecaster {
         let ticks = 1 + params.lookahead as usize;
         Forecaster {
             percentile: params.percentile,
+            none: means.iter().map(|mean| libm::exp(-mean)).collect(),
             log_means: means.iter().map(|mean| libm::log(*mean)).collect(),
             means,
             belief: vec![1.0 / (bins + 1) as f64; bins + 1],
@@ -79,15 +82,16 @@ impl Forecaster {
 
     /// So many packets came in the tick that has passed.
     pub fn observe(&mut self, count: u32) {
-        let k = f64::from(count);
-        // Relative to the likeliest rate, so that no count is too unlikely for a float.
-        let log_likelihood = |at: usize| {
-            let (mean, log_mean) = (self.means[at], self.log_means[at]);
-            if count == 0 { -mean } else { k * log_mean - mean }
-        };
-        let likeliest = (0..self.means.len()).map(log_likelihood).fold(f64::NEG_INFINITY, f64::max);
-        for at in 0..self.belief.len() {
-            self.belief[at] *= libm::exp(log_likelihood(at) - likeliest);
+        if count == 0 {
+            self.belief.iter_mut().zip(&self.none).for_each(|(belief, none)| *belief *= none);
+        } else {
+            let k = f64::from(count);
+            let log_likelihood = |at: usize| k * self.log_means[at] - self.means[at];
+            // Relative to the likeliest rate, so that no count is too unlikely for a float.
+            let likeliest = (0..self.means.len()).map(log_likelihood).fold(f64::NEG_INFINITY, f64::max);
+            for (at, belief) in self.belief.iter_mut().enumerate() {
+                *belief *= libm::exp(log_likelihood(at) - likeliest);
+            }
         }
         self.normalize();
     }
