@@ -17,7 +17,8 @@ params! {
     /// smoothing spline). It begins with slow start, up to a loss or a delay. A loss leaves keep times
     /// the window that the packet was sent with, which then grows by 1 / cwnd for each segment until packets sent with
     /// no more than it are acknowledged. Epochs are closed by ACKs: those without any are made up for when the next
-    /// one comes, so a silence moves the window only at its end.
+    /// one comes, so a silence moves the window only at its end. The delay of a segment that was alone is that of a delayed
+    /// ACK, and is not heeded; for the same reason the profile gives two segments at least.
     pub struct Params ("Zaki, Pötsch, Chen, Subramanian and Görg, SIGCOMM 2015") {
         /// Length of an epoch.
         pub epoch: Span = Span::from_millis(5), unit "time", range Span::from_millis(1)..=Span::from_secs(1), source "Zaki et al. 2015, section 5.3; yzaki/verus@4b1bbf0 EPOCH";
@@ -42,6 +43,8 @@ params! {
 
 /// Growth of an epoch's greatest delay, in seconds, that is none (yzaki/verus@4b1bbf0).
 const UNCHANGED: f64 = 1e-7;
+/// Segments that the profile leaves: one would wait for a delayed ACK.
+const LEAST: f64 = 2.0;
 /// Epochs of silence after which nothing more is learnt: the retransmission timer is near.
 const LONGEST_SILENCE: u64 = 1000;
 /// Changes of the window that are remembered: those of five seconds.
@@ -177,7 +180,7 @@ impl Verus {
                 self.draw(now);
             }
             if let Some(window) = self.profile.window(self.d_est) {
-                self.set_window(now, window);
+                self.set_window(now, window.max(LEAST));
             }
         }
     }
@@ -190,7 +193,9 @@ impl CongestionControl for Verus {
         }
         self.last_ack = ack.now;
         self.epoch.limited |= ack.cwnd_limited;
-        let Some(rtt) = ack.rtt.filter(|rtt| rtt.0 > 0) else { return };
+        //= exception verus-lone-segments
+        let lone = self.window.count(ack.prior_in_flight) <= 1.0;
+        let Some(rtt) = ack.rtt.filter(|rtt| rtt.0 > 0 && !lone) else { return };
         let sent_with = self.sent_with(Time(ack.now.0.saturating_sub(rtt.0)));
         let delay = rtt.as_secs();
         self.d_min = self.d_min.min(delay);
@@ -250,7 +255,8 @@ mod tests {
     use crate::cc::tests_support::{ack, congestion, ctx};
 
     fn at(ms: u64, rtt_ms: u64) -> Ack {
-        Ack { now: Time(ms * 1_000_000), rtt: Some(Span::from_millis(rtt_ms)), ..ack(1000) }
+        let rtt = Some(Span::from_millis(rtt_ms));
+        Ack { now: Time(ms * 1_000_000), rtt, prior_in_flight: Bytes(2000), ..ack(1000) }
     }
 
     fn told(verus: &mut Verus, ack: &Ack) -> u64 {
@@ -331,6 +337,15 @@ mod tests {
         assert!((verus.d_est - begin - 0.042).abs() < 1e-9);
         told(&mut verus, &at(560 + 105 + 500, 105));
         assert!((verus.d_est - begin - 0.042 - 0.042 + 0.079).abs() < 1e-9, "{}", verus.d_est - begin);
+    }
+
+    #[test]
+    fn a_lone_segment_says_nothing() {
+        let mut verus = grown();
+        verus.on_congestion(&Congestion { now: Time(450_000_000), ..congestion(Signal::Loss, 40_000) });
+        told(&mut verus, &at(560, 105));
+        told(&mut verus, &Ack { prior_in_flight: Bytes(1000), ..at(562, 2000) });
+        assert_eq!(verus.epoch.worst, Some(0.105));
     }
 
     #[test]

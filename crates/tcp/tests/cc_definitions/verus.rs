@@ -112,6 +112,8 @@ impl Verus {
 
 impl Definition for Verus {
     fn measure(&mut self, told: &Told) {
+        // In whole bytes, of which there are 1000 in a segment.
+        let lone = f64::floor(self.w * 1000.0) <= 1000.0;
         if !self.slow_start && !self.loss_phase && reaches(told.now, self.epoch_began + self.epoch) {
             while reaches(told.now, self.epoch_began + self.epoch) {
                 self.end_epoch();
@@ -121,11 +123,15 @@ impl Definition for Verus {
                 self.draw(told.now);
             }
             if let Some(w) = self.f_inverse(self.d_est) {
-                self.set(told.now, w);
+                self.set(told.now, f64::max(w, 2.0));
             }
         }
         self.last_ack = told.now;
         self.limited |= told.limited;
+        // Its ACK may have been delayed, as none of the original's is.
+        if lone {
+            return;
+        }
         // Packets are acknowledged in the order in which they were sent.
         let sent = f64::max(told.now - told.rtt, 0.0);
         while self.windows.len() > 1 && reaches(sent, self.windows[1].0) {
