@@ -25,7 +25,9 @@ impl Extreme {
 
     /// Takes a sample, forgets those older than the window, and returns the extreme.
     pub fn update(&mut self, now: Time, sample: Span, window: Span) -> Span {
-        while self.samples.pop_back_if(|last| (self.better)(&sample, &last.1)).is_some() {}
+        while self.samples.back().is_some_and(|last| (self.better)(&sample, &last.1)) {
+            self.samples.pop_back();
+        }
         let passed_over = self.samples.back().is_some_and(|last| now.since(last.0) < self.slot);
         if !passed_over {
             self.samples.push_back((now, sample));
