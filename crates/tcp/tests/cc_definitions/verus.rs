@@ -40,7 +40,8 @@ impl Verus {
     /// The rising curve nearest to the points: max over j <= i of min over k >= i of the mean of j to k.
     fn draw(&mut self, now: f64) {
         let points: Vec<(f64, f64)> = self.w_list.iter().map(|(w, d)| (*w as f64, *d)).collect();
-        let mean = |j: usize, k: usize| points[j..=k].iter().map(|p| p.1).sum::<f64>() / (k - j + 1) as f64;
+        let sums: Vec<f64> = (0..=points.len()).map(|n| points[..n].iter().map(|p| p.1).sum()).collect();
+        let mean = |j: usize, k: usize| (sums[k + 1] - sums[j]) / (k - j + 1) as f64;
         let fit = |i: usize| {
             let least = |j: usize| (i..points.len()).map(|k| mean(j, k)).fold(f64::INFINITY, f64::min);
             (0..=i).map(least).fold(f64::NEG_INFINITY, f64::max)
