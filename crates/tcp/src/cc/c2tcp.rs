@@ -18,11 +18,11 @@ choice! {
 params! {
     /// C2TCP: CUBIC that also watches the round-trip time, as CoDel watches a queue.
     ///
-    /// Up to the setpoint each ACK adds (setpoint / RTT) / cwnd segments to what CUBIC adds. If the round-trip time has
-    /// been above it for an interval, CUBIC's threshold for a loss is taken and slow start begins at one segment; while
-    /// it stays above, the k-th such step is followed by the next after interval / sqrt(k). With
-    /// `variant = "relative"` setpoint and interval are alpha RTTmin. CUBIC has its defaults. While the window is below
-    /// two segments, when round-trip times are those of delayed ACKs, it is CUBIC alone.
+    /// Up to the setpoint each ACK adds (setpoint / RTT) / cwnd segments to what CUBIC adds. If the round-trip time
+    /// has been above it for an interval, CUBIC's threshold for a loss is taken and slow start begins at one segment;
+    /// while it stays above, the k-th such step is followed by the next after interval / sqrt(k). With `variant =
+    /// "relative"` setpoint and interval are alpha RTTmin. CUBIC has its defaults. While the window is below two
+    /// segments, when round-trip times are those of delayed ACKs, it is CUBIC alone.
     pub struct Params ("Abbasloo, Xu and Chao, IEEE JSAC 37(4), 2019; Abbasloo, Li, Xu and Chao, IFIP Networking 2018") {
         /// Which delay is too much.
         pub variant: Variant = Variant::Relative, unit "word", source "Abbasloo et al. 2019 (relative) and 2018 (absolute)";

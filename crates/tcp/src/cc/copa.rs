@@ -7,16 +7,17 @@ use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Span};
 
 params! {
-    /// Copa: moves its rate towards 1 / (delta dq), dq the queueing delay, and competes if others keep the queue full.
+    /// Copa: moves its rate towards 1 / (delta dq), dq the queueing delay, and competes if others keep the queue
+    /// full.
     ///
-    /// dq = RTTstanding - RTTmin: the least round-trip time of the last SRTT / 2 less that of the last `min_window`. For each segment
-    /// acknowledged cwnd grows by v / (delta cwnd) if cwnd / RTTstanding <= 1 / (delta dq), and shrinks by as much if not. The velocity v doubles in
-    /// each round trip once the window has moved in one direction for three, begins at 1 when it turns, and
-    /// lets a round trip at most double the window. Slow start doubles it until it is above the target. If dq has not been below
-    /// 0.1 (RTTmax - RTTmin) for five round trips, RTTmax the greatest round-trip time of four SRTT, others fill the
-    /// queue: 1 / delta then grows by 1 in each round trip and is halved at a loss, and never falls below that of
-    /// `delta`. Segments are paced at 2 cwnd / RTTstanding. Losses mean nothing otherwise; a timeout leaves one segment
-    /// and slow start.
+    /// dq = RTTstanding - RTTmin: the least round-trip time of the last SRTT / 2 less that of the last `min_window`.
+    /// For each segment acknowledged cwnd grows by v / (delta cwnd) if cwnd / RTTstanding <= 1 / (delta dq), and
+    /// shrinks by as much if not. The velocity v doubles in each round trip once the window has moved in one
+    /// direction for three, begins at 1 when it turns, and lets a round trip at most double the window. Slow start
+    /// doubles it until it is above the target. If dq has not been below 0.1 (RTTmax - RTTmin) for five round trips,
+    /// RTTmax the greatest round-trip time of four SRTT, others fill the queue: 1 / delta then grows by 1 in each
+    /// round trip and is halved at a loss, and never falls below that of `delta`. Segments are paced at 2 cwnd /
+    /// RTTstanding. Losses mean nothing otherwise; a timeout leaves one segment and slow start.
     pub struct Params ("Arun and Balakrishnan, NSDI 2018 (with its errata)") {
         /// Weight of the delay against the throughput when no one competes.
         pub delta: f64 = 0.5, unit "1", range 0.001..=10.0, source "Arun and Balakrishnan 2018, section 2.1";

@@ -9,17 +9,17 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 params! {
     /// Prague: DCTCP, paced, that on short paths grows and gives way as on a longer one.
     ///
-    /// alpha <- (1 - g) alpha + g M, M the part of bytes that met congestion, 1 until the first mark; marks take cwnd to
-    /// cwnd (1 - alpha / 2). Both happen once in a round trip, and not before RTTvirt = `rtt_virtual` has passed. An
-    /// unmarked segment adds a / cwnd segments, a = min(SRTT / RTTvirt, 1)^2, so that a flow of a short path gets the rate
-    /// of one of RTTvirt. RTTvirt counts from so many updates of alpha after slow start on. A loss leaves `beta` of
-    /// the window. Segments are paced at cwnd / SRTT, twice that while cwnd is below half the threshold. It needs
-    /// `tcp.ecn = "accurate"` and a queue that marks; packets are sent as ECT(1).
+    /// alpha <- (1 - g) alpha + g M, M the part of bytes that met congestion, 1 until the first mark; marks take cwnd
+    /// to cwnd (1 - alpha / 2). Both happen once in a round trip, and not before RTTvirt = `rtt_virtual` has passed.
+    /// An unmarked segment adds a / cwnd segments, a = min(SRTT / RTTvirt, 1)^2, so that a flow of a short path gets
+    /// the rate of one of RTTvirt. RTTvirt counts from so many updates of alpha after slow start on. A loss leaves
+    /// `beta` of the window. Segments are paced at cwnd / SRTT, twice that while cwnd is below half the threshold. It
+    /// needs `tcp.ecn = "accurate"` and a queue that marks; packets are sent as ECT(1).
     pub struct Params ("draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331 §4") {
         /// Weight of a round trip's marks (g).
-        pub gain: f64 = 0.0625, unit "1", range 0.0001..=1.0, source "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.2; L4STeam/linux tcp_prague.c PRAGUE_SHIFT_G";
+        pub gain: f64 = 0.0625, unit "1", range 0.0001..=1.0, source "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c PRAGUE_SHIFT_G";
         /// The round-trip time that shorter paths count as.
-        pub rtt_virtual: Span = Span::from_millis(25), unit "time", range Span(0)..=Span::from_secs(1), source "draft-briscoe-iccrg-prague-congestion-control-04 §2.4.4; L4STeam/linux tcp_prague.c prague_rtt_target";
+        pub rtt_virtual: Span = Span::from_millis(25), unit "time", range Span(0)..=Span::from_secs(1), source "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c prague_rtt_target";
         /// Updates of alpha after slow start until they do.
         pub transition: u32 = 500, unit "1", range 0..=1_000_000, source "L4STeam/linux tcp_prague.c DEFAULT_RTT_TRANSITION";
         /// Part of the window that is kept at a loss.

@@ -11,29 +11,29 @@ params! {
     /// Verus: learns which window has which delay, and moves along this profile by small steps of the delay.
     ///
     /// Each epoch has the greatest delay D of its packets, and Dmax = a D + (1 - a) Dmax. The delay to aim at is
-    /// lowered by delta2 if Dmax > R Dmin; else by delta1 if D rose above Dmax; else it is raised by delta2. The window is what the
-    /// profile has for it. The profile holds for each window the smoothed delay of packets sent with it; its curve is
-    /// drawn anew each second: rising, linear between windows, proportional beyond its ends (the original has a
-    /// smoothing spline). It begins with slow start, up to a loss or a delay. A loss leaves keep times
-    /// the window that the packet was sent with, which then grows by 1 / cwnd for each segment until packets sent with
-    /// no more than it are acknowledged. Epochs are closed by ACKs: those without any are made up for when the next
-    /// one comes, so a silence moves the window only at its end. The delay of a segment that was alone is that of a delayed
-    /// ACK, and is not heeded; for the same reason the profile gives two segments at least.
+    /// lowered by delta2 if Dmax > R Dmin; else by delta1 if D rose above Dmax; else it is raised by delta2. The
+    /// window is what the profile has for it. The profile holds for each window the smoothed delay of packets sent
+    /// with it; its curve is drawn anew each second: rising, linear between windows, proportional beyond its ends
+    /// (the original has a smoothing spline). It begins with slow start, up to a loss or a delay. A loss leaves keep
+    /// times the window that the packet was sent with, which then grows by 1 / cwnd for each segment until packets
+    /// sent with no more than it are acknowledged. Epochs are closed by ACKs: those without any are made up for when
+    /// the next one comes, so a silence moves the window only at its end. The delay of a segment that was alone is
+    /// that of a delayed ACK, and is not heeded; for the same reason the profile gives two segments at least.
     pub struct Params ("Zaki, Pötsch, Chen, Subramanian and Görg, SIGCOMM 2015") {
         /// Length of an epoch.
-        pub epoch: Span = Span::from_millis(5), unit "time", range Span::from_millis(1)..=Span::from_secs(1), source "Zaki et al. 2015, section 5.3; yzaki/verus@4b1bbf0 EPOCH";
+        pub epoch: Span = Span::from_millis(5), unit "time", range Span::from_millis(1)..=Span::from_secs(1), source "Zaki et al. 2015; yzaki/verus@4b1bbf0 EPOCH";
         /// Step down when the delay rises (delta1).
-        pub delta1: Span = Span::from_millis(1), unit "time", range Span::from_micros(1)..=Span::from_secs(1), source "Zaki et al. 2015, section 5.3; yzaki/verus@4b1bbf0 DELTA1";
+        pub delta1: Span = Span::from_millis(1), unit "time", range Span::from_micros(1)..=Span::from_secs(1), source "Zaki et al. 2015; yzaki/verus@4b1bbf0 DELTA1";
         /// Step up, and down when the delay is above the ratio (delta2).
-        pub delta2: Span = Span::from_millis(2), unit "time", range Span::from_micros(1)..=Span::from_secs(1), source "Zaki et al. 2015, section 5.3; yzaki/verus@4b1bbf0 DELTA2";
+        pub delta2: Span = Span::from_millis(2), unit "time", range Span::from_micros(1)..=Span::from_secs(1), source "Zaki et al. 2015; yzaki/verus@4b1bbf0 DELTA2";
         /// Greatest delay over least delay that is tolerated (R); the paper compares 2, 4 and 6.
-        pub ratio: f64 = 6.0, unit "1", range 1.0..=100.0, source "Zaki et al. 2015, eq. 4 (R); yzaki/verus@4b1bbf0 VERUS_R";
+        pub ratio: f64 = 6.0, unit "1", range 1.0..=100.0, source "Zaki et al. 2015 (R); yzaki/verus@4b1bbf0 VERUS_R";
         /// Weight of an epoch's greatest delay (a).
         pub weight: f64 = 0.8, unit "1", range 0.01..=1.0, source "yzaki/verus@4b1bbf0 ewma(dMaxLast, dMax, 0.2)";
         /// How often the profile's curve is drawn.
-        pub redraw: Span = Span::from_secs(1), unit "time", range Span::from_millis(10)..=Span::from_secs(100), source "Zaki et al. 2015, section 5.3; yzaki/verus@4b1bbf0 CURVE_TIMER";
+        pub redraw: Span = Span::from_secs(1), unit "time", range Span::from_millis(10)..=Span::from_secs(100), source "Zaki et al. 2015; yzaki/verus@4b1bbf0 CURVE_TIMER";
         /// Part of the window that is kept at a loss (M).
-        pub keep: f64 = 0.7, unit "1", range 0.1..=0.99, source "Zaki et al. 2015, eq. 6 (M); yzaki/verus@4b1bbf0 VERUS_M_DECREASE";
+        pub keep: f64 = 0.7, unit "1", range 0.1..=0.99, source "Zaki et al. 2015 (M); yzaki/verus@4b1bbf0 VERUS_M_DECREASE";
         /// Delay that ends slow start.
         pub slow_start_exit: Span = Span::from_millis(500), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "yzaki/verus@4b1bbf0 SS_EXIT_THRESHOLD";
         /// The largest window in the profile.
@@ -143,7 +143,8 @@ impl Verus {
         self.phase = Phase::AfterLoss;
     }
 
-    /// Zaki et al. 2015, eq. 1 to 4.
+    /// Moves the aim by what the epoch has brought.
+    //= Zaki et al. 2015, section 4
     fn close_epoch(&mut self) {
         let Params { epoch, delta1, delta2, ratio, weight, .. } = self.params;
         let end = self.epoch.began + epoch;

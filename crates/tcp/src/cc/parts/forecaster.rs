@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_forecast_is_careful() {
-        // 25 packets are expected in five ticks; the rate may wander down by 2 x 200 / s x sqrt(0.06 s) in their midst
+        // 25 packets are expected in five ticks; in their midst the rate may be down by 2 x 200 / s x sqrt(0.06 s)
         let forecast = after(&[5]).deliveries();
         assert!((8..20).contains(&forecast), "{forecast}");
         assert_eq!(after(&[0]).deliveries(), 0);
