@@ -18,7 +18,8 @@ family! {
     pub family Spec ("cc") {
         newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
         vegas: Vegas, veno: Veno, scalable: Scalable, bic: Bic, illinois: Illinois,
-        htcp: Htcp, yeah: Yeah, ledbat: Ledbat, fixed: Fixed, plugin: Plugin, python: Python
+        htcp: Htcp, yeah: Yeah, ledbat: Ledbat, ledbat_plus_plus: LedbatPlusPlus, lp: Lp, nice: Nice,
+        compound: Compound, fast: Fast, fixed: Fixed, plugin: Plugin, python: Python
     }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
 }
