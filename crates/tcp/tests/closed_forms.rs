@@ -9,8 +9,11 @@ use airwnd_tcp::{Config, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use support::{Link, Net, newreno, plain_window};
 
+/// The threshold in segments that slow start ends at.
+const START: f64 = 20.0;
+
 /// Segments per round trip of a sender that loses every `period`-th packet of a path without queue, an ACK for each. It
-/// starts with a loss at a window of `start`; the second half of the time counts.
+/// starts with a window of `start`, and a loss there unless it is `START`; the second half of the time counts.
 fn mean_window(cc: &str, period: u64, rtt: Span, seconds: u64, start: f64) -> f64 {
     let cc = cc::Spec::read(&Node::from_toml(cc, "test").unwrap()).unwrap();
     let config = Config {
@@ -26,7 +29,7 @@ fn mean_window(cc: &str, period: u64, rtt: Span, seconds: u64, start: f64) -> f6
     let link = || Link::new(BitRate(10_000_000_000), Span(rtt.0 / 2), 1_000_000);
     let mut links = [link(), link()];
     // In slow start the n-th packet leaves at a window of n / 2.
-    let first = 2 * start as u64;
+    let first = if start == START { 0 } else { 2 * start as u64 };
     let mut count = 0;
     links[0].loses = Box::new(move |segment| {
         count += u64::from(segment.len > 0);
@@ -58,32 +61,31 @@ fn assert_window(cc: &str, period: u64, measured: f64, law: f64, percent: f64) {
 fn newreno_obeys_the_inverse_square_root_law() {
     let cc = "kind = \"newreno\"\ngrowth = \"per-byte\"";
     for period in [200_u64, 800, 3200] {
-        let measured = mean_window(cc, period, Span::from_millis(100), 400, 20.0);
+        let measured = mean_window(cc, period, Span::from_millis(100), 400, START);
         assert_window(cc, period, measured, (1.5 * period as f64).sqrt(), 5.0);
     }
 }
 
 /// RFC 9438 §5.1 eq. 5: the mean window is (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) where that is above
 /// Reno's, if each loss comes at Wmax. With losses at even distances that is where the window goes to, but slowly: W is
-/// flat at Wmax. It comes down from above and up from below, and ends within 8 % on either side.
+/// flat at Wmax. It comes down from above and up from below, and ends within 12 % on either side.
 #[test]
 fn cubic_obeys_its_response_function() {
-    for (c, beta, rtt_ms, seconds) in
-        [(0.4_f64, 0.7_f64, 100, 3000), (2.0, 0.8, 100, 2000), (0.4, 0.7, 300, 5000)]
-    {
+    for (c, beta) in [(0.4_f64, 0.7_f64), (2.0, 0.8)] {
         let cc = format!("kind = \"cubic\"\nc = {c:?}\nbeta = {beta:?}\nfast_convergence = false");
-        let (period, rtt) = (20_000, Span::from_millis(rtt_ms));
+        let (period, rtt) = (10_000, Span::from_millis(100));
         let law =
             (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt.as_secs() * period as f64).powf(0.75);
         for start in [1.25, 0.8] {
-            // A mean window of the law has its maximum a quarter of a loss above.
-            let measured = mean_window(&cc, period, rtt, seconds, start * law / (1.0 - (1.0 - beta) / 4.0));
+            // The mean of a saw tooth is a quarter of a loss below its top.
+            let top = start * law / (1.0 - (1.0 - beta) / 4.0);
+            let measured = mean_window(&cc, period, rtt, 600, top);
             println!("{cc} from {start}: {measured:.1}, law {law:.1}, ratio {:.3}", measured / law);
             assert!(
                 (1.0 - start) * (1.0 - measured / law) > 0.0,
                 "{start}: {measured:.1} segments, law {law:.1}"
             );
-            assert_window(&cc, period, measured, law, 8.0);
+            assert_window(&cc, period, measured, law, 12.0);
         }
     }
 }
@@ -93,21 +95,22 @@ fn cubic_obeys_its_response_function() {
 fn cubic_is_reno_friendly() {
     let cc = "kind = \"cubic\"\nfast_convergence = false";
     for period in [200_u64, 800, 3200] {
-        let measured = mean_window(cc, period, Span::from_millis(10), 100, 20.0);
+        let measured = mean_window(cc, period, Span::from_millis(10), 100, START);
         assert_window(cc, period, measured, (1.5 * period as f64).sqrt(), 5.0);
     }
 }
 
-/// RFC 3649 §5 eq. 1: W = 0.12 / p^0.835 above 38 segments, Reno's below; both its table and its formulas.
+/// RFC 3649 §5 eq. 1: W = 0.12 / p^0.835 above 38 segments, Reno's below. The table of its Appendix B has whole segments
+/// for the growth, rounded up, which is worth 17 % where it is 2 to 4.
 #[test]
 fn highspeed_obeys_its_response_function() {
-    for response in ["table", "formula"] {
+    for (response, percent) in [("table", 20.0), ("formula", 6.0)] {
         let cc = format!("kind = \"highspeed\"\nresponse = \"{response}\"");
-        for (period, seconds) in [(200_u64, 400), (3000, 200), (10_000, 200), (100_000, 200)] {
-            let measured = mean_window(&cc, period, Span::from_millis(100), seconds, 20.0);
+        for period in [200_u64, 3000, 10_000, 50_000] {
+            let measured = mean_window(&cc, period, Span::from_millis(100), 120, START);
             let p = 1.0 / period as f64;
             let law = if p > 0.0015 { (1.5 / p).sqrt() } else { 0.12 / p.powf(0.835) };
-            assert_window(&cc, period, measured, law, 90.0);
+            assert_window(&cc, period, measured, law, percent);
         }
     }
 }
@@ -205,11 +208,15 @@ fn an_idle_window_does_not_grow_when_windows_are_validated() {
         let mut net = Net::new(&config, &cc, &plain_window(), [link(), link()]);
         net.open();
         net.run_until(Time(100_000_000));
+        // Beyond the window that those two segments would fill.
+        net.ends[0].write(Bytes(30_000));
+        net.pump(0);
+        net.run_until(Time(3_000_000_000));
         let before = net.ends[0].cwnd();
         for round in 0..500_u64 {
             net.ends[0].write(Bytes(2000));
             net.pump(0);
-            net.run_until(Time(200_000_000 + 60_000_000 * round));
+            net.run_until(Time(3_000_000_000 + 60_000_000 * round));
         }
         assert!(net.ends[0].stats().bytes_acked >= Bytes(990_000), "{kind}");
         assert!(net.ends[0].cwnd() <= before, "{kind}: {} grew to {}", before, net.ends[0].cwnd());
