@@ -7,6 +7,7 @@ mod bic;
 mod compound;
 mod constant;
 mod cubic;
+mod cubic_linux;
 mod fast;
 mod highspeed;
 mod htcp;
