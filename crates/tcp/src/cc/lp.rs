@@ -23,7 +23,8 @@ params! {
     /// d is the one-way delay by timestamps, smoothed with 1/8 for a new sample; congestion is indicated where
     /// d > dmin + threshold (dmax - dmin). An indication halves cwnd; one within `inference` round trips of the last
     /// leaves one segment. cwnd does not grow in that time. After an indication there is no slow start. A loss halves the
-    /// flight. Without timestamps it is NewReno.
+    /// flight. Without timestamps it is NewReno. The delay of a segment whose ACK waits, as that of one alone does, is long
+    /// by that time: with `extremes = "kept"` and delayed ACKs it stays at one segment once it is there.
     pub struct Params ("Kuzmanovic and Knightly, IEEE/ACM ToN 14(4), 2006") {
         /// Part of the range of delays that is no congestion (delta).
         pub threshold: f64 = 0.15, unit "1", range 0.0..=1.0, source "Kuzmanovic and Knightly 2006 (delta); Linux tcp_lp (15 %)";
@@ -32,7 +33,7 @@ params! {
         /// How long it watches without growing after an indication, in round trips.
         pub inference: f64 = 3.0, unit "round trips", range 0.0..=1000.0, source "Linux tcp_lp; ns-3.44 TcpLp";
         /// What becomes of the least and the greatest delay when congestion is indicated.
-        pub extremes: Extremes = Extremes::Kept, unit "word", source "Kuzmanovic and Knightly 2006 (kept); Linux tcp_lp, ns-3.44 TcpLp (renewed)";
+        pub extremes: Extremes = Extremes::Renewed, unit "word", source "Kuzmanovic and Knightly 2006 (kept); Linux tcp_lp, ns-3.44 TcpLp (renewed)";
         /// What the window grows with.
         pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3";
     }
