@@ -32,11 +32,12 @@ pub mod placement;
 mod scenario;
 mod series;
 mod table;
+pub mod tap;
 pub mod traffic;
 
 pub use airwnd_tcp::cc::outside::Plugins;
 pub use catalogue::{catalogue, schema};
 pub use outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow};
-pub use path::run;
+pub use path::{run, run_tapped};
 pub use scenario::{Core, DataDirection, Flow, Scenario, Site, UeGroup, Wired};
 pub use table::{Column, NOTHING, Table};

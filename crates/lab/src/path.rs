@@ -12,11 +12,12 @@ use crate::outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow, jain
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
 use crate::table::Table;
+use crate::tap::{self, Carried, Sight, Tap, Way};
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
 use airwnd_engine::{Event, EventQueue, Key, Link, Lost, Refused, Slab, Stream};
-use airwnd_tcp::{Endpoint, Segment, Seq, Setup, State};
+use airwnd_tcp::{Endpoint, Seq, Setup, State};
 use airwnd_units::{Bytes, Span, Time, Tti};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
@@ -87,13 +88,18 @@ struct Packet {
     to: End,
     sent_at: Time,
     size: Bytes,
-    content: Content,
+    /// Counts the packets of this end of the flow (RFC 791 §3.1, identification).
+    identification: u16,
+    content: Carried,
 }
 
+/// A place on a packet's way.
 #[derive(Clone, Copy, Debug)]
-enum Content {
-    Segment(Segment),
-    Datagram { payload: Bytes },
+enum Stop {
+    End(End),
+    Gateway,
+    /// The one that serves the terminal.
+    BaseStation,
 }
 
 /// What lies between the gateway and the terminals.
@@ -120,6 +126,8 @@ struct Flow {
     sampled: Sampled,
     /// Timeouts and loss recoveries of the sender that are on record.
     noted: (u64, u64),
+    /// Packets that each end has sent, modulo 65536: the server, the terminal.
+    identifications: [u16; 2],
 }
 
 /// Sums at the last sample: the next one tells what has come since.
@@ -160,7 +168,7 @@ impl Connection {
     }
 }
 
-struct Simulation {
+struct Simulation<'t> {
     queue: EventQueue<Happening>,
     packets: Slab<Packet>,
     server_down: Link<Key>,
@@ -174,6 +182,7 @@ struct Simulation {
     last_tti: Option<Tti>,
     tti_pending: bool,
     record: Option<Record>,
+    tap: Option<&'t mut dyn Tap>,
     /// The end of the warm-up.
     begin: Time,
     // Scratch lists, kept for their capacity.
@@ -195,10 +204,24 @@ pub fn run(
     series: Option<Span>,
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
+    run_tapped(scenario, seed, series, None, progress)
+}
+
+/// Runs a scenario with a seed as [`run`] does, and shows every packet at every node to the tap.
+///
+/// # Errors
+/// As [`run`]; a tap that does not go on stops the run.
+pub fn run_tapped(
+    scenario: &Scenario,
+    seed: u64,
+    series: Option<Span>,
+    tap: Option<&mut dyn Tap>,
+    progress: &mut dyn FnMut(Time) -> bool,
+) -> Result<Outcome, Error> {
     if series == Some(Span::ZERO) {
         return Err(Error::new(&scenario.name, None, "time series need a period above 0ns"));
     }
-    let mut simulation = Simulation::new(scenario, seed, series)?;
+    let mut simulation = Simulation::new(scenario, seed, series, tap)?;
     let end = Time::ZERO + scenario.warmup + scenario.duration;
     while let Some((now, happening)) = simulation.queue.pop_until(end) {
         match happening {
@@ -214,7 +237,7 @@ pub fn run(
             Happening::Timer(flow, end) => simulation.timer(now, flow, end),
             Happening::Sample => simulation.sample(now),
             Happening::Progress => {
-                if !progress(now) {
+                if !(progress(now) && simulation.tap.as_ref().is_none_or(|tap| tap.goes_on())) {
                     return Err(Error::new(&scenario.name, None, format!("stopped at {now}")));
                 }
                 simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
@@ -225,8 +248,13 @@ pub fn run(
     Ok(simulation.finish(scenario, seed))
 }
 
-impl Simulation {
-    fn new(scenario: &Scenario, seed: u64, series: Option<Span>) -> Result<Simulation, Error> {
+impl<'t> Simulation<'t> {
+    fn new(
+        scenario: &Scenario,
+        seed: u64,
+        series: Option<Span>,
+        tap: Option<&'t mut dyn Tap>,
+    ) -> Result<Simulation<'t>, Error> {
         let limit = |packets: Option<u64>| packets.map(|packets| packets as usize);
         let core = &scenario.core;
         let losses = build::losses(scenario, seed);
@@ -266,6 +294,7 @@ impl Simulation {
                 series: Series::default(),
                 incidents: Incidents::default(),
             }),
+            tap,
             begin: Time::ZERO + scenario.warmup,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
@@ -336,6 +365,7 @@ impl Simulation {
                     meter: Meter::new(),
                     sampled: Sampled::default(),
                     noted: (0, 0),
+                    identifications: [0; 2],
                 });
                 let start = begin + group.start + group.stagger * number as u64;
                 self.queue.schedule(start, Happening::Write(flow));
@@ -383,7 +413,7 @@ impl Simulation {
                 let (Write::Piece(payload, _) | Write::Whole(payload)) = written else {
                     unreachable!("no datagram source is endless")
                 };
-                let content = Content::Datagram { payload };
+                let content = Carried::Datagram(payload);
                 self.emit(now, number, sender, payload + UDP_HEADERS, content);
             }
         }
@@ -411,7 +441,7 @@ impl Simulation {
         loop {
             let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
             let Some(segment) = connection.end(at).0.poll_transmit(now) else { break };
-            self.emit(now, number, at, segment.wire_bytes(), Content::Segment(segment));
+            self.emit(now, number, at, segment.wire_bytes(), Carried::Segment(segment));
         }
         let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
         let (endpoint, timer) = connection.end(at);
@@ -467,7 +497,7 @@ impl Simulation {
     // The network, downlink first.
 
     /// A packet enters the network at one end of a flow.
-    fn emit(&mut self, now: Time, number: u32, from: End, size: Bytes, content: Content) {
+    fn emit(&mut self, now: Time, number: u32, from: End, size: Bytes, content: Carried) {
         let flow = &mut self.flows[number as usize];
         let to = if from == End::Server { End::Ue } else { End::Server };
         if from == flow.sender {
@@ -475,7 +505,11 @@ impl Simulation {
         }
         self.ledger.offered.add(size);
         let ue = flow.ue;
-        let packet = self.packets.insert(Packet { flow: number, to, sent_at: now, size, content });
+        let identification = flow.identifications[from as usize];
+        flow.identifications[from as usize] = identification.wrapping_add(1);
+        let packet =
+            self.packets.insert(Packet { flow: number, to, sent_at: now, size, identification, content });
+        self.show(now, packet, Stop::End(from), Way::Out);
         match (from, &mut self.access) {
             (End::Server, _) => {
                 let sent = self.server_down.send(now, size + FRAMING, packet);
@@ -526,6 +560,7 @@ impl Simulation {
     fn at_gateway(&mut self, now: Time) {
         let head = self.server_down.arrive(now);
         let Some(key) = self.off_link(now, head, Happening::AtGateway) else { return };
+        self.show(now, key, Stop::Gateway, Way::In);
         let packet = self.packets.get(key);
         let cell = self.serving[self.flows[packet.flow as usize].ue as usize];
         let size = packet.size;
@@ -545,6 +580,7 @@ impl Simulation {
         let Access::Cells { down, .. } = &mut self.access else { unreachable!("there are cells") };
         let head = down[cell as usize].arrive(now);
         let Some(key) = self.off_link(now, head, Happening::AtBaseStation(cell)) else { return };
+        self.show(now, key, Stop::BaseStation, Way::In);
         let Packet { flow, size, .. } = *self.packets.get(key);
         let ue = UeId(self.flows[flow as usize].ue);
         self.cells().send(now, ue, Direction::Down, key, size);
@@ -565,6 +601,7 @@ impl Simulation {
             match arrival.direction {
                 Direction::Down => self.deliver(now, arrival.packet),
                 Direction::Up => {
+                    self.show(now, arrival.packet, Stop::BaseStation, Way::Out);
                     let cell = self.serving[arrival.ue.0 as usize];
                     let size = self.packets.get(arrival.packet).size + TUNNEL + FRAMING;
                     let Access::Cells { up, .. } = &mut self.access else { unreachable!("there are cells") };
@@ -596,6 +633,7 @@ impl Simulation {
     }
 
     fn send_to_server(&mut self, now: Time, key: Key) {
+        self.show(now, key, Stop::Gateway, Way::Out);
         let size = self.packets.get(key).size + FRAMING;
         let sent = self.server_up.send(now, size, key);
         self.on_link(now, sent, Happening::AtServer);
@@ -618,6 +656,7 @@ impl Simulation {
 
     /// A packet reaches the end that it was sent to.
     fn deliver(&mut self, now: Time, key: Key) {
+        self.show(now, key, Stop::End(self.packets.get(key).to), Way::In);
         let packet = self.packets.remove(key);
         self.ledger.delivered.add(packet.size);
         let flow = &mut self.flows[packet.flow as usize];
@@ -627,8 +666,8 @@ impl Simulation {
             flow.meter.delay.record(now.since(packet.sent_at));
         }
         match packet.content {
-            Content::Datagram { payload } => flow.meter.payload += payload,
-            Content::Segment(segment) => {
+            Carried::Datagram(payload) => flow.meter.payload += payload,
+            Carried::Segment(segment) => {
                 let connection = flow.connection.as_mut().expect("segments belong to TCP flows");
                 let endpoint = connection.end(packet.to).0;
                 endpoint.on_segment(now, &segment);
@@ -685,6 +724,29 @@ impl Simulation {
     }
 
     // The measurement.
+
+    /// Shows a packet to who taps the network.
+    fn show(&mut self, now: Time, key: Key, stop: Stop, way: Way) {
+        let Some(tap) = &mut self.tap else { return };
+        let packet = self.packets.get(key);
+        let ue = self.flows[packet.flow as usize].ue;
+        let node = match stop {
+            Stop::End(End::Server) => tap::Node::Server,
+            Stop::End(End::Ue) => tap::Node::Terminal(ue),
+            Stop::Gateway => tap::Node::Gateway,
+            Stop::BaseStation => tap::Node::BaseStation(self.serving[ue as usize]),
+        };
+        tap.packet(&Sight {
+            at: now - self.begin,
+            node,
+            way,
+            flow: packet.flow,
+            ue,
+            to_terminal: packet.to == End::Ue,
+            identification: packet.identification,
+            carried: packet.content,
+        });
+    }
 
     fn note(&mut self, now: Time, flow: u32, incident: Incident) {
         if let Some(record) = &mut self.record {
