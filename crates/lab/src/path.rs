@@ -18,7 +18,7 @@ use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
 use airwnd_engine::{Event, EventQueue, Key, Link, Lost, Refused, Slab, Stream};
 use airwnd_tcp::{Endpoint, Seq, Setup, State};
-use airwnd_units::{Bytes, Span, Time, Tti};
+use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
@@ -36,6 +36,8 @@ enum Happening {
     Write(u32),
     /// A flow's application stops.
     Stop(u32),
+    /// A flow's receiving application has read a piece.
+    Read(u32),
     /// The head of the server link arrives at the gateway.
     AtGateway,
     /// The head of a cell's S1-U link arrives at the base station.
@@ -65,7 +67,7 @@ impl Event for Happening {
     fn class(&self) -> u8 {
         match self {
             Happening::Timer(..) | Happening::Failure(_) => 0,
-            Happening::Write(_) | Happening::Stop(_) => 1,
+            Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
             Happening::AtGateway | Happening::LeavesCell(_) | Happening::WireUp | Happening::WireDown => 2,
             Happening::AtBaseStation(_) | Happening::AtServer => 3,
             Happening::Tti => 4,
@@ -79,6 +81,15 @@ impl Event for Happening {
 enum End {
     Server,
     Ue,
+}
+
+impl End {
+    fn other(self) -> End {
+        match self {
+            End::Server => End::Ue,
+            End::Ue => End::Server,
+        }
+    }
 }
 
 /// An IP packet.
@@ -157,6 +168,16 @@ struct Connection {
     unwritten: Bytes,
     /// The application will have no more: the connection closes once it stands and all is written.
     closing: bool,
+    reader: Option<Reader>,
+}
+
+/// An application that takes its time to read.
+struct Reader {
+    rate: BitRate,
+    /// The most that it reads at once.
+    most: Bytes,
+    /// What it is reading.
+    piece: Bytes,
 }
 
 impl Connection {
@@ -227,6 +248,7 @@ pub fn run_tapped(
         match happening {
             Happening::Write(flow) => simulation.write(now, flow),
             Happening::Stop(flow) => simulation.stop(now, flow),
+            Happening::Read(flow) => simulation.read(now, flow),
             Happening::AtGateway => simulation.at_gateway(now),
             Happening::AtBaseStation(cell) => simulation.at_base_station(now, cell),
             Happening::Tti => simulation.tti(now),
@@ -341,14 +363,19 @@ impl<'t> Simulation<'t> {
                         let seed = stream.child(u64::from(flow)).next_u64();
                         Endpoint::new(&Setup { config: &config, cc, rwnd, peer_rwnd, iss: Seq(0), seed })
                     };
-                    Connection {
+                    let reader = |rate| Reader { rate, most: Bytes(config.mss.into()), piece: Bytes::ZERO };
+                    let mut connection = Connection {
                         server: end(End::Server),
                         ue: end(End::Ue),
                         server_timer: None,
                         ue_timer: None,
                         unwritten: Bytes::ZERO,
                         closing: false,
-                    }
+                        reader: group.read_rate.map(reader),
+                    };
+                    let at_once = connection.reader.is_none();
+                    connection.end(sender.other()).0.read_at_once(at_once);
+                    connection
                 });
                 self.flows.push(Flow {
                     id: format!("{}-{number}", group.id),
@@ -387,8 +414,7 @@ impl<'t> Simulation<'t> {
         flow.meter.started.get_or_insert(now);
         let sender = flow.sender;
         if let Some(connection) = flow.connection.as_mut().filter(|_| first) {
-            let receiver = if sender == End::Server { End::Ue } else { End::Server };
-            connection.end(receiver).0.listen();
+            connection.end(sender.other()).0.listen();
             connection.end(sender).0.connect();
         }
         let written = flow.source.write(now);
@@ -417,6 +443,32 @@ impl<'t> Simulation<'t> {
                 self.emit(now, number, sender, payload + UDP_HEADERS, content);
             }
         }
+    }
+
+    /// A slow receiving application begins to read what there is, unless it is still reading.
+    fn start_reading(&mut self, now: Time, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let receiver = flow.sender.other();
+        let Some(connection) = &mut flow.connection else { return };
+        let unread = connection.end(receiver).0.unread();
+        let Some(reader) = connection.reader.as_mut().filter(|reader| reader.piece == Bytes::ZERO) else {
+            return;
+        };
+        reader.piece = unread.min(reader.most);
+        if reader.piece > Bytes::ZERO {
+            self.queue.schedule(now + reader.rate.transmission_time(reader.piece), Happening::Read(number));
+        }
+    }
+
+    fn read(&mut self, now: Time, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let receiver = flow.sender.other();
+        let connection = flow.connection.as_mut().expect("only TCP is read slowly");
+        let piece =
+            connection.reader.as_mut().map_or(Bytes::ZERO, |reader| std::mem::take(&mut reader.piece));
+        connection.end(receiver).0.read(now, piece);
+        self.pump(now, number, receiver);
+        self.start_reading(now, number);
     }
 
     fn stop(&mut self, now: Time, number: u32) {
@@ -499,7 +551,7 @@ impl<'t> Simulation<'t> {
     /// A packet enters the network at one end of a flow.
     fn emit(&mut self, now: Time, number: u32, from: End, size: Bytes, content: Carried) {
         let flow = &mut self.flows[number as usize];
-        let to = if from == End::Server { End::Ue } else { End::Server };
+        let to = from.other();
         if from == flow.sender {
             flow.meter.sent += 1;
         }
@@ -684,6 +736,7 @@ impl<'t> Simulation<'t> {
                     }
                 }
                 self.pump(now, packet.flow, packet.to);
+                self.start_reading(now, packet.flow);
             }
         }
     }
@@ -914,6 +967,9 @@ impl Flow {
             packets_received: meter.received,
             retransmissions: stats.map_or(0, |stats| stats.retransmissions),
             timeouts: stats.map_or(0, |stats| stats.timeouts),
+            fast_retransmits: stats.map_or(0, |stats| stats.fast_retransmits),
+            duplicate_acks: stats.map_or(0, |stats| stats.duplicate_acks),
+            zero_windows: stats.map_or(0, |stats| stats.zero_windows),
             fct_s: meter.completed.zip(meter.started).map(|(end, start)| end.since(start).as_secs()),
         }
     }

@@ -77,6 +77,8 @@ pub struct Stats {
     pub window_probes: u64,
     /// Duplicate ACKs taken in; with SACK, ACKs that reported something new above.
     pub duplicate_acks: u64,
+    /// Segments taken in that offer no window, without those with SYN, FIN or RST.
+    pub zero_windows: u64,
     /// Window codes obeyed.
     pub codes_obeyed: u64,
     /// Window codes sent.
@@ -265,6 +267,8 @@ impl Endpoint {
     /// A segment arrived.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.stats.segments_received += 1;
+        let opens_or_ends = Flags::SYN | Flags::FIN | Flags::RST;
+        self.stats.zero_windows += u64::from(segment.window == 0 && segment.flags.0 & opens_or_ends.0 == 0);
         match self.state {
             State::Closed => self.on_closed(segment),
             State::Listen => self.on_listen(segment),
