@@ -7,7 +7,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::fs;
 use std::io::{self, BufWriter};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The file, the names of the nodes, and the snap length.
 pub type Wanted = (PathBuf, Vec<String>, Option<u32>);
@@ -54,11 +54,11 @@ impl File {
 }
 
 /// The exception that Python has for it, with the file's name.
-fn unwritten(path: &PathBuf, error: &io::Error) -> PyErr {
+fn unwritten(path: &Path, error: &io::Error) -> PyErr {
     let Some(number) = error.raw_os_error() else { return PyOSError::new_err(error.to_string()) };
     Python::attach(|py| {
         let reason =
             py.import("os").and_then(|os| os.call_method1("strerror", (number,))?.extract::<String>());
-        reason.map_or_else(|raised| raised, |reason| PyOSError::new_err((number, reason, path.clone())))
+        reason.map_or_else(|raised| raised, |reason| PyOSError::new_err((number, reason, path.to_path_buf())))
     })
 }
