@@ -76,12 +76,14 @@ def wired(loss: float = 0.0, /, **changes: Any) -> Scenario:
     scenario = {
         "name": "wired",
         "duration": "10s",
-        "wired": {
-            "rate": "10Mbps",
-            "delay": "20ms",
-            "queue": 100,
-            "loss": {"kind": "packet-error", "rate": loss},
-        },
+        "link": [
+            {
+                "rate": "10Mbps",
+                "delay": "20ms",
+                "queue": 100,
+                "loss": {"kind": "packet-error", "rate": loss},
+            }
+        ],
         "ue": [{}],
         "flow": [{}],
     }
@@ -214,13 +216,13 @@ def test_both_ways_through_a_cell(capture: Captured) -> None:
 
 def test_sequence_numbers_wrap(capture: Captured) -> None:
     fast = {
-        "wired.rate": "10Gbps",
-        "wired.delay": "1ms",
+        "link[0].rate": "10Gbps",
+        "link[0].delay": "1ms",
         "core.server_delay": "0s",
         "tcp.mss": 60_000,
         "tcp.send_buffer": "64MiB",
         "tcp.receive_buffer": "64MiB",
-        "wired.queue": 10_000,
+        "link[0].queue": 10_000,
     }
     run, file = capture(wired(1e-4, **fast).with_(duration="4500ms"))
     ours = run.flows.row(0, named=True)
@@ -231,6 +233,25 @@ def test_sequence_numbers_wrap(capture: Captured) -> None:
     assert any(before > 2**31 > after for before, after in itertools.pairwise(numbers))
     assert len(flagged(sent, "retransmission", "out_of_order")) == ours["retransmissions"] > 0
     assert not flagged(frames, "lost_segment")
+
+
+def test_marks(capture: Captured) -> None:
+    _, file = capture(
+        wired(**{"tcp.ecn": "classic", "link[0].mark_above": 20, "duration": "4s"}), "server", "ue-0"
+    )
+    frames = tshark(
+        file, "frame.interface_name", "ip.src", "ip.dsfield.ecn", "tcp.len", "tcp.flags.ece", "tcp.flags.cwr"
+    )
+    assert frames[0]["tcp.flags.ece"] == frames[0]["tcp.flags.cwr"] == "1", "the SYN asks for ECN"
+    data = [frame for frame in frames if int(frame["tcp.len"]) > 0]
+    sent, received = (
+        [frame["ip.dsfield.ecn"] for frame in data if frame["frame.interface_name"] == node]
+        for node in ("server", "ue-0")
+    )
+    assert set(sent) == {"2"}
+    assert set(received) == {"2", "3"}
+    assert any(frame["tcp.flags.ece"] == "1" and frame["ip.src"] == "7.0.0.2" for frame in frames[3:])
+    assert any(frame["tcp.flags.cwr"] == "1" and frame["ip.src"] == "10.1.0.1" for frame in frames[3:])
 
 
 def test_a_lost_packet_is_seen_before_the_loss_only(capture: Captured) -> None:
