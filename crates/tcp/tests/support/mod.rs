@@ -21,12 +21,26 @@ pub struct Link {
     pub drops: u64,
     /// Lose each packet for which this says so.
     pub loses: Box<dyn FnMut(&Segment) -> bool>,
+    /// Deliver each packet so much later, past those behind it.
+    pub detains: Box<dyn FnMut(&Segment) -> Span>,
+    /// From when on it sends nothing, once, and for how long.
+    pub pause: Option<(Time, Span)>,
 }
 
 impl Link {
     pub fn new(rate: BitRate, delay: Span, limit: usize) -> Link {
         let inside = VecDeque::with_capacity(limit.min(10_000) + 1);
-        Link { rate, delay, limit, overhead: Bytes(2), inside, drops: 0, loses: Box::new(|_| false) }
+        Link {
+            rate,
+            delay,
+            limit,
+            overhead: Bytes(2),
+            inside,
+            drops: 0,
+            loses: Box::new(|_| false),
+            detains: Box::new(|_| Span::ZERO),
+            pause: None,
+        }
     }
 
     /// When the packet arrives at the other end, if it does.
@@ -38,10 +52,13 @@ impl Link {
             self.drops += 1;
             return None;
         }
-        let start = self.inside.back().copied().unwrap_or(now);
+        let mut start = self.inside.back().copied().unwrap_or(now);
+        if let Some((_, span)) = self.pause.take_if(|(from, _)| *from <= start) {
+            start += span;
+        }
         let end = start + self.rate.transmission_time(segment.wire_bytes() + self.overhead);
         self.inside.push_back(end);
-        (!(self.loses)(segment)).then_some(end + self.delay)
+        (!(self.loses)(segment)).then(|| end + self.delay + (self.detains)(segment))
     }
 }
 
