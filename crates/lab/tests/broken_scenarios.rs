@@ -100,7 +100,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"id = "web""#,
         r#"name = "web""#,
-        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `direction`, `traffic`, `cc`, `rwnd`, `start`, `stagger`, `stop`",
+        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `direction`, `traffic`, `cc`, `rwnd`, `read_rate`, `start`, `stagger`, `stop`",
     ),
     (
         "lambda = 3.0",
@@ -377,6 +377,11 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
         r#"ue = "near""#,
         r#"ue = "ne\nar""#,
         r":22: flow[0].ue: there is no group `ne\nar`; groups: `near`, `far`",
+    ),
+    (
+        r#"rate = "64kbps"}"#,
+        "rate = \"64kbps\"}\nread_rate = \"1Mbps\"",
+        ":30: flow[1].read_rate: `cbr` sends datagrams, which are read at once",
     ),
     (r#"start = "100ms""#, r#"start = "2s""#, ":25: flow[0].start: starts at 2s, after the end at 2s"),
     (
