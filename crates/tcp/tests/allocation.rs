@@ -77,12 +77,3 @@ fn a_warm_transfer_with_losses_allocates_nothing() {
         }
     }
 }
-
-/// With stamps on each segment and losses told one by one.
-#[test]
-fn a_warm_model_of_the_path_allocates_nothing() {
-    let window = rwnd::Spec::Fixed(Default::default());
-    for cc in [cc::Spec::Bbr(Default::default()), cc::Spec::Bbr3(Default::default())] {
-        assert_eq!(allocations_of(&cc, &window), 0, "{}", cc.kind());
-    }
-}
