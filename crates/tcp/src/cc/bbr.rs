@@ -119,6 +119,8 @@ pub struct Bbr {
     restraint: Restraint,
     idle_restart: bool,
     recovering: bool,
+    /// ACKs since a loss was repaired.
+    acks_since_repair: u32,
     /// As much goes out as arrives, and no more.
     conserves: bool,
     /// Bytes delivered so far, and by the last ACK; bytes in the network after it.
@@ -168,6 +170,7 @@ impl Bbr {
             restraint: Restraint::default(),
             idle_restart: false,
             recovering: false,
+            acks_since_repair: u32::MAX,
             conserves: false,
             delivered: 0,
             acked: 0.0,
@@ -462,6 +465,7 @@ impl CongestionControl for Bbr {
         (self.delivered, self.acked) = (ack.delivered.0, ack.acked.0 as f64);
         self.in_flight = ack.in_flight.0 as f64;
         self.cwnd_before = self.cwnd;
+        self.acks_since_repair = self.acks_since_repair.saturating_add(1);
         self.policer.lost += ack.lost.0;
         self.see_rtt(ack.now, ack.srtt);
         self.begins_round = false;
@@ -483,6 +487,11 @@ impl CongestionControl for Bbr {
     fn on_congestion(&mut self, event: &Congestion) {
         match event.signal {
             Signal::Ecn => return,
+            // Linux looks at the state after each ACK: a recovery that begins where one ends is the same one. Else
+            // no round trip would ever end where each has a loss, nor Startup.
+            Signal::Loss if self.acks_since_repair <= 1 => {
+                self.prior_cwnd = self.prior_cwnd.max(self.cwnd_before);
+            }
             Signal::Loss => {
                 self.save_cwnd(self.cwnd_before);
                 self.conserves = true;
@@ -503,7 +512,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_repaired(&mut self) {
-        (self.recovering, self.conserves) = (false, false);
+        (self.recovering, self.conserves, self.acks_since_repair) = (false, false, 0);
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         if self.filled {
             self.cwnd = self.cwnd.min(self.target());
@@ -661,6 +670,8 @@ mod tests {
         assert_eq!(bbr.cwnd(), Bytes(31_000));
         bbr.on_repaired();
         assert_eq!(bbr.cwnd(), before);
+        bbr.on_congestion(&congestion(Signal::Loss, 30_000));
+        assert_eq!(bbr.cwnd(), before, "it goes on");
         bbr.on_congestion(&congestion(Signal::Timeout, 30_000));
         assert_eq!(bbr.cwnd(), Bytes(1000));
         bbr.on_repaired();

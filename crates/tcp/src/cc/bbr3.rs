@@ -842,7 +842,10 @@ impl CongestionControl for Bbr3 {
             }
             //= draft-ietf-ccwg-bbr-06 §5.6.4.4: OnEnterRTO()
             Signal::Timeout | Signal::RepeatedTimeout => {
-                self.save_state();
+                // A repeated one enters nothing: what the first has saved is to be restored.
+                if event.signal == Signal::Timeout {
+                    self.save_state();
+                }
                 self.cwnd = self.mss;
                 self.fast_recovery = false;
             }
