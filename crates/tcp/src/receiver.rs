@@ -278,6 +278,8 @@ impl Receiver {
             return;
         }
         self.unacknowledged += 1;
+        // A single bit, so that a run of growing windows does not save up quick ACKs for after it.
+        self.quick_acks |= u32::from(self.controller.has_opened());
         let quick = self.quick_acks > 0;
         self.quick_acks -= u32::from(quick);
         if quick || self.unacknowledged >= self.ack_count {
@@ -308,6 +310,8 @@ impl Receiver {
         RecvView {
             mss: Bytes(u64::from(self.mss)),
             free: Bytes(u64::from(self.buffer - self.unread.min(self.buffer))),
+            unread: Bytes(u64::from(self.unread)),
+            early: Bytes(u64::from(self.early.end().map_or(0, |end| end - self.nxt))),
             offered: Bytes(u64::from(self.offered())),
             received: Bytes(self.received),
             rtt: self.rtt.mean,
