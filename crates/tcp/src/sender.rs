@@ -17,6 +17,8 @@ pub(crate) struct Sender {
     config: Config,
     cc_spec: cc::Spec,
     cc: Box<dyn CongestionControl>,
+    /// The congestion control hears of each departure and loss.
+    tells_all: bool,
     seed: u64,
     codes: Option<ArwaSender>,
     mss: u32,
@@ -198,13 +200,15 @@ impl Sender {
         let mss = u32::from(config.mss);
         let cc = cc_spec.build(&cc_ctx(config, mss, seed));
         let mut board = Scoreboard::new(config.count_sacked_retransmissions);
-        if cc.wants_rates() {
+        let tells_all = cc.wants_rates();
+        if tells_all {
             board.measure_rates();
         }
         Sender {
             config: config.clone(),
             cc_spec: cc_spec.clone(),
             cc,
+            tells_all,
             seed,
             codes,
             mss,
@@ -468,6 +472,9 @@ impl Sender {
 
     /// Tells of segments given up on one by one, if the congestion control wants to know.
     fn tell_losses(&mut self, now: Time) {
+        if !self.tells_all {
+            return;
+        }
         for loss in self.board.take_losses(now) {
             self.cc.on_lost(&loss);
         }
@@ -936,7 +943,7 @@ impl Sender {
     }
 
     fn tell_departure(&mut self, now: Time, len: u32) {
-        if len > 0 {
+        if self.tells_all && len > 0 {
             let in_flight = Bytes(u64::from(self.board.pipe()));
             let app_limited = self.board.is_app_limited();
             self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited });

@@ -5,6 +5,7 @@
 
 pub mod outside;
 mod parts;
+pub mod slow_start;
 
 use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
@@ -216,7 +217,7 @@ pub trait CongestionControl: Debug + Send + Sync {
     fn ssthresh(&self) -> Bytes;
     /// Somebody else decided: a window code ([`rwnd::arwa`](crate::rwnd::arwa)), or a restart after idleness.
     fn set_cwnd(&mut self, cwnd: Bytes);
-    /// A segment with data goes out.
+    /// A segment with data goes out. Only for controllers that [ask for rates](CongestionControl::wants_rates).
     fn on_send(&mut self, _departure: &Departure) {}
     /// A segment is given up on; before [`on_congestion`](CongestionControl::on_congestion) if that comes as well.
     /// Only for controllers that [ask for rates](CongestionControl::wants_rates).
@@ -236,7 +237,7 @@ pub trait CongestionControl: Debug + Send + Sync {
     fn governs_recovery(&self) -> bool {
         false
     }
-    /// Whether ACKs shall come with [`Ack::rate`], and losses be reported one by one. Asked once.
+    /// Whether ACKs shall come with [`Ack::rate`], and departures and losses be told one by one. Asked once.
     fn wants_rates(&self) -> bool {
         false
     }
