@@ -43,8 +43,11 @@ pub(crate) struct Receiver {
     earlier: Option<(Seq, Flags)>,
     ack_count: u32,
     ack_timeout: Span,
-    /// Segments that are still acknowledged at once.
+    /// Segments that are still acknowledged at once, and how many that is at the beginning.
     quick_acks: u32,
+    quick_acks_at_first: u32,
+    quick_acks_after_pause: bool,
+    last_data: Option<Time>,
     /// In-order segments since the last ACK.
     unacknowledged: u32,
     ack_at: Option<Time>,
@@ -94,6 +97,9 @@ impl Receiver {
             ack_count: config.delayed_ack_count,
             ack_timeout: config.delayed_ack_timeout,
             quick_acks: config.quick_acks,
+            quick_acks_at_first: config.quick_acks,
+            quick_acks_after_pause: config.quick_acks_after_pause,
+            last_data: None,
             unacknowledged: 0,
             ack_at: None,
             ack_now: false,
@@ -167,11 +173,13 @@ impl Receiver {
         }
     }
 
-    /// Takes the payload and FIN of an acceptable segment. `rtt` is a sample from its timestamps.
-    pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: Option<Span>) -> Received {
+    /// Takes the payload and FIN of an acceptable segment. `rtt` is a sample from its timestamps; a sender that has
+    /// paused for longer than `timeout` has begun anew.
+    pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: Option<Span>, timeout: Span) -> Received {
         let before = self.nxt;
         if segment.len > 0 {
             self.note_mark(segment);
+            self.note_pause(now, timeout);
             self.note_duplicate(segment);
         }
         let data_end = segment.seq + u32::from(segment.len);
@@ -213,6 +221,13 @@ impl Receiver {
             self.decide_ack(now, data_end, &result);
         }
         result
+    }
+
+    fn note_pause(&mut self, now: Time, timeout: Span) {
+        let last = self.last_data.replace(now);
+        if self.quick_acks_after_pause && last.is_some_and(|last| now - last > timeout) {
+            self.quick_acks = self.quick_acks.max(self.quick_acks_at_first);
+        }
     }
 
     fn note_mark(&mut self, segment: &Segment) {

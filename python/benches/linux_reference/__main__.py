@@ -1,6 +1,7 @@
 """Measures the running kernel's TCP: `cd python && python -m benches.linux_reference FOLDER [CASE...]`.
 
-Linux, and root: each end is in a network namespace of its own.
+Linux, and root: each end is in a network namespace of its own. What was measured is in `FOLDER/records`, and what the
+tests in Rust compare with in `FOLDER`.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import socket
 import sys
 from pathlib import Path
 
+from . import figures
 from .cases import CASES, Case
 from .ends import Sample, live
 from .path import Packet, carry
@@ -61,18 +63,20 @@ def main() -> int:
         parser.error(f"case {unknown[0]!r} is not one of: {', '.join(CASES)}")
     if platform.system() != "Linux" or os.geteuid() != 0 or not Path("/dev/net/tun").exists():
         parser.error("it measures the kernel it runs on: Linux, root and /dev/net/tun are needed")
-    options.folder.mkdir(parents=True, exist_ok=True)
+    records = options.folder / "records"
+    records.mkdir(parents=True, exist_ok=True)
     for name in options.cases or CASES:
         for _ in range(ATTEMPTS):
             run, lateness = measure(CASES[name])
             late = sum(ns > LATE_NS for ns in lateness)
             sys.stderr.write(f"{name}: {late} of {len(lateness)} packets late, by {max(lateness) / 1e6:.3f} ms\n")
             if late <= LATE_PART * len(lateness):
-                write(run, options.folder)
+                write(run, records)
                 break
         else:
             sys.stderr.write(f"{name}: not measured, this machine is too busy\n")
             return 1
+    figures.write(records, options.folder)
     return 0
 
 

@@ -16,7 +16,9 @@ SPIN_NS = 200_000
 _TCP = 6
 _CE = 3
 _SYN = 2
+_END, _NOP, _SCALE, _SACK, _TIMESTAMPS = 0, 1, 3, 5, 8
 _MASK = (1 << 64) - 1
+_WORD = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Packet:
     ack: int
     payload: int
     window: int
-    """As the header has it, not scaled."""
+    """Bytes offered."""
     flags: int
     tsval: int
     tsecr: int
@@ -59,6 +61,7 @@ class _Link:
         self.data = 0
         self.sent: dict[int, int] = {}
         self.isn: int | None = None
+        self.shift = 0
 
     def take(self, at_ns: int, since_ns: int, ip: bytes) -> tuple[Packet, int, bytes]:
         """What befalls a packet: its record, when it is to be handed over, and as what."""
@@ -67,17 +70,31 @@ class _Link:
         _, _, seq, ack, offset, flags, window = struct.unpack("!HHIIBBH", tcp[:16])
         size = (offset >> 4) * 4
         payload = len(tcp) - size
-        tsval, tsecr, sack = _options(tcp[20:size])
+        options = _options(tcp[20:size])
         if flags & _SYN:
-            self.isn = seq
-        seq = (seq - (self.isn or 0)) & 0xFFFFFFFF
+            self.isn, self.shift = seq, options.shift
+        else:
+            window <<= self.shift
+        seq = (seq - (self.isn or 0)) & _WORD
         fate, hand_over, start = self._fate(at_ns - since_ns, len(ip), seq, payload)
         if fate == "marked":
             ip = _mark(ip, head)
         number = self.data if payload and fate != "dropped" else 0
         queued = max(start - (at_ns - since_ns), 0)
         packet = Packet(
-            at_ns - since_ns, self.forward, number, seq, ack, payload, window, flags, tsval, tsecr, sack, fate, queued
+            at_ns=at_ns - since_ns,
+            forward=self.forward,
+            number=number,
+            seq=seq,
+            ack=ack,
+            payload=payload,
+            window=window,
+            flags=flags,
+            tsval=options.tsval,
+            tsecr=options.tsecr,
+            sack=options.sack,
+            fate=fate,
+            queued_ns=queued,
         )
         return packet, hand_over + since_ns, ip
 
@@ -108,21 +125,31 @@ class _Link:
         return fate, hand_over, start
 
 
-def _options(options: bytes) -> tuple[int, int, tuple[tuple[int, int], ...]]:
-    tsval = tsecr = 0
-    sack: list[tuple[int, int]] = []
+@dataclass
+class _Options:
+    shift: int = 0
+    tsval: int = 0
+    tsecr: int = 0
+    sack: tuple[tuple[int, int], ...] = ()
+
+
+def _options(raw: bytes) -> _Options:
+    options = _Options()
     at = 0
-    while at < len(options) and options[at] != 0:
-        if options[at] == 1:
+    while at < len(raw) and raw[at] != _END:
+        if raw[at] == _NOP:
             at += 1
             continue
-        kind, length = options[at], options[at + 1]
-        if kind == 8:
-            tsval, tsecr = struct.unpack("!II", options[at + 2 : at + 10])
-        elif kind == 5:
-            sack = list(struct.iter_unpack("!II", options[at + 2 : at + length]))
+        kind, length = raw[at], raw[at + 1]
+        value = raw[at + 2 : at + length]
+        if kind == _SCALE:
+            options.shift = value[0]
+        elif kind == _TIMESTAMPS:
+            options.tsval, options.tsecr = struct.unpack("!II", value)
+        elif kind == _SACK:
+            options.sack = tuple((left, right) for left, right in struct.iter_unpack("!II", value))
         at += length
-    return tsval, tsecr, tuple(sack)
+    return options
 
 
 def _mark(ip: bytes, head: int) -> bytes:
@@ -177,7 +204,7 @@ def carry(case: Case, sender: int, receiver: int) -> tuple[list[Packet], list[in
 def _relative(packet: Packet, isns: list[int]) -> Packet:
     other = isns[1] if packet.forward else isns[0]
     values = vars(packet) | {
-        "ack": (packet.ack - other) & 0xFFFFFFFF,
-        "sack": tuple(((a - other) & 0xFFFFFFFF, (b - other) & 0xFFFFFFFF) for a, b in packet.sack),
+        "ack": (packet.ack - other) & _WORD,
+        "sack": tuple(((a - other) & _WORD, (b - other) & _WORD) for a, b in packet.sack),
     }
     return Packet(**values)

@@ -22,9 +22,9 @@ class Run:
 
 def write(run: Run, folder: Path) -> None:
     """Writes tables named after the case."""
-    stem = folder / run.case.name
+    name = run.case.name
     _table(
-        stem.with_suffix(".packets.csv"),
+        folder / f"{name}.packets.csv",
         [
             {**vars(p), "forward": int(p.forward), "sack": " ".join(f"{a}-{b}" for a, b in p.sack)}
             for p in run.packets
@@ -33,14 +33,14 @@ def write(run: Run, folder: Path) -> None:
     begin = run.sender[0]
     for end, (_, samples, _) in (("sender", run.sender), ("receiver", run.receiver)):
         rows = [{**asdict(s), "at_ns": s.at_ns - begin} for s in samples]
-        _table(stem.with_suffix(f".{end}.csv"), rows)
+        _table(folder / f"{name}.{end}.csv", rows)
     counts = [
         {"end": end, "counter": name, "value": value}
         for end, (_, _, counters) in (("sender", run.sender), ("receiver", run.receiver))
         for name, value in counters.items()
         if value
     ]
-    _table(stem.with_suffix(".counters.csv"), counts)
+    _table(folder / f"{name}.counters.csv", counts)
 
 
 def _table(path: Path, rows: Sequence[dict[str, object]]) -> None:

@@ -167,7 +167,7 @@ impl RwndController for Autotuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::tests_support::{MSS, ctx, view};
+    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
 
     fn after(params: Params, per_round_trip: &[u64]) -> u64 {
         let mut auto = Autotuning::new(params, &ctx());

@@ -3,6 +3,7 @@
 
 pub mod script;
 
+use airwnd_tcp::segment::Codepoint;
 use airwnd_tcp::{Config, Endpoint, Segment, Seq, Setup, cc, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::cmp::Reverse;
@@ -21,16 +22,33 @@ pub struct Link {
     pub drops: u64,
     /// Lose each packet for which this says so.
     pub loses: Box<dyn FnMut(&Segment) -> bool>,
+    /// So much more than `delay` it takes the packets for which this says so.
+    pub delays: Box<dyn FnMut(&Segment) -> Span>,
+    /// From when to when nothing is sent.
+    pub outage: Option<(Time, Time)>,
+    /// Data that comes behind so many packets is marked, if it may be.
+    pub marks_above: Option<usize>,
 }
 
 impl Link {
     pub fn new(rate: BitRate, delay: Span, limit: usize) -> Link {
         let inside = VecDeque::with_capacity(limit.min(10_000) + 1);
-        Link { rate, delay, limit, overhead: Bytes(2), inside, drops: 0, loses: Box::new(|_| false) }
+        Link {
+            rate,
+            delay,
+            limit,
+            overhead: Bytes(2),
+            inside,
+            drops: 0,
+            loses: Box::new(|_| false),
+            delays: Box::new(|_| Span::ZERO),
+            outage: None,
+            marks_above: None,
+        }
     }
 
     /// When the packet arrives at the other end, if it does.
-    fn send(&mut self, now: Time, segment: &Segment) -> Option<Time> {
+    fn send(&mut self, now: Time, segment: &mut Segment) -> Option<Time> {
         while self.inside.front().is_some_and(|end| *end <= now) {
             self.inside.pop_front();
         }
@@ -38,10 +56,18 @@ impl Link {
             self.drops += 1;
             return None;
         }
-        let start = self.inside.back().copied().unwrap_or(now);
+        if self.marks_above.is_some_and(|most| self.inside.len() > most) && segment.ecn.is_capable() {
+            segment.ecn = Codepoint::Ce;
+        }
+        let turn = self.inside.back().copied().unwrap_or(now);
+        let start = match self.outage {
+            Some((from, to)) if (from..to).contains(&turn) => to,
+            _ => turn,
+        };
         let end = start + self.rate.transmission_time(segment.wire_bytes() + self.overhead);
         self.inside.push_back(end);
-        (!(self.loses)(segment)).then_some(end + self.delay)
+        let arrival = end + self.delay + (self.delays)(segment);
+        (!(self.loses)(segment)).then_some(arrival)
     }
 }
 
@@ -107,9 +133,9 @@ impl Net {
 
     /// Lets an end send, and arms its timer.
     pub fn pump(&mut self, end: usize) {
-        while let Some(segment) = self.ends[end].poll_transmit(self.now) {
+        while let Some(mut segment) = self.ends[end].poll_transmit(self.now) {
             self.sent[end] += 1;
-            let Some(at) = self.links[end].send(self.now, &segment) else { continue };
+            let Some(at) = self.links[end].send(self.now, &mut segment) else { continue };
             let slot = match self.free.pop() {
                 Some(slot) => {
                     self.slots[slot] = segment;
