@@ -559,7 +559,8 @@ impl Sender {
 
     fn frto_verdict(&mut self, progress: &Progress) -> bool {
         let Some(recover) = self.recover else { return false };
-        self.frto.on_ack(Reply {
+        let was_forward = self.frto == Frto::Forward;
+        let is_spurious = self.frto.on_ack(Reply {
             advanced: progress.advanced,
             is_duplicate: progress.is_duplicate,
             // Without SACK an ACK of a retransmission may cover what came long before.
@@ -567,7 +568,12 @@ impl Sender {
             is_complete: self.is_repaired(),
             went_forward: self.nxt.is_after(recover),
             has_new: self.available() > 0 && self.offer.edge.is_after(self.nxt),
-        })
+        });
+        if was_forward && self.frto == Frto::Off && !progress.advanced && !self.sack {
+            //= RFC 5682 §2.1 step 3 (a): the two new segments still fill the window
+            self.cc.set_cwnd(Bytes(3 * u64::from(self.mss)));
+        }
+        is_spurious
     }
 
     /// Remembers the window before a reduction for a loss, and that a probe is part of its repair.
@@ -740,7 +746,14 @@ impl Sender {
         let prior = self.cc.cwnd();
         self.cc.on_congestion(&Congestion { now, signal: Signal::Loss, in_flight });
         self.heed.note_reduction(self.nxt);
-        let window = self.cc.cwnd().0;
+        let pipe = u64::from(self.board.pipe());
+        let target = self.cc.cwnd().0;
+        // Where time has told and no ACK, the first ACK will tell what may follow.
+        let window = if progress.delivered > 0 || !self.sack {
+            target
+        } else {
+            target.min(pipe + u64::from(self.mss))
+        };
         let flight = match (self.config.recovery, self.config.loss_flight) {
             (Recovery::PrrSafe, Flight::Window) => prior.0 as u32,
             //= RFC 9937 §6.1: RecoverFS, less what was SACKed before and with what this ACK reports
@@ -1174,6 +1187,9 @@ impl Sender {
     fn resend(&mut self, index: usize, now: Time) -> Outgoing {
         self.tell_departure(now, u32::from(self.board.get(index).len));
         let segment: Sent = self.board.retransmit(index, now);
+        if index == 0 && self.config.retransmission_restarts_timer {
+            self.rto_at = None;
+        }
         self.counts.retransmissions += 1;
         self.undo.on_resend(now);
         self.counts.bytes_retransmitted += u64::from(segment.len);

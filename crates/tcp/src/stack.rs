@@ -271,6 +271,10 @@ stacks! {
     impatient: bool, unit "1",
         source "RFC 6582 §4; ns-3 TcpSocketBase::ProcessAck; Linux tcp_rearm_rto"
         => [false, true, true, false];
+    /// Restart the retransmission timer also when the first unacknowledged segment is sent again.
+    retransmission_restarts_timer: bool, unit "1",
+        source "not in RFC 6298; Linux tcp_xmit_retransmit_queue"
+        => [false, false, false, true];
     /// Full-sized segments after which an ACK is sent at once; 1 acknowledges every segment.
     delayed_ack_count: u32, unit "segments", range 1..=1000,
         source "RFC 5681 §4.2; ns-2 Agent/TCPSink; ns-3 TcpSocket::DelAckCount; Linux __tcp_ack_snd_check"
