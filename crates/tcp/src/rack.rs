@@ -77,13 +77,15 @@ impl Rack {
         self.highest_before = self.highest;
     }
 
-    /// It reports this segment, which none has reported before.
-    pub fn on_arrival(&mut self, segment: Sending) {
+    /// It reports this segment, which none has reported before, as arrived `in_order` or by a SACK.
+    pub fn on_arrival(&mut self, segment: Sending, in_order: bool) {
         self.note_order(segment);
         let Evidence { now, echoed_by, min_rtt } = self.evidence;
         let rtt = now - segment.at;
         //= RFC 8985 §6.2 step 2: of a segment sent again it may be the first sending that has arrived
-        let is_old = echoed_by.is_some_and(|by| by < segment.at) || min_rtt.is_some_and(|min| rtt < min);
+        // An ACK of what came before its turn echoes what came in order (RFC 7323 §4.3), which says nothing of it.
+        let echo_is_old = in_order && echoed_by.is_some_and(|by| by < segment.at);
+        let is_old = echo_is_old || min_rtt.is_some_and(|min| rtt < min);
         if segment.again && is_old {
             return;
         }
@@ -178,7 +180,7 @@ mod tests {
         let min_rtt = Some(Span::from_millis(40));
         rack.on_ack(Evidence { now: ms(now), echoed_by: None, min_rtt });
         for arrival in arrivals {
-            rack.on_arrival(*arrival);
+            rack.on_arrival(*arrival, true);
         }
     }
 
@@ -206,7 +208,7 @@ mod tests {
         ack(&mut rack, 70, &[sending(30, 1, true)]);
         assert!(rack.take_advanced() && !rack.take_advanced());
         rack.on_ack(Evidence { now: ms(200), echoed_by: Some(ms(90)), min_rtt: None });
-        rack.on_arrival(sending(100, 2, true));
+        rack.on_arrival(sending(100, 2, true), true);
         assert!(!rack.take_advanced(), "the echo is older than the retransmission");
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct Advanced {
     pub delivered: u32,
     /// Segments wholly acknowledged.
     pub segments: u32,
-    /// When the first of them was sent, if it was sent only once.
+    /// When the first of them was sent that no SACK has reported before, if all were sent only once.
     pub clean_sample: Option<Time>,
     /// Whether a retransmission was among them.
     pub retransmitted: bool,
@@ -146,7 +146,7 @@ impl Scoreboard {
     }
 
     /// The segment at `index` has arrived, of which no ACK has told before.
-    fn note_arrival(&mut self, index: usize) {
+    fn note_arrival(&mut self, index: usize, in_order: bool) {
         let segment = self.sent[index];
         if !segment.is(AGAIN) {
             let end = segment.end();
@@ -156,7 +156,7 @@ impl Scoreboard {
             rates.deliver(index, segment.sent_at);
         }
         if let Some(rack) = &mut self.rack {
-            rack.on_arrival(segment.departure());
+            rack.on_arrival(segment.departure(), in_order);
         }
     }
 
@@ -280,7 +280,7 @@ impl Scoreboard {
             } else {
                 result.delivered += bytes;
                 if whole {
-                    self.note_arrival(0);
+                    self.note_arrival(0, true);
                 }
             }
             if head.is(LOST) {
@@ -289,8 +289,8 @@ impl Scoreboard {
             if head.is(RETRANSMITTED) {
                 self.retransmitted -= bytes;
                 result.retransmitted = true;
-            } else if result.segments == 0 && !result.retransmitted {
-                result.clean_sample = Some(head.sent_at);
+            } else if !head.is(SACKED) && !result.retransmitted {
+                result.clean_sample = result.clean_sample.or(Some(head.sent_at));
             }
             if !whole {
                 let rest = Sent { len: head.len - bytes as u16, seq: ack, ..head };
@@ -350,7 +350,7 @@ impl Scoreboard {
             if segment.is(SACKED) || segment.seq.is_before(block.start) {
                 continue;
             }
-            self.note_arrival(index);
+            self.note_arrival(index, false);
             let segment = &mut self.sent[index];
             let space = segment.space();
             if segment.is(LOST) {

@@ -33,8 +33,8 @@ def write(records: Path, out: Path) -> None:
 
 
 _UNITS = {
-    "summary": "cases as in python/benches/linux_reference/cases.py; goodput is what the receiver got in order over "
-    "the run, queueing the mean of the data packets that were handed over",
+    "summary": "cases as in python/benches/linux_reference/cases.py; goodput is what the receiver acknowledged "
+    "over the run, queueing the mean of the data packets that were handed over",
     "windows": "cwnd and ssthresh in segments (-1: none), srtt in us, window: bytes that the receiver offers",
     "packets": "data and acknowledgments as they came to the path: time in us, segments from 1; "
     "acked: segments acknowledged; sack: segments reported",
@@ -42,8 +42,10 @@ _UNITS = {
 
 
 def _summary(records: Path, case: Case) -> Mapping[str, object]:
-    data = [p for p in _read(records, case, "packets") if p["forward"] == "1" and int(p["payload"])]
-    last = list(_read(records, case, "receiver"))[-1]
+    packets = list(_read(records, case, "packets"))
+    data = [p for p in packets if p["forward"] == "1" and int(p["payload"])]
+    acks = [p for p in packets if p["forward"] == "0"]
+    received = max(int(p["ack"]) - 1 for p in acks[1:])
     counters = {r["counter"]: r["value"] for r in _read(records, case, "counters") if r["end"] == "sender"}
     through = [int(p["queued_ns"]) for p in data if p["fate"] in {"sent", "marked"}]
     return {
@@ -60,10 +62,10 @@ def _summary(records: Path, case: Case) -> Mapping[str, object]:
         "late_ms": case.late_ms,
         "outage_s": " ".join(map(str, case.outage_s or ())),
         "mark_above": "" if case.mark_above is None else case.mark_above,
-        "goodput_kbps": f"{int(last['bytes_received']) * 8e6 / int(last['at_ns']):.1f}",
+        "goodput_kbps": f"{received * 8e-3 / case.duration_s:.1f}",
         "queueing_ms": f"{sum(through) / len(through) / 1e6:.3f}",
         "data_packets": len(data),
-        "acks": sum(1 for p in _read(records, case, "packets") if p["forward"] == "0"),
+        "acks": len(acks),
         "dropped": sum(p["fate"] == "dropped" for p in data),
         "lost": sum(p["fate"] == "lost" for p in data),
         "marked": sum(p["fate"] == "marked" for p in data),
