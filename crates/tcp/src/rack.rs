@@ -123,6 +123,13 @@ impl Rack {
         }
     }
 
+    /// What had been sent again for being late has come after all: packets overtake each other on this path. RFC 8985
+    /// sees it only in what was sent once, and would go on counting SACKs where these are always first.
+    //= exception reordering-seen-by-undo
+    pub fn on_late_arrival(&mut self) {
+        self.reordering_seen = true;
+    }
+
     /// A loss is repaired.
     pub fn on_repaired(&mut self) {
         self.persist = self.persist.saturating_sub(1);

@@ -545,6 +545,9 @@ impl Sender {
             return;
         }
         let Some(before) = self.undo.take() else { return };
+        if let Some(rack) = self.board.rack().filter(|_| by_time) {
+            rack.on_late_arrival();
+        }
         self.cc.on_spurious(&before);
         self.counts.undone += 1;
         if self.is_recovering() {

@@ -2,7 +2,7 @@
 
 use super::parts::window::Window;
 use super::slow_start::{self, SlowStart};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Time};
 
@@ -24,6 +24,11 @@ params! {
         pub fast_convergence: bool = true, unit "1", source "RFC 9438 §4.7";
         /// Never have less than Reno would have.
         pub reno_friendly: bool = true, unit "1", source "RFC 9438 §4.3";
+        /// Once the window is what it was before the loss, let W_est grow as Reno does (a = 1). Linux goes on with
+        /// 3 (1 - beta) / (1 + beta).
+        pub reno_catches_up: bool = true, unit "1", source "RFC 9438 §4.3; Linux net/ipv4/tcp_cubic.c bictcp_update: false";
+        /// The least growth in a round trip, as part of the window, while no loss has shown where the path is full.
+        pub blind_growth: f64 = 0.0, unit "1", range 0.0..=1.0, source "not in RFC 9438; Linux net/ipv4/tcp_cubic.c bictcp_update: 0.05";
         /// Segments that one ACK may add in slow start.
         pub slow_start_limit: f64 = 8.0, unit "segments", range 1.0..=1000.0, source "RFC 9406 §4.2 (L)";
         /// How slow start notices that the path is full.
@@ -97,7 +102,8 @@ impl Cubic {
         //= RFC 9438 §4.2 eq. 1
         let cubic = |t: f64| c * (t - epoch.k) * (t - epoch.k) * (t - epoch.k) + epoch.max;
         //= RFC 9438 §4.3 eq. 4
-        let a = if epoch.reno < epoch.before { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+        let is_below = epoch.reno < epoch.before || !self.params.reno_catches_up;
+        let a = if is_below { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         let (now, target) = (cubic(t), cubic(t + ack.srtt.unwrap_or_default().as_secs()));
         epoch.reno += a * acked / cwnd;
         if reno_friendly && now < epoch.reno {
@@ -106,6 +112,10 @@ impl Cubic {
         } else {
             //= RFC 9438 §4.4, §4.5
             self.window.add(acked * (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd);
+        }
+        if last_loss.is_none() {
+            let least = cwnd + acked * self.params.blind_growth;
+            self.window.set(self.window.segments().max(least));
         }
     }
 }
@@ -149,6 +159,12 @@ impl CongestionControl for Cubic {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
+        self.epoch = None;
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        //= RFC 9438 §4.9: as before the reduction
+        self.window.restore(before);
         self.epoch = None;
     }
 }
@@ -196,6 +212,27 @@ mod tests {
         // a = 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments for a window of ACKs
         cubic.on_ack(&at(1, 7000));
         assert_eq!(cubic.cwnd(), Bytes(7529));
+    }
+
+    #[test]
+    fn linux_grows_by_a_twentieth_until_a_loss_shows_where_the_path_is_full() {
+        let params = Params { blind_growth: 0.05, ..Params::default() };
+        let mut cubic = Cubic::new(params, &Ctx { initial_ssthresh: Bytes(100_000), ..ctx(1000, 100) });
+        cubic.on_ack(&at(0, 100_000));
+        assert_eq!(cubic.cwnd(), Bytes(105_000));
+        cubic.on_congestion(&congestion(Signal::Loss, 105_000));
+        // K = cbrt(31.5 / 0.4) = 4.287; W(0.1) = 105 - 0.4 4.187^3 = 75.64 of 73.5
+        cubic.on_ack(&at(100, 73_500));
+        assert!((cubic.cwnd().0 as f64 - 75_640.0).abs() < 20.0, "{}", cubic.cwnd());
+    }
+
+    #[test]
+    fn a_reduction_without_reason_is_taken_back_with_its_threshold() {
+        let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+        let before = Before { cwnd: cubic.cwnd(), ssthresh: cubic.ssthresh() };
+        cubic.on_congestion(&congestion(Signal::Timeout, 100_000));
+        cubic.on_spurious(&before);
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (before.cwnd, before.ssthresh));
     }
 
     #[test]

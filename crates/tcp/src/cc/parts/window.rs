@@ -1,7 +1,7 @@
 //! What classic controllers share: a window, a threshold, slow start and the halving of Reno.
 
 use crate::cc::newreno::Growth;
-use crate::cc::{Congestion, Ctx, Signal};
+use crate::cc::{Before, Congestion, Ctx, Signal};
 use airwnd_units::Bytes;
 
 /// No receiver can offer more (RFC 7323 §2.3), so no larger window means anything.
@@ -84,6 +84,13 @@ impl Window {
 
     pub fn ssthresh(&self) -> Bytes {
         Bytes((self.ssthresh * self.mss).min(NO_THRESHOLD) as u64)
+    }
+
+    //= RFC 4015 §3.2: the window and the threshold from before, if that is more
+    pub fn restore(&mut self, before: &Before) {
+        let larger = self.segments.max(self.count(before.cwnd));
+        self.ssthresh = self.ssthresh.max(self.count(before.ssthresh));
+        self.set(larger);
     }
 
     pub fn set_cwnd(&mut self, cwnd: Bytes) {

@@ -73,14 +73,14 @@ impl Hystart {
 
 impl SlowStart for Hystart {
     fn growth(&mut self, ack: &Ack, cwnd: f64) -> Option<f64> {
-        if cwnd < self.params.low_window {
-            return Some(1.0);
-        }
         // A round begins with the first ACK of a burst: with the last of the one before, its delay would count.
         if self.end.is_none_or(|end| ack.delivered > end) {
             self.end = Some(ack.delivered + ack.in_flight);
             (self.began, self.last) = (ack.now, ack.now);
             (self.least, self.samples) = (None, 0);
+        }
+        if cwnd < self.params.low_window {
+            return Some(1.0);
         }
         let (Some(rtt), Some(base)) = (ack.rtt, ack.min_rtt) else { return Some(1.0) };
         let full = self.sees_train(ack.now, base) || self.sees_delay(rtt, base);
