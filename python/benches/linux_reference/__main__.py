@@ -1,7 +1,7 @@
 """Measures the running kernel's TCP: `cd python && python -m benches.linux_reference FOLDER [CASE...]`.
 
-Linux, and root: each end is in a network namespace of its own. What was measured is in `FOLDER/records`, and what the
-tests in Rust compare with in `FOLDER`.
+Linux, and root: each end is in a network namespace of its own. What was measured is in `FOLDER/records`, and
+what the tests in Rust compare with (`crates/tcp/tests/linux_reference/data`) in `FOLDER`.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 from . import figures
 from .cases import CASES, Case
 from .ends import Sample, live
-from .path import Packet, carry
+from .path import carry
 from .record import Run, write
 
 LATE_NS = 1_000_000
@@ -69,7 +69,9 @@ def main() -> int:
         for _ in range(ATTEMPTS):
             run, lateness = measure(CASES[name])
             late = sum(ns > LATE_NS for ns in lateness)
-            sys.stderr.write(f"{name}: {late} of {len(lateness)} packets late, by {max(lateness) / 1e6:.3f} ms\n")
+            sys.stderr.write(
+                f"{name}: {late} of {len(lateness)} packets late, by {max(lateness) / 1e6:.3f} ms\n"
+            )
             if late <= LATE_PART * len(lateness):
                 write(run, records)
                 break

@@ -46,7 +46,7 @@ def _cases() -> dict[str, Case]:
         Case(f"tail-{n}", duration_s=3, send_bytes=30 * MSS, lost={31 - k: 1 for k in range(1, n + 1)})
         for n in (1, 2, 3, 4)
     ]
-    ten = {segment: 1 for segment in range(21, 31)}
+    ten = dict.fromkeys(range(21, 31), 1)
     others = [
         Case("rto", duration_s=5, send_bytes=30 * MSS, lost={**ten, 30: 2}),
         Case("back-off", duration_s=10, send_bytes=30 * MSS, lost={30: 5}),

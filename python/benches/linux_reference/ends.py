@@ -1,4 +1,4 @@
-"""The ends: two processes, each in a network namespace of its own with a TUN device, and a socket between them."""
+"""The ends: two processes, each in a network namespace of its own with a TUN device."""
 
 import ctypes
 import fcntl
@@ -52,7 +52,7 @@ class Sample:
 
 
 def sample(sock: socket.socket) -> Sample:
-    """What the kernel says of a socket now."""
+    """Ask the kernel about a socket."""
     raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
     v = _INFO.unpack(raw.ljust(_INFO.size, b"\0"))
     word = v[8:32]
@@ -83,12 +83,12 @@ def _tun(own: str, peer: str) -> int:
     # One segment a buffer: what goes onto the path is what congestion control was asked for.
     link = "link set path mtu 1500 gso_max_segs 1 txqueuelen 10000 up"
     for command in (f"addr add {own} peer {peer} dev path", link):
-        subprocess.run(["ip", *command.split()], check=True)
+        subprocess.run(["ip", *command.split()], check=True)  # noqa: S603, S607
     return fd
 
 
 def _counters() -> dict[str, int]:
-    """The counters of this namespace."""
+    """Read the counters of this namespace."""
     counters: dict[str, int] = {}
     for file in ("netstat", "snmp"):
         lines = Path(f"/proc/self/net/{file}").read_text(encoding="ascii").splitlines()
@@ -100,7 +100,7 @@ def _counters() -> dict[str, int]:
 
 
 def live(case: Case, place: int, parent: Connection, channel: socket.socket) -> None:
-    """An end: 0 sends, 1 receives. Hands over its TUN device, and at the end what it saw."""
+    """Be an end: 0 sends, 1 receives. It hands over its TUN device, and at the end what it saw."""
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "cannot make a network namespace")
     settings = dict(case.sysctl)
@@ -116,7 +116,7 @@ def live(case: Case, place: int, parent: Connection, channel: socket.socket) -> 
 def _watch(
     sock: socket.socket, until_ns: int, act: Callable[[], None], *, writes: Callable[[], bool]
 ) -> list[Sample]:
-    """Samples each period, and acts whenever the socket is ready."""
+    """Sample each period, and act whenever the socket is ready."""
     samples: list[Sample] = []
     due = time.monotonic_ns()
     while due < until_ns:
@@ -159,9 +159,7 @@ def _receive(case: Case, parent: Connection) -> None:
         sock, _ = server.accept()
         begin = time.monotonic_ns()
         sock.setblocking(False)
-        samples = _watch(
-            sock, begin + int(1e9 * case.duration_s), lambda: _drain(sock), writes=lambda: False
-        )
+        samples = _watch(sock, begin + int(1e9 * case.duration_s), lambda: _drain(sock), writes=lambda: False)
         parent.send((begin, samples, _counters()))
 
 

@@ -1,7 +1,7 @@
 """The figures that the tests in Rust compare with, from the records of all cases."""
 
 import csv
-import datetime
+import datetime as dt
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ Row = dict[str, str]
 
 
 def write(records: Path, out: Path) -> None:
-    """Writes `summary.csv`, `windows.csv` and `packets.csv` of the cases that are in `records`."""
+    """Write `summary.csv`, `windows.csv` and `packets.csv` of the cases that are in `records`."""
     measured = [case for name, case in CASES.items() if (records / f"{name}.packets.csv").exists()]
     out.mkdir(parents=True, exist_ok=True)
     _table(out / "summary.csv", [_summary(records, case) for case in measured], _UNITS["summary"])
@@ -33,8 +33,8 @@ def write(records: Path, out: Path) -> None:
 
 
 _UNITS = {
-    "summary": "cases as in python/benches/linux_reference/cases.py; goodput is what the receiver acknowledged "
-    "over the run, queueing the mean of the data packets that were handed over",
+    "summary": "cases as in cases.py there; goodput is what the receiver acknowledged over the run, queueing "
+    "the mean of the data packets that were handed over",
     "windows": "cwnd and ssthresh in segments (-1: none), srtt in us, window: bytes that the receiver offers",
     "packets": "data and acknowledgments as they came to the path: time in us, segments from 1; "
     "acked: segments acknowledged; sack: segments reported",
@@ -120,7 +120,7 @@ def _read(records: Path, case: Case, table: str) -> Iterator[Row]:
 
 def _table(path: Path, rows: Sequence[Mapping[str, object]], says: str) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
-        today = datetime.datetime.now(datetime.UTC).date()
+        today = dt.datetime.now(dt.UTC).date()
         file.write(f"# Linux {platform.release()}, {today}, python -m benches.linux_reference; {says}.\n")
         table = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
         table.writeheader()

@@ -13,7 +13,7 @@ from .cases import MSS, Case
 
 SPIN_NS = 200_000
 """So long before a delivery the loop no longer sleeps: wake-ups are late by tens of microseconds."""
-_TCP = 6
+_IPV4, _TCP = 4, 6
 _CE = 3
 _SYN = 2
 _END, _NOP, _SCALE, _SACK, _TIMESTAMPS = 0, 1, 3, 5, 8
@@ -45,7 +45,7 @@ class Packet:
 
 
 def is_hit(number: int, part: float) -> bool:
-    """Whether packet `number` belongs to a part of all: SplitMix64 of it, as the tests in Rust have it."""
+    """Tell whether packet `number` belongs to a part of all: SplitMix64, as in the tests in Rust."""
     z = (number * 0x9E3779B97F4A7C15) & _MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -64,7 +64,7 @@ class _Link:
         self.shift = 0
 
     def take(self, at_ns: int, since_ns: int, ip: bytes) -> tuple[Packet, int, bytes]:
-        """What befalls a packet: its record, when it is to be handed over, and as what."""
+        """Say what befalls a packet: its record, when it is to be handed over, and as what."""
         head = (ip[0] & 15) * 4
         tcp = ip[head:]
         _, _, seq, ack, offset, flags, window = struct.unpack("!HHIIBBH", tcp[:16])
@@ -163,10 +163,10 @@ def _mark(ip: bytes, head: int) -> bytes:
 
 
 def carry(case: Case, sender: int, receiver: int) -> tuple[list[Packet], list[int]]:
-    """Carries packets until the run is over; returns them and by how much each was handed over late, in ns.
+    """Carry packets until the run is over; return them and by how much each was handed over late, in ns.
 
-    Time begins with the first packet. A reader of the packets sees sequence numbers of each direction relative to
-    its SYN; acknowledgments are relative to the other direction's.
+    Time begins with the first packet. Sequence numbers are relative to the SYN of their direction,
+    acknowledgments to the other one's.
     """
     links = {sender: _Link(case, receiver, forward=True), receiver: _Link(case, sender, forward=False)}
     waiting: list[tuple[int, int, int, bytes]] = []
@@ -184,7 +184,7 @@ def carry(case: Case, sender: int, receiver: int) -> tuple[list[Packet], list[in
             for fd in ready:
                 ip = os.read(fd, 65536)
                 at = time.monotonic_ns()
-                if ip[0] >> 4 != 4 or ip[9] != _TCP:
+                if ip[0] >> 4 != _IPV4 or ip[9] != _TCP:
                     continue
                 since = at if since is None else since
                 packet, hand_over, ip = links[fd].take(at, since, ip)

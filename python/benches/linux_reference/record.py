@@ -1,7 +1,7 @@
 """What is kept of a run: all packets, samples of both ends, the kernel's counters."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ class Run:
 
 
 def write(run: Run, folder: Path) -> None:
-    """Writes tables named after the case."""
+    """Write tables named after the case."""
     name = run.case.name
     _table(
         folder / f"{name}.packets.csv",
@@ -45,10 +45,6 @@ def write(run: Run, folder: Path) -> None:
 
 def _table(path: Path, rows: Sequence[dict[str, object]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, fieldnames=_keys(rows), lineterminator="\n")
+        table = csv.DictWriter(file, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
-
-
-def _keys(rows: Sequence[dict[str, object]]) -> Iterable[str]:
-    return rows[0].keys() if rows else ()
