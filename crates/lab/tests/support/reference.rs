@@ -4,7 +4,7 @@ use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, Params, 
 use airwnd_cell::mac::power_control;
 use airwnd_cell::phy::shadowing;
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
-use airwnd_lab::{Core, Flow, Scenario, Site, UeGroup, Wired, catalogue, schema};
+use airwnd_lab::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, catalogue, schema};
 use airwnd_tcp::{Settings, Stack};
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
@@ -228,7 +228,7 @@ fn about(place: &str) -> (String, String, &'static str) {
         "[mac]" => of::<Mac>(),
         "[mac.power_control]" => of::<power_control::Params>(),
         "[rlc]" => of::<Rlc>(),
-        "[wired]" => of::<Wired>(),
+        "[[link]]" => of::<LinkSettings>(),
         "[[site]]" => of::<Site>(),
         "[[ue]]" => of::<UeGroup>(),
         "[[flow]]" => of::<Flow>(),
