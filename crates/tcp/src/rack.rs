@@ -13,6 +13,8 @@ pub(crate) struct Rack {
     newest: Option<Sending>,
     /// The round-trip time that it measured (RACK.rtt).
     rtt: Span,
+    /// The least round-trip time of what was sent once; exact, where one by timestamps may be a tick too long.
+    least: Option<Span>,
     /// The end of the highest segment that has arrived (RACK.fack), and what it was before the ACK at hand.
     highest: Option<Seq>,
     highest_before: Option<Seq>,
@@ -60,6 +62,7 @@ impl Rack {
         Rack {
             newest: None,
             rtt: Span::ZERO,
+            least: None,
             highest: None,
             highest_before: None,
             reordering_seen: false,
@@ -77,15 +80,20 @@ impl Rack {
         self.highest_before = self.highest;
     }
 
-    /// It reports this segment, which none has reported before, as arrived `in_order` or by a SACK.
-    pub fn on_arrival(&mut self, segment: Sending, in_order: bool) {
+    /// It reports this segment, which none has reported before: by its number, or by SACK. With SACK the echo is of
+    /// what came last in order (RFC 7323 §4.3), and tells nothing of the segment.
+    pub fn on_arrival(&mut self, segment: Sending, by_sack: bool) {
         self.note_order(segment);
         let Evidence { now, echoed_by, min_rtt } = self.evidence;
         let rtt = now - segment.at;
+        //= RFC 8985 §6.2 step 1
+        if !segment.again {
+            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        }
+        let min_rtt = self.min_rtt(min_rtt);
         //= RFC 8985 §6.2 step 2: of a segment sent again it may be the first sending that has arrived
-        // An ACK of what came before its turn echoes what came in order (RFC 7323 §4.3), which says nothing of it.
-        let echo_is_old = in_order && echoed_by.is_some_and(|by| by < segment.at);
-        let is_old = echo_is_old || min_rtt.is_some_and(|min| rtt < min);
+        let is_old =
+            echoed_by.is_some_and(|by| by < segment.at && !by_sack) || min_rtt.is_some_and(|min| rtt < min);
         if segment.again && is_old {
             return;
         }
@@ -94,6 +102,10 @@ impl Rack {
             self.rtt = rtt;
             self.advanced = true;
         }
+    }
+
+    fn min_rtt(&self, estimated: Option<Span>) -> Option<Span> {
+        self.least.into_iter().chain(estimated).min()
     }
 
     //= RFC 8985 §6.2 step 3
@@ -123,9 +135,9 @@ impl Rack {
         }
     }
 
-    /// What had been sent again for being late has come after all: packets overtake each other on this path. RFC 8985
-    /// sees it only in what was sent once, and would go on counting SACKs where these are always first.
-    //= exception reordering-seen-by-undo
+    /// What was sent again for lost has arrived before that, as timestamps tell: packets do overtake each other. By
+    /// step 3 alone, which ignores what was sent again, a path on which they always do so by more than the threshold
+    /// of duplicates would never be known as one (Linux tcp_try_undo_partial).
     pub fn on_late_arrival(&mut self) {
         self.reordering_seen = true;
     }
@@ -144,7 +156,7 @@ impl Rack {
         if !self.reordering_seen && patience.hurries {
             return Span::ZERO;
         }
-        let Some(min) = patience.min_rtt else { return Span::ZERO };
+        let Some(min) = self.min_rtt(patience.min_rtt) else { return Span::ZERO };
         let window = Span(min.0 / 4 * u64::from(self.quarters));
         patience.srtt.map_or(window, |srtt| window.min(srtt))
     }
@@ -215,8 +227,10 @@ mod tests {
         ack(&mut rack, 70, &[sending(30, 1, true)]);
         assert!(rack.take_advanced() && !rack.take_advanced());
         rack.on_ack(Evidence { now: ms(200), echoed_by: Some(ms(90)), min_rtt: None });
-        rack.on_arrival(sending(100, 2, true), true);
+        rack.on_arrival(sending(100, 2, true), false);
         assert!(!rack.take_advanced(), "the echo is older than the retransmission");
+        rack.on_arrival(sending(100, 2, true), true);
+        assert!(rack.take_advanced(), "of a SACK that says nothing");
     }
 
     /// Segments 1 and 2 of one ACK are in order, however they are listed; segment 0 comes late.
@@ -229,6 +243,9 @@ mod tests {
         assert_eq!(rack.window(patience(true)), Span::ZERO, "a retransmission is no reordering");
         ack(&mut rack, 61, &[sending(10, 0, false)]);
         assert_eq!(rack.window(patience(true)), Span::from_millis(10));
+        let mut told = Rack::new();
+        told.on_late_arrival();
+        assert_eq!(told.window(patience(true)), Span::from_millis(10));
     }
 
     #[test]

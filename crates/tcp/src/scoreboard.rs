@@ -146,7 +146,7 @@ impl Scoreboard {
     }
 
     /// The segment at `index` has arrived, of which no ACK has told before.
-    fn note_arrival(&mut self, index: usize, in_order: bool) {
+    fn note_arrival(&mut self, index: usize, by_sack: bool) {
         let segment = self.sent[index];
         if !segment.is(AGAIN) {
             let end = segment.end();
@@ -156,7 +156,7 @@ impl Scoreboard {
             rates.deliver(index, segment.sent_at);
         }
         if let Some(rack) = &mut self.rack {
-            rack.on_arrival(segment.departure(), in_order);
+            rack.on_arrival(segment.departure(), by_sack);
         }
     }
 
@@ -280,7 +280,7 @@ impl Scoreboard {
             } else {
                 result.delivered += bytes;
                 if whole {
-                    self.note_arrival(0, true);
+                    self.note_arrival(0, false);
                 }
             }
             if head.is(LOST) {
@@ -350,7 +350,7 @@ impl Scoreboard {
             if segment.is(SACKED) || segment.seq.is_before(block.start) {
                 continue;
             }
-            self.note_arrival(index, false);
+            self.note_arrival(index, true);
             let segment = &mut self.sent[index];
             let space = segment.space();
             if segment.is(LOST) {

@@ -545,7 +545,7 @@ impl Sender {
             return;
         }
         let Some(before) = self.undo.take() else { return };
-        if let Some(rack) = self.board.rack().filter(|_| by_time) {
+        if let (true, Phase::Recovery(_), Some(rack)) = (by_time, self.phase, self.board.rack()) {
             rack.on_late_arrival();
         }
         self.cc.on_spurious(&before);
@@ -758,6 +758,7 @@ impl Sender {
             target.min(pipe + u64::from(self.mss))
         };
         let flight = match (self.config.recovery, self.config.loss_flight) {
+            //= exception prr-of-window
             (Recovery::PrrSafe, Flight::Window) => prior.0 as u32,
             //= RFC 9937 §6.1: RecoverFS, less what was SACKed before and with what this ACK reports
             (Recovery::PrrSafe, _) => self.board.outstanding() - self.board.sacked() + progress.delivered,
@@ -992,8 +993,8 @@ impl Sender {
         self.rtt.back_off();
     }
 
-    /// What was sent too late to be lost stays in the network, beside the one segment of RFC 5681 §3.1 (Linux
-    /// tcp_enter_loss).
+    //= exception flight-after-timeout
+    /// What was sent too late to be lost stays in the network, beside the one segment of RFC 5681 §3.1.
     fn give_up_due(&mut self, now: Time) {
         let patience = self.patience();
         self.board.give_up_due(now, patience);

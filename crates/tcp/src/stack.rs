@@ -272,6 +272,7 @@ stacks! {
         source "RFC 6582 §4; ns-3 TcpSocketBase::ProcessAck; Linux tcp_rearm_rto"
         => [false, true, true, false];
     /// Restart the retransmission timer also when the first unacknowledged segment is sent again.
+    //= exception retransmission-restarts-timer
     retransmission_restarts_timer: bool, unit "1",
         source "not in RFC 6298; Linux tcp_xmit_retransmit_queue"
         => [false, false, false, true];

@@ -32,9 +32,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn allocations_of(cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
+fn allocations_of(stack: Stack, cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
     let buffer = Bytes(1 << 22);
-    let config = Config { mss: 1000, send_buffer: buffer, receive_buffer: buffer, ..Stack::Ns3v44.config() };
+    let config = Config { mss: 1000, send_buffer: buffer, receive_buffer: buffer, ..stack.config() };
     let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), 100);
     let mut links = [link(), link()];
     let mut count = 0;
@@ -60,7 +60,9 @@ fn a_warm_transfer_with_losses_allocates_nothing() {
         rwnd::Spec::Drwa(Default::default()),
         rwnd::Spec::Arwa(Default::default()),
     ];
-    for window in windows {
-        assert_eq!(allocations_of(&newreno(), &window), 0, "{}", window.kind());
+    for stack in [Stack::Ns3v44, Stack::Linux] {
+        for window in &windows {
+            assert_eq!(allocations_of(stack, &newreno(), window), 0, "{stack:?} {}", window.kind());
+        }
     }
 }

@@ -304,6 +304,7 @@ mod timeout {
         let stats = script.end.stats();
         assert_eq!((stats.timeouts, stats.retransmissions, stats.reductions_undone), (1, 1, 1));
         assert!(script.end.cwnd() >= Bytes(10_000), "{}", script.end.cwnd());
+        assert!(script.end.ssthresh() > Bytes(1 << 30), "no loss, so no threshold");
         assert!(script.data_out().iter().all(|(seq, _)| *seq >= 12_000), "nothing old is sent again");
     }
 
@@ -435,7 +436,7 @@ mod as_linux {
     use super::*;
 
     fn cubic(bytes: u64) -> Script {
-        let cubic = cc::Spec::Cubic(cc::cubic::Params { hystart: false, ..Default::default() });
+        let cubic = cc::Spec::Cubic(cc::cubic::Params::default());
         let mut script = Script::with(&config(), cubic, support::plain_window(), Seq(0), IRS);
         script.connect(None);
         script.end.write(Bytes(bytes));

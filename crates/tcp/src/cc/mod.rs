@@ -222,7 +222,8 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// A segment is given up on; before [`on_congestion`](CongestionControl::on_congestion) if that comes as well.
     /// Only for controllers that [ask for rates](CongestionControl::wants_rates).
     fn on_lost(&mut self, _loss: &Loss) {}
-    /// The last reduction had no reason: what was taken for lost had arrived (RFC 4015, RFC 5682).
+    /// The last reduction had no reason: what was taken for lost had arrived (RFC 4015, RFC 5682). Controllers
+    /// with a threshold restore that as well.
     fn on_spurious(&mut self, before: &Before) {
         if before.cwnd > self.cwnd() {
             self.set_cwnd(before.cwnd);

@@ -136,8 +136,8 @@ impl CongestionControl for Newreno {
         self.cwnd = cwnd.0.max(self.mss);
     }
 
+    //= RFC 4015 §3.2
     fn on_spurious(&mut self, before: &Before) {
-        //= RFC 4015 §3.2
         self.cwnd = self.cwnd.max(before.cwnd.0);
         self.ssthresh = self.ssthresh.max(before.ssthresh.0);
     }

@@ -22,12 +22,10 @@ pub struct Link {
     pub drops: u64,
     /// Lose each packet for which this says so.
     pub loses: Box<dyn FnMut(&Segment) -> bool>,
-    /// So much more than `delay` it takes the packets for which this says so.
-    pub delays: Box<dyn FnMut(&Segment) -> Span>,
-    /// From when to when nothing is sent.
-    pub outage: Option<(Time, Time)>,
-    /// Data that comes behind so many packets is marked, if it may be.
-    pub marks_above: Option<usize>,
+    /// Deliver each packet so much later, past those behind it.
+    pub detains: Box<dyn FnMut(&Segment) -> Span>,
+    /// From when on it sends nothing, once, and for how long.
+    pub pause: Option<(Time, Span)>,
 }
 
 impl Link {
@@ -41,9 +39,8 @@ impl Link {
             inside,
             drops: 0,
             loses: Box::new(|_| false),
-            delays: Box::new(|_| Span::ZERO),
-            outage: None,
-            marks_above: None,
+            detains: Box::new(|_| Span::ZERO),
+            pause: None,
         }
     }
 
@@ -56,18 +53,13 @@ impl Link {
             self.drops += 1;
             return None;
         }
-        if self.marks_above.is_some_and(|most| self.inside.len() > most) && segment.ecn.is_capable() {
-            segment.ecn = Codepoint::Ce;
+        let mut start = self.inside.back().copied().unwrap_or(now);
+        if let Some((_, span)) = self.pause.take_if(|(from, _)| *from <= start) {
+            start += span;
         }
-        let turn = self.inside.back().copied().unwrap_or(now);
-        let start = match self.outage {
-            Some((from, to)) if (from..to).contains(&turn) => to,
-            _ => turn,
-        };
         let end = start + self.rate.transmission_time(segment.wire_bytes() + self.overhead);
         self.inside.push_back(end);
-        let arrival = end + self.delay + (self.delays)(segment);
-        (!(self.loses)(segment)).then_some(arrival)
+        (!(self.loses)(segment)).then(|| end + self.delay + (self.detains)(segment))
     }
 }
 

@@ -96,4 +96,11 @@ impl Window {
     pub fn set_cwnd(&mut self, cwnd: Bytes) {
         self.set(self.count(cwnd));
     }
+
+    //= RFC 4015 §3.2
+    /// What was before a reduction that had no reason, unless more has come since.
+    pub fn restore(&mut self, before: &Before) {
+        self.set(self.segments.max(self.count(before.cwnd)));
+        self.ssthresh = self.ssthresh.max(self.count(before.ssthresh));
+    }
 }
