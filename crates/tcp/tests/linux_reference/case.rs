@@ -5,7 +5,7 @@ use airwnd_catalog::{Node, Param};
 use airwnd_tcp::stack::Ecn;
 use airwnd_tcp::{Config, Segment, Seq, Stack, cc, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -178,14 +178,16 @@ fn link(row: &Row) -> Link {
 }
 
 fn impair(link: &mut Link, row: &Row, packets: &Rc<RefCell<Vec<Packet>>>) {
-    let seconds = |text: &str| Time((1e9 * text.parse::<f64>().expect("a number")) as u64);
-    link.outage = row["outage_s"].split_once(' ').map(|(from, to)| (seconds(from), seconds(to)));
+    link.pause = row["outage_s"].split_once(' ').map(|(from, to)| {
+        let seconds = |text: &str| text.parse::<f64>().expect("a number");
+        (Time((1e9 * seconds(from)) as u64), Span::from_secs_f64(seconds(to) - seconds(from)))
+    });
     link.marks_above = row["mark_above"].parse().ok();
+    let data = Rc::new(Cell::new(0));
     let (late_every, late) = (number(row, "late_every") as u64, number(row, "late_ms") / 1e3);
-    let mut count = 0;
-    link.delays = Box::new(move |segment| {
-        count += u64::from(segment.len > 0);
-        let is_late = segment.len > 0 && late_every > 0 && count % late_every == 0;
+    let count = Rc::clone(&data);
+    link.detains = Box::new(move |segment| {
+        let is_late = segment.len > 0 && late_every > 0 && count.get() % late_every == 0;
         if is_late { Span::from_secs_f64(late) } else { Span::ZERO }
     });
     let loss = number(row, "loss");
@@ -194,19 +196,18 @@ fn impair(link: &mut Link, row: &Row, packets: &Rc<RefCell<Vec<Packet>>>) {
         .map(|pair| pair.split_once(':').expect("a segment and how often"))
         .map(|(segment, times)| (segment.parse().expect("a segment"), times.parse().expect("a number")))
         .collect();
-    let mut count = 0;
     let log = Rc::clone(packets);
     link.loses = Box::new(move |segment| {
         if segment.len == 0 {
             return false;
         }
-        count += 1;
+        data.set(data.get() + 1);
         let place = number_of(segment.seq) + 1;
         log.borrow_mut().push(Packet { at_ms: segment.sent_at.0 as f64 / 1e6, what: What::Data(place) });
         let left = to_lose.entry(place).or_insert(0);
         let listed = *left > 0;
         *left = left.saturating_sub(1);
-        listed || is_hit(count, loss)
+        listed || is_hit(data.get(), loss)
     });
 }
 

@@ -26,6 +26,8 @@ pub struct Link {
     pub detains: Box<dyn FnMut(&Segment) -> Span>,
     /// From when on it sends nothing, once, and for how long.
     pub pause: Option<(Time, Span)>,
+    /// Packets that come behind so many are marked, if they may be.
+    pub marks_above: Option<usize>,
 }
 
 impl Link {
@@ -41,6 +43,7 @@ impl Link {
             loses: Box::new(|_| false),
             detains: Box::new(|_| Span::ZERO),
             pause: None,
+            marks_above: None,
         }
     }
 
@@ -52,6 +55,9 @@ impl Link {
         if self.inside.len() > self.limit {
             self.drops += 1;
             return None;
+        }
+        if self.marks_above.is_some_and(|most| self.inside.len() > most) && segment.ecn.is_capable() {
+            segment.ecn = Codepoint::Ce;
         }
         let mut start = self.inside.back().copied().unwrap_or(now);
         if let Some((_, span)) = self.pause.take_if(|(from, _)| *from <= start) {

@@ -86,13 +86,6 @@ impl Window {
         Bytes((self.ssthresh * self.mss).min(NO_THRESHOLD) as u64)
     }
 
-    //= RFC 4015 §3.2: the window and the threshold from before, if that is more
-    pub fn restore(&mut self, before: &Before) {
-        let larger = self.segments.max(self.count(before.cwnd));
-        self.ssthresh = self.ssthresh.max(self.count(before.ssthresh));
-        self.set(larger);
-    }
-
     pub fn set_cwnd(&mut self, cwnd: Bytes) {
         self.set(self.count(cwnd));
     }
