@@ -240,14 +240,15 @@ mod tests {
 
     #[test]
     fn linux_grows_by_a_twentieth_until_a_loss_shows_where_the_path_is_full() {
-        let params = Params { blind_growth: 0.05, ..Params::default() };
+        let params = Params { blind_growth: 0.05, reno_friendly: false, ..Params::default() };
         let mut cubic = Cubic::new(params, &Ctx { initial_ssthresh: Bytes(100_000), ..ctx(1000, 100) });
         cubic.on_ack(&at(0, 100_000));
         assert_eq!(cubic.cwnd(), Bytes(105_000));
         cubic.on_congestion(&congestion(Signal::Loss, 105_000));
-        // K = cbrt(31.5 / 0.4) = 4.287; W(0.1) = 105 - 0.4 4.187^3 = 75.64 of 73.5
+        assert_eq!(cubic.cwnd(), Bytes(73_500));
+        // K = cbrt(31.5 / 0.4) = 4.287; W(0.1) = 105 - 0.4 4.187^3 = 75.64
         cubic.on_ack(&at(100, 73_500));
-        assert!((cubic.cwnd().0 as f64 - 75_640.0).abs() < 20.0, "{}", cubic.cwnd());
+        assert!((cubic.cwnd().0 as f64 - 75_640.0).abs() < 30.0, "{}", cubic.cwnd());
     }
 
     #[test]

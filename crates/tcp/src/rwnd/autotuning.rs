@@ -114,10 +114,15 @@ impl Autotuning {
     }
 
     /// Linux's tcp_grow_window, for segments that fill their buffers well.
-    fn open_further(&mut self, unread: u64) {
-        let step = (2 * self.mss).min(self.room.saturating_sub(unread).saturating_sub(self.open));
+    fn open_further(&mut self, view: &RecvView) {
+        let step = (2 * self.mss).min(self.free(view).saturating_sub(self.open));
         self.open += step;
         self.opened = step > 0;
+    }
+
+    /// What the buffer still has room for (tcp_space).
+    fn free(&self, view: &RecvView) -> u64 {
+        self.room.saturating_sub(view.unread.0 + view.early.0)
     }
 }
 
@@ -137,9 +142,13 @@ impl RwndController for Autotuning {
             self.measured = true;
             self.room = payload(self.params.initial, self.params.measured_overhead);
         }
+        if !arrival.in_order {
+            // What waits behind a gap takes room: Linux's tcp_data_queue_ofo makes up for it.
+            self.enlarge(2 * self.space + view.early.0);
+        }
         self.opened = false;
         if arrival.new > Bytes::ZERO {
-            self.open_further(view.unread.0);
+            self.open_further(view);
         }
     }
 
@@ -156,7 +165,12 @@ impl RwndController for Autotuning {
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
-        Advertisement::Window(Bytes(self.open).min(view.free))
+        let window = match self.params.variant {
+            Variant::V5v4 => self.open,
+            // What was offered before stays offered.
+            Variant::V6v18 => self.open.min(self.free(view)).max(2 * self.mss),
+        };
+        Advertisement::Window(Bytes(window).min(view.free))
     }
 
     fn has_opened(&self) -> bool {
