@@ -513,6 +513,10 @@ impl Sender {
         let patience = self.patience();
         if self.board.rack().is_some_and(Rack::take_advanced) || at_once {
             self.reordering_until = self.board.give_up_late(now, patience);
+            //= RFC 8985 §8: while this timer runs, that of the timeout does not
+            if let (Some(until), Some(rto_at)) = (self.reordering_until, self.rto_at) {
+                self.rto_at = Some(rto_at.max(until));
+            }
         }
     }
 
@@ -798,11 +802,14 @@ impl Sender {
         repair.delivered += delivered;
         let pipe = u64::from(self.board.pipe());
         let mut room = if pipe > target {
-            (repair.delivered * target).div_ceil(u64::from(repair.flight)).saturating_sub(repair.out)
+            let out = (repair.delivered * target).div_ceil(u64::from(repair.flight));
+            // RFC 9937 §8 counts, as Linux does, in segments.
+            let unit = if self.config.recovery == Recovery::PrrSafe { mss } else { 1 };
+            out.next_multiple_of(unit).saturating_sub(repair.out)
         } else {
             let conserved = repair.delivered.saturating_sub(repair.out).max(delivered);
             let grows = match self.config.recovery {
-                //= RFC 9937 §5 (SafeACK)
+                //= RFC 9937 §6.2 (SafeACK)
                 Recovery::PrrSafe => progress.advanced && progress.lost == 0,
                 //= exception prr-bound
                 _ => progress.taken.retransmitted,
@@ -947,6 +954,9 @@ impl Sender {
             self.find_losses(now, true);
             self.tell_losses(now);
             self.repair_late(now, &Progress::default());
+            if self.board.has_losses() {
+                self.rto_at = Some(now + self.rtt.rto());
+            }
         }
         if self.rto_at.is_some_and(|at| at <= now) {
             self.rto_at = None;

@@ -345,12 +345,25 @@ mod timeout {
 
     #[test]
     fn leaves_in_the_network_what_was_just_sent() {
-        let mut script = sending(&Config { tail_loss_probe: false, frto: false, ..config() }, 100_000);
+        let mut script = sending(&Config { tail_loss_probe: false, ..config() }, 5000);
+        script.expect_data(&segments(0, 5));
+        script.at(100).ack(1000).expect_data(&[]);
+        script.at(340).end.write(Bytes(1000));
+        script.expect_data(&[(5000, 1000)]);
+        // A round trip takes 50 ms: what was sent at 50 ms is late, what was sent at 340 ms is not.
+        script.at(350).expect_data(&[(1000, 1000)]).expect_cwnd(2000);
+        assert_eq!((script.end.stats().timeouts, script.end.in_flight()), (1, Bytes(2000)));
+    }
+
+    #[test]
+    fn does_not_come_before_overtaken_segments_were_waited_for() {
+        let mut script = sending(&Config { tail_loss_probe: false, ..config() }, 100_000);
         script.expect_data(&segments(0, 10));
         script.at(295).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
-        // The newest that has arrived took 245 ms: all sent at 50 ms is late, what was sent at 295 ms is not.
-        script.at(300).expect_data(&[(0, 1000)]).expect_cwnd(2000);
-        assert_eq!((script.end.stats().timeouts, script.end.in_flight()), (1, Bytes(2000)));
+        // The timeout would be at 300 ms; the newest arrival took 245 ms.
+        script.expect_timer_in(Span::from_micros(12_500));
+        script.at(308).expect_data(&[(0, 1000)]);
+        assert_eq!((script.end.stats().timeouts, script.end.stats().fast_retransmits), (0, 1));
     }
 
     #[test]
@@ -429,6 +442,58 @@ fn a_closed_window_is_probed_after_a_retransmission_timeout() {
     script.end.write(Bytes(5000));
     script.expect_data(&[]).expect_timer_in(Span::from_millis(250));
     script.at(300).expect_data(&[(0, 1)]).expect_timer_in(Span::from_millis(500));
+}
+
+/// The examples of RFC 9937 §8: twenty segments are out and the window is twenty.
+mod proportional_rate_reduction {
+    use super::*;
+
+    fn twenty_sent() -> Script {
+        let mut script = sending(&Config { initial_window: 20, ..config() }, 100_000);
+        script.expect_data(&segments(0, 20));
+        script.at(100);
+        script
+    }
+
+    /// Figure 1: segment 0 is lost. Two segments by limited transmit, the retransmission, and then new data on every
+    /// second ACK. The figure has the last but two on ACK 19, when the flight is at the threshold and §6.2 allows none;
+    /// it goes out on ACK 20.
+    #[test]
+    fn one_loss_halves_the_flight_evenly() {
+        let mut script = twenty_sent();
+        let mut next = 20;
+        for number in 1..=21 {
+            // The two of limited transmit come back a round trip after they were sent.
+            let at = if number < 20 { 100 + number } else { 131 + number };
+            script.at(u64::from(at)).ack_sack(0, &[(1000, 1000 * (number + 1))]);
+            let expected = match number {
+                3 => vec![(0, 1000)],
+                1 | 2 => segments(next, 1),
+                19 => vec![],
+                20 => segments(next, 1),
+                _ => segments(next, number % 2),
+            };
+            next += expected.iter().filter(|(seq, _)| *seq > 0).count() as u32;
+            script.expect_data(&expected);
+        }
+        assert_eq!(script.end.in_flight(), Bytes(10_000));
+        script.at(153).ack(22_000).expect_data(&segments(next, 1)).expect_cwnd(10_000);
+    }
+
+    /// Figure 2: segments 0 to 14 are lost. What is lost is sent again one for one.
+    #[test]
+    fn many_losses_are_repaired_as_fast_as_segments_arrive() {
+        let mut script = twenty_sent();
+        script.ack_sack(0, &[(15_000, 16_000)]).expect_data(&segments(20, 1));
+        script.ack_sack(0, &[(15_000, 17_000)]).expect_data(&segments(21, 1));
+        for number in 0..3 {
+            script.ack_sack(0, &[(15_000, 18_000 + 1000 * number)]).expect_data(&segments(number, 1));
+            assert_eq!(script.end.in_flight(), Bytes(5000));
+        }
+        // ACKs of new data let one more out each.
+        script.at(150).ack_sack(1000, &[(15_000, 20_000)]).expect_data(&segments(3, 2));
+        script.ack_sack(2000, &[(15_000, 20_000)]).expect_data(&segments(5, 2));
+    }
 }
 
 /// Behaviour that the public packetdrill scripts for Linux expect (google/packetdrill, gtests/net/tcp).
