@@ -625,6 +625,7 @@ impl Sender {
         }
         self.counts.ecn_reductions += 1;
         let in_flight = self.loss_flight();
+        //= exception ecn-reduces-at-once
         self.cc.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight });
     }
 

@@ -163,7 +163,8 @@ fn net(row: &Row, packets: &Rc<RefCell<Vec<Packet>>>) -> (Net, Time) {
     impair(&mut links[0], row, packets);
     let log = Rc::clone(packets);
     links[1].loses = Box::new(move |segment| {
-        log.borrow_mut().push(Packet { at_ms: segment.sent_at.0 as f64 / 1e6, what: acknowledgment(segment) });
+        log.borrow_mut()
+            .push(Packet { at_ms: segment.sent_at.0 as f64 / 1e6, what: acknowledgment(segment) });
         false
     });
     let end = Time((number(row, "duration_s") * 1e9) as u64);

@@ -199,7 +199,11 @@ fn a_long_path() {
     assert_near("queueing", ours.sums.queueing_ms, theirs.sums.queueing_ms, 0.1);
     let cwnd = windows_apart(&ours, &theirs);
     let offered = distance(ours.windows.iter().map(|(_, _, window)| *window), &theirs.series("window"));
-    println!("long-path: cwnd differs by {:.2} %, the offered window by {:.2} %", 100.0 * cwnd, 100.0 * offered);
+    println!(
+        "long-path: cwnd differs by {:.2} %, the offered window by {:.2} %",
+        100.0 * cwnd,
+        100.0 * offered
+    );
     assert!(cwnd < 0.02 && offered < 0.02, "{cwnd} {offered}");
 }
 
