@@ -5,7 +5,7 @@ use crate::cc::{Loss, RateSample};
 use crate::rack::{Evidence, Patience, Rack, Sending as Departure};
 use crate::rate::{Rates, Sending, Totals};
 use crate::segment::{SackBlock, SackBlocks};
-use airwnd_units::{Span, Time};
+use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A segment that was sent. Its bounds stay as they were first sent.
@@ -190,7 +190,8 @@ impl Scoreboard {
 
     /// Segments given up on since the last call.
     pub fn take_losses(&mut self, now: Time) -> impl Iterator<Item = Loss> + '_ {
-        self.rates.iter_mut().flat_map(move |rates| rates.take_losses(now))
+        let delivered = Bytes(self.totals.delivered);
+        self.rates.iter_mut().flat_map(move |rates| rates.take_losses(now, delivered))
     }
 
     fn sending(&self, now: Time, space: u32) -> Sending {
@@ -200,10 +201,10 @@ impl Scoreboard {
     }
 
     fn note_loss(&mut self, index: usize) {
-        let space = self.sent[index].space();
+        let (seq, space) = (self.sent[index].seq, self.sent[index].space());
         self.totals.lost += u64::from(space);
         if let Some(rates) = &mut self.rates {
-            rates.lose(index, space, self.totals);
+            rates.lose(index, seq, space, self.totals);
         }
     }
 

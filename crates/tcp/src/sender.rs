@@ -842,6 +842,7 @@ impl Sender {
         if !progress.is_duplicate {
             self.duplicates = 0;
         }
+        let was_recovering = self.is_recovering();
         match self.phase {
             Phase::Recovery(repair) if !repaired && self.config.recovery != Recovery::Reno => {
                 restart_timer = repair.partial_acks == 0 || !self.config.impatient;
@@ -867,6 +868,9 @@ impl Sender {
                 self.board.forget_duplicates();
                 self.grow(ack, progress);
             }
+        }
+        if was_recovering && !self.is_recovering() {
+            self.cc.on_repaired();
         }
         if self.board.outstanding() == 0 {
             self.rto_at = None;
@@ -940,6 +944,7 @@ impl Sender {
             delivered: Bytes(self.board.totals().delivered),
             cwnd_limited: u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0,
             recovering: self.is_recovering(),
+            selective: self.sack,
             rate: progress.rate,
         }
     }
@@ -1129,7 +1134,8 @@ impl Sender {
             }
             return Err(if u64::from(len) < available { Limit::ReceiveWindow } else { Limit::Application });
         }
-        if idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
+        let restarts = self.config.restart_after_idle && !self.cc.governs_recovery();
+        if idle && restarts && now.since(self.last_sent) > self.rtt.rto() {
             let initial = cc_ctx(&self.config, self.mss, self.seed).initial_window;
             self.cc.set_cwnd(self.cc.cwnd().min(initial));
         }
@@ -1222,7 +1228,8 @@ impl Sender {
         if self.tells_all && len > 0 {
             let in_flight = Bytes(u64::from(self.board.pipe()));
             let app_limited = self.board.is_app_limited();
-            self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited });
+            let srtt = self.rtt.srtt();
+            self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited, srtt });
         }
     }
 

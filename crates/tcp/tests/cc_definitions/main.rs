@@ -3,6 +3,8 @@
 //! A definition counts in segments and seconds and keeps to the letters of its source, slowly and without any
 //! of the engine's helpers.
 
+mod bbr;
+mod bbr3;
 mod bic;
 mod constant;
 mod cubic;
@@ -12,6 +14,7 @@ mod hybla;
 mod hystart_plus_plus;
 mod illinois;
 mod ledbat;
+mod model;
 mod scalable;
 mod vegas;
 mod veno;

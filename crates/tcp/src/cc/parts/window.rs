@@ -5,7 +5,7 @@ use crate::cc::{Before, Congestion, Ctx, Signal};
 use airwnd_units::Bytes;
 
 /// No receiver can offer more (RFC 7323 §2.3), so no larger window means anything.
-const LARGEST: f64 = (1_u64 << 30) as f64;
+pub(in crate::cc) const LARGEST: f64 = (1_u64 << 30) as f64;
 const NO_THRESHOLD: f64 = u64::MAX as f64;
 
 /// A congestion window and a slow-start threshold, both in segments.
