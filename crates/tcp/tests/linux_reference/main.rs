@@ -73,6 +73,16 @@ fn cubic() {
     assert_near("after HyStart", after_slow_start.0, after_slow_start.1, 0.1);
 }
 
+/// BBR v1 paces from a model of the path; the phase in which its cycle begins is drawn.
+#[test]
+fn bbr() {
+    for case in ["bbr", "bbr-loss-0.1", "bbr-loss-1"] {
+        let (ours, theirs) = run(case);
+        assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, 0.03);
+        println!("{case}: windows differ by {:.1} % in the mean", 100.0 * windows_apart(&ours, &theirs));
+    }
+}
+
 /// The same packets are lost, by number, so that the runs stay together until a retransmission is one earlier in one.
 #[test]
 fn a_packet_in_a_thousand_lost() {
