@@ -184,11 +184,11 @@ fn impair(link: &mut Link, row: &Row, packets: &Rc<RefCell<Vec<Packet>>>) {
         (Time((1e9 * seconds(from)) as u64), Span::from_secs_f64(seconds(to) - seconds(from)))
     });
     link.marks_above = row["mark_above"].parse().ok();
-    let data = Rc::new(Cell::new(0));
+    let data = Rc::new(Cell::new(0_u64));
     let (late_every, late) = (number(row, "late_every") as u64, number(row, "late_ms") / 1e3);
     let count = Rc::clone(&data);
     link.detains = Box::new(move |segment| {
-        let is_late = segment.len > 0 && late_every > 0 && count.get() % late_every == 0;
+        let is_late = segment.len > 0 && late_every > 0 && count.get().is_multiple_of(late_every);
         if is_late { Span::from_secs_f64(late) } else { Span::ZERO }
     });
     let loss = number(row, "loss");
