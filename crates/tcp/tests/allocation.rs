@@ -2,6 +2,7 @@
 
 mod support;
 
+use airwnd_catalog::{Node, Param};
 use airwnd_tcp::{Config, Stack, cc, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -50,6 +51,16 @@ fn allocations_of(stack: Stack, cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
     net.run_until(Time(30_000_000_000));
     assert!(net.ends[0].stats().retransmissions > 20, "losses are part of it");
     COUNT.get() - before
+}
+
+#[test]
+fn controllers_that_remember_reserve_it() {
+    for cc in ["c2tcp", "verus", "sprout", "copa", "dctcp", "prague", "bbr", "bbr3"] {
+        let node = Node::from_json(&format!("\"{cc}\""), "test").expect("it is JSON");
+        let spec = cc::Spec::read(&node).expect("it is a congestion control");
+        let window = rwnd::Spec::Fixed(Default::default());
+        assert_eq!(allocations_of(Stack::Linux, &spec, &window), 0, "{cc}");
+    }
 }
 
 #[test]

@@ -80,6 +80,11 @@ impl Cubic {
         }
     }
 
+    /// For a controller on top of it.
+    pub(in crate::cc) fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
     fn slow_start(&mut self, ack: &Ack) {
         let acked = self.window.count(ack.acked);
         match self.slow_start.growth(ack, self.window.segments()) {

@@ -6,8 +6,11 @@
 mod bbr;
 mod bbr3;
 mod bic;
+mod c2tcp;
 mod constant;
+mod copa;
 mod cubic;
+mod dctcp;
 mod highspeed;
 mod htcp;
 mod hybla;
@@ -15,9 +18,12 @@ mod hystart_plus_plus;
 mod illinois;
 mod ledbat;
 mod model;
+mod prague;
 mod scalable;
+mod sprout;
 mod vegas;
 mod veno;
+mod verus;
 mod westwood;
 mod yeah;
 
@@ -39,6 +45,8 @@ struct Told {
     min_rtt: f64,
     round: u64,
     limited: bool,
+    /// Of `acked`, what met congestion.
+    marked: f64,
 }
 
 /// An algorithm as its source has it.
@@ -49,6 +57,8 @@ trait Definition {
     fn loss(&mut self, now: f64, flight: f64);
     /// A timeout; `again` if it is one more of the same segment.
     fn timeout(&mut self, now: f64, flight: f64, again: bool);
+    /// Marks, the first in a window of data.
+    fn mark(&mut self, _now: f64) {}
     fn cwnd(&self) -> f64;
 }
 
@@ -80,6 +90,11 @@ fn event() -> impl Strategy<Value = Event> {
 
 /// Plays events to both and compares windows after each, to a part in a million and a byte.
 fn compare(cc: &str, definition: impl Fn(f64) -> Box<dyn Definition>) {
+    compare_over(u64::MAX, cc, definition);
+}
+
+/// The same over a path that marks what waits for longer.
+fn compare_over(mark_above_us: u64, cc: &str, definition: impl Fn(f64) -> Box<dyn Definition>) {
     let node = Node::from_toml(cc, "test").expect("it is TOML");
     let spec = Spec::read(&node).expect("it is a congestion control");
     let events = prop::collection::vec(event(), 1..600);
@@ -88,7 +103,7 @@ fn compare(cc: &str, definition: impl Fn(f64) -> Box<dyn Definition>) {
         let ctx = Ctx { mss: Bytes(MSS), initial_window: Bytes(initial * MSS), initial_ssthresh: Bytes(u64::MAX), seed: 1 };
         let mut ours = spec.build(&ctx);
         let mut theirs = definition(initial as f64);
-        play(&mut *ours, &mut *theirs, &events)?;
+        play(&mut *ours, &mut *theirs, &events, mark_above_us)?;
     });
 }
 
@@ -96,8 +111,10 @@ fn play(
     ours: &mut dyn CongestionControl,
     theirs: &mut dyn Definition,
     events: &[Event],
+    mark_above_us: u64,
 ) -> Result<(), TestCaseError> {
     let mut now = Time::ZERO;
+    let mut may_mark_from = 0;
     let mut ack = Ack { now, cwnd_limited: true, ..Ack::default() };
     for event in events {
         match *event {
@@ -116,6 +133,8 @@ fn play(
                     delivered: ack.delivered + Bytes(bytes),
                     cwnd_limited: limited,
                     recovering,
+                    marked: if queue_us > mark_above_us { Bytes(bytes) } else { Bytes::ZERO },
+                    prior_in_flight: ours.cwnd(),
                     ..Ack::default()
                 };
                 let told = Told {
@@ -126,9 +145,15 @@ fn play(
                     min_rtt: min_rtt.as_secs(),
                     round: ack.round,
                     limited,
+                    marked: ack.marked.0 as f64 / MSS as f64,
                 };
                 ours.on_delivery(&ack);
                 theirs.measure(&told);
+                if ack.marked > Bytes::ZERO && !recovering && ack.round >= may_mark_from {
+                    may_mark_from = ack.round + 1;
+                    ours.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight: ours.cwnd() });
+                    theirs.mark(told.now);
+                }
                 if !recovering {
                     ours.on_ack(&ack);
                     theirs.ack(&told);

@@ -183,7 +183,8 @@ fn impair(link: &mut Link, row: &Row, packets: &Rc<RefCell<Vec<Packet>>>) {
         let seconds = |text: &str| text.parse::<f64>().expect("a number");
         (Time((1e9 * seconds(from)) as u64), Span::from_secs_f64(seconds(to) - seconds(from)))
     });
-    link.marks_above = row["mark_above"].parse().ok();
+    // The rig marks behind more than so many packets, the link here behind as many.
+    link.mark_above = row["mark_above"].parse().map_or(usize::MAX, |most: usize| most + 1);
     let data = Rc::new(Cell::new(0_u64));
     let (late_every, late) = (number(row, "late_every") as u64, number(row, "late_ms") / 1e3);
     let count = Rc::clone(&data);

@@ -20,14 +20,14 @@ pub struct Link {
     /// Ends of transmission of the packets inside, the one being sent included.
     inside: VecDeque<Time>,
     pub drops: u64,
+    /// Mark ECN-capable packets that find so many or more inside.
+    pub mark_above: usize,
     /// Lose each packet for which this says so.
     pub loses: Box<dyn FnMut(&Segment) -> bool>,
     /// Deliver each packet so much later, past those behind it.
     pub detains: Box<dyn FnMut(&Segment) -> Span>,
     /// From when on it sends nothing, once, and for how long.
     pub pause: Option<(Time, Span)>,
-    /// Packets that come behind so many are marked, if they may be.
-    pub marks_above: Option<usize>,
 }
 
 impl Link {
@@ -40,11 +40,16 @@ impl Link {
             overhead: Bytes(2),
             inside,
             drops: 0,
+            mark_above: usize::MAX,
             loses: Box::new(|_| false),
             detains: Box::new(|_| Span::ZERO),
             pause: None,
-            marks_above: None,
         }
+    }
+
+    /// Packets inside, the one being sent included.
+    pub fn inside(&self, now: Time) -> usize {
+        self.inside.iter().filter(|end| **end > now).count()
     }
 
     /// When the packet arrives at the other end, if it does.
@@ -56,7 +61,7 @@ impl Link {
             self.drops += 1;
             return None;
         }
-        if self.marks_above.is_some_and(|most| self.inside.len() > most) && segment.ecn.is_capable() {
+        if self.inside.len() >= self.mark_above && segment.ecn != Codepoint::NotEct {
             segment.ecn = Codepoint::Ce;
         }
         let mut start = self.inside.back().copied().unwrap_or(now);

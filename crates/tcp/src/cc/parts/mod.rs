@@ -1,7 +1,11 @@
 //! What several controllers are made of; no algorithm by itself.
 
 pub mod bandwidth;
+pub mod extreme;
+pub mod forecaster;
+pub mod marking;
 pub mod policer;
+pub mod profile;
 pub mod quantum;
 pub mod restraint;
 pub mod rounds;
