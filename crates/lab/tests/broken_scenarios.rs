@@ -319,11 +319,7 @@ position"#,
         r#"direction = "sideways""#,
         ":22: flow[0].direction: unknown word `sideways`; allowed: `down`, `up`",
     ),
-    (
-        r#"ue = "near""#,
-        r#"cc = "tahoe""#,
-        ":22: flow[0].cc: unknown cc `tahoe`; allowed: ...",
-    ),
+    (r#"ue = "near""#, r#"cc = "tahoe""#, ":22: flow[0].cc: unknown cc `tahoe`; allowed: ..."),
     // What no single value shows.
     (
         r#"duration = "2s"
