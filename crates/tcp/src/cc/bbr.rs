@@ -11,19 +11,20 @@ use airwnd_engine::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 params! {
-    /// BBR v1: paced at what the path delivered at best in ten round trips, with two bandwidth-delay products in flight.
+    /// BBR v1: paced at what the path delivered at best in ten round trips, with two bandwidth-delay products in
+    /// flight.
     ///
     /// With B the greatest delivery rate and R the least round-trip time of late, the pace is g B (less a margin), and
-    /// cwnd = G B R and room for three quanta and for what ACKs bring in bunches. Startup has g = G = 2/ln 2 until three
-    /// rounds raise B by less than a quarter; Drain paces with ln 2/2 until B R is in flight. Then g goes through a
-    /// cycle of 5/4, 3/4 and six times 1, each of R or so, from a random place on. When R was not seen for ten seconds,
-    /// four segments in flight for 200 ms measure it. Losses keep the window for a round trip to what is delivered; it
-    /// is restored when they are repaired. Marks (ECN) mean nothing to it.
+    /// cwnd = G B R and room for three quanta and for what ACKs bring in bunches. Startup has g = G = 2/ln 2 until
+    /// three rounds raise B by less than a quarter; Drain paces with ln 2/2 until B R is in flight. Then g goes
+    /// through a cycle of 5/4, 3/4 and six times 1, each of R or so, from a random place on. When R was not seen for
+    /// ten seconds, four segments in flight for 200 ms measure it. Losses keep the window for a round trip to what is
+    /// delivered; it is restored when they are repaired. Marks (ECN) mean nothing to it.
     ///
     /// Where sources differ, defaults are Linux's. Not as there: cwnd is not rounded to even segments, samples are in
     /// nanoseconds, and no packet that waits for its pace counts as in flight. Without `policer`, with
-    /// `aggregation_gain = 0`, `equal_refreshes = true` and no `pacing_margin` it is as first described; ns-3 has neither
-    /// `policer` nor quanta (`quantum = "segment"`), and `equal_refreshes`.
+    /// `aggregation_gain = 0`, `equal_refreshes = true` and no `pacing_margin` it is as first described; ns-3 has
+    /// neither `policer` nor quanta (`quantum = "segment"`), and `equal_refreshes`.
     pub struct Params ("draft-cardwell-iccrg-bbr-congestion-control-00; Linux net/ipv4/tcp_bbr.c; Cardwell, Cheng, Gunn, Yeganeh and Jacobson, ACM Queue 14(5), 2016") {
         /// Gain of pace and window in Startup, and one over it of Drain's pace.
         pub high_gain: f64 = 2.885, unit "1", range 1.01..=10.0, source "2/ln 2: draft-cardwell-iccrg-bbr-congestion-control-00 BBRHighGain; Linux bbr_high_gain; ns-3.44 TcpBbr::HighGain (2.89)";
@@ -53,7 +54,8 @@ params! {
         pub full_rounds: u32 = 3, unit "round trips", range 1..=100, source "Linux bbr_full_bw_cnt";
         /// What hosts send at a time; the window has room for three.
         pub quantum: Quantum = Quantum::ByRate, unit "word", source "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.2; Linux bbr_tso_segs_goal; ns-3.44 TcpBbr::SetSendQuantum (segment)";
-        /// What is added to the window for ACKs that come in bunches, as a part of the most that they brought too early.
+        /// What is added to the window for ACKs that come in bunches, as a part of the most that they brought too
+        /// early.
         pub aggregation_gain: f64 = 1.0, unit "1", range 0.0..=10.0, source "Linux since 5.1 bbr_extra_acked_gain; ns-3.44 TcpBbr; not in draft-cardwell-iccrg-bbr-congestion-control-00";
         /// Round trips, and up to twice as many, for which that most is remembered.
         pub aggregation_rounds: u32 = 5, unit "round trips", range 1..=1000, source "Linux bbr_extra_acked_win_rtts; ns-3.44 TcpBbr::ExtraAckedRttWindowLength";
