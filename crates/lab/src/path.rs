@@ -476,6 +476,7 @@ impl Simulation {
     }
 
     /// A packet goes onto a link, or is booked if the link refuses it.
+    #[inline]
     fn onto_link(&mut self, now: Time, key: Key, number: u32, to: End, size: Bytes) {
         let link = self.links[number as usize].towards(to);
         match link.send(now, size, key) {

@@ -124,21 +124,13 @@ impl Recording {
     ///
     /// # Errors
     /// What is wrong with it, and in which line.
-    pub fn read(&mut self, text: &str, format: Format) -> Result<(), (usize, String)> {
+    pub fn read_text(&mut self, text: &str, format: Format) -> Result<(), (usize, String)> {
         self.contents = Some(match format {
             Format::Mahimahi => Contents::Opportunities(Arc::new(Opportunities::parse(text)?)),
             Format::Rate => Contents::Rates(Arc::new(Rates::parse(text)?)),
         });
         self.digest = fnv1a(text.as_bytes());
         Ok(())
-    }
-
-    /// Its mean rate; none before it is read.
-    pub fn mean_rate(&self) -> Option<BitRate> {
-        self.contents.as_ref().map(|contents| match contents {
-            Contents::Opportunities(opportunities) => opportunities.mean_rate(),
-            Contents::Rates(rates) => rates.mean_rate(),
-        })
     }
 
     /// How long it lasts; none before it is read.
@@ -190,7 +182,7 @@ mod tests {
     fn params(down: &str, up: Option<&str>, format: Format) -> Params {
         let recording = |text: &str| {
             let mut recording = Recording { file: "x".into(), contents: None, digest: 0 };
-            recording.read(text, format).unwrap();
+            recording.read_text(text, format).unwrap();
             recording
         };
         Params {
