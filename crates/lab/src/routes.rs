@@ -3,7 +3,7 @@
 use crate::links::Sharing;
 use crate::scenario::{S1U, SERVER, Scenario};
 use airwnd_cell::{Network, UeId};
-use airwnd_engine::link::{self, Queue, Way, wire::Wire};
+use airwnd_engine::link::{self, Queue, Server, Way, wire::Wire};
 use airwnd_engine::{Key, Stream, loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -133,7 +133,7 @@ impl Builder<'_> {
             // The server link's streams come first.
             let stream = self.losses.child(2 * (place as u64 + 1) + u64::from(way == Way::Up));
             let stream = number.map_or(stream, |number| stream.child(number as u64));
-            let one_way = link::Link::new(link.kind.service(way, self.start), delay, link.queue());
+            let one_way = link::Link::new(link.kind.server(way, self.start), delay, link.queue());
             self.losing(one_way, loss, stream)
         };
         let settings = &link.settings;
@@ -162,5 +162,5 @@ impl Builder<'_> {
 
 /// One direction of a link that loses nothing.
 fn plain(rate: BitRate, framing: Bytes, delay: Span, packets: Option<u64>) -> link::Link<Key> {
-    link::Link::new(Box::new(Wire::new(rate, framing)), delay, Queue { packets, ..Queue::default() })
+    link::Link::new(Server::Wire(Wire::new(rate, framing)), delay, Queue { packets, ..Queue::default() })
 }

@@ -67,7 +67,8 @@ fn a_dumbbell_has_a_round_trip_for_each_group() {
     let outcome = simulate(&DUMBBELL.replace("    tcp\n", ""));
     let least = |flow: usize| {
         let series = outcome.series();
-        let airwnd_lab::Column::F64(delays) = &series.iter().find(|(name, _)| name == "delay_ms").unwrap().1 else {
+        let airwnd_lab::Column::F64(delays) = &series.iter().find(|(name, _)| name == "delay_ms").unwrap().1
+        else {
             panic!("delays are numbers")
         };
         delays.iter().skip(flow).step_by(5).filter(|delay| !delay.is_nan()).fold(f64::MAX, |a, b| a.min(*b))
@@ -94,7 +95,8 @@ fn a_dumbbell_has_a_round_trip_for_each_group() {
 #[test]
 fn links_in_a_row_hand_on_what_they_carry() {
     let outcome = simulate(&DUMBBELL.replace("tcp\n", &format!("traffic = {}\n", datagrams("1Mbps"))));
-    let carried = |link: &str| rows(&outcome, link, DataDirection::Down).iter().map(|row| row.packets).sum::<u64>();
+    let carried =
+        |link: &str| rows(&outcome, link, DataDirection::Down).iter().map(|row| row.packets).sum::<u64>();
     let behind = carried("near-access") + carried("far-access");
     assert_eq!(carried("server"), outcome.flows().iter().map(|flow| flow.packets_sent).sum::<u64>());
     assert_eq!(behind, outcome.flows().iter().map(|flow| flow.packets_received).sum::<u64>());
@@ -142,7 +144,12 @@ fn links_may_lie_before_a_cell() {
     let (without, with) = (cell(""), cell("[[link]]\nrate = \"10Mbps\"\ndelay = \"20ms\""));
     let delay = |outcome: &Outcome| outcome.flows()[0].delay_ms.p50.unwrap();
     // 20 ms, 1.2 ms of serialisation, and the wait for the next TTI
-    assert!((20.2..=22.3).contains(&(delay(&with) - delay(&without))), "{} {}", delay(&with), delay(&without));
+    assert!(
+        (20.2..=22.3).contains(&(delay(&with) - delay(&without))),
+        "{} {}",
+        delay(&with),
+        delay(&without)
+    );
     let slow = cell("[[link]]\nrate = \"1Mbps\"");
     let goodput = slow.flows()[0].goodput_kbps;
     assert!((goodput / (1000.0 * 1472.0 / 1502.0) - 1.0).abs() < 0.01, "{goodput}");
@@ -216,8 +223,10 @@ fn a_constant_recording_is_a_wire() {
 fn mean_and_period(file: &str) -> (f64, f64) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/traces").join(file);
     let text = fs::read_to_string(path).unwrap();
-    let lines: Vec<Vec<f64>> =
-        text.lines().map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect()).collect();
+    let lines: Vec<Vec<f64>> = text
+        .lines()
+        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
+        .collect();
     let last = lines[lines.len() - 1][0];
     match lines[0].len() {
         1 => (lines.len() as f64 * 12_000.0 / (last * 1e3), last / 1e3),

@@ -316,7 +316,10 @@ mod tests {
         assert_eq!(BitRate(3).transmission_time(Bytes(1)), Span(2_666_666_667));
         assert_eq!(BitRate(0).transmission_time(Bytes(1500)), Span::ZERO);
         // 8 TB at 8 Tbit/s: beyond 64 bits in bits times nanoseconds
-        assert_eq!(BitRate(8_000_000_000_000).transmission_time(Bytes(8_000_000_000_001)), Span(8_000_000_000_001));
+        assert_eq!(
+            BitRate(8_000_000_000_000).transmission_time(Bytes(8_000_000_000_001)),
+            Span(8_000_000_000_001)
+        );
     }
 
     #[test]
