@@ -104,9 +104,9 @@ def test_a_key_covers_what_a_recording_says(wire: Scenario, tmp_path: Path) -> N
     after = wire.with_(settings)
     assert Task(before, 1).key != Task(after, 1).key
     assert Task(after, 1).key == Task(Scenario.from_dict(after.resolved), 1).key
-    assert pickle.loads(pickle.dumps(after)) == after
+    assert pickle.loads(pickle.dumps(after)) == after  # noqa: S301
     with pytest.raises(ScenarioError, match="the recordings have changed"):
-        pickle.loads(pickle.dumps(before))
+        pickle.loads(pickle.dumps(before))  # noqa: S301
 
 
 def test_results_come_in_the_order_of_the_tasks_and_as_from_a_run(wire: Scenario, tmp_path: Path) -> None:
