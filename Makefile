@@ -9,7 +9,7 @@ RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.
 SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup browser demo test bench lint format lock clean
+.PHONY: setup browser tshark demo test bench lint format lock clean
 
 setup: $(VENV)/installed
 
@@ -32,10 +32,17 @@ browser: $(VENV)/requirements
 		apt-get update -qq && apt-get install -qq --no-install-recommends chromium fonts-dejavu-core > /dev/null; \
 	else $(BIN)/playwright install chromium; fi
 
+# The tests of captures read them with tshark.
+tshark:
+	@command -v tshark > /dev/null && exit 0; \
+	if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends tshark > /dev/null; \
+	else echo 'tests of captures need tshark: install Wireshark'"'"'s command line' >&2; exit 1; fi
+
 demo: setup
 	$(BIN)/airwnd reproduce arwa-2019/table6 --seeds 3 --progress
 
-test: setup browser lint
+test: setup browser tshark lint
 	cargo test --workspace --locked
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
