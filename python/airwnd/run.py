@@ -147,8 +147,9 @@ class Run:
         Columns: ``id`` and the scenario's id of its ``group``, ``ue``, ``kind`` of traffic, ``cc`` and
         ``rwnd`` (null for UDP), ``goodput_kbps``, ``throughput_kbps``, one-way ``delay_ms_mean``, ``_p50``,
         ``_p95``, ``_p99``, the sender's ``rtt_ms_mean`` and so on, ``pdf_percent``, ``packets_sent``,
-        ``packets_received``, ``retransmissions``, ``timeouts``, and ``fct_s``, the completion time of a
-        finished transfer.
+        ``packets_received``, ``retransmissions``, ``timeouts``, ``fast_retransmits`` (loss recoveries begun
+        without a timeout), ``duplicate_acks`` and ``zero_windows`` that reached the sender, and ``fct_s``,
+        the completion time of a finished transfer.
         """
         return frame_of(self.outcome["flows"])
 

@@ -3,12 +3,15 @@
 use crate::links::Sharing;
 use crate::scenario::{S1U, SERVER, Scenario};
 use airwnd_cell::{Network, UeId};
-use airwnd_engine::link::{self, Queue, Way, wire::Wire};
+use airwnd_engine::link::{self, Queue, Server, Way, wire::Wire};
 use airwnd_engine::{Key, Stream, loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 /// IPv4 20, UDP 8, GTP-U 12 (TS 29.281 §5.1, with sequence number).
 const TUNNEL: Bytes = Bytes(40);
+
+/// The place of the server link among all.
+pub(crate) const SERVER_LINK: u32 = 0;
 
 /// A link that runs, each way.
 pub(crate) struct Duplex {
@@ -87,15 +90,19 @@ impl Builder<'_> {
         self.links.len() as u32 - 1
     }
 
-    fn loss(&self, spec: &loss::Spec, stream: Stream) -> Box<dyn loss::Loss> {
-        spec.build(stream, self.start)
+    fn losing(&self, link: link::Link<Key>, spec: &loss::Spec, stream: Stream) -> link::Link<Key> {
+        match spec {
+            // So that nobody is asked for each packet.
+            loss::Spec::NoLoss(_) => link,
+            spec => link.losing(spec.build(stream, self.start)),
+        }
     }
 
     fn server(&mut self) -> u32 {
         let core = &self.scenario.core;
         let one_way = || plain(core.server_rate, Wire::FRAMING, core.server_delay, core.server_queue);
-        let down = one_way().losing(self.loss(&core.server_loss, self.losses.child(0)));
-        let up = one_way().losing(self.loss(&core.server_loss_up, self.losses.child(1)));
+        let down = self.losing(one_way(), &core.server_loss, self.losses.child(0));
+        let up = self.losing(one_way(), &core.server_loss_up, self.losses.child(1));
         self.add(Duplex { name: SERVER.into(), of: None, down, up })
     }
 
@@ -129,8 +136,8 @@ impl Builder<'_> {
             // The server link's streams come first.
             let stream = self.losses.child(2 * (place as u64 + 1) + u64::from(way == Way::Up));
             let stream = number.map_or(stream, |number| stream.child(number as u64));
-            link::Link::new(link.kind.service(way, self.start), delay, link.queue())
-                .losing(self.loss(loss, stream))
+            let one_way = link::Link::new(link.kind.server(way, self.start), delay, link.queue());
+            self.losing(one_way, loss, stream)
         };
         let settings = &link.settings;
         let down = one_way(Way::Down, settings.delay, &settings.loss);
@@ -158,5 +165,5 @@ impl Builder<'_> {
 
 /// One direction of a link that loses nothing.
 fn plain(rate: BitRate, framing: Bytes, delay: Span, packets: Option<u64>) -> link::Link<Key> {
-    link::Link::new(Box::new(Wire::new(rate, framing)), delay, Queue { packets, ..Queue::default() })
+    link::Link::new(Server::Wire(Wire::new(rate, framing)), delay, Queue { packets, ..Queue::default() })
 }

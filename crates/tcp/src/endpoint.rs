@@ -77,6 +77,8 @@ pub struct Stats {
     pub window_probes: u64,
     /// Duplicate ACKs taken in; with SACK, ACKs that reported something new above.
     pub duplicate_acks: u64,
+    /// Segments taken in that offer no window, without those with SYN, FIN or RST.
+    pub zero_windows: u64,
     /// Segments that the peer reported to have come twice (D-SACK).
     pub dsacks: u64,
     /// Reductions of the window that were taken back, since nothing had been lost.
@@ -271,6 +273,8 @@ impl Endpoint {
     /// A segment arrived.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.stats.segments_received += 1;
+        let opens_or_ends = Flags::SYN | Flags::FIN | Flags::RST;
+        self.stats.zero_windows += u64::from(segment.window == 0 && segment.flags.0 & opens_or_ends.0 == 0);
         match self.state {
             State::Closed => self.on_closed(segment),
             State::Listen => self.on_listen(segment),

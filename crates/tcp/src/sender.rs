@@ -561,6 +561,7 @@ impl Sender {
             self.frto = Frto::Off;
             self.forced = false;
             self.duplicates = 0;
+            self.cc.on_repaired();
         }
     }
 

@@ -17,11 +17,11 @@ family! {
 }
 
 impl Spec {
-    /// How one direction serves; recordings begin at `start`.
-    pub fn service(&self, way: Way, start: Time) -> Box<dyn Service> {
+    /// What serves one direction; recordings begin at `start`.
+    pub fn server(&self, way: Way, start: Time) -> Server {
         match self {
-            Spec::Wire(params) => Box::new(params.service(way)),
-            Spec::Trace(params) => params.service(way, start),
+            Spec::Wire(params) => Server::Wire(params.service(way)),
+            Spec::Trace(params) => params.server(way, start),
         }
     }
 
@@ -66,5 +66,36 @@ pub trait Service: Send {
     /// What a packet carries besides itself on this link.
     fn framing(&self) -> Bytes {
         Bytes::ZERO
+    }
+}
+
+/// What serves a link. Most links are wires, whose division is worth no indirect call.
+pub enum Server {
+    /// A constant rate.
+    Wire(wire::Wire),
+    /// Any other service.
+    Other(Box<dyn Service>),
+}
+
+impl Service for Server {
+    fn serve(&mut self, now: Time, size: Bytes) -> Served {
+        match self {
+            Server::Wire(wire) => wire.serve(now, size),
+            Server::Other(service) => service.serve(now, size),
+        }
+    }
+
+    fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
+        match self {
+            Server::Wire(wire) => wire.capacity(from, to),
+            Server::Other(service) => service.capacity(from, to),
+        }
+    }
+
+    fn framing(&self) -> Bytes {
+        match self {
+            Server::Wire(wire) => wire.framing(),
+            Server::Other(service) => service.framing(),
+        }
     }
 }

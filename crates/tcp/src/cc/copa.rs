@@ -2,7 +2,7 @@
 
 use super::parts::extreme::Extreme;
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Span};
 
@@ -189,6 +189,10 @@ impl CongestionControl for Copa {
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
         self.velocity = Velocity { v: 1.0, window: self.window.segments(), upwards: true, rounds: 0 };
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {

@@ -3,8 +3,20 @@
 use super::parts::window::Window;
 use super::slow_start::{self, SlowStart};
 use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
-use airwnd_catalog::params;
+use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Time};
+
+choice! {
+    /// Whose arithmetic it is.
+    pub enum Variant {
+        /// The RFC's.
+        Rfc9438 = "rfc9438",
+        /// That of Linux and ns-3: whole segments, and a loss keeps beta of the window rather than of the flight. The window
+        /// grows by a segment for each n acknowledged, n = cwnd / (W(t + RTTmin) - cwnd) rounded down, 2 at least, and 20 at
+        /// most before the first loss; W_est grows by a segment for each cwnd / a acknowledged, a constant.
+        Linux = "linux",
+    }
+}
 
 params! {
     /// CUBIC: after a loss the window follows a cubic function of time, flat where the last loss was.
@@ -20,21 +32,24 @@ params! {
         pub c: f64 = 0.4, unit "segments/s^3", range 0.001..=100.0, source "RFC 9438 §5.1 (C)";
         /// Part of the flight that is kept at a loss.
         pub beta: f64 = 0.7, unit "1", range 0.1..=0.99, source "RFC 9438 §4.6 (beta_cubic)";
+        /// Whose arithmetic it is.
+        pub variant: Variant = Variant::Rfc9438, unit "word", source "RFC 9438; Linux tcp_cubic, ns-3.44 TcpCubic (linux)";
         /// Aim below the last maximum if the loss came before it, to leave room for new flows.
         pub fast_convergence: bool = true, unit "1", source "RFC 9438 §4.7";
         /// Never have less than Reno would have.
         pub reno_friendly: bool = true, unit "1", source "RFC 9438 §4.3";
-        /// Once the window is what it was before the loss, let W_est grow as Reno does (a = 1). Linux goes on with
-        /// 3 (1 - beta) / (1 + beta).
-        pub reno_catches_up: bool = true, unit "1", source "RFC 9438 §4.3; Linux net/ipv4/tcp_cubic.c bictcp_update: false";
-        /// The least growth in a round trip, as part of the window, while no loss has shown where the path is full.
-        pub blind_growth: f64 = 0.0, unit "1", range 0.0..=1.0, source "not in RFC 9438; Linux net/ipv4/tcp_cubic.c bictcp_update: 0.05";
         /// Segments that one ACK may add in slow start.
         pub slow_start_limit: f64 = 8.0, unit "segments", range 1.0..=1000.0, source "RFC 9406 §4.2 (L)";
         /// How slow start notices that the path is full.
         pub slow_start: slow_start::Spec = slow_start::Spec::Standard(Default::default()), unit "1", source "RFC 9438 §4.10";
     }
 }
+
+/// Linux tcp_cubic: the least acknowledged segments for one of growth, the most before the first loss, and those in a
+/// window that is above the aim, in windows.
+const FASTEST: f64 = 2.0;
+const BEFORE_A_LOSS: f64 = 20.0;
+const AT_REST: f64 = 100.0;
 
 /// The state of CUBIC.
 #[derive(Debug)]
@@ -48,6 +63,8 @@ pub struct Cubic {
     /// Both before the last reduction.
     former: (Option<Loss>, Option<Epoch>),
     last_ack: Time,
+    /// Acknowledged segments that did not grow the window yet, with Linux's arithmetic.
+    credit: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +80,8 @@ struct Epoch {
     k: f64,
     max: f64,
     reno: f64,
+    /// Acknowledged segments that did not grow it yet, with Linux's arithmetic.
+    reno_credit: f64,
     before: f64,
 }
 
@@ -77,6 +96,7 @@ impl Cubic {
             epoch: None,
             former: (None, None),
             last_ack: Time::ZERO,
+            credit: 0.0,
         }
     }
 
@@ -97,21 +117,12 @@ impl Cubic {
         let Params { c, beta, reno_friendly, .. } = self.params;
         let cwnd = self.window.segments();
         let acked = self.window.count(ack.acked);
-        let last_loss = self.last_loss;
-        let epoch = self.epoch.get_or_insert_with(|| {
-            //= RFC 9438 §4.8, §4.10: without a loss K is 0 and Wmax the window
-            //= exception cubic-from-slow-start
-            let Loss { max, before } = last_loss.unwrap_or(Loss { max: cwnd, before: cwnd });
-            //= RFC 9438 §4.2 eq. 2
-            let k = libm::cbrt((max - cwnd).max(0.0) / c);
-            Epoch { began: ack.now, k, max: max.max(cwnd), reno: cwnd, before }
-        });
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, cwnd, self.last_loss, c));
         let t = (ack.now - epoch.began).as_secs();
         //= RFC 9438 §4.2 eq. 1
         let cubic = |t: f64| c * (t - epoch.k) * (t - epoch.k) * (t - epoch.k) + epoch.max;
         //= RFC 9438 §4.3 eq. 4
-        let is_below = epoch.reno < epoch.before || !self.params.reno_catches_up;
-        let a = if is_below { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+        let a = if epoch.reno < epoch.before { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         let (now, target) = (cubic(t), cubic(t + ack.srtt.unwrap_or_default().as_secs()));
         epoch.reno += a * acked / cwnd;
         if reno_friendly && now < epoch.reno {
@@ -121,10 +132,48 @@ impl Cubic {
             //= RFC 9438 §4.4, §4.5
             self.window.add(acked * (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd);
         }
+    }
+
+    fn avoid_in_whole_segments(&mut self, ack: &Ack) {
+        let Params { c, beta, reno_friendly, .. } = self.params;
+        let cwnd = libm::floor(self.window.segments());
+        let acked = self.window.count(ack.acked);
+        let last_loss = self.last_loss;
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, cwnd, last_loss, c));
+        let t = (ack.now - epoch.began + ack.min_rtt.unwrap_or_default()).as_secs() - epoch.k;
+        let target = epoch.max + libm::trunc(c * t * t * t);
+        let mut each = if target > cwnd { libm::floor(cwnd / (target - cwnd)) } else { AT_REST * cwnd };
         if last_loss.is_none() {
-            let least = cwnd + acked * self.params.blind_growth;
-            self.window.set(self.window.segments().max(least));
+            each = each.min(BEFORE_A_LOSS);
         }
+        if reno_friendly {
+            let eighths = libm::floor(8.0 * (1.0 + beta) / (3.0 * (1.0 - beta)));
+            let each_of_reno = libm::floor(cwnd * eighths / 8.0).max(1.0);
+            epoch.reno_credit += acked;
+            let grown = libm::floor(epoch.reno_credit / each_of_reno);
+            epoch.reno_credit -= grown * each_of_reno;
+            epoch.reno += grown;
+            if epoch.reno > cwnd {
+                each = each.min(libm::floor(cwnd / (epoch.reno - cwnd)));
+            }
+        }
+        each = each.max(FASTEST);
+        self.credit += acked;
+        if self.credit >= each {
+            self.credit -= each;
+            self.window.add(1.0);
+        }
+    }
+}
+
+impl Epoch {
+    fn begin(now: Time, cwnd: f64, last_loss: Option<Loss>, c: f64) -> Epoch {
+        //= RFC 9438 §4.8, §4.10: without a loss K is 0 and Wmax the window
+        //= exception cubic-from-slow-start
+        let Loss { max, before } = last_loss.unwrap_or(Loss { max: cwnd, before: cwnd });
+        //= RFC 9438 §4.2 eq. 2
+        let k = libm::cbrt((max - cwnd).max(0.0) / c);
+        Epoch { began: now, k, max: max.max(cwnd), reno: cwnd, reno_credit: 0.0, before }
     }
 }
 
@@ -139,17 +188,21 @@ impl CongestionControl for Cubic {
             }
         } else if self.window.in_slow_start() {
             self.slow_start(ack);
+        } else if self.params.variant == Variant::Linux {
+            self.avoid_in_whole_segments(ack);
         } else {
             self.avoid(ack);
         }
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let cwnd = self.window.segments();
-        let Params { beta, fast_convergence, .. } = self.params;
+        let Params { beta, fast_convergence, variant, .. } = self.params;
+        let is_linux = variant == Variant::Linux;
+        let whole = |segments: f64| if is_linux { libm::floor(segments) } else { segments };
+        let cwnd = whole(self.window.segments());
         //= RFC 9438 §4.7
         let early = fast_convergence && self.last_loss.is_some_and(|last| cwnd < last.max);
-        let max = if early { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        let max = if early { whole(cwnd * (1.0 + beta) / 2.0) } else { cwnd };
         if event.signal != Signal::RepeatedTimeout {
             self.former = (self.last_loss, self.epoch);
         }
@@ -157,7 +210,8 @@ impl CongestionControl for Cubic {
         self.epoch = None;
         self.slow_start.on_congestion();
         //= RFC 9438 §4.6
-        self.window.reduce(event, beta * self.window.count(event.in_flight));
+        let reduced = if is_linux { cwnd } else { self.window.count(event.in_flight) };
+        self.window.reduce(event, whole(beta * reduced));
     }
 
     fn cwnd(&self) -> Bytes {
@@ -241,19 +295,6 @@ mod tests {
         // a = 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments for a window of ACKs
         cubic.on_ack(&at(1, 7000));
         assert_eq!(cubic.cwnd(), Bytes(7529));
-    }
-
-    #[test]
-    fn linux_grows_by_a_twentieth_until_a_loss_shows_where_the_path_is_full() {
-        let params = Params { blind_growth: 0.05, reno_friendly: false, ..Params::default() };
-        let mut cubic = Cubic::new(params, &Ctx { initial_ssthresh: Bytes(100_000), ..ctx(1000, 100) });
-        cubic.on_ack(&at(0, 100_000));
-        assert_eq!(cubic.cwnd(), Bytes(105_000));
-        cubic.on_congestion(&congestion(Signal::Loss, 105_000));
-        assert_eq!(cubic.cwnd(), Bytes(73_500));
-        // K = cbrt(31.5 / 0.4) = 4.287; W(0.1) = 105 - 0.4 4.187^3 = 75.64
-        cubic.on_ack(&at(100, 73_500));
-        assert!((cubic.cwnd().0 as f64 - 75_640.0).abs() < 30.0, "{}", cubic.cwnd());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 pub use super::newreno::Growth;
 use super::parts::marking::Marking;
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
 use airwnd_units::Bytes;
 
@@ -71,6 +71,10 @@ impl CongestionControl for Dctcp {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
     }
 }
 

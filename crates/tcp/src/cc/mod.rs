@@ -19,8 +19,9 @@ family! {
     pub family Spec ("cc") {
         newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
         vegas: Vegas, veno: Veno, scalable: Scalable, bic: Bic, illinois: Illinois,
-        c2tcp: C2tcp, verus: Verus, sprout: Sprout, copa: Copa, dctcp: Dctcp, prague: Prague,
-        htcp: Htcp, yeah: Yeah, ledbat: Ledbat, bbr: Bbr, bbr3: Bbr3, fixed: Fixed, plugin: Plugin, python: Python
+        htcp: Htcp, yeah: Yeah, ledbat: Ledbat, ledbat_plus_plus: LedbatPlusPlus, lp: Lp, nice: Nice,
+        compound: Compound, fast: Fast, c2tcp: C2tcp, verus: Verus, sprout: Sprout, copa: Copa,
+        dctcp: Dctcp, prague: Prague, bbr: Bbr, bbr3: Bbr3, fixed: Fixed, plugin: Plugin, python: Python
     }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
 }
@@ -241,7 +242,8 @@ pub trait CongestionControl: Debug + Send + Sync {
             self.set_cwnd(before.cwnd);
         }
     }
-    /// The loss is repaired, whether it began with duplicate ACKs or with a timeout.
+    /// The loss is repaired, whether it began with duplicate ACKs or with a timeout, or it was none: then after
+    /// [`on_spurious`](CongestionControl::on_spurious).
     fn on_repaired(&mut self) {}
     /// The rate of payload to pace at, if at all.
     fn pacing_rate(&self) -> Option<BitRate> {

@@ -2,7 +2,7 @@
 
 use super::parts::marking::Marking;
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -121,6 +121,10 @@ impl CongestionControl for Prague {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {

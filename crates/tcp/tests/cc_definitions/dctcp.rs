@@ -1,4 +1,4 @@
-use super::{Definition, Told, compare, compare_over};
+use super::{Definition, Told, compare, compare_marked};
 
 /// RFC 8257 §3.3 on top of RFC 5681.
 struct Dctcp {
@@ -76,10 +76,10 @@ fn definition(g: f64) -> impl Fn(f64) -> Box<dyn Definition> {
 #[test]
 fn dctcp() {
     compare("kind = \"dctcp\"", definition(1.0 / 16.0));
-    compare_over(100_000, "kind = \"dctcp\"", definition(1.0 / 16.0));
+    compare_marked(100_000, "kind = \"dctcp\"", definition(1.0 / 16.0));
 }
 
 #[test]
 fn dctcp_with_another_gain() {
-    compare_over(60_000, "kind = \"dctcp\"\ngain = 0.3", definition(0.3));
+    compare_marked(60_000, "kind = \"dctcp\"\ngain = 0.3", definition(0.3));
 }

@@ -1,4 +1,4 @@
-use super::{Definition, Told, compare, compare_over};
+use super::{Definition, Told, compare, compare_marked};
 
 /// Prague as its draft and its Linux code have it, with control of the rate below the virtual round-trip time.
 struct Prague {
@@ -113,12 +113,12 @@ fn definition(target_rtt: f64, transition_delay: u32) -> impl Fn(f64) -> Box<dyn
 #[test]
 fn prague() {
     compare("kind = \"prague\"", definition(0.025, 500));
-    compare_over(100_000, "kind = \"prague\"", definition(0.025, 500));
+    compare_marked(100_000, "kind = \"prague\"", definition(0.025, 500));
 }
 
 /// The path of 80 ms is a short one here.
 #[test]
 fn prague_on_a_short_path() {
     let short = "kind = \"prague\"\nrtt_virtual = \"300ms\"\ntransition = 3";
-    compare_over(60_000, short, definition(0.3, 3));
+    compare_marked(60_000, short, definition(0.3, 3));
 }

@@ -11,8 +11,7 @@ use std::rc::Rc;
 
 pub const MSS: u64 = 1448;
 /// CUBIC with what Linux has beside RFC 9438.
-const CUBIC: &str =
-    "kind = \"cubic\"\nslow_start = \"hystart\"\nreno_catches_up = false\nblind_growth = 0.05";
+const CUBIC: &str = "kind = \"cubic\"\nvariant = \"linux\"\nslow_start = \"hystart\"";
 const SUMMARY: &str = include_str!("data/summary.csv");
 const WINDOWS: &str = include_str!("data/windows.csv");
 const PACKETS: &str = include_str!("data/packets.csv");

@@ -67,6 +67,13 @@ impl Window {
         self.ssthresh = segments.max(2.0);
     }
 
+    /// Lowers the threshold to the window if it is higher: a window that came down by delay shall not leap back.
+    pub fn end_slow_start(&mut self) {
+        if self.in_slow_start() {
+            self.set_threshold(self.segments);
+        }
+    }
+
     /// Keeps so many segments at a sign of congestion: the window comes down to them after a loss, to one
     /// segment after a timeout. A repeated timeout leaves the threshold.
     pub fn reduce(&mut self, event: &Congestion, kept: f64) {
