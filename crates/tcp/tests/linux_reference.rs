@@ -5,8 +5,8 @@
 //! to chance differs from run to run: the host delays a packet in a thousand by milliseconds.
 //! `cargo test -p airwnd-tcp --test linux_reference -- --nocapture` prints every comparison.
 
+#[path = "linux_reference/case.rs"]
 mod case;
-#[path = "../support/mod.rs"]
 mod support;
 
 use case::{Ours, Packet, Theirs, What, ours, theirs};
