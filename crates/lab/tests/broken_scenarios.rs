@@ -287,7 +287,7 @@ position"#,
     (
         r#""ns3.44""#,
         r#""ns3.45""#,
-        ":5: tcp.stack: unknown word `ns3.45`; did you mean `ns3.44`?; allowed: `ns2-reno`, `ns3.26`, `ns3.44`",
+        ":5: tcp.stack: unknown word `ns3.45`; did you mean `ns3.44`?; allowed: `ns2-reno`, `ns3.26`, `ns3.44`, `linux`",
     ),
     (
         r#"kind = "pss""#,

@@ -18,6 +18,10 @@ const HEEDLESS: [&str; 2] = ["fixed", "constant"];
 /// Its window is what the link will deliver, whatever is used of it.
 const FORECASTS: &str = "sprout";
 
+/// Those with a model of the path: the first ten segments double the window whoever limits it
+/// (draft-ietf-ccwg-bbr-06 §5.6.4.6), and to two products they add room for quanta and for bunches of ACKs.
+const MODELS: [&str; 2] = ["bbr", "bbr3"];
+
 fn everyone() -> impl Iterator<Item = (String, cc::Spec)> {
     let inside = |name: &String| !["plugin", "python"].contains(&name.as_str());
     cc::Spec::kinds().into_iter().filter(inside).map(|name| {
@@ -62,12 +66,13 @@ fn a_window_that_the_application_does_not_fill_does_not_grow() {
             net.pump(0);
             most = most.max(net.ends[0].cwnd());
         }
-        assert!(most <= Bytes(10 * MSS), "{name}: {most} with two segments in a round trip");
+        let allowed = if MODELS.contains(&name.as_str()) { 20 } else { 10 };
+        assert!(most <= Bytes(allowed * MSS), "{name}: {most} with two segments in a round trip");
         net.run_until(ms(31_000));
         assert_eq!(net.ends[1].stats().bytes_received, Bytes(1200 * MSS), "{name}");
         let limited = net.ends[0].limited(net.now);
-        let waited = Span(limited.application.0 + limited.pacing.0);
-        assert!(waited > Span::from_secs(30), "{name}: {limited:?}");
+        // A model paces what little there is.
+        assert!(limited.application + limited.pacing > Span::from_secs(30), "{name}: {limited:?}");
     }
 }
 
@@ -82,13 +87,15 @@ fn a_window_that_the_receiver_does_not_let_fill_does_not_grow() {
         net.open();
         net.run_until(ms(30_000));
         let cwnd = net.ends[0].cwnd();
-        assert!(cwnd <= Bytes(40 * MSS), "{name}: {cwnd} while 20 segments are offered");
+        let allowed = if MODELS.contains(&name.as_str()) { 50 } else { 40 };
+        assert!(cwnd <= Bytes(allowed * MSS), "{name}: {cwnd} while 20 segments are offered");
         let goodput = net.goodput_kbps(1);
         // 20 segments of 8 kbit in 50.9 ms
         assert!(goodput > 0.9 * 3143.0, "{name}: {goodput} kbit/s of what the receiver lets through");
         let limited = net.ends[0].limited(net.now);
-        let waited = Span(limited.receive_window.0 + limited.pacing.0);
-        assert!(waited > Span::from_secs(29), "{name}: {limited:?}");
+        // A model paces at what the receiver lets through.
+        let limit = limited.receive_window + limited.pacing;
+        assert!(limit > Span::from_secs(29), "{name}: {limited:?}");
     }
 }
 

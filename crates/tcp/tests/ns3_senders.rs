@@ -144,3 +144,25 @@ fn ledbat() {
         &Reference { goodput_kbps: 9452.13, delay_ms: 75.6496 },
     );
 }
+
+/// ns-3's queueing delay (66.24 ms) is not met: its rate sample outlives the ACK. `TcpRateLinux::SkbDelivered` goes on
+/// with the interval of an earlier packet unless more had been delivered when this one was sent, so that three packets
+/// between two ACKs make the next rate too large by one in 60, more than the margin of 1 % takes off, and the queue grows
+/// until the window of two products stops it. With that rule here it is 41 ms, without it 3.9 ms. ns-3's window also
+/// leaves its probes of the round-trip time by overflow (4294967295 B) and slow start.
+#[test]
+fn bbr() {
+    let cc = "kind = \"bbr\"\nquantum = \"segment\"\npolicer = false\nequal_refreshes = true";
+    let mut net = run(cc);
+    // As there: two products and a little, four segments while the round-trip time is probed.
+    for (ms, theirs) in [(450, 181_000.0), (8000, 128_000.0), (10_200, 4000.0)] {
+        net.run_until(Time(ms * 1_000_000));
+        let ours = net.ends[0].cwnd().0 as f64;
+        assert!((ours / theirs - 1.0).abs() < 0.05, "cwnd {ours} B, {theirs} B there after {ms} ms");
+    }
+    net.run_until(Time(60_000_000_000));
+    let queueing = net.mean_delay_ms(1) - EMPTY_PATH_MS;
+    println!("bbr: goodput {:.1} / 9165.2 kbit/s, queueing {queueing:.2} ms", net.goodput_kbps(1));
+    assert!((net.goodput_kbps(1) / 9165.2 - 1.0).abs() < 0.05, "{} kbit/s", net.goodput_kbps(1));
+    assert!(queueing < 8.0, "{queueing} ms");
+}

@@ -2,7 +2,7 @@
 
 use super::parts::window::Window;
 use super::slow_start::{self, SlowStart};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Time};
 
@@ -40,6 +40,8 @@ pub struct Cubic {
     /// Wmax and the window before the last loss (cwnd_prior), until a timeout.
     last_loss: Option<Loss>,
     epoch: Option<Epoch>,
+    /// Both before the last reduction.
+    former: (Option<Loss>, Option<Epoch>),
     last_ack: Time,
 }
 
@@ -68,6 +70,7 @@ impl Cubic {
             window: Window::new(ctx),
             last_loss: None,
             epoch: None,
+            former: (None, None),
             last_ack: Time::ZERO,
         }
     }
@@ -137,6 +140,9 @@ impl CongestionControl for Cubic {
         //= RFC 9438 §4.7
         let early = fast_convergence && self.last_loss.is_some_and(|last| cwnd < last.max);
         let max = if early { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        if event.signal != Signal::RepeatedTimeout {
+            self.former = (self.last_loss, self.epoch);
+        }
         self.last_loss = (!event.signal.is_timeout()).then_some(Loss { max, before: cwnd });
         self.epoch = None;
         self.slow_start.on_congestion();
@@ -156,12 +162,17 @@ impl CongestionControl for Cubic {
         self.window.set_cwnd(cwnd);
         self.epoch = None;
     }
+
+    //= RFC 9438 §4.9.2
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
+        (self.last_loss, self.epoch) = self.former;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
     use airwnd_units::Span;
 
@@ -183,6 +194,25 @@ mod tests {
         assert!((windows[42] as f64 - 100_000.0).abs() < 200.0, "{}", windows[42]);
         // W(8 s) = 0.4 (8 - 4.217)^3 + 100 = 121.66
         assert!((cubic.cwnd().0 as f64 - 121_660.0).abs() < 200.0, "{}", cubic.cwnd());
+    }
+
+    #[test]
+    fn a_spurious_loss_leaves_no_trace() {
+        let run = |spurious: bool| {
+            let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+            cubic.on_congestion(&congestion(Signal::Loss, 100_000));
+            for tick in 0..60 {
+                if spurious && tick == 30 {
+                    let before = Before { cwnd: cubic.cwnd(), ssthresh: cubic.ssthresh() };
+                    cubic.on_congestion(&congestion(Signal::Timeout, 50_000));
+                    cubic.on_spurious(&before);
+                }
+                cubic.on_ack(&at(tick * 100, cubic.cwnd().0));
+            }
+            (cubic.cwnd(), cubic.ssthresh())
+        };
+        let (without, with) = (run(false), run(true));
+        assert!(without.0.0.abs_diff(with.0.0) <= 1 && without.1 == with.1, "{without:?} and {with:?}");
     }
 
     #[test]

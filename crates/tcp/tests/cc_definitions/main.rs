@@ -3,6 +3,8 @@
 //! A definition counts in segments and seconds and keeps to the letters of its source, slowly and without any
 //! of the engine's helpers.
 
+mod bbr;
+mod bbr3;
 mod bic;
 mod c2tcp;
 mod constant;
@@ -15,6 +17,7 @@ mod hybla;
 mod hystart_plus_plus;
 mod illinois;
 mod ledbat;
+mod model;
 mod prague;
 mod scalable;
 mod sprout;

@@ -24,6 +24,10 @@ pub struct Link {
     pub mark_above: usize,
     /// Lose each packet for which this says so.
     pub loses: Box<dyn FnMut(&Segment) -> bool>,
+    /// Deliver each packet so much later, past those behind it.
+    pub detains: Box<dyn FnMut(&Segment) -> Span>,
+    /// From when on it sends nothing, once, and for how long.
+    pub pause: Option<(Time, Span)>,
 }
 
 impl Link {
@@ -38,6 +42,8 @@ impl Link {
             drops: 0,
             mark_above: usize::MAX,
             loses: Box::new(|_| false),
+            detains: Box::new(|_| Span::ZERO),
+            pause: None,
         }
     }
 
@@ -58,10 +64,13 @@ impl Link {
         if self.inside.len() >= self.mark_above && segment.ecn != Codepoint::NotEct {
             segment.ecn = Codepoint::Ce;
         }
-        let start = self.inside.back().copied().unwrap_or(now);
+        let mut start = self.inside.back().copied().unwrap_or(now);
+        if let Some((_, span)) = self.pause.take_if(|(from, _)| *from <= start) {
+            start += span;
+        }
         let end = start + self.rate.transmission_time(segment.wire_bytes() + self.overhead);
         self.inside.push_back(end);
-        (!(self.loses)(segment)).then_some(end + self.delay)
+        (!(self.loses)(segment)).then(|| end + self.delay + (self.detains)(segment))
     }
 }
 
