@@ -55,11 +55,11 @@ fn allocations_of(stack: Stack, cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
 
 #[test]
 fn controllers_that_remember_reserve_it() {
-    for cc in ["c2tcp", "verus", "sprout", "copa", "dctcp", "prague"] {
+    for cc in ["c2tcp", "verus", "sprout", "copa", "dctcp", "prague", "bbr", "bbr3"] {
         let node = Node::from_json(&format!("\"{cc}\""), "test").expect("it is JSON");
         let spec = cc::Spec::read(&node).expect("it is a congestion control");
         let window = rwnd::Spec::Fixed(Default::default());
-        assert_eq!(allocations_of(Stack::Ns3v44, &spec, &window), 0, "{cc}");
+        assert_eq!(allocations_of(Stack::Linux, &spec, &window), 0, "{cc}");
     }
 }
 

@@ -174,7 +174,7 @@ fn losses_by_chance_cost_little() {
         let mut draw = 1_u64;
         net.links[0].loses = Box::new(move |_| {
             draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (draw >> 33) % one_of == 0
+            (draw >> 33).is_multiple_of(one_of)
         });
         net.run_until(ms(60_000));
         net.goodput_kbps(1)

@@ -15,12 +15,11 @@ const MSS: u64 = 1000;
 /// Those that by their definition send what they were told, whatever happens.
 const HEEDLESS: [&str; 2] = ["fixed", "constant"];
 
-/// Its window is what the link will deliver, whatever is used of it.
-const FORECASTS: &str = "sprout";
-
 /// Those with a model of the path: the first ten segments double the window whoever limits it
 /// (draft-ietf-ccwg-bbr-06 §5.6.4.6), and to two products they add room for quanta and for bunches of ACKs.
 const MODELS: [&str; 2] = ["bbr", "bbr3"];
+/// Its window is what the link will deliver, whatever is used of it.
+const FORECASTS: &str = "sprout";
 
 fn everyone() -> impl Iterator<Item = (String, cc::Spec)> {
     let inside = |name: &String| !["plugin", "python"].contains(&name.as_str());
