@@ -42,7 +42,7 @@ params! {
         /// A packet that can say so is marked (ECN) if more packets than this wait when it comes; none: no marks.
         pub mark_above: Option<u64> = None, unit "packets", range 0..=100_000_000, source "RFC 8257 §3.1, K";
         /// A packet that can say so is marked (ECN) if it will wait longer than this; none: no marks.
-        pub mark_above_delay: Option<Span> = None, unit "time", range Span::ZERO..=Span::from_secs(60), source "RFC 9332 §4.1";
+        pub mark_above_delay: Option<Span> = None, unit "time", range Span::ZERO..=Span::from_secs(60), source "Linux sch_dualpi2, step_thresh";
         /// What it loses towards the terminals: the data of downloads.
         pub loss: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference run S5";
         /// What it loses towards the servers: the acknowledgments of downloads.

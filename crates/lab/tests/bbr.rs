@@ -11,6 +11,7 @@ const SHARED: &str = r#"
     core = {server_rate = "0bps", server_delay = "0ms"}
     [[link]]
     rate = "10Mbps"
+    delay = "25ms"
     queue = 300
     [[ue]]
     count = 2

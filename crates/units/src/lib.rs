@@ -318,7 +318,7 @@ mod tests {
         // 8 TB at 8 Tbit/s: beyond 64 bits in bits times nanoseconds
         assert_eq!(
             BitRate(8_000_000_000_000).transmission_time(Bytes(8_000_000_000_001)),
-            Span(8_000_000_000_001)
+            Span(8_000_000_001)
         );
     }
 

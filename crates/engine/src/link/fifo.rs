@@ -101,7 +101,7 @@ impl<T> Link<T> {
             delay,
             queue,
             loss: None,
-            in_flight: VecDeque::with_capacity(16),
+            in_flight: VecDeque::with_capacity(64),
             begun: 0,
             waiting_bytes: Bytes::ZERO,
             free_at: Time::ZERO,
