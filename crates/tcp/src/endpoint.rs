@@ -1,9 +1,9 @@
 //! One end of a connection: the states of RFC 9293 around a sending and a receiving half.
 
-use crate::limit::Limited;
 use crate::receiver::{CODES, Receiver};
 use crate::rwnd::Carriage;
 use crate::segment::{Codepoint, Flags, SackBlocks, Segment, Timestamps};
+use crate::sender::limit::Limited;
 use crate::sender::{Acknowledgment, Agreement, Outgoing, Position, Sender};
 use crate::stack::Ecn;
 use crate::{Config, Seq, cc, ecn, rwnd};

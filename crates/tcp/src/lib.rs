@@ -34,24 +34,16 @@
 pub mod cc;
 mod ecn;
 mod endpoint;
-mod frto;
-mod limit;
-mod rack;
 mod ranges;
-mod rate;
 mod receiver;
-mod rtt;
 pub mod rwnd;
-mod scoreboard;
 pub mod segment;
 mod sender;
 mod seq;
 pub mod stack;
-mod tlp;
-mod undo;
 
 pub use endpoint::{Endpoint, Failure, Setup, State, Stats};
-pub use limit::Limited;
 pub use segment::Segment;
+pub use sender::limit::Limited;
 pub use seq::Seq;
 pub use stack::{Config, Settings, Stack};

@@ -1,9 +1,9 @@
 //! What is sent and not yet cumulatively acknowledged, and what became of it.
 
+use super::rack::{Evidence, Patience, Rack, Sending as Departure};
+use super::rate::{Rates, Sending, Totals};
 use crate::Seq;
 use crate::cc::{Loss, RateSample};
-use crate::rack::{Evidence, Patience, Rack, Sending as Departure};
-use crate::rate::{Rates, Sending, Totals};
 use crate::segment::{SackBlock, SackBlocks};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;

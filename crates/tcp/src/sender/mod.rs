@@ -1,0 +1,439 @@
+//! The sending half: what may be sent, what is lost, what is sent again.
+
+mod acks;
+mod frto;
+pub(crate) mod limit;
+mod rack;
+mod rate;
+mod repair;
+mod rtt;
+mod scoreboard;
+mod tlp;
+mod transmit;
+mod undo;
+
+use crate::cc::{self, CongestionControl, RateSample};
+use crate::ecn::{Heed, Marks};
+use crate::rwnd::arwa::ArwaSender;
+use crate::segment::{Codepoint, Flags, SackBlocks};
+use crate::stack::{Ecn, LossDetection};
+use crate::{Config, Seq};
+use airwnd_units::{Bytes, Span, Time};
+use frto::Frto;
+use limit::{Limited, Limits};
+use rtt::{RtoBounds, RttEstimator};
+use scoreboard::{Advanced, Scoreboard};
+use std::num::NonZeroU8;
+use tlp::Tlp;
+use undo::Undo;
+
+#[derive(Debug)]
+pub(crate) struct Sender {
+    config: Config,
+    cc_spec: cc::Spec,
+    cc: Box<dyn CongestionControl>,
+    /// The congestion control hears of each departure and loss.
+    tells_all: bool,
+    seed: u64,
+    codes: Option<ArwaSender>,
+    mss: u32,
+    /// Whether SACK was negotiated.
+    sack: bool,
+    /// SND.UNA and SND.NXT
+    una: Seq,
+    nxt: Seq,
+    source: Source,
+    fin: Fin,
+
+    offer: PeerOffer,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    phase: Phase,
+    duplicates: u32,
+    /// What was SND.NXT when the last loss was noticed: no new recovery before it is acknowledged.
+    recover: Option<Seq>,
+    heed: Heed,
+    /// One lost segment goes out whatever the window.
+    forced: bool,
+    /// Overtaken segments are waited for until then.
+    reordering_until: Option<Time>,
+    /// Probes the tail of a flight, if the stack does and SACK was negotiated.
+    tlp: Option<Tlp>,
+    frto: Frto,
+    undo: Undo,
+
+    rto_at: Option<Time>,
+    timeouts_in_a_row: u32,
+    failed: bool,
+    probe: Option<Probe>,
+    /// The byte after SND.NXT went out as a probe and may be acknowledged.
+    probed: bool,
+
+    /// Nothing is sent before.
+    pace_at: Time,
+    /// Whether something may wait for that.
+    paced: bool,
+
+    /// Bytes given up on of which the congestion control has heard.
+    lost_told: u64,
+    /// Bytes that duplicate ACKs without SACK stood for, and that no ACK has covered.
+    presumed: u32,
+    round: u64,
+    round_end: Seq,
+    last_sent: Time,
+    counts: Counts,
+    limits: Limits,
+}
+
+/// What the application has for us.
+#[derive(Clone, Copy, Debug, Default)]
+struct Source {
+    queued: u64,
+    endless: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fin {
+    Open,
+    Queued,
+    Sent,
+}
+
+/// The peer's window, kept as its right edge: segments that move SND.UNA need not tell of the window.
+#[derive(Clone, Copy, Debug, Default)]
+struct PeerOffer {
+    edge: Seq,
+    /// The largest window so far, by which silly windows are judged.
+    max: u32,
+    shift: u8,
+    /// SND.WL1 and SND.WL2: the segment that set it.
+    seq: Seq,
+    ack: Seq,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Open,
+    /// Duplicate ACKs came, too few for a loss.
+    Disorder,
+    /// Fast recovery.
+    Recovery(Repair),
+    /// After a timeout.
+    Loss,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    /// Flight when it began (RFC 6937 RecoverFS).
+    flight: u32,
+    /// Bytes delivered and sent since (prr_delivered, prr_out).
+    delivered: u64,
+    out: u64,
+    /// What may be in the network.
+    window: u64,
+    partial_acks: u32,
+}
+
+/// Probing of a closed window (RFC 9293 §3.8.6.1).
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    at: Time,
+    interval: Span,
+    due: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub data_segments: u64,
+    pub bytes: u64,
+    pub retransmissions: u64,
+    pub bytes_retransmitted: u64,
+    pub fast_retransmits: u64,
+    pub timeouts: u64,
+    pub probes: u64,
+    pub duplicate_acks: u64,
+    pub bytes_acked: u64,
+    pub dsacks: u64,
+    pub undone: u64,
+    pub tail_probes: u64,
+    pub codes: u64,
+    pub ecn_reductions: u64,
+}
+
+/// A segment to send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing {
+    pub seq: Seq,
+    pub len: u16,
+    pub fin: bool,
+    pub retransmission: bool,
+    pub ecn: Codepoint,
+    /// Control bits about congestion.
+    pub flags: Flags,
+}
+
+/// What the handshake agreed on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreement {
+    pub mss: u32,
+    pub sack: bool,
+    pub shift: u8,
+    pub ecn: Ecn,
+}
+
+/// The part of an arriving segment that concerns the sending half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acknowledgment<'a> {
+    pub now: Time,
+    pub seq: Seq,
+    pub ack: Seq,
+    pub flags: Flags,
+    /// The window field; `None` where a code took its place.
+    pub field: Option<u16>,
+    pub sack: &'a SackBlocks,
+    /// The round-trip time by timestamps.
+    pub rtt: Option<Span>,
+    /// The last instant at which the segment can have left that its timestamp echoes.
+    pub echoed_by: Option<Time>,
+    /// The time to the receiver, by timestamps.
+    pub one_way_delay: Option<Span>,
+    pub code: Option<NonZeroU8>,
+    pub has_data: bool,
+}
+
+/// How an acknowledgment number relates to what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    Old,
+    Valid,
+    Unsent,
+}
+
+impl Sender {
+    pub fn new(
+        config: &Config,
+        cc_spec: &cc::Spec,
+        codes: Option<ArwaSender>,
+        iss: Seq,
+        seed: u64,
+    ) -> Sender {
+        let bounds = RtoBounds {
+            initial: config.initial_rto,
+            min: config.min_rto,
+            max: config.max_rto,
+            granularity: config.clock_granularity,
+        };
+        let mss = u32::from(config.mss);
+        let cc = cc_spec.build(&cc_ctx(config, mss, seed));
+        let mut board = Scoreboard::new(config.count_sacked_retransmissions);
+        let tells_all = cc.wants_rates();
+        if tells_all {
+            board.measure_rates();
+        }
+        Sender {
+            config: config.clone(),
+            cc_spec: cc_spec.clone(),
+            cc,
+            tells_all,
+            seed,
+            codes,
+            mss,
+            sack: false,
+            una: iss,
+            nxt: iss,
+            source: Source::default(),
+            fin: Fin::Open,
+            offer: PeerOffer::default(),
+            board,
+            rtt: RttEstimator::new(bounds),
+            phase: Phase::Open,
+            duplicates: 0,
+            recover: None,
+            heed: Heed::new(Ecn::Off, false),
+            forced: false,
+            reordering_until: None,
+            tlp: None,
+            frto: Frto::Off,
+            undo: Undo::default(),
+            rto_at: None,
+            timeouts_in_a_row: 0,
+            failed: false,
+            probe: None,
+            probed: false,
+            pace_at: Time::ZERO,
+            paced: false,
+            lost_told: 0,
+            presumed: 0,
+            round: 0,
+            round_end: iss,
+            last_sent: Time::ZERO,
+            counts: Counts::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    // The handshake.
+
+    /// The SYN takes one sequence number, which the scoreboard does not know.
+    pub fn on_syn_sent(&mut self) {
+        self.nxt = self.una + 1;
+    }
+
+    pub fn on_syn_acked(&mut self, agreement: Agreement) {
+        self.una = self.nxt;
+        self.round_end = self.nxt;
+        self.sack = agreement.sack;
+        if self.sack && self.config.loss_detection == LossDetection::Rack {
+            self.board.detect_by_time();
+        }
+        self.tlp = (self.sack && self.config.tail_loss_probe).then(Tlp::default);
+        self.offer.shift = agreement.shift;
+        if agreement.mss != self.mss {
+            self.mss = agreement.mss;
+            self.cc = self.cc_spec.build(&cc_ctx(&self.config, agreement.mss, self.seed));
+        }
+        self.heed = Heed::new(agreement.ecn, self.cc.is_l4s());
+    }
+
+    /// The window of a SYN, which is never scaled, or of a newer segment.
+    pub fn set_window(&mut self, window: u32, seq: Seq, ack: Seq) {
+        let PeerOffer { max, shift, .. } = self.offer;
+        self.offer = PeerOffer { edge: ack + window, max: max.max(window), shift, seq, ack };
+    }
+
+    pub fn on_rtt(&mut self, sample: Span) {
+        self.rtt.on_sample(sample);
+    }
+
+    pub fn back_off(&mut self) {
+        self.rtt.back_off();
+    }
+
+    // The application.
+
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        if self.fin != Fin::Open {
+            return 0;
+        }
+        let room =
+            self.config.send_buffer.0.saturating_sub(self.source.queued + u64::from(self.nxt - self.una));
+        let accepted = bytes.min(room);
+        self.source.queued += accepted;
+        accepted
+    }
+
+    pub fn write_endlessly(&mut self) {
+        self.source.endless = true;
+    }
+
+    /// No more will be written; what an endless source has not sent is not sent.
+    pub fn close(&mut self) {
+        self.source.endless = false;
+        if self.fin == Fin::Open {
+            self.fin = Fin::Queued;
+        }
+    }
+
+    // Observers.
+
+    pub fn una(&self) -> Seq {
+        self.una
+    }
+
+    pub fn nxt(&self) -> Seq {
+        self.nxt
+    }
+
+    pub fn cc(&self) -> &dyn CongestionControl {
+        &*self.cc
+    }
+
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// The newest round-trip time sample, once.
+    pub fn take_rtt_sample(&mut self) -> Option<Span> {
+        self.rtt.take_sample()
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.board.pipe()
+    }
+
+    pub fn outstanding(&self) -> u32 {
+        self.board.outstanding()
+    }
+
+    pub fn queued(&self) -> u64 {
+        self.source.queued
+    }
+
+    pub fn peer_window(&self) -> u32 {
+        self.offer.edge.since(self.una)
+    }
+
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// For how long what has kept it from sending more.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.limits.until(now)
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    pub fn is_recovering(&self) -> bool {
+        matches!(self.phase, Phase::Recovery(_) | Phase::Loss)
+    }
+
+    /// Whether our FIN went out and everything up to it is acknowledged.
+    pub fn is_finished(&self) -> bool {
+        self.fin == Fin::Sent && self.board.outstanding() == 0
+    }
+
+    /// What may be in the network now.
+    pub fn window(&self) -> u64 {
+        match self.phase {
+            Phase::Recovery(repair) if !self.cc.governs_recovery() => repair.window,
+            _ => self.cc.cwnd().0,
+        }
+    }
+
+    pub fn next_deadline(&self) -> Option<Time> {
+        let probe = self.probe.filter(|probe| !probe.due).map(|probe| probe.at);
+        let paced = self.paced.then_some(self.pace_at);
+        let tail = self.tlp.and_then(|tlp| tlp.at());
+        [self.rto_at, probe, paced, tail, self.reordering_until].into_iter().flatten().min()
+    }
+}
+
+/// What one ACK brought.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// Bytes that it newly reports, cumulatively or by SACK.
+    delivered: u32,
+    /// Those of which the congestion control hears.
+    counted: u32,
+    taken: Advanced,
+    /// It moved SND.UNA.
+    advanced: bool,
+    is_duplicate: bool,
+    prior_flight: u32,
+    lost: u64,
+    rate: Option<RateSample>,
+    marks: Marks,
+}
+
+fn cc_ctx(config: &Config, mss: u32, seed: u64) -> cc::Ctx {
+    let mss = Bytes(u64::from(mss));
+    cc::Ctx {
+        mss,
+        initial_window: mss * u64::from(config.initial_window),
+        initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes(u64::MAX)),
+        seed,
+    }
+}

@@ -1,0 +1,355 @@
+//! What is lost, and how it is repaired: recovery, timeouts, tail loss probes, reductions taken back.
+
+use super::frto::{Frto, Reply};
+use super::rack::{Patience, Rack};
+use super::tlp::Answer;
+use super::{Acknowledgment, Phase, Progress, Repair, Sender};
+use crate::cc::{Before, Congestion, Signal};
+use crate::segment::SackBlock;
+use crate::stack::{Flight, LossDetection, Recovery};
+use airwnd_units::{Bytes, Time};
+
+impl Sender {
+    /// Looks for segments that are late, if there is news of arrivals or `at_once`.
+    pub(super) fn find_losses(&mut self, now: Time, at_once: bool) {
+        let patience = self.patience();
+        if self.board.rack().is_some_and(Rack::take_advanced) || at_once {
+            self.reordering_until = self.board.give_up_late(now, patience);
+            //= RFC 8985 §8: while this timer runs, that of the timeout does not
+            if let (Some(until), Some(rto_at)) = (self.reordering_until, self.rto_at) {
+                self.rto_at = Some(rto_at.max(until));
+            }
+        }
+    }
+
+    pub(super) fn patience(&self) -> Patience {
+        let many = self.board.sacked_segments() >= self.config.duplicate_threshold;
+        Patience { min_rtt: self.rtt.min(), srtt: self.rtt.srtt(), hurries: self.is_recovering() || many }
+    }
+
+    pub(super) fn detects_by_time(&self) -> bool {
+        self.sack && self.config.loss_detection == LossDetection::Rack
+    }
+
+    /// Begins to repair what was found to be late, if that is not being done.
+    pub(super) fn repair_late(&mut self, now: Time, progress: &Progress) -> bool {
+        let begins = self.detects_by_time() && self.board.has_losses() && !self.is_recovering();
+        if begins {
+            self.start_recovery(now, progress);
+        }
+        begins
+    }
+
+    /// Restores the window if its last reduction proves to have had no reason.
+    pub(super) fn take_back(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
+        let by_order = matches!(self.phase, Phase::Loss) && self.frto_verdict(progress);
+        let by_time =
+            progress.advanced && self.is_recovering() && self.undo.is_answer_to_original(ack.echoed_by);
+        let by_dsack =
+            self.undo.all_came_twice() && (progress.advanced || !matches!(self.phase, Phase::Loss));
+        if !by_order && !(self.config.undo && (by_time || by_dsack)) {
+            return;
+        }
+        let Some(before) = self.undo.take() else { return };
+        if let (true, Phase::Recovery(_), Some(rack)) = (by_time, self.phase, self.board.rack()) {
+            rack.on_late_arrival();
+        }
+        self.cc.on_spurious(&before);
+        self.counts.undone += 1;
+        if self.is_recovering() {
+            self.board.restore();
+            self.recover = None;
+            self.phase = Phase::Open;
+            self.frto = Frto::Off;
+            self.forced = false;
+            self.duplicates = 0;
+            self.cc.on_repaired();
+        }
+    }
+
+    pub(super) fn frto_verdict(&mut self, progress: &Progress) -> bool {
+        let Some(recover) = self.recover else { return false };
+        let was_forward = self.frto == Frto::Forward;
+        let is_spurious = self.frto.on_ack(Reply {
+            advanced: progress.advanced,
+            is_duplicate: progress.is_duplicate,
+            // Without SACK an ACK of a retransmission may cover what came long before.
+            has_original: self.board.has_original(recover) && (self.sack || !progress.taken.retransmitted),
+            is_complete: self.is_repaired(),
+            went_forward: self.nxt.is_after(recover),
+            has_new: self.available() > 0 && self.offer.edge.is_after(self.nxt),
+        });
+        if was_forward && self.frto == Frto::Off && !progress.advanced && !self.sack {
+            //= RFC 5682 §2.1 step 3 (a): the two new segments still fill the window
+            self.cc.set_cwnd(Bytes(3 * u64::from(self.mss)));
+        }
+        is_spurious
+    }
+
+    /// Remembers the window before a reduction for a loss, and that a probe is part of its repair.
+    pub(super) fn begin_episode(&mut self) {
+        let before = Before { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() };
+        let resent = self.board.retransmitted().div_ceil(self.mss);
+        self.undo.begin(before, self.una, resent, self.is_recovering());
+        if let Some(tlp) = &mut self.tlp {
+            tlp.on_recovery();
+        }
+    }
+
+    /// What the ACK says of a tail loss probe.
+    pub(super) fn hear_of_probe(
+        &mut self,
+        ack: &Acknowledgment<'_>,
+        twice: Option<SackBlock>,
+        is_bare_duplicate: bool,
+    ) {
+        let Some(tlp) = &mut self.tlp else { return };
+        let dsack_end = twice.map(|block| block.end);
+        if tlp.on_ack(Answer { ack: ack.ack, dsack_end, is_bare_duplicate }) {
+            self.begin_episode();
+            let in_flight = self.loss_flight();
+            self.cc.on_congestion(&Congestion { now: ack.now, signal: Signal::Loss, in_flight });
+            self.heed.note_reduction(self.nxt);
+        }
+    }
+
+    //= RFC 8985 §7.2: in calm only
+    pub(super) fn schedule_probe(&mut self, now: Time) {
+        let (outstanding, recovering) = (self.board.outstanding(), self.is_recovering());
+        let calm = !recovering && self.board.sacked() == 0 && self.reordering_until.is_none();
+        let Some(tlp) = &mut self.tlp else { return };
+        if calm && outstanding > 0 {
+            let ack_delay = (outstanding <= self.mss).then_some(self.config.probe_ack_delay);
+            tlp.schedule(now, self.rtt.srtt(), ack_delay, self.rto_at);
+        } else {
+            tlp.cancel();
+        }
+    }
+
+    /// What a new threshold is computed from.
+    pub(super) fn loss_flight(&self) -> Bytes {
+        Bytes(u64::from(match self.config.loss_flight {
+            Flight::Outstanding => self.board.outstanding(),
+            Flight::Pipe => self.board.pipe(),
+            Flight::Window => return self.cc.cwnd(),
+        }))
+    }
+
+    pub(super) fn on_duplicate(&mut self, now: Time, progress: &Progress) {
+        match self.phase {
+            // A timeout sends everything again: nothing can be learnt from duplicates (RFC 6582 §4).
+            Phase::Loss => {}
+            Phase::Recovery(_) => {
+                if !self.sack {
+                    self.board.add_duplicates(self.mss);
+                }
+                self.reduce(progress, true);
+            }
+            Phase::Open | Phase::Disorder => {
+                self.phase = Phase::Disorder;
+                self.duplicates += 1;
+                if !self.sack && self.config.limited_transmit {
+                    self.board.add_duplicates(self.mss);
+                }
+                let enough = self.duplicates >= self.config.duplicate_threshold || self.board.head_is_lost();
+                let allowed = self.recover.is_none_or(|recover| !self.una.is_before(recover));
+                if enough && allowed && !self.detects_by_time() && self.board.outstanding() > 0 {
+                    self.start_recovery(now, progress);
+                }
+            }
+        }
+    }
+
+    pub(super) fn start_recovery(&mut self, now: Time, progress: &Progress) {
+        self.recover = Some(self.nxt);
+        if !self.sack {
+            self.board.forget_duplicates();
+            self.board.add_duplicates(self.duplicates * self.mss);
+        }
+        let before = self.board.pipe();
+        if !self.detects_by_time() {
+            self.board.give_up_head();
+        }
+        self.tell_losses(now);
+        let pipe = if self.sack { self.board.pipe() } else { before };
+        let in_flight = match self.config.loss_flight {
+            Flight::Outstanding => Bytes(u64::from(self.board.outstanding())),
+            Flight::Pipe => Bytes(u64::from(pipe)),
+            Flight::Window => self.cc.cwnd(),
+        };
+        self.begin_episode();
+        let prior = self.cc.cwnd();
+        self.cc.on_congestion(&Congestion { now, signal: Signal::Loss, in_flight });
+        self.heed.note_reduction(self.nxt);
+        let pipe = u64::from(self.board.pipe());
+        let target = self.cc.cwnd().0;
+        // Where time has told and no ACK, the first ACK will tell what may follow.
+        let window = if progress.delivered > 0 || !self.sack {
+            target
+        } else {
+            target.min(pipe + u64::from(self.mss))
+        };
+        let flight = match (self.config.recovery, self.config.loss_flight) {
+            //= exception prr-of-window
+            (Recovery::PrrSafe, Flight::Window) => prior.0 as u32,
+            //= RFC 9937 §6.1: RecoverFS, less what was SACKed before and with what this ACK reports
+            (Recovery::PrrSafe, _) => self.board.outstanding() - self.board.sacked() + progress.delivered,
+            _ => self.board.pipe(),
+        }
+        .max(1);
+        self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
+        self.reduce(progress, true);
+        //= RFC 5681 §3.2 step 3, RFC 6675 §5 (4.3): the head goes out whatever the window
+        self.forced = true;
+        self.counts.fast_retransmits += 1;
+    }
+
+    /// Proportional rate reduction (RFC 6937 §3, RFC 9937 §6.2); the older with its slow-start bound only on ACKs of retransmissions
+    /// (as in Linux and ns-3.44): other progress may hide further losses.
+    pub(super) fn reduce(&mut self, progress: &Progress, is_duplicate: bool) {
+        let Phase::Recovery(repair) = &mut self.phase else { return };
+        let target = self.cc.cwnd().0;
+        if !matches!(self.config.recovery, Recovery::Prr | Recovery::PrrSafe) {
+            repair.window = target;
+            return;
+        }
+        let mss = u64::from(self.mss);
+        let mut delivered = u64::from(progress.delivered);
+        if !self.sack {
+            // Duplicates told of all but the repaired segment before.
+            delivered = if is_duplicate { mss } else { delivered.min(mss) };
+        } else if is_duplicate
+            && self.config.prr_duplicate_credit
+            && repair.delivered < u64::from(repair.flight)
+        {
+            delivered += mss;
+        }
+        if delivered == 0 {
+            return;
+        }
+        repair.delivered += delivered;
+        let pipe = u64::from(self.board.pipe());
+        let mut room = if pipe > target {
+            let out = (repair.delivered * target).div_ceil(u64::from(repair.flight));
+            // RFC 9937 §8 counts, as Linux does, in segments.
+            let unit = if self.config.recovery == Recovery::PrrSafe { mss } else { 1 };
+            out.next_multiple_of(unit).saturating_sub(repair.out)
+        } else {
+            let conserved = repair.delivered.saturating_sub(repair.out).max(delivered);
+            let grows = match self.config.recovery {
+                //= RFC 9937 §6.2 (SafeACK)
+                Recovery::PrrSafe => progress.advanced && progress.lost == 0,
+                //= exception prr-bound
+                _ => progress.taken.retransmitted,
+            };
+            let bound = if grows { conserved + mss } else { conserved };
+            bound.min(target - pipe)
+        };
+        if repair.out == 0 {
+            room = room.max(mss);
+        }
+        repair.window = pipe + room;
+    }
+
+    /// Whether all that was in the network at the last loss is acknowledged.
+    pub(super) fn is_repaired(&self) -> bool {
+        self.recover.is_none_or(|recover| !self.una.is_before(recover))
+    }
+
+    pub(super) fn ends_recovery(&self) -> bool {
+        matches!(self.phase, Phase::Recovery(_)) && self.is_repaired()
+    }
+
+    pub(super) fn note_repaired(&mut self) {
+        self.frto = Frto::Off;
+        if let Some(rack) = self.board.rack() {
+            rack.on_repaired();
+        }
+    }
+
+    /// RFC 6582 §3.2 step 3, RFC 6675 §5 (B): more is missing.
+    pub(super) fn on_partial_ack(&mut self, now: Time, progress: &Progress) {
+        if !self.sack {
+            self.board.explain_duplicates(progress.delivered.saturating_sub(self.mss));
+            self.board.give_up_head();
+            self.tell_losses(now);
+        }
+        if !progress.is_duplicate || self.config.prr_duplicate_credit {
+            self.reduce(progress, false);
+        }
+        if let Phase::Recovery(repair) = &mut self.phase {
+            repair.partial_acks += 1;
+        }
+        self.forced = self.board.head_is_lost() && !self.board.head_is_retransmitted();
+    }
+
+    pub fn on_timeout(&mut self, now: Time) {
+        // A probe takes the place of a timeout at the same instant (RFC 8985 §7.2).
+        if self.tlp.as_mut().is_some_and(|tlp| tlp.on_timeout(now)) {
+            self.rto_at = Some(now + self.rtt.rto());
+        }
+        if self.reordering_until.is_some_and(|until| until <= now) {
+            self.find_losses(now, true);
+            self.tell_losses(now);
+            self.repair_late(now, &Progress::default());
+            if self.board.has_losses() {
+                self.rto_at = Some(now + self.rtt.rto());
+            }
+        }
+        if self.rto_at.is_some_and(|at| at <= now) {
+            self.rto_at = None;
+            self.on_retransmission_timeout(now);
+        }
+        if let Some(probe) = &mut self.probe {
+            probe.due |= probe.at <= now;
+        }
+        self.paced &= self.pace_at > now;
+    }
+
+    pub(super) fn on_retransmission_timeout(&mut self, now: Time) {
+        if self.board.outstanding() == 0 {
+            return;
+        }
+        if self.timeouts_in_a_row >= self.config.max_retries {
+            self.failed = true;
+            return;
+        }
+        self.timeouts_in_a_row += 1;
+        self.counts.timeouts += 1;
+        //= RFC 5681 §3.1: the threshold is held when the same segment times out again
+        let repeated = matches!(self.phase, Phase::Loss) && self.board.head_is_retransmitted();
+        let signal = if repeated { Signal::RepeatedTimeout } else { Signal::Timeout };
+        let in_flight = self.loss_flight();
+        self.begin_episode();
+        self.cc.on_congestion(&Congestion { now, signal, in_flight });
+        self.heed.note_reduction(self.nxt);
+        let was_repairing = matches!(self.phase, Phase::Recovery(_));
+        self.phase = Phase::Loss;
+        if self.detects_by_time() {
+            self.give_up_due(now);
+        } else {
+            self.board.give_up_all();
+        }
+        self.tell_losses(now);
+        //= RFC 5682 §2.1 step 1: not if the timeout interrupts a recovery
+        self.frto = if self.config.frto && !was_repairing { Frto::Asked } else { Frto::Off };
+        self.duplicates = 0;
+        self.forced = true;
+        //= RFC 6582 §4, RFC 6675 §5.1: no fast retransmit for what the timeout sends again
+        self.recover = Some(self.nxt);
+        //= RFC 6298 §5.5
+        self.rtt.back_off();
+    }
+
+    //= exception flight-after-timeout
+    /// What was sent too late to be lost stays in the network, beside the one segment of RFC 5681 §3.1.
+    pub(super) fn give_up_due(&mut self, now: Time) {
+        let patience = self.patience();
+        self.board.give_up_due(now, patience);
+        self.reordering_until = None;
+        let pipe = u64::from(self.board.pipe());
+        if pipe > 0 {
+            self.cc.set_cwnd(Bytes(pipe + u64::from(self.mss)));
+        }
+    }
+}

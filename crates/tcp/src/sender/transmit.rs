@@ -1,0 +1,236 @@
+//! What goes out next, and what keeps it from going.
+
+use super::frto::Frto;
+use super::limit::Limit;
+use super::scoreboard::Sent;
+use super::tlp::Tlp;
+use super::{Fin, Outgoing, Phase, Probe, Sender, cc_ctx};
+use crate::cc::Departure;
+use crate::segment::{Codepoint, Flags};
+use crate::stack::Pacing;
+use airwnd_units::{BitRate, Bytes, Span, Time};
+
+impl Sender {
+    /// The next segment to send, if any may be sent now.
+    pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        match self.choose(now) {
+            Ok(outgoing) => Some(outgoing),
+            Err(limit) => {
+                self.limits.note(now, limit);
+                if limit == Limit::Application && self.flight() + u64::from(self.mss) <= self.window() {
+                    self.board.note_app_limit();
+                }
+                None
+            }
+        }
+    }
+
+    pub(super) fn choose(&mut self, now: Time) -> Result<Outgoing, Limit> {
+        if self.probe.is_some_and(|probe| probe.due) {
+            return self.send_probe(now).ok_or(Limit::Application);
+        }
+        if self.tlp.as_mut().is_some_and(Tlp::take_due)
+            && let Some(outgoing) = self.send_tail_probe(now)
+        {
+            return Ok(outgoing);
+        }
+        self.paced = now < self.pace_at;
+        if self.paced {
+            return Err(Limit::Pacing);
+        }
+        if std::mem::take(&mut self.forced)
+            && let Some(index) = self.board.next_lost()
+        {
+            return Ok(self.resend(index, now));
+        }
+        let room = self.window().saturating_sub(self.flight());
+        if self.frto == Frto::Forward {
+            let sent = self.send_new(now, room);
+            if sent.is_ok() || self.recover.is_some_and(|recover| self.nxt.is_after(recover)) {
+                return sent;
+            }
+            self.frto = Frto::Off;
+        }
+        if let Some(index) = self.board.next_lost() {
+            let fits = room >= u64::from(self.board.get(index).space());
+            return fits.then(|| self.resend(index, now)).ok_or(Limit::CongestionWindow);
+        }
+        let limit = match self.send_new(now, room) {
+            Err(limit) => limit,
+            sent => return sent,
+        };
+        if matches!(self.phase, Phase::Recovery(_))
+            && self.sack
+            && !self.detects_by_time()
+            && room >= u64::from(self.mss)
+        {
+            let index = self.board.next_hole().ok_or(limit)?;
+            return Ok(self.resend(index, now));
+        }
+        Err(limit)
+    }
+
+    /// The rate of payload at which segments go out, if they are paced.
+    pub fn pacing_rate(&self) -> Option<BitRate> {
+        if self.config.pacing == Pacing::Never {
+            return None;
+        }
+        self.cc.pacing_rate().or_else(|| {
+            let srtt = self.rtt.srtt().filter(|_| self.config.pacing == Pacing::Always)?;
+            let cwnd = self.cc.cwnd().0;
+            let in_slow_start = cwnd < self.cc.ssthresh().0 / 2;
+            let factor =
+                if in_slow_start { self.config.pacing_slow_start } else { self.config.pacing_avoidance };
+            Some(BitRate((factor * 8.0 * cwnd as f64 / srtt.as_secs()) as u64))
+        })
+    }
+
+    /// What counts against the congestion window.
+    pub(super) fn flight(&self) -> u64 {
+        let held_back = matches!(self.phase, Phase::Disorder) && !self.config.limited_transmit;
+        u64::from(if held_back { self.board.outstanding() } else { self.board.pipe() })
+    }
+
+    /// Bytes that the application has for us. An endless source writes whole segments.
+    pub(super) fn available(&self) -> u64 {
+        if !self.source.endless {
+            return self.source.queued;
+        }
+        let outstanding = u64::from(self.board.outstanding());
+        let room = self.config.send_buffer.0.saturating_sub(outstanding);
+        let mss = u64::from(self.mss);
+        if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
+    }
+
+    pub(super) fn send_new(&mut self, now: Time, room: u64) -> Result<Outgoing, Limit> {
+        let available = self.available();
+        if available == 0 {
+            // A FIN takes no buffer, so it needs no window.
+            return (self.fin == Fin::Queued).then(|| self.push_new(0, now)).ok_or(Limit::Application);
+        }
+        let usable = self.offer.edge.since(self.nxt);
+        let most = available.min(u64::from(self.mss)) as u32;
+        let len = most.min(usable);
+        let idle = self.board.outstanding() == 0;
+        //= RFC 9293 §3.8.6.2.1: a full segment, all there is, or a good part of what the peer can take
+        let worth = len == self.mss
+            || (u64::from(len) == available && (idle || !self.config.nagle))
+            || (len > 0 && 2 * len >= self.offer.max);
+        if !worth {
+            if idle && (usable == 0 || self.config.probe_small_windows) {
+                self.start_probing(now);
+            }
+            return Err(if u64::from(len) < available { Limit::ReceiveWindow } else { Limit::Application });
+        }
+        let restarts = self.config.restart_after_idle && !self.cc.governs_recovery();
+        if idle && restarts && now.since(self.last_sent) > self.rtt.rto() {
+            let initial = cc_ctx(&self.config, self.mss, self.seed).initial_window;
+            self.cc.set_cwnd(self.cc.cwnd().min(initial));
+        }
+        (room >= u64::from(len)).then(|| self.push_new(len, now)).ok_or(Limit::CongestionWindow)
+    }
+
+    //= RFC 8985 §7.3 TLP_send_probe
+    /// New data if there is some that the peer takes, whatever the congestion window, else the last segment again.
+    pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<Outgoing> {
+        let last = self.board.last()?;
+        let fresh = self.send_new(now, u64::MAX).ok();
+        let outgoing = fresh.unwrap_or_else(|| self.resend(last, now));
+        self.counts.tail_probes += 1;
+        self.rto_at = Some(now + self.rtt.rto());
+        let end = self.nxt;
+        let tlp = self.tlp.as_mut()?;
+        tlp.on_probe(end, fresh.is_none());
+        tlp.cancel();
+        Some(outgoing)
+    }
+
+    pub(super) fn start_probing(&mut self, now: Time) {
+        let floor = if self.config.probe_after_timeout { self.rtt.rto() } else { Span::ZERO };
+        let interval = self.config.persist_timeout.max(floor);
+        self.probe.get_or_insert(Probe { at: now + interval, interval, due: false });
+    }
+
+    /// One byte beyond a closed window, or what fits where the window is merely silly.
+    pub(super) fn send_probe(&mut self, now: Time) -> Option<Outgoing> {
+        let probe = self.probe.as_mut()?;
+        //= RFC 9293 §3.8.6.1: increase exponentially the interval between successive probes
+        let interval = (probe.interval * 2).min(self.config.max_rto);
+        *probe = Probe { at: now + interval, interval, due: false };
+        let available = self.available();
+        let usable = u64::from(self.offer.edge.since(self.nxt));
+        if available == 0 {
+            self.probe = None;
+            return None;
+        }
+        self.counts.probes += 1;
+        if usable > 0 {
+            let len = available.min(u64::from(self.mss)).min(usable);
+            return Some(self.push_new(len as u32, now));
+        }
+        let retransmission = std::mem::replace(&mut self.probed, true);
+        let (ecn, flags) = (Codepoint::NotEct, Flags::default());
+        Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission, ecn, flags })
+    }
+
+    pub(super) fn push_new(&mut self, len: u32, now: Time) -> Outgoing {
+        let seq = self.nxt;
+        if !self.source.endless {
+            self.source.queued -= u64::from(len);
+        }
+        let fin = self.fin == Fin::Queued && self.source.queued == 0;
+        if fin {
+            self.fin = Fin::Sent;
+        }
+        self.tell_departure(now, len);
+        self.board.push(seq, len as u16, fin, now);
+        self.nxt += len + u32::from(fin);
+        let retransmission = std::mem::take(&mut self.probed);
+        self.counts.bytes += u64::from(len);
+        self.on_sent(now, len);
+        self.schedule_probe(now);
+        let (ecn, flags) = self.markable(len, retransmission);
+        Outgoing { seq, len: len as u16, fin, retransmission, ecn, flags }
+    }
+
+    pub(super) fn resend(&mut self, index: usize, now: Time) -> Outgoing {
+        self.tell_departure(now, u32::from(self.board.get(index).len));
+        let segment: Sent = self.board.retransmit(index, now);
+        if index == 0 && self.config.retransmission_restarts_timer {
+            self.rto_at = None;
+        }
+        self.counts.retransmissions += 1;
+        self.undo.on_resend(now);
+        self.counts.bytes_retransmitted += u64::from(segment.len);
+        self.on_sent(now, u32::from(segment.len));
+        let (ecn, flags) = self.markable(u32::from(segment.len), true);
+        Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true, ecn, flags }
+    }
+
+    /// The ECN field and control bits of a segment; those without data are not ECN-capable (RFC 3168 §6.1.4).
+    pub(super) fn markable(&mut self, len: u32, retransmission: bool) -> (Codepoint, Flags) {
+        if len == 0 { (Codepoint::NotEct, Flags::default()) } else { self.heed.on_send(retransmission) }
+    }
+
+    pub(super) fn tell_departure(&mut self, now: Time, len: u32) {
+        if self.tells_all && len > 0 {
+            let in_flight = Bytes(u64::from(self.board.pipe()));
+            let app_limited = self.board.is_app_limited();
+            let srtt = self.rtt.srtt();
+            self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited, srtt });
+        }
+    }
+
+    pub(super) fn on_sent(&mut self, now: Time, len: u32) {
+        self.counts.data_segments += u64::from(len > 0);
+        self.last_sent = now;
+        if let Some(rate) = self.pacing_rate().filter(|rate| rate.0 > 0) {
+            self.pace_at = now + rate.transmission_time(Bytes(u64::from(len)));
+        }
+        if let Phase::Recovery(repair) = &mut self.phase {
+            repair.out += u64::from(len);
+        }
+        //= RFC 6298 §5.1
+        self.rto_at.get_or_insert(now + self.rtt.rto());
+    }
+}
