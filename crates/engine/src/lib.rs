@@ -9,6 +9,7 @@ pub mod loss;
 mod queue;
 mod random;
 mod slab;
+pub mod wifi;
 
 pub use link::{Link, Lost, Refused};
 pub use queue::{Event, EventQueue};
