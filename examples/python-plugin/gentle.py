@@ -33,7 +33,7 @@ class Gentle(airwnd.CongestionControl):
         self.cwnd_bytes = max(self.cwnd_bytes + step * ack.acked_bytes, 2.0 * self.mss)
 
     def on_congestion(self, event: airwnd.Congestion) -> None:
-        if event.signal == "loss":
+        if event.signal in {"loss", "ecn"}:
             self.cwnd_bytes = max(self.cwnd_bytes / 2.0, 2.0 * self.mss)
         else:
             self.cwnd_bytes = self.mss

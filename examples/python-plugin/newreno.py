@@ -25,5 +25,5 @@ class NewReno(airwnd.CongestionControl):
         # A timeout of a segment that timed out before says nothing new about the network.
         if event.signal != "repeated-timeout":
             self.ssthresh_bytes = max(int(self.beta * event.in_flight_bytes), 2 * self.mss)
-        self.cwnd_bytes = self.ssthresh_bytes if event.signal == "loss" else self.mss
+        self.cwnd_bytes = self.ssthresh_bytes if event.signal in {"loss", "ecn"} else self.mss
         self.credit = 0

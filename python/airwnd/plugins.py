@@ -73,6 +73,11 @@ class Plugin:
         """The class's name."""
         return self.kind.__name__
 
+    @property
+    def measures(self) -> bool:
+        """Whether the class wants to hear of ACKs during loss recovery."""
+        return self.kind.on_delivery is not CongestionControl.on_delivery
+
     def settings_json(self) -> str:
         """Write the settings, defaults included; one that JSON does not have stays out."""
         arguments = inspect.signature(self.kind).parameters.values()

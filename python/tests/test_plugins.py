@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import threading
@@ -143,7 +144,7 @@ def test_events_are_in_seconds_and_bytes(tmp_path: Path) -> None:
     assert acks[-1].in_flight_bytes > 1000
     assert acks[-1].round > 10
     assert losses
-    assert {event.signal for event in losses} <= {"loss", "timeout", "repeated-timeout"}
+    assert {event.signal for event in losses} <= {"loss", "timeout", "repeated-timeout", "ecn"}
 
 
 def test_windows_are_rounded_down_and_hold_a_segment(tmp_path: Path) -> None:
@@ -155,6 +156,45 @@ def test_windows_are_rounded_down_and_hold_a_segment(tmp_path: Path) -> None:
     series = wire(tmp_path).run(series="1s").series.filter(_flow("flow-0"))
     assert series["cwnd_bytes"][-1] == 1000
     assert series["ssthresh_bytes"][-1] is None
+
+
+def test_a_pace_is_kept(tmp_path: Path) -> None:
+    write(tmp_path, ack="self.cwnd_bytes = 100_000; self.pacing_rate_bps = 2e6")
+    paced = wire(tmp_path)
+    flow = paced.run().flows.filter(pl.col("group") == "flow")
+    assert flow["goodput_kbps"][0] == pytest.approx(2000, rel=0.01)
+    hasty = paced.with_({"tcp.pacing": "never"}).run().flows.filter(pl.col("group") == "flow")
+    assert hasty["goodput_kbps"][0] > 8000
+
+
+def test_deliveries_are_told_in_recovery_too(tmp_path: Path) -> None:
+    record = (
+        "    seen: list[object] = []\n"
+        "    def on_delivery(self, ack: airwnd.Ack) -> None:\n        self.seen.append(ack)\n"
+    )
+    halve = "self.cwnd_bytes = event.in_flight_bytes / 2 + 1000"
+    grow = "self.cwnd_bytes += ack.acked_bytes / (1 if self.cwnd_bytes < 80_000 else 50)"
+    write(tmp_path, ack=grow, congestion=halve, more=record)
+    # The upload would delay ACKs, and buffers the flight.
+    buffers = {"tcp.send_buffer": "1MiB", "tcp.receive_buffer": "1MiB"}
+    wire(tmp_path).with_({"flow[1].start": "19.9s", **buffers}).run()
+    seen = vars(find("mine.py:Mine", None, "{}", tmp_path).kind)["seen"]
+    assert {ack.recovering for ack in seen} == {False, True}
+    assert sum(ack.acked_bytes for ack in seen) == seen[-1].delivered_bytes
+    assert sum(ack.lost_bytes for ack in seen) > 0
+    rates = [
+        ack.delivery_rate_bps for ack in seen if not ack.recovering and ack.delivery_rate_bps is not None
+    ]
+    # payload of 1000 bytes in packets of 1054 on a wire of 10 Mbit/s
+    assert statistics.median(rates) == pytest.approx(1e7 * 1000 / 1054, rel=0.001)
+
+
+def test_a_fault_in_on_delivery_names_it(tmp_path: Path) -> None:
+    fault = "    def on_delivery(self, ack: airwnd.Ack) -> None:\n        self.cwnd_bytes = -1\n"
+    write(tmp_path, more=fault)
+    assert complaint(tmp_path) == (
+        "mine.py: Mine.on_delivery: cwnd_bytes is -1; it must be a number of bytes, at least 1"
+    )
 
 
 def _flow(name: str) -> "pl.Expr":
@@ -178,7 +218,9 @@ def test_events_can_be_made_for_tests() -> None:
         "<Congestion: timeout at 0 s>",
         "<Connection with segments of 1448 bytes>",
     ]
-    with pytest.raises(ValueError, match="signal must be one of loss, timeout, repeated-timeout, not lost"):
+    with pytest.raises(
+        ValueError, match="signal must be one of loss, timeout, repeated-timeout, ecn, not lost"
+    ):
         airwnd.Congestion(signal="lost")  # type: ignore[arg-type]
 
 

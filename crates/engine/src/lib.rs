@@ -4,7 +4,7 @@
 //! same inputs give the same outputs on any machine. After its containers have grown to a simulation's
 //! working size it allocates nothing.
 
-mod link;
+pub mod link;
 pub mod loss;
 mod queue;
 mod random;

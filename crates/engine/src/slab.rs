@@ -36,6 +36,11 @@ impl<T> Slab<T> {
         self.places[key.0 as usize].as_ref().expect("the key's item is in the slab")
     }
 
+    /// As [`Slab::get`], to change it.
+    pub fn get_mut(&mut self, key: Key) -> &mut T {
+        self.places[key.0 as usize].as_mut().expect("the key's item is in the slab")
+    }
+
     /// Takes the item under `key` out.
     pub fn remove(&mut self, key: Key) -> T {
         let item = self.places[key.0 as usize].take().expect("an item is removed once");

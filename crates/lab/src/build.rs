@@ -5,8 +5,7 @@ use crate::scenario::{Scenario, UeGroup};
 use airwnd_cell::phy::Position;
 use airwnd_cell::{Bearer, CellId, CellSite, Setup, UeSite};
 use airwnd_engine::Stream;
-use airwnd_engine::loss::{Loss, Spec};
-use airwnd_units::{BitRate, Degrees, Time};
+use airwnd_units::{BitRate, Degrees};
 
 /// The places of a group's terminals with the scenario's own seed, for checks.
 pub(crate) fn places(scenario: &Scenario, group: usize) -> Vec<Place> {
@@ -56,27 +55,5 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
         cells: cells.collect(),
         ues: ues.collect(),
         seed,
-    }
-}
-
-/// What each link loses.
-pub(crate) struct Losses {
-    pub server_down: Box<dyn Loss>,
-    pub server_up: Box<dyn Loss>,
-    pub wire_down: Box<dyn Loss>,
-    pub wire_up: Box<dyn Loss>,
-}
-
-/// The losses of a scenario; without a wire none there.
-pub(crate) fn losses(scenario: &Scenario, seed: u64) -> Losses {
-    let start = Time::ZERO + scenario.warmup;
-    let build = |spec: &Spec, link: u64| spec.build(Stream::new(seed, "link loss").child(link), start);
-    let none = Spec::NoLoss(Default::default());
-    let (down, up) = scenario.wired.as_ref().map_or((&none, &none), |wired| (&wired.loss, &wired.loss_up));
-    Losses {
-        server_down: build(&scenario.core.server_loss, 0),
-        server_up: build(&scenario.core.server_loss_up, 1),
-        wire_down: build(down, 2),
-        wire_up: build(up, 3),
     }
 }

@@ -3,7 +3,7 @@
 use crate::{Scenario, placement, traffic};
 use airwnd_catalog::{FamilyInfo, Param};
 use airwnd_cell::{mac, phy, rlc};
-use airwnd_engine::loss;
+use airwnd_engine::{link, loss};
 use airwnd_tcp::{cc, rwnd};
 
 /// Every family with its algorithms and their parameters.
@@ -17,6 +17,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         phy::error_model::Spec::catalogue(),
         phy::propagation::Spec::catalogue(),
         phy::antenna::Spec::catalogue(),
+        link::Spec::catalogue(),
         loss::Spec::catalogue(),
         traffic::Spec::catalogue(),
         placement::Spec::catalogue(),

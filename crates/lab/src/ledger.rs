@@ -6,9 +6,9 @@ use airwnd_units::Bytes;
 /// Why a packet never arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
-    /// The queue before a wired link was full.
+    /// The queue before a link was full.
     LinkQueue,
-    /// A wired link lost it.
+    /// A link lost it.
     LinkError,
     /// The queue before RLC was full.
     RlcQueue,

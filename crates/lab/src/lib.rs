@@ -9,14 +9,14 @@
 //! use airwnd_lab::{Scenario, run};
 //! let text = r#"
 //!     duration = "1s"
-//!     [wired]
+//!     [[link]]
 //!     rate = "10Mbps"
 //!     delay = "25ms"
 //!     queue = 100
 //!     [[ue]]
 //!     [[flow]]
 //! "#;
-//! let scenario = Scenario::from_node(&Node::from_toml(text, "wired.toml").unwrap()).unwrap();
+//! let scenario = Scenario::from_node(&Node::from_toml(text, "wire.toml").unwrap()).unwrap();
 //! let outcome = run(&scenario, 1, None, &mut |_| true).unwrap();
 //! assert!(outcome.flows()[0].goodput_kbps > 1000.0);
 //! ```
@@ -25,10 +25,13 @@ mod build;
 mod catalogue;
 mod incidents;
 mod ledger;
+mod links;
 mod meter;
 mod outcome;
 pub mod path;
 pub mod placement;
+mod recordings;
+mod routes;
 mod scenario;
 mod series;
 mod table;
@@ -36,7 +39,8 @@ pub mod traffic;
 
 pub use airwnd_tcp::cc::outside::Plugins;
 pub use catalogue::{catalogue, schema};
-pub use outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow};
+pub use links::{Link, LinkSettings, Sharing};
+pub use outcome::{CellRow, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow};
 pub use path::run;
-pub use scenario::{Core, DataDirection, Flow, Scenario, Site, UeGroup, Wired};
+pub use scenario::{Core, DataDirection, Flow, Scenario, Site, UeGroup};
 pub use table::{Column, NOTHING, Table};

@@ -1,6 +1,7 @@
 //! What a run gives.
 
 use crate::ledger::{Cause, Count, Ledger};
+use crate::scenario::DataDirection;
 use crate::table::Table;
 use airwnd_units::Span;
 use serde_json::{Value as Json, json};
@@ -15,6 +16,7 @@ pub struct Outcome {
     pub(crate) flows: Vec<FlowRow>,
     pub(crate) ues: Vec<UeRow>,
     pub(crate) cells: Vec<CellRow>,
+    pub(crate) links: Vec<LinkRow>,
     pub(crate) totals: Totals,
     pub(crate) ledger: Ledger,
     pub(crate) inside: Count,
@@ -111,6 +113,42 @@ pub struct CellRow {
     pub spectral_efficiency: Option<f64>,
 }
 
+/// The figures of a link in one direction. Bytes are those on the link, with its framing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkRow {
+    /// Its name: that of the scenario, `server`, or `s1u`.
+    pub link: String,
+    /// The group, the number of the terminal or of the cell that has it for itself; none: it is shared by all.
+    pub of: Option<String>,
+    /// Which way.
+    pub direction: DataDirection,
+    /// Packets that it brought to its end.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that its queue had no room for.
+    pub refused: u64,
+    /// Packets that it lost.
+    pub lost: u64,
+    /// Packets that it marked (ECN).
+    pub marks: u64,
+    /// Packets that waited, without the one in transmission.
+    pub queue_packets: Queued,
+    /// Bytes that waited.
+    pub queue_bytes: Queued,
+    /// Part of what it could have sent over the measurement that it sent; none without a rate.
+    pub utilisation: Option<f64>,
+}
+
+/// What waited in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Queued {
+    /// Mean over the time of the measurement.
+    pub mean: f64,
+    /// Most at any time.
+    pub max: u64,
+}
+
 /// Figures over all flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
@@ -130,7 +168,7 @@ pub struct Totals {
     pub retransmissions: u64,
     /// Sum of the timeouts.
     pub timeouts: u64,
-    /// Mean over the cells of the PRBs that carried downlink data; none with a wire.
+    /// Mean over the cells of the PRBs that carried downlink data; none without cells.
     pub downlink_prb_use: Option<f64>,
     /// The same in the uplink.
     pub uplink_prb_use: Option<f64>,
@@ -141,13 +179,17 @@ impl Outcome {
     pub fn flows(&self) -> &[FlowRow] {
         &self.flows
     }
-    /// The terminals; none with a wire.
+    /// The terminals; none without cells.
     pub fn ues(&self) -> &[UeRow] {
         &self.ues
     }
-    /// The cells; none with a wire.
+    /// The cells; none without cells.
     pub fn cells(&self) -> &[CellRow] {
         &self.cells
+    }
+    /// The links, each way: that of the server, those of the scenario, those to the cells.
+    pub fn links(&self) -> &[LinkRow] {
+        &self.links
     }
     /// Figures over all flows.
     pub fn totals(&self) -> Totals {
@@ -176,6 +218,7 @@ impl Outcome {
     pub fn to_json(&self) -> Json {
         let flows: Vec<Json> = self.flows.iter().map(FlowRow::to_json).collect();
         let cells: Vec<Json> = self.cells.iter().enumerate().map(|(cell, row)| row.to_json(cell)).collect();
+        let links: Vec<Json> = self.links.iter().map(LinkRow::to_json).collect();
         let ues: Vec<Json> = self.ues.iter().enumerate().map(|(ue, row)| row.to_json(ue)).collect();
         let drops: serde_json::Map<String, Json> = Cause::ALL
             .iter()
@@ -192,6 +235,7 @@ impl Outcome {
             "events": self.handled,
             "flows": flows,
             "cells": cells,
+            "links": links,
             "ues": ues,
             "totals": {
                 "goodput_kbps": self.totals.goodput_kbps,
@@ -272,6 +316,29 @@ impl CellRow {
             "uplink_prb_use": self.uplink_prb_use,
             "spectral_efficiency": self.spectral_efficiency,
         })
+    }
+}
+
+impl LinkRow {
+    fn to_json(&self) -> Json {
+        json!({
+            "link": self.link,
+            "of": self.of,
+            "direction": self.direction.word(),
+            "packets": self.packets,
+            "bytes": self.bytes,
+            "drops": {Cause::LinkQueue.name(): self.refused, Cause::LinkError.name(): self.lost},
+            "marks": self.marks,
+            "queue_packets": self.queue_packets.to_json(),
+            "queue_bytes": self.queue_bytes.to_json(),
+            "utilisation": self.utilisation,
+        })
+    }
+}
+
+impl Queued {
+    fn to_json(self) -> Json {
+        json!({"mean": self.mean, "max": self.max})
     }
 }
 

@@ -1,30 +1,28 @@
 //! The path of a segment.
 //!
 //! One loop takes the next event; the arms of its `match` follow a segment around: the server's application
-//! writes, TCP sends, the server link and S1-U carry, the base station queues, the TTI schedules and decodes,
+//! writes, TCP sends, one link after the other carries, the base station queues, the TTI schedules and decodes,
 //! the terminal's TCP receives and acknowledges, and the acknowledgment goes back the same way.
 
 use crate::build;
 use crate::incidents::{Incident, Incidents};
 use crate::ledger::{Cause, Count, Ledger};
 use crate::meter::{Meter, Spread};
-use crate::outcome::{CellRow, FlowRow, Outcome, Percentiles, Totals, UeRow, jain};
+use crate::outcome::{CellRow, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain};
+use crate::routes::{Duplex, Routes};
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
 use crate::table::Table;
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
-use airwnd_engine::{Event, EventQueue, Key, Link, Lost, Refused, Slab};
+use airwnd_engine::link::{Link, Lost, Refused, Sent};
+use airwnd_engine::{Event, EventQueue, Key, Slab, Stream};
 use airwnd_tcp::{Endpoint, Segment, Seq, Setup, State};
 use airwnd_units::{Bytes, Span, Time, Tti};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
-/// Framing of a point-to-point link (RFC 1661: the protocol field).
-const FRAMING: Bytes = Bytes(2);
-/// IPv4 20, UDP 8, GTP-U 12 (TS 29.281 §5.1, with sequence number).
-const TUNNEL: Bytes = Bytes(40);
 /// How often the caller hears of progress.
 const PROGRESS_PERIOD: Span = Span::from_millis(100);
 
@@ -35,20 +33,10 @@ enum Happening {
     Write(u32),
     /// A flow's application stops.
     Stop(u32),
-    /// The head of the server link arrives at the gateway.
-    AtGateway,
-    /// The head of a cell's S1-U link arrives at the base station.
-    AtBaseStation(u16),
+    /// The first of what a link carries to one end arrives there.
+    OffLink(u32, End),
     /// A TTI ends and the next one begins.
     Tti,
-    /// The head of a cell's S1-U link arrives at the gateway.
-    LeavesCell(u16),
-    /// The head of the server link arrives at the server.
-    AtServer,
-    /// The head of the wire arrives at the terminals' end.
-    WireDown,
-    /// The head of the wire arrives at the servers' end.
-    WireUp,
     /// A connection's timer at one end.
     Timer(u32, End),
     /// Time series are sampled.
@@ -65,10 +53,9 @@ impl Event for Happening {
         match self {
             Happening::Timer(..) | Happening::Failure(_) => 0,
             Happening::Write(_) | Happening::Stop(_) => 1,
-            Happening::AtGateway | Happening::LeavesCell(_) | Happening::WireUp | Happening::WireDown => 2,
-            Happening::AtBaseStation(_) | Happening::AtServer => 3,
-            Happening::Tti => 4,
-            Happening::Sample | Happening::Progress => 5,
+            Happening::OffLink(..) => 2,
+            Happening::Tti => 3,
+            Happening::Sample | Happening::Progress => 4,
         }
     }
 }
@@ -85,6 +72,8 @@ enum End {
 struct Packet {
     flow: u32,
     to: End,
+    /// How many links it has been sent on.
+    hops: u16,
     sent_at: Time,
     size: Bytes,
     content: Content,
@@ -94,12 +83,6 @@ struct Packet {
 enum Content {
     Segment(Segment),
     Datagram { payload: Bytes },
-}
-
-/// What lies between the gateway and the terminals.
-enum Access {
-    Cells { network: Box<Network>, down: Vec<Link<Key>>, up: Vec<Link<Key>> },
-    Wire { down: Link<Key>, up: Link<Key> },
 }
 
 struct Flow {
@@ -163,12 +146,12 @@ impl Connection {
 struct Simulation {
     queue: EventQueue<Happening>,
     packets: Slab<Packet>,
-    server_down: Link<Key>,
-    server_up: Link<Key>,
-    access: Access,
+    links: Vec<Duplex>,
+    /// The links that each terminal's packets pass, from the server on.
+    routes: Vec<Box<[u32]>>,
+    /// The cells behind the links, if there are any.
+    network: Option<Box<Network>>,
     flows: Vec<Flow>,
-    /// The cell that serves each terminal.
-    serving: Vec<u16>,
     ledger: Ledger,
     /// The TTI that has been handled last, and whether the next one is scheduled.
     last_tti: Option<Tti>,
@@ -204,13 +187,8 @@ pub fn run(
         match happening {
             Happening::Write(flow) => simulation.write(now, flow),
             Happening::Stop(flow) => simulation.stop(now, flow),
-            Happening::AtGateway => simulation.at_gateway(now),
-            Happening::AtBaseStation(cell) => simulation.at_base_station(now, cell),
+            Happening::OffLink(link, end) => simulation.off_link(now, link, end),
             Happening::Tti => simulation.tti(now),
-            Happening::LeavesCell(cell) => simulation.leaves_cell(now, cell),
-            Happening::AtServer => simulation.at_server(now),
-            Happening::WireDown => simulation.wire_down(now),
-            Happening::WireUp => simulation.wire_up(now),
             Happening::Timer(flow, end) => simulation.timer(now, flow, end),
             Happening::Sample => simulation.sample(now),
             Happening::Progress => {
@@ -227,37 +205,22 @@ pub fn run(
 
 impl Simulation {
     fn new(scenario: &Scenario, seed: u64, series: Option<Span>) -> Result<Simulation, Error> {
-        let limit = |packets: Option<u64>| packets.map(|packets| packets as usize);
-        let core = &scenario.core;
-        let losses = build::losses(scenario, seed);
-        let server = || Link::new(core.server_rate, core.server_delay, limit(core.server_queue));
-        let s1u = || Link::new(core.s1u_rate, core.s1u_delay, limit(core.s1u_queue));
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
-        let (access, serving) = match &scenario.wired {
-            Some(wired) => {
-                let wire = || Link::new(wired.rate, wired.delay, Some(wired.queue as usize));
-                let (down, up) = (wire().losing(losses.wire_down), wire().losing(losses.wire_up));
-                (Access::Wire { down, up }, vec![0; ues])
-            }
-            None => {
-                let network = Network::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
-                    let nowhere = Node::new(Value::Table(Vec::new()), &scenario.name);
-                    complain(&nowhere, "mac.srs_period", unbuildable.0)
-                })?;
-                let serving = (0..ues).map(|ue| network.ue_figures(UeId(ue as u32)).cell.0).collect();
-                let cells = network.cell_figures().count();
-                let links = || (0..cells).map(|_| s1u()).collect();
-                (Access::Cells { network: Box::new(network), down: links(), up: links() }, serving)
-            }
+        let network = match scenario.site.is_empty() {
+            true => None,
+            false => Some(Box::new(Network::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
+                let nowhere = Node::new(Value::Table(Vec::new()), &scenario.name);
+                complain(&nowhere, "mac.srs_period", unbuildable.0)
+            })?)),
         };
+        let routes = Routes::new(scenario, seed, network.as_deref());
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(8 * ues + 64),
             packets: Slab::with_capacity(128 * ues),
-            server_down: server().losing(losses.server_down),
-            server_up: server().losing(losses.server_up),
-            access,
+            links: routes.links,
+            routes: routes.of_ues,
+            network,
             flows: Vec::new(),
-            serving,
             ledger: Ledger::default(),
             last_tti: None,
             tti_pending: false,
@@ -270,7 +233,7 @@ impl Simulation {
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
         };
-        simulation.add_flows(scenario);
+        simulation.add_flows(scenario, seed);
         for flow in 0..simulation.flows.len() as u32 {
             simulation.watch(Time::ZERO, flow);
         }
@@ -281,8 +244,9 @@ impl Simulation {
         Ok(simulation)
     }
 
-    fn add_flows(&mut self, scenario: &Scenario) {
+    fn add_flows(&mut self, scenario: &Scenario, seed: u64) {
         let config = scenario.tcp.config();
+        let stream = Stream::new(seed, "congestion control");
         let begin = self.begin;
         let first_ue = |group: usize| scenario.ue[..group].iter().map(|group| group.count).sum::<u32>();
         for group in &scenario.flow {
@@ -308,7 +272,8 @@ impl Simulation {
                             (&idle, &group.rwnd, &plain)
                         };
                         //= exception initial-sequence-zero
-                        Endpoint::new(&Setup { config: &config, cc, rwnd, peer_rwnd, iss: Seq(0) })
+                        let seed = stream.child(u64::from(flow)).next_u64();
+                        Endpoint::new(&Setup { config: &config, cc, rwnd, peer_rwnd, iss: Seq(0), seed })
                     };
                     Connection {
                         server: end(End::Server),
@@ -462,7 +427,7 @@ impl Simulation {
         self.pump(now, number, at);
     }
 
-    // The network, downlink first.
+    // The network.
 
     /// A packet enters the network at one end of a flow.
     fn emit(&mut self, now: Time, number: u32, from: End, size: Bytes, content: Content) {
@@ -472,80 +437,58 @@ impl Simulation {
             flow.meter.sent += 1;
         }
         self.ledger.offered.add(size);
-        let ue = flow.ue;
-        let packet = self.packets.insert(Packet { flow: number, to, sent_at: now, size, content });
-        match (from, &mut self.access) {
-            (End::Server, _) => {
-                let sent = self.server_down.send(now, size + FRAMING, packet);
-                self.on_link(now, sent, Happening::AtGateway);
-            }
-            (End::Ue, Access::Cells { network, .. }) => {
-                network.send(now, UeId(ue), Direction::Up, packet, size);
-                self.settle_drops(now);
-                self.wake_cells(now);
-            }
-            (End::Ue, Access::Wire { up, .. }) => {
-                let sent = up.send(now, size + FRAMING, packet);
-                self.on_link(now, sent, Happening::WireUp);
-            }
+        let packet = Packet { flow: number, to, hops: 0, sent_at: now, size, content };
+        let key = self.packets.insert(packet);
+        match (from, &self.network) {
+            (End::Ue, Some(_)) => self.onto_air(now, key, Direction::Up),
+            _ => self.forward(now, key),
         }
     }
 
-    /// Schedules the arrival of a link's new head, or books a packet that the link refused.
-    fn on_link(&mut self, now: Time, sent: Result<Option<Time>, Refused<Key>>, arrival: Happening) {
-        match sent {
-            Ok(Some(at)) => self.queue.schedule(at, arrival),
-            Ok(None) => {}
-            Err(Refused(packet)) => self.drop_packet(now, packet, Cause::LinkQueue),
+    /// A packet goes on: over the next link of its way, over the radio behind the last, or to the end that it was
+    /// sent to.
+    //= exception one-gateway
+    fn forward(&mut self, now: Time, key: Key) {
+        let packet = self.packets.get_mut(key);
+        let Packet { to, size, .. } = *packet;
+        let route = &self.routes[self.flows[packet.flow as usize].ue as usize];
+        let passed = packet.hops as usize;
+        packet.hops += 1;
+        let next = match to {
+            End::Ue => route.get(passed),
+            End::Server => route.iter().nth_back(passed),
+        };
+        match next {
+            Some(link) => {
+                let link = *link;
+                match self.links[link as usize].towards(to).send(now, size, false, key) {
+                    Ok(Sent { event: Some(at), .. }) => self.queue.schedule(at, Happening::OffLink(link, to)),
+                    Ok(Sent { event: None, .. }) => {}
+                    Err(Refused(key)) => self.drop_packet(now, key, Cause::LinkQueue),
+                }
+            }
+            None if to == End::Ue && self.network.is_some() => self.onto_air(now, key, Direction::Down),
+            None => self.deliver(now, key),
         }
     }
 
-    /// What a link's head turns out to be: a packet, or none if it was lost on the way. Schedules the arrival
-    /// of the next.
-    fn off_link(
-        &mut self,
-        now: Time,
-        (head, next): (Result<Key, Lost<Key>>, Option<Time>),
-        arrival: Happening,
-    ) -> Option<Key> {
+    /// The first of what a link carries arrives and goes on, unless it was lost on the way.
+    fn off_link(&mut self, now: Time, link: u32, end: End) {
+        let (head, next) = self.links[link as usize].towards(end).arrive(now);
         if let Some(at) = next {
-            self.queue.schedule(at, arrival);
+            self.queue.schedule(at, Happening::OffLink(link, end));
         }
         match head {
-            Ok(packet) => Some(packet),
-            Err(Lost(packet)) => {
-                self.drop_packet(now, packet, Cause::LinkError);
-                None
-            }
+            Ok(key) => self.forward(now, key),
+            Err(Lost(key)) => self.drop_packet(now, key, Cause::LinkError),
         }
     }
 
-    //= exception one-gateway
-    fn at_gateway(&mut self, now: Time) {
-        let head = self.server_down.arrive(now);
-        let Some(key) = self.off_link(now, head, Happening::AtGateway) else { return };
-        let packet = self.packets.get(key);
-        let cell = self.serving[self.flows[packet.flow as usize].ue as usize];
-        let size = packet.size;
-        match &mut self.access {
-            Access::Cells { down, .. } => {
-                let sent = down[cell as usize].send(now, size + TUNNEL + FRAMING, key);
-                self.on_link(now, sent, Happening::AtBaseStation(cell));
-            }
-            Access::Wire { down, .. } => {
-                let sent = down.send(now, size + FRAMING, key);
-                self.on_link(now, sent, Happening::WireDown);
-            }
-        }
-    }
-
-    fn at_base_station(&mut self, now: Time, cell: u16) {
-        let Access::Cells { down, .. } = &mut self.access else { unreachable!("there are cells") };
-        let head = down[cell as usize].arrive(now);
-        let Some(key) = self.off_link(now, head, Happening::AtBaseStation(cell)) else { return };
+    /// A packet enters the queue of its terminal's bearer.
+    fn onto_air(&mut self, now: Time, key: Key, direction: Direction) {
         let Packet { flow, size, .. } = *self.packets.get(key);
         let ue = UeId(self.flows[flow as usize].ue);
-        self.cells().send(now, ue, Direction::Down, key, size);
+        self.cells().send(now, ue, direction, key, size);
         self.settle_drops(now);
         self.wake_cells(now);
     }
@@ -562,56 +505,13 @@ impl Simulation {
         for arrival in &arrivals {
             match arrival.direction {
                 Direction::Down => self.deliver(now, arrival.packet),
-                Direction::Up => {
-                    let cell = self.serving[arrival.ue.0 as usize];
-                    let size = self.packets.get(arrival.packet).size + TUNNEL + FRAMING;
-                    let Access::Cells { up, .. } = &mut self.access else { unreachable!("there are cells") };
-                    let sent = up[cell as usize].send(now, size, arrival.packet);
-                    self.on_link(now, sent, Happening::LeavesCell(cell));
-                }
+                Direction::Up => self.forward(now, arrival.packet),
             }
         }
         self.arrivals = arrivals;
         self.cells().transmit(tti);
         self.settle_drops(now);
         self.wake_cells(now);
-    }
-
-    fn leaves_cell(&mut self, now: Time, cell: u16) {
-        let Access::Cells { up, .. } = &mut self.access else { unreachable!("there are cells") };
-        let head = up[cell as usize].arrive(now);
-        if let Some(key) = self.off_link(now, head, Happening::LeavesCell(cell)) {
-            self.send_to_server(now, key);
-        }
-    }
-
-    fn wire_up(&mut self, now: Time) {
-        let Access::Wire { up, .. } = &mut self.access else { unreachable!("there is a wire") };
-        let head = up.arrive(now);
-        if let Some(key) = self.off_link(now, head, Happening::WireUp) {
-            self.send_to_server(now, key);
-        }
-    }
-
-    fn send_to_server(&mut self, now: Time, key: Key) {
-        let size = self.packets.get(key).size + FRAMING;
-        let sent = self.server_up.send(now, size, key);
-        self.on_link(now, sent, Happening::AtServer);
-    }
-
-    fn at_server(&mut self, now: Time) {
-        let head = self.server_up.arrive(now);
-        if let Some(key) = self.off_link(now, head, Happening::AtServer) {
-            self.deliver(now, key);
-        }
-    }
-
-    fn wire_down(&mut self, now: Time) {
-        let Access::Wire { down, .. } = &mut self.access else { unreachable!("there is a wire") };
-        let head = down.arrive(now);
-        if let Some(key) = self.off_link(now, head, Happening::WireDown) {
-            self.deliver(now, key);
-        }
     }
 
     /// A packet reaches the end that it was sent to.
@@ -650,10 +550,7 @@ impl Simulation {
     // The cells.
 
     fn cells(&mut self) -> &mut Network {
-        match &mut self.access {
-            Access::Cells { network, .. } => network,
-            Access::Wire { .. } => unreachable!("only cells have TTIs"),
-        }
+        self.network.as_mut().expect("only cells have TTIs")
     }
 
     /// Schedules the next TTI if it has anything to do.
@@ -726,7 +623,7 @@ impl Simulation {
                 sample.in_flight = Some(endpoint.in_flight().0);
                 sample.rtt_ms = endpoint.srtt().map(Span::as_millis);
             }
-            if let Access::Cells { network, .. } = &self.access {
+            if let Some(network) = &self.network {
                 let ue = UeId(flow.ue);
                 let (backlog, figures) = (network.backlog(ue), network.ue_figures(ue));
                 sample.queue_bytes = Some(backlog.bytes.0);
@@ -737,6 +634,15 @@ impl Simulation {
                 let sent = blocks.1 - before.blocks.1;
                 sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);
                 flow.sampled.blocks = blocks;
+            } else {
+                let (mut bytes, mut packets) = (Bytes::ZERO, 0);
+                for link in &self.routes[flow.ue as usize] {
+                    let queue = &mut self.links[*link as usize].down;
+                    bytes += queue.waiting_bytes(now);
+                    packets += queue.waiting(now);
+                }
+                sample.queue_bytes = Some(bytes.0);
+                sample.queue_packets = Some(packets);
             }
             series.record(now - self.begin, number, &sample);
         }
@@ -753,13 +659,14 @@ impl Simulation {
         let (sent, received) = (sum(|row| row.packets_sent as f64), sum(|row| row.packets_received as f64));
         let mut delay = Spread::new();
         self.flows.iter().for_each(|flow| delay.add(&flow.meter.delay));
-        let (ues, cells): (_, Vec<CellRow>) = match &self.access {
-            Access::Wire { .. } => (Vec::new(), Vec::new()),
-            Access::Cells { network, .. } => (
+        let (ues, cells): (_, Vec<CellRow>) = match &self.network {
+            None => (Vec::new(), Vec::new()),
+            Some(network) => (
                 (0..network.ues()).map(|ue| ue_row(network, UeId(ue as u32))).collect(),
                 network.cell_figures().map(|figures| cell_row(&figures, duration)).collect(),
             ),
         };
+        let links = self.links.iter().flat_map(|link| link.rows(self.begin, duration)).collect();
         let prb_use = |of: fn(&CellRow) -> f64| {
             (!cells.is_empty()).then(|| cells.iter().map(of).sum::<f64>() / cells.len() as f64)
         };
@@ -790,6 +697,7 @@ impl Simulation {
             flows: rows,
             ues,
             cells,
+            links,
             totals,
             ledger: self.ledger,
             inside,
@@ -799,15 +707,44 @@ impl Simulation {
     }
 
     fn held_by_links_and_cells(&self) -> u64 {
-        let wired = self.server_down.inside().count() + self.server_up.inside().count();
-        let access = match &self.access {
-            Access::Cells { network, down, up } => {
-                network.inside().count()
-                    + down.iter().chain(up).map(|link| link.inside().count()).sum::<usize>()
+        let links = self.links.iter().map(|link| link.down.inside().count() + link.up.inside().count());
+        let cells = self.network.as_ref().map_or(0, |network| network.inside().count());
+        (links.sum::<usize>() + cells) as u64
+    }
+}
+
+impl Duplex {
+    /// The direction that leads to an end.
+    fn towards(&mut self, end: End) -> &mut Link<Key> {
+        match end {
+            End::Ue => &mut self.down,
+            End::Server => &mut self.up,
+        }
+    }
+
+    /// Its figures over the measurement, downlink first.
+    fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
+        let row = |direction, link: &Link<Key>| {
+            let figures = link.figures(begin + measured);
+            let mean = |sum: u128| sum as f64 / measured.0 as f64;
+            LinkRow {
+                link: self.name.clone(),
+                of: self.of.clone(),
+                direction,
+                packets: figures.packets,
+                bytes: figures.bytes.0,
+                refused: figures.refused,
+                lost: figures.lost,
+                marks: figures.marked,
+                queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
+                queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.most_bytes.0 },
+                utilisation: link
+                    .capacity(begin, begin + measured)
+                    .filter(|capacity| *capacity > Bytes::ZERO)
+                    .map(|capacity| figures.sent_bytes.0 as f64 / capacity.0 as f64),
             }
-            Access::Wire { down, up } => down.inside().count() + up.inside().count(),
         };
-        (wired + access) as u64
+        [row(DataDirection::Down, &self.down), row(DataDirection::Up, &self.up)]
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a user writes.
 
-use crate::{placement, traffic};
-use airwnd_catalog::{Error, Node, Param, choice, params};
+use crate::links::Link;
+use crate::{placement, recordings, traffic};
+use airwnd_catalog::{Error, Node, Param, choice, params, unknown_word};
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
-use airwnd_engine::loss;
+use airwnd_engine::{link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
@@ -13,6 +14,10 @@ use std::path::Path;
 const MOST_UES: u32 = 100_000;
 /// The most cells that a scenario may have: a terminal keeps a gain to each of them.
 const MOST_CELLS: u32 = 1000;
+/// The link between server and gateway in results.
+pub(crate) const SERVER: &str = "server";
+/// The links between gateway and cells in results.
+pub(crate) const S1U: &str = "s1u";
 /// The longest period of sounding signals in TTIs, and so the most users of a cell (TS 36.213 Table 8.2-1).
 const MOST_SOUNDING_OFFSETS: u16 = 320;
 /// The least distance on the map between a terminal and a mast: path-loss models end at the antenna.
@@ -54,22 +59,6 @@ params! {
 }
 
 params! {
-    /// A wire in place of the cell: a bottleneck that all terminals share.
-    pub section Wired ("ns-3 reference run S5") {
-        /// Rate, each way.
-        pub rate: BitRate, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "the scenario";
-        /// One-way delay.
-        pub delay: Span = Span::from_millis(25), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference run S5";
-        /// Packets that may wait for the wire, each way, besides the one on it.
-        pub queue: u64 = 100, unit "packets", range 1..=100_000_000, source "ns-3 reference run S5";
-        /// What it loses towards the terminals: the data of downloads.
-        pub loss: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference run S5";
-        /// What it loses towards the servers: the acknowledgments of downloads.
-        pub loss_up: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference runs S4 and S5";
-    }
-}
-
-params! {
     /// A site: one mast with one or more sectors, each a cell.
     pub struct Site ("ARWA 2019 §4.1; ns-3 reference run S3") {
         /// Where the mast stands.
@@ -104,6 +93,8 @@ params! {
         pub noise_figure: Db = Db(9.0), unit "dB", range Db(0.0)..=Db(40.0), source "ns-3 LteUePhy::NoiseFigure";
         /// Guaranteed bit rate of the bearer; none: best effort.
         pub gbr: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(10_000_000_000), source "TS 23.203 §6.1.7";
+        /// Names of the links between the gateway and the group, in this order; none: all, in the order written.
+        pub via: Option<Vec<String>> = None, unit "text", source "the scenario";
     }
 }
 
@@ -135,7 +126,8 @@ params! {
 params! {
     /// A scenario: terminals, what connects them to a server, and what they download.
     ///
-    /// Either sites (`[[site]]`) with a carrier, a radio channel, MAC and RLC, or a wire (`[wired]`).
+    /// What connects them: links (`[[link]]`), sites (`[[site]]`) with a carrier, a radio channel, MAC and RLC, or sites
+    /// behind links.
     pub section Scenario ("airwnd") {
         /// Title for reports.
         pub name: String = "unnamed".to_string(), unit "text", source "airwnd";
@@ -157,8 +149,8 @@ params! {
         pub mac: Mac = Mac::default(), unit "1", source "TS 36.321";
         /// Radio link control.
         pub rlc: Rlc = Rlc::default(), unit "1", source "TS 36.322";
-        /// A wire in place of sites.
-        pub wired: Option<Wired> = None, unit "1", source "ns-3 reference run S5";
+        /// The links.
+        pub link: Vec<Link> = Vec::new(), unit "1", source "ns-3 reference run S5";
         /// The sites.
         pub site: Vec<Site> = Vec::new(), unit "1", source "TS 36.300 §4";
         /// Groups of terminals.
@@ -199,6 +191,15 @@ impl Scenario {
         self.duration
     }
 
+    /// The places in `link` of the links that a group's packets pass, from the gateway on.
+    pub(crate) fn route(&self, group: &UeGroup) -> Vec<usize> {
+        let place = |name: &String| self.link.iter().position(|link| link.settings.name == *name);
+        match &group.via {
+            None => (0..self.link.len()).collect(),
+            Some(via) => via.iter().filter_map(place).collect(),
+        }
+    }
+
     fn read_files(&mut self, node: &Node) -> Result<(), Error> {
         for (index, group) in self.ue.iter_mut().enumerate() {
             let placement::Spec::File(params) = &mut group.placement else { continue };
@@ -212,6 +213,20 @@ impl Scenario {
             })?;
             params.rows = placement::file::parse(&text)
                 .map_err(|(line, why)| Error::new(&path.display().to_string(), Some(line), why))?;
+        }
+        self.read_recordings(node)
+    }
+
+    fn read_recordings(&mut self, node: &Node) -> Result<(), Error> {
+        for (index, link) in self.link.iter_mut().enumerate() {
+            let link::Spec::Trace(params) = &mut link.kind else { continue };
+            let format = params.format;
+            for (way, recording) in params.recordings() {
+                let (origin, text) = recordings::text(&recording.file, folder(node))
+                    .map_err(|message| complain(node, &format!("link[{index}].{way}"), message))?;
+                recording.read(&text, format).map_err(|(line, why)| Error::new(&origin, Some(line), why))?;
+            }
+            params.seal().map_err(|message| complain(node, &format!("link[{index}].digest"), message))?;
         }
         Ok(())
     }
@@ -227,12 +242,8 @@ impl Scenario {
     /// What no single value shows.
     fn check(&self, node: &Node) -> Result<(), Error> {
         let complain = |key: &str, message: String| Err(complain(node, key, message));
-        match (&self.wired, self.site.is_empty()) {
-            (Some(_), false) => return complain("wired", "a scenario has sites or a wire, not both".into()),
-            (None, true) => {
-                return complain("", "nothing connects the terminals: add [[site]] or [wired]".into());
-            }
-            _ => {}
+        if self.link.is_empty() && self.site.is_empty() {
+            return complain("", "nothing connects the terminals: add [[site]] or [[link]]".into());
         }
         if self.ue.is_empty() {
             return complain("ue", "there are no terminals: add [[ue]]".into());
@@ -242,6 +253,10 @@ impl Scenario {
         }
         self.check_sizes().or_else(|(key, message)| complain(key, message))?;
         self.check_losses().or_else(|(key, message)| complain(&key, message))?;
+        for (index, link) in self.link.iter().enumerate() {
+            self.check_link(index, link)
+                .or_else(|(key, message)| complain(&format!("link[{index}].{key}"), message))?;
+        }
         let tcp = self.tcp.config();
         if tcp.min_rto > tcp.max_rto {
             let message = format!("the least timeout {} exceeds the greatest {}", tcp.min_rto, tcp.max_rto);
@@ -262,6 +277,13 @@ impl Scenario {
                 return complain(&format!("ue[{index}].name"), message);
             }
             self.check_placement(index, group).or_else(|(key, message)| complain(&key, message))?;
+            self.check_via(group).or_else(|message| complain(&format!("ue[{index}].via"), message))?;
+        }
+        for (index, link) in self.link.iter().enumerate() {
+            if self.ue.iter().all(|group| !self.route(group).contains(&index)) {
+                let message = format!("no group is routed over `{}`", link.settings.name);
+                return complain(&format!("link[{index}].name"), message);
+            }
         }
         for (index, flow) in self.flow.iter().enumerate() {
             self.check_flow(index, flow).or_else(|(key, message)| complain(&key, message))?;
@@ -298,11 +320,7 @@ impl Scenario {
             ("core.server_loss", &self.core.server_loss),
             ("core.server_loss_up", &self.core.server_loss_up),
         ];
-        let wired = self
-            .wired
-            .iter()
-            .flat_map(|wired| [("wired.loss", &wired.loss), ("wired.loss_up", &wired.loss_up)]);
-        for (key, loss) in core.into_iter().chain(wired) {
+        for (key, loss) in core {
             loss.check().map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
         }
         Ok(())
@@ -344,6 +362,38 @@ impl Scenario {
                 );
                 return Err((key("placement"), message));
             }
+        }
+        Ok(())
+    }
+
+    fn check_link(&self, index: usize, link: &Link) -> Result<(), (String, String)> {
+        let name = &link.settings.name;
+        let complain = |message: String| Err(("name".to_string(), message));
+        if name.is_empty() {
+            return complain("a link needs a name".into());
+        }
+        if [SERVER, S1U].contains(&name.as_str()) {
+            return complain(format!("`{name}` is a link of [core]; choose another name"));
+        }
+        if self.link[..index].iter().any(|other| other.settings.name == *name) {
+            return complain(format!("a second link is called `{name}`; names must differ"));
+        }
+        link.check()
+    }
+
+    fn check_via(&self, group: &UeGroup) -> Result<(), String> {
+        let Some(via) = &group.via else { return Ok(()) };
+        let known: Vec<&str> = self.link.iter().map(|link| link.settings.name.as_str()).collect();
+        for (place, name) in via.iter().enumerate() {
+            if !known.contains(&name.as_str()) {
+                return Err(unknown_word("link", name, &known));
+            }
+            if via[..place].contains(name) {
+                return Err(format!("`{name}` stands there twice; a packet passes a link once"));
+            }
+        }
+        if via.is_empty() && self.site.is_empty() {
+            return Err("without a site a group needs a link".into());
         }
         Ok(())
     }

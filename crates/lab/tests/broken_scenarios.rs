@@ -90,7 +90,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `height`, `noise_figure`, `gbr`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `height`, `noise_figure`, `gbr`, `via`",
     ),
     (
         r#"radius = "300m""#,
@@ -338,22 +338,15 @@ position = ["0m", "0m"]
 antenna = {kind = "parabolic", beamwidth = "70deg"}
 "#,
         "",
-        ":1: nothing connects the terminals: add [[site]] or [wired]",
-    ),
-    (
-        "[[site]]",
-        r#"[wired]
-rate = "1Mbps"
-[[site]]"#,
-        ":10: wired: a scenario has sites or a wire, not both",
+        ":1: nothing connects the terminals: add [[site]] or [[link]]",
     ),
     (
         r#"[[site]]
 position = ["0m", "0m"]
 antenna = {kind = "parabolic", beamwidth = "70deg"}
 "#,
-        "[wired]\n",
-        ":10: wired: `rate` is missing",
+        "[[link]]\n",
+        ":10: link[0]: `rate` is missing",
     ),
     (
         r#"name = "far""#,
@@ -486,10 +479,6 @@ const INCOMPLETE: &[(&str, &str)] = &[
     ("duration = '1s'\n[[ue]]", "x:1: `flow` is missing"),
     ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no terminals: add [[ue]]"),
     ("duration = '1s'\nflow = []\n[[site]]\n[[ue]]", "x:2: flow: there are no flows: add [[flow]]"),
-    (
-        "duration = '1s'\n[[ue]]\n[[flow]]\n[wired]\nrate = '1Mbps'\nloss = {kind = 'scripted', packets = [2, 1]}",
-        "x:6: wired.loss.packets: 1 stands after 2; a script ascends",
-    ),
     (
         "duration = '1s'\n[[site]]\n[[ue]]\ncount = 321\n[[flow]]",
         "x:3: ue: 321 terminals in all; with 320 sounding offsets in each cell there is room for 320",

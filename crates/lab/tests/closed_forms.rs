@@ -100,14 +100,14 @@ fn equal_users_get_equal_shares() {
     }
 }
 
-fn wired(rwnd: &str, receive_buffer: &str) -> Outcome {
+fn over_a_wire(rwnd: &str, receive_buffer: &str) -> Outcome {
     simulate(&format!(
         r#"
         duration = "60s"
         warmup = "0s"
         tcp = {{mss = 1000, send_buffer = "4MiB", receive_buffer = "{receive_buffer}"}}
         core = {{server_rate = "0bps", server_delay = "0ms"}}
-        [wired]
+        [[link]]
         rate = "10Mbps"
         delay = "25ms"
         queue = 1000
@@ -122,7 +122,7 @@ fn wired(rwnd: &str, receive_buffer: &str) -> Outcome {
 #[test]
 fn a_wire_is_filled() {
     let capacity = 10_000.0 * 1000.0 / 1054.0;
-    let goodput = wired("\"fixed\"", "4MiB").totals().goodput_kbps;
+    let goodput = over_a_wire("\"fixed\"", "4MiB").totals().goodput_kbps;
     assert!((0.99..=1.0).contains(&(goodput / capacity)), "{goodput} / {capacity}");
 }
 
@@ -131,7 +131,7 @@ fn a_wire_is_filled() {
 /// windows without scaling, which would round them down.
 #[test]
 fn a_small_window_gives_itself_per_round_trip() {
-    let goodput = wired("{kind = \"fixed\", limit = \"20kB\"}", "60kB").totals().goodput_kbps;
+    let goodput = over_a_wire("{kind = \"fixed\", limit = \"20kB\"}", "60kB").totals().goodput_kbps;
     let round_trip_ms = 50.0 + 1054.0 * 8.0 / 10_000.0 + 54.0 * 8.0 / 10_000.0;
     let expected = 20_000.0 * 8.0 / round_trip_ms;
     // delayed ACKs cost up to one segment's time
@@ -141,7 +141,7 @@ fn a_small_window_gives_itself_per_round_trip() {
 /// DRWA settles at RTT = lambda RTTmin = 3 x 51 ms: one-way 25 ms and the queue's 102 ms.
 #[test]
 fn drwa_settles_at_three_times_the_least_round_trip() {
-    let rtt = wired("\"drwa\"", "4MiB").flows()[0].rtt_ms.p50.unwrap();
+    let rtt = over_a_wire("\"drwa\"", "4MiB").flows()[0].rtt_ms.p50.unwrap();
     assert!((rtt / (3.0 * 51.0) - 1.0).abs() < 0.05, "{rtt} ms");
 }
 
@@ -156,7 +156,7 @@ fn slow_start_doubles_each_round_trip() {
             duration = "2s"
             tcp = {{mss = 1000, initial_window = 10, delayed_ack_count = 1}}
             core = {{server_rate = "0bps", server_delay = "0ms"}}
-            [wired]
+            [[link]]
             rate = "100Gbps"
             delay = "50ms"
             [[ue]]

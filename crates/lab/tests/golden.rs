@@ -114,7 +114,7 @@ fn two_downloads_over_a_wire() {
         duration = "20s"
         tcp = {mss = 1000, timestamps = true, send_buffer = "1MiB", receive_buffer = "1MiB"}
         core = {server_rate = "0bps", server_delay = "0ms"}
-        [wired]
+        [[link]]
         rate = "10Mbps"
         delay = "25ms"
         queue = 100

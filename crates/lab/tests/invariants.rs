@@ -128,7 +128,7 @@ fn loss() -> impl Strategy<Value = &'static str> + Clone {
 fn wire() -> impl Strategy<Value = (u64, String)> {
     (100u64..20_000, 0u64..200, 1u64..200, loss(), loss()).prop_map(|(rate, delay, queue, down, up)| {
         let wire = format!(
-            "[wired]\nrate = \"{rate}kbps\"\ndelay = \"{delay}ms\"\nqueue = {queue}\n\
+            "[[link]]\nrate = \"{rate}kbps\"\ndelay = \"{delay}ms\"\nqueue = {queue}\n\
              loss = {down}\nloss_up = {up}\n"
         );
         (delay, wire)

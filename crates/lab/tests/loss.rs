@@ -4,13 +4,14 @@ use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
 
 /// A download over a wire of 10 Mbit/s and 25 ms.
-const WIRED: &str = r#"
+const WIRE: &str = r#"
     duration = "20s"
     warmup = "0s"
     tcp = {mss = 1000, timestamps = true}
     core = {server_rate = "0bps", server_delay = "0ms"}
-    [wired]
+    [[link]]
     rate = "10Mbps"
+    delay = "25ms"
     [[ue]]
     [[flow]]
 "#;
@@ -33,8 +34,8 @@ fn dropped(outcome: &Outcome, cause: &str) -> u64 {
 /// Binomial: 20000 packets at p = 0.02 lose 400 with a deviation of 20; 80 are four of these.
 #[test]
 fn datagrams_are_lost_at_the_rate_and_named_so() {
-    let lossy = ("wired.loss", "{kind = \"packet-error\", rate = 0.02}");
-    let outcome = simulate(WIRED, 1, &[lossy, ("flow[0].traffic", DATAGRAMS)]);
+    let lossy = ("link[0].loss", "{kind = \"packet-error\", rate = 0.02}");
+    let outcome = simulate(WIRE, 1, &[lossy, ("flow[0].traffic", DATAGRAMS)]);
     let (flow, lost) = (&outcome.flows()[0], dropped(&outcome, "link_error"));
     assert!(lost.abs_diff(400) < 80, "{lost}");
     // Those of the last 26 ms are under way.
@@ -47,17 +48,17 @@ fn datagrams_are_lost_at_the_rate_and_named_so() {
 fn each_direction_has_a_loss_of_its_own() {
     let all = "{kind = \"packet-error\", rate = 1.0}";
     for (key, direction, arrives) in [
-        ("wired.loss", "down", false),
-        ("wired.loss_up", "down", true),
-        ("wired.loss", "up", true),
-        ("wired.loss_up", "up", false),
+        ("link[0].loss", "down", false),
+        ("link[0].loss_up", "down", true),
+        ("link[0].loss", "up", true),
+        ("link[0].loss_up", "up", false),
         ("core.server_loss", "down", false),
         ("core.server_loss_up", "down", true),
         ("core.server_loss", "up", true),
         ("core.server_loss_up", "up", false),
     ] {
         let changes = [(key, all), ("flow[0].direction", direction), ("flow[0].traffic", DATAGRAMS)];
-        let outcome = simulate(WIRED, 1, &changes);
+        let outcome = simulate(WIRE, 1, &changes);
         assert_eq!(outcome.flows()[0].packets_received > 0, arrives, "{key} {direction}");
         assert_eq!(dropped(&outcome, "link_error") == 0, arrives, "{key} {direction}");
     }
@@ -78,8 +79,8 @@ fn a_scripted_loss_is_repaired() {
     let time = |size: &str, packets: &str| {
         let script = format!("{{kind = \"scripted\", packets = {packets}}}");
         let traffic = format!("{{kind = \"transfer\", size = \"{size}\"}}");
-        let changes = [("wired.loss", &*script), ("flow[0].traffic", &traffic), ("tcp.initial_rto", "1s")];
-        let flow = simulate(WIRED, 1, &changes).flows()[0].clone();
+        let changes = [("link[0].loss", &*script), ("flow[0].traffic", &traffic), ("tcp.initial_rto", "1s")];
+        let flow = simulate(WIRE, 1, &changes).flows()[0].clone();
         (flow.fct_s.unwrap(), flow.retransmissions)
     };
     let waits = time("1kB", "[0]").0 - time("1kB", "[]").0;
@@ -97,7 +98,7 @@ fn the_same_seed_loses_the_same_packets() {
         "{kind = \"gilbert-elliott\", good_to_bad = 0.01}",
         "{kind = \"gilbert-elliott-time\", good = \"500ms\"}",
     ] {
-        let text = |seed| simulate(WIRED, seed, &[("wired.loss", loss)]).to_json().to_string();
+        let text = |seed| simulate(WIRE, seed, &[("link[0].loss", loss)]).to_json().to_string();
         assert_eq!(text(1), text(1), "{loss}");
         assert_ne!(text(1), text(2), "{loss}");
     }
@@ -108,9 +109,9 @@ fn the_same_seed_loses_the_same_packets() {
 fn what_is_sent_does_not_move_the_losses() {
     let received = |rate: &str, packet: &str| {
         let traffic = format!("{{kind = \"cbr\", rate = \"{rate}\", packet = \"{packet}\"}}");
-        let lossy = ("wired.loss", "{kind = \"packet-error\", rate = 0.02}");
+        let lossy = ("link[0].loss", "{kind = \"packet-error\", rate = 0.02}");
         let changes = [lossy, ("flow[0].traffic", &traffic), ("flow[0].stop", "19s")];
-        simulate(WIRED, 1, &changes).flows()[0].packets_received
+        simulate(WIRE, 1, &changes).flows()[0].packets_received
     };
     let large = received("8Mbps", "1000B");
     assert!(large < 19_000);
@@ -127,15 +128,15 @@ fn newreno_obeys_the_square_root_law() {
         let outcomes = (1..=4).map(|seed| {
             let changes = [
                 ("duration", "1000s"),
-                ("wired.rate", "10Gbps"),
-                ("wired.delay", "50ms"),
-                ("wired.loss", &rate),
+                ("link[0].rate", "10Gbps"),
+                ("link[0].delay", "50ms"),
+                ("link[0].loss", &rate),
                 ("tcp.delayed_ack_count", "1"),
                 ("tcp.recovery", "newreno"),
                 ("tcp.send_buffer", "64MiB"),
                 ("tcp.receive_buffer", "64MiB"),
             ];
-            simulate(WIRED, seed, &changes).flows()[0].goodput_kbps
+            simulate(WIRE, seed, &changes).flows()[0].goodput_kbps
         });
         let measured = outcomes.sum::<f64>() / 4.0;
         let expected = 8000.0 / 0.1 * f64::sqrt(1.5 / p) / 1e3;

@@ -46,7 +46,8 @@ fn steady_state_allocates_nothing() {
             "#
         )
     };
-    let wire = "duration = \"30s\"\n[wired]\nrate = \"10Mbps\"\n[[ue]]\n[[flow]]\n".to_string();
+    let wire =
+        "duration = \"30s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
     for (name, toml) in [
         ("20 users, fixed", cell(20, "fixed")),
         ("60 users, autotuning", cell(60, "autotuning")),

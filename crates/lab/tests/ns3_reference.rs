@@ -185,7 +185,7 @@ fn chain(cc: &str, per: f64, recount: bool) -> (f64, f64) {
             warmup = "0s"
             tcp = {{mss = 1448, send_buffer = "4MiB", receive_buffer = "4MiB", recount_at_exit = {recount}}}
             core = {{server_rate = "1Gbps", server_delay = "3.03ms"}}
-            [wired]
+            [[link]]
             rate = "25Mbps"
             delay = "5ms"
             loss = {{kind = "packet-error", rate = {per:?}}}

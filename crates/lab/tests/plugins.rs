@@ -71,7 +71,7 @@ fn plugins() -> Plugins {
 
 fn scenario(cc: &str) -> Result<Scenario, Error> {
     let toml = format!(
-        "name = \"wire\"\nduration = \"20s\"\ntcp.mss = 1000\n[wired]\nrate = \"10Mbps\"\nqueue = 50\n\
+        "name = \"wire\"\nduration = \"20s\"\ntcp.mss = 1000\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\nqueue = 50\n\
          [[ue]]\n[[flow]]\n[[flow]]\nid = \"up\"\ndirection = \"up\"\ncc = {cc}\n"
     );
     Scenario::with_plugins(&Node::from_toml(&toml, "s.toml").unwrap(), &plugins())
@@ -101,31 +101,31 @@ fn mistakes_are_told_when_the_scenario_is_read() {
     let complaint = |cc: &str| scenario(cc).unwrap_err().to_string();
     assert_eq!(
         complaint(r#"{kind = "plugin", name = "remo"}"#),
-        "s.toml:12: flow[1].cc.name: unknown plug-in `remo`; did you mean `reno`?; \
+        "s.toml:13: flow[1].cc.name: unknown plug-in `remo`; did you mean `reno`?; \
          allowed: `reno`, `failing`, `vanishing`, `unmade`"
     );
     assert_eq!(
         complaint(r#"{kind = "plugin", name = "reno", keep = 2.0}"#),
-        "s.toml:12: flow[1].cc.keep: 2.0 is outside 0.01..0.99"
+        "s.toml:13: flow[1].cc.keep: 2.0 is outside 0.01..0.99"
     );
     assert_eq!(
         complaint(r#"{kind = "plugin", name = "reno", kept = 0.5}"#),
-        "s.toml:12: flow[1].cc: unknown key `kept`; did you mean `keep`?; allowed: `keep`"
+        "s.toml:13: flow[1].cc: unknown key `kept`; did you mean `keep`?; allowed: `keep`"
     );
-    assert_eq!(complaint(r#"{kind = "plugin"}"#), "s.toml:12: flow[1].cc: `name` is missing");
+    assert_eq!(complaint(r#"{kind = "plugin"}"#), "s.toml:13: flow[1].cc: `name` is missing");
     assert_eq!(
         complaint(r#"{kind = "python", class = "a.py:A"}"#),
-        "s.toml:12: flow[1].cc: `python` needs Python: use `airwnd run` or the package `airwnd`"
+        "s.toml:13: flow[1].cc: `python` needs Python: use `airwnd run` or the package `airwnd`"
     );
     assert_eq!(
         complaint(r#"{kind = "plugin", name = "reno", keep = nan}"#),
-        "s.toml:12: flow[1].cc.keep: expected a finite number, found NaN"
+        "s.toml:13: flow[1].cc.keep: expected a finite number, found NaN"
     );
 }
 
 #[test]
 fn without_plugins_none_is_found() {
-    let toml = "duration = \"1s\"\n[wired]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\ncc = {kind = \"plugin\", name = \"x\"}";
+    let toml = "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\ncc = {kind = \"plugin\", name = \"x\"}";
     let error = Scenario::from_node(&Node::from_toml(toml, "s.toml").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),

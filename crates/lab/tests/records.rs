@@ -128,7 +128,7 @@ fn a_sample_tells_the_delay_since_the_last_one() {
         r#"
         duration = "1s"
         core = {server_rate = "1000Gbps", server_delay = "0s"}
-        wired = {rate = "1Mbps", delay = "20ms", queue = 10}
+        link = [{rate = "1Mbps", delay = "20ms", queue = 10}]
         [[ue]]
         [[flow]]
         traffic = {kind = "cbr", rate = "117760bps", packet = "1472B"}

@@ -27,7 +27,7 @@ pub fn take_raised() -> Option<PyErr> {
     RAISED.take()
 }
 
-/// An ACK of new data outside loss recovery.
+/// An ACK that made progress.
 ///
 /// Attributes
 /// ----------
@@ -40,14 +40,27 @@ pub fn take_raised() -> Option<PyErr> {
 ///     The round-trip time that it measured, in seconds; ``None`` if it measured none.
 /// srtt_s, min_rtt_s
 ///     Smoothed and least round-trip time so far, in seconds; ``None`` before the first.
-/// in_flight_bytes
-///     Bytes in the network after it.
+/// one_way_delay_s
+///     How long the segment that it echoes was under way to the receiver, by timestamps, in seconds; ``None`` without
+///     timestamps.
+/// in_flight_bytes, prior_in_flight_bytes
+///     Bytes in the network after it, and before it.
+/// lost_bytes
+///     Bytes given up on since the last ACK that made progress.
+/// marked_bytes
+///     Of ``acked_bytes``, those that the receiver says met congestion (ECN); 0 if its feedback is not that accurate.
 /// delivered_bytes
 ///     Bytes delivered to the receiver so far.
 /// round
 ///     Round trips so far: a new one begins when data is acknowledged that was sent after the last began.
 /// cwnd_limited
 ///     Whether the congestion window was what limited the sender.
+/// recovering
+///     Whether a loss is being repaired.
+/// delivery_rate_bps
+///     The rate at which data was delivered in the last round trip, in bit/s; ``None`` if there is no sample.
+/// app_limited
+///     Whether the application had too little to send for that sample, so that the path may be faster.
 #[pyclass(frozen, get_all, module = "airwnd")]
 pub struct Ack {
     now_s: f64,
@@ -55,18 +68,26 @@ pub struct Ack {
     rtt_s: Option<f64>,
     srtt_s: Option<f64>,
     min_rtt_s: Option<f64>,
+    one_way_delay_s: Option<f64>,
     in_flight_bytes: u64,
+    prior_in_flight_bytes: u64,
+    lost_bytes: u64,
+    marked_bytes: u64,
     delivered_bytes: u64,
     round: u64,
     cwnd_limited: bool,
+    recovering: bool,
+    delivery_rate_bps: Option<u64>,
+    app_limited: bool,
 }
 
 #[pymethods]
 impl Ack {
     #[new]
     #[pyo3(signature = (
-        *, now_s=0.0, acked_bytes=0, rtt_s=None, srtt_s=None, min_rtt_s=None, in_flight_bytes=0,
-        delivered_bytes=0, round=0, cwnd_limited=true,
+        *, now_s=0.0, acked_bytes=0, rtt_s=None, srtt_s=None, min_rtt_s=None, one_way_delay_s=None,
+        in_flight_bytes=0, prior_in_flight_bytes=0, lost_bytes=0, marked_bytes=0, delivered_bytes=0, round=0,
+        cwnd_limited=true, recovering=false, delivery_rate_bps=None, app_limited=false,
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
@@ -75,10 +96,17 @@ impl Ack {
         rtt_s: Option<f64>,
         srtt_s: Option<f64>,
         min_rtt_s: Option<f64>,
+        one_way_delay_s: Option<f64>,
         in_flight_bytes: u64,
+        prior_in_flight_bytes: u64,
+        lost_bytes: u64,
+        marked_bytes: u64,
         delivered_bytes: u64,
         round: u64,
         cwnd_limited: bool,
+        recovering: bool,
+        delivery_rate_bps: Option<u64>,
+        app_limited: bool,
     ) -> Ack {
         Ack {
             now_s,
@@ -86,10 +114,17 @@ impl Ack {
             rtt_s,
             srtt_s,
             min_rtt_s,
+            one_way_delay_s,
             in_flight_bytes,
+            prior_in_flight_bytes,
+            lost_bytes,
+            marked_bytes,
             delivered_bytes,
             round,
             cwnd_limited,
+            recovering,
+            delivery_rate_bps,
+            app_limited,
         }
     }
 
@@ -106,10 +141,17 @@ impl From<&cc::Ack> for Ack {
             rtt_s: ack.rtt.map(Span::as_secs),
             srtt_s: ack.srtt.map(Span::as_secs),
             min_rtt_s: ack.min_rtt.map(Span::as_secs),
+            one_way_delay_s: ack.one_way_delay.map(Span::as_secs),
             in_flight_bytes: ack.in_flight.0,
+            prior_in_flight_bytes: ack.prior_in_flight.0,
+            lost_bytes: ack.lost.0,
+            marked_bytes: ack.marked.0,
             delivered_bytes: ack.delivered.0,
             round: ack.round,
             cwnd_limited: ack.cwnd_limited,
+            recovering: ack.recovering,
+            delivery_rate_bps: ack.rate.map(|sample| sample.rate().0),
+            app_limited: ack.rate.is_some_and(|sample| sample.app_limited),
         }
     }
 }
@@ -122,7 +164,8 @@ impl From<&cc::Ack> for Ack {
 ///     When it was noticed, in seconds from the beginning of the simulation.
 /// signal
 ///     ``"loss"``: duplicate ACKs or SACKs showed a loss, at most once for each window of data. ``"timeout"``: the
-///     retransmission timer expired. ``"repeated-timeout"``: once more for the same segment.
+///     retransmission timer expired. ``"repeated-timeout"``: once more for the same segment. ``"ecn"``: the receiver
+///     reports marked packets, at most once for each window of data.
 /// in_flight_bytes
 ///     The flight to compute a new threshold from.
 #[pyclass(frozen, get_all, module = "airwnd")]
@@ -137,7 +180,7 @@ impl Congestion {
     #[new]
     #[pyo3(signature = (*, now_s=0.0, signal="loss", in_flight_bytes=0))]
     fn new(now_s: f64, signal: &str, in_flight_bytes: u64) -> PyResult<Congestion> {
-        let signals = [Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout];
+        let signals = [Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout, Signal::Ecn];
         match signals.into_iter().map(word).find(|known| *known == signal) {
             Some(signal) => Ok(Congestion { now_s, signal, in_flight_bytes }),
             None => Err(PyValueError::new_err(format!(
@@ -157,6 +200,7 @@ fn word(signal: Signal) -> &'static str {
         Signal::Loss => "loss",
         Signal::Timeout => "timeout",
         Signal::RepeatedTimeout => "repeated-timeout",
+        Signal::Ecn => "ecn",
     }
 }
 
@@ -272,22 +316,27 @@ impl Plugin {
 
     fn begin(self: Arc<Self>, ctx: &Ctx) -> Result<Box<dyn CongestionControl>, Error> {
         Python::attach(|py| {
-            let made = || {
+            let made = || -> PyResult<Controller> {
                 let object = self.object.bind(py).call_method1("make", (Connection::from(ctx),))?;
                 let bound = |name: &str| object.getattr(name).map(Bound::unbind);
-                Ok((bound("on_ack")?, bound("on_congestion")?, object.unbind()))
+                let measures: bool = self.object.bind(py).getattr("measures")?.extract()?;
+                let on_delivery = if measures { Some(bound("on_delivery")?) } else { None };
+                let governs_recovery = object.getattr("governs_recovery")?.is_truthy()?;
+                let is_l4s = object.getattr("is_l4s")?.is_truthy()?;
+                Ok(Controller {
+                    plugin: self.clone(),
+                    on_ack: bound("on_ack")?,
+                    on_congestion: bound("on_congestion")?,
+                    on_delivery,
+                    governs_recovery,
+                    is_l4s,
+                    mss: ctx.mss.0 as f64,
+                    state: State::default(),
+                    failure: None,
+                    object: object.unbind(),
+                })
             };
-            let (on_ack, on_congestion, object) =
-                made().map_err(|raised| self.error(py, "__init__", raised))?;
-            let mut controller = Controller {
-                plugin: self.clone(),
-                object,
-                on_ack,
-                on_congestion,
-                mss: ctx.mss.0 as f64,
-                state: State::default(),
-                failure: None,
-            };
+            let mut controller = made().map_err(|raised| self.error(py, "__init__", raised))?;
             controller.state = controller.read(py).map_err(|why| self.wrong(py, "__init__", why))?;
             Ok(Box::new(controller) as Box<dyn CongestionControl>)
         })
@@ -332,6 +381,9 @@ struct Controller {
     object: Py<PyAny>,
     on_ack: Py<PyAny>,
     on_congestion: Py<PyAny>,
+    on_delivery: Option<Py<PyAny>>,
+    governs_recovery: bool,
+    is_l4s: bool,
     mss: f64,
     state: State,
     failure: Option<Error>,
@@ -419,6 +471,18 @@ impl CongestionControl for Controller {
         });
     }
 
+    fn on_delivery(&mut self, ack: &cc::Ack) {
+        if self.on_delivery.is_none() {
+            return;
+        }
+        Python::attach(|py| {
+            self.tell(py, "on_delivery", |this| {
+                let method = this.on_delivery.as_ref().expect("checked above");
+                method.bind(py).call1((Ack::from(ack),))
+            });
+        });
+    }
+
     fn cwnd(&self) -> Bytes {
         self.state.cwnd
     }
@@ -438,6 +502,18 @@ impl CongestionControl for Controller {
 
     fn pacing_rate(&self) -> Option<BitRate> {
         self.state.pacing_rate
+    }
+
+    fn governs_recovery(&self) -> bool {
+        self.governs_recovery
+    }
+
+    fn wants_rates(&self) -> bool {
+        true
+    }
+
+    fn is_l4s(&self) -> bool {
+        self.is_l4s
     }
 
     fn failure(&self) -> Option<&Error> {

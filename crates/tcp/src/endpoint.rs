@@ -1,10 +1,12 @@
 //! One end of a connection: the states of RFC 9293 around a sending and a receiving half.
 
+use crate::limit::Limited;
 use crate::receiver::{CODES, Receiver};
 use crate::rwnd::Carriage;
-use crate::segment::{Flags, SackBlocks, Segment, Timestamps};
+use crate::segment::{Codepoint, Flags, SackBlocks, Segment, Timestamps};
 use crate::sender::{Acknowledgment, Agreement, Outgoing, Position, Sender};
-use crate::{Config, Seq, cc, rwnd};
+use crate::stack::Ecn;
+use crate::{Config, Seq, cc, ecn, rwnd};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::{NonZeroU8, NonZeroU16};
 
@@ -83,6 +85,10 @@ pub struct Stats {
     pub duplicates_received: u64,
     /// Data segments that came before their turn.
     pub out_of_order_received: u64,
+    /// Reductions of the window for marked packets.
+    pub ecn_reductions: u64,
+    /// Data segments that came marked (CE).
+    pub marked_received: u64,
     /// Segments that had an old timestamp (RFC 7323 §5, PAWS) or lay outside the window.
     pub segments_refused: u64,
 }
@@ -100,6 +106,8 @@ pub struct Setup<'a> {
     pub peer_rwnd: &'a rwnd::Spec,
     /// The first sequence number.
     pub iss: Seq,
+    /// Names the random draws of the congestion control.
+    pub seed: u64,
 }
 
 /// One end of a connection.
@@ -120,6 +128,7 @@ pub struct Endpoint {
     handshake: Handshake,
     timestamps: Option<Clock>,
     sack: bool,
+    ecn: Ecn,
     shut: bool,
     pending_reset: Option<(Seq, Option<Seq>)>,
     time_wait_until: Option<Time>,
@@ -144,6 +153,8 @@ struct PeerSyn {
     window_scale: Option<u8>,
     sack_permitted: bool,
     timestamps: bool,
+    /// The answer's bits about ECN.
+    ecn_answer: Flags,
 }
 
 /// Timestamps in force (RFC 7323 §4.3).
@@ -158,11 +169,11 @@ struct Clock {
 impl Endpoint {
     /// A closed endpoint.
     pub fn new(setup: &Setup<'_>) -> Endpoint {
-        let Setup { config, cc, rwnd, peer_rwnd, iss } = *setup;
+        let Setup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
         let ctx = rwnd::Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer };
         Endpoint {
             state: State::Closed,
-            sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss),
+            sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss, seed),
             receiver: Receiver::new(config, rwnd.build(&ctx), rwnd.carriage()),
             config: config.clone(),
             codes_in: peer_rwnd.carriage(),
@@ -170,6 +181,7 @@ impl Endpoint {
             handshake: Handshake::default(),
             timestamps: None,
             sack: false,
+            ecn: Ecn::Off,
             shut: false,
             pending_reset: None,
             time_wait_until: None,
@@ -322,7 +334,14 @@ impl Endpoint {
 
     fn take_syn(&mut self, segment: &Segment) {
         self.receiver.synchronise(segment.seq);
+        let (agreed, ecn_answer) = if segment.flags.has(Flags::ACK) {
+            (ecn::agreed(self.config.ecn, segment), Flags::default())
+        } else {
+            ecn::answer(self.config.ecn, segment)
+        };
+        self.ecn = agreed;
         let peer = PeerSyn {
+            ecn_answer,
             mss: segment.mss,
             window_scale: segment.window_scale,
             sack_permitted: segment.sack_permitted,
@@ -348,7 +367,9 @@ impl Endpoint {
             sack: self.sack,
             //= RFC 7323 §2.3: a shift above 14 counts as 14
             shift: if scaled { peer.window_scale.unwrap_or(0).min(14) } else { 0 },
+            ecn: self.ecn,
         });
+        self.receiver.agree_on_ecn(self.ecn, self.state == State::SynSent);
         let clean = self.handshake.sent_at.filter(|_| self.handshake.retries == 0);
         let sample = self.elapsed(now, segment).or(clean.map(|sent_at| now - sent_at));
         if let Some(sample) = sample {
@@ -455,9 +476,11 @@ impl Endpoint {
             now,
             seq: segment.seq,
             ack: segment.ack,
+            flags: segment.flags,
             field: (!in_field).then_some(segment.window),
             sack: &segment.sack,
             rtt: self.elapsed(now, segment),
+            one_way_delay: self.one_way_delay(segment),
             code,
             has_data: segment.len > 0,
         });
@@ -571,6 +594,11 @@ impl Endpoint {
         if let Some((seq, ack)) = self.pending_reset.take() {
             return Some(reset(now, seq, ack));
         }
+        if let Some((ack, congestion)) = self.receiver.take_earlier_ack() {
+            self.stats.acks_sent += 1;
+            let segment = self.stamp_with(now, self.sender.nxt(), Flags::ACK | congestion, ack);
+            return Some(Segment { window: self.receiver.field_beyond(ack), ..segment });
+        }
         match self.state {
             State::Closed | State::Listen => return None,
             State::SynSent | State::SynReceived => return self.syn(now),
@@ -584,7 +612,8 @@ impl Endpoint {
         self.receiver.wants_ack().then(|| {
             self.stats.acks_sent += 1;
             // Beyond a FIN there is nothing to send, so this is SND.NXT also then.
-            self.stamp(now, self.sender.nxt(), Flags::ACK)
+            let flags = Flags::ACK | self.receiver.congestion_flags(true);
+            self.stamp(now, self.sender.nxt(), flags)
         })
     }
 
@@ -597,7 +626,10 @@ impl Endpoint {
         self.handshake.timeout_at = Some(now + self.sender.rtt().rto());
         let answers = self.state == State::SynReceived;
         let peer = self.handshake.peer.filter(|_| answers);
-        let flags = if answers { Flags::SYN | Flags::ACK } else { Flags::SYN };
+        //= RFC 3168 §6.1.1.1: a SYN that was lost is repeated without asking for ECN, lest it was refused for that
+        let asks = if retransmission { Flags::default() } else { ecn::request(self.config.ecn) };
+        let answer = peer.map_or(Flags::default(), |peer| peer.ecn_answer);
+        let flags = if answers { Flags::SYN | Flags::ACK | answer } else { Flags::SYN | asks };
         let mut segment = self.stamp(now, self.sender.una(), flags);
         let offers_scale = self.config.window_scaling && peer.is_none_or(|peer| peer.window_scale.is_some());
         let offers_timestamps = self.config.timestamps && peer.is_none_or(|peer| peer.timestamps);
@@ -613,19 +645,25 @@ impl Endpoint {
     }
 
     fn data(&mut self, now: Time, outgoing: Outgoing) -> Segment {
-        let flags = if outgoing.fin { Flags::ACK | Flags::FIN } else { Flags::ACK };
+        let fin = if outgoing.fin { Flags::FIN } else { Flags::default() };
+        let congestion = self.receiver.congestion_flags(false) | outgoing.flags;
+        let flags = Flags::ACK | fin | congestion;
         let mut segment = self.stamp(now, outgoing.seq, flags);
         segment.len = outgoing.len;
+        segment.ecn = outgoing.ecn;
         segment.retransmission = outgoing.retransmission;
         segment
     }
 
     /// A segment without payload and with all that goes along: acknowledgment, window, timestamps, SACK.
     fn stamp(&mut self, now: Time, seq: Seq, flags: Flags) -> Segment {
+        let ack = if flags.has(Flags::ACK) { self.receiver.nxt() } else { Seq(0) };
+        self.stamp_with(now, seq, flags, ack)
+    }
+
+    fn stamp_with(&mut self, now: Time, seq: Seq, flags: Flags, ack: Seq) -> Segment {
         let is_syn = flags.has(Flags::SYN);
         let offer = if is_syn { self.receiver.offer_on_syn(now) } else { self.receiver.offer(now) };
-        let has_ack = flags.has(Flags::ACK);
-        let ack = if has_ack { self.receiver.nxt() } else { Seq(0) };
         let timestamps = self.timestamps.map(|clock| Timestamps { val: self.ticks(now), ecr: clock.recent });
         if let Some(clock) = &mut self.timestamps {
             clock.last_ack_sent = ack;
@@ -636,7 +674,7 @@ impl Endpoint {
             - Segment::CODE_OPTION_BYTES * u32::from(self.offers_codes);
         let sack =
             if self.sack { self.receiver.sack_blocks(room as usize / 8) } else { SackBlocks::default() };
-        if has_ack {
+        if flags.has(Flags::ACK) && ack == self.receiver.nxt() {
             self.receiver.on_ack_sent();
         }
         self.stats.codes_sent += u64::from(offer.code.is_some() || offer.is_code);
@@ -652,6 +690,7 @@ impl Endpoint {
             window_scale: None,
             code: offer.code,
             flags,
+            ecn: Codepoint::NotEct,
             sack_permitted: false,
             retransmission: false,
         }
@@ -673,6 +712,15 @@ impl Endpoint {
         self.timestamps?;
         let ticks = self.ticks(now).wrapping_sub(segment.timestamps?.ecr);
         Some((self.config.timestamp_tick * u64::from(ticks)).max(Span::from_micros(1)))
+    }
+
+    /// From the tick at which a segment left here to the tick at which its echo left there; clocks may differ, but
+    /// not by so much that it seems negative.
+    fn one_way_delay(&self, segment: &Segment) -> Option<Span> {
+        self.timestamps?;
+        let Timestamps { val, ecr } = segment.timestamps?;
+        let ticks = (val.wrapping_sub(ecr) as i32).max(0);
+        Some(self.config.timestamp_tick * ticks as u64)
     }
 
     // Questions.
@@ -702,6 +750,8 @@ impl Endpoint {
             window_probes: sent.probes,
             duplicate_acks: sent.duplicate_acks,
             codes_obeyed: sent.codes,
+            ecn_reductions: sent.ecn_reductions,
+            marked_received: self.receiver.marked(),
             ..self.stats
         }
     }
@@ -719,6 +769,11 @@ impl Endpoint {
     /// The congestion controller.
     pub fn cc(&self) -> &dyn cc::CongestionControl {
         self.sender.cc()
+    }
+
+    /// For how long what has kept it from sending more, since the connection was established.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.sender.limited(now)
     }
 
     /// The window that the peer offers.
@@ -795,6 +850,7 @@ fn reset(now: Time, seq: Seq, ack: Option<Seq>) -> Segment {
         window_scale: None,
         code: None,
         flags: if ack.is_some() { Flags::RST | Flags::ACK } else { Flags::RST },
+        ecn: Codepoint::NotEct,
         sack_permitted: false,
         retransmission: false,
     }

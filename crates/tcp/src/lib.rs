@@ -7,17 +7,13 @@
 //!   offer).
 //! * What a TCP of some year does by default is one table: [`stack`].
 //!
-//! Places kept for what is not there yet: RACK and TLP find the time of each transmission on the sender's
-//! scoreboard; pacing reads [`cc::CongestionControl::pacing_rate`]; ECN has its control bits free in
-//! [`segment::Flags`] and a variant to add to [`cc::Signal`].
-//!
 //! ```
 //! use airwnd_tcp::{Endpoint, Seq, Setup, Stack, cc, rwnd};
 //! use airwnd_units::{Bytes, Span, Time};
 //! let config = Stack::Ns3v44.config();
 //! let cc = cc::Spec::Newreno(cc::newreno::Params::default());
 //! let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params::default());
-//! let setup = Setup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0) };
+//! let setup = Setup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0), seed: 1 };
 //! let (mut client, mut server) = (Endpoint::new(&setup), Endpoint::new(&setup));
 //! server.listen();
 //! client.connect();
@@ -36,8 +32,11 @@
 //! ```
 
 pub mod cc;
+mod ecn;
 mod endpoint;
+mod limit;
 mod ranges;
+mod rate;
 mod receiver;
 mod rtt;
 pub mod rwnd;
@@ -48,6 +47,7 @@ mod seq;
 pub mod stack;
 
 pub use endpoint::{Endpoint, Failure, Setup, State, Stats};
+pub use limit::Limited;
 pub use segment::Segment;
 pub use seq::Seq;
 pub use stack::{Config, Settings, Stack};

@@ -1,8 +1,10 @@
 //! The receiving half: reassembly, acknowledgments, the offered window.
 
+use crate::ecn::Echo;
 use crate::ranges::Ranges;
 use crate::rwnd::{Advertisement, Arrival, Carriage, RecvView, RwndController};
-use crate::segment::{SackBlock, SackBlocks, Segment};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
+use crate::stack::Ecn;
 use crate::{Config, Seq};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU8;
@@ -33,6 +35,9 @@ pub(crate) struct Receiver {
     carriage: Option<Carriage>,
     rtt: ReceiverRtt,
 
+    echo: Echo,
+    /// An ACK of what came before the segment that changed the state of marking.
+    earlier: Option<(Seq, Flags)>,
     ack_count: u32,
     ack_timeout: Span,
     /// Segments that are still acknowledged at once.
@@ -79,6 +84,8 @@ impl Receiver {
             controller,
             carriage,
             rtt: ReceiverRtt::default(),
+            echo: Echo::new(Ecn::Off, false),
+            earlier: None,
             ack_count: config.delayed_ack_count,
             ack_timeout: config.delayed_ack_timeout,
             quick_acks: config.quick_acks,
@@ -96,6 +103,26 @@ impl Receiver {
 
     pub fn set_shift(&mut self, shift: u8) {
         self.shift = shift;
+    }
+
+    /// Both ends have agreed on ECN.
+    pub fn agree_on_ecn(&mut self, mode: Ecn, is_client: bool) {
+        self.echo = Echo::new(mode, is_client);
+    }
+
+    /// The control bits about congestion of the segment that goes out now; `pure` if it has no payload.
+    pub fn congestion_flags(&mut self, pure: bool) -> Flags {
+        self.echo.flags(pure)
+    }
+
+    /// An ACK that must go out before anything else: its number and control bits.
+    pub fn take_earlier_ack(&mut self) -> Option<(Seq, Flags)> {
+        self.earlier.take()
+    }
+
+    /// Packets that came marked.
+    pub fn marked(&self) -> u64 {
+        self.echo.marked()
     }
 
     pub fn nxt(&self) -> Seq {
@@ -138,6 +165,9 @@ impl Receiver {
     /// Takes the payload and FIN of an acceptable segment. `rtt` is a sample from its timestamps.
     pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: Option<Span>) -> Received {
         let before = self.nxt;
+        if segment.len > 0 {
+            self.note_mark(segment);
+        }
         let data_end = segment.seq + u32::from(segment.len);
         let end = data_end.min(self.edge);
         let start = segment.seq.max(self.nxt);
@@ -160,7 +190,7 @@ impl Receiver {
             self.drop_old_blocks();
             self.received += u64::from(result.in_order);
         }
-        if segment.flags.has(crate::segment::Flags::FIN) && end == data_end {
+        if segment.flags.has(Flags::FIN) && end == data_end {
             self.fin = Some(data_end);
         }
         if self.fin == Some(self.nxt) {
@@ -177,6 +207,16 @@ impl Receiver {
             self.decide_ack(now, data_end, &result);
         }
         result
+    }
+
+    fn note_mark(&mut self, segment: &Segment) {
+        let haste = self.echo.on_data(segment);
+        self.ack_now |= haste.at_once;
+        if haste.earlier_first && self.unacknowledged > 0 {
+            self.earlier = Some((self.nxt, self.echo.earlier_flags()));
+            self.unacknowledged = 0;
+            self.ack_at = None;
+        }
     }
 
     fn report_first(&mut self, merged: SackBlock) {
@@ -320,7 +360,12 @@ impl Receiver {
 
     /// Rounded down: with scaling the edge seems to waver by less than one unit (RFC 7323 §2.4).
     fn field(&self) -> u16 {
-        (self.offered() >> self.shift).min(u32::from(u16::MAX)) as u16
+        self.field_beyond(self.nxt)
+    }
+
+    /// The field of an ACK that ends at `ack`.
+    pub fn field_beyond(&self, ack: Seq) -> u16 {
+        (self.edge.since(ack) >> self.shift).min(u32::from(u16::MAX)) as u16
     }
 
     /// Blocks for the segment that goes out now, at most `limit`.

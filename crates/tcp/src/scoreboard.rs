@@ -1,8 +1,10 @@
 //! What is sent and not yet cumulatively acknowledged, and what became of it.
 
 use crate::Seq;
+use crate::cc::{Loss, RateSample};
+use crate::rate::{Rates, Sending, Totals};
 use crate::segment::{SackBlock, SackBlocks};
-use airwnd_units::Time;
+use airwnd_units::{Span, Time};
 use std::collections::VecDeque;
 
 /// A segment that was sent. Its bounds stay as they were first sent.
@@ -77,6 +79,12 @@ pub(crate) struct Scoreboard {
     last_blocks: SackBlocks,
     /// See [`Config::count_sacked_retransmissions`](crate::Config::count_sacked_retransmissions).
     counts_sacked_retransmissions: bool,
+    /// Bytes delivered and given up on so far.
+    totals: Totals,
+    /// Until so many bytes are delivered, samples tell of the application and not of the path; 0 for never.
+    app_limited_until: u64,
+    /// For congestion controls that ask for it.
+    rates: Option<Box<Rates>>,
 }
 
 impl Scoreboard {
@@ -93,12 +101,66 @@ impl Scoreboard {
             repaired_below: None,
             last_blocks: SackBlocks::default(),
             counts_sacked_retransmissions,
+            totals: Totals::default(),
+            app_limited_until: 0,
+            rates: None,
+        }
+    }
+
+    /// Rates are sampled from here on.
+    pub fn measure_rates(&mut self) {
+        self.rates = Some(Box::new(Rates::new()));
+    }
+
+    /// Bytes delivered and given up on so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until > 0
+    }
+
+    //= draft-cheng-iccrg-delivery-rate-estimation-02 §3.4
+    /// What is in the network now is less than the application could have sent.
+    pub fn note_app_limit(&mut self) {
+        self.app_limited_until = (self.totals.delivered + u64::from(self.pipe())).max(1);
+    }
+
+    /// The delivery rate of what was reported since the last call.
+    pub fn take_rate_sample(&mut self, now: Time, min_rtt: Option<Span>) -> Option<RateSample> {
+        if self.totals.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        self.rates.as_mut()?.take_sample(now, self.totals, min_rtt)
+    }
+
+    /// Segments given up on since the last call.
+    pub fn take_losses(&mut self, now: Time) -> impl Iterator<Item = Loss> + '_ {
+        self.rates.iter_mut().flat_map(move |rates| rates.take_losses(now))
+    }
+
+    fn sending(&self, now: Time, space: u32) -> Sending {
+        let before = self.pipe();
+        let (totals, app_limited) = (self.totals, self.is_app_limited());
+        Sending { now, totals, before, after: before + space, app_limited }
+    }
+
+    fn note_loss(&mut self, index: usize) {
+        let space = self.sent[index].space();
+        self.totals.lost += u64::from(space);
+        if let Some(rates) = &mut self.rates {
+            rates.lose(index, space, self.totals);
         }
     }
 
     /// A segment of new data.
     pub fn push(&mut self, seq: Seq, len: u16, fin: bool, now: Time) {
         let segment = Sent { seq, len, marks: if fin { FIN } else { 0 }, sent_at: now };
+        let sending = self.rates.is_some().then(|| self.sending(now, segment.space()));
+        if let (Some(rates), Some(sending)) = (&mut self.rates, sending) {
+            rates.push(&sending);
+        }
         self.total += segment.space();
         self.sent.push_back(segment);
     }
@@ -143,6 +205,9 @@ impl Scoreboard {
                 self.sacked -= bytes;
             } else {
                 result.delivered += bytes;
+                if let Some(rates) = self.rates.as_mut().filter(|_| whole) {
+                    rates.deliver(0, head.sent_at);
+                }
             }
             if head.is(LOST) {
                 self.lost -= bytes;
@@ -160,7 +225,11 @@ impl Scoreboard {
             }
             result.segments += 1;
             self.sent.pop_front();
+            if let Some(rates) = &mut self.rates {
+                rates.pop();
+            }
         }
+        self.totals.delivered += u64::from(result.delivered);
         if result.retransmitted {
             result.clean_sample = None;
         }
@@ -186,6 +255,7 @@ impl Scoreboard {
         }
         self.last_blocks = *blocks;
         let newly = self.sacked - before;
+        self.totals.delivered += u64::from(newly);
         if newly > 0 {
             self.give_up_overtaken(threshold);
         }
@@ -212,6 +282,9 @@ impl Scoreboard {
                 segment.marks &= !RETRANSMITTED;
             }
             segment.marks = (segment.marks & !LOST) | SACKED;
+            if let Some(rates) = &mut self.rates {
+                rates.deliver(index, segment.sent_at);
+            }
             self.sacked += space;
             self.high_sack = Some(self.high_sack.map_or(end, |high| high.max(end)));
         }
@@ -250,6 +323,7 @@ impl Scoreboard {
         let (seq, space) = (segment.seq, segment.space());
         self.lost += space;
         self.repaired_below = self.repaired_below.map(|done| done.min(seq));
+        self.note_loss(index);
     }
 
     /// The first segment is lost, whatever else is known: it waits for retransmission again.
@@ -259,6 +333,7 @@ impl Scoreboard {
             head.marks &= !RETRANSMITTED;
             let space = head.space();
             self.retransmitted -= space;
+            self.note_loss(0);
         }
         self.mark_lost(0);
         self.repaired_below = None;
@@ -270,11 +345,13 @@ impl Scoreboard {
     /// acknowledging the head, which is never SACKed.
     //= exception sack-survives-timeout
     pub fn give_up_all(&mut self) {
-        for segment in &mut self.sent {
-            segment.marks &= !RETRANSMITTED;
-            if !segment.is(SACKED) {
-                segment.marks |= LOST;
+        for index in 0..self.sent.len() {
+            let marks = self.sent[index].marks;
+            if marks & SACKED == 0 && (marks & LOST == 0 || marks & RETRANSMITTED != 0) {
+                self.note_loss(index);
             }
+            let lost = if marks & SACKED == 0 { LOST } else { 0 };
+            self.sent[index].marks = (marks & !RETRANSMITTED) | lost;
         }
         self.retransmitted = 0;
         self.duplicates = 0;
@@ -329,6 +406,10 @@ impl Scoreboard {
 
     /// Sends the segment at `index` again.
     pub fn retransmit(&mut self, index: usize, now: Time) -> Sent {
+        let sending = self.rates.is_some().then(|| self.sending(now, self.sent[index].space()));
+        if let (Some(rates), Some(sending)) = (&mut self.rates, sending) {
+            rates.resend(index, &sending);
+        }
         let segment = &mut self.sent[index];
         segment.sent_at = now;
         if !segment.is(RETRANSMITTED) {

@@ -7,7 +7,7 @@ use std::ops::BitOr;
 
 /// The control bits of a segment (RFC 9293 §3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(pub u8);
+pub struct Flags(pub u16);
 
 impl Flags {
     /// No more data from the sender.
@@ -18,10 +18,48 @@ impl Flags {
     pub const RST: Flags = Flags(0x04);
     /// The acknowledgment field is significant.
     pub const ACK: Flags = Flags(0x10);
+    /// Congestion was met (RFC 3168 §6.1), and the lowest bit of [`ace`](Flags::ace).
+    pub const ECE: Flags = Flags(0x40);
+    /// The window was reduced for it (RFC 3168 §6.1).
+    pub const CWR: Flags = Flags(0x80);
+    /// Accurate ECN (RFC 9768 §2.1), and the highest bit of [`ace`](Flags::ace).
+    pub const AE: Flags = Flags(0x100);
 
     /// Whether all bits of `other` are set.
     pub fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// The bits AE, CWR and ECE as a number: after an accurate handshake a count of marked packets, modulo 8
+    /// (RFC 9768 §3.2.2).
+    pub fn ace(self) -> u8 {
+        (self.0 >> 6 & 7) as u8
+    }
+
+    /// These bits as they are on the wire.
+    pub fn from_ace(count: u8) -> Flags {
+        Flags(u16::from(count & 7) << 6)
+    }
+}
+
+/// The ECN field of the IP header (RFC 3168 §5): what a packet's transport can do, and what a queue says of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codepoint {
+    /// The transport does not know ECN: 00.
+    #[default]
+    NotEct,
+    /// ECN-capable, and heeds marks as an L4S sender does (RFC 9331): 01.
+    Ect1,
+    /// ECN-capable: 10.
+    Ect0,
+    /// Congestion experienced: 11.
+    Ce,
+}
+
+impl Codepoint {
+    /// Whether a queue may mark the packet instead of dropping it.
+    pub fn is_capable(self) -> bool {
+        self != Codepoint::NotEct
     }
 }
 
@@ -63,7 +101,7 @@ impl SackBlock {
 //= exception three-sack-blocks
 pub type SackBlocks = [SackBlock; 3];
 
-/// A TCP segment in an IPv4 packet, without its payload: one cache line.
+/// A TCP segment in an IPv4 packet, without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// When the endpoint handed the segment over. Not on the wire: a receiver sees no more of it than the
@@ -89,6 +127,8 @@ pub struct Segment {
     pub code: Option<NonZeroU8>,
     /// Control bits.
     pub flags: Flags,
+    /// The ECN field of its IP header.
+    pub ecn: Codepoint,
     /// SACK-permitted option; on a SYN only.
     pub sack_permitted: bool,
     /// Whether any byte of it was sent before. Not on the wire.
@@ -148,14 +188,21 @@ mod tests {
             window_scale: None,
             code: None,
             flags: Flags::ACK,
+            ecn: Codepoint::NotEct,
             sack_permitted: false,
             retransmission: false,
         }
     }
 
     #[test]
-    fn a_segment_is_one_cache_line() {
-        assert_eq!(size_of::<Segment>(), 64);
+    fn a_segment_is_small() {
+        assert_eq!(size_of::<Segment>(), 72);
+    }
+
+    #[test]
+    fn the_count_lies_across_three_bits() {
+        assert_eq!(Flags::from_ace(5), Flags::AE | Flags::ECE);
+        assert_eq!((Flags::ACK | Flags::CWR | Flags::ECE).ace(), 3);
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! The sending half: what may be sent, what is lost, what is sent again.
 
-use crate::cc::{self, Ack, Congestion, CongestionControl, Signal};
+use crate::cc::{self, Ack, Congestion, CongestionControl, Departure, RateSample, Signal};
+use crate::ecn::{Heed, Marks};
+use crate::limit::{Limit, Limited, Limits};
 use crate::rtt::{RtoBounds, RttEstimator};
 use crate::rwnd::arwa::ArwaSender;
 use crate::scoreboard::{Advanced, Scoreboard, Sent};
-use crate::segment::SackBlocks;
-use crate::stack::{Flight, Recovery};
+use crate::segment::{Codepoint, Flags, SackBlocks};
+use crate::stack::{Ecn, Flight, Pacing, Recovery};
 use crate::{Config, Seq};
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::num::NonZeroU8;
 
 #[derive(Debug)]
@@ -15,6 +17,9 @@ pub(crate) struct Sender {
     config: Config,
     cc_spec: cc::Spec,
     cc: Box<dyn CongestionControl>,
+    /// The congestion control hears of each departure and loss.
+    tells_all: bool,
+    seed: u64,
     codes: Option<ArwaSender>,
     mss: u32,
     /// Whether SACK was negotiated.
@@ -32,6 +37,7 @@ pub(crate) struct Sender {
     duplicates: u32,
     /// What was SND.NXT when the last loss was noticed: no new recovery before it is acknowledged.
     recover: Option<Seq>,
+    heed: Heed,
     /// One lost segment goes out whatever the window.
     forced: bool,
 
@@ -42,13 +48,20 @@ pub(crate) struct Sender {
     /// The byte after SND.NXT went out as a probe and may be acknowledged.
     probed: bool,
 
-    delivered: u64,
+    /// Nothing is sent before.
+    pace_at: Time,
+    /// Whether something may wait for that.
+    paced: bool,
+
+    /// Bytes given up on of which the congestion control has heard.
+    lost_told: u64,
     /// Bytes that duplicate ACKs without SACK stood for, and that no ACK has covered.
     presumed: u32,
     round: u64,
     round_end: Seq,
     last_sent: Time,
     counts: Counts,
+    limits: Limits,
 }
 
 /// What the application has for us.
@@ -120,6 +133,7 @@ pub(crate) struct Counts {
     pub duplicate_acks: u64,
     pub bytes_acked: u64,
     pub codes: u64,
+    pub ecn_reductions: u64,
 }
 
 /// A segment to send.
@@ -129,6 +143,9 @@ pub(crate) struct Outgoing {
     pub len: u16,
     pub fin: bool,
     pub retransmission: bool,
+    pub ecn: Codepoint,
+    /// Control bits about congestion.
+    pub flags: Flags,
 }
 
 /// What the handshake agreed on.
@@ -137,6 +154,7 @@ pub(crate) struct Agreement {
     pub mss: u32,
     pub sack: bool,
     pub shift: u8,
+    pub ecn: Ecn,
 }
 
 /// The part of an arriving segment that concerns the sending half.
@@ -145,11 +163,14 @@ pub(crate) struct Acknowledgment<'a> {
     pub now: Time,
     pub seq: Seq,
     pub ack: Seq,
+    pub flags: Flags,
     /// The window field; `None` where a code took its place.
     pub field: Option<u16>,
     pub sack: &'a SackBlocks,
     /// The round-trip time by timestamps.
     pub rtt: Option<Span>,
+    /// The time to the receiver, by timestamps.
+    pub one_way_delay: Option<Span>,
     pub code: Option<NonZeroU8>,
     pub has_data: bool,
 }
@@ -163,7 +184,13 @@ pub(crate) enum Position {
 }
 
 impl Sender {
-    pub fn new(config: &Config, cc_spec: &cc::Spec, codes: Option<ArwaSender>, iss: Seq) -> Sender {
+    pub fn new(
+        config: &Config,
+        cc_spec: &cc::Spec,
+        codes: Option<ArwaSender>,
+        iss: Seq,
+        seed: u64,
+    ) -> Sender {
         let bounds = RtoBounds {
             initial: config.initial_rto,
             min: config.min_rto,
@@ -171,10 +198,18 @@ impl Sender {
             granularity: config.clock_granularity,
         };
         let mss = u32::from(config.mss);
+        let cc = cc_spec.build(&cc_ctx(config, mss, seed));
+        let mut board = Scoreboard::new(config.count_sacked_retransmissions);
+        let tells_all = cc.wants_rates();
+        if tells_all {
+            board.measure_rates();
+        }
         Sender {
             config: config.clone(),
             cc_spec: cc_spec.clone(),
-            cc: cc_spec.build(&cc_ctx(config, mss)),
+            cc,
+            tells_all,
+            seed,
             codes,
             mss,
             sack: false,
@@ -183,23 +218,27 @@ impl Sender {
             source: Source::default(),
             fin: Fin::Open,
             offer: PeerOffer::default(),
-            board: Scoreboard::new(config.count_sacked_retransmissions),
+            board,
             rtt: RttEstimator::new(bounds),
             phase: Phase::Open,
             duplicates: 0,
             recover: None,
+            heed: Heed::new(Ecn::Off, false),
             forced: false,
             rto_at: None,
             timeouts_in_a_row: 0,
             failed: false,
             probe: None,
             probed: false,
-            delivered: 0,
+            pace_at: Time::ZERO,
+            paced: false,
+            lost_told: 0,
             presumed: 0,
             round: 0,
             round_end: iss,
             last_sent: Time::ZERO,
             counts: Counts::default(),
+            limits: Limits::default(),
         }
     }
 
@@ -217,8 +256,9 @@ impl Sender {
         self.offer.shift = agreement.shift;
         if agreement.mss != self.mss {
             self.mss = agreement.mss;
-            self.cc = self.cc_spec.build(&cc_ctx(&self.config, agreement.mss));
+            self.cc = self.cc_spec.build(&cc_ctx(&self.config, agreement.mss, self.seed));
         }
+        self.heed = Heed::new(agreement.ecn, self.cc.is_l4s());
     }
 
     /// The window of a SYN, which is never scaled, or of a newer segment.
@@ -303,6 +343,11 @@ impl Sender {
         &self.counts
     }
 
+    /// For how long what has kept it from sending more.
+    pub fn limited(&self, now: Time) -> Limited {
+        self.limits.until(now)
+    }
+
     pub fn has_failed(&self) -> bool {
         self.failed
     }
@@ -319,14 +364,15 @@ impl Sender {
     /// What may be in the network now.
     pub fn window(&self) -> u64 {
         match self.phase {
-            Phase::Recovery(repair) => repair.window,
+            Phase::Recovery(repair) if !self.cc.governs_recovery() => repair.window,
             _ => self.cc.cwnd().0,
         }
     }
 
     pub fn next_deadline(&self) -> Option<Time> {
         let probe = self.probe.filter(|probe| !probe.due).map(|probe| probe.at);
-        [self.rto_at, probe].into_iter().flatten().min()
+        let paced = self.paced.then_some(self.pace_at);
+        [self.rto_at, probe, paced].into_iter().flatten().min()
     }
 
     // Acknowledgments.
@@ -370,15 +416,22 @@ impl Sender {
             !advanced && had_outstanding && !ack.has_data && repeats
         };
         let delivered = sacked + taken.delivered;
-        self.delivered += u64::from(delivered);
         self.counts.duplicate_acks += u64::from(is_duplicate);
         let recounts = self.config.recount_at_exit && advanced && self.ends_recovery();
         let counted = if recounts { self.una.since(una_before) } else { delivered };
-        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight };
+        let rate = self.board.take_rate_sample(ack.now, self.rtt.min());
+        let told = std::mem::replace(&mut self.lost_told, self.board.totals().lost);
+        let lost = self.lost_told - told;
+        let marks = self.heed.on_ack(ack.flags, delivered, self.mss);
+        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight, lost, rate, marks };
+        self.tell_losses(ack.now);
         if advanced || is_duplicate {
             let delivered = self.presume(&progress, advanced);
             let event = self.event(ack, &progress, delivered);
             self.cc.on_delivery(&event);
+        }
+        if marks.any {
+            self.on_marks(ack.now);
         }
         if is_duplicate {
             self.on_duplicate(ack.now, &progress);
@@ -396,6 +449,34 @@ impl Sender {
             if cwnd != before {
                 self.cc.set_cwnd(cwnd);
             }
+        }
+    }
+
+    /// Marks ask for a reduction once in a window of data, and not while a loss of it is being repaired.
+    fn on_marks(&mut self, now: Time) {
+        if self.is_recovering() || !self.heed.reduces(self.una, self.nxt) {
+            return;
+        }
+        self.counts.ecn_reductions += 1;
+        let in_flight = self.loss_flight();
+        self.cc.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight });
+    }
+
+    /// What a new threshold is computed from.
+    fn loss_flight(&self) -> Bytes {
+        Bytes(u64::from(match self.config.loss_flight {
+            Flight::Outstanding => self.board.outstanding(),
+            Flight::Pipe => self.board.pipe(),
+        }))
+    }
+
+    /// Tells of segments given up on one by one, if the congestion control wants to know.
+    fn tell_losses(&mut self, now: Time) {
+        if !self.tells_all {
+            return;
+        }
+        for loss in self.board.take_losses(now) {
+            self.cc.on_lost(&loss);
         }
     }
 
@@ -487,6 +568,7 @@ impl Sender {
         }
         let before = self.board.pipe();
         self.board.give_up_head();
+        self.tell_losses(now);
         let pipe = if self.sack { self.board.pipe() } else { before };
         let in_flight = match self.config.loss_flight {
             Flight::Outstanding => self.board.outstanding(),
@@ -497,6 +579,7 @@ impl Sender {
             signal: Signal::Loss,
             in_flight: Bytes(u64::from(in_flight)),
         });
+        self.heed.note_reduction(self.nxt);
         let window = self.cc.cwnd().0;
         let flight = self.board.pipe().max(1);
         self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
@@ -566,7 +649,7 @@ impl Sender {
         match self.phase {
             Phase::Recovery(repair) if !repaired && self.config.recovery != Recovery::Reno => {
                 restart_timer = repair.partial_acks == 0 || !self.config.impatient;
-                self.on_partial_ack(progress);
+                self.on_partial_ack(ack.now, progress);
             }
             Phase::Recovery(_) => {
                 self.board.forget_duplicates();
@@ -594,10 +677,11 @@ impl Sender {
     }
 
     /// RFC 6582 §3.2 step 3, RFC 6675 §5 (B): more is missing.
-    fn on_partial_ack(&mut self, progress: &Progress) {
+    fn on_partial_ack(&mut self, now: Time, progress: &Progress) {
         if !self.sack {
             self.board.explain_duplicates(progress.delivered.saturating_sub(self.mss));
             self.board.give_up_head();
+            self.tell_losses(now);
         }
         if !progress.is_duplicate || self.config.prr_duplicate_credit {
             self.reduce(progress, false);
@@ -611,7 +695,8 @@ impl Sender {
     fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
         let event = self.event(ack, progress, progress.counted);
         let heeds_code = ack.code.is_some() && self.codes.is_some();
-        if heeds_code || (self.config.validate_window && !event.cwnd_limited) {
+        if heeds_code || progress.marks.forbids_growth || (self.config.validate_window && !event.cwnd_limited)
+        {
             return;
         }
         self.cc.on_ack(&event);
@@ -639,10 +724,16 @@ impl Sender {
             rtt: ack.rtt.or_else(|| progress.taken.clean_sample.map(|sent_at| ack.now - sent_at)),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
+            one_way_delay: ack.one_way_delay,
             in_flight: Bytes(u64::from(self.board.pipe())),
+            prior_in_flight: Bytes(u64::from(progress.prior_flight)),
+            lost: Bytes(progress.lost),
+            marked: Bytes(u64::from(progress.marks.bytes)),
             round: self.round,
-            delivered: Bytes(self.delivered),
+            delivered: Bytes(self.board.totals().delivered),
             cwnd_limited: u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0,
+            recovering: self.is_recovering(),
+            rate: progress.rate,
         }
     }
 
@@ -656,6 +747,7 @@ impl Sender {
         if let Some(probe) = &mut self.probe {
             probe.due |= probe.at <= now;
         }
+        self.paced &= self.pace_at > now;
     }
 
     fn on_retransmission_timeout(&mut self, now: Time) {
@@ -671,12 +763,11 @@ impl Sender {
         //= RFC 5681 §3.1: the threshold is held when the same segment times out again
         let repeated = matches!(self.phase, Phase::Loss) && self.board.head_is_retransmitted();
         let signal = if repeated { Signal::RepeatedTimeout } else { Signal::Timeout };
-        let in_flight = match self.config.loss_flight {
-            Flight::Outstanding => self.board.outstanding(),
-            Flight::Pipe => self.board.pipe(),
-        };
-        self.cc.on_congestion(&Congestion { now, signal, in_flight: Bytes(u64::from(in_flight)) });
+        let in_flight = self.loss_flight();
+        self.cc.on_congestion(&Congestion { now, signal, in_flight });
+        self.heed.note_reduction(self.nxt);
         self.board.give_up_all();
+        self.tell_losses(now);
         self.phase = Phase::Loss;
         self.duplicates = 0;
         self.forced = true;
@@ -690,26 +781,60 @@ impl Sender {
 
     /// The next segment to send, if any may be sent now.
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        match self.choose(now) {
+            Ok(outgoing) => Some(outgoing),
+            Err(limit) => {
+                self.limits.note(now, limit);
+                if limit == Limit::Application && self.flight() + u64::from(self.mss) <= self.window() {
+                    self.board.note_app_limit();
+                }
+                None
+            }
+        }
+    }
+
+    fn choose(&mut self, now: Time) -> Result<Outgoing, Limit> {
+        if self.probe.is_some_and(|probe| probe.due) {
+            return self.send_probe(now).ok_or(Limit::Application);
+        }
+        self.paced = now < self.pace_at;
+        if self.paced {
+            return Err(Limit::Pacing);
+        }
         if std::mem::take(&mut self.forced)
             && let Some(index) = self.board.next_lost()
         {
-            return Some(self.resend(index, now));
-        }
-        if self.probe.is_some_and(|probe| probe.due) {
-            return self.send_probe(now);
+            return Ok(self.resend(index, now));
         }
         let room = self.window().saturating_sub(self.flight());
         if let Some(index) = self.board.next_lost() {
-            return (room >= u64::from(self.board.get(index).space())).then(|| self.resend(index, now));
+            let fits = room >= u64::from(self.board.get(index).space());
+            return fits.then(|| self.resend(index, now)).ok_or(Limit::CongestionWindow);
         }
-        if let Some(outgoing) = self.send_new(now, room) {
-            return Some(outgoing);
-        }
+        let limit = match self.send_new(now, room) {
+            Err(limit) => limit,
+            sent => return sent,
+        };
         if matches!(self.phase, Phase::Recovery(_)) && self.sack && room >= u64::from(self.mss) {
-            let index = self.board.next_hole()?;
-            return Some(self.resend(index, now));
+            let index = self.board.next_hole().ok_or(limit)?;
+            return Ok(self.resend(index, now));
         }
-        None
+        Err(limit)
+    }
+
+    /// The rate of payload at which segments go out, if they are paced.
+    pub fn pacing_rate(&self) -> Option<BitRate> {
+        if self.config.pacing == Pacing::Never {
+            return None;
+        }
+        self.cc.pacing_rate().or_else(|| {
+            let srtt = self.rtt.srtt().filter(|_| self.config.pacing == Pacing::Always)?;
+            let cwnd = self.cc.cwnd().0;
+            let in_slow_start = cwnd < self.cc.ssthresh().0 / 2;
+            let factor =
+                if in_slow_start { self.config.pacing_slow_start } else { self.config.pacing_avoidance };
+            Some(BitRate((factor * 8.0 * cwnd as f64 / srtt.as_secs()) as u64))
+        })
     }
 
     /// What counts against the congestion window.
@@ -729,11 +854,11 @@ impl Sender {
         if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
     }
 
-    fn send_new(&mut self, now: Time, room: u64) -> Option<Outgoing> {
+    fn send_new(&mut self, now: Time, room: u64) -> Result<Outgoing, Limit> {
         let available = self.available();
         if available == 0 {
             // A FIN takes no buffer, so it needs no window.
-            return (self.fin == Fin::Queued).then(|| self.push_new(0, now));
+            return (self.fin == Fin::Queued).then(|| self.push_new(0, now)).ok_or(Limit::Application);
         }
         let usable = self.offer.edge.since(self.nxt);
         let most = available.min(u64::from(self.mss)) as u32;
@@ -747,13 +872,13 @@ impl Sender {
             if idle && (usable == 0 || self.config.probe_small_windows) {
                 self.start_probing(now);
             }
-            return None;
+            return Err(if u64::from(len) < available { Limit::ReceiveWindow } else { Limit::Application });
         }
         if idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
-            let initial = cc_ctx(&self.config, self.mss).initial_window;
+            let initial = cc_ctx(&self.config, self.mss, self.seed).initial_window;
             self.cc.set_cwnd(self.cc.cwnd().min(initial));
         }
-        (room >= u64::from(len)).then(|| self.push_new(len, now))
+        (room >= u64::from(len)).then(|| self.push_new(len, now)).ok_or(Limit::CongestionWindow)
     }
 
     fn start_probing(&mut self, now: Time) {
@@ -779,7 +904,8 @@ impl Sender {
             return Some(self.push_new(len as u32, now));
         }
         let retransmission = std::mem::replace(&mut self.probed, true);
-        Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission })
+        let (ecn, flags) = (Codepoint::NotEct, Flags::default());
+        Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission, ecn, flags })
     }
 
     fn push_new(&mut self, len: u32, now: Time) -> Outgoing {
@@ -791,25 +917,45 @@ impl Sender {
         if fin {
             self.fin = Fin::Sent;
         }
+        self.tell_departure(now, len);
         self.board.push(seq, len as u16, fin, now);
         self.nxt += len + u32::from(fin);
         let retransmission = std::mem::take(&mut self.probed);
         self.counts.bytes += u64::from(len);
         self.on_sent(now, len);
-        Outgoing { seq, len: len as u16, fin, retransmission }
+        let (ecn, flags) = self.markable(len, retransmission);
+        Outgoing { seq, len: len as u16, fin, retransmission, ecn, flags }
     }
 
     fn resend(&mut self, index: usize, now: Time) -> Outgoing {
+        self.tell_departure(now, u32::from(self.board.get(index).len));
         let segment: Sent = self.board.retransmit(index, now);
         self.counts.retransmissions += 1;
         self.counts.bytes_retransmitted += u64::from(segment.len);
         self.on_sent(now, u32::from(segment.len));
-        Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true }
+        let (ecn, flags) = self.markable(u32::from(segment.len), true);
+        Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true, ecn, flags }
+    }
+
+    /// The ECN field and control bits of a segment; those without data are not ECN-capable (RFC 3168 §6.1.4).
+    fn markable(&mut self, len: u32, retransmission: bool) -> (Codepoint, Flags) {
+        if len == 0 { (Codepoint::NotEct, Flags::default()) } else { self.heed.on_send(retransmission) }
+    }
+
+    fn tell_departure(&mut self, now: Time, len: u32) {
+        if self.tells_all && len > 0 {
+            let in_flight = Bytes(u64::from(self.board.pipe()));
+            let app_limited = self.board.is_app_limited();
+            self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited });
+        }
     }
 
     fn on_sent(&mut self, now: Time, len: u32) {
         self.counts.data_segments += u64::from(len > 0);
         self.last_sent = now;
+        if let Some(rate) = self.pacing_rate().filter(|rate| rate.0 > 0) {
+            self.pace_at = now + rate.transmission_time(Bytes(u64::from(len)));
+        }
         if let Phase::Recovery(repair) = &mut self.phase {
             repair.out += u64::from(len);
         }
@@ -828,13 +974,17 @@ struct Progress {
     taken: Advanced,
     is_duplicate: bool,
     prior_flight: u32,
+    lost: u64,
+    rate: Option<RateSample>,
+    marks: Marks,
 }
 
-fn cc_ctx(config: &Config, mss: u32) -> cc::Ctx {
+fn cc_ctx(config: &Config, mss: u32, seed: u64) -> cc::Ctx {
     let mss = Bytes(u64::from(mss));
     cc::Ctx {
         mss,
         initial_window: mss * u64::from(config.initial_window),
         initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes(u64::MAX)),
+        seed,
     }
 }

@@ -38,6 +38,33 @@ choice! {
     }
 }
 
+choice! {
+    /// Whether segments are spread over the round trip.
+    pub enum Pacing {
+        /// They go out as soon as window and data allow.
+        Never = "never",
+        /// At the rate that the congestion control asks for, if it asks for one.
+        AsAsked = "as-asked",
+        /// At that rate, or else at a multiple of cwnd / SRTT, as Linux with `SO_MAX_PACING_RATE` or the fq queue.
+        Always = "always",
+    }
+}
+
+choice! {
+    /// Explicit congestion notification: what the ends agree on if both can.
+    pub enum Ecn {
+        /// None: queues drop.
+        Off = "off",
+        /// RFC 3168: one sign of congestion in a round trip.
+        Classic = "classic",
+        /// RFC 8257 §3.2: each ACK says whether the packets that it acknowledges were marked.
+        Dctcp = "dctcp",
+        /// RFC 9768: each ACK carries a count of marked packets, modulo 8.
+        //= exception accurate-ecn-without-option
+        Accurate = "accurate",
+    }
+}
+
 /// Declares [`Config`], [`Settings`] and the presets from one table: a row is an item, a column a stack.
 macro_rules! stacks {
     (
@@ -67,10 +94,20 @@ macro_rules! stacks {
             }
         }
 
+        impl Config {
+            /// Every parameter with its value, in the order of their declaration.
+            pub fn entries(&self) -> Vec<(&'static str, serde_json::Value)> {
+                vec![$((stringify!($field), airwnd_catalog::Param::to_json(&self.$field))),+]
+            }
+        }
+
         impl Stack {
+            /// Every stack, in the order of the table's columns.
+            pub const ALL: &[Stack] = &[$(Stack::$stack),+];
+
             /// The defaults of this stack.
             pub fn config(self) -> Config {
-                let column = [$(Stack::$stack),+].iter().position(|stack| *stack == self);
+                let column = Stack::ALL.iter().position(|stack| *stack == self);
                 let column = column.expect("every stack has a column");
                 Config {$($field: [$($value),+][column],)+}
             }
@@ -239,6 +276,22 @@ stacks! {
     restart_after_idle: bool, unit "1",
         source "RFC 5681 §4.1; ns-2 slow_start_restart_ (only for full TCP); not in ns-3"
         => [false, false, false];
+    /// Explicit congestion notification.
+    ecn: Ecn, unit "word",
+        source "RFC 3168, RFC 8257, RFC 9768; ns-2 ecn_; ns-3 TcpSocketBase::UseEcn"
+        => [Ecn::Off, Ecn::Off, Ecn::Off];
+    /// Whether segments are paced.
+    pacing: Pacing, unit "word",
+        source "Linux net/ipv4/tcp_output.c tcp_needs_internal_pacing; ns-3 TcpSocketState::EnablePacing"
+        => [Pacing::Never, Pacing::Never, Pacing::AsAsked];
+    /// With `pacing = "always"`, the multiple of cwnd / SRTT while cwnd is below half the threshold.
+    pacing_slow_start: f64, unit "1", range 0.1..=100.0,
+        source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ss_ratio; ns-3 TcpSocketState::PacingSsRatio"
+        => [2.0, 2.0, 2.0];
+    /// With `pacing = "always"`, the multiple of cwnd / SRTT from there on.
+    pacing_avoidance: f64, unit "1", range 0.1..=100.0,
+        source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ca_ratio; ns-3 TcpSocketState::PacingCaRatio"
+        => [1.2, 1.2, 1.2];
     /// Maximum segment lifetime: TIME-WAIT lasts twice as long.
     max_segment_lifetime: Span, unit "time", range Span(1)..=Span::from_secs(600),
         source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime"

@@ -150,8 +150,14 @@ impl Watch {
 
 fn deliver(case: &Case) {
     let cc = cc::Spec::Newreno(Default::default());
-    let setup =
-        |iss| Setup { config: &case.config, cc: &cc, rwnd: &case.rwnd, peer_rwnd: &case.rwnd, iss: Seq(iss) };
+    let setup = |iss| Setup {
+        config: &case.config,
+        cc: &cc,
+        rwnd: &case.rwnd,
+        peer_rwnd: &case.rwnd,
+        iss: Seq(iss),
+        seed: 1,
+    };
     let mut ends = [Endpoint::new(&setup(case.iss[0])), Endpoint::new(&setup(case.iss[1]))];
     let mut watches = [Watch::new(case.iss[0]), Watch::new(case.iss[1])];
     let in_field = case.rwnd.carriage() == Some(rwnd::Carriage::WindowField);

@@ -44,7 +44,7 @@ impl CongestionControl for Gentle {
 
     fn on_congestion(&mut self, event: &Congestion) {
         self.cwnd = match event.signal {
-            Signal::Loss => (self.cwnd / 2.0).max(2.0 * self.mss),
+            Signal::Loss | Signal::Ecn => (self.cwnd / 2.0).max(2.0 * self.mss),
             Signal::Timeout | Signal::RepeatedTimeout => self.mss,
         };
     }
@@ -65,22 +65,22 @@ impl CongestionControl for Gentle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airwnd_units::Time;
 
     #[test]
     fn the_window_grows_below_the_target_and_shrinks_above_it() {
-        let ctx = Ctx { mss: Bytes(1000), initial_window: Bytes(10_000), initial_ssthresh: Bytes(u64::MAX) };
+        let ctx = Ctx {
+            mss: Bytes(1000),
+            initial_window: Bytes(10_000),
+            initial_ssthresh: Bytes(u64::MAX),
+            seed: 1,
+        };
         let mut gentle = Gentle::new(Params::default(), &ctx);
         let ack = |rtt_ms| Ack {
-            now: Time::ZERO,
             acked: Bytes(10_000),
             rtt: Some(Span::from_millis(rtt_ms)),
-            srtt: None,
             min_rtt: Some(Span::from_millis(50)),
-            in_flight: Bytes(0),
             round: 1,
-            delivered: Bytes(10_000),
-            cwnd_limited: true,
+            ..Ack::default()
         };
         // no queue: one segment more for a window of ACKs
         gentle.on_ack(&ack(50));

@@ -4,7 +4,7 @@ use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, Params, 
 use airwnd_cell::mac::power_control;
 use airwnd_cell::phy::shadowing;
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
-use airwnd_lab::{Core, Flow, Scenario, Site, UeGroup, Wired, catalogue, schema};
+use airwnd_lab::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, catalogue, schema};
 use airwnd_tcp::{Settings, Stack};
 use serde_json::{Map, Value as Json};
 use std::fmt::Write as _;
@@ -131,36 +131,24 @@ fn parameter_row(param: &ParamInfo) -> String {
 }
 
 fn tcp() -> String {
-    const STACKS: [Stack; 3] = [Stack::Ns2Reno, Stack::Ns3v26, Stack::Ns3v44];
-    /// Values of a field in every stack.
-    macro_rules! rows {
-        ($($field:ident)*) => {
-            [$((stringify!($field), STACKS.map(|stack| value(&Param::to_json(&stack.config().$field))))),*]
-        };
-    }
-    let rows = rows![
-        mss initial_window initial_ssthresh send_buffer receive_buffer window_scaling timestamps timestamp_tick
-        sack recovery prr_duplicate_credit grow_at_exit recount_at_exit loss_flight count_sacked_retransmissions
-        duplicate_threshold duplicate_repeats_window limited_transmit impatient delayed_ack_count
-        delayed_ack_timeout quick_acks initial_rto min_rto max_rto clock_granularity max_retries persist_timeout
-        probe_small_windows nagle validate_window restart_after_idle max_segment_lifetime
-    ];
     let infos = Settings::infos();
     let (stack, parameters) = infos.split_first().expect("a stack comes first");
-    let known: Vec<&str> = rows.iter().map(|(name, _)| *name).collect();
-    let declared: Vec<&str> = parameters.iter().map(|info| info.name).collect();
-    assert_eq!(known, declared, "this table has the parameters of `stacks!`");
+    let columns: Vec<_> = Stack::ALL.iter().map(|stack| stack.config().entries()).collect();
     let mut page = format!(
         "# TCP stacks (`[tcp]`)\n\n`stack` chooses a column ({} unless said otherwise); any other key of \
          `[tcp]` overrides one row. What a preset does against an RFC is in [Models and their \
          limits](limits.md#tcp).\n\n| Parameter |",
         stack.default.as_ref().map_or(String::new(), value),
     );
-    for stack in STACKS {
+    for stack in Stack::ALL {
         write!(page, " `{}` |", stack.word()).unwrap();
     }
-    page += " Range | Unit | Meaning | Source |\n|---|---|---|---|---|---|---|---|\n";
-    for ((name, values), info) in rows.iter().zip(parameters) {
+    page += " Range | Unit | Meaning | Source |\n|";
+    page += &"---|".repeat(Stack::ALL.len() + 5);
+    page.push('\n');
+    for (row, info) in parameters.iter().enumerate() {
+        let values: Vec<String> = columns.iter().map(|entries| value(&entries[row].1)).collect();
+        let name = info.name;
         let range = info.range.as_ref().map_or(String::new(), |(low, high)| format!("{low} to {high}"));
         let unit = if info.unit == "1" { "" } else { info.unit };
         let (meaning, source) = (cell(&info.meaning), cell(info.source));
@@ -240,7 +228,7 @@ fn about(place: &str) -> (String, String, &'static str) {
         "[mac]" => of::<Mac>(),
         "[mac.power_control]" => of::<power_control::Params>(),
         "[rlc]" => of::<Rlc>(),
-        "[wired]" => of::<Wired>(),
+        "[[link]]" => of::<LinkSettings>(),
         "[[site]]" => of::<Site>(),
         "[[ue]]" => of::<UeGroup>(),
         "[[flow]]" => of::<Flow>(),

@@ -1,7 +1,7 @@
 //! A binary search for the window of the last loss.
 
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::Bytes;
 
@@ -86,7 +86,7 @@ impl CongestionControl for Bic {
         let w = self.window.segments();
         //= exception bic-fast-convergence
         let early = fast_convergence && self.max.is_some_and(|max| w < max);
-        self.max = (event.signal == Signal::Loss).then_some(if early { w * (1.0 + beta) / 2.0 } else { w });
+        self.max = (!event.signal.is_timeout()).then_some(if early { w * (1.0 + beta) / 2.0 } else { w });
         let keep = if w < low_window { 0.5 } else { beta };
         self.window.reduce(event, keep * self.window.count(event.in_flight));
     }
@@ -107,6 +107,7 @@ impl CongestionControl for Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::parts::hystart::Hystart;
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -148,7 +148,7 @@ impl CongestionControl for Cubic {
         //= RFC 9438 §4.7
         let early = fast_convergence && self.last_loss.is_some_and(|last| cwnd < last.max);
         let max = if early { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
-        self.last_loss = (event.signal == Signal::Loss).then_some(Loss { max, before: cwnd });
+        self.last_loss = (!event.signal.is_timeout()).then_some(Loss { max, before: cwnd });
         self.epoch = None;
         self.hystart = Hystart::default();
         //= RFC 9438 §4.6
@@ -172,6 +172,7 @@ impl CongestionControl for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
 
     fn at(ms: u64, bytes: u64) -> Ack {

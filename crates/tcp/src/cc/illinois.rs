@@ -1,7 +1,7 @@
 //! Loss decides when, delay how much.
 
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span};
 
@@ -131,7 +131,7 @@ impl CongestionControl for Illinois {
 
     fn on_congestion(&mut self, event: &Congestion) {
         self.window.reduce(event, (1.0 - self.beta) * self.window.count(event.in_flight));
-        if event.signal != Signal::Loss {
+        if event.signal.is_timeout() {
             (self.alpha, self.beta) = (1.0, self.params.beta_max);
             (self.was_long, self.short_rounds) = (false, 0);
             self.samples = (Span(0), 0);
@@ -154,6 +154,7 @@ impl CongestionControl for Illinois {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
 
     /// A round trip of so long on a path of 100 ms whose greatest queueing delay was 100 ms.

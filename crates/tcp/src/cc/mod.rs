@@ -52,10 +52,12 @@ pub struct Ctx {
     pub initial_window: Bytes,
     /// The slow-start threshold to begin with.
     pub initial_ssthresh: Bytes,
+    /// Names the random draws of this connection; the same in every run with the same seed.
+    pub seed: u64,
 }
 
-/// An ACK that made progress while the congestion window governs.
-#[derive(Clone, Copy, Debug)]
+/// An ACK that made progress.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// When it arrived.
     pub now: Time,
@@ -68,14 +70,96 @@ pub struct Ack {
     pub srtt: Option<Span>,
     /// Least round-trip time so far.
     pub min_rtt: Option<Span>,
+    /// How long the newest segment that it echoes was under way to the receiver, by timestamps: right up to the
+    /// difference of the two clocks, in ticks of theirs, and with the time that a delayed ACK waited.
+    pub one_way_delay: Option<Span>,
     /// Bytes in the network after it.
     pub in_flight: Bytes,
+    /// Bytes in the network before it.
+    pub prior_in_flight: Bytes,
+    /// Bytes given up on since the last ACK that made progress, those that its SACKs betray included.
+    pub lost: Bytes,
+    /// Of `acked`, the bytes that the receiver says met congestion (CE). Zero unless the feedback is that
+    /// accurate, see [`Ecn`](crate::stack::Ecn).
+    pub marked: Bytes,
     /// Round trips so far: a new one begins when data is acknowledged that was sent after the last began.
     pub round: u64,
     /// Bytes delivered to the receiver so far.
     pub delivered: Bytes,
     /// Whether the congestion window was what limited the sender: without this ACK it had no room for a segment.
     pub cwnd_limited: bool,
+    /// Whether a loss is being repaired.
+    pub recovering: bool,
+    /// The rate at which data was delivered, if the controller asks for it and there is a sample.
+    pub rate: Option<RateSample>,
+}
+
+/// How fast data was delivered in the last round trip
+/// (draft-cheng-iccrg-delivery-rate-estimation-02 §3).
+///
+/// About the newest sent of the segments that an ACK reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered since that segment was sent.
+    pub delivered: Bytes,
+    /// The time in which they were, or in which they were sent if that took longer.
+    pub interval: Span,
+    /// [`Ack::delivered`] when that segment was sent.
+    pub prior_delivered: Bytes,
+    /// Bytes in the network right after that segment was sent.
+    pub in_flight_at_send: Bytes,
+    /// Bytes given up on since that segment was sent.
+    pub lost: Bytes,
+    /// Whether the application had too little to send then, so that the path may be faster.
+    pub app_limited: bool,
+}
+
+impl RateSample {
+    /// The delivery rate.
+    pub fn rate(&self) -> BitRate {
+        BitRate(
+            (u128::from(self.delivered.bits()) * 1_000_000_000 / u128::from(self.interval.0.max(1))) as u64,
+        )
+    }
+}
+
+/// A segment with data that goes out, for the first time or again.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// When.
+    pub now: Time,
+    /// Payload bytes.
+    pub len: Bytes,
+    /// Bytes in the network before it.
+    pub in_flight: Bytes,
+    /// Whether the application has been what limits the sender.
+    pub app_limited: bool,
+}
+
+/// A segment that is given up on.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// When it was noticed.
+    pub now: Time,
+    /// Payload bytes.
+    pub len: Bytes,
+    /// Bytes in the network right after it was sent.
+    pub in_flight_at_send: Bytes,
+    /// Bytes given up on since it was sent, itself included.
+    pub lost_since_send: Bytes,
+    /// Bytes delivered since it was sent.
+    pub delivered_since_send: Bytes,
+    /// Whether the application had too little to send when it was sent.
+    pub app_limited: bool,
+}
+
+/// Window and threshold before a reduction that turns out to have had no reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// The congestion window.
+    pub cwnd: Bytes,
+    /// The slow-start threshold.
+    pub ssthresh: Bytes,
 }
 
 /// What happened to the network.
@@ -87,6 +171,15 @@ pub enum Signal {
     Timeout,
     /// The timer expired once more for the same segment.
     RepeatedTimeout,
+    /// The receiver reports packets that a queue has marked (RFC 3168); at most once per window of data.
+    Ecn,
+}
+
+impl Signal {
+    /// Whether the retransmission timer expired.
+    pub fn is_timeout(self) -> bool {
+        matches!(self, Signal::Timeout | Signal::RepeatedTimeout)
+    }
 }
 
 /// A sign of congestion.
@@ -106,7 +199,8 @@ pub struct Congestion {
 /// slow start is part of it again), [`on_congestion`](CongestionControl::on_congestion) once when recovery
 /// begins and at timeouts; [`cwnd`](CongestionControl::cwnd) is read after either and must be at least one
 /// segment. [`on_delivery`](CongestionControl::on_delivery) is for measuring: it comes for every ACK with news,
-/// whatever state the sender is in. While a loss is being repaired the endpoint limits the flight itself and comes down to `cwnd`.
+/// whatever state the sender is in. While a loss is being repaired the endpoint limits the flight itself and comes
+/// down to `cwnd`, unless the controller [`governs_recovery`](CongestionControl::governs_recovery).
 pub trait CongestionControl: Debug + Send + Sync {
     /// An ACK made progress.
     fn on_ack(&mut self, ack: &Ack);
@@ -122,9 +216,34 @@ pub trait CongestionControl: Debug + Send + Sync {
     fn ssthresh(&self) -> Bytes;
     /// Somebody else decided: a window code ([`rwnd::arwa`](crate::rwnd::arwa)), or a restart after idleness.
     fn set_cwnd(&mut self, cwnd: Bytes);
-    /// The rate to pace at, if at all.
+    /// A segment with data goes out. Only for controllers that [ask for rates](CongestionControl::wants_rates).
+    fn on_send(&mut self, _departure: &Departure) {}
+    /// A segment is given up on; before [`on_congestion`](CongestionControl::on_congestion) if that comes as well.
+    /// Only for controllers that [ask for rates](CongestionControl::wants_rates).
+    fn on_lost(&mut self, _loss: &Loss) {}
+    /// The last reduction had no reason: what was taken for lost had arrived (RFC 4015, RFC 5682).
+    fn on_spurious(&mut self, before: &Before) {
+        if before.cwnd > self.cwnd() {
+            self.set_cwnd(before.cwnd);
+        }
+    }
+    /// The rate of payload to pace at, if at all.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
+    }
+    /// Whether `cwnd` is the window during loss recovery too. Such a controller acts in
+    /// [`on_delivery`](CongestionControl::on_delivery).
+    fn governs_recovery(&self) -> bool {
+        false
+    }
+    /// Whether ACKs shall come with [`Ack::rate`], and departures and losses be told one by one. Asked once.
+    fn wants_rates(&self) -> bool {
+        false
+    }
+    /// Whether packets are sent as ECT(1), which queues for low latency, low loss and scalable throughput know
+    /// senders like DCTCP by (RFC 9331 §4.1). Asked once.
+    fn is_l4s(&self) -> bool {
+        false
     }
     /// Why it cannot go on, if it cannot: the run ends with this. The engine's own never fail, and are not
     /// asked.
@@ -138,21 +257,16 @@ pub(crate) mod tests_support {
     use super::*;
 
     pub fn ctx(mss: u64, segments: u64) -> Ctx {
-        Ctx { mss: Bytes(mss), initial_window: Bytes(mss * segments), initial_ssthresh: Bytes(u64::MAX) }
+        Ctx {
+            mss: Bytes(mss),
+            initial_window: Bytes(mss * segments),
+            initial_ssthresh: Bytes(u64::MAX),
+            seed: 1,
+        }
     }
 
     pub fn ack(bytes: u64) -> Ack {
-        Ack {
-            now: Time::ZERO,
-            acked: Bytes(bytes),
-            rtt: None,
-            srtt: None,
-            min_rtt: None,
-            in_flight: Bytes::ZERO,
-            round: 0,
-            delivered: Bytes(bytes),
-            cwnd_limited: true,
-        }
+        Ack { acked: Bytes(bytes), delivered: Bytes(bytes), cwnd_limited: true, ..Ack::default() }
     }
 
     pub fn congestion(signal: Signal, in_flight: u64) -> Congestion {
@@ -191,7 +305,8 @@ mod tests {
     }
 
     fn event() -> impl Strategy<Value = Event> {
-        let signal = prop::sample::select(vec![Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout]);
+        let signals = vec![Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout, Signal::Ecn];
+        let signal = prop::sample::select(signals);
         let ack = (0..20_000_u64, 1..10_000_000_u64, prop::bool::weighted(0.1));
         prop_oneof![
             30 => ack.prop_map(|(bytes, rtt_us, recovering)| Event::Ack { bytes, rtt_us, recovering }),
@@ -234,7 +349,7 @@ mod tests {
                             let in_flight = in_flight.min(before.0);
                             cc.on_congestion(&Congestion { now, ..congestion(signal, in_flight) });
                             let (most, heeds) = match signal {
-                                Signal::Loss => (before.max(Bytes(2000)), true),
+                                Signal::Loss | Signal::Ecn => (before.max(Bytes(2000)), true),
                                 _ => (Bytes(1000), !HEEDLESS.contains(&name.as_str())),
                             };
                             prop_assert!(!heeds || cc.cwnd() <= most, "{}: {} after {:?}", name, cc.cwnd(), signal);

@@ -44,7 +44,7 @@ pub struct Newreno {
 impl Newreno {
     /// A controller at the beginning of a connection.
     pub fn new(params: Params, ctx: &Ctx) -> Newreno {
-        let Ctx { mss, initial_window, initial_ssthresh } = *ctx;
+        let Ctx { mss, initial_window, initial_ssthresh, .. } = *ctx;
         Newreno { params, mss: mss.0, cwnd: initial_window.0, ssthresh: initial_ssthresh.0, credit: 0 }
     }
 
@@ -94,7 +94,7 @@ impl CongestionControl for Newreno {
             let kept = (event.in_flight.0 as f64 * self.params.beta) as u64;
             self.ssthresh = kept.max(2 * self.mss);
         }
-        self.cwnd = if event.signal == Signal::Loss { self.ssthresh } else { self.mss };
+        self.cwnd = if !event.signal.is_timeout() { self.ssthresh } else { self.mss };
         self.credit = 0;
     }
 

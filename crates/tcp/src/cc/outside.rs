@@ -24,7 +24,7 @@
 //! assert_eq!(error.to_string(), "s.toml:3: keep: 2.0 is outside 0.01..0.99");
 //! ```
 
-use super::{Ack, Congestion, CongestionControl, Ctx, plugin, python};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Departure, Loss, plugin, python};
 use airwnd_catalog::{Error, Node, Param, ParamInfo, Params, unknown_word};
 use airwnd_units::{BitRate, Bytes};
 use serde_json::{Map, Value as Json};
@@ -246,6 +246,22 @@ impl CongestionControl for Guarded {
         self.call("after on_congestion", |inner| inner.on_congestion(event));
     }
 
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.call("after on_delivery", |inner| inner.on_delivery(ack));
+    }
+
+    fn on_send(&mut self, departure: &Departure) {
+        self.call("after on_send", |inner| inner.on_send(departure));
+    }
+
+    fn on_lost(&mut self, loss: &Loss) {
+        self.call("after on_lost", |inner| inner.on_lost(loss));
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.call("after on_spurious", |inner| inner.on_spurious(before));
+    }
+
     fn cwnd(&self) -> Bytes {
         self.cwnd
     }
@@ -260,6 +276,18 @@ impl CongestionControl for Guarded {
 
     fn pacing_rate(&self) -> Option<BitRate> {
         self.inner.as_ref().ok()?.pacing_rate()
+    }
+
+    fn governs_recovery(&self) -> bool {
+        self.inner.as_ref().is_ok_and(|inner| inner.governs_recovery())
+    }
+
+    fn wants_rates(&self) -> bool {
+        self.inner.as_ref().is_ok_and(|inner| inner.wants_rates())
+    }
+
+    fn is_l4s(&self) -> bool {
+        self.inner.as_ref().is_ok_and(|inner| inner.is_l4s())
     }
 
     fn failure(&self) -> Option<&Error> {

@@ -81,7 +81,7 @@ fn compare(cc: &str, definition: impl Fn(f64) -> Box<dyn Definition>) {
     let events = prop::collection::vec(event(), 1..600);
     let config = ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
     proptest!(config, |(initial in 2..100_u64, events in events)| {
-        let ctx = Ctx { mss: Bytes(MSS), initial_window: Bytes(initial * MSS), initial_ssthresh: Bytes(u64::MAX) };
+        let ctx = Ctx { mss: Bytes(MSS), initial_window: Bytes(initial * MSS), initial_ssthresh: Bytes(u64::MAX), seed: 1 };
         let mut ours = spec.build(&ctx);
         let mut theirs = definition(initial as f64);
         play(&mut *ours, &mut *theirs, &events)?;
@@ -94,17 +94,7 @@ fn play(
     events: &[Event],
 ) -> Result<(), TestCaseError> {
     let mut now = Time::ZERO;
-    let mut ack = Ack {
-        now,
-        acked: Bytes(0),
-        rtt: None,
-        srtt: None,
-        min_rtt: None,
-        in_flight: Bytes(0),
-        round: 0,
-        delivered: Bytes(0),
-        cwnd_limited: true,
-    };
+    let mut ack = Ack { now, cwnd_limited: true, ..Ack::default() };
     for event in events {
         match *event {
             Event::Ack { bytes, gap_us, queue_us, new_round, recovering, limited } => {
@@ -121,7 +111,8 @@ fn play(
                     round: ack.round + u64::from(new_round),
                     delivered: ack.delivered + Bytes(bytes),
                     cwnd_limited: limited,
-                    in_flight: Bytes(0),
+                    recovering,
+                    ..Ack::default()
                 };
                 let told = Told {
                     now: now.as_secs(),

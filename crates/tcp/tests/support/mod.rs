@@ -78,7 +78,7 @@ impl Net {
         links: [Link; 2],
         iss: [Seq; 2],
     ) -> Net {
-        let setup = |iss| Setup { config, cc, rwnd, peer_rwnd: rwnd, iss };
+        let setup = |iss| Setup { config, cc, rwnd, peer_rwnd: rwnd, iss, seed: 1 };
         Net {
             now: Time::ZERO,
             ends: [Endpoint::new(&setup(iss[0])), Endpoint::new(&setup(iss[1]))],

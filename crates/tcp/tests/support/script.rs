@@ -1,6 +1,6 @@
 //! One endpoint and a hand-written peer: time, segment in, segments out.
 
-use airwnd_tcp::segment::{Flags, SackBlock, SackBlocks, Timestamps};
+use airwnd_tcp::segment::{Codepoint, Flags, SackBlock, SackBlocks, Timestamps};
 use airwnd_tcp::{Config, Endpoint, Segment, Seq, Setup, State, cc, rwnd};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU16;
@@ -26,7 +26,7 @@ impl Script {
     }
 
     pub fn with(config: &Config, cc: cc::Spec, rwnd: rwnd::Spec, iss: Seq, irs: Seq) -> Script {
-        let setup = Setup { config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss };
+        let setup = Setup { config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss, seed: 1 };
         let timestamps = config.timestamps;
         Script {
             end: Endpoint::new(&setup),
@@ -41,7 +41,10 @@ impl Script {
 
     /// Moves time on, firing what is due on the way.
     pub fn at(&mut self, ms: u64) -> &mut Script {
-        let then = Time(ms * 1_000_000);
+        self.at_time(Time(ms * 1_000_000))
+    }
+
+    pub fn at_time(&mut self, then: Time) -> &mut Script {
         assert!(then >= self.now, "a script runs forward");
         while let Some(at) = self.end.next_timeout().filter(|at| *at <= then) {
             self.now = at.max(self.now);
@@ -70,6 +73,7 @@ impl Script {
             window_scale: None,
             code: None,
             flags: Flags::ACK,
+            ecn: Codepoint::NotEct,
             sack_permitted: false,
             retransmission: false,
         }
@@ -82,14 +86,19 @@ impl Script {
 
     /// Opens actively to a peer that agrees to everything, with unscaled windows unless told otherwise.
     pub fn connect(&mut self, window_scale: Option<u8>) -> &mut Script {
+        self.connect_with(window_scale, Flags::default(), Flags::default())
+    }
+
+    /// Opens actively: the SYN has these bits besides, the answer those.
+    pub fn connect_with(&mut self, window_scale: Option<u8>, asks: Flags, agrees: Flags) -> &mut Script {
         self.end.connect();
         let syn = self.sent();
-        assert!(syn.len() == 1 && syn[0].flags == Flags::SYN, "{syn:?}");
+        assert!(syn.len() == 1 && syn[0].flags == Flags::SYN | asks, "{syn:?}");
         self.at(50);
         let answer = Segment {
             seq: self.irs,
             ack: self.iss + 1,
-            flags: Flags::SYN | Flags::ACK,
+            flags: Flags::SYN | Flags::ACK | agrees,
             mss: NonZeroU16::new(1000),
             sack_permitted: true,
             window_scale,

@@ -74,7 +74,7 @@ impl Window {
             //= RFC 5681 §3.1 eq. 4
             self.set_threshold(kept);
         }
-        let target = if event.signal == Signal::Loss { self.segments.min(self.ssthresh) } else { 1.0 };
+        let target = if !event.signal.is_timeout() { self.segments.min(self.ssthresh) } else { 1.0 };
         self.set(target);
     }
 

@@ -1,0 +1,70 @@
+//! Links: a drop-tail queue, a service, a delay, and losses.
+//!
+//! [`Link`] is one direction. What differs between kinds of links is the [`Service`]: when the bytes of what waits go.
+//! A medium that stations share, where one packet's time depends on what others send later, is no service: it stands
+//! beside [`Link`].
+
+mod fifo;
+
+use airwnd_catalog::family;
+use airwnd_units::{Bytes, Time};
+
+pub use fifo::{Figures, Link, Lost, Queue, Refused, Sent};
+
+family! {
+    /// Link: how a link serves what waits for it.
+    pub family Spec ("link") { wire: Wire, trace: Trace }
+}
+
+impl Spec {
+    /// How one direction serves; recordings begin at `start`.
+    pub fn service(&self, way: Way, start: Time) -> Box<dyn Service> {
+        match self {
+            Spec::Wire(params) => Box::new(params.service(way)),
+            Spec::Trace(params) => params.service(way, start),
+        }
+    }
+
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            Spec::Wire(_) => Ok(()),
+            Spec::Trace(params) => params.check(),
+        }
+    }
+}
+
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Towards the terminals.
+    Down,
+    /// Towards the servers.
+    Up,
+}
+
+/// When a packet is sent: the first of its bytes goes at `begins`, the last has gone at `ends`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// When it leaves the queue.
+    pub begins: Time,
+    /// When it has left the link's entry.
+    pub ends: Time,
+}
+
+/// How a link serves what waits for it, first come, first served.
+pub trait Service: Send {
+    /// When a packet goes that comes now, behind all that came before. Asked once for each packet, in their order.
+    fn serve(&mut self, now: Time, size: Bytes) -> Served;
+
+    /// How much it could send between two instants; none: no limit.
+    fn capacity(&self, from: Time, to: Time) -> Option<Bytes>;
+
+    /// What a packet carries besides itself on this link.
+    fn framing(&self) -> Bytes {
+        Bytes::ZERO
+    }
+}

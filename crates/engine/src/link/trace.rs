@@ -1,0 +1,242 @@
+//! A recorded link.
+
+mod opportunities;
+mod rates;
+
+use super::wire::Wire;
+use super::{Service, Way};
+use airwnd_catalog::{Error, Node, Param, choice, params};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use opportunities::{Opportunities, Replay};
+use rates::{Profile, Rates};
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// The longest recording: the times of its lines fit 32 bits in milliseconds.
+const LONGEST: Span = Span::from_millis(u32::MAX as u64);
+
+choice! {
+    /// What the lines of a recording say.
+    pub enum Format {
+        /// Each line a time in whole milliseconds, at which 1500 bytes can go; mahimahi's format.
+        Mahimahi = "mahimahi",
+        /// Each line a time in seconds and the rate in Mbit/s since the line before.
+        Rate = "rate",
+    }
+}
+
+params! {
+    /// Trace: a link as it was measured.
+    ///
+    /// With `format = "mahimahi"` a file has a line for each opportunity to send 1500 bytes: its time in whole
+    /// milliseconds, ascending; equal lines are several opportunities in one millisecond. Opportunities are bytes to
+    /// be taken: several small packets share one, a packet larger than what is left of one takes the rest of it and
+    /// goes with the next. What nobody waits for is lost; a packet that comes at the instant of an opportunity is too
+    /// late for it. The file repeats; its period is its last time, so opportunities at 0 fall together with those at
+    /// the end of the pass before.
+    ///
+    /// With `format = "rate"` a line has a time in seconds and the rate in Mbit/s from the line before until then. The
+    /// file repeats after its last time.
+    ///
+    /// A recording is a file, relative to the scenario's folder, or one of those that airwnd brings along:
+    /// docs/how-to/links-and-traces.md lists them. IP packets are sent as they are, without framing.
+    pub section Params ("Netravali et al., Mahimahi, USENIX ATC 2015, §4.1; mahimahi link_queue.cc") {
+        /// Recording of the way towards the terminals.
+        pub down: Recording, unit "path", source "the scenario";
+        /// Recording of the way towards the servers; none: that of the other way, unless `rate_up` is set.
+        pub up: Option<Recording> = None, unit "path", source "the scenario";
+        /// Constant rate towards the servers in place of a recording.
+        pub rate_up: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "the scenario";
+        /// What the files' lines say.
+        pub format: Format = Format::Mahimahi, unit "1", source "mahimahi";
+        /// Where in the recording the measurement begins.
+        pub start: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "mahimahi";
+        /// Digest of the files' contents; filled in when the scenario is read, and compared if it is there.
+        pub digest: Option<String> = None, unit "text", source "the files; FNV-1a, 64 bits";
+    }
+}
+
+impl Params {
+    pub(super) fn service(&self, way: Way, start: Time) -> Box<dyn Service> {
+        let recording = match (way, &self.up, self.rate_up) {
+            (Way::Up, _, Some(rate)) => return Box::new(Wire::new(rate, Bytes::ZERO)),
+            (Way::Up, Some(up), None) => up,
+            _ => &self.down,
+        };
+        match recording.contents.as_ref().expect("a checked scenario's recordings have been read") {
+            Contents::Opportunities(opportunities) => {
+                Box::new(Replay::new(opportunities.clone(), start, self.start))
+            }
+            Contents::Rates(rates) => Box::new(Profile::new(rates.clone(), start, self.start)),
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        match (&self.up, self.rate_up) {
+            (Some(_), Some(_)) => {
+                Err(("rate_up", "the way up has a recording, `up`, or a rate, not both".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Its recordings, with their keys.
+    pub fn recordings(&mut self) -> impl Iterator<Item = (&'static str, &mut Recording)> {
+        [("down", &mut self.down)].into_iter().chain(self.up.as_mut().map(|up| ("up", up)))
+    }
+
+    /// Notes the digest of its recordings once they are read, or compares it with the one that is there.
+    ///
+    /// # Errors
+    /// The digest that the files have, if it is another.
+    pub fn seal(&mut self) -> Result<(), String> {
+        let up = self.up.as_ref().map_or(0, |up| up.digest);
+        let found = format!("{:016x}", self.down.digest ^ up.rotate_left(1));
+        match &self.digest {
+            Some(known) if *known != found => {
+                Err(format!("the recordings have changed: their digest is {found}, not {known}"))
+            }
+            _ => {
+                self.digest = Some(found);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A recording: its name, and what it says once it has been read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// The file, or the name of one that airwnd brings along.
+    pub file: String,
+    contents: Option<Contents>,
+    digest: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Contents {
+    Opportunities(Arc<Opportunities>),
+    Rates(Arc<Rates>),
+}
+
+impl Recording {
+    /// Takes in a file's text.
+    ///
+    /// # Errors
+    /// What is wrong with it, and in which line.
+    pub fn read(&mut self, text: &str, format: Format) -> Result<(), (usize, String)> {
+        self.contents = Some(match format {
+            Format::Mahimahi => Contents::Opportunities(Arc::new(Opportunities::parse(text)?)),
+            Format::Rate => Contents::Rates(Arc::new(Rates::parse(text)?)),
+        });
+        self.digest = fnv1a(text.as_bytes());
+        Ok(())
+    }
+
+    /// Its mean rate; none before it is read.
+    pub fn mean_rate(&self) -> Option<BitRate> {
+        self.contents.as_ref().map(|contents| match contents {
+            Contents::Opportunities(opportunities) => opportunities.mean_rate(),
+            Contents::Rates(rates) => rates.mean_rate(),
+        })
+    }
+
+    /// How long it lasts; none before it is read.
+    pub fn period(&self) -> Option<Span> {
+        self.contents.as_ref().map(|contents| match contents {
+            Contents::Opportunities(opportunities) => opportunities.period(),
+            Contents::Rates(rates) => rates.period(),
+        })
+    }
+}
+
+impl Param for Recording {
+    fn read(node: &Node) -> Result<Self, Error> {
+        let file = String::read(node)?;
+        if file.is_empty() {
+            return Err(node.error("a recording needs a file, or a name of those that airwnd brings along"));
+        }
+        Ok(Recording { file, contents: None, digest: 0 })
+    }
+    fn to_json(&self) -> Json {
+        self.file.to_json()
+    }
+    fn schema() -> Json {
+        String::schema()
+    }
+}
+
+/// FNV-1a, 64 bits: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A time in the file's own clock: how often it has begun anew, and where in it.
+fn place_in(elapsed: Span, period: Span) -> (u64, Span) {
+    (elapsed.0 / period.0, Span(elapsed.0 % period.0))
+}
+
+/// The lines of a recording with their numbers; a last one that is empty is none.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (1..).zip(text.trim_end_matches(['\n', '\r']).lines()).filter(move |_| !text.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(down: &str, up: Option<&str>, format: Format) -> Params {
+        let recording = |text: &str| {
+            let mut recording = Recording { file: "x".into(), contents: None, digest: 0 };
+            recording.read(text, format).unwrap();
+            recording
+        };
+        Params {
+            down: recording(down),
+            up: up.map(recording),
+            rate_up: None,
+            format,
+            start: Span::ZERO,
+            digest: None,
+        }
+    }
+
+    #[test]
+    fn the_digest_covers_both_ways() {
+        let digest = |down, up| {
+            let mut params = params(down, up, Format::Mahimahi);
+            params.seal().unwrap();
+            params.digest.unwrap()
+        };
+        let all = [digest("1", None), digest("2", None), digest("1", Some("1")), digest("1", Some("2"))];
+        for (index, one) in all.iter().enumerate() {
+            assert!(!all[..index].contains(one), "{all:?}");
+        }
+        let mut changed = params("1", None, Format::Mahimahi);
+        changed.digest = Some(all[1].clone());
+        let message = format!("the recordings have changed: their digest is {}, not {}", all[0], all[1]);
+        assert_eq!(changed.seal(), Err(message));
+    }
+
+    #[test]
+    fn fnv_is_that_of_its_definition() {
+        // draft-eastlake-fnv, appendix C
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    /// The way up repeats the way down, has a recording of its own, or a rate.
+    #[test]
+    fn each_way_has_its_service() {
+        let ends = |params: &Params, way| params.service(way, Time::ZERO).serve(Time(0), Bytes(1500)).ends;
+        let mut both = params("3\n5", Some("4\n5"), Format::Mahimahi);
+        assert_eq!((ends(&both, Way::Down), ends(&both, Way::Up)), (Time(3_000_000), Time(4_000_000)));
+        both.up = None;
+        assert_eq!(ends(&both, Way::Up), Time(3_000_000));
+        both.rate_up = Some(BitRate(12_000_000));
+        assert_eq!(ends(&both, Way::Up), Time(1_000_000));
+    }
+}

@@ -1,0 +1,219 @@
+//! Opportunities to send, each of 1500 bytes at an instant.
+
+use super::{LONGEST, lines, place_in};
+use crate::link::{Served, Service};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use std::sync::Arc;
+
+/// What an opportunity carries. Mahimahi has 1504 bytes, of which its tunnel device takes 4.
+//= mahimahi link_queue.hh, PACKET_SIZE
+const OPPORTUNITY: Bytes = Bytes(1500);
+
+/// The opportunities of a file, in milliseconds, ascending; the last is the period.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Opportunities(Vec<u32>);
+
+impl Opportunities {
+    pub fn parse(text: &str) -> Result<Opportunities, (usize, String)> {
+        let mut times: Vec<u32> = Vec::new();
+        for (number, line) in lines(text) {
+            let complain = |what: String| Err((number, what));
+            let time: u32 = match line.parse::<u64>() {
+                Ok(time) => match u32::try_from(time) {
+                    Ok(time) => time,
+                    Err(_) => {
+                        return complain(format!("{time} ms is beyond the longest recording, {LONGEST}"));
+                    }
+                },
+                Err(_) => {
+                    let shown: String = line.chars().take(40).collect();
+                    return complain(format!("`{shown}` is not a whole number of milliseconds"));
+                }
+            };
+            match times.last() {
+                Some(last) if *last > time => {
+                    return complain(format!("{time} stands after {last}; times do not descend"));
+                }
+                _ => times.push(time),
+            }
+        }
+        match times.last() {
+            None => Err((1, "the file is empty".into())),
+            Some(0) => Err((1, "all times are 0: a recording needs a length".into())),
+            Some(_) => Ok(Opportunities(times)),
+        }
+    }
+
+    pub fn period(&self) -> Span {
+        Span::from_millis(self.0.last().map_or(0, |last| u64::from(*last)))
+    }
+
+    pub fn mean_rate(&self) -> BitRate {
+        BitRate::of(OPPORTUNITY * self.0.len() as u64, self.period())
+    }
+
+    /// How many there are from the file's beginning to an instant, which counts too.
+    fn until(&self, elapsed: Span) -> u64 {
+        let (passes, place) = place_in(elapsed, self.period());
+        let within = self.0.partition_point(|ms| Span::from_millis(u64::from(*ms)) <= place);
+        passes * self.0.len() as u64 + within as u64
+    }
+
+    /// When the one with this number comes.
+    fn at(&self, number: u64) -> Span {
+        let (pass, within) = (number / self.0.len() as u64, number % self.0.len() as u64);
+        self.period() * pass + Span::from_millis(u64::from(self.0[within as usize]))
+    }
+}
+
+/// A recording that is played, over and over.
+pub(super) struct Replay {
+    opportunities: Arc<Opportunities>,
+    /// The simulation's instant at which the recording stands at `offset`.
+    start: Time,
+    offset: Span,
+    /// The number of the next opportunity.
+    next: u64,
+    /// What is left of the last one, and when it was.
+    left: Bytes,
+    last: Time,
+}
+
+impl Replay {
+    pub fn new(opportunities: Arc<Opportunities>, start: Time, offset: Span) -> Replay {
+        Replay { opportunities, start, offset, next: 0, left: Bytes::ZERO, last: Time::ZERO }
+    }
+
+    fn elapsed(&self, now: Time) -> Span {
+        now.since(self.start) + self.offset
+    }
+}
+
+impl Service for Replay {
+    //= mahimahi link_queue.cc, LinkQueue::rationalize
+    fn serve(&mut self, now: Time, size: Bytes) -> Served {
+        if self.last <= now {
+            self.left = Bytes::ZERO;
+            self.next = self.next.max(self.opportunities.until(self.elapsed(now)));
+        }
+        let mut begins = None;
+        let mut rest = size;
+        while rest > Bytes::ZERO {
+            if self.left == Bytes::ZERO {
+                self.last = self.start + (self.opportunities.at(self.next) - self.offset);
+                self.left = OPPORTUNITY;
+                self.next += 1;
+            }
+            begins.get_or_insert(self.last);
+            let taken = rest.min(self.left);
+            rest -= taken;
+            self.left -= taken;
+        }
+        Served { begins: begins.unwrap_or(now), ends: self.last.max(now) }
+    }
+
+    fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
+        let until = |at: Time| self.opportunities.until(self.elapsed(at));
+        Some(OPPORTUNITY * (until(to) - until(from)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn replay(text: &str) -> Replay {
+        Replay::new(Arc::new(Opportunities::parse(text).unwrap()), Time::ZERO, Span::ZERO)
+    }
+
+    const fn ms(n: u64) -> Time {
+        Time(n * 1_000_000)
+    }
+
+    /// Packets of these sizes that wait from the beginning: when each is gone.
+    fn gone(text: &str, sizes: &[u64]) -> Vec<Time> {
+        let mut replay = replay(text);
+        sizes.iter().map(|size| replay.serve(Time::ZERO, Bytes(*size)).ends).collect()
+    }
+
+    #[test]
+    fn an_opportunity_carries_1500_bytes() {
+        assert_eq!(gone("1\n4\n9", &[1500; 3]), [ms(1), ms(4), ms(9)]);
+        assert_eq!(gone("1\n1\n9", &[1500; 3]), [ms(1), ms(1), ms(9)]);
+        // Small packets share one, and the third takes what is left of it and 900 bytes of the next.
+        assert_eq!(gone("1\n4\n9", &[600, 600, 1200, 600]), [ms(1), ms(1), ms(4), ms(4)]);
+        assert_eq!(gone("1\n4\n9", &[1501]), [ms(4)]);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_lost() {
+        let mut replay = replay("1\n2\n3\n10");
+        assert_eq!(replay.serve(Time(2_500_000), Bytes(100)).ends, ms(3));
+        // A second packet after it finds nothing left, though the first took 100 bytes only.
+        assert_eq!(replay.serve(ms(3), Bytes(100)).ends, ms(10));
+        // At the very instant of an opportunity it is too late.
+        assert_eq!(replay.serve(ms(11), Bytes(1500)).ends, ms(12));
+    }
+
+    #[test]
+    fn the_file_repeats_after_its_last_time() {
+        // 0 of the second pass falls together with 10 of the first.
+        assert_eq!(gone("0\n4\n10", &[1500; 6]), [ms(4), ms(10), ms(10), ms(14), ms(20), ms(20)]);
+        let mut late = replay("0\n4\n10");
+        assert_eq!(late.serve(ms(1_000_003), Bytes(1500)).ends, ms(1_000_004));
+        assert_eq!(late.capacity(ms(0), ms(1_000_000)), Some(Bytes(300_000 * 1500)));
+        assert_eq!(late.capacity(ms(4), ms(14)), Some(Bytes(3 * 1500)));
+    }
+
+    #[test]
+    fn it_can_begin_anywhere() {
+        let opportunities = Arc::new(Opportunities::parse("2\n4\n10").unwrap());
+        let mut replay = Replay::new(opportunities, ms(500), Span::from_millis(13));
+        assert_eq!(replay.serve(ms(500), Bytes(1500)).ends, ms(501));
+        assert_eq!(replay.serve(ms(500), Bytes(1500)).ends, ms(507));
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        let complaint = |text: &str| Opportunities::parse(text).unwrap_err();
+        assert_eq!(complaint(""), (1, "the file is empty".into()));
+        assert_eq!(complaint("\n\n"), (1, "the file is empty".into()));
+        assert_eq!(complaint("0\n0\n"), (1, "all times are 0: a recording needs a length".into()));
+        assert_eq!(complaint("3\n\n4"), (2, "`` is not a whole number of milliseconds".into()));
+        assert_eq!(complaint("3\n-4"), (2, "`-4` is not a whole number of milliseconds".into()));
+        assert_eq!(complaint("3\n4\n2"), (3, "2 stands after 4; times do not descend".into()));
+        let beyond = "4294967296 ms is beyond the longest recording, 4294967295ms";
+        assert_eq!(complaint("4294967296"), (1, beyond.into()));
+        assert_eq!(Opportunities::parse("1\r\n2\r\n").unwrap().0, [1, 2]);
+    }
+
+    proptest! {
+        /// Every opportunity is used once at most, and none before the packet came.
+        #[test]
+        fn opportunities_are_not_used_twice(
+            mut times in prop::collection::vec(0u32..50, 1..20),
+            packets in prop::collection::vec((0u64..20_000_000, 1u64..4000), 1..100),
+        ) {
+            times.sort_unstable();
+            times.push(50);
+            let opportunities = Arc::new(Opportunities(times));
+            let mut replay = Replay::new(opportunities.clone(), Time::ZERO, Span::ZERO);
+            let (mut now, mut last) = (Time::ZERO, Time::ZERO);
+            let mut gone: Vec<(Time, u64)> = Vec::new();
+            for (gap, size) in packets {
+                now += Span(gap);
+                let served = replay.serve(now, Bytes(size));
+                prop_assert!(now < served.begins && served.begins <= served.ends && last <= served.begins);
+                last = served.ends;
+                gone.push((served.ends, size));
+            }
+            // What is gone by any instant had its opportunities until then.
+            let mut bytes = 0;
+            for (at, size) in gone {
+                bytes += size;
+                prop_assert!(bytes <= opportunities.until(at.since(Time::ZERO)) * OPPORTUNITY.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A rate that changes now and then.
+
+use super::{LONGEST, lines, place_in};
+use crate::link::{Served, Service};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use std::sync::Arc;
+
+/// The greatest rate in Mbit/s.
+const FASTEST: f64 = 1e6;
+/// Bits a second times nanoseconds in a bit.
+const NANOS: u128 = 1_000_000_000;
+
+/// The rates of a file: until when each holds, and the bits that went before it, in billionths.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rates(Vec<Piece>);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Piece {
+    from: Span,
+    to: Span,
+    rate: BitRate,
+    /// What the pieces before it carry, in billionths of a bit.
+    before: u128,
+}
+
+impl Piece {
+    /// What it carries until an instant within it, in billionths of a bit.
+    fn until(&self, at: Span) -> u128 {
+        u128::from(self.rate.0) * u128::from((at - self.from).0)
+    }
+}
+
+impl Rates {
+    pub fn parse(text: &str) -> Result<Rates, (usize, String)> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let (mut from, mut before) = (Span::ZERO, 0);
+        for (number, line) in lines(text) {
+            let mut words = line.split_ascii_whitespace();
+            let mut value = |what: &str, most: f64| {
+                let word: String = words.next().unwrap_or("").chars().take(40).collect();
+                match word.parse::<f64>() {
+                    Ok(value) if (0.0..=most).contains(&value) => Ok(value),
+                    Ok(value) if value.is_finite() => {
+                        Err((number, format!("{value} {what} is outside 0..{most}")))
+                    }
+                    _ => Err((number, format!("`{word}` is not a number of {what}"))),
+                }
+            };
+            let (seconds, mbps) = (value("seconds", LONGEST.as_secs())?, value("Mbit/s", FASTEST)?);
+            if let Some(more) = words.next() {
+                let more: String = more.chars().take(40).collect();
+                return Err((
+                    number,
+                    format!("`{more}` stands behind the rate; a line has a time and a rate"),
+                ));
+            }
+            let to = Span::from_secs_f64(seconds);
+            if to < from || (to == from && number > 1) {
+                return Err((number, format!("{seconds} s is not after the line before; times ascend")));
+            }
+            // A first line at 0 has no time before it.
+            if to > from {
+                let piece = Piece { from, to, rate: BitRate((mbps * 1e6).round() as u64), before };
+                before += piece.until(to);
+                pieces.push(piece);
+            }
+            from = to;
+        }
+        match (pieces.is_empty(), before) {
+            (true, _) => Err((1, "the file is empty".into())),
+            (false, 0) => Err((1, "all rates are 0: nothing would ever pass".into())),
+            _ => Ok(Rates(pieces)),
+        }
+    }
+
+    pub fn period(&self) -> Span {
+        self.0.last().map_or(Span::ZERO, |last| last.to)
+    }
+
+    pub fn mean_rate(&self) -> BitRate {
+        BitRate((self.whole() / u128::from(self.period().0)) as u64)
+    }
+
+    /// What a pass carries, in billionths of a bit.
+    fn whole(&self) -> u128 {
+        self.0.last().map_or(0, |last| last.before + last.until(last.to))
+    }
+
+    /// What it carries from the file's beginning to an instant, in billionths of a bit.
+    fn until(&self, elapsed: Span) -> u128 {
+        let (passes, place) = place_in(elapsed, self.period());
+        let piece = &self.0[self.0.partition_point(|piece| piece.to <= place)];
+        u128::from(passes) * self.whole() + piece.before + piece.until(place)
+    }
+
+    /// The first instant at which it has carried that much, and not nothing.
+    fn reached(&self, amount: u128) -> Span {
+        // An amount that ends with a pass is reached in it, not in the next one.
+        let passes = amount.saturating_sub(1) / self.whole();
+        let rest = amount - passes * self.whole();
+        let piece = &self.0[self.0.partition_point(|piece| piece.before + piece.until(piece.to) < rest)];
+        let within = (rest - piece.before).div_ceil(u128::from(piece.rate.0));
+        self.period() * passes as u64 + piece.from + Span(within as u64)
+    }
+}
+
+/// A recording that is played, over and over.
+pub(super) struct Profile {
+    rates: Arc<Rates>,
+    /// The simulation's instant at which the recording stands at `offset`.
+    start: Time,
+    offset: Span,
+    free_at: Time,
+}
+
+impl Profile {
+    pub fn new(rates: Arc<Rates>, start: Time, offset: Span) -> Profile {
+        Profile { rates, start, offset, free_at: Time::ZERO }
+    }
+
+    fn elapsed(&self, now: Time) -> Span {
+        now.since(self.start) + self.offset
+    }
+}
+
+impl Service for Profile {
+    fn serve(&mut self, now: Time, size: Bytes) -> Served {
+        let begins = now.max(self.free_at);
+        let amount = self.rates.until(self.elapsed(begins)) + u128::from(size.bits()) * NANOS;
+        self.free_at = self.start + (self.rates.reached(amount) - self.offset);
+        Served { begins, ends: self.free_at }
+    }
+
+    fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
+        let until = |at: Time| self.rates.until(self.elapsed(at));
+        Some(Bytes(((until(to) - until(from)) / (8 * NANOS)) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn profile(text: &str) -> Profile {
+        Profile::new(Arc::new(Rates::parse(text).unwrap()), Time::ZERO, Span::ZERO)
+    }
+
+    const fn ms(n: u64) -> Time {
+        Time(n * 1_000_000)
+    }
+
+    /// 1 Mbit/s until 1 s, nothing until 2 s, 2 Mbit/s until 3 s, and again.
+    const STEPS: &str = "0 7\n1\t1\n2.0 0\n3 2\n";
+
+    #[test]
+    fn a_packet_goes_at_the_rates_that_it_meets() {
+        let mut profile = profile(STEPS);
+        // 125000 B are 1 Mbit: the first second; then a second of nothing.
+        assert_eq!(profile.serve(ms(0), Bytes(125_000)).ends, ms(1000));
+        assert_eq!(profile.serve(ms(0), Bytes(125_000)).ends, ms(2500));
+        // Half of it at 2 Mbit/s, the other half in the next pass at 1 Mbit/s.
+        assert_eq!(profile.serve(ms(2750), Bytes(125_000)).ends, ms(3500));
+        assert_eq!(profile.serve(ms(6_000_900), Bytes(12_500)).ends, ms(6_001_000));
+        assert_eq!(profile.capacity(ms(500), ms(6500)), Some(Bytes(6_000_000 / 8)));
+    }
+
+    #[test]
+    fn it_can_begin_anywhere() {
+        let rates = Arc::new(Rates::parse(STEPS).unwrap());
+        let mut profile = Profile::new(rates, ms(500), Span::from_millis(5500));
+        assert_eq!(profile.serve(ms(500), Bytes(125_000)).ends, ms(1000));
+        assert_eq!(profile.serve(ms(500), Bytes(125_000)).ends, ms(2000));
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        let complaint = |text: &str| Rates::parse(text).unwrap_err();
+        assert_eq!(complaint(""), (1, "the file is empty".into()));
+        assert_eq!(complaint("0 5"), (1, "the file is empty".into()));
+        assert_eq!(complaint("1 0\n2 0"), (1, "all rates are 0: nothing would ever pass".into()));
+        assert_eq!(complaint("1 x"), (1, "`x` is not a number of Mbit/s".into()));
+        assert_eq!(complaint("1 nan"), (1, "`nan` is not a number of Mbit/s".into()));
+        assert_eq!(complaint("1"), (1, "`` is not a number of Mbit/s".into()));
+        assert_eq!(complaint("1 2\n2 -3"), (2, "-3 Mbit/s is outside 0..1000000".into()));
+        assert_eq!(complaint("1 2\n1 3"), (2, "1 s is not after the line before; times ascend".into()));
+        assert_eq!(
+            complaint("1 2 3"),
+            (1, "`3` stands behind the rate; a line has a time and a rate".into())
+        );
+    }
+
+    proptest! {
+        /// Bits wait for nothing but the rate: the inverse of the sum of rates over time.
+        #[test]
+        fn amounts_and_instants_are_inverse(
+            pieces in prop::collection::vec((1u64..2000, 0u64..20_000_000), 1..20),
+            amount in 1u128..1_000_000_000_000_000_000,
+        ) {
+            let (mut at, mut text) = (0, String::from("0 1\n"));
+            for (length, rate) in &pieces {
+                at += length;
+                text += &format!("{} {}\n", at as f64 / 1e3, *rate as f64 / 1e6);
+            }
+            let Ok(rates) = Rates::parse(&text) else { return Ok(()) };
+            let instant = rates.reached(amount);
+            prop_assert!(rates.until(instant) >= amount);
+            prop_assert!(rates.until(Span(instant.0 - 1)) < amount);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! A constant rate.
+
+use super::{Served, Service, Way};
+use airwnd_catalog::params;
+use airwnd_units::{BitRate, Bytes, Span, Time};
+
+params! {
+    /// Wire: a constant rate.
+    ///
+    /// A packet of n bits takes n / rate, with its framing.
+    pub section Params ("ns-3 PointToPointNetDevice") {
+        /// Rate towards the terminals.
+        pub rate: BitRate, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "the scenario";
+        /// Rate towards the servers; none: `rate`.
+        pub rate_up: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "the scenario";
+        /// Bytes that the link adds to each packet.
+        pub framing: Bytes = Wire::FRAMING, unit "B", range Bytes(0)..=Bytes(1000), source "RFC 1661 §2, the protocol field; ns-3 PointToPointNetDevice";
+    }
+}
+
+impl Params {
+    pub(super) fn service(&self, way: Way) -> Wire {
+        let rate = match way {
+            Way::Down => self.rate,
+            Way::Up => self.rate_up.unwrap_or(self.rate),
+        };
+        Wire::new(rate, self.framing)
+    }
+}
+
+/// A wire of constant rate.
+pub struct Wire {
+    rate: BitRate,
+    framing: Bytes,
+    free_at: Time,
+}
+
+impl Wire {
+    /// Framing of a point-to-point link.
+    //= RFC 1661 §2
+    pub const FRAMING: Bytes = Bytes(2);
+
+    /// An idle wire that adds `framing` to each packet. Rate zero stands for no serialisation.
+    pub fn new(rate: BitRate, framing: Bytes) -> Wire {
+        Wire { rate, framing, free_at: Time::ZERO }
+    }
+}
+
+impl Service for Wire {
+    fn serve(&mut self, now: Time, size: Bytes) -> Served {
+        let begins = now.max(self.free_at);
+        self.free_at = begins + self.rate.transmission_time(size);
+        Served { begins, ends: self.free_at }
+    }
+
+    fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
+        let bits = u128::from(self.rate.0) * u128::from(to.since(from).0) / u128::from(Span::from_secs(1).0);
+        (self.rate.0 > 0).then_some(Bytes((bits / 8) as u64))
+    }
+
+    fn framing(&self) -> Bytes {
+        self.framing
+    }
+}

@@ -1,0 +1,167 @@
+//! Every mistake about links, ways and recordings has one message on one line.
+
+use airwnd_catalog::Node;
+use airwnd_lab::Scenario;
+use std::fs;
+use std::path::PathBuf;
+
+fn complaint(text: &str, origin: &str) -> String {
+    let read = Node::from_toml(text, origin).and_then(|node| Scenario::from_node(&node));
+    read.err().map_or("accepted".into(), |error| error.to_string())
+}
+
+/// Links that cannot be, and the message behind the file's name.
+const LINKS: &[(&str, &str)] = &[
+    ("link = 3", ":1: link: expected a list, found 3"),
+    ("link = [3]", ":1: link[0]: expected a table of settings, found 3"),
+    (
+        "link = {rate = '1Mbps'}",
+        ":1: link: expected a list, found a table; a list of tables is written [[...]]",
+    ),
+    ("link = [{name = '', rate = '1Mbps'}]", ":1: link[0].name: a link needs a name"),
+    (
+        "link = [{name = 's1u', rate = '1Mbps'}]",
+        ":1: link[0].name: `s1u` is a link of [core]; choose another name",
+    ),
+    (
+        "link = [{rate = '1Mbps'}, {rate = '1Mbps'}]",
+        ":1: link[1].name: a second link is called `link`; names must differ",
+    ),
+    (
+        "link = [{kind = 'wyre'}]",
+        ":1: link[0].kind: unknown link `wyre`; did you mean `wire`?; allowed: `wire`, `trace`",
+    ),
+    ("link = [{kind = 3}]", ":1: link[0].kind: expected a word, found 3"),
+    ("link = [{kind = 'trace'}]", ":1: link[0]: `down` is missing"),
+    (
+        "link = [{rate = '1Mbps', down = 'x'}]",
+        ":1: link[0]: unknown key `down`; allowed: `kind`, `name`, `delay`, `delay_up`, `queue`, `queue_bytes`, \
+         `mark_above`, `mark_above_delay`, `loss`, `loss_up`, `per`, `rate`, `rate_up`, `framing`",
+    ),
+    ("link = [{}]", ":1: link[0]: `rate` is missing"),
+    ("link = [{rate = '0bps'}]", ":1: link[0].rate: 0bps is outside 1bps..1000Gbps"),
+    ("link = [{rate = '1Mbps', queue = 0}]", ":1: link[0].queue: 0 is outside 1..100000000"),
+    ("link = [{rate = '1Mbps', queue_bytes = '0B'}]", ":1: link[0].queue_bytes: 0B is outside 1B..1000GB"),
+    (
+        "link = [{rate = '1Mbps', per = 'flow'}]",
+        ":1: link[0].per: unknown word `flow`; allowed: `all`, `group`, `terminal`",
+    ),
+    (
+        "link = [{rate = '1Mbps', loss = {kind = 'scripted', packets = [2, 1]}}]",
+        ":1: link[0].loss.packets: 1 stands after 2; a script ascends",
+    ),
+    (
+        "link = [{kind = 'trace', down = ''}]",
+        ":1: link[0].down: a recording needs a file, or a name of those that airwnd brings along",
+    ),
+    (
+        "link = [{kind = 'trace', down = 'nyc-subway', format = 'rates'}]",
+        ":1: link[0].format: unknown word `rates`; did you mean `rate`?; allowed: `mahimahi`, `rate`",
+    ),
+    (
+        "link = [{kind = 'trace', down = 'nyc-subway', up = 'nyc-subway', rate_up = '1Mbps'}]",
+        ":1: link[0].rate_up: the way up has a recording, `up`, or a rate, not both",
+    ),
+    (
+        "link = [{kind = 'trace', down = 'nyc-subway', format = 'rate'}]",
+        // The file's own name: it is nowhere in the scenario's folder.
+        "nyc-subway:1: `` is not a number of Mbit/s",
+    ),
+];
+
+#[test]
+fn links_that_cannot_be_have_one_message() {
+    for (link, expected) in LINKS {
+        let found = complaint(&format!("{link}\nduration = '1s'\n[[ue]]\n[[flow]]"), "x");
+        let expected = if expected.starts_with(':') { format!("x{expected}") } else { expected.to_string() };
+        assert_eq!(found, expected, "{link}");
+    }
+}
+
+/// Ways over links `a` and `b`.
+const WAYS: &[(&str, &str)] = &[
+    ("via = 'a'", "x:4: ue[0].via: expected a list, found \"a\""),
+    ("via = [3]", "x:4: ue[0].via[0]: expected a text, found 3"),
+    ("via = []", "x:4: ue[0].via: without a site a group needs a link"),
+    ("via = ['a', 'c']", "x:4: ue[0].via: unknown link `c`; allowed: `a`, `b`"),
+    ("via = ['a', 'b', 'a']", "x:4: ue[0].via: `a` stands there twice; a packet passes a link once"),
+    ("via = ['b']", "x:1: link[0].name: no group is routed over `a`"),
+    ("via = ['b', 'a']", "accepted"),
+];
+
+#[test]
+fn ways_that_cannot_be_gone_have_one_message() {
+    for (via, expected) in WAYS {
+        let links = "link = [{name = 'a', rate = '1Mbps'}, {name = 'b', rate = '1Mbps'}]";
+        let found = complaint(&format!("{links}\nduration = '1s'\n[[ue]]\n{via}\n[[flow]]"), "x");
+        assert_eq!(found, *expected, "{via}");
+    }
+}
+
+/// Recordings with a mistake, by format, and the message behind the folder.
+const RECORDINGS: &[(&str, &[u8], &str)] = &[
+    ("mahimahi", b"", "r.txt:1: the file is empty"),
+    ("mahimahi", b"0\n0\n", "r.txt:1: all times are 0: a recording needs a length"),
+    ("mahimahi", b"1\n3\n2\n", "r.txt:3: 2 stands after 3; times do not descend"),
+    ("mahimahi", b"1\n1.5\n", "r.txt:2: `1.5` is not a whole number of milliseconds"),
+    ("mahimahi", b"0.0 1.5\n", "r.txt:1: `0.0 1.5` is not a whole number of milliseconds"),
+    (
+        "mahimahi",
+        b"1\n99999999999\n",
+        "r.txt:2: 99999999999 ms is beyond the longest recording, 4294967295ms",
+    ),
+    (
+        "mahimahi",
+        b"\xff\n",
+        "s.toml:2: link[0].down: r.txt cannot be read: stream did not contain valid UTF-8",
+    ),
+    ("rate", b"1 2\n0.5 2\n", "r.txt:2: 0.5 s is not after the line before; times ascend"),
+    ("rate", b"1 0\n2 0\n", "r.txt:1: all rates are 0: nothing would ever pass"),
+    ("rate", b"1 -2\n", "r.txt:1: -2 Mbit/s is outside 0..1000000"),
+    ("rate", b"1 1e9\n", "r.txt:1: 1000000000 Mbit/s is outside 0..1000000"),
+    ("rate", b"17\n", "r.txt:1: `` is not a number of Mbit/s"),
+];
+
+#[test]
+fn a_recording_is_read_as_strictly() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("recordings");
+    fs::create_dir_all(&folder).unwrap();
+    let origin = folder.join("s.toml");
+    let at = |rest: &str| format!("{}/{rest}", folder.display());
+    for (format, text, expected) in RECORDINGS {
+        fs::write(folder.join("r.txt"), text).unwrap();
+        let link = format!("{{kind = 'trace', down = 'r.txt', format = '{format}'}}");
+        let found = complaint(
+            &format!("duration = '1s'\nlink = [{link}]\n[[ue]]\n[[flow]]"),
+            origin.to_str().unwrap(),
+        );
+        let expected = at(&expected.replace(": r.txt cannot", &format!(": {} cannot", at("r.txt"))));
+        assert!(found.starts_with(&expected), "{text:?}\nexpected {expected}\n   found {found}");
+        assert!(!found.contains('\n'));
+    }
+}
+
+#[test]
+fn a_recording_that_is_not_there_is_named() {
+    let found = complaint(
+        "duration = '1s'\nlink = [{kind = 'trace', down = 'no.txt'}]\n[[ue]]\n[[flow]]",
+        "/nowhere/s.toml",
+    );
+    let expected = "/nowhere/s.toml:2: link[0].down: /nowhere/no.txt cannot be read: No such file or directory \
+                    (os error 2); airwnd brings along `";
+    assert!(found.starts_with(expected), "{found}");
+}
+
+#[test]
+fn a_digest_is_compared() {
+    let link = |more: &str| {
+        format!("duration = '1s'\nlink = [{{kind = 'trace', down = 'nyc-subway'{more}}}]\n[[ue]]\n[[flow]]")
+    };
+    let scenario = Scenario::from_node(&Node::from_toml(&link(""), "x").unwrap()).unwrap();
+    let digest = scenario.to_json()["link"][0]["digest"].as_str().unwrap().to_string();
+    assert_eq!(complaint(&link(&format!(", digest = '{digest}'")), "x"), "accepted");
+    assert_eq!(
+        complaint(&link(", digest = '0'"), "x"),
+        format!("x:2: link[0].digest: the recordings have changed: their digest is {digest}, not 0"),
+    );
+}

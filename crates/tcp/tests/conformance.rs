@@ -1,0 +1,128 @@
+//! What every congestion control keeps to when it governs a real sender, whatever its rule.
+//!
+//! The bounds on windows under random events are beside the trait (`src/cc/mod.rs`); here a sender, a path and a
+//! receiver are around it.
+
+mod support;
+
+use airwnd_catalog::{Node, Param};
+use airwnd_tcp::{Config, Stack, cc};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use support::{Link, Net, plain_window};
+
+const MSS: u64 = 1000;
+
+/// Those that by their definition send what they were told, whatever happens.
+const HEEDLESS: [&str; 2] = ["fixed", "constant"];
+
+fn everyone() -> impl Iterator<Item = (String, cc::Spec)> {
+    let inside = |name: &String| !["plugin", "python"].contains(&name.as_str());
+    cc::Spec::kinds().into_iter().filter(inside).map(|name| {
+        let node = Node::from_json(&format!("\"{name}\""), "test").expect("it is JSON");
+        let spec = cc::Spec::read(&node).expect("it is a congestion control");
+        (name, spec)
+    })
+}
+
+fn config() -> Config {
+    let buffer = Bytes(4 << 20);
+    Config {
+        mss: MSS as u16,
+        send_buffer: buffer,
+        receive_buffer: buffer,
+        validate_window: true,
+        ..Stack::Ns3v44.config()
+    }
+}
+
+/// 10 Mbit/s and 25 ms each way, a queue of 100 packets.
+fn net(config: &Config, cc: &cc::Spec) -> Net {
+    let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), 100);
+    Net::new(config, cc, &plain_window(), [link(), link()])
+}
+
+fn ms(ms: u64) -> Time {
+    Time(ms * 1_000_000)
+}
+
+/// An application that writes two segments each 50 ms never uses ten: the window is no measure of the path.
+#[test]
+fn a_window_that_the_application_does_not_fill_does_not_grow() {
+    // `fixed` has the window that it was told from the beginning.
+    for (name, spec) in everyone().filter(|(name, _)| name != "fixed") {
+        let mut net = net(&config(), &spec);
+        net.open();
+        let mut most = Bytes::ZERO;
+        for step in 0..600 {
+            net.run_until(ms(100 + 50 * step));
+            net.ends[0].write(Bytes(2 * MSS));
+            net.pump(0);
+            most = most.max(net.ends[0].cwnd());
+        }
+        assert!(most <= Bytes(10 * MSS), "{name}: {most} with two segments in a round trip");
+        net.run_until(ms(31_000));
+        assert_eq!(net.ends[1].stats().bytes_received, Bytes(1200 * MSS), "{name}");
+        let limited = net.ends[0].limited(net.now);
+        assert!(limited.application > Span::from_secs(30), "{name}: {limited:?}");
+    }
+}
+
+/// A receiver that offers twenty segments is the limit: the window may double what it sees used, and no more.
+#[test]
+fn a_window_that_the_receiver_does_not_let_fill_does_not_grow() {
+    let config = Config { receive_buffer: Bytes(20 * MSS), ..config() };
+    for (name, spec) in everyone().filter(|(name, _)| !HEEDLESS.contains(&name.as_str())) {
+        let mut net = net(&config, &spec);
+        net.ends[0].write_endlessly();
+        net.open();
+        net.run_until(ms(30_000));
+        let cwnd = net.ends[0].cwnd();
+        assert!(cwnd <= Bytes(40 * MSS), "{name}: {cwnd} while 20 segments are offered");
+        let goodput = net.goodput_kbps(1);
+        // 20 segments of 8 kbit in 50.9 ms
+        assert!(goodput > 0.9 * 3143.0, "{name}: {goodput} kbit/s of what the receiver lets through");
+        let limited = net.ends[0].limited(net.now);
+        assert!(limited.receive_window > Span::from_secs(29), "{name}: {limited:?}");
+    }
+}
+
+/// Five segments of one window are lost: one reduction.
+#[test]
+fn losses_of_one_window_are_one_sign() {
+    for (name, spec) in everyone() {
+        let mut net = net(&config(), &spec);
+        let mut count = 0;
+        net.links[0].loses = Box::new(move |segment| {
+            if segment.len > 0 && !segment.retransmission {
+                count += 1;
+            }
+            segment.len > 0 && !segment.retransmission && [61, 63, 65, 66, 70].contains(&count)
+        });
+        net.ends[0].write(Bytes(75 * MSS));
+        net.open();
+        net.run_until(ms(10_000));
+        let stats = net.ends[0].stats();
+        assert_eq!(net.ends[1].stats().bytes_received, Bytes(75 * MSS), "{name}");
+        assert_eq!((stats.fast_retransmits, stats.timeouts), (1, 0), "{name}: {stats:?}");
+        assert_eq!(stats.retransmissions, 5, "{name}: what is lost is sent again, once");
+    }
+}
+
+/// One packet of fifty is lost, by a fixed rule: the flow goes on, and what is left of the rate is used.
+#[test]
+fn no_flow_starves_on_a_lossy_path() {
+    for (name, spec) in everyone() {
+        let mut net = net(&config(), &spec);
+        let mut draw = 1_u64;
+        net.links[0].loses = Box::new(move |_| {
+            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (draw >> 33).is_multiple_of(50)
+        });
+        net.ends[0].write_endlessly();
+        net.open();
+        net.run_until(ms(60_000));
+        let goodput = net.goodput_kbps(1);
+        println!("{name}: {goodput:.0} kbit/s");
+        assert!(goodput > 500.0, "{name}: {goodput} kbit/s");
+    }
+}

@@ -1,0 +1,57 @@
+//! Pacing: when segments go out, in scripts and over a path.
+
+mod support;
+
+use airwnd_tcp::stack::Pacing;
+use airwnd_tcp::{Config, Stack};
+use airwnd_units::{Bytes, Span, Time};
+use support::script::{Script, segments};
+
+fn config(pacing: Pacing) -> Config {
+    Config { mss: 1000, initial_rto: Span::from_secs(1), pacing, ..Stack::Ns3v44.config() }
+}
+
+/// In slow start two windows in a round trip: ten segments of a window, one each 50 ms / 2 / 10.
+#[test]
+fn a_window_is_spread_over_the_round_trip() {
+    let mut script = Script::new(&config(Pacing::Always));
+    script.connect(None);
+    script.end.write(Bytes(100_000));
+    for number in 0..10 {
+        script.expect_data(&segments(number, 1));
+        if number < 9 {
+            script.expect_timer_in(Span::from_micros(2500));
+            let next = script.now + Span::from_micros(2500);
+            script.at_time(next);
+        }
+    }
+    // The window is full: there is nothing to wait for but an ACK, a timeout, and the pace of the last segment.
+    script.expect_data(&[]);
+}
+
+#[test]
+fn without_pacing_the_window_goes_out_at_once() {
+    for pacing in [Pacing::Never, Pacing::AsAsked] {
+        let mut script = Script::new(&config(pacing));
+        script.connect(None);
+        script.end.write(Bytes(100_000));
+        script.expect_data(&segments(0, 10));
+    }
+}
+
+/// A timeout falls due while segments wait for their pace: the repair waits as well, and is not forgotten.
+#[test]
+fn a_repair_keeps_the_pace() {
+    let mut script = Script::new(&config(Pacing::Always));
+    script.connect(None);
+    script.end.write(Bytes(10_000));
+    let mut sent = script.sent().len();
+    while sent < 10 {
+        let due = script.end.next_timeout().expect("something waits");
+        script.at_time(due);
+        sent += script.sent().len();
+    }
+    script.at_time(Time(3_000_000_000));
+    script.expect_data(&segments(0, 1));
+    assert_eq!(script.end.stats().timeouts, 1);
+}
