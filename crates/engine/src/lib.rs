@@ -9,7 +9,6 @@ pub mod loss;
 mod queue;
 mod random;
 mod slab;
-pub mod wifi;
 
 pub use link::{Link, Lost, Refused};
 pub use queue::{Event, EventQueue};

@@ -1,6 +1,7 @@
 //! 802.11's coordination function against what can be computed about it.
 
-use airwnd_engine::wifi::{Errors, Fate, Medium, Params, Passed, Phy, Way};
+use airwnd_engine::link::wifi::{Errors, Fate, Figures, Medium, Packet, Params, Passed, Phy};
+use airwnd_engine::link::{Queue, Way};
 use airwnd_engine::{Stream, loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ struct Channel {
 
 impl Channel {
     fn new(params: Params, stations: u32, seed: u64) -> Channel {
-        let medium = Medium::new(params, stations, None, Stream::new(seed, "backoff"));
+        let medium = Medium::new(params, stations, Queue::default(), Stream::new(seed, "backoff"));
         Channel { medium, now: Time::ZERO, passed: Vec::new() }
     }
 
@@ -26,10 +27,14 @@ impl Channel {
         Some(&self.passed)
     }
 
+    fn figures(&self) -> Figures {
+        self.medium.figures(Way::Up, self.now)
+    }
+
     /// Packets of each station that arrived in so much time, while each always has one to send.
     fn saturated(&mut self, stations: u32, packet: Bytes, time: Span) -> Vec<u64> {
         for station in (0..stations).cycle().take(2 * stations as usize) {
-            self.medium.send(self.now, station, Way::Up, packet, 0).unwrap();
+            self.medium.send(self.now, plain(station, Way::Up, packet, 0)).unwrap();
         }
         let end = self.now + time;
         let mut arrived = vec![0; stations as usize];
@@ -38,11 +43,15 @@ impl Channel {
             for place in 0..self.passed.len() {
                 let Passed { station, way, fate, .. } = self.passed[place];
                 arrived[station as usize] += u64::from(fate == Fate::Arrived);
-                self.medium.send(self.now, station, way, packet, 0).unwrap();
+                self.medium.send(self.now, plain(station, way, packet, 0)).unwrap();
             }
         }
         arrived
     }
+}
+
+fn plain(station: u32, way: Way, size: Bytes, item: u32) -> Packet<u32> {
+    Packet { station, way, size, markable: false, item }
 }
 
 fn at_1_mbps() -> Params {
@@ -116,7 +125,7 @@ fn saturated_stations_follow_bianchi() {
             let rate = arrived.iter().sum::<u64>() as f64 / 180.0;
             let expected = bianchi_rate(stations, data);
             assert!((rate / expected - 1.0).abs() < 0.02, "{stations}: {rate}/s, {expected}/s expected");
-            let figures = channel.medium.figures(Way::Up);
+            let figures = channel.figures();
             let collided = figures.collisions as f64 / figures.attempts as f64;
             let p = bianchi(stations).1;
             assert!((collided - p).abs() < 0.015, "{stations}: {collided} collide, {p} expected");
@@ -147,7 +156,7 @@ fn with_errors(params: Params, rate: f64) -> Channel {
 fn recovery(params: Params, rate: f64) -> (f64, f64) {
     let mut channel = with_errors(params, rate);
     channel.saturated(1, PACKET, MINUTE * 10);
-    let figures = channel.medium.figures(Way::Up);
+    let figures = channel.figures();
     let packets = (figures.packets + figures.given_up) as f64;
     assert_eq!((figures.lost, figures.collisions), (0, 0));
     (figures.attempts as f64 / packets, figures.given_up as f64 / packets)
@@ -176,7 +185,7 @@ fn what_fails_is_sent_again() {
 fn errors_of_packets_are_not_repaired() {
     let mut channel = with_errors(Params { errors: Errors::Packets, ..Params::default() }, 0.05);
     channel.saturated(1, PACKET, MINUTE * 3);
-    let figures = channel.medium.figures(Way::Up);
+    let figures = channel.figures();
     let packets = figures.packets + figures.lost;
     assert_eq!(figures.given_up, 0);
     assert!(figures.attempts - packets <= 1, "one may be on the air");
@@ -213,7 +222,8 @@ proptest! {
             long_retries: 2,
             ..Params::default()
         };
-        let mut medium = Medium::new(params, 4, limit, Stream::new(seed, "backoff"));
+        let queue = Queue { packets: limit, ..Queue::default() };
+        let mut medium = Medium::new(params, 4, queue, Stream::new(seed, "backoff"));
         for station in 0..4 {
             for way in [Way::Down, Way::Up] {
                 let spec = loss::Spec::PacketError(loss::packet_error::Params { rate: errors });
@@ -232,11 +242,11 @@ proptest! {
                 left.extend(passed.drain(..).map(|packet| (at, packet)));
             }
             let way = if *up { Way::Up } else { Way::Down };
-            match medium.send(now, *station, way, Bytes(*size), number as u32) {
-                Ok(()) => taken += 1,
+            match medium.send(now, plain(*station, way, Bytes(*size), number as u32)) {
+                Ok(_) => taken += 1,
                 Err(_) => refused += 1,
             }
-            prop_assert!(limit.is_none_or(|limit| medium.waiting(Way::Down) <= limit));
+            prop_assert!(limit.is_none_or(|limit| medium.waiting(*station, way) <= limit));
             prop_assert_eq!(taken, left.len() as u64 + medium.inside().count() as u64);
         }
         while let Some(at) = medium.next_event() {
@@ -244,8 +254,8 @@ proptest! {
             left.extend(passed.drain(..).map(|packet| (at, packet)));
         }
         prop_assert_eq!(taken, left.len() as u64);
-        let sum = |count: fn(&airwnd_engine::wifi::Figures) -> u64| {
-            count(&medium.figures(Way::Down)) + count(&medium.figures(Way::Up))
+        let sum = |count: fn(&Figures) -> u64| {
+            count(&medium.figures(Way::Down, now)) + count(&medium.figures(Way::Up, now))
         };
         prop_assert_eq!(sum(|figures| figures.packets + figures.lost + figures.given_up), taken);
         prop_assert_eq!(sum(|figures| figures.refused), refused);

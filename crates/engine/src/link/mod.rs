@@ -1,8 +1,8 @@
 //! Links: a drop-tail queue, a service, a delay, and losses.
 //!
 //! [`Link`] is one direction. What differs between kinds of links is the [`Service`]: when the bytes of what waits go.
-//! A medium that stations share, where one packet's time depends on what others send later, is no service: it stands
-//! beside [`Link`].
+//! A medium that stations share, where one packet's time depends on what others send later, is no service:
+//! [`wifi::Medium`] stands beside [`Link`].
 
 mod fifo;
 
@@ -13,15 +13,20 @@ pub use fifo::{Figures, Link, Lost, Queue, Refused, Sent};
 
 family! {
     /// Link: how a link serves what waits for it.
-    pub family Spec ("link") { wire: Wire, trace: Trace }
+    pub family Spec ("link") { wire: Wire, trace: Trace, wifi: Wifi }
 }
 
 impl Spec {
-    /// How one direction serves; recordings begin at `start`.
-    pub fn service(&self, way: Way, start: Time) -> Box<dyn Service> {
+    /// What carries; recordings begin at `start`.
+    pub fn carrier(&self, start: Time) -> Carrier {
+        let each = |service: &dyn Fn(Way) -> Box<dyn Service>| Carrier::Each {
+            down: service(Way::Down),
+            up: service(Way::Up),
+        };
         match self {
-            Spec::Wire(params) => Box::new(params.service(way)),
-            Spec::Trace(params) => params.service(way, start),
+            Spec::Wire(params) => each(&|way| Box::new(params.service(way))),
+            Spec::Trace(params) => each(&|way| params.service(way, start)),
+            Spec::Wifi(params) => Carrier::Shared(params.clone()),
         }
     }
 
@@ -33,8 +38,22 @@ impl Spec {
         match self {
             Spec::Wire(_) => Ok(()),
             Spec::Trace(params) => params.check(),
+            Spec::Wifi(params) => params.check(),
         }
     }
+}
+
+/// What carries packets over a link.
+pub enum Carrier {
+    /// A service for each direction.
+    Each {
+        /// Towards the terminals.
+        down: Box<dyn Service>,
+        /// Towards the servers.
+        up: Box<dyn Service>,
+    },
+    /// A medium that both directions and all stations share.
+    Shared(wifi::Params),
 }
 
 /// A direction of a link.

@@ -1,8 +1,7 @@
 //! A Wi-Fi channel: an access point and its stations, who contend for one medium.
 //!
 //! IEEE 802.11's distributed coordination function: [`Medium`] is what happens on the air, [`backoff`] whose turn it is,
-//! [`phy`] how long frames take. It stands beside [`Link`](crate::Link): when a packet arrives depends on what others
-//! send after it came, so its times are not known on entry.
+//! [`phy`] how long frames take.
 
 mod backoff;
 mod medium;
@@ -11,7 +10,7 @@ mod phy;
 use airwnd_catalog::{choice, params};
 use airwnd_units::{BitRate, Bytes};
 
-pub use medium::{Airtime, Fate, Figures, Medium, Passed, Refused, Way};
+pub use medium::{Airtime, Fate, Figures, Medium, Packet, Passed};
 
 choice! {
     /// The physical layer.
@@ -46,7 +45,7 @@ choice! {
 params! {
     /// Wi-Fi: an access point and its terminals share a channel by IEEE 802.11's distributed coordination function.
     ///
-    /// A sender waits until the channel has been idle for DIFS (EIFS after a frame that could not be read) and a random
+    /// The access point and each terminal have a queue of their own. A sender waits until the channel has been idle for DIFS (EIFS after a frame that could not be read) and a random
     /// number of slots, uniform in 0..=CW, has passed; other frames stop the count. Senders whose counts end together
     /// collide. A frame without ACK is sent again with CW' = min(2 CW + 1, CWmax). A packet of n bytes is a frame of
     /// n + 36 (header 24, LLC 8, FCS 4).

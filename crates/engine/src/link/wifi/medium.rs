@@ -4,22 +4,25 @@ use super::backoff::Backoff;
 use super::phy::{FRAMING, Timing};
 use super::{Errors, Params};
 use crate::Stream;
+use crate::link::{Queue, Refused, Way};
 use crate::loss::{Loss, Passing};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// A direction.
+/// A packet for the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// From the access point to a station.
-    Down,
-    /// From a station to the access point.
-    Up,
+pub struct Packet<T> {
+    /// The station that it is for or from.
+    pub station: u32,
+    /// Which way.
+    pub way: Way,
+    /// Its size without framing.
+    pub size: Bytes,
+    /// It can carry a mark of congestion.
+    pub markable: bool,
+    /// The packet.
+    pub item: T,
 }
-
-/// The queue is full: the packet is handed back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused<T>(pub T);
 
 /// A packet that leaves the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,16 @@ pub struct Figures {
     pub bytes: Bytes,
     /// Packets that a queue had no room for.
     pub refused: u64,
+    /// Packets that were marked.
+    pub marked: u64,
+    /// Most packets that ever waited at one sender.
+    pub most_packets: u64,
+    /// Most bytes that ever waited at one sender.
+    pub most_bytes: Bytes,
+    /// Sum over time of the packets that wait, in nanoseconds.
+    pub packet_nanos: u128,
+    /// Sum over time of the bytes that wait, in nanoseconds.
+    pub byte_nanos: u128,
     /// Packets lost behind link-layer recovery.
     pub lost: u64,
     /// Packets given up after their attempts.
@@ -86,8 +99,8 @@ pub struct Airtime {
 pub struct Medium<T> {
     params: Params,
     timing: Timing,
-    /// Frames that may wait at a sender besides the one that it is about to send; none: no limit.
-    limit: Option<u64>,
+    /// What may wait at each sender besides the frame that it is about to send.
+    queue: Queue,
     /// The access point, then the stations.
     senders: Vec<Sender<T>>,
     /// Losses of each station, down and up.
@@ -102,6 +115,8 @@ pub struct Medium<T> {
 
 struct Sender<T> {
     queue: VecDeque<Frame<T>>,
+    /// The sizes of the frames behind the first.
+    waiting_bytes: Bytes,
     backoff: Backoff,
     /// Failed attempts with the packet at the head: frames without RTS, or RTS, and frames behind an RTS.
     short: u64,
@@ -112,6 +127,7 @@ struct Frame<T> {
     station: u32,
     way: Way,
     size: Bytes,
+    entered: Time,
     item: T,
 }
 
@@ -134,16 +150,17 @@ enum Phase {
 
 impl<T> Medium<T> {
     /// An idle medium for so many stations, with counts drawn from `draws`.
-    pub fn new(params: Params, stations: u32, limit: Option<u64>, draws: Stream) -> Medium<T> {
+    pub fn new(params: Params, stations: u32, queue: Queue, draws: Stream) -> Medium<T> {
         let sender = |number: u32| Sender {
             queue: VecDeque::with_capacity(16),
+            waiting_bytes: Bytes::ZERO,
             backoff: Backoff::new(draws.child(u64::from(number)), params.cw_min(), params.cw_max),
             short: 0,
             long: 0,
         };
         Medium {
             timing: Timing::new(&params),
-            limit,
+            queue,
             senders: (0..=stations).map(sender).collect(),
             channels: (0..stations).map(|_| Default::default()).collect(),
             phase: Phase::Idle,
@@ -159,29 +176,35 @@ impl<T> Medium<T> {
         self.channels[station as usize][way as usize].loss = Some(loss);
     }
 
-    /// Gives a packet for or from a station to its sender.
+    /// Gives a packet for or from a station to its sender, and says whether it is to carry a mark of congestion. One
+    /// that is not `markable` is never marked.
     ///
     /// # Errors
-    /// The packet, if the sender's queue is full.
-    pub fn send(
-        &mut self,
-        now: Time,
-        station: u32,
-        way: Way,
-        size: Bytes,
-        item: T,
-    ) -> Result<(), Refused<T>> {
+    /// The packet, if the sender's queue is full. One with nothing to send takes any packet.
+    pub fn send(&mut self, now: Time, packet: Packet<T>) -> Result<bool, Refused<T>> {
+        let Packet { station, way, size, markable, item } = packet;
         let idle = self.phase == Phase::Idle;
         let sender = &mut self.senders[sender_of(station, way)];
-        if self.limit.is_some_and(|limit| sender.waiting() >= limit && !sender.queue.is_empty()) {
-            self.figures[way as usize].refused += 1;
+        let figures = &mut self.figures[way as usize];
+        let (size, waiting) = (size + FRAMING, sender.waiting());
+        let free = sender.queue.is_empty();
+        let no_room = self.queue.packets.is_some_and(|limit| waiting >= limit)
+            || self.queue.bytes.is_some_and(|limit| sender.waiting_bytes + size > limit);
+        if no_room && !free {
+            figures.refused += 1;
             return Err(Refused(item));
         }
-        if sender.queue.is_empty() {
+        let marked = markable && self.queue.mark_above.is_some_and(|limit| waiting > limit);
+        figures.marked += u64::from(marked);
+        if free {
             sender.backoff.begin(now, idle, self.timing.slot);
+        } else {
+            sender.waiting_bytes += size;
+            figures.most_packets = figures.most_packets.max(waiting + 1);
+            figures.most_bytes = figures.most_bytes.max(sender.waiting_bytes);
         }
-        sender.queue.push_back(Frame { station, way, size: size + FRAMING, item });
-        Ok(())
+        sender.queue.push_back(Frame { station, way, size, entered: now, item });
+        Ok(marked)
     }
 
     /// When something happens next, if nothing is sent before.
@@ -204,9 +227,14 @@ impl<T> Medium<T> {
         }
     }
 
-    /// How many packets wait in one direction, without those that are about to be sent.
-    pub fn waiting(&self, way: Way) -> u64 {
-        self.senders_of(way).map(Sender::waiting).sum()
+    /// How many packets wait where those for or from a station do, without the one that is about to be sent.
+    pub fn waiting(&self, station: u32, way: Way) -> u64 {
+        self.senders[sender_of(station, way)].waiting()
+    }
+
+    /// How many bytes wait there.
+    pub fn waiting_bytes(&self, station: u32, way: Way) -> Bytes {
+        self.senders[sender_of(station, way)].waiting_bytes
     }
 
     /// The packets inside.
@@ -214,16 +242,16 @@ impl<T> Medium<T> {
         self.senders.iter().flat_map(|sender| sender.queue.iter().map(|frame| &frame.item))
     }
 
-    /// What it did in one direction.
-    pub fn figures(&self, way: Way) -> Figures {
-        self.figures[way as usize]
-    }
-
-    fn senders_of(&self, way: Way) -> impl Iterator<Item = &Sender<T>> {
-        match way {
-            Way::Down => self.senders[..1].iter(),
-            Way::Up => self.senders[1..].iter(),
-        }
+    /// What it did in one direction until now.
+    pub fn figures(&self, way: Way, now: Time) -> Figures {
+        let mut figures = self.figures[way as usize];
+        let senders = match way {
+            Way::Down => &self.senders[..1],
+            Way::Up => &self.senders[1..],
+        };
+        let waiting = senders.iter().flat_map(|sender| sender.queue.iter().skip(1));
+        waiting.for_each(|frame| figures.waited(frame.size, now.since(frame.entered)));
+        figures
     }
 
     /// Who has something to send, and when he will if nobody does before.
@@ -251,7 +279,7 @@ impl<T> Medium<T> {
             }
         }
         if let [number] = self.on_air[..] {
-            let frame = self.senders[number as usize].queue.front().expect("who sends has a packet");
+            let frame = self.senders[number as usize].head();
             until = now + self.params.exchange(&self.timing, frame.size);
         }
         self.phase = Phase::Frames(until);
@@ -275,7 +303,7 @@ impl<T> Medium<T> {
 
     /// Whether the loss of its channel befalls the packet at a sender's head.
     fn is_lost(&mut self, now: Time, number: usize) -> bool {
-        let frame = self.senders[number].queue.front().expect("who sends has a packet");
+        let frame = self.senders[number].head();
         let channel = &mut self.channels[frame.station as usize][frame.way as usize];
         let passing = Passing { number: channel.met, size: frame.size, at: now };
         channel.met += 1;
@@ -285,8 +313,9 @@ impl<T> Medium<T> {
     fn deliver(&mut self, now: Time, number: usize, passed: &mut Vec<Passed<T>>) {
         let lost = self.params.errors == Errors::Packets && self.is_lost(now, number);
         let sender = &mut self.senders[number];
-        let frame = sender.pop();
-        let figures = &mut self.figures[frame.way as usize];
+        let way = sender.head().way;
+        let figures = &mut self.figures[way as usize];
+        let frame = sender.pop(now, figures);
         figures.airtime.successful += self.params.exchange(&self.timing, frame.size) + self.timing.answer();
         if lost {
             figures.lost += 1;
@@ -317,7 +346,7 @@ impl<T> Medium<T> {
         let collision = self.on_air.len() > 1;
         for place in 0..self.on_air.len() {
             let sender = &mut self.senders[self.on_air[place] as usize];
-            let frame = sender.queue.front().expect("who sends has a packet");
+            let frame = sender.head();
             let figures = &mut self.figures[frame.way as usize];
             let announced = self.params.is_announced(frame.size);
             let airtime = if collision {
@@ -338,7 +367,7 @@ impl<T> Medium<T> {
                 sender.short >= self.params.short_retries
             };
             if exhausted {
-                let frame = sender.pop();
+                let frame = sender.pop(now, figures);
                 figures.given_up += 1;
                 passed.push(Passed {
                     station: frame.station,
@@ -364,10 +393,27 @@ impl<T> Sender<T> {
         self.queue.len().saturating_sub(1) as u64
     }
 
-    /// The packet at the head leaves.
-    fn pop(&mut self) -> Frame<T> {
+    /// The packet that it is about to send, or sends.
+    fn head(&self) -> &Frame<T> {
+        self.queue.front().expect("who sends has a packet")
+    }
+
+    /// The packet at the head leaves, and the next one waits no longer.
+    fn pop(&mut self, now: Time, figures: &mut Figures) -> Frame<T> {
         (self.short, self.long) = (0, 0);
-        self.queue.pop_front().expect("who sends has a packet")
+        let head = self.queue.pop_front().expect("who sends has a packet");
+        if let Some(next) = self.queue.front() {
+            self.waiting_bytes -= next.size;
+            figures.waited(next.size, now - next.entered);
+        }
+        head
+    }
+}
+
+impl Figures {
+    fn waited(&mut self, size: Bytes, time: Span) {
+        self.packet_nanos += u128::from(time.0);
+        self.byte_nanos += u128::from(size.0) * u128::from(time.0);
     }
 }
 
