@@ -8,16 +8,20 @@ use crate::build;
 use crate::incidents::{Incident, Incidents};
 use crate::ledger::{Cause, Count, Ledger};
 use crate::meter::{Meter, Spread};
-use crate::outcome::{CellRow, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain};
-use crate::routes::{Duplex, Routes};
+use crate::outcome::{
+    CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain,
+};
+use crate::routes::{Duplex, Routes, Shared, Step};
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
 use crate::table::Table;
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
-use airwnd_engine::link::{Link, Lost, Refused, Sent};
+use airwnd_engine::link::wifi::{Fate, Passed};
+use airwnd_engine::link::{Link, Lost, Refused, Way};
 use airwnd_engine::{Event, EventQueue, Key, Slab, Stream};
+use airwnd_tcp::segment::Codepoint;
 use airwnd_tcp::{Endpoint, Segment, Seq, Setup, State};
 use airwnd_units::{Bytes, Span, Time, Tti};
 
@@ -35,6 +39,8 @@ enum Happening {
     Stop(u32),
     /// The first of what a link carries to one end arrives there.
     OffLink(u32, End),
+    /// Somebody begins or ends to send on a medium.
+    OnMedium(u32),
     /// A TTI ends and the next one begins.
     Tti,
     /// A connection's timer at one end.
@@ -53,7 +59,7 @@ impl Event for Happening {
         match self {
             Happening::Timer(..) | Happening::Failure(_) => 0,
             Happening::Write(_) | Happening::Stop(_) => 1,
-            Happening::OffLink(..) => 2,
+            Happening::OffLink(..) | Happening::OnMedium(_) => 2,
             Happening::Tti => 3,
             Happening::Sample | Happening::Progress => 4,
         }
@@ -67,16 +73,40 @@ enum End {
     Ue,
 }
 
+impl End {
+    /// The way that leads there.
+    fn way(self) -> Way {
+        match self {
+            End::Server => Way::Up,
+            End::Ue => Way::Down,
+        }
+    }
+}
+
 /// An IP packet.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     flow: u32,
     to: End,
-    /// How many links it has been sent on.
-    hops: u16,
+    /// The place of its next step in [`Routes::steps`].
+    next: u32,
     sent_at: Time,
     size: Bytes,
     content: Content,
+}
+
+impl Packet {
+    /// Notes that it met congestion, if its sender has said that it may be told so.
+    //= RFC 3168 §5
+    fn mark(&mut self) -> bool {
+        match &mut self.content {
+            Content::Segment(segment) if segment.ecn != Codepoint::NotEct => {
+                segment.ecn = Codepoint::Ce;
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -147,8 +177,10 @@ struct Simulation {
     queue: EventQueue<Happening>,
     packets: Slab<Packet>,
     links: Vec<Duplex>,
-    /// The links that each terminal's packets pass, from the server on.
-    routes: Vec<Box<[u32]>>,
+    media: Vec<Shared>,
+    /// The ways of the terminals' packets, and where each begins.
+    steps: Vec<Step>,
+    begins: Vec<(u32, u32)>,
     /// The cells behind the links, if there are any.
     network: Option<Box<Network>>,
     flows: Vec<Flow>,
@@ -162,6 +194,7 @@ struct Simulation {
     // Scratch lists, kept for their capacity.
     arrivals: Vec<Arrival>,
     drops: Vec<Dropped>,
+    passed: Vec<Passed<Key>>,
 }
 
 /// Runs a scenario with a seed.
@@ -188,6 +221,7 @@ pub fn run(
             Happening::Write(flow) => simulation.write(now, flow),
             Happening::Stop(flow) => simulation.stop(now, flow),
             Happening::OffLink(link, end) => simulation.off_link(now, link, end),
+            Happening::OnMedium(medium) => simulation.on_medium(now, medium),
             Happening::Tti => simulation.tti(now),
             Happening::Timer(flow, end) => simulation.timer(now, flow, end),
             Happening::Sample => simulation.sample(now),
@@ -218,7 +252,9 @@ impl Simulation {
             queue: EventQueue::with_capacity(8 * ues + 64),
             packets: Slab::with_capacity(128 * ues),
             links: routes.links,
-            routes: routes.of_ues,
+            media: routes.media,
+            steps: routes.steps,
+            begins: routes.begins,
             network,
             flows: Vec::new(),
             ledger: Ledger::default(),
@@ -232,6 +268,7 @@ impl Simulation {
             begin: Time::ZERO + scenario.warmup,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
+            passed: Vec::with_capacity(16),
         };
         simulation.add_flows(scenario, seed);
         for flow in 0..simulation.flows.len() as u32 {
@@ -437,38 +474,41 @@ impl Simulation {
             flow.meter.sent += 1;
         }
         self.ledger.offered.add(size);
-        let packet = Packet { flow: number, to, hops: 0, sent_at: now, size, content };
-        let key = self.packets.insert(packet);
-        match (from, &self.network) {
-            (End::Ue, Some(_)) => self.onto_air(now, key, Direction::Up),
-            _ => self.forward(now, key),
+        let (down, up) = self.begins[flow.ue as usize];
+        let next = if from == End::Server { down } else { up };
+        let key = self.packets.insert(Packet { flow: number, to, next, sent_at: now, size, content });
+        self.forward(now, key);
+    }
+
+    /// A packet takes the next step of its way.
+    //= exception one-gateway
+    #[inline]
+    fn forward(&mut self, now: Time, key: Key) {
+        let packet = self.packets.get_mut(key);
+        let Packet { flow, to, size, .. } = *packet;
+        let step = self.steps[packet.next as usize];
+        packet.next += 1;
+        match step {
+            Step::Link(link) => self.onto_link(now, key, link, to, size),
+            Step::Medium { medium, station } => self.onto_medium(now, key, medium, station),
+            Step::Air => self.onto_air(now, key, flow, to, size),
+            Step::End => self.deliver(now, key),
         }
     }
 
-    /// A packet goes on: over the next link of its way, over the radio behind the last, or to the end that it was
-    /// sent to.
-    //= exception one-gateway
-    fn forward(&mut self, now: Time, key: Key) {
-        let packet = self.packets.get_mut(key);
-        let Packet { to, size, .. } = *packet;
-        let route = &self.routes[self.flows[packet.flow as usize].ue as usize];
-        let passed = packet.hops as usize;
-        packet.hops += 1;
-        let next = match to {
-            End::Ue => route.get(passed),
-            End::Server => route.iter().nth_back(passed),
-        };
-        match next {
-            Some(link) => {
-                let link = *link;
-                match self.links[link as usize].towards(to).send(now, size, false, key) {
-                    Ok(Sent { event: Some(at), .. }) => self.queue.schedule(at, Happening::OffLink(link, to)),
-                    Ok(Sent { event: None, .. }) => {}
-                    Err(Refused(key)) => self.drop_packet(now, key, Cause::LinkQueue),
+    /// A packet goes onto a link, or is booked if the link refuses it.
+    fn onto_link(&mut self, now: Time, key: Key, number: u32, to: End, size: Bytes) {
+        let link = self.links[number as usize].towards(to);
+        match link.send(now, size, key) {
+            Ok(sent) => {
+                if sent.mark && self.packets.get_mut(key).mark() {
+                    link.count_mark();
+                }
+                if let Some(at) = sent.event {
+                    self.queue.schedule(at, Happening::OffLink(number, to));
                 }
             }
-            None if to == End::Ue && self.network.is_some() => self.onto_air(now, key, Direction::Down),
-            None => self.deliver(now, key),
+            Err(Refused(key)) => self.drop_packet(now, key, Cause::LinkQueue),
         }
     }
 
@@ -484,9 +524,55 @@ impl Simulation {
         }
     }
 
+    /// A packet enters the queue of a station, or of the access point.
+    fn onto_medium(&mut self, now: Time, key: Key, number: u32, station: u32) {
+        let packet = self.packets.get_mut(key);
+        let way = packet.to.way();
+        let medium = &mut self.media[number as usize].medium;
+        match medium.send(now, station, way, packet.size, key) {
+            Ok(mark) => {
+                if mark && packet.mark() {
+                    medium.count_mark(way);
+                }
+                self.watch_medium(number);
+            }
+            Err(Refused(key)) => self.drop_packet(now, key, Cause::LinkQueue),
+        }
+    }
+
+    /// Somebody begins or ends to send; what leaves the medium by it goes on. An event that an earlier one has
+    /// overtaken says nothing.
+    fn on_medium(&mut self, now: Time, number: u32) {
+        let shared = &mut self.media[number as usize];
+        if shared.due != Some(now) {
+            return;
+        }
+        shared.due = None;
+        let mut passed = std::mem::take(&mut self.passed);
+        shared.medium.advance(now, &mut passed);
+        for packet in passed.drain(..) {
+            match packet.fate {
+                Fate::Arrived => self.forward(now, packet.item),
+                Fate::Lost => self.drop_packet(now, packet.item, Cause::LinkError),
+                Fate::GivenUp => self.drop_packet(now, packet.item, Cause::RetryLimit),
+            }
+        }
+        self.passed = passed;
+        self.watch_medium(number);
+    }
+
+    fn watch_medium(&mut self, number: u32) {
+        let shared = &mut self.media[number as usize];
+        let next = shared.medium.next_event();
+        if let Some(at) = next.filter(|at| shared.due.is_none_or(|due| *at < due)) {
+            shared.due = Some(at);
+            self.queue.schedule(at, Happening::OnMedium(number));
+        }
+    }
+
     /// A packet enters the queue of its terminal's bearer.
-    fn onto_air(&mut self, now: Time, key: Key, direction: Direction) {
-        let Packet { flow, size, .. } = *self.packets.get(key);
+    fn onto_air(&mut self, now: Time, key: Key, flow: u32, to: End, size: Bytes) {
+        let direction = if to == End::Ue { Direction::Down } else { Direction::Up };
         let ue = UeId(self.flows[flow as usize].ue);
         self.cells().send(now, ue, direction, key, size);
         self.settle_drops(now);
@@ -636,10 +722,21 @@ impl Simulation {
                 flow.sampled.blocks = blocks;
             } else {
                 let (mut bytes, mut packets) = (Bytes::ZERO, 0);
-                for link in &self.routes[flow.ue as usize] {
-                    let queue = &mut self.links[*link as usize].down;
-                    bytes += queue.waiting_bytes(now);
-                    packets += queue.waiting(now);
+                let (down, up) = self.begins[flow.ue as usize];
+                for step in &self.steps[down as usize..up as usize] {
+                    let waiting = match *step {
+                        Step::Link(link) => {
+                            let queue = &mut self.links[link as usize].down;
+                            (queue.waiting_bytes(now), queue.waiting(now))
+                        }
+                        Step::Medium { medium, station } => {
+                            let medium = &self.media[medium as usize].medium;
+                            (medium.waiting_bytes(station, Way::Down), medium.waiting(station, Way::Down))
+                        }
+                        Step::Air | Step::End => continue,
+                    };
+                    bytes += waiting.0;
+                    packets += waiting.1;
                 }
                 sample.queue_bytes = Some(bytes.0);
                 sample.queue_packets = Some(packets);
@@ -666,7 +763,8 @@ impl Simulation {
                 network.cell_figures().map(|figures| cell_row(&figures, duration)).collect(),
             ),
         };
-        let links = self.links.iter().flat_map(|link| link.rows(self.begin, duration)).collect();
+        let media = self.media.iter().flat_map(|medium| medium.rows(self.begin, duration));
+        let links = self.links.iter().flat_map(|link| link.rows(self.begin, duration)).chain(media).collect();
         let prb_use = |of: fn(&CellRow) -> f64| {
             (!cells.is_empty()).then(|| cells.iter().map(of).sum::<f64>() / cells.len() as f64)
         };
@@ -709,7 +807,8 @@ impl Simulation {
     fn held_by_links_and_cells(&self) -> u64 {
         let links = self.links.iter().map(|link| link.down.inside().count() + link.up.inside().count());
         let cells = self.network.as_ref().map_or(0, |network| network.inside().count());
-        (links.sum::<usize>() + cells) as u64
+        let media = self.media.iter().map(|shared| shared.medium.inside().count());
+        (links.sum::<usize>() + media.sum::<usize>() + cells) as u64
     }
 }
 
@@ -742,9 +841,40 @@ impl Duplex {
                     .capacity(begin, begin + measured)
                     .filter(|capacity| *capacity > Bytes::ZERO)
                     .map(|capacity| figures.sent_bytes.0 as f64 / capacity.0 as f64),
+                contention: None,
             }
         };
         [row(DataDirection::Down, &self.down), row(DataDirection::Up, &self.up)]
+    }
+}
+
+impl Shared {
+    /// Its figures over the measurement, downlink first.
+    fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
+        let row = |direction, way| {
+            let figures = self.medium.figures(way, begin + measured);
+            let mean = |sum: u128| sum as f64 / measured.0 as f64;
+            LinkRow {
+                link: self.name.clone(),
+                of: self.of.clone(),
+                direction,
+                packets: figures.packets,
+                bytes: figures.bytes.0,
+                refused: figures.refused,
+                lost: figures.lost,
+                marks: figures.marked,
+                queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
+                queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.most_bytes.0 },
+                utilisation: Some(figures.airtime.as_secs() / measured.as_secs()),
+                contention: Some(Contention {
+                    attempts: figures.attempts,
+                    collisions: figures.collisions,
+                    retries: figures.retries,
+                    given_up: figures.given_up,
+                }),
+            }
+        };
+        [row(DataDirection::Down, Way::Down), row(DataDirection::Up, Way::Up)]
     }
 }
 

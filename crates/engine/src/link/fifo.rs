@@ -35,9 +35,9 @@ pub struct Queue {
     pub packets: Option<u64>,
     /// Bytes that may wait besides the packet in transmission; none: no limit.
     pub bytes: Option<Bytes>,
-    /// A packet that finds more packets waiting is marked.
+    /// A packet that finds more packets waiting is to be marked.
     pub mark_above: Option<u64>,
-    /// A packet that will wait longer is marked.
+    /// A packet that will wait longer is to be marked.
     pub mark_above_delay: Option<Span>,
 }
 
@@ -55,8 +55,8 @@ struct Passage<T> {
 pub struct Sent {
     /// Asks for an event when this packet, now the head, arrives; none: one is pending for an earlier packet.
     pub event: Option<Time>,
-    /// The packet is to carry a mark of congestion.
-    pub marked: bool,
+    /// The packet is to be marked if it can be.
+    pub mark: bool,
 }
 
 /// The link's queue is full: the packet is handed back.
@@ -115,11 +115,11 @@ impl<T> Link<T> {
         Link { loss: Some(loss), ..self }
     }
 
-    /// Sends a packet of `size`. One that is not `markable` is never marked.
+    /// Sends a packet of `size`.
     ///
     /// # Errors
     /// The packet, if its queue is full. A link that is idle takes any packet.
-    pub fn send(&mut self, now: Time, size: Bytes, markable: bool, item: T) -> Result<Sent, Refused<T>> {
+    pub fn send(&mut self, now: Time, size: Bytes, item: T) -> Result<Sent, Refused<T>> {
         let size = size + self.framing;
         let waiting = self.waiting(now);
         let busy = now < self.free_at;
@@ -132,9 +132,8 @@ impl<T> Link<T> {
         let served = self.service.serve(now, size);
         self.free_at = served.ends;
         let wait = served.begins - now;
-        let marked = markable
-            && (self.queue.mark_above.is_some_and(|limit| waiting > limit)
-                || self.queue.mark_above_delay.is_some_and(|limit| wait > limit));
+        let mark = self.queue.mark_above.is_some_and(|limit| waiting > limit)
+            || self.queue.mark_above_delay.is_some_and(|limit| wait > limit);
         let arrives = served.ends + self.delay;
         let packet = Passing { number: self.entered, size, at: arrives };
         let lost = self.loss.as_mut().is_some_and(|loss| loss.loses(packet));
@@ -142,14 +141,18 @@ impl<T> Link<T> {
         self.waiting_bytes += size;
         self.in_flight.push_back(Passage { begins: served.begins, arrives, size, lost, item });
         let figures = &mut self.figures;
-        figures.marked += u64::from(marked);
         if wait > Span::ZERO {
             figures.packet_nanos += u128::from(wait.0);
             figures.byte_nanos += u128::from(size.0) * u128::from(wait.0);
             figures.most_packets = figures.most_packets.max(waiting + 1);
             figures.most_bytes = figures.most_bytes.max(self.waiting_bytes);
         }
-        Ok(Sent { event: (self.in_flight.len() == 1).then_some(arrives), marked })
+        Ok(Sent { event: (self.in_flight.len() == 1).then_some(arrives), mark })
+    }
+
+    /// A packet that was to be marked could be.
+    pub fn count_mark(&mut self) {
+        self.figures.marked += 1;
     }
 
     /// The packet that arrives now or turns out to be lost, and when the next one does.
@@ -233,17 +236,17 @@ mod tests {
     }
 
     fn head(at: u64) -> Result<Sent, Refused<char>> {
-        Ok(Sent { event: Some(Time(at)), marked: false })
+        Ok(Sent { event: Some(Time(at)), mark: false })
     }
 
-    const BEHIND: Result<Sent, Refused<char>> = Ok(Sent { event: None, marked: false });
+    const BEHIND: Result<Sent, Refused<char>> = Ok(Sent { event: None, mark: false });
 
     #[test]
     fn arrival_is_serialisation_plus_delay() {
         // 1250 B at 10 Mbit/s: 1 ms each, then 25 ms of delay
         let mut link = wire(Span::from_millis(25), Queue::default());
-        assert_eq!(link.send(Time(0), Bytes(1250), false, 'a'), head(26_000_000));
-        assert_eq!(link.send(Time(0), Bytes(1250), false, 'b'), BEHIND);
+        assert_eq!(link.send(Time(0), Bytes(1250), 'a'), head(26_000_000));
+        assert_eq!(link.send(Time(0), Bytes(1250), 'b'), BEHIND);
         assert_eq!(link.arrive(Time(26_000_000)), (Ok('a'), Some(Time(27_000_000))));
         assert_eq!(link.arrive(Time(27_000_000)), (Ok('b'), None));
     }
@@ -254,11 +257,11 @@ mod tests {
         let script = scripted::Params { packets: vec![0, 2], instants: Vec::new() };
         let loss = loss::Spec::Scripted(script).build(Stream::new(1, "test"), Time::ZERO);
         let mut link = wire(Span::ZERO, at_most(2)).losing(loss);
-        assert_eq!(link.send(Time(0), Bytes(1250), false, 'a'), head(1_000_000));
-        assert_eq!(link.send(Time(0), Bytes(1250), false, 'b'), BEHIND);
-        assert_eq!(link.send(Time(0), Bytes(1250), false, 'c'), BEHIND);
+        assert_eq!(link.send(Time(0), Bytes(1250), 'a'), head(1_000_000));
+        assert_eq!(link.send(Time(0), Bytes(1250), 'b'), BEHIND);
+        assert_eq!(link.send(Time(0), Bytes(1250), 'c'), BEHIND);
         // The queue refuses a packet: the script does not count it.
-        assert_eq!(link.send(Time(0), Bytes(1250), false, 'd'), Err(Refused('d')));
+        assert_eq!(link.send(Time(0), Bytes(1250), 'd'), Err(Refused('d')));
         assert_eq!(link.arrive(Time(1_000_000)), (Err(Lost('a')), Some(Time(2_000_000))));
         assert_eq!(link.arrive(Time(2_000_000)), (Ok('b'), Some(Time(3_000_000))));
         assert_eq!(link.arrive(Time(3_000_000)), (Err(Lost('c')), None));
@@ -270,11 +273,11 @@ mod tests {
     #[test]
     fn a_full_queue_refuses() {
         let mut link = wire(Span::ZERO, at_most(1));
-        assert!(link.send(Time(0), Bytes(1250), false, 'a').is_ok());
-        assert!(link.send(Time(0), Bytes(1250), false, 'b').is_ok());
-        assert_eq!(link.send(Time(0), Bytes(1250), false, 'c'), Err(Refused('c')));
+        assert!(link.send(Time(0), Bytes(1250), 'a').is_ok());
+        assert!(link.send(Time(0), Bytes(1250), 'b').is_ok());
+        assert_eq!(link.send(Time(0), Bytes(1250), 'c'), Err(Refused('c')));
         assert_eq!(link.waiting(Time(0)), 1);
-        assert!(link.send(Time(1_000_000), Bytes(1250), false, 'd').is_ok());
+        assert!(link.send(Time(1_000_000), Bytes(1250), 'd').is_ok());
     }
 
     #[test]
@@ -282,11 +285,11 @@ mod tests {
         let mut link =
             wire(Span::ZERO, Queue { packets: Some(3), bytes: Some(Bytes(1000)), ..Queue::default() });
         // An idle wire takes what its queue would not.
-        assert!(link.send(Time(0), Bytes(1250), false, 'a').is_ok());
-        assert_eq!(link.send(Time(0), Bytes(1001), false, 'b'), Err(Refused('b')));
-        assert!(link.send(Time(0), Bytes(600), false, 'c').is_ok());
-        assert_eq!(link.send(Time(0), Bytes(401), false, 'd'), Err(Refused('d')));
-        assert!(link.send(Time(0), Bytes(400), false, 'e').is_ok());
+        assert!(link.send(Time(0), Bytes(1250), 'a').is_ok());
+        assert_eq!(link.send(Time(0), Bytes(1001), 'b'), Err(Refused('b')));
+        assert!(link.send(Time(0), Bytes(600), 'c').is_ok());
+        assert_eq!(link.send(Time(0), Bytes(401), 'd'), Err(Refused('d')));
+        assert!(link.send(Time(0), Bytes(400), 'e').is_ok());
         assert_eq!(link.waiting_bytes(Time(0)), Bytes(1000));
         assert_eq!(link.waiting_bytes(Time(1_000_000)), Bytes(400));
     }
@@ -296,7 +299,7 @@ mod tests {
     fn what_waits_is_summed_over_time() {
         let mut link = wire(Span::ZERO, Queue::default());
         for name in ['a', 'b', 'c'] {
-            link.send(Time(0), Bytes(1250), false, name).unwrap();
+            link.send(Time(0), Bytes(1250), name).unwrap();
         }
         let sums =
             |link: &Link<char>, at| (link.figures(Time(at)).packet_nanos, link.figures(Time(at)).byte_nanos);
@@ -307,18 +310,17 @@ mod tests {
     }
 
     #[test]
-    fn marks_go_to_those_that_can_carry_them() {
-        let marks = |queue: Queue, markable: bool| -> Vec<bool> {
+    fn a_mark_is_asked_for_above_the_step() {
+        let marks = |queue: Queue| -> Vec<bool> {
             let mut link = wire(Span::ZERO, queue);
-            (0..4).map(|name| link.send(Time(0), Bytes(1250), markable, name).unwrap().marked).collect()
+            (0..4).map(|name| link.send(Time(0), Bytes(1250), name).unwrap().mark).collect()
         };
         // Found waiting: 0, 0, 1, 2.
         let above = Queue { mark_above: Some(1), ..Queue::default() };
-        assert_eq!(marks(above, true), [false, false, false, true]);
+        assert_eq!(marks(above), [false, false, false, true]);
         // Will wait: 0, 1, 2, 3 ms.
         let later = Queue { mark_above_delay: Some(Span::from_millis(1)), ..Queue::default() };
-        assert_eq!(marks(later, true), [false, false, true, true]);
-        assert_eq!(marks(later, false), [false; 4]);
+        assert_eq!(marks(later), [false, false, true, true]);
     }
 
     proptest! {
@@ -336,7 +338,7 @@ mod tests {
                     arrived.push((at, tag.unwrap()));
                     next = following;
                 }
-                if let Ok(first) = link.send(now, Bytes(size), false, sent) {
+                if let Ok(first) = link.send(now, Bytes(size), sent) {
                     next = next.or(first.event);
                     sent += 1;
                 }

@@ -9,21 +9,6 @@ use crate::loss::{Loss, Passing};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// A packet for the medium.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet<T> {
-    /// The station that it is for or from.
-    pub station: u32,
-    /// Which way.
-    pub way: Way,
-    /// Its size without framing.
-    pub size: Bytes,
-    /// It can carry a mark of congestion.
-    pub markable: bool,
-    /// The packet.
-    pub item: T,
-}
-
 /// A packet that leaves the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed<T> {
@@ -77,17 +62,10 @@ pub struct Figures {
     pub collisions: u64,
     /// Attempts that met an error of the channel.
     pub errors: u64,
+    /// Attempts behind a failed one with the same packet.
+    pub retries: u64,
     /// Time on the air, with control frames and the spaces between; a collision's time is each sender's.
-    pub airtime: Airtime,
-}
-
-/// Time on the air.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Airtime {
-    /// Of exchanges that brought a packet to its receiver.
-    pub successful: Span,
-    /// Of attempts that failed.
-    pub failed: Span,
+    pub airtime: Span,
 }
 
 /// One channel with an access point and stations, all within reach of each other.
@@ -111,6 +89,7 @@ pub struct Medium<T> {
     /// Who sends now.
     on_air: Vec<u32>,
     figures: [Figures; 2],
+    draws: Stream,
 }
 
 struct Sender<T> {
@@ -131,9 +110,8 @@ struct Frame<T> {
     item: T,
 }
 
-#[derive(Default)]
 struct Channel {
-    loss: Option<Box<dyn Loss>>,
+    loss: Box<dyn Loss>,
     /// How many frames it was asked about.
     met: u64,
 }
@@ -149,40 +127,56 @@ enum Phase {
 }
 
 impl<T> Medium<T> {
-    /// An idle medium for so many stations, with counts drawn from `draws`.
-    pub fn new(params: Params, stations: u32, queue: Queue, draws: Stream) -> Medium<T> {
-        let sender = |number: u32| Sender {
-            queue: VecDeque::with_capacity(16),
-            waiting_bytes: Bytes::ZERO,
-            backoff: Backoff::new(draws.child(u64::from(number)), params.cw_min(), params.cw_max),
-            short: 0,
-            long: 0,
-        };
-        Medium {
+    /// An idle medium with an access point, with counts drawn from `draws`.
+    pub fn new(params: Params, queue: Queue, draws: Stream) -> Medium<T> {
+        let mut medium = Medium {
             timing: Timing::new(&params),
             queue,
-            senders: (0..=stations).map(sender).collect(),
-            channels: (0..stations).map(|_| Default::default()).collect(),
+            senders: Vec::new(),
+            channels: Vec::new(),
             phase: Phase::Idle,
             began: Time::ZERO,
-            on_air: Vec::with_capacity(stations as usize + 1),
+            on_air: Vec::new(),
             figures: Default::default(),
+            draws,
             params,
-        }
+        };
+        medium.add_sender();
+        medium
     }
 
-    /// Frames to or from a station meet this rule of loss.
-    pub fn lose(&mut self, station: u32, way: Way, loss: Box<dyn Loss>) {
-        self.channels[station as usize][way as usize].loss = Some(loss);
+    /// A station joins; frames to and from it meet these losses.
+    pub fn join(&mut self, down: Box<dyn Loss>, up: Box<dyn Loss>) -> u32 {
+        self.add_sender();
+        self.channels.push([down, up].map(|loss| Channel { loss, met: 0 }));
+        self.channels.len() as u32 - 1
     }
 
-    /// Gives a packet for or from a station to its sender, and says whether it is to carry a mark of congestion. One
-    /// that is not `markable` is never marked.
+    fn add_sender(&mut self) {
+        let draws = self.draws.child(self.senders.len() as u64);
+        self.senders.push(Sender {
+            queue: VecDeque::with_capacity(16),
+            waiting_bytes: Bytes::ZERO,
+            backoff: Backoff::new(draws, self.params.cw_min(), self.params.cw_max),
+            short: 0,
+            long: 0,
+        });
+        // All may collide.
+        self.on_air.reserve(self.senders.len());
+    }
+
+    /// Gives a packet for or from a station to its sender, and says whether it is to be marked if it can be.
     ///
     /// # Errors
     /// The packet, if the sender's queue is full. One with nothing to send takes any packet.
-    pub fn send(&mut self, now: Time, packet: Packet<T>) -> Result<bool, Refused<T>> {
-        let Packet { station, way, size, markable, item } = packet;
+    pub fn send(
+        &mut self,
+        now: Time,
+        station: u32,
+        way: Way,
+        size: Bytes,
+        item: T,
+    ) -> Result<bool, Refused<T>> {
         let idle = self.phase == Phase::Idle;
         let sender = &mut self.senders[sender_of(station, way)];
         let figures = &mut self.figures[way as usize];
@@ -194,8 +188,7 @@ impl<T> Medium<T> {
             figures.refused += 1;
             return Err(Refused(item));
         }
-        let marked = markable && self.queue.mark_above.is_some_and(|limit| waiting > limit);
-        figures.marked += u64::from(marked);
+        let mark = self.queue.mark_above.is_some_and(|limit| waiting > limit);
         if free {
             sender.backoff.begin(now, idle, self.timing.slot);
         } else {
@@ -204,7 +197,12 @@ impl<T> Medium<T> {
             figures.most_bytes = figures.most_bytes.max(sender.waiting_bytes);
         }
         sender.queue.push_back(Frame { station, way, size, entered: now, item });
-        Ok(marked)
+        Ok(mark)
+    }
+
+    /// A packet that was to be marked could be.
+    pub fn count_mark(&mut self, way: Way) {
+        self.figures[way as usize].marked += 1;
     }
 
     /// When something happens next, if nothing is sent before.
@@ -271,7 +269,9 @@ impl<T> Medium<T> {
             let sender = &mut self.senders[number];
             match sender.queue.front() {
                 Some(frame) if sender.backoff.ends(self.timing.slot) == now => {
-                    self.figures[frame.way as usize].attempts += 1;
+                    let figures = &mut self.figures[frame.way as usize];
+                    figures.attempts += 1;
+                    figures.retries += u64::from(sender.short + sender.long > 0);
                     until = until.max(now + self.params.first_frame(&self.timing, frame.size));
                     self.on_air.push(number as u32);
                 }
@@ -307,7 +307,7 @@ impl<T> Medium<T> {
         let channel = &mut self.channels[frame.station as usize][frame.way as usize];
         let passing = Passing { number: channel.met, size: frame.size, at: now };
         channel.met += 1;
-        channel.loss.as_mut().is_some_and(|loss| loss.loses(passing))
+        channel.loss.loses(passing)
     }
 
     fn deliver(&mut self, now: Time, number: usize, passed: &mut Vec<Passed<T>>) {
@@ -316,7 +316,7 @@ impl<T> Medium<T> {
         let way = sender.head().way;
         let figures = &mut self.figures[way as usize];
         let frame = sender.pop(now, figures);
-        figures.airtime.successful += self.params.exchange(&self.timing, frame.size) + self.timing.answer();
+        figures.airtime += self.params.exchange(&self.timing, frame.size) + self.timing.answer();
         if lost {
             figures.lost += 1;
         } else {
@@ -356,7 +356,7 @@ impl<T> Medium<T> {
                 figures.errors += 1;
                 self.params.exchange(&self.timing, frame.size)
             };
-            figures.airtime.failed += airtime;
+            figures.airtime += airtime;
             let exhausted = if announced && !collision {
                 // The RTS was answered.
                 sender.short = 0;
