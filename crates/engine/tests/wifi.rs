@@ -145,7 +145,8 @@ fn saturated_stations_follow_bianchi() {
 
 /// ns-3.44 (802.11b, ConstantRateWifiManager, no QoS, stations 1 m from the access point, UDP with 1012 bytes of payload
 /// that saturates; 60 s, run 1): packets a second of all stations together. Its ACKs take the highest basic rate, 2 Mbit/s,
-/// if data takes 11. Its receivers do not see a collision as a bad frame and wait for DIFS, not EIFS.
+/// if data takes 11. Its receivers do not take a collision for a bad frame and wait for DIFS, not EIFS, so that it is ahead
+/// by the 314 us of each collision: 1 collision for 2.5 packets among 20.
 #[test]
 fn saturated_stations_follow_ns3() {
     let rows = [
@@ -165,7 +166,8 @@ fn saturated_stations_follow_ns3() {
         let params = Params { rate: Some(BitRate(mbps * 1_000_000)), basic_rate, ..Params::default() };
         let arrived = Channel::new(params, stations, 1).saturated(stations, PACKET, MINUTE * 2);
         let rate = arrived.iter().sum::<u64>() as f64 / 120.0;
-        println!("{stations} at {mbps}: {rate:.2} {ns3} {:+.2} %", 100.0 * (rate / ns3 - 1.0));
+        let allowed = if stations <= 2 { -0.005..0.005 } else { -0.055..0.0 };
+        assert!(allowed.contains(&(rate / ns3 - 1.0)), "{stations} at {mbps} Mbit/s: {rate}/s, ns-3 {ns3}/s");
     }
 }
 
