@@ -7,7 +7,7 @@ A scenario is a TOML file or a dictionary; a run of it gives data frames.
 ...     {
 ...         "name": "hello",
 ...         "duration": "1s",
-...         "wired": {"rate": "10Mbps", "delay": "20ms", "queue": 50},
+...         "link": [{"rate": "10Mbps", "delay": "20ms", "queue": 50}],
 ...         "ue": [{}],
 ...         "flow": [{}],
 ...     }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airwnd.engine import Column, Columns, Raw
     from airwnd.scenario import Scenario
 
-_TABLES = ("flows", "cells", "ues")
+_TABLES = ("flows", "cells", "links", "ues")
 _RECORDED = ("series", "events")
 
 
@@ -39,7 +39,7 @@ class Run:
         The figures as ``airwnd run --json`` prints them, without the wall-clock time.
     series
         The time series that were asked for: one row per sampling instant and flow, null where there is
-        nothing to say (windows of UDP, a radio over a wire). Empty if none were asked for. The columns:
+        nothing to say (windows of UDP, a radio without cells). Empty if none were asked for. The columns:
 
         ``time_s``
             Since the end of the warm-up.
@@ -54,7 +54,7 @@ class Run:
         ``delay_ms``
             Mean one-way delay of the data packets that arrived since the last sample.
         ``queue_bytes``, ``queue_packets``
-            What waits at the base station for the flow's UE.
+            What waits at the base station for the flow's UE; without cells, before the links on the way.
         ``sinr_db``
             The newest SINR that the UE reports, looked at every 10 ms.
         ``mcs``
@@ -154,7 +154,7 @@ class Run:
 
     @cached_property
     def cells(self) -> pl.DataFrame:
-        """A row per cell; none on a wire.
+        """A row per cell; none if there are links alone.
 
         Columns: ``cell``, ``users`` attached, ``downlink_prb_use`` and ``uplink_prb_use`` (parts of the PRBs
         that carried data, 0 to 1), ``spectral_efficiency`` of the used ones in bit/s/Hz.
@@ -162,8 +162,21 @@ class Run:
         return frame_of(self.outcome["cells"])
 
     @cached_property
+    def links(self) -> pl.DataFrame:
+        """A row per link and direction: the server's, the scenario's, those to the cells (``s1u``).
+
+        Columns: ``link``, ``of`` (the group, the number of the terminal or of the cell that has it for
+        itself; null if all share it), ``direction`` (``down`` or ``up``), ``packets`` and ``bytes`` that it
+        carried to its end, with framing, ``drops_link_queue_full``, ``drops_link_error``, ``marks`` (ECN),
+        ``queue_packets_mean``, ``queue_packets_max``, ``queue_bytes_mean``, ``queue_bytes_max`` (what waited,
+        without the packet in transmission), and ``utilisation``, the part of what it could have sent that it
+        sent, 0 to 1; null without a rate.
+        """
+        return frame_of(self.outcome["links"])
+
+    @cached_property
     def ues(self) -> pl.DataFrame:
-        """A row per terminal; none on a wire.
+        """A row per terminal; none if there are links alone.
 
         Columns: ``ue``, position ``x_m`` (east) and ``y_m`` (north), serving ``cell``, ``sinr_db``,
         ``rsrp_dbm``, number of first transmissions ``blocks``, their mean ``mcs`` and ``block_bytes``, and

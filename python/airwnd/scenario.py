@@ -41,7 +41,7 @@ class Scenario:
     >>> scenario = airwnd.Scenario.from_dict(
     ...     {
     ...         "duration": "2s",
-    ...         "wired": {"rate": "10Mbps", "delay": "20ms"},
+    ...         "link": [{"rate": "10Mbps", "delay": "20ms"}],
     ...         "ue": [{}],
     ...         "flow": [{"rwnd": "drwa"}],
     ...     }
@@ -305,12 +305,18 @@ class Scenario:
         return run_many([(self, seed) for seed in seeds], jobs=jobs, series=series)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel as text; a class in Python that is another one where it arrives is refused."""
-        pins = [
+        """Travel as text; a class or a recording that is another one where it arrives is refused."""
+        classes = [
             (f"flow[{index}].cc.sha256", flow["cc"]["sha256"])
             for index, flow in enumerate(self.resolved["flow"])
             if flow["cc"]["kind"] == "python"
         ]
+        recordings = [
+            (f"link[{index}].digest", link["digest"])
+            for index, link in enumerate(self.resolved["link"])
+            if link["kind"] == "trace"
+        ]
+        pins = classes + recordings
         return type(self), (self._text, self._origin, self._format, (*self._overrides, *pins))
 
     def __eq__(self, other: object) -> bool:

@@ -1,5 +1,8 @@
 """A run on the terminal."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -7,10 +10,11 @@ from rich.table import Table
 from airwnd.run import Run
 
 _MOST_FLOWS = 20
+_MOST_LINKS = 20
 
 
 def show(run: Run) -> None:
-    """Print the totals and the first flows."""
+    """Print the totals, the first flows, and the first links of the scenario."""
     console = Console(highlight=False)
     totals = run.totals
     console.print(f"[bold]{run.outcome['scenario']}[/], seed {run.seed}")
@@ -27,6 +31,11 @@ def show(run: Run) -> None:
     hidden = len(run.outcome["flows"]) - _MOST_FLOWS
     if hidden > 0:
         console.print(f"and {hidden} more flows; --json or --out have all")
+    links = [row for row in run.outcome["links"] if row["link"] not in ("server", "s1u")]
+    if links:
+        console.print(_links(links[:_MOST_LINKS]))
+    if len(links) > _MOST_LINKS:
+        console.print(f"and {len(links) - _MOST_LINKS} more rows of links; --json or --out have all")
 
 
 def _effort(run: Run) -> str:
@@ -53,6 +62,28 @@ def _flows(run: Run) -> Table:
             _number(flow["rtt_ms"]["mean"], 2),
             _number(flow["pdf_percent"], 2),
             str(flow["retransmissions"]),
+        )
+    return table
+
+
+def _links(links: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for head in ("link", "of", "direction"):
+        table.add_column(head)
+    for head in ("packets", "use\n%", "queue\nmean", "queue\nmax", "full", "lost", "marks"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for link in links:
+        use = link["utilisation"]
+        table.add_row(
+            link["link"],
+            link["of"] or "all",
+            link["direction"],
+            f"{link['packets']:,}",
+            _number(None if use is None else 100 * use, 1),
+            _number(link["queue_packets"]["mean"], 1),
+            f"{link['queue_packets']['max']:,}",
+            *(f"{link['drops'][cause]:,}" for cause in ("link_queue_full", "link_error")),
+            f"{link['marks']:,}",
         )
     return table
 

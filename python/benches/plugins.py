@@ -19,7 +19,7 @@ duration = "60s"
 warmup = "0s"
 tcp = { mss = 1000, send_buffer = "4MiB", receive_buffer = "4MiB" }
 core = { server_rate = "1Gbps", server_delay = "1us" }
-[wired]
+[[link]]
 rate = "10Mbps"
 delay = "25ms"
 queue = 100

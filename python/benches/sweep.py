@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from airwnd import Scenario
 from airwnd.batch import Processes, Results, Store, Task, carry_out
 
-WIRED = {
+WIRE = {
     "name": "bench",
-    "wired": {"rate": "10Mbps", "delay": "20ms", "queue": 50},
+    "link": [{"rate": "10Mbps", "delay": "20ms", "queue": 50}],
     "ue": [{}],
     "flow": [{}],
 }
@@ -29,8 +29,8 @@ def main() -> None:
     runs: int = parser.parse_args().runs
     print("simulated  jobs  elapsed s  busy %   processor ms a run: simulation  beside it")
     for duration in ("200ms", "2s", "40s"):
-        base = Scenario.from_dict({**WIRED, "duration": duration})
-        settings = [base.with_({"wired.queue": 10 + place}) for place in range(runs // 10)]
+        base = Scenario.from_dict({**WIRE, "duration": duration})
+        settings = [base.with_({"link[0].queue": 10 + place}) for place in range(runs // 10)]
         tasks = [Task(scenario, seed) for seed in range(1, 11) for scenario in settings]
         alone_ms = _alone_ms(tasks)
         elapsed_s = []

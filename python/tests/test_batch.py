@@ -15,10 +15,10 @@ import pytest
 from airwnd import EngineError, InputError, Scenario
 from airwnd.batch import Finished, Processes, Store, Task, carry_out
 
-WIRED = {
-    "name": "wired",
+WIRE = {
+    "name": "wire",
     "duration": "1s",
-    "wired": {"rate": "10Mbps", "delay": "20ms", "queue": 50},
+    "link": [{"rate": "10Mbps", "delay": "20ms", "queue": 50}],
     "ue": [{}],
     "flow": [{}],
 }
@@ -35,19 +35,19 @@ class Deadly(Task):
 
 
 @pytest.fixture(scope="module")
-def wired() -> Scenario:
+def wire() -> Scenario:
     """Less than a millisecond of work."""
-    return Scenario.from_dict(WIRED)
+    return Scenario.from_dict(WIRE)
 
 
 @pytest.fixture
-def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wired: Scenario) -> Task:
+def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wire: Scenario) -> Task:
     folder = tmp_path / "modules"
     folder.mkdir()
     (folder / "deadly.py").write_text(DEADLY, encoding="utf-8")
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "deadly", raising=False)
-    task: Task = __import__("deadly").Deadly(wired.with_({"wired.queue": 7}), 13)
+    task: Task = __import__("deadly").Deadly(wire.with_({"link[0].queue": 7}), 13)
     return task
 
 
@@ -79,56 +79,56 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_scenario_travels_as_its_text(wired: Scenario) -> None:
-    changed = wired.with_({"wired.queue": 7, "flow[0].rwnd": "drwa"})
+def test_a_scenario_travels_as_its_text(wire: Scenario) -> None:
+    changed = wire.with_({"link[0].queue": 7, "flow[0].rwnd": "drwa"})
     packed = pickle.dumps(changed)
     unpacked = pickle.loads(packed)  # noqa: S301
     assert unpacked == changed
     assert len(packed) < len(changed.canonical)
-    assert str(unpacked) == 'wired with wired.queue=7, flow[0].rwnd="drwa"'
+    assert str(unpacked) == 'wire with link[0].queue=7, flow[0].rwnd="drwa"'
 
 
-def test_a_key_says_what_decides_the_result(wired: Scenario) -> None:
-    task = Task(wired, 1)
-    assert task.key == Task(Scenario.from_dict(wired.resolved), 1).key
-    others = [Task(wired.with_({"wired.queue": 7}), 1), Task(wired, 2), Task(wired, 1, "100ms")]
+def test_a_key_says_what_decides_the_result(wire: Scenario) -> None:
+    task = Task(wire, 1)
+    assert task.key == Task(Scenario.from_dict(wire.resolved), 1).key
+    others = [Task(wire.with_({"link[0].queue": 7}), 1), Task(wire, 2), Task(wire, 1, "100ms")]
     assert len({task.key, *(other.key for other in others)}) == 4
 
 
-def test_results_come_in_the_order_of_the_tasks_and_as_from_a_run(wired: Scenario, tmp_path: Path) -> None:
-    tasks = [Task(wired.with_({"wired.queue": queue}), seed) for seed in (3, 1) for queue in (50, 5)]
+def test_results_come_in_the_order_of_the_tasks_and_as_from_a_run(wire: Scenario, tmp_path: Path) -> None:
+    tasks = [Task(wire.with_({"link[0].queue": queue}), seed) for seed in (3, 1) for queue in (50, 5)]
     results = carry_out(tasks, Store(tmp_path), Processes(2))
     assert [run.outcome for run in results] == [task.scenario.run(task.seed).outcome for task in tasks]
     assert (len(results), results.fresh, results.reused) == (4, 4, 0)
     assert results[-1].outcome == results[3:][0].outcome
 
 
-def test_the_same_task_is_run_once(wired: Scenario, tmp_path: Path) -> None:
-    results = carry_out([Task(wired, 1), Task(wired, 2), Task(wired, 1)], Store(tmp_path), Processes(2))
+def test_the_same_task_is_run_once(wire: Scenario, tmp_path: Path) -> None:
+    results = carry_out([Task(wire, 1), Task(wire, 2), Task(wire, 1)], Store(tmp_path), Processes(2))
     assert (results.fresh, results.reused) == (2, 0)
     assert [run.outcome["seed"] for run in results] == [1, 2, 1]
 
 
-def test_finished_runs_are_reused(wired: Scenario, tmp_path: Path) -> None:
-    carry_out([Task(wired, 1)], Store(tmp_path), Processes(1))
-    results = carry_out([Task(wired, 2), Task(wired, 1)], Store(tmp_path), Processes(1))
+def test_finished_runs_are_reused(wire: Scenario, tmp_path: Path) -> None:
+    carry_out([Task(wire, 1)], Store(tmp_path), Processes(1))
+    results = carry_out([Task(wire, 2), Task(wire, 1)], Store(tmp_path), Processes(1))
     assert (results.fresh, results.reused) == (1, 1)
     assert [run.outcome["seed"] for run in results] == [2, 1]
 
 
-def test_series_are_kept_beside_the_run(wired: Scenario, tmp_path: Path) -> None:
-    carry_out([Task(wired, 1, "100ms"), Task(wired, 1)], Store(tmp_path), Processes(1))
-    results = carry_out([Task(wired, 1, "100ms"), Task(wired, 1)], Store(tmp_path), Processes(1))
+def test_series_are_kept_beside_the_run(wire: Scenario, tmp_path: Path) -> None:
+    carry_out([Task(wire, 1, "100ms"), Task(wire, 1)], Store(tmp_path), Processes(1))
+    results = carry_out([Task(wire, 1, "100ms"), Task(wire, 1)], Store(tmp_path), Processes(1))
     assert results.reused == 2
-    run = wired.run(1, series="100ms")
+    run = wire.run(1, series="100ms")
     assert results[0].series.equals(run.series)
     assert results[0].events.equals(run.events)
     assert results[1].series.is_empty()
 
 
 @pytest.mark.parametrize("ending", [".json", ".series.parquet", ".events.parquet"])
-def test_a_file_that_was_cut_short_counts_as_none(wired: Scenario, tmp_path: Path, ending: str) -> None:
-    store, task = Store(tmp_path), Task(wired, 1, "100ms")
+def test_a_file_that_was_cut_short_counts_as_none(wire: Scenario, tmp_path: Path, ending: str) -> None:
+    store, task = Store(tmp_path), Task(wire, 1, "100ms")
     store.put(task, task.carry_out())
     whole = store.get(task)
     assert whole is not None
@@ -139,15 +139,15 @@ def test_a_file_that_was_cut_short_counts_as_none(wired: Scenario, tmp_path: Pat
     assert again.outcome == whole.outcome
 
 
-def test_a_run_that_vanishes_is_missed_by_name(wired: Scenario, tmp_path: Path) -> None:
-    results = carry_out([Task(wired, 1)], Store(tmp_path), Processes(1))
+def test_a_run_that_vanishes_is_missed_by_name(wire: Scenario, tmp_path: Path) -> None:
+    results = carry_out([Task(wire, 1)], Store(tmp_path), Processes(1))
     next(tmp_path.iterdir()).unlink()
-    with pytest.raises(InputError, match="the finished run of wired, seed 1 has been removed"):
+    with pytest.raises(InputError, match="the finished run of wire, seed 1 has been removed"):
         results[0]
 
 
 def test_a_full_disk_is_one_error_and_leaves_nothing_half(
-    wired: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wire: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = [3]
     write = Path.write_bytes
@@ -160,7 +160,7 @@ def test_a_full_disk_is_one_error_and_leaves_nothing_half(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(Path, "write_bytes", scarce)
-    tasks = [Task(wired, seed) for seed in range(10)]
+    tasks = [Task(wire, seed) for seed in range(10)]
     with pytest.raises(OSError, match="No space left on device; finished runs are kept") as caught:
         carry_out(tasks, Store(tmp_path / "runs"), Processes(2))
     assert caught.value.filename == str(tmp_path / "runs")
@@ -170,46 +170,46 @@ def test_a_full_disk_is_one_error_and_leaves_nothing_half(
     assert carry_out(tasks, Store(tmp_path / "runs"), Processes(2)).reused == 3
 
 
-def test_progress_rises_to_one(wired: Scenario, tmp_path: Path) -> None:
+def test_progress_rises_to_one(wire: Scenario, tmp_path: Path) -> None:
     told: list[float] = []
-    tasks = [Task(wired.with_(duration="600s"), seed) for seed in range(3)]
+    tasks = [Task(wire.with_(duration="600s"), seed) for seed in range(3)]
     carry_out(tasks, Store(tmp_path), Processes(2), told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
     assert len(told) > 3, "runs under way count as well"
 
 
-def test_an_exception_arrives_as_itself_when_the_others_are_finished(wired: Scenario, tmp_path: Path) -> None:
-    tasks = [Task(wired, 1, "0ms"), *(Task(wired, seed) for seed in range(20))]
+def test_an_exception_arrives_as_itself_when_the_others_are_finished(wire: Scenario, tmp_path: Path) -> None:
+    tasks = [Task(wire, 1, "0ms"), *(Task(wire, seed) for seed in range(20))]
     with pytest.raises(InputError, match="series: `0ms` is no interval to sample at"):
         carry_out(tasks, Store(tmp_path), Processes(2))
     assert len(names(tmp_path)) == 20
 
 
-def test_what_is_no_mistake_of_the_user_is_an_engine_error(wired: Scenario, tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="wired, seed -1: OverflowError"):
-        carry_out([Task(wired, -1)], Store(tmp_path), Processes(1))
+def test_what_is_no_mistake_of_the_user_is_an_engine_error(wire: Scenario, tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="wire, seed -1: OverflowError"):
+        carry_out([Task(wire, -1)], Store(tmp_path), Processes(1))
 
 
 def test_a_task_that_kills_its_workers_is_named_when_the_others_are_finished(
-    wired: Scenario, tmp_path: Path, deadly: Task
+    wire: Scenario, tmp_path: Path, deadly: Task
 ) -> None:
     tasks = [
-        *(Task(wired, seed) for seed in range(50)),
+        *(Task(wire, seed) for seed in range(50)),
         deadly,
-        *(Task(wired, seed) for seed in range(50, 100)),
+        *(Task(wire, seed) for seed in range(50, 100)),
     ]
     with pytest.raises(EngineError) as caught:
         carry_out(tasks, Store(tmp_path / "runs"), Processes(2))
     assert str(caught.value) == (
-        "wired with wired.queue=7, seed 13: 3 processes that ran it ended with SIGKILL; "
+        "wire with link[0].queue=7, seed 13: 3 processes that ran it ended with SIGKILL; "
         "is there enough memory?"
     )
     assert len(names(tmp_path / "runs")) == 100
 
 
-def test_a_worker_that_is_killed_loses_nothing(wired: Scenario, tmp_path: Path) -> None:
-    tasks = [Task(wired.with_(duration="60s"), seed) for seed in range(20)]
+def test_a_worker_that_is_killed_loses_nothing(wire: Scenario, tmp_path: Path) -> None:
+    tasks = [Task(wire.with_(duration="60s"), seed) for seed in range(20)]
     killed: list[int] = []
 
     def kill(fraction: float) -> None:
@@ -223,27 +223,27 @@ def test_a_worker_that_is_killed_loses_nothing(wired: Scenario, tmp_path: Path) 
 
 
 def test_workers_that_cannot_start_are_one_error(
-    wired: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    wire: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(EngineError, match="end as soon as they are started, with exit code 1"):
-        carry_out([Task(wired, 1)], Store(tmp_path), Processes(1))
+        carry_out([Task(wire, 1)], Store(tmp_path), Processes(1))
     assert "ModuleNotFoundError" in capfd.readouterr().err
 
 
-def test_no_process_is_left(wired: Scenario, tmp_path: Path) -> None:
+def test_no_process_is_left(wire: Scenario, tmp_path: Path) -> None:
     before = workers_of(os.getpid())
-    carry_out([Task(wired, 1)], Store(tmp_path), Processes(2))
+    carry_out([Task(wire, 1)], Store(tmp_path), Processes(2))
     assert workers_of(os.getpid()) == before
 
 
-def test_what_progress_raises_ends_the_workers_at_once(wired: Scenario, tmp_path: Path) -> None:
+def test_what_progress_raises_ends_the_workers_at_once(wire: Scenario, tmp_path: Path) -> None:
     before = workers_of(os.getpid())
 
     def fail(_: float) -> None:
         raise RuntimeError("enough")
 
-    endless = [Task(wired.with_(duration="30000000s"), seed) for seed in range(3)]
+    endless = [Task(wire.with_(duration="30000000s"), seed) for seed in range(3)]
     start = time.monotonic()
     with pytest.raises(RuntimeError, match="enough"):
         carry_out(endless, Store(tmp_path), Processes(2), fail)
@@ -256,7 +256,7 @@ SCRIPT = """
 import sys
 from airwnd import Scenario
 from airwnd.batch import Processes, Store, Task, carry_out
-base = Scenario.from_dict({wired})
+base = Scenario.from_dict({wire})
 endless = base.with_(duration="30000000s")
 carry_out([Task(endless, seed) for seed in range(2)], Store(sys.argv[1]), Processes(2))
 """
@@ -264,7 +264,7 @@ carry_out([Task(endless, seed) for seed in range(2)], Store(sys.argv[1]), Proces
 
 def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.replace("{wired}", repr(WIRED)), encoding="utf-8")
+    script.write_text(SCRIPT.replace("{wire}", repr(WIRE)), encoding="utf-8")
     parent = subprocess.Popen([sys.executable, script, tmp_path / "runs"])
     assert eventually(lambda: len(workers_of(parent.pid)) == 2)
     workers = workers_of(parent.pid)
@@ -275,7 +275,7 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert eventually(lambda: all(map(is_gone, workers)), 2.0)
 
 
-def test_a_folder_that_cannot_be_made_is_named(wired: Scenario) -> None:
+def test_a_folder_that_cannot_be_made_is_named(wire: Scenario) -> None:
     with pytest.raises(NotADirectoryError) as caught:
-        Store("/dev/null/runs").put(Task(wired, 1), Finished("{}", 0.0, {}))
+        Store("/dev/null/runs").put(Task(wire, 1), Finished("{}", 0.0, {}))
     assert caught.value.filename == "/dev/null/runs"

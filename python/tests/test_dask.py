@@ -20,15 +20,15 @@ from airwnd import EngineError, InputError, Scenario, _native
 from airwnd.batch import Dask, Store, Task, carry_out
 
 from .conftest import Cli
-from .test_batch import WIRED, deadly, eventually, names
+from .test_batch import WIRE, deadly, eventually, names
 from .test_sweep import contents
 
 __all__ = ["deadly"]
 
 
 @pytest.fixture(scope="module")
-def wired() -> Scenario:
-    return Scenario.from_dict(WIRED)
+def wire() -> Scenario:
+    return Scenario.from_dict(WIRE)
 
 
 @contextmanager
@@ -59,46 +59,46 @@ def on_all_workers(cluster: Any, function: Callable[[str], object], argument: st
         client.run(function, argument)
 
 
-GRID: dict[str, list[object]] = {"wired.queue": [5, 10, 20, 30, 40, 50, 60, 70, 80, 90]}
+GRID: dict[str, list[object]] = {"link[0].queue": [5, 10, 20, 30, 40, 50, 60, 70, 80, 90]}
 
 
 def worker_pids(cluster: Any) -> list[int]:
     return [nanny.pid for nanny in cluster.workers.values() if nanny.pid is not None]
 
 
-def long_tasks(wired: Scenario, number: int = 40) -> list[Task]:
-    return [Task(wired.with_(duration="30s"), seed) for seed in range(number)]
+def long_tasks(wire: Scenario, number: int = 40) -> list[Task]:
+    return [Task(wire.with_(duration="30s"), seed) for seed in range(number)]
 
 
-def test_a_cluster_gives_the_same_bytes(wired: Scenario, tmp_path: Path, cluster: Any) -> None:
+def test_a_cluster_gives_the_same_bytes(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
     workers = Dask(cluster.scheduler_address)
-    airwnd.sweep(wired, grid=GRID, seeds=30, out=tmp_path / "dask", workers=workers)
-    airwnd.sweep(wired, grid=GRID, seeds=30, out=tmp_path / "here")
+    airwnd.sweep(wire, grid=GRID, seeds=30, out=tmp_path / "dask", workers=workers)
+    airwnd.sweep(wire, grid=GRID, seeds=30, out=tmp_path / "here")
     assert contents(tmp_path / "dask") == contents(tmp_path / "here")
 
 
 def test_the_command_line_uses_a_cluster(cli: Cli, tmp_path: Path, cluster: Any) -> None:
-    (tmp_path / "wired.json").write_text(json.dumps(WIRED), encoding="utf-8")
-    arguments = ("--grid", "wired.queue=5,50", "--dask", cluster.scheduler_address, "--out", "out")
-    done = cli("sweep", "wired.json", *arguments)
+    (tmp_path / "wire.json").write_text(json.dumps(WIRE), encoding="utf-8")
+    arguments = ("--grid", "link[0].queue=5,50", "--dask", cluster.scheduler_address, "--out", "out")
+    done = cli("sweep", "wire.json", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 runs of 2 settings in" in done.stdout
     assert "on the cluster" in done.stdout
 
 
-def test_series_travel(wired: Scenario, tmp_path: Path, cluster: Any) -> None:
-    [run] = carry_out([Task(wired, 1, "100ms")], Store(tmp_path), Dask(cluster.scheduler_address))
-    assert run.series.equals(wired.run(1, series="100ms").series)
+def test_series_travel(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
+    [run] = carry_out([Task(wire, 1, "100ms")], Store(tmp_path), Dask(cluster.scheduler_address))
+    assert run.series.equals(wire.run(1, series="100ms").series)
 
 
-def test_an_exception_arrives_as_itself(wired: Scenario, tmp_path: Path, cluster: Any) -> None:
-    tasks = [Task(wired, 1, "0ms"), *(Task(wired, seed) for seed in range(20))]
+def test_an_exception_arrives_as_itself(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
+    tasks = [Task(wire, 1, "0ms"), *(Task(wire, seed) for seed in range(20))]
     with pytest.raises(InputError, match="`0ms` is no interval"):
         carry_out(tasks, Store(tmp_path), Dask(cluster.scheduler_address))
     assert len(names(tmp_path)) == 20
 
 
-def test_a_worker_with_another_engine_is_one_error(wired: Scenario, tmp_path: Path, cluster: Any) -> None:
+def test_a_worker_with_another_engine_is_one_error(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
     def become(engine: str) -> None:
         from airwnd import _native
 
@@ -107,7 +107,7 @@ def test_a_worker_with_another_engine_is_one_error(wired: Scenario, tmp_path: Pa
     on_all_workers(cluster, become, "9.9.9+fade")
     try:
         with pytest.raises(InputError) as caught:
-            carry_out([Task(wired, 1)], Store(tmp_path), Dask(cluster.scheduler_address))
+            carry_out([Task(wire, 1)], Store(tmp_path), Dask(cluster.scheduler_address))
     finally:
         on_all_workers(cluster, become, _native.ENGINE)
     assert str(caught.value) == (
@@ -115,8 +115,8 @@ def test_a_worker_with_another_engine_is_one_error(wired: Scenario, tmp_path: Pa
     )
 
 
-def test_a_worker_that_is_killed_changes_no_byte(wired: Scenario, tmp_path: Path) -> None:
-    base = wired.with_(duration="30s")
+def test_a_worker_that_is_killed_changes_no_byte(wire: Scenario, tmp_path: Path) -> None:
+    base = wire.with_(duration="30s")
     killed: list[int] = []
     with local_cluster(allowed_failures=3) as cluster:
 
@@ -133,26 +133,26 @@ def test_a_worker_that_is_killed_changes_no_byte(wired: Scenario, tmp_path: Path
 
 
 def test_a_task_that_kills_its_workers_is_named_when_the_others_are_finished(
-    wired: Scenario, tmp_path: Path, cluster: Any, deadly: Task
+    wire: Scenario, tmp_path: Path, cluster: Any, deadly: Task
 ) -> None:
     def reach(folder: str) -> None:
         sys.path.append(folder)
 
     on_all_workers(cluster, reach, sys.path[0])
-    tasks = [*(Task(wired, seed) for seed in range(20)), deadly]
+    tasks = [*(Task(wire, seed) for seed in range(20)), deadly]
     with pytest.raises(
-        EngineError, match=r"wired with wired\.queue=7, seed 13: 1 Dask workers that ran it died"
+        EngineError, match=r"wire with link\[0\]\.queue=7, seed 13: 1 Dask workers that ran it died"
     ):
         carry_out(tasks, Store(tmp_path / "runs"), Dask(cluster.scheduler_address))
     assert len(names(tmp_path / "runs")) == 20
 
 
 def test_without_dask_there_is_a_hint(
-    wired: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wire: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"Dask is not installed: pip install 'airwnd\[dask\]'"):
-        carry_out([Task(wired, 1)], Store(tmp_path), Dask("tcp://127.0.0.1:1"))
+        carry_out([Task(wire, 1)], Store(tmp_path), Dask("tcp://127.0.0.1:1"))
 
 
 @pytest.mark.parametrize(
@@ -164,10 +164,10 @@ def test_without_dask_there_is_a_hint(
         ("ftp://a:1", "ftp://a:1: unknown address scheme"),
     ],
 )
-def test_no_scheduler_is_one_error(wired: Scenario, tmp_path: Path, address: str, message: str) -> None:
+def test_no_scheduler_is_one_error(wire: Scenario, tmp_path: Path, address: str, message: str) -> None:
     start = time.monotonic()
     with pytest.raises(InputError) as caught:
-        carry_out([Task(wired, 1)], Store(tmp_path), Dask(address, timeout_s=0.5))
+        carry_out([Task(wire, 1)], Store(tmp_path), Dask(address, timeout_s=0.5))
     assert message in str(caught.value)
     assert time.monotonic() - start < 5
 
@@ -212,7 +212,7 @@ def once(fraction: float, act: Callable[[], object]) -> Callable[[float], None]:
     return progress
 
 
-def test_a_scheduler_that_comes_back_is_given_what_is_missing(wired: Scenario, tmp_path: Path) -> None:
+def test_a_scheduler_that_comes_back_is_given_what_is_missing(wire: Scenario, tmp_path: Path) -> None:
     port = free_port()
     with ExitStack() as stack:
         first = stack.enter_context(scheduler(port))
@@ -225,19 +225,19 @@ def test_a_scheduler_that_comes_back_is_given_what_is_missing(wired: Scenario, t
             threading.Timer(0.5, lambda: stack.enter_context(scheduler(port))).start()
 
         results = carry_out(
-            long_tasks(wired), Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 20), once(0.3, restart)
+            long_tasks(wire), Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 20), once(0.3, restart)
         )
     assert finished_before[0] > 10
     assert [run.outcome["seed"] for run in results] == list(range(40))
 
 
 def test_a_scheduler_that_stays_away_is_one_error_and_keeps_what_is_finished(
-    wired: Scenario, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    wire: Scenario, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     with scheduler(port) as process, pytest.raises(InputError) as caught:
-        carry_out(long_tasks(wired), Store(tmp_path), Dask(address, 20, 1), once(0.3, process.kill))
+        carry_out(long_tasks(wire), Store(tmp_path), Dask(address, 20, 1), once(0.3, process.kill))
     assert capfd.readouterr().err == "", "the exception says it all"
     kept = len(names(tmp_path))
     assert kept > 10
@@ -245,19 +245,19 @@ def test_a_scheduler_that_stays_away_is_one_error_and_keeps_what_is_finished(
         f"{address}: no Dask scheduler answers within 1 s; {kept} runs are finished and kept, "
         "and the same command goes on from there"
     )
-    assert carry_out(long_tasks(wired), Store(tmp_path), airwnd.batch.Processes(2)).reused == kept
+    assert carry_out(long_tasks(wire), Store(tmp_path), airwnd.batch.Processes(2)).reused == kept
 
 
-def test_a_cluster_without_workers_is_one_error(wired: Scenario, tmp_path: Path) -> None:
+def test_a_cluster_without_workers_is_one_error(wire: Scenario, tmp_path: Path) -> None:
     port = free_port()
     with (
         scheduler(port, workers=0),
         pytest.raises(InputError, match="the Dask scheduler has no workers for 1 s"),
     ):
-        carry_out([Task(wired, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 1))
+        carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 1))
 
 
-def test_a_worker_without_airwnd_is_one_error(wired: Scenario, tmp_path: Path) -> None:
+def test_a_worker_without_airwnd_is_one_error(wire: Scenario, tmp_path: Path) -> None:
     (tmp_path / "airwnd.py").write_text("", encoding="utf-8")
     port = free_port()
     with (
@@ -266,13 +266,13 @@ def test_a_worker_without_airwnd_is_one_error(wired: Scenario, tmp_path: Path) -
             InputError, match=r"a Dask worker cannot run our tasks \(No module named 'airwnd\.batch'"
         ),
     ):
-        carry_out([Task(wired, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 20))
+        carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 20))
 
 
 def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
-    (tmp_path / "wired.json").write_text(json.dumps(WIRED), encoding="utf-8")
-    arguments = ["--grid", "wired.queue=5,50", "--seeds", "50", "--set", "duration=600s"]
-    command = [sys.executable, "-m", "airwnd", "sweep", "wired.json", *arguments]
+    (tmp_path / "wire.json").write_text(json.dumps(WIRE), encoding="utf-8")
+    arguments = ["--grid", "link[0].queue=5,50", "--seeds", "50", "--set", "duration=600s"]
+    command = [sys.executable, "-m", "airwnd", "sweep", "wire.json", *arguments]
     command += ["--dask", cluster.scheduler_address, "--out", "out"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert eventually(lambda: len(list(tmp_path.glob("out/runs/*.json"))) >= 3, 20)

@@ -30,8 +30,9 @@ WIRE = """
 name = "wire"
 duration = "20s"
 tcp.mss = 1000
-[wired]
+[[link]]
 rate = "10Mbps"
+delay = "25ms"
 queue = 50
 [[ue]]
 [[flow]]

@@ -45,7 +45,7 @@ def lossy() -> Run:
     scenario = Scenario.from_dict(
         {
             "duration": "3s",
-            "wired": {"rate": "2Mbps", "delay": "20ms", "queue": 10},
+            "link": [{"rate": "2Mbps", "delay": "20ms", "queue": 10}],
             "ue": [{"count": 2}],
             "flow": [{"id": "bulk"}, {"id": "call", "traffic": "cbr"}],
         }
@@ -72,7 +72,7 @@ def test_events_are_the_drops_of_the_books_and_the_repairs_of_the_flows(lossy: R
 
 def test_what_does_not_apply_is_null(lossy: Run) -> None:
     call = lossy.series.filter(pl.col("flow") == "call-0")
-    for name in ("cwnd_bytes", "in_flight_bytes", "sinr_db", "mcs", "queue_bytes", "cell"):
+    for name in ("cwnd_bytes", "in_flight_bytes", "sinr_db", "mcs", "cell"):
         assert call[name].null_count() == call.height, name
     # 1 ms of serialisation and 20 ms of delay at least; some intervals bring no packet
     assert call["delay_ms"].drop_nulls().min() >= 20.0  # type: ignore[operator]
@@ -91,7 +91,7 @@ def test_totals_are_over_all_flows(lossy: Run, small: Scenario) -> None:
 
 def test_the_json_has_what_it_promises(small: Scenario) -> None:
     found = json.loads(json.dumps(small.run(seed=1).to_json(), allow_nan=False))
-    head = ["scenario", "seed", "duration_s", "wall_s", "events", "flows", "cells"]
+    head = ["scenario", "seed", "duration_s", "wall_s", "events", "flows", "cells", "links"]
     assert [key for key in found if key in head] == head
     for flow in found["flows"]:
         assert {
@@ -122,7 +122,7 @@ def test_the_same_scenario_and_seed_give_the_same_bytes(small: Scenario, tmp_pat
     again = contents(small.run(seed=5, series="20ms").save(tmp_path / "again"))
     other = contents(small.run(seed=6, series="20ms").save(tmp_path / "other"))
     assert sorted(first) == [
-        *("cells.parquet", "events.parquet", "flows.parquet", "manifest.json"),
+        *("cells.parquet", "events.parquet", "flows.parquet", "links.parquet", "manifest.json"),
         *("series.parquet", "ues.parquet"),
     ]
     assert first == again

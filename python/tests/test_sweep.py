@@ -21,20 +21,20 @@ from airwnd.sweeps.axes import grid, plain
 from airwnd.sweeps.draws import _UNITS, draw
 
 from .conftest import Cli
-from .test_batch import WIRED, eventually, workers_of
+from .test_batch import WIRE, eventually, workers_of
 
 TABLES = ("flows.parquet", "manifest.json", "runs.parquet")
 
 
 @pytest.fixture(scope="module")
-def wired() -> Scenario:
-    return Scenario.from_dict(WIRED)
+def wire() -> Scenario:
+    return Scenario.from_dict(WIRE)
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "wired.json"
-    path.write_text(json.dumps(WIRED), encoding="utf-8")
+    path = tmp_path / "wire.json"
+    path.write_text(json.dumps(WIRE), encoding="utf-8")
     return path
 
 
@@ -42,29 +42,29 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in TABLES}
 
 
-def test_a_row_per_run_and_a_row_per_flow_and_run(wired: Scenario, tmp_path: Path) -> None:
-    base = wired.with_({"ue": [{"count": 2}]})
+def test_a_row_per_run_and_a_row_per_flow_and_run(wire: Scenario, tmp_path: Path) -> None:
+    base = wire.with_({"ue": [{"count": 2}]})
     runs = airwnd.sweep(
-        base, grid={"wired.queue": [10, 50], "flow[0].rwnd": ["drwa", "fixed"]}, seeds=2, out=tmp_path
+        base, grid={"link[0].queue": [10, 50], "flow[0].rwnd": ["drwa", "fixed"]}, seeds=2, out=tmp_path
     )
-    assert runs.select("wired.queue", "flow[0].rwnd", "seed").rows() == [
+    assert runs.select("link[0].queue", "flow[0].rwnd", "seed").rows() == [
         (queue, rwnd, seed) for queue in (10, 50) for rwnd in ("drwa", "fixed") for seed in (1, 2)
     ]
     flows = pl.read_parquet(tmp_path / "flows.parquet")
     assert flows.height == 2 * runs.height
-    run = base.with_({"wired.queue": 50, "flow[0].rwnd": "drwa"}).run(seed=2)
-    where = (pl.col("wired.queue") == 50) & (pl.col("flow[0].rwnd") == "drwa") & (pl.col("seed") == 2)
+    run = base.with_({"link[0].queue": 50, "flow[0].rwnd": "drwa"}).run(seed=2)
+    where = (pl.col("link[0].queue") == 50) & (pl.col("flow[0].rwnd") == "drwa") & (pl.col("seed") == 2)
     [row] = runs.filter(where).rows(named=True)
     assert row["delay_ms"] == run.totals["delay_ms"]
     assert {f"drops_{cause}": number for cause, number in run.totals["drops"].items()}.items() <= row.items()
-    assert flows.filter(where).drop("wired.queue", "flow[0].rwnd", "seed").equals(run.flows)
+    assert flows.filter(where).drop("link[0].queue", "flow[0].rwnd", "seed").equals(run.flows)
 
 
-def test_the_manifest_says_what_the_data_set_is(wired: Scenario, tmp_path: Path) -> None:
-    airwnd.sweep(wired, grid={"wired.queue": [10]}, random={"wired.rate": "1Mbps..9Mbps:2"}, out=tmp_path)
+def test_the_manifest_says_what_the_data_set_is(wire: Scenario, tmp_path: Path) -> None:
+    airwnd.sweep(wire, grid={"link[0].queue": [10]}, random={"link[0].rate": "1Mbps..9Mbps:2"}, out=tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert manifest["scenario"] == wired.resolved
-    assert manifest["grid"] == [{"key": "wired.queue", "values": ["10"]}]
+    assert manifest["scenario"] == wire.resolved
+    assert manifest["grid"] == [{"key": "link[0].queue", "values": ["10"]}]
     assert manifest["random"][0]["drawn_from"] == "1Mbps..9Mbps:2"
     assert (manifest["complete"], manifest["seeds"], manifest["sample_seed"]) == (True, 1, 1)
     assert manifest["airwnd"] == airwnd.__version__
@@ -156,14 +156,14 @@ def test_draws_depend_on_their_key_and_seed_and_grow_at_the_end() -> None:
     [
         ("duration", "ns"),
         ("rlc.queue.buffer", "B"),
-        ("wired.rate", "bps"),
-        ("wired.rate", "bit/s"),
+        ("link[0].rate", "bps"),
+        ("link[0].rate", "bit/s"),
         ("carrier.downlink_frequency", "Hz"),
         ("ue[0].placement.radius", "m"),
     ],
 )
-def test_units_have_the_engines_factors(wired: Scenario, key: str, one: str) -> None:
-    base = wired.with_({"rlc.queue": {"kind": "drop-tail"}, "ue[0].placement": {"kind": "disc"}})
+def test_units_have_the_engines_factors(wire: Scenario, key: str, one: str) -> None:
+    base = wire.with_({"rlc.queue": {"kind": "drop-tail"}, "ue[0].placement": {"kind": "disc"}})
     [units] = [units for units in _UNITS if one in units]
     for unit, factor in units.items():
         # Large enough for every key; small enough for no limit.
@@ -171,28 +171,28 @@ def test_units_have_the_engines_factors(wired: Scenario, key: str, one: str) -> 
         assert base.with_({key: f"{times}{unit}"}) == base.with_({key: f"{times * factor}{one}"}), unit
 
 
-def test_random_points_are_drawn_together_and_combined_with_the_grid(wired: Scenario, tmp_path: Path) -> None:
-    random = {"wired.rate": "1Mbps..20Mbps:3", "wired.queue": "5..100:3"}
-    runs = airwnd.sweep(wired, grid={"flow[0].rwnd": ["drwa", "fixed"]}, random=random, out=tmp_path)
-    points = runs.group_by("flow[0].rwnd", maintain_order=True).agg("wired.rate", "wired.queue")
-    assert points["wired.rate"][0].equals(points["wired.rate"][1])
-    assert runs.select("wired.rate", "wired.queue").unique().height == 3
-    assert runs["wired.rate [Mbps]"].dtype == pl.Int64
+def test_random_points_are_drawn_together_and_combined_with_the_grid(wire: Scenario, tmp_path: Path) -> None:
+    random = {"link[0].rate": "1Mbps..20Mbps:3", "link[0].queue": "5..100:3"}
+    runs = airwnd.sweep(wire, grid={"flow[0].rwnd": ["drwa", "fixed"]}, random=random, out=tmp_path)
+    points = runs.group_by("flow[0].rwnd", maintain_order=True).agg("link[0].rate", "link[0].queue")
+    assert points["link[0].rate"][0].equals(points["link[0].rate"][1])
+    assert runs.select("link[0].rate", "link[0].queue").unique().height == 3
+    assert runs["link[0].rate [Mbps]"].dtype == pl.Int64
 
 
-def test_what_is_within_a_table_is_set_after_it(wired: Scenario, tmp_path: Path) -> None:
+def test_what_is_within_a_table_is_set_after_it(wire: Scenario, tmp_path: Path) -> None:
     axes: dict[str, list[object]] = {"flow[0].rwnd.lambda": [2.0, 5.0], "flow[0].rwnd": ["drwa"]}
-    airwnd.sweep(wired, grid=axes, out=tmp_path)
+    airwnd.sweep(wire, grid=axes, out=tmp_path)
     flows = pl.read_parquet(tmp_path / "flows.parquet")
     assert flows["flow[0].rwnd.lambda"].to_list() == [2.0, 5.0]
     assert flows["rwnd"].to_list() == ["drwa", "drwa"]
 
 
-def test_jobs_do_not_change_a_byte(wired: Scenario, tmp_path: Path) -> None:
+def test_jobs_do_not_change_a_byte(wire: Scenario, tmp_path: Path) -> None:
     for jobs in (1, 3):
         airwnd.sweep(
-            wired,
-            grid={"wired.queue": range(5, 40)},
+            wire,
+            grid={"link[0].queue": range(5, 40)},
             seeds=2,
             out=tmp_path / str(jobs),
             workers=Processes(jobs),
@@ -200,8 +200,8 @@ def test_jobs_do_not_change_a_byte(wired: Scenario, tmp_path: Path) -> None:
     assert contents(tmp_path / "1") == contents(tmp_path / "3")
 
 
-def test_a_killed_worker_process_changes_no_byte(wired: Scenario, tmp_path: Path) -> None:
-    base, queues = wired.with_(duration="30s"), {"wired.queue": range(5, 35)}
+def test_a_killed_worker_process_changes_no_byte(wire: Scenario, tmp_path: Path) -> None:
+    base, queues = wire.with_(duration="30s"), {"link[0].queue": range(5, 35)}
     killed: list[int] = []
 
     def kill(fraction: float) -> None:
@@ -216,12 +216,12 @@ def test_a_killed_worker_process_changes_no_byte(wired: Scenario, tmp_path: Path
 
 
 def test_more_values_reuse_what_is_there(cli: Cli, file: Path, tmp_path: Path) -> None:
-    cli("sweep", file, "--grid", "wired.queue=10,50", "--seeds", "2", "--out", "out")
-    more = cli("sweep", file, "--grid", "wired.queue=10,30,50", "--seeds", "3", "--out", "out")
+    cli("sweep", file, "--grid", "link[0].queue=10,50", "--seeds", "2", "--out", "out")
+    more = cli("sweep", file, "--grid", "link[0].queue=10,30,50", "--seeds", "3", "--out", "out")
     assert "9 runs of 3 settings in" in more.stdout
     assert "4 of them finished earlier" in more.stdout
     assert "data set: out (runs.parquet, flows.parquet, manifest.json)" in more.stdout
-    cli("sweep", file, "--grid", "wired.queue=10,30,50", "--seeds", "3", "--out", "new")
+    cli("sweep", file, "--grid", "link[0].queue=10,30,50", "--seeds", "3", "--out", "new")
     assert contents(tmp_path / "out") == contents(tmp_path / "new")
 
 
@@ -235,7 +235,7 @@ def interrupted(file: Path, folder: Path, way: signal.Signals) -> tuple[int, str
     return process.returncode, errors, time.monotonic() - start
 
 
-LONG = ("--grid", "wired.queue=10,20,30,40,50,60", "--seeds", "10", "--set", "duration=120s", "--jobs", "2")
+LONG = ("--grid", "link[0].queue=10,20,30,40,50,60", "--seeds", "10", "--set", "duration=120s", "--jobs", "2")
 
 
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
@@ -259,32 +259,35 @@ def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
     ("arguments", "message"),
     [
         ((), "nothing is varied: give a grid, KEY=VALUE,VALUE, or a random draw"),
-        (("--grid", "wired.queue"), "grid wired.queue: expected KEY=VALUE,VALUE"),
-        (("--grid", "wired.queue="), "grid wired.queue=: no values"),
-        (("--grid", "wired.queue=1,,2"), "grid wired.queue=1,,2: an empty value between commas"),
-        (("--grid", "wired.queue=10,10"), "the value 10 is there twice"),
+        (("--grid", "link[0].queue"), "grid link[0].queue: expected KEY=VALUE,VALUE"),
+        (("--grid", "link[0].queue="), "grid link[0].queue=: no values"),
+        (("--grid", "link[0].queue=1,,2"), "grid link[0].queue=1,,2: an empty value between commas"),
+        (("--grid", "link[0].queue=10,10"), "the value 10 is there twice"),
         (("--grid", "flow[0].rwnd={kind=1"), "a bracket or quote is not closed"),
-        (("--grid", "wired.qeue=1"), "grid wired.qeue=1: wired: unknown key `qeue`; did you mean `queue`?"),
         (
-            ("--grid", "wired.queue=1,x"),
-            'grid wired.queue=x: wired.queue: expected a whole number, found "x"',
+            ("--grid", "link[0].qeue=1"),
+            "grid link[0].qeue=1: link[0]: unknown key `qeue`; did you mean `queue`?",
         ),
-        (("--grid", "wired.queue=1", "--grid", "wired.queue=2"), "wired.queue is varied twice"),
+        (
+            ("--grid", "link[0].queue=1,x"),
+            'grid link[0].queue=x: link[0].queue: expected a whole number, found "x"',
+        ),
+        (("--grid", "link[0].queue=1", "--grid", "link[0].queue=2"), "link[0].queue is varied twice"),
         (("--grid", "ue[0].count=1", "--random", "ue.0.count=1..2:1"), "ue[0].count is varied twice"),
         (("--grid", "seed=1,2"), "grid seed: cannot be varied; --seeds says how many"),
-        (("--random", "wired.queue=5"), "random wired.queue=5: expected KEY=LOW..HIGH:N"),
-        (("--random", "wired.queue=9..5:3"), "the lower bound must be below the upper one"),
-        (("--random", "wired.queue=1..5:0"), "random wired.queue=1..5:0: no points"),
-        (("--random", "wired.queue=log:0..5:3"), "the bounds of a logarithmic draw must be above zero"),
-        (("--random", "wired.rate=1Mbps..5:3"), "the bounds need the same unit, found `Mbps` and ``"),
-        (("--random", "wired.rate=1Mbps..5ms:3"), "the bounds need the same unit, found `Mbps` and `ms`"),
+        (("--random", "link[0].queue=5"), "random link[0].queue=5: expected KEY=LOW..HIGH:N"),
+        (("--random", "link[0].queue=9..5:3"), "the lower bound must be below the upper one"),
+        (("--random", "link[0].queue=1..5:0"), "random link[0].queue=1..5:0: no points"),
+        (("--random", "link[0].queue=log:0..5:3"), "the bounds of a logarithmic draw must be above zero"),
+        (("--random", "link[0].rate=1Mbps..5:3"), "the bounds need the same unit, found `Mbps` and ``"),
+        (("--random", "link[0].rate=1Mbps..5ms:3"), "the bounds need the same unit, found `Mbps` and `ms`"),
         (
-            ("--random", "wired.rate=1Mbps..5Mbps:3", "--random", "wired.queue=1..5:4"),
-            "need equally many points; wired.rate has 3, wired.queue has 4",
+            ("--random", "link[0].rate=1Mbps..5Mbps:3", "--random", "link[0].queue=1..5:4"),
+            "need equally many points; link[0].rate has 3, link[0].queue has 4",
         ),
-        (("--random", "wired.qeue=1..5:3"), "unknown key `qeue`"),
-        (("--grid", "wired.queue=1", "--seeds", "0"), "Invalid value for '--seeds'"),
-        (("--grid", "wired.queue=1", "--jobs", "2", "--dask", "tcp://x:1"), "--jobs is for this machine"),
+        (("--random", "link[0].qeue=1..5:3"), "unknown key `qeue`"),
+        (("--grid", "link[0].queue=1", "--seeds", "0"), "Invalid value for '--seeds'"),
+        (("--grid", "link[0].queue=1", "--jobs", "2", "--dask", "tcp://x:1"), "--jobs is for this machine"),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_run(
@@ -297,15 +300,15 @@ def test_a_mistake_is_one_line_and_nothing_is_run(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_text_for_a_list_of_values_is_refused(wired: Scenario, tmp_path: Path) -> None:
+def test_a_text_for_a_list_of_values_is_refused(wire: Scenario, tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"grid wired\.queue: expected a list of values, found the text '10,20'"
+        InputError, match=r"grid link\[0\]\.queue: expected a list of values, found the text '10,20'"
     ):
-        airwnd.sweep(wired, grid={"wired.queue": "10,20"}, out=tmp_path)
-    with pytest.raises(InputError, match=r"grid wired\.queue: no values"):
-        airwnd.sweep(wired, grid={"wired.queue": []}, out=tmp_path)
+        airwnd.sweep(wire, grid={"link[0].queue": "10,20"}, out=tmp_path)
+    with pytest.raises(InputError, match=r"grid link\[0\]\.queue: no values"):
+        airwnd.sweep(wire, grid={"link[0].queue": []}, out=tmp_path)
     with pytest.raises(InputError, match="seeds: 0 is not above zero"):
-        airwnd.sweep(wired, grid={"wired.queue": [1]}, seeds=0, out=tmp_path)
+        airwnd.sweep(wire, grid={"link[0].queue": [1]}, seeds=0, out=tmp_path)
 
 
 def change(folder: Path, **settings: object) -> None:
@@ -313,15 +316,15 @@ def change(folder: Path, **settings: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **settings}), encoding="utf-8")
 
 
-def test_folders_of_others_are_refused(wired: Scenario, tmp_path: Path) -> None:
-    def message(folder: Path, scenario: Scenario = wired) -> str:
+def test_folders_of_others_are_refused(wire: Scenario, tmp_path: Path) -> None:
+    def message(folder: Path, scenario: Scenario = wire) -> str:
         with pytest.raises(InputError) as caught:
-            airwnd.sweep(scenario, grid={"wired.queue": [1]}, out=folder)
+            airwnd.sweep(scenario, grid={"link[0].queue": [1]}, out=folder)
         return str(caught.value)
 
     out = tmp_path / "out"
-    airwnd.sweep(wired, grid={"wired.queue": [1]}, out=out)
-    other = wired.with_({"ue[0].height": "2m"})
+    airwnd.sweep(wire, grid={"link[0].queue": [1]}, out=out)
+    other = wire.with_({"ue[0].height": "2m"})
     assert message(out, other) == (
         f'{out}: holds a sweep of another scenario: ue[0].height is "1.5m" there and "2m" here; '
         "choose another --out"
@@ -339,7 +342,7 @@ def test_folders_of_others_are_refused(wired: Scenario, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_while_the_tables_are_written_keeps_the_runs(
-    wired: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wire: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = Path.write_bytes
 
@@ -351,12 +354,12 @@ def test_a_full_disk_while_the_tables_are_written_keeps_the_runs(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space left on device; finished runs are kept") as caught:
-        airwnd.sweep(wired, grid={"wired.queue": [1, 2]}, out=tmp_path)
+        airwnd.sweep(wire, grid={"link[0].queue": [1, 2]}, out=tmp_path)
     assert caught.value.filename == str(tmp_path)
     monkeypatch.undo()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["manifest.json", "runs", "runs.parquet"]
     assert json.loads((tmp_path / "manifest.json").read_text())["complete"] is False
-    assert airwnd.sweep(wired, grid={"wired.queue": [1, 2]}, out=tmp_path).height == 2
+    assert airwnd.sweep(wire, grid={"link[0].queue": [1, 2]}, out=tmp_path).height == 2
     assert json.loads((tmp_path / "manifest.json").read_text())["complete"] is True
 
 

@@ -349,19 +349,19 @@ def test_a_hundred_users_are_no_burden(show: Callable[..., Page]) -> None:
         assert np.median(page.evaluate(durations, "airwnd redraw")) < 500
 
 
-def test_a_wired_run_has_no_map(show: Callable[..., Page], shoot: Shoot) -> None:
-    wired = {
+def test_a_run_over_a_wire_has_no_map(show: Callable[..., Page], shoot: Shoot) -> None:
+    wire = {
         "name": "wire",
         "duration": "2s",
-        "wired": {"rate": "10Mbps", "delay": "20ms", "queue": 30},
+        "link": [{"rate": "10Mbps", "delay": "20ms", "queue": 30}],
         "ue": [{"count": 3}],
         "flow": [{}],
     }
-    page = show(wire=Scenario.from_dict(wired).run(series="10ms"))
-    assert "A wired run: there is no map." in page.inner_text("#map")
+    page = show(wire=Scenario.from_dict(wire).run(series="10ms"))
+    assert "No cells: there is no map." in page.inner_text("#map")
     assert page.locator("#map canvas").count() == 0
     assert page.locator(".panel[data-column=mcs]").count() == 0, "what is nowhere known has no panel"
-    shoot(page, "wired")
+    shoot(page, "wire")
 
 
 def test_runs_are_compared_flow_by_flow(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:

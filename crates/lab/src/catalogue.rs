@@ -10,6 +10,7 @@ use airwnd_tcp::{cc, rwnd};
 pub fn catalogue() -> Vec<FamilyInfo> {
     vec![
         cc::Spec::catalogue(),
+        cc::slow_start::Spec::catalogue(),
         rwnd::Spec::catalogue(),
         rlc::aqm::Spec::catalogue(),
         mac::sched::Spec::catalogue(),

@@ -34,7 +34,7 @@ choice! {
 }
 
 params! {
-    /// The wired part: server, gateway and base station.
+    /// The core network: server, gateway and base station.
     ///
     /// Packets carry 2 bytes of framing on each link and on S1-U a GTP-U tunnel of 40 bytes (IP 20, UDP 8,
     /// GTP-U with sequence number 12; TS 29.281 §5.1).
@@ -139,7 +139,7 @@ params! {
         pub seed: u64 = 1, unit "1", range 0..=9_223_372_036_854_775_807, source "airwnd";
         /// TCP at both ends.
         pub tcp: Settings = Settings::default(), unit "1", source "RFC 9293";
-        /// The wired part.
+        /// The core network.
         pub core: Core = Core::default(), unit "1", source "TS 36.300 §4";
         /// The carrier.
         pub carrier: Carrier = Carrier::default(), unit "1", source "TS 36.101";

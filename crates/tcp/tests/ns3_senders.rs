@@ -56,7 +56,8 @@ fn assert_near(cc: &str, theirs: &Reference) {
 /// HyStart by ns-3.44's limits: a train as long as a round trip, a delay twice the least.
 #[test]
 fn cubic() {
-    let cc = "kind = \"cubic\"\nhystart = true\nhystart_train = 1.0\nhystart_delay = 1.0\nhystart_delay_max = \"1 s\"";
+    let cc =
+        "kind = \"cubic\"\nslow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1 s\"}";
     assert_near(cc, &Reference { goodput_kbps: 9459.2, delay_ms: 68.5319 });
 }
 

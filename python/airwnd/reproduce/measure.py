@@ -38,7 +38,7 @@ Values = NDArray[np.float64]
 Rows = Mapping[str, tuple[Any, ...]]
 """Allowed values by column."""
 
-ROWS = ("flows", "cells", "ues")
+ROWS = ("flows", "cells", "links", "ues")
 SAMPLED = ("series", "events")
 
 _STATISTICS: dict[str, Callable[[Values], Any]] = {

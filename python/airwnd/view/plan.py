@@ -7,7 +7,7 @@ from typing import Any
 def sites(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Give each site's place in metres, and the directions in degrees, anticlockwise from east, of its cells.
 
-    Cells are numbered as the engine does, sector by sector and site by site. A wired scenario has none.
+    Cells are numbered as the engine does, sector by sector and site by site. Links alone have none.
 
     Examples
     --------

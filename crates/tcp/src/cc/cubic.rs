@@ -1,10 +1,10 @@
 //! A cubic function of the time since the last loss.
 
-use super::parts::hystart::Hystart;
 use super::parts::window::Window;
+use super::slow_start::{self, SlowStart};
 use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{Bytes, Time};
 
 params! {
     /// CUBIC: after a loss the window follows a cubic function of time, flat where the last loss was.
@@ -26,31 +26,17 @@ params! {
         pub reno_friendly: bool = true, unit "1", source "RFC 9438 §4.3";
         /// Segments that one ACK may add in slow start.
         pub slow_start_limit: f64 = 8.0, unit "segments", range 1.0..=1000.0, source "RFC 9406 §4.2 (L)";
-        /// Leave slow start by trains of ACKs and by the delay.
-        pub hystart: bool = false, unit "1", source "RFC 9438 §4.10; Ha and Rhee, Computer Networks 55(9), 2011";
-        /// The least window at which it may.
-        pub hystart_low_window: f64 = 16.0, unit "segments", range 1.0..=10000.0, source "Ha and Rhee 2011, section 4; ns-3.44 TcpCubic::HyStartLowWindow";
-        /// ACKs at most so far apart form a train.
-        pub hystart_ack_gap: Span = Span::from_millis(2), unit "time", range Span(0)..=Span::from_secs(1), source "Ha and Rhee 2011, section 4.1; ns-3.44 TcpCubic::HyStartAckDelta";
-        /// The length of a train that ends slow start, as part of the least round-trip time; 1 in ns-3.44.
-        pub hystart_train: f64 = 0.5, unit "1", range 0.01..=10.0, source "Ha and Rhee 2011, section 4.1 (forward delay)";
-        /// Samples of the round-trip time at the beginning of a round.
-        pub hystart_samples: u32 = 8, unit "1", range 1..=1000, source "Ha and Rhee 2011, section 4.2; ns-3.44 TcpCubic::HyStartMinSamples";
-        /// Growth of the delay that ends slow start, as part of the least round-trip time; 1 in ns-3.44.
-        pub hystart_delay: f64 = 0.125, unit "1", range 0.01..=10.0, source "Ha and Rhee 2011, section 4.2 (eta); RFC 9406 §4.2";
-        /// The least such growth.
-        pub hystart_delay_min: Span = Span::from_millis(4), unit "time", range Span(0)..=Span::from_secs(1), source "RFC 9406 §4.2 (MIN_RTT_THRESH); ns-3.44 TcpCubic::HyStartDelayMin";
-        /// The greatest such growth; 1 s in ns-3.44.
-        pub hystart_delay_max: Span = Span::from_millis(16), unit "time", range Span(0)..=Span::from_secs(10), source "RFC 9406 §4.2 (MAX_RTT_THRESH)";
+        /// How slow start notices that the path is full.
+        pub slow_start: slow_start::Spec = slow_start::Spec::Standard(Default::default()), unit "1", source "RFC 9438 §4.10";
     }
 }
 
 /// The state of CUBIC.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Cubic {
     params: Params,
     window: Window,
-    hystart: Hystart,
+    slow_start: Box<dyn SlowStart>,
     /// Wmax and the window before the last loss (cwnd_prior), until a timeout.
     last_loss: Option<Loss>,
     epoch: Option<Epoch>,
@@ -77,9 +63,9 @@ impl Cubic {
     /// A controller at the beginning of a connection.
     pub fn new(params: Params, ctx: &Ctx) -> Cubic {
         Cubic {
+            slow_start: params.slow_start.build(),
             params,
             window: Window::new(ctx),
-            hystart: Hystart::default(),
             last_loss: None,
             epoch: None,
             last_ack: Time::ZERO,
@@ -88,11 +74,9 @@ impl Cubic {
 
     fn slow_start(&mut self, ack: &Ack) {
         let acked = self.window.count(ack.acked);
-        let large = self.window.segments() >= self.params.hystart_low_window;
-        if self.params.hystart && large && self.hystart.on_ack(&self.params, ack) {
-            self.window.set_threshold(self.window.segments());
-        } else {
-            self.window.slow_start(acked.min(self.params.slow_start_limit));
+        match self.slow_start.growth(ack, self.window.segments()) {
+            Some(part) => self.window.slow_start(part * acked.min(self.params.slow_start_limit)),
+            None => self.window.set_threshold(self.window.segments()),
         }
     }
 
@@ -150,7 +134,7 @@ impl CongestionControl for Cubic {
         let max = if early { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
         self.last_loss = (!event.signal.is_timeout()).then_some(Loss { max, before: cwnd });
         self.epoch = None;
-        self.hystart = Hystart::default();
+        self.slow_start.on_congestion();
         //= RFC 9438 §4.6
         self.window.reduce(event, beta * self.window.count(event.in_flight));
     }
@@ -174,6 +158,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Span;
 
     fn at(ms: u64, bytes: u64) -> Ack {
         Ack { now: Time(ms * 1_000_000), srtt: Some(Span::from_millis(100)), ..ack(bytes) }
@@ -228,7 +213,8 @@ mod tests {
 
     #[test]
     fn delay_ends_slow_start_when_hystart_is_on() {
-        let params = Params { hystart: true, ..Params::default() };
+        let slow_start = slow_start::Spec::Hystart(Default::default());
+        let params = Params { slow_start, ..Params::default() };
         let mut cubic = Cubic::new(params, &ctx(1000, 20));
         let base = Some(Span::from_millis(80));
         // 8 samples of 95 ms in a round: more than 80 ms + 80 ms / 8

@@ -5,6 +5,7 @@
 
 pub mod outside;
 mod parts;
+pub mod slow_start;
 
 use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};

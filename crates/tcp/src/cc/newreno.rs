@@ -1,5 +1,6 @@
 //! Additive increase, multiplicative decrease.
 
+use super::slow_start::{self, SlowStart};
 use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::{choice, params};
 use airwnd_units::Bytes;
@@ -25,15 +26,18 @@ params! {
         pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3; RFC 3465 §2";
         /// Segments that one ACK may add in slow start when bytes are counted.
         pub slow_start_limit: f64 = 2.0, unit "segments", range 1.0..=1000.0, source "RFC 3465 §2.3 (L)";
+        /// How slow start notices that the path is full.
+        pub slow_start: slow_start::Spec = slow_start::Spec::Standard(Default::default()), unit "1", source "RFC 9406 §4";
         /// Part of the flight that is kept at a loss.
         pub beta: f64 = 0.5, unit "1", range 0.01..=0.99, source "RFC 5681 §3.1 eq. 4";
     }
 }
 
 /// The state of NewReno.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Newreno {
     params: Params,
+    slow_start: Box<dyn SlowStart>,
     mss: u64,
     cwnd: u64,
     ssthresh: u64,
@@ -45,15 +49,34 @@ impl Newreno {
     /// A controller at the beginning of a connection.
     pub fn new(params: Params, ctx: &Ctx) -> Newreno {
         let Ctx { mss, initial_window, initial_ssthresh, .. } = *ctx;
-        Newreno { params, mss: mss.0, cwnd: initial_window.0, ssthresh: initial_ssthresh.0, credit: 0 }
+        Newreno {
+            slow_start: params.slow_start.build(),
+            params,
+            mss: mss.0,
+            cwnd: initial_window.0,
+            ssthresh: initial_ssthresh.0,
+            credit: 0,
+        }
     }
 
-    fn grow_per_ack(&mut self, acked: u64) {
+    /// The part of slow start's growth that this ACK may bring; slow start may end here.
+    fn part(&mut self, ack: &Ack) -> f64 {
+        if self.cwnd >= self.ssthresh {
+            return 0.0;
+        }
+        let part = self.slow_start.growth(ack, self.cwnd as f64 / self.mss as f64);
+        part.unwrap_or_else(|| {
+            self.ssthresh = self.cwnd;
+            0.0
+        })
+    }
+
+    fn grow_per_ack(&mut self, acked: u64, part: f64) {
         self.credit += acked;
         let mut segments = self.credit / self.mss;
         self.credit %= self.mss;
         if self.cwnd < self.ssthresh && segments > 0 {
-            self.cwnd += self.mss;
+            self.cwnd += (part * self.mss as f64) as u64;
             segments -= 1;
         }
         if self.cwnd >= self.ssthresh && segments > 0 {
@@ -62,12 +85,13 @@ impl Newreno {
         }
     }
 
-    fn grow_per_byte(&mut self, mut acked: u64) {
+    fn grow_per_byte(&mut self, mut acked: u64, part: f64) {
         if self.cwnd < self.ssthresh {
             let limit = (self.params.slow_start_limit * self.mss as f64) as u64;
-            let step = acked.min(limit).min(self.ssthresh - self.cwnd);
+            let most = (part * acked.min(limit) as f64) as u64;
+            let step = most.min(self.ssthresh - self.cwnd);
             self.cwnd += step;
-            acked = acked.min(limit) - step;
+            acked = most - step;
         }
         if self.cwnd >= self.ssthresh {
             //= RFC 3465 §2.1: one segment for each window of acknowledged bytes
@@ -82,9 +106,10 @@ impl Newreno {
 
 impl CongestionControl for Newreno {
     fn on_ack(&mut self, ack: &Ack) {
+        let part = self.part(ack);
         match self.params.growth {
-            Growth::PerAck => self.grow_per_ack(ack.acked.0),
-            Growth::PerByte => self.grow_per_byte(ack.acked.0),
+            Growth::PerAck => self.grow_per_ack(ack.acked.0, part),
+            Growth::PerByte => self.grow_per_byte(ack.acked.0, part),
         }
     }
 
@@ -96,6 +121,7 @@ impl CongestionControl for Newreno {
         }
         self.cwnd = if !event.signal.is_timeout() { self.ssthresh } else { self.mss };
         self.credit = 0;
+        self.slow_start.on_congestion();
     }
 
     fn cwnd(&self) -> Bytes {

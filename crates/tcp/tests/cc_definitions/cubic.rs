@@ -1,3 +1,4 @@
+use super::hystart_plus_plus::HystartPlusPlus;
 use super::{Definition, Told, compare};
 
 /// RFC 9438 with its constants.
@@ -13,6 +14,8 @@ struct Cubic {
     k: f64,
     w_est: f64,
     previous: f64,
+    /// Until the first sign of congestion.
+    hystart_plus_plus: Option<HystartPlusPlus>,
 }
 
 const C: f64 = 0.4;
@@ -30,7 +33,16 @@ impl Definition for Cubic {
             return;
         }
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 8.0), self.ssthresh);
+            let divisor = self.hystart_plus_plus.as_mut().map_or(Some(1.0), |watch| watch.divisor(told));
+            match divisor {
+                Some(divisor) => {
+                    self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 8.0) / divisor, self.ssthresh);
+                }
+                None => {
+                    self.ssthresh = self.cwnd;
+                    self.hystart_plus_plus = None;
+                }
+            }
             return;
         }
         if !self.in_avoidance {
@@ -75,6 +87,7 @@ impl Definition for Cubic {
         self.ssthresh = f64::max(flight * BETA, 2.0);
         self.cwnd = f64::min(self.cwnd, self.ssthresh);
         self.lossless = false;
+        self.hystart_plus_plus = None;
         self.in_avoidance = false;
     }
 
@@ -84,6 +97,7 @@ impl Definition for Cubic {
         }
         self.cwnd = 1.0;
         self.lossless = true;
+        self.hystart_plus_plus = None;
         self.in_avoidance = false;
     }
 
@@ -92,20 +106,29 @@ impl Definition for Cubic {
     }
 }
 
+fn definition(cwnd: f64, hystart_plus_plus: Option<HystartPlusPlus>) -> Box<dyn Definition> {
+    Box::new(Cubic {
+        cwnd,
+        ssthresh: f64::INFINITY,
+        w_max: 0.0,
+        cwnd_prior: 0.0,
+        lossless: true,
+        in_avoidance: false,
+        t_epoch: 0.0,
+        k: 0.0,
+        w_est: 0.0,
+        previous: 0.0,
+        hystart_plus_plus,
+    })
+}
+
 #[test]
 fn cubic() {
-    compare("kind = \"cubic\"", |cwnd| {
-        Box::new(Cubic {
-            cwnd,
-            ssthresh: f64::INFINITY,
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            lossless: true,
-            in_avoidance: false,
-            t_epoch: 0.0,
-            k: 0.0,
-            w_est: 0.0,
-            previous: 0.0,
-        })
-    });
+    compare("kind = \"cubic\"", |cwnd| definition(cwnd, None));
+}
+
+#[test]
+fn cubic_with_hystart_plus_plus() {
+    let cc = "kind = \"cubic\"\nslow_start = \"hystart-plus-plus\"";
+    compare(cc, |cwnd| definition(cwnd, Some(HystartPlusPlus::new())));
 }

@@ -9,6 +9,7 @@ mod cubic;
 mod highspeed;
 mod htcp;
 mod hybla;
+mod hystart_plus_plus;
 mod illinois;
 mod ledbat;
 mod scalable;

@@ -16,7 +16,7 @@ export class Plan {
     this.tip = document.getElementById("tip");
     if (this.run < 0) {
       section.classList.add("none");
-      section.querySelector(".plan").textContent = "A wired run: there is no map.";
+      section.querySelector(".plan").textContent = "No cells: there is no map.";
       return;
     }
     this.#chooser(section.querySelector("select"));

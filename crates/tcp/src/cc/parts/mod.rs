@@ -1,6 +1,5 @@
 //! What several controllers are made of; no algorithm by itself.
 
 pub mod bandwidth;
-pub mod hystart;
 pub mod rounds;
 pub mod window;
