@@ -48,6 +48,7 @@ fn steady_state_allocates_nothing() {
     };
     let wire =
         "duration = \"30s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
+    let wifi = "duration = \"30s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
     for (name, toml) in [
         ("20 users, fixed", cell(20, "fixed")),
         ("60 users, autotuning", cell(60, "autotuning")),
@@ -55,6 +56,7 @@ fn steady_state_allocates_nothing() {
         ("60 users, arwa", cell(60, "arwa")),
         ("one user, fixed", cell(1, "fixed")),
         ("a wire", wire),
+        ("ten stations", wifi),
     ] {
         assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");
     }
