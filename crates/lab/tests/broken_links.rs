@@ -38,7 +38,7 @@ const LINKS: &[(&str, &str)] = &[
     ),
     (
         "link = [{kind = 'wifi', rate = '100Mbps'}]",
-        ":1: link[0].rate: 100Mbps is out of range; allowed: 1Mbps to 54Mbps",
+        ":1: link[0].rate: 100Mbps is outside 1Mbps..54Mbps",
     ),
     (
         "link = [{kind = 'wifi', rate = '1Mbps', basic_rate = '2Mbps'}]",

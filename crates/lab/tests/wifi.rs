@@ -15,7 +15,7 @@ fn channel(outcome: &Outcome) -> [(&LinkRow, Contention); 2] {
 }
 
 fn dropped(outcome: &Outcome, cause: &str) -> u64 {
-    outcome.drops().find(|(name, _, _)| *name == cause).map_or(0, |(_, packets, _)| packets)
+    outcome.to_json()["totals"]["drops"][cause].as_u64().unwrap()
 }
 
 fn download(link: &str, ue: &str) -> String {
