@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from airwnd._native import VERSION as __version__  # noqa: N811
     from airwnd._native import ScenarioError
     from airwnd.algorithms import Algorithm, Family, Parameter, catalogue, schema
+    from airwnd.capture import Capture
     from airwnd.congestion import Ack, Congestion, CongestionControl, Connection
     from airwnd.errors import EngineError, InputError
     from airwnd.parallel import run_many
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ack",
     "Algorithm",
+    "Capture",
     "Congestion",
     "CongestionControl",
     "Connection",
@@ -56,6 +58,7 @@ __all__ = [
 _HOME = {
     "Ack": "airwnd.congestion",
     "Algorithm": "airwnd.algorithms",
+    "Capture": "airwnd.capture",
     "Congestion": "airwnd.congestion",
     "CongestionControl": "airwnd.congestion",
     "Connection": "airwnd.congestion",

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from os import PathLike
 from typing import Final, Literal, TypeAlias, final
 
 import numpy as np
@@ -119,11 +120,13 @@ class Connection:
 class Scenario:
     def __new__(cls, text: str, origin: str, format: str, overrides: list[tuple[str, str]]) -> Scenario: ...
     def to_json(self) -> str: ...
+    def check_nodes(self, words: list[str]) -> None: ...
     def run(
         self,
         seed: int,
         series_interval_ns: int | None,
         progress: Callable[[float], object] | None,
+        pcap: tuple[PathLike[str], list[str], int | None] | None = None,
     ) -> tuple[str, dict[str, _Column], dict[str, _Column]]: ...
 
 def catalogue() -> str: ...

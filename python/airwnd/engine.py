@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airwnd import _native
+from airwnd.capture import wanted
 from airwnd.errors import EngineError, InputError
 
 if TYPE_CHECKING:
+    from os import PathLike
     from typing import Any
 
     from numpy.typing import NDArray
+
+    from airwnd.capture import Capture
 
     # Numbers, or words by their place in a list.
     Column = NDArray[Any] | tuple[NDArray[Any], list[str]]
@@ -43,12 +47,14 @@ def simulate(
     seed: int,
     series: str | None,
     progress: Callable[[float], object] | None,
+    pcap: "Capture | str | PathLike[str] | None" = None,
 ) -> Raw:
     """Run a checked scenario; :meth:`airwnd.Scenario.run` says what the arguments are."""
     interval = None if series is None else sampling_interval(series)
+    captured = None if pcap is None else wanted(scenario, pcap)
     start = time.perf_counter()
     try:
-        outcome, series_columns, event_columns = scenario.run(seed, interval, progress)
+        outcome, series_columns, event_columns = scenario.run(seed, interval, progress, captured)
     except _native.PanicException as panic:
         raise EngineError(f"{panic} (engine {_native.ENGINE}, seed {seed}); please report it") from panic
     return Raw(outcome, series_columns, event_columns, time.perf_counter() - start)

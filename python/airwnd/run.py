@@ -147,8 +147,9 @@ class Run:
         Columns: ``id`` and the scenario's id of its ``group``, ``ue``, ``kind`` of traffic, ``cc`` and
         ``rwnd`` (null for UDP), ``goodput_kbps``, ``throughput_kbps``, one-way ``delay_ms_mean``, ``_p50``,
         ``_p95``, ``_p99``, the sender's ``rtt_ms_mean`` and so on, ``pdf_percent``, ``packets_sent``,
-        ``packets_received``, ``retransmissions``, ``timeouts``, and ``fct_s``, the completion time of a
-        finished transfer.
+        ``packets_received``, ``retransmissions``, ``timeouts``, ``fast_retransmits`` (loss recoveries begun
+        without a timeout), ``duplicate_acks`` and ``zero_windows`` that reached the sender, and ``fct_s``,
+        the completion time of a finished transfer.
         """
         return frame_of(self.outcome["flows"])
 
@@ -167,10 +168,11 @@ class Run:
 
         Columns: ``link``, ``of`` (the group, the number of the terminal or of the cell that has it for
         itself; null if all share it), ``direction`` (``down`` or ``up``), ``packets`` and ``bytes`` that it
-        carried to its end, with framing, ``drops_link_queue_full``, ``drops_link_error``, ``marks`` (ECN),
+        carried to its end, with framing, ``drops_link_queue_full``, ``drops_link_error``,
+        ``drops_retry_limit``, ``marks`` (ECN), ``attempts``, ``collisions`` and ``retries`` (of Wi-Fi),
         ``queue_packets_mean``, ``queue_packets_max``, ``queue_bytes_mean``, ``queue_bytes_max`` (what waited,
         without the packet in transmission), and ``utilisation``, the part of what it could have sent that it
-        sent, 0 to 1; null without a rate.
+        sent, 0 to 1; null without a rate. Wi-Fi's is the part of the time that attempts took.
         """
         return frame_of(self.outcome["links"])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from airwnd import _native
 
 if TYPE_CHECKING:
+    from airwnd.capture import Capture
     from airwnd.engine import Raw
     from airwnd.run import Run
 
@@ -215,6 +216,7 @@ class Scenario:
         seed: int | None = None,
         series: str | None = None,
         progress: Callable[[float], object] | None = None,
+        pcap: "Capture | str | PathLike[str] | None" = None,
     ) -> "Run":
         """Simulate once. Other Python threads go on meanwhile; Ctrl-C ends it.
 
@@ -226,6 +228,9 @@ class Scenario:
             Sampling interval of the time series with its unit, as in ``"10ms"``; no series without it.
         progress
             Called now and then with the finished fraction, 0 to 1. What it raises ends the run.
+        pcap
+            A file that the packets at the server are captured into, for Wireshark; a :class:`Capture`
+            names other nodes. It can be read however the run ends.
 
         Returns
         -------
@@ -235,17 +240,23 @@ class Scenario:
         Raises
         ------
         InputError
-            If `series` is no time with a unit.
+            If `series` is no time with a unit, or `pcap` names a node that is not there.
+        OSError
+            If the capture cannot be written.
         EngineError
             If an invariant of the engine was broken.
         """
         from airwnd.run import Run
 
         seed = self.seed if seed is None else seed
-        return Run.of(self, self.simulate(seed, series, progress))
+        return Run.of(self, self.simulate(seed, series, progress, pcap))
 
     def simulate(
-        self, seed: int, series: str | None = None, progress: Callable[[float], object] | None = None
+        self,
+        seed: int,
+        series: str | None = None,
+        progress: Callable[[float], object] | None = None,
+        pcap: "Capture | str | PathLike[str] | None" = None,
     ) -> "Raw":
         """Simulate once and give what the engine gave, without data frames.
 
@@ -256,6 +267,8 @@ class Scenario:
         series
             As for :meth:`run`.
         progress
+            As for :meth:`run`.
+        pcap
             As for :meth:`run`.
 
         Returns
@@ -272,7 +285,7 @@ class Scenario:
         """
         from airwnd.engine import simulate
 
-        return simulate(self._checked, seed, series, progress)
+        return simulate(self._checked, seed, series, progress, pcap)
 
     def run_many(
         self, seeds: Iterable[int], jobs: int | None = None, series: str | None = None

@@ -71,6 +71,12 @@ pub struct FlowRow {
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
+    /// Loss recoveries that began without such an expiry.
+    pub fast_retransmits: u64,
+    /// Duplicate ACKs that came; with SACK, ACKs that reported something new above the cumulative one.
+    pub duplicate_acks: u64,
+    /// Segments that came and offered no window.
+    pub zero_windows: u64,
     /// Flow completion time of a transfer that was completed.
     pub fct_s: Option<f64>,
 }
@@ -300,6 +306,9 @@ impl FlowRow {
             "packets_received": self.packets_received,
             "retransmissions": self.retransmissions,
             "timeouts": self.timeouts,
+            "fast_retransmits": self.fast_retransmits,
+            "duplicate_acks": self.duplicate_acks,
+            "zero_windows": self.zero_windows,
             "fct_s": self.fct_s,
         })
     }

@@ -11,19 +11,20 @@ use crate::meter::{Meter, Spread};
 use crate::outcome::{
     CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain,
 };
-use crate::routes::{Duplex, Routes, Shared, Step};
+use crate::routes::{Duplex, Routes, SERVER_LINK, Shared, Step};
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
 use crate::table::Table;
+use crate::tap::{self, Carried, Sight, Tap, Way};
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
 use airwnd_engine::link::wifi::{Fate, Passed};
-use airwnd_engine::link::{Link, Lost, Refused, Way};
+use airwnd_engine::link::{self, Link, Lost, Refused};
 use airwnd_engine::{Event, EventQueue, Key, Slab, Stream};
 use airwnd_tcp::segment::Codepoint;
-use airwnd_tcp::{Endpoint, Segment, Seq, Setup, State};
-use airwnd_units::{Bytes, Span, Time, Tti};
+use airwnd_tcp::{Endpoint, Seq, Setup, State};
+use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
@@ -37,6 +38,8 @@ enum Happening {
     Write(u32),
     /// A flow's application stops.
     Stop(u32),
+    /// A flow's receiving application has read a piece.
+    Read(u32),
     /// The first of what a link carries to one end arrives there.
     OffLink(u32, End),
     /// Somebody begins or ends to send on a medium.
@@ -58,7 +61,7 @@ impl Event for Happening {
     fn class(&self) -> u8 {
         match self {
             Happening::Timer(..) | Happening::Failure(_) => 0,
-            Happening::Write(_) | Happening::Stop(_) => 1,
+            Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
             Happening::OffLink(..) | Happening::OnMedium(_) => 2,
             Happening::Tti => 3,
             Happening::Sample | Happening::Progress => 4,
@@ -74,11 +77,18 @@ enum End {
 }
 
 impl End {
-    /// The way that leads there.
-    fn way(self) -> Way {
+    fn other(self) -> End {
         match self {
-            End::Server => Way::Up,
-            End::Ue => Way::Down,
+            End::Server => End::Ue,
+            End::Ue => End::Server,
+        }
+    }
+
+    /// The way that leads there.
+    fn way(self) -> link::Way {
+        match self {
+            End::Server => link::Way::Up,
+            End::Ue => link::Way::Down,
         }
     }
 }
@@ -92,7 +102,9 @@ struct Packet {
     next: u32,
     sent_at: Time,
     size: Bytes,
-    content: Content,
+    /// Counts the packets of this end of the flow (RFC 791 §3.1, identification).
+    identification: u16,
+    content: Carried,
 }
 
 impl Packet {
@@ -100,7 +112,7 @@ impl Packet {
     //= RFC 3168 §5
     fn mark(&mut self) -> bool {
         match &mut self.content {
-            Content::Segment(segment) if segment.ecn != Codepoint::NotEct => {
+            Carried::Segment(segment) if segment.ecn != Codepoint::NotEct => {
                 segment.ecn = Codepoint::Ce;
                 true
             }
@@ -109,10 +121,13 @@ impl Packet {
     }
 }
 
+/// A place on a packet's way.
 #[derive(Clone, Copy, Debug)]
-enum Content {
-    Segment(Segment),
-    Datagram { payload: Bytes },
+enum Stop {
+    End(End),
+    Gateway,
+    /// The one that serves the terminal.
+    BaseStation,
 }
 
 struct Flow {
@@ -133,6 +148,8 @@ struct Flow {
     sampled: Sampled,
     /// Timeouts and loss recoveries of the sender that are on record.
     noted: (u64, u64),
+    /// Packets that each end has sent, modulo 65536: the server, the terminal.
+    identifications: [u16; 2],
 }
 
 /// Sums at the last sample: the next one tells what has come since.
@@ -162,6 +179,16 @@ struct Connection {
     unwritten: Bytes,
     /// The application will have no more: the connection closes once it stands and all is written.
     closing: bool,
+    reader: Option<Reader>,
+}
+
+/// An application that takes its time to read.
+struct Reader {
+    rate: BitRate,
+    /// The most that it reads at once.
+    most: Bytes,
+    /// What it is reading.
+    piece: Bytes,
 }
 
 impl Connection {
@@ -173,7 +200,7 @@ impl Connection {
     }
 }
 
-struct Simulation {
+struct Simulation<'t> {
     queue: EventQueue<Happening>,
     packets: Slab<Packet>,
     links: Vec<Duplex>,
@@ -189,6 +216,7 @@ struct Simulation {
     last_tti: Option<Tti>,
     tti_pending: bool,
     record: Option<Record>,
+    tap: Option<&'t mut dyn Tap>,
     /// The end of the warm-up.
     begin: Time,
     // Scratch lists, kept for their capacity.
@@ -211,22 +239,37 @@ pub fn run(
     series: Option<Span>,
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
+    run_tapped(scenario, seed, series, None, progress)
+}
+
+/// Runs a scenario with a seed as [`run`] does, and shows every packet at every node to the tap.
+///
+/// # Errors
+/// As [`run`]; a tap that does not go on stops the run.
+pub fn run_tapped(
+    scenario: &Scenario,
+    seed: u64,
+    series: Option<Span>,
+    tap: Option<&mut dyn Tap>,
+    progress: &mut dyn FnMut(Time) -> bool,
+) -> Result<Outcome, Error> {
     if series == Some(Span::ZERO) {
         return Err(Error::new(&scenario.name, None, "time series need a period above 0ns"));
     }
-    let mut simulation = Simulation::new(scenario, seed, series)?;
+    let mut simulation = Simulation::new(scenario, seed, series, tap)?;
     let end = Time::ZERO + scenario.warmup + scenario.duration;
     while let Some((now, happening)) = simulation.queue.pop_until(end) {
         match happening {
             Happening::Write(flow) => simulation.write(now, flow),
             Happening::Stop(flow) => simulation.stop(now, flow),
+            Happening::Read(flow) => simulation.read(now, flow),
             Happening::OffLink(link, end) => simulation.off_link(now, link, end),
             Happening::OnMedium(medium) => simulation.on_medium(now, medium),
             Happening::Tti => simulation.tti(now),
             Happening::Timer(flow, end) => simulation.timer(now, flow, end),
             Happening::Sample => simulation.sample(now),
             Happening::Progress => {
-                if !progress(now) {
+                if !(progress(now) && simulation.tap.as_ref().is_none_or(|tap| tap.goes_on())) {
                     return Err(Error::new(&scenario.name, None, format!("stopped at {now}")));
                 }
                 simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
@@ -237,8 +280,13 @@ pub fn run(
     Ok(simulation.finish(scenario, seed))
 }
 
-impl Simulation {
-    fn new(scenario: &Scenario, seed: u64, series: Option<Span>) -> Result<Simulation, Error> {
+impl<'t> Simulation<'t> {
+    fn new(
+        scenario: &Scenario,
+        seed: u64,
+        series: Option<Span>,
+        tap: Option<&'t mut dyn Tap>,
+    ) -> Result<Simulation<'t>, Error> {
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let network = match scenario.site.is_empty() {
             true => None,
@@ -265,6 +313,7 @@ impl Simulation {
                 series: Series::default(),
                 incidents: Incidents::default(),
             }),
+            tap,
             begin: Time::ZERO + scenario.warmup,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
@@ -312,14 +361,19 @@ impl Simulation {
                         let seed = stream.child(u64::from(flow)).next_u64();
                         Endpoint::new(&Setup { config: &config, cc, rwnd, peer_rwnd, iss: Seq(0), seed })
                     };
-                    Connection {
+                    let reader = |rate| Reader { rate, most: Bytes(config.mss.into()), piece: Bytes::ZERO };
+                    let mut connection = Connection {
                         server: end(End::Server),
                         ue: end(End::Ue),
                         server_timer: None,
                         ue_timer: None,
                         unwritten: Bytes::ZERO,
                         closing: false,
-                    }
+                        reader: group.read_rate.map(reader),
+                    };
+                    let at_once = connection.reader.is_none();
+                    connection.end(sender.other()).0.read_at_once(at_once);
+                    connection
                 });
                 self.flows.push(Flow {
                     id: format!("{}-{number}", group.id),
@@ -336,6 +390,7 @@ impl Simulation {
                     meter: Meter::new(),
                     sampled: Sampled::default(),
                     noted: (0, 0),
+                    identifications: [0; 2],
                 });
                 let start = begin + group.start + group.stagger * number as u64;
                 self.queue.schedule(start, Happening::Write(flow));
@@ -357,8 +412,7 @@ impl Simulation {
         flow.meter.started.get_or_insert(now);
         let sender = flow.sender;
         if let Some(connection) = flow.connection.as_mut().filter(|_| first) {
-            let receiver = if sender == End::Server { End::Ue } else { End::Server };
-            connection.end(receiver).0.listen();
+            connection.end(sender.other()).0.listen();
             connection.end(sender).0.connect();
         }
         let written = flow.source.write(now);
@@ -383,10 +437,36 @@ impl Simulation {
                 let (Write::Piece(payload, _) | Write::Whole(payload)) = written else {
                     unreachable!("no datagram source is endless")
                 };
-                let content = Content::Datagram { payload };
+                let content = Carried::Datagram(payload);
                 self.emit(now, number, sender, payload + UDP_HEADERS, content);
             }
         }
+    }
+
+    /// A slow receiving application begins to read what there is, unless it is still reading.
+    fn start_reading(&mut self, now: Time, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let receiver = flow.sender.other();
+        let Some(connection) = &mut flow.connection else { return };
+        let unread = connection.end(receiver).0.unread();
+        let Some(reader) = connection.reader.as_mut().filter(|reader| reader.piece == Bytes::ZERO) else {
+            return;
+        };
+        reader.piece = unread.min(reader.most);
+        if reader.piece > Bytes::ZERO {
+            self.queue.schedule(now + reader.rate.transmission_time(reader.piece), Happening::Read(number));
+        }
+    }
+
+    fn read(&mut self, now: Time, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let receiver = flow.sender.other();
+        let connection = flow.connection.as_mut().expect("only TCP is read slowly");
+        let piece =
+            connection.reader.as_mut().map_or(Bytes::ZERO, |reader| std::mem::take(&mut reader.piece));
+        connection.end(receiver).0.read(now, piece);
+        self.pump(now, number, receiver);
+        self.start_reading(now, number);
     }
 
     fn stop(&mut self, now: Time, number: u32) {
@@ -411,7 +491,7 @@ impl Simulation {
         loop {
             let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
             let Some(segment) = connection.end(at).0.poll_transmit(now) else { break };
-            self.emit(now, number, at, segment.wire_bytes(), Content::Segment(segment));
+            self.emit(now, number, at, segment.wire_bytes(), Carried::Segment(segment));
         }
         let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
         let (endpoint, timer) = connection.end(at);
@@ -467,16 +547,20 @@ impl Simulation {
     // The network.
 
     /// A packet enters the network at one end of a flow.
-    fn emit(&mut self, now: Time, number: u32, from: End, size: Bytes, content: Content) {
+    fn emit(&mut self, now: Time, number: u32, from: End, size: Bytes, content: Carried) {
         let flow = &mut self.flows[number as usize];
-        let to = if from == End::Server { End::Ue } else { End::Server };
+        let to = from.other();
         if from == flow.sender {
             flow.meter.sent += 1;
         }
         self.ledger.offered.add(size);
         let (down, up) = self.begins[flow.ue as usize];
         let next = if from == End::Server { down } else { up };
-        let key = self.packets.insert(Packet { flow: number, to, next, sent_at: now, size, content });
+        let identification = flow.identifications[from as usize];
+        flow.identifications[from as usize] = identification.wrapping_add(1);
+        let packet = Packet { flow: number, to, next, sent_at: now, size, identification, content };
+        let key = self.packets.insert(packet);
+        self.show(now, key, Stop::End(from), Way::Out);
         self.forward(now, key);
     }
 
@@ -498,6 +582,9 @@ impl Simulation {
 
     /// A packet goes onto a link, or is booked if the link refuses it.
     fn onto_link(&mut self, now: Time, key: Key, number: u32, to: End, size: Bytes) {
+        if number == SERVER_LINK && to == End::Server {
+            self.show(now, key, Stop::Gateway, Way::Out);
+        }
         let link = self.links[number as usize].towards(to);
         match link.send(now, size, key) {
             Ok(sent) => {
@@ -519,7 +606,12 @@ impl Simulation {
             self.queue.schedule(at, Happening::OffLink(link, end));
         }
         match head {
-            Ok(key) => self.forward(now, key),
+            Ok(key) => {
+                if link == SERVER_LINK && end == End::Ue {
+                    self.show(now, key, Stop::Gateway, Way::In);
+                }
+                self.forward(now, key);
+            }
             Err(Lost(key)) => self.drop_packet(now, key, Cause::LinkError),
         }
     }
@@ -573,6 +665,9 @@ impl Simulation {
     /// A packet enters the queue of its terminal's bearer.
     fn onto_air(&mut self, now: Time, key: Key, flow: u32, to: End, size: Bytes) {
         let direction = if to == End::Ue { Direction::Down } else { Direction::Up };
+        if to == End::Ue {
+            self.show(now, key, Stop::BaseStation, Way::In);
+        }
         let ue = UeId(self.flows[flow as usize].ue);
         self.cells().send(now, ue, direction, key, size);
         self.settle_drops(now);
@@ -591,7 +686,10 @@ impl Simulation {
         for arrival in &arrivals {
             match arrival.direction {
                 Direction::Down => self.deliver(now, arrival.packet),
-                Direction::Up => self.forward(now, arrival.packet),
+                Direction::Up => {
+                    self.show(now, arrival.packet, Stop::BaseStation, Way::Out);
+                    self.forward(now, arrival.packet);
+                }
             }
         }
         self.arrivals = arrivals;
@@ -602,6 +700,7 @@ impl Simulation {
 
     /// A packet reaches the end that it was sent to.
     fn deliver(&mut self, now: Time, key: Key) {
+        self.show(now, key, Stop::End(self.packets.get(key).to), Way::In);
         let packet = self.packets.remove(key);
         self.ledger.delivered.add(packet.size);
         let flow = &mut self.flows[packet.flow as usize];
@@ -611,8 +710,8 @@ impl Simulation {
             flow.meter.delay.record(now.since(packet.sent_at));
         }
         match packet.content {
-            Content::Datagram { payload } => flow.meter.payload += payload,
-            Content::Segment(segment) => {
+            Carried::Datagram(payload) => flow.meter.payload += payload,
+            Carried::Segment(segment) => {
                 let connection = flow.connection.as_mut().expect("segments belong to TCP flows");
                 let endpoint = connection.end(packet.to).0;
                 endpoint.on_segment(now, &segment);
@@ -629,6 +728,7 @@ impl Simulation {
                     }
                 }
                 self.pump(now, packet.flow, packet.to);
+                self.start_reading(now, packet.flow);
             }
         }
     }
@@ -666,6 +766,32 @@ impl Simulation {
     }
 
     // The measurement.
+
+    /// Shows a packet to who taps the network.
+    fn show(&mut self, now: Time, key: Key, stop: Stop, way: Way) {
+        let Some(tap) = &mut self.tap else { return };
+        let packet = self.packets.get(key);
+        let ue = self.flows[packet.flow as usize].ue;
+        let node = match stop {
+            Stop::End(End::Server) => tap::Node::Server,
+            Stop::End(End::Ue) => tap::Node::Terminal(ue),
+            Stop::Gateway => tap::Node::Gateway,
+            Stop::BaseStation => {
+                let network = self.network.as_ref().expect("there is a base station");
+                tap::Node::BaseStation(network.ue_figures(UeId(ue)).cell.0)
+            }
+        };
+        tap.packet(&Sight {
+            at: now - self.begin,
+            node,
+            way,
+            flow: packet.flow,
+            ue,
+            to_terminal: packet.to == End::Ue,
+            identification: packet.identification,
+            carried: packet.content,
+        });
+    }
 
     fn note(&mut self, now: Time, flow: u32, incident: Incident) {
         if let Some(record) = &mut self.record {
@@ -731,7 +857,10 @@ impl Simulation {
                         }
                         Step::Medium { medium, station } => {
                             let medium = &self.media[medium as usize].medium;
-                            (medium.waiting_bytes(station, Way::Down), medium.waiting(station, Way::Down))
+                            (
+                                medium.waiting_bytes(station, link::Way::Down),
+                                medium.waiting(station, link::Way::Down),
+                            )
                         }
                         Step::Air | Step::End => continue,
                     };
@@ -874,7 +1003,7 @@ impl Shared {
                 }),
             }
         };
-        [row(DataDirection::Down, Way::Down), row(DataDirection::Up, Way::Up)]
+        [row(DataDirection::Down, link::Way::Down), row(DataDirection::Up, link::Way::Up)]
     }
 }
 
@@ -917,6 +1046,9 @@ impl Flow {
             packets_received: meter.received,
             retransmissions: stats.map_or(0, |stats| stats.retransmissions),
             timeouts: stats.map_or(0, |stats| stats.timeouts),
+            fast_retransmits: stats.map_or(0, |stats| stats.fast_retransmits),
+            duplicate_acks: stats.map_or(0, |stats| stats.duplicate_acks),
+            zero_windows: stats.map_or(0, |stats| stats.zero_windows),
             fct_s: meter.completed.zip(meter.started).map(|(end, start)| end.since(start).as_secs()),
         }
     }

@@ -11,6 +11,9 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 /// IPv4 20, UDP 8, GTP-U 12 (TS 29.281 §5.1, with sequence number).
 const TUNNEL: Bytes = Bytes(40);
 
+/// The place of the server link among all.
+pub(crate) const SERVER_LINK: u32 = 0;
+
 /// A link that runs, each way.
 pub(crate) struct Duplex {
     /// The name that the scenario gives it.

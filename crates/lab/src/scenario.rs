@@ -1,6 +1,7 @@
 //! What a user writes.
 
 use crate::links::Link;
+use crate::traffic::Transport;
 use crate::{placement, recordings, traffic};
 use airwnd_catalog::{Error, Node, Param, choice, params, unknown_word};
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
@@ -114,6 +115,8 @@ params! {
         pub cc: cc::Spec = cc::Spec::Newreno(Default::default()), unit "1", source "ARWA 2019 Table 1";
         /// Receive-window control at the receiver.
         pub rwnd: rwnd::Spec = rwnd::Spec::Fixed(Default::default()), unit "1", source "an ordinary receiver";
+        /// Rate at which the receiving application reads what TCP has for it; none: at once.
+        pub read_rate: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "an ordinary receiver";
         /// When the first flow starts, counted from the end of the warm-up.
         pub start: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "the scenario";
         /// Each further flow starts this much later than the one before.
@@ -418,6 +421,10 @@ impl Scenario {
         }
         if let Some(stop) = flow.stop.filter(|stop| *stop <= flow.start) {
             return Err((key("stop"), format!("stops at {stop}, not after its start at {}", flow.start)));
+        }
+        if flow.read_rate.is_some() && flow.traffic.build().transport() == Transport::Udp {
+            let message = format!("`{}` sends datagrams, which are read at once", flow.traffic.kind());
+            return Err((key("read_rate"), message));
         }
         let tcp = self.tcp.config();
         if matches!(flow.rwnd, rwnd::Spec::Arwa(_)) && !tcp.timestamps {

@@ -100,7 +100,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"id = "web""#,
         r#"name = "web""#,
-        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `direction`, `traffic`, `cc`, `rwnd`, `start`, `stagger`, `stop`",
+        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `direction`, `traffic`, `cc`, `rwnd`, `read_rate`, `start`, `stagger`, `stop`",
     ),
     (
         "lambda = 3.0",
@@ -287,7 +287,7 @@ position"#,
     (
         r#""ns3.44""#,
         r#""ns3.45""#,
-        ":5: tcp.stack: unknown word `ns3.45`; did you mean `ns3.44`?; allowed: `ns2-reno`, `ns3.26`, `ns3.44`",
+        ":5: tcp.stack: unknown word `ns3.45`; did you mean `ns3.44`?; allowed: `ns2-reno`, `ns3.26`, `ns3.44`, `linux`",
     ),
     (
         r#"kind = "pss""#,
@@ -377,6 +377,11 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
         r#"ue = "near""#,
         r#"ue = "ne\nar""#,
         r":22: flow[0].ue: there is no group `ne\nar`; groups: `near`, `far`",
+    ),
+    (
+        r#"rate = "64kbps"}"#,
+        "rate = \"64kbps\"}\nread_rate = \"1Mbps\"",
+        ":30: flow[1].read_rate: `cbr` sends datagrams, which are read at once",
     ),
     (r#"start = "100ms""#, r#"start = "2s""#, ":25: flow[0].start: starts at 2s, after the end at 2s"),
     (

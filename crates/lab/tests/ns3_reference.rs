@@ -203,11 +203,9 @@ fn chain(cc: &str, per: f64, recount: bool) -> (f64, f64) {
 }
 
 /// With HyStart by ns-3.44's limits: a train as long as a round trip, a delay twice the least.
-const CUBIC: &str =
-    "{kind = \"cubic\", slow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1s\"}}";
+const CUBIC: &str = "{kind = \"cubic\", variant = \"linux\", slow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1s\"}}";
 
-/// S4: goodput of each sender within 5 % of the mean of ns-3's seeds. CUBIC with 1 % of errors is 5.1 % below, which
-/// three seeds of theirs and eight of ours know within 1.5 %: 6.5 % for it.
+/// S4: goodput of each sender within 5 % of the mean of ns-3's seeds.
 #[test]
 fn senders_over_packet_errors() {
     let rows = rows(include_str!("data/s4.csv"));
@@ -221,7 +219,7 @@ fn senders_over_packet_errors() {
         ("westwood", "\"westwood\"", 5.0),
         ("hybla", "{kind = \"hybla\", reference_rtt = \"50ms\"}", 5.0),
         ("highspeed", "\"highspeed\"", 5.0),
-        ("cubic", CUBIC, 6.5),
+        ("cubic", CUBIC, 5.0),
     ] {
         for per in [0.0, 0.001, 0.01] {
             let (goodput, delay) = chain(settings, per, true);

@@ -1,8 +1,10 @@
 //! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`, both ways.
 
+mod capture;
 mod congestion;
 
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
+use airwnd_lab::tap::Tap;
 use airwnd_lab::{Column, Plugins, Table};
 use airwnd_units::{Span, Time};
 use numpy::IntoPyArray;
@@ -65,15 +67,23 @@ impl Scenario {
         self.0.to_json().to_string()
     }
 
+    /// Complains of the first word that names no node.
+    fn check_nodes(&self, words: Vec<String>) -> PyResult<()> {
+        capture::nodes(&self.0, &words).map(drop)
+    }
+
     /// Simulates; gives the outcome as JSON, and the time series and the events as columns.
     ///
-    /// `progress` is told the finished fraction; what it raises ends the run, as does a signal.
+    /// `progress` is told the finished fraction; what it raises ends the run, as does a signal. `pcap` is a file's
+    /// path, the nodes that it captures, and the bytes kept of a packet; the file is whole however the run ends.
+    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         seed: u64,
         series_interval_ns: Option<u64>,
         progress: Option<Py<PyAny>>,
+        pcap: Option<capture::Wanted>,
     ) -> PyResult<(String, Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         let end = (self.0.warmup.0 + self.0.duration.0) as f64;
         let outcome = py.detach(|| {
@@ -89,9 +99,12 @@ impl Scenario {
                 raised = told.err();
                 raised.is_none()
             };
-            let outcome = airwnd_lab::run(&self.0, seed, series_interval_ns.map(Span), &mut tell);
+            let mut capture = pcap.map(|wanted| capture::File::new(&self.0, seed, wanted)).transpose()?;
+            let tap = capture.as_mut().map(|file| &mut file.capture as &mut dyn Tap);
+            let outcome = airwnd_lab::run_tapped(&self.0, seed, series_interval_ns.map(Span), tap, &mut tell);
+            let written = capture.map_or(Ok(()), capture::File::finish);
             let outcome = Python::attach(|py| settle(py, outcome));
-            raised.map_or(outcome, Err)
+            raised.map_or(written.and(outcome), Err)
         })?;
         let figures = outcome.to_json().to_string();
         let (series, events) = outcome.into_tables();

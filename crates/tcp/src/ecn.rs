@@ -187,7 +187,8 @@ impl Heed {
 
     /// Whether a sign of congestion asks for a reduction: the first in a window of data does.
     pub fn reduces(&mut self, una: Seq, nxt: Seq) -> bool {
-        if self.reduced_until.is_some_and(|end| una.is_before(end)) {
+        // The ACK of the last segment sent before the reduction is about the same congestion, and carries its ECE.
+        if self.reduced_until.is_some_and(|end| !una.is_after(end)) {
             return false;
         }
         self.note_reduction(nxt);

@@ -77,6 +77,14 @@ pub struct Stats {
     pub window_probes: u64,
     /// Duplicate ACKs taken in; with SACK, ACKs that reported something new above.
     pub duplicate_acks: u64,
+    /// Segments taken in that offer no window, without those with SYN, FIN or RST.
+    pub zero_windows: u64,
+    /// Segments that the peer reported to have come twice (D-SACK).
+    pub dsacks: u64,
+    /// Reductions of the window that were taken back, since nothing had been lost.
+    pub reductions_undone: u64,
+    /// Tail loss probes.
+    pub tail_probes: u64,
     /// Window codes obeyed.
     pub codes_obeyed: u64,
     /// Window codes sent.
@@ -265,6 +273,8 @@ impl Endpoint {
     /// A segment arrived.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.stats.segments_received += 1;
+        let opens_or_ends = Flags::SYN | Flags::FIN | Flags::RST;
+        self.stats.zero_windows += u64::from(segment.window == 0 && segment.flags.0 & opens_or_ends.0 == 0);
         match self.state {
             State::Closed => self.on_closed(segment),
             State::Listen => self.on_listen(segment),
@@ -441,6 +451,7 @@ impl Endpoint {
         // Two ends that refuse each other's empty segments would answer for ever (Linux tcp_oow_rate_limited).
         //= exception empty-segments-outside-window
         if segment.space() > 0 {
+            self.receiver.note_duplicate(segment);
             self.receiver.ack_soon();
         }
     }
@@ -480,6 +491,7 @@ impl Endpoint {
             field: (!in_field).then_some(segment.window),
             sack: &segment.sack,
             rtt: self.elapsed(now, segment),
+            echoed_by: self.echoed_by(now, segment),
             one_way_delay: self.one_way_delay(segment),
             code,
             has_data: segment.len > 0,
@@ -714,6 +726,15 @@ impl Endpoint {
         Some((self.config.timestamp_tick * u64::from(ticks)).max(Span::from_micros(1)))
     }
 
+    /// When the segment had left that this one echoes: the last instant of its tick.
+    fn echoed_by(&self, now: Time, segment: &Segment) -> Option<Time> {
+        self.timestamps?;
+        let ago = self.ticks(now).wrapping_sub(segment.timestamps?.ecr);
+        let tick = self.config.timestamp_tick.0;
+        let end = (now.0 / tick + 1).checked_sub(u64::from(ago))? * tick;
+        Some(Time(end.checked_sub(1)?))
+    }
+
     /// From the tick at which a segment left here to the tick at which its echo left there; clocks may differ, but
     /// not by so much that it seems negative.
     fn one_way_delay(&self, segment: &Segment) -> Option<Span> {
@@ -749,6 +770,9 @@ impl Endpoint {
             timeouts: self.stats.timeouts + sent.timeouts,
             window_probes: sent.probes,
             duplicate_acks: sent.duplicate_acks,
+            dsacks: sent.dsacks,
+            reductions_undone: sent.undone,
+            tail_probes: sent.tail_probes,
             codes_obeyed: sent.codes,
             ecn_reductions: sent.ecn_reductions,
             marked_received: self.receiver.marked(),

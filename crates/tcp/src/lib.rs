@@ -34,7 +34,9 @@
 pub mod cc;
 mod ecn;
 mod endpoint;
+mod frto;
 mod limit;
+mod rack;
 mod ranges;
 mod rate;
 mod receiver;
@@ -45,6 +47,8 @@ pub mod segment;
 mod sender;
 mod seq;
 pub mod stack;
+mod tlp;
+mod undo;
 
 pub use endpoint::{Endpoint, Failure, Setup, State, Stats};
 pub use limit::Limited;

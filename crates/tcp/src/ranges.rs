@@ -38,6 +38,13 @@ impl Ranges {
         (merged, merged.end - merged.start - held_bytes)
     }
 
+    /// The first part of `range` that is held.
+    pub fn overlap(&self, range: SackBlock) -> Option<SackBlock> {
+        let held = self.0.get(self.0.partition_point(|held| !held.end.is_after(range.start)))?;
+        let common = SackBlock { start: held.start.max(range.start), end: held.end.min(range.end) };
+        common.start.is_before(common.end).then_some(common)
+    }
+
     /// All before `next` is in order; returns where the order now ends, past a range that `next` touches,
     /// and how many bytes up to there were held.
     pub fn advance(&mut self, mut next: Seq) -> (Seq, u32) {
@@ -67,6 +74,9 @@ mod tests {
         assert_eq!(ranges.insert(block(10, 20)), (block(10, 20), 10));
         assert_eq!(ranges.insert(block(30, 40)), (block(30, 40), 10));
         assert_eq!(ranges.insert(block(15, 30)), (block(10, 40), 10));
+        assert_eq!(ranges.overlap(block(0, 12)), Some(block(10, 12)));
+        assert_eq!(ranges.overlap(block(35, 50)), Some(block(35, 40)));
+        assert_eq!((ranges.overlap(block(0, 10)), ranges.overlap(block(40, 50))), (None, None));
         assert_eq!(ranges.advance(Seq(9)), (Seq(9), 0));
         assert_eq!(ranges.advance(Seq(10)), (Seq(40), 30));
         assert!(ranges.is_empty());

@@ -1,6 +1,7 @@
 //! Delivery-rate estimation (draft-cheng-iccrg-delivery-rate-estimation-02 §3): each segment remembers what had
 //! been delivered when it was sent.
 
+use crate::Seq;
 use crate::cc::{Loss, RateSample};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -29,6 +30,8 @@ struct Stamp {
     /// Bytes in the network, this segment included.
     in_flight: u32,
     app_limited: bool,
+    /// Whether it had been sent before.
+    again: bool,
 }
 
 /// Bytes so far.
@@ -71,6 +74,7 @@ impl Rates {
             first_sent: self.first_sent,
             in_flight: sending.after,
             app_limited: sending.app_limited,
+            again: false,
         }
     }
 
@@ -80,7 +84,7 @@ impl Rates {
     }
 
     pub fn resend(&mut self, index: usize, sending: &Sending) {
-        self.stamps[index] = self.stamp(sending);
+        self.stamps[index] = Stamp { again: true, ..self.stamp(sending) };
     }
 
     /// The first segment leaves the board.
@@ -95,11 +99,13 @@ impl Rates {
         }
     }
 
-    /// The segment of `len` bytes at `index` is given up on.
-    pub fn lose(&mut self, index: usize, len: u32, totals: Totals) {
+    /// The segment of `len` bytes from `seq` on, at `index`, is given up on.
+    pub fn lose(&mut self, index: usize, seq: Seq, len: u32, totals: Totals) {
         let stamp = self.stamps[index];
         self.losses.push(Loss {
             now: Time::ZERO,
+            seq,
+            delivered: Bytes::ZERO,
             len: Bytes(u64::from(len)),
             in_flight_at_send: Bytes(u64::from(stamp.in_flight)),
             lost_since_send: Bytes(totals.lost - stamp.totals.lost),
@@ -108,9 +114,9 @@ impl Rates {
         });
     }
 
-    /// Tells of each loss once, as noticed `now`.
-    pub fn take_losses(&mut self, now: Time) -> impl Iterator<Item = Loss> + '_ {
-        self.losses.drain(..).map(move |loss| Loss { now, ..loss })
+    /// Tells of each loss once, as noticed `now` that so much is delivered.
+    pub fn take_losses(&mut self, now: Time, delivered: Bytes) -> impl Iterator<Item = Loss> + '_ {
+        self.losses.drain(..).map(move |loss| Loss { now, delivered, ..loss })
     }
 
     /// The sample of the ACK at hand, once all that it reports is delivered.
@@ -129,6 +135,7 @@ impl Rates {
             in_flight_at_send: Bytes(u64::from(stamp.in_flight)),
             lost: Bytes(totals.lost - stamp.totals.lost),
             app_limited: stamp.app_limited,
+            rtt: (!stamp.again).then(|| now - sent_at),
         })
     }
 }
@@ -167,6 +174,7 @@ mod tests {
         let sample = rates.take_sample(ms(200), Totals { delivered: 11_000, lost: 0 }, None).unwrap();
         assert_eq!((sample.delivered, sample.interval), (Bytes(10_000), Span::from_millis(100)));
         assert_eq!(sample.rate().0, 800_000);
+        assert_eq!(sample.rtt, Some(Span::from_millis(100)));
     }
 
     /// ACKs that arrive in a bunch tell of the rate of sending.

@@ -23,6 +23,9 @@ pub(crate) struct Receiver {
     early: Ranges,
     /// Blocks as they were last reported, newest first (RFC 2018 §4).
     blocks: SackBlocks,
+    /// Whether what comes twice is reported, and what the next ACK has to report (RFC 2883 §4).
+    reports_duplicates: bool,
+    duplicate: Option<SackBlock>,
     /// Sequence number of the peer's FIN.
     fin: Option<Seq>,
     unread: u32,
@@ -75,6 +78,8 @@ impl Receiver {
             shift: 0,
             early: Ranges::new(),
             blocks: SackBlocks::default(),
+            reports_duplicates: config.dsack,
+            duplicate: None,
             fin: None,
             unread: 0,
             reads_at_once: true,
@@ -167,6 +172,7 @@ impl Receiver {
         let before = self.nxt;
         if segment.len > 0 {
             self.note_mark(segment);
+            self.note_duplicate(segment);
         }
         let data_end = segment.seq + u32::from(segment.len);
         let end = data_end.min(self.edge);
@@ -217,6 +223,17 @@ impl Receiver {
             self.unacknowledged = 0;
             self.ack_at = None;
         }
+    }
+
+    /// Remembers what of the segment is here already, for the next ACK. The first part of it, if there are several.
+    pub fn note_duplicate(&mut self, segment: &Segment) {
+        if !self.reports_duplicates {
+            return;
+        }
+        let whole = SackBlock { start: segment.seq, end: segment.seq + u32::from(segment.len) };
+        let taken = SackBlock { start: whole.start, end: whole.end.min(self.nxt) };
+        let known = if taken.start.is_before(taken.end) { Some(taken) } else { self.early.overlap(whole) };
+        self.duplicate = known.or(self.duplicate);
     }
 
     fn report_first(&mut self, merged: SackBlock) {
@@ -371,6 +388,11 @@ impl Receiver {
     /// Blocks for the segment that goes out now, at most `limit`.
     pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
         let mut blocks = self.blocks;
+        //= RFC 2883 §4: the duplicate first, then as ever
+        if let Some(duplicate) = self.duplicate {
+            blocks.rotate_right(1);
+            blocks[0] = duplicate;
+        }
         let kept = limit.min(blocks.len());
         blocks[kept..].fill(SackBlock::default());
         blocks
@@ -380,6 +402,7 @@ impl Receiver {
         self.unacknowledged = 0;
         self.ack_at = None;
         self.ack_now = false;
+        self.duplicate = None;
     }
 
     pub fn ack_soon(&mut self) {

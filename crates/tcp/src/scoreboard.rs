@@ -2,9 +2,10 @@
 
 use crate::Seq;
 use crate::cc::{Loss, RateSample};
+use crate::rack::{Evidence, Patience, Rack, Sending as Departure};
 use crate::rate::{Rates, Sending, Totals};
 use crate::segment::{SackBlock, SackBlocks};
-use airwnd_units::{Span, Time};
+use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A segment that was sent. Its bounds stay as they were first sent.
@@ -22,6 +23,8 @@ const FIN: u8 = 1;
 const SACKED: u8 = 2;
 const LOST: u8 = 4;
 const RETRANSMITTED: u8 = 8;
+/// It was sent more than once; unlike the others this mark is never taken off.
+const AGAIN: u8 = 16;
 
 impl Sent {
     pub fn fin(&self) -> bool {
@@ -39,6 +42,10 @@ impl Sent {
 
     pub fn end(&self) -> Seq {
         self.seq + self.space()
+    }
+
+    fn departure(&self) -> Departure {
+        Departure { at: self.sent_at, end: self.end(), again: self.is(AGAIN) }
     }
 }
 
@@ -67,6 +74,7 @@ pub(crate) struct Scoreboard {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
+    sacked_segments: u32,
     /// Without SACK, bytes that duplicate ACKs say have left the network.
     duplicates: u32,
     /// End of the highest SACKed segment.
@@ -85,6 +93,10 @@ pub(crate) struct Scoreboard {
     app_limited_until: u64,
     /// For congestion controls that ask for it.
     rates: Option<Box<Rates>>,
+    /// For stacks that find losses by time.
+    rack: Option<Box<Rack>>,
+    /// The end of the lowest segment that the ACK at hand reports and that was sent only once.
+    original: Option<Seq>,
 }
 
 impl Scoreboard {
@@ -95,6 +107,7 @@ impl Scoreboard {
             sacked: 0,
             lost: 0,
             retransmitted: 0,
+            sacked_segments: 0,
             duplicates: 0,
             high_sack: None,
             lost_below: None,
@@ -104,6 +117,46 @@ impl Scoreboard {
             totals: Totals::default(),
             app_limited_until: 0,
             rates: None,
+            rack: None,
+            original: None,
+        }
+    }
+
+    /// Losses are found by time from here on.
+    pub fn detect_by_time(&mut self) {
+        self.rack = Some(Box::new(Rack::new()));
+    }
+
+    /// What finds losses by time, if something does.
+    pub fn rack(&mut self) -> Option<&mut Rack> {
+        self.rack.as_deref_mut()
+    }
+
+    /// An ACK begins: what is reported from here on is its.
+    pub fn on_ack(&mut self, evidence: Evidence) {
+        self.original = None;
+        if let Some(rack) = &mut self.rack {
+            rack.on_ack(evidence);
+        }
+    }
+
+    /// Whether the ACK at hand reports a segment that was sent only once and ends by `limit`.
+    pub fn has_original(&self, limit: Seq) -> bool {
+        self.original.is_some_and(|end| !end.is_after(limit))
+    }
+
+    /// The segment at `index` has arrived, of which no ACK has told before.
+    fn note_arrival(&mut self, index: usize, by_sack: bool) {
+        let segment = self.sent[index];
+        if !segment.is(AGAIN) {
+            let end = segment.end();
+            self.original = Some(self.original.map_or(end, |lowest| lowest.min(end)));
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.deliver(index, segment.sent_at);
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.on_arrival(segment.departure(), by_sack);
         }
     }
 
@@ -137,7 +190,8 @@ impl Scoreboard {
 
     /// Segments given up on since the last call.
     pub fn take_losses(&mut self, now: Time) -> impl Iterator<Item = Loss> + '_ {
-        self.rates.iter_mut().flat_map(move |rates| rates.take_losses(now))
+        let delivered = Bytes(self.totals.delivered);
+        self.rates.iter_mut().flat_map(move |rates| rates.take_losses(now, delivered))
     }
 
     fn sending(&self, now: Time, space: u32) -> Sending {
@@ -147,10 +201,10 @@ impl Scoreboard {
     }
 
     fn note_loss(&mut self, index: usize) {
-        let space = self.sent[index].space();
+        let (seq, space) = (self.sent[index].seq, self.sent[index].space());
         self.totals.lost += u64::from(space);
         if let Some(rates) = &mut self.rates {
-            rates.lose(index, space, self.totals);
+            rates.lose(index, seq, space, self.totals);
         }
     }
 
@@ -177,6 +231,26 @@ impl Scoreboard {
         self.total - left - duplicates + self.retransmitted
     }
 
+    /// Bytes that SACKs have reported.
+    pub fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Segments that SACKs have reported.
+    pub fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+
+    /// Bytes that were sent again and are thought to be in the network.
+    pub fn retransmitted(&self) -> u32 {
+        self.retransmitted
+    }
+
+    /// Whether any segment was given up on and has not arrived.
+    pub fn has_losses(&self) -> bool {
+        self.lost > 0
+    }
+
     /// Whether the first segment was given up on and not sent again yet.
     pub fn head_is_lost(&self) -> bool {
         self.sent.front().is_some_and(|head| head.is(LOST))
@@ -194,7 +268,7 @@ impl Scoreboard {
     /// Everything before `ack` arrived.
     pub fn advance(&mut self, ack: Seq) -> Advanced {
         let mut result = Advanced::default();
-        while let Some(head) = self.sent.front_mut() {
+        while let Some(&head) = self.sent.front() {
             if !head.seq.is_before(ack) {
                 break;
             }
@@ -203,10 +277,11 @@ impl Scoreboard {
             self.total -= bytes;
             if head.is(SACKED) {
                 self.sacked -= bytes;
+                self.sacked_segments -= u32::from(whole);
             } else {
                 result.delivered += bytes;
-                if let Some(rates) = self.rates.as_mut().filter(|_| whole) {
-                    rates.deliver(0, head.sent_at);
+                if whole {
+                    self.note_arrival(0, false);
                 }
             }
             if head.is(LOST) {
@@ -219,8 +294,8 @@ impl Scoreboard {
                 result.clean_sample = Some(head.sent_at);
             }
             if !whole {
-                head.len -= bytes as u16;
-                head.seq = ack;
+                let rest = Sent { len: head.len - bytes as u16, seq: ack, ..head };
+                self.sent[0] = rest;
                 break;
             }
             result.segments += 1;
@@ -242,11 +317,14 @@ impl Scoreboard {
         if self.high_sack.is_none() {
             self.last_blocks = SackBlocks::default();
         }
+        if let Some(rack) = &mut self.rack {
+            rack.forget_before(ack);
+        }
         result
     }
 
-    /// Marks what the blocks report and gives up on what three segments have overtaken; returns the bytes
-    /// that are newly reported.
+    /// Marks what the blocks report and gives up on what `threshold` segments have overtaken, unless losses are
+    /// found by time; returns the bytes that are newly reported.
     pub fn sack(&mut self, blocks: &SackBlocks, threshold: u32) -> u32 {
         let before = self.sacked;
         for block in blocks.iter().take_while(|block| !block.is_empty()) {
@@ -256,7 +334,7 @@ impl Scoreboard {
         self.last_blocks = *blocks;
         let newly = self.sacked - before;
         self.totals.delivered += u64::from(newly);
-        if newly > 0 {
+        if newly > 0 && self.rack.is_none() {
             self.give_up_overtaken(threshold);
         }
         newly
@@ -265,7 +343,7 @@ impl Scoreboard {
     /// Marks the segments within the block, of which those that end by `known` are marked already.
     fn sack_block(&mut self, block: SackBlock, known: Seq) {
         for index in self.index_of(known).saturating_sub(1)..self.sent.len() {
-            let segment = &mut self.sent[index];
+            let segment = &self.sent[index];
             let end = segment.end();
             if end.is_after(block.end) {
                 break;
@@ -273,6 +351,8 @@ impl Scoreboard {
             if segment.is(SACKED) || segment.seq.is_before(block.start) {
                 continue;
             }
+            self.note_arrival(index, true);
+            let segment = &mut self.sent[index];
             let space = segment.space();
             if segment.is(LOST) {
                 self.lost -= space;
@@ -282,10 +362,8 @@ impl Scoreboard {
                 segment.marks &= !RETRANSMITTED;
             }
             segment.marks = (segment.marks & !LOST) | SACKED;
-            if let Some(rates) = &mut self.rates {
-                rates.deliver(index, segment.sent_at);
-            }
             self.sacked += space;
+            self.sacked_segments += 1;
             self.high_sack = Some(self.high_sack.map_or(end, |high| high.max(end)));
         }
     }
@@ -328,14 +406,78 @@ impl Scoreboard {
 
     /// The first segment is lost, whatever else is known: it waits for retransmission again.
     pub fn give_up_head(&mut self) {
-        let Some(head) = self.sent.front_mut() else { return };
-        if head.is(RETRANSMITTED) {
-            head.marks &= !RETRANSMITTED;
-            let space = head.space();
-            self.retransmitted -= space;
-            self.note_loss(0);
+        if !self.sent.is_empty() {
+            self.give_up(0);
         }
-        self.mark_lost(0);
+        self.repaired_below = None;
+    }
+
+    /// The segment at `index` is lost, and so is its retransmission if there was one.
+    fn give_up(&mut self, index: usize) {
+        let segment = &mut self.sent[index];
+        if segment.is(RETRANSMITTED) {
+            segment.marks &= !RETRANSMITTED;
+            let (seq, space) = (segment.seq, segment.space());
+            self.retransmitted -= space;
+            self.repaired_below = self.repaired_below.map(|done| done.min(seq));
+            self.note_loss(index);
+        }
+        self.mark_lost(index);
+    }
+
+    //= RFC 8985 §6.2 step 5 RACK_detect_loss
+    /// Gives up on what was sent well before the newest arrival; returns until when the rest of it is waited for, at
+    /// most.
+    pub fn give_up_late(&mut self, now: Time, patience: Patience) -> Option<Time> {
+        let rack = self.rack.take()?;
+        let window = rack.window(patience);
+        let mut latest = None;
+        for index in 0..self.sent.len() {
+            let segment = self.sent[index];
+            let departure = segment.departure();
+            let overtaken = rack.is_overtaken(departure);
+            // What follows a segment that was sent once was sent after it.
+            if !overtaken && !departure.again {
+                break;
+            }
+            let waits_already = segment.is(LOST) && !segment.is(RETRANSMITTED);
+            if !overtaken || waits_already || segment.is(SACKED) {
+                continue;
+            }
+            let deadline = rack.deadline(departure, window);
+            if deadline <= now {
+                self.give_up(index);
+            } else {
+                latest = latest.max(Some(deadline));
+            }
+        }
+        self.rack = Some(rack);
+        latest
+    }
+
+    //= RFC 8985 §6.3 RACK_mark_losses_on_RTO
+    /// A timeout where losses are found by time: the head is lost, and what would be if something newer had arrived.
+    pub fn give_up_due(&mut self, now: Time, patience: Patience) {
+        let Some(rack) = self.rack.take() else { return };
+        let window = rack.window(patience);
+        for index in 0..self.sent.len() {
+            let segment = self.sent[index];
+            let is_late = rack.deadline(segment.departure(), window) <= now;
+            if !segment.is(SACKED) && (index == 0 || is_late) {
+                self.give_up(index);
+            }
+        }
+        self.rack = Some(rack);
+        self.repaired_below = None;
+    }
+
+    /// Nothing was lost after all: what was not sent again is taken to be in the network.
+    pub fn restore(&mut self) {
+        for segment in &mut self.sent {
+            segment.marks &= !LOST;
+        }
+        self.lost = 0;
+        self.lost_below = None;
         self.repaired_below = None;
     }
 
@@ -399,6 +541,11 @@ impl Scoreboard {
         (0..high).find(|&index| self.sent[index].marks & (SACKED | RETRANSMITTED) == 0)
     }
 
+    /// The segment sent last, by sequence number.
+    pub fn last(&self) -> Option<usize> {
+        self.sent.len().checked_sub(1)
+    }
+
     /// The segment at `index`.
     pub fn get(&self, index: usize) -> Sent {
         self.sent[index]
@@ -412,6 +559,7 @@ impl Scoreboard {
         }
         let segment = &mut self.sent[index];
         segment.sent_at = now;
+        segment.marks |= AGAIN;
         if !segment.is(RETRANSMITTED) {
             segment.marks |= RETRANSMITTED;
             let space = segment.space();
@@ -428,6 +576,7 @@ impl Scoreboard {
         assert_eq!(self.sacked, sum(SACKED), "SACKed");
         assert_eq!(self.lost, sum(LOST), "lost");
         assert_eq!(self.retransmitted, sum(RETRANSMITTED), "retransmitted");
+        assert_eq!(self.sacked_segments as usize, self.sent.iter().filter(|s| s.is(SACKED)).count());
         assert!(self.sent.iter().all(|s| !s.is(SACKED) || s.marks & (LOST | RETRANSMITTED) == 0));
     }
 }

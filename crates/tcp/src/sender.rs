@@ -1,13 +1,17 @@
 //! The sending half: what may be sent, what is lost, what is sent again.
 
-use crate::cc::{self, Ack, Congestion, CongestionControl, Departure, RateSample, Signal};
+use crate::cc::{self, Ack, Before, Congestion, CongestionControl, Departure, RateSample, Signal};
 use crate::ecn::{Heed, Marks};
+use crate::frto::{Frto, Reply};
 use crate::limit::{Limit, Limited, Limits};
+use crate::rack::{Evidence, Patience, Rack};
 use crate::rtt::{RtoBounds, RttEstimator};
 use crate::rwnd::arwa::ArwaSender;
 use crate::scoreboard::{Advanced, Scoreboard, Sent};
-use crate::segment::{Codepoint, Flags, SackBlocks};
-use crate::stack::{Ecn, Flight, Pacing, Recovery};
+use crate::segment::{Codepoint, Flags, SackBlock, SackBlocks};
+use crate::stack::{Ecn, Flight, LossDetection, Pacing, Recovery};
+use crate::tlp::{Answer, Tlp};
+use crate::undo::Undo;
 use crate::{Config, Seq};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::num::NonZeroU8;
@@ -40,6 +44,12 @@ pub(crate) struct Sender {
     heed: Heed,
     /// One lost segment goes out whatever the window.
     forced: bool,
+    /// Overtaken segments are waited for until then.
+    reordering_until: Option<Time>,
+    /// Probes the tail of a flight, if the stack does and SACK was negotiated.
+    tlp: Option<Tlp>,
+    frto: Frto,
+    undo: Undo,
 
     rto_at: Option<Time>,
     timeouts_in_a_row: u32,
@@ -132,6 +142,9 @@ pub(crate) struct Counts {
     pub probes: u64,
     pub duplicate_acks: u64,
     pub bytes_acked: u64,
+    pub dsacks: u64,
+    pub undone: u64,
+    pub tail_probes: u64,
     pub codes: u64,
     pub ecn_reductions: u64,
 }
@@ -169,6 +182,8 @@ pub(crate) struct Acknowledgment<'a> {
     pub sack: &'a SackBlocks,
     /// The round-trip time by timestamps.
     pub rtt: Option<Span>,
+    /// The last instant at which the segment can have left that its timestamp echoes.
+    pub echoed_by: Option<Time>,
     /// The time to the receiver, by timestamps.
     pub one_way_delay: Option<Span>,
     pub code: Option<NonZeroU8>,
@@ -225,6 +240,10 @@ impl Sender {
             recover: None,
             heed: Heed::new(Ecn::Off, false),
             forced: false,
+            reordering_until: None,
+            tlp: None,
+            frto: Frto::Off,
+            undo: Undo::default(),
             rto_at: None,
             timeouts_in_a_row: 0,
             failed: false,
@@ -253,6 +272,10 @@ impl Sender {
         self.una = self.nxt;
         self.round_end = self.nxt;
         self.sack = agreement.sack;
+        if self.sack && self.config.loss_detection == LossDetection::Rack {
+            self.board.detect_by_time();
+        }
+        self.tlp = (self.sack && self.config.tail_loss_probe).then(Tlp::default);
         self.offer.shift = agreement.shift;
         if agreement.mss != self.mss {
             self.mss = agreement.mss;
@@ -372,7 +395,8 @@ impl Sender {
     pub fn next_deadline(&self) -> Option<Time> {
         let probe = self.probe.filter(|probe| !probe.due).map(|probe| probe.at);
         let paced = self.paced.then_some(self.pace_at);
-        [self.rto_at, probe, paced].into_iter().flatten().min()
+        let tail = self.tlp.and_then(|tlp| tlp.at());
+        [self.rto_at, probe, paced, tail, self.reordering_until].into_iter().flatten().min()
     }
 
     // Acknowledgments.
@@ -400,6 +424,9 @@ impl Sender {
         }
         let prior_flight = self.board.pipe();
         let carried_sack = self.sack && !ack.sack[0].is_empty();
+        let (now, echoed_by) = (ack.now, ack.echoed_by);
+        self.board.on_ack(Evidence { now, echoed_by, min_rtt: self.rtt.min() });
+        let twice = if carried_sack { self.take_dsack(ack) } else { None };
         let sacked =
             if carried_sack { self.board.sack(ack.sack, self.config.duplicate_threshold) } else { 0 };
         let had_outstanding = self.board.outstanding() > 0;
@@ -407,6 +434,7 @@ impl Sender {
         let step = self.advance(ack);
         let advanced = step.is_some();
         let taken = step.unwrap_or_default();
+        self.find_losses(ack.now, false);
         let is_duplicate = if self.sack {
             //= RFC 6675 §2: it SACKs what was not SACKed before
             sacked > 0
@@ -423,7 +451,8 @@ impl Sender {
         let told = std::mem::replace(&mut self.lost_told, self.board.totals().lost);
         let lost = self.lost_told - told;
         let marks = self.heed.on_ack(ack.flags, delivered, self.mss);
-        let progress = Progress { delivered, counted, taken, is_duplicate, prior_flight, lost, rate, marks };
+        let mut progress =
+            Progress { delivered, counted, taken, advanced, is_duplicate, prior_flight, lost, rate, marks };
         self.tell_losses(ack.now);
         if advanced || is_duplicate {
             let delivered = self.presume(&progress, advanced);
@@ -433,12 +462,16 @@ impl Sender {
         if marks.any {
             self.on_marks(ack.now);
         }
+        self.take_back(ack, &progress);
         if is_duplicate {
             self.on_duplicate(ack.now, &progress);
         }
+        progress.is_duplicate |= self.repair_late(ack.now, &progress);
         if advanced {
             self.on_advance(ack, &progress);
+            self.schedule_probe(ack.now);
         }
+        self.hear_of_probe(ack, twice, !advanced && !carried_sack && !ack.has_data);
         if let (Some(codes), Phase::Open | Phase::Disorder) = (&self.codes, self.phase) {
             self.counts.codes += u64::from(ack.code.is_some());
             let before = self.cc.cwnd();
@@ -449,6 +482,139 @@ impl Sender {
             if cwnd != before {
                 self.cc.set_cwnd(cwnd);
             }
+        }
+    }
+
+    //= RFC 2883 §4, §5
+    /// What the first block reports to have come twice. More duplicates than there were retransmissions are the
+    /// network's (RFC 3708 §3).
+    fn take_dsack(&mut self, ack: &Acknowledgment<'_>) -> Option<SackBlock> {
+        let [first, second, _] = *ack.sack;
+        let is_below = first.start.is_before(ack.ack);
+        let is_inside =
+            !second.is_empty() && !first.start.is_before(second.start) && !first.end.is_after(second.end);
+        if !self.config.dsack || !(is_below || is_inside) {
+            return None;
+        }
+        let segments = first.end.since(first.start).div_ceil(self.mss);
+        self.counts.dsacks += u64::from(segments);
+        if self.counts.dsacks > self.counts.retransmissions {
+            return None;
+        }
+        self.undo.on_dsack(segments, first.end);
+        if let Some(rack) = self.board.rack() {
+            rack.on_dsack(self.nxt);
+        }
+        Some(first)
+    }
+
+    /// Looks for segments that are late, if there is news of arrivals or `at_once`.
+    fn find_losses(&mut self, now: Time, at_once: bool) {
+        let patience = self.patience();
+        if self.board.rack().is_some_and(Rack::take_advanced) || at_once {
+            self.reordering_until = self.board.give_up_late(now, patience);
+            //= RFC 8985 §8: while this timer runs, that of the timeout does not
+            if let (Some(until), Some(rto_at)) = (self.reordering_until, self.rto_at) {
+                self.rto_at = Some(rto_at.max(until));
+            }
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        let many = self.board.sacked_segments() >= self.config.duplicate_threshold;
+        Patience { min_rtt: self.rtt.min(), srtt: self.rtt.srtt(), hurries: self.is_recovering() || many }
+    }
+
+    fn detects_by_time(&self) -> bool {
+        self.sack && self.config.loss_detection == LossDetection::Rack
+    }
+
+    /// Begins to repair what was found to be late, if that is not being done.
+    fn repair_late(&mut self, now: Time, progress: &Progress) -> bool {
+        let begins = self.detects_by_time() && self.board.has_losses() && !self.is_recovering();
+        if begins {
+            self.start_recovery(now, progress);
+        }
+        begins
+    }
+
+    /// Restores the window if its last reduction proves to have had no reason.
+    fn take_back(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
+        let by_order = matches!(self.phase, Phase::Loss) && self.frto_verdict(progress);
+        let by_time =
+            progress.advanced && self.is_recovering() && self.undo.is_answer_to_original(ack.echoed_by);
+        let by_dsack =
+            self.undo.all_came_twice() && (progress.advanced || !matches!(self.phase, Phase::Loss));
+        if !by_order && !(self.config.undo && (by_time || by_dsack)) {
+            return;
+        }
+        let Some(before) = self.undo.take() else { return };
+        if let (true, Phase::Recovery(_), Some(rack)) = (by_time, self.phase, self.board.rack()) {
+            rack.on_late_arrival();
+        }
+        self.cc.on_spurious(&before);
+        self.counts.undone += 1;
+        if self.is_recovering() {
+            self.board.restore();
+            self.recover = None;
+            self.phase = Phase::Open;
+            self.frto = Frto::Off;
+            self.forced = false;
+            self.duplicates = 0;
+        }
+    }
+
+    fn frto_verdict(&mut self, progress: &Progress) -> bool {
+        let Some(recover) = self.recover else { return false };
+        let was_forward = self.frto == Frto::Forward;
+        let is_spurious = self.frto.on_ack(Reply {
+            advanced: progress.advanced,
+            is_duplicate: progress.is_duplicate,
+            // Without SACK an ACK of a retransmission may cover what came long before.
+            has_original: self.board.has_original(recover) && (self.sack || !progress.taken.retransmitted),
+            is_complete: self.is_repaired(),
+            went_forward: self.nxt.is_after(recover),
+            has_new: self.available() > 0 && self.offer.edge.is_after(self.nxt),
+        });
+        if was_forward && self.frto == Frto::Off && !progress.advanced && !self.sack {
+            //= RFC 5682 §2.1 step 3 (a): the two new segments still fill the window
+            self.cc.set_cwnd(Bytes(3 * u64::from(self.mss)));
+        }
+        is_spurious
+    }
+
+    /// Remembers the window before a reduction for a loss, and that a probe is part of its repair.
+    fn begin_episode(&mut self) {
+        let before = Before { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() };
+        let resent = self.board.retransmitted().div_ceil(self.mss);
+        self.undo.begin(before, self.una, resent, self.is_recovering());
+        if let Some(tlp) = &mut self.tlp {
+            tlp.on_recovery();
+        }
+    }
+
+    /// What the ACK says of a tail loss probe.
+    fn hear_of_probe(&mut self, ack: &Acknowledgment<'_>, twice: Option<SackBlock>, is_bare_duplicate: bool) {
+        let Some(tlp) = &mut self.tlp else { return };
+        let dsack_end = twice.map(|block| block.end);
+        if tlp.on_ack(Answer { ack: ack.ack, dsack_end, is_bare_duplicate }) {
+            self.begin_episode();
+            let in_flight = self.loss_flight();
+            self.cc.on_congestion(&Congestion { now: ack.now, signal: Signal::Loss, in_flight });
+            self.heed.note_reduction(self.nxt);
+        }
+    }
+
+    //= RFC 8985 §7.2: in calm only
+    fn schedule_probe(&mut self, now: Time) {
+        let (outstanding, recovering) = (self.board.outstanding(), self.is_recovering());
+        let calm = !recovering && self.board.sacked() == 0 && self.reordering_until.is_none();
+        let Some(tlp) = &mut self.tlp else { return };
+        if calm && outstanding > 0 {
+            let ack_delay = (outstanding <= self.mss).then_some(self.config.probe_ack_delay);
+            tlp.schedule(now, self.rtt.srtt(), ack_delay, self.rto_at);
+        } else {
+            tlp.cancel();
         }
     }
 
@@ -467,6 +633,7 @@ impl Sender {
         Bytes(u64::from(match self.config.loss_flight {
             Flight::Outstanding => self.board.outstanding(),
             Flight::Pipe => self.board.pipe(),
+            Flight::Window => return self.cc.cwnd(),
         }))
     }
 
@@ -531,6 +698,9 @@ impl Sender {
         let sample = ack.rtt.or_else(|| taken.clean_sample.map(|sent_at| ack.now - sent_at));
         if let Some(sample) = sample {
             self.rtt.on_sample(sample);
+            if let Some(tlp) = &mut self.tlp {
+                tlp.on_rtt_sample();
+            }
         }
         Some(taken)
     }
@@ -553,7 +723,7 @@ impl Sender {
                 }
                 let enough = self.duplicates >= self.config.duplicate_threshold || self.board.head_is_lost();
                 let allowed = self.recover.is_none_or(|recover| !self.una.is_before(recover));
-                if enough && allowed && self.board.outstanding() > 0 {
+                if enough && allowed && !self.detects_by_time() && self.board.outstanding() > 0 {
                     self.start_recovery(now, progress);
                 }
             }
@@ -567,21 +737,36 @@ impl Sender {
             self.board.add_duplicates(self.duplicates * self.mss);
         }
         let before = self.board.pipe();
-        self.board.give_up_head();
+        if !self.detects_by_time() {
+            self.board.give_up_head();
+        }
         self.tell_losses(now);
         let pipe = if self.sack { self.board.pipe() } else { before };
         let in_flight = match self.config.loss_flight {
-            Flight::Outstanding => self.board.outstanding(),
-            Flight::Pipe => pipe,
+            Flight::Outstanding => Bytes(u64::from(self.board.outstanding())),
+            Flight::Pipe => Bytes(u64::from(pipe)),
+            Flight::Window => self.cc.cwnd(),
         };
-        self.cc.on_congestion(&Congestion {
-            now,
-            signal: Signal::Loss,
-            in_flight: Bytes(u64::from(in_flight)),
-        });
+        self.begin_episode();
+        let prior = self.cc.cwnd();
+        self.cc.on_congestion(&Congestion { now, signal: Signal::Loss, in_flight });
         self.heed.note_reduction(self.nxt);
-        let window = self.cc.cwnd().0;
-        let flight = self.board.pipe().max(1);
+        let pipe = u64::from(self.board.pipe());
+        let target = self.cc.cwnd().0;
+        // Where time has told and no ACK, the first ACK will tell what may follow.
+        let window = if progress.delivered > 0 || !self.sack {
+            target
+        } else {
+            target.min(pipe + u64::from(self.mss))
+        };
+        let flight = match (self.config.recovery, self.config.loss_flight) {
+            //= exception prr-of-window
+            (Recovery::PrrSafe, Flight::Window) => prior.0 as u32,
+            //= RFC 9937 §6.1: RecoverFS, less what was SACKed before and with what this ACK reports
+            (Recovery::PrrSafe, _) => self.board.outstanding() - self.board.sacked() + progress.delivered,
+            _ => self.board.pipe(),
+        }
+        .max(1);
         self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
         self.reduce(progress, true);
         //= RFC 5681 §3.2 step 3, RFC 6675 §5 (4.3): the head goes out whatever the window
@@ -589,12 +774,12 @@ impl Sender {
         self.counts.fast_retransmits += 1;
     }
 
-    /// Proportional rate reduction (RFC 6937 §3), with its slow-start bound only on ACKs of retransmissions
+    /// Proportional rate reduction (RFC 6937 §3, RFC 9937 §6.2); the older with its slow-start bound only on ACKs of retransmissions
     /// (as in Linux and ns-3.44): other progress may hide further losses.
     fn reduce(&mut self, progress: &Progress, is_duplicate: bool) {
         let Phase::Recovery(repair) = &mut self.phase else { return };
         let target = self.cc.cwnd().0;
-        if self.config.recovery != Recovery::Prr {
+        if !matches!(self.config.recovery, Recovery::Prr | Recovery::PrrSafe) {
             repair.window = target;
             return;
         }
@@ -615,11 +800,19 @@ impl Sender {
         repair.delivered += delivered;
         let pipe = u64::from(self.board.pipe());
         let mut room = if pipe > target {
-            (repair.delivered * target).div_ceil(u64::from(repair.flight)).saturating_sub(repair.out)
+            let out = (repair.delivered * target).div_ceil(u64::from(repair.flight));
+            // RFC 9937 §8 counts, as Linux does, in segments.
+            let unit = if self.config.recovery == Recovery::PrrSafe { mss } else { 1 };
+            out.next_multiple_of(unit).saturating_sub(repair.out)
         } else {
             let conserved = repair.delivered.saturating_sub(repair.out).max(delivered);
-            //= exception prr-bound
-            let bound = if progress.taken.retransmitted { conserved + mss } else { conserved };
+            let grows = match self.config.recovery {
+                //= RFC 9937 §6.2 (SafeACK)
+                Recovery::PrrSafe => progress.advanced && progress.lost == 0,
+                //= exception prr-bound
+                _ => progress.taken.retransmitted,
+            };
+            let bound = if grows { conserved + mss } else { conserved };
             bound.min(target - pipe)
         };
         if repair.out == 0 {
@@ -646,6 +839,7 @@ impl Sender {
         if !progress.is_duplicate {
             self.duplicates = 0;
         }
+        let was_recovering = self.is_recovering();
         match self.phase {
             Phase::Recovery(repair) if !repaired && self.config.recovery != Recovery::Reno => {
                 restart_timer = repair.partial_acks == 0 || !self.config.impatient;
@@ -655,12 +849,16 @@ impl Sender {
                 self.board.forget_duplicates();
                 self.duplicates = 0;
                 self.phase = Phase::Open;
+                self.note_repaired();
                 if self.config.grow_at_exit {
                     self.grow(ack, progress);
                 }
             }
             Phase::Disorder if progress.is_duplicate => {}
             Phase::Open | Phase::Disorder | Phase::Loss => {
+                if repaired && matches!(self.phase, Phase::Loss) {
+                    self.note_repaired();
+                }
                 if repaired || !matches!(self.phase, Phase::Loss) {
                     self.phase = Phase::Open;
                 }
@@ -668,11 +866,21 @@ impl Sender {
                 self.grow(ack, progress);
             }
         }
+        if was_recovering && !self.is_recovering() {
+            self.cc.on_repaired();
+        }
         if self.board.outstanding() == 0 {
             self.rto_at = None;
         } else if restart_timer {
             //= RFC 6298 §5.3
             self.rto_at = Some(ack.now + self.rtt.rto());
+        }
+    }
+
+    fn note_repaired(&mut self) {
+        self.frto = Frto::Off;
+        if let Some(rack) = self.board.rack() {
+            rack.on_repaired();
         }
     }
 
@@ -733,6 +941,7 @@ impl Sender {
             delivered: Bytes(self.board.totals().delivered),
             cwnd_limited: u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0,
             recovering: self.is_recovering(),
+            selective: self.sack,
             rate: progress.rate,
         }
     }
@@ -740,6 +949,18 @@ impl Sender {
     // Timers.
 
     pub fn on_timeout(&mut self, now: Time) {
+        // A probe takes the place of a timeout at the same instant (RFC 8985 §7.2).
+        if self.tlp.as_mut().is_some_and(|tlp| tlp.on_timeout(now)) {
+            self.rto_at = Some(now + self.rtt.rto());
+        }
+        if self.reordering_until.is_some_and(|until| until <= now) {
+            self.find_losses(now, true);
+            self.tell_losses(now);
+            self.repair_late(now, &Progress::default());
+            if self.board.has_losses() {
+                self.rto_at = Some(now + self.rtt.rto());
+            }
+        }
         if self.rto_at.is_some_and(|at| at <= now) {
             self.rto_at = None;
             self.on_retransmission_timeout(now);
@@ -764,17 +985,37 @@ impl Sender {
         let repeated = matches!(self.phase, Phase::Loss) && self.board.head_is_retransmitted();
         let signal = if repeated { Signal::RepeatedTimeout } else { Signal::Timeout };
         let in_flight = self.loss_flight();
+        self.begin_episode();
         self.cc.on_congestion(&Congestion { now, signal, in_flight });
         self.heed.note_reduction(self.nxt);
-        self.board.give_up_all();
-        self.tell_losses(now);
+        let was_repairing = matches!(self.phase, Phase::Recovery(_));
         self.phase = Phase::Loss;
+        if self.detects_by_time() {
+            self.give_up_due(now);
+        } else {
+            self.board.give_up_all();
+        }
+        self.tell_losses(now);
+        //= RFC 5682 §2.1 step 1: not if the timeout interrupts a recovery
+        self.frto = if self.config.frto && !was_repairing { Frto::Asked } else { Frto::Off };
         self.duplicates = 0;
         self.forced = true;
         //= RFC 6582 §4, RFC 6675 §5.1: no fast retransmit for what the timeout sends again
         self.recover = Some(self.nxt);
         //= RFC 6298 §5.5
         self.rtt.back_off();
+    }
+
+    //= exception flight-after-timeout
+    /// What was sent too late to be lost stays in the network, beside the one segment of RFC 5681 §3.1.
+    fn give_up_due(&mut self, now: Time) {
+        let patience = self.patience();
+        self.board.give_up_due(now, patience);
+        self.reordering_until = None;
+        let pipe = u64::from(self.board.pipe());
+        if pipe > 0 {
+            self.cc.set_cwnd(Bytes(pipe + u64::from(self.mss)));
+        }
     }
 
     // Transmission.
@@ -797,6 +1038,11 @@ impl Sender {
         if self.probe.is_some_and(|probe| probe.due) {
             return self.send_probe(now).ok_or(Limit::Application);
         }
+        if self.tlp.as_mut().is_some_and(Tlp::take_due)
+            && let Some(outgoing) = self.send_tail_probe(now)
+        {
+            return Ok(outgoing);
+        }
         self.paced = now < self.pace_at;
         if self.paced {
             return Err(Limit::Pacing);
@@ -807,6 +1053,13 @@ impl Sender {
             return Ok(self.resend(index, now));
         }
         let room = self.window().saturating_sub(self.flight());
+        if self.frto == Frto::Forward {
+            let sent = self.send_new(now, room);
+            if sent.is_ok() || self.recover.is_some_and(|recover| self.nxt.is_after(recover)) {
+                return sent;
+            }
+            self.frto = Frto::Off;
+        }
         if let Some(index) = self.board.next_lost() {
             let fits = room >= u64::from(self.board.get(index).space());
             return fits.then(|| self.resend(index, now)).ok_or(Limit::CongestionWindow);
@@ -815,7 +1068,11 @@ impl Sender {
             Err(limit) => limit,
             sent => return sent,
         };
-        if matches!(self.phase, Phase::Recovery(_)) && self.sack && room >= u64::from(self.mss) {
+        if matches!(self.phase, Phase::Recovery(_))
+            && self.sack
+            && !self.detects_by_time()
+            && room >= u64::from(self.mss)
+        {
             let index = self.board.next_hole().ok_or(limit)?;
             return Ok(self.resend(index, now));
         }
@@ -874,15 +1131,32 @@ impl Sender {
             }
             return Err(if u64::from(len) < available { Limit::ReceiveWindow } else { Limit::Application });
         }
-        if idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
+        let restarts = self.config.restart_after_idle && !self.cc.governs_recovery();
+        if idle && restarts && now.since(self.last_sent) > self.rtt.rto() {
             let initial = cc_ctx(&self.config, self.mss, self.seed).initial_window;
             self.cc.set_cwnd(self.cc.cwnd().min(initial));
         }
         (room >= u64::from(len)).then(|| self.push_new(len, now)).ok_or(Limit::CongestionWindow)
     }
 
+    //= RFC 8985 §7.3 TLP_send_probe
+    /// New data if there is some that the peer takes, whatever the congestion window, else the last segment again.
+    fn send_tail_probe(&mut self, now: Time) -> Option<Outgoing> {
+        let last = self.board.last()?;
+        let fresh = self.send_new(now, u64::MAX).ok();
+        let outgoing = fresh.unwrap_or_else(|| self.resend(last, now));
+        self.counts.tail_probes += 1;
+        self.rto_at = Some(now + self.rtt.rto());
+        let end = self.nxt;
+        let tlp = self.tlp.as_mut()?;
+        tlp.on_probe(end, fresh.is_none());
+        tlp.cancel();
+        Some(outgoing)
+    }
+
     fn start_probing(&mut self, now: Time) {
-        let interval = self.config.persist_timeout;
+        let floor = if self.config.probe_after_timeout { self.rtt.rto() } else { Span::ZERO };
+        let interval = self.config.persist_timeout.max(floor);
         self.probe.get_or_insert(Probe { at: now + interval, interval, due: false });
     }
 
@@ -923,6 +1197,7 @@ impl Sender {
         let retransmission = std::mem::take(&mut self.probed);
         self.counts.bytes += u64::from(len);
         self.on_sent(now, len);
+        self.schedule_probe(now);
         let (ecn, flags) = self.markable(len, retransmission);
         Outgoing { seq, len: len as u16, fin, retransmission, ecn, flags }
     }
@@ -930,7 +1205,11 @@ impl Sender {
     fn resend(&mut self, index: usize, now: Time) -> Outgoing {
         self.tell_departure(now, u32::from(self.board.get(index).len));
         let segment: Sent = self.board.retransmit(index, now);
+        if index == 0 && self.config.retransmission_restarts_timer {
+            self.rto_at = None;
+        }
         self.counts.retransmissions += 1;
+        self.undo.on_resend(now);
         self.counts.bytes_retransmitted += u64::from(segment.len);
         self.on_sent(now, u32::from(segment.len));
         let (ecn, flags) = self.markable(u32::from(segment.len), true);
@@ -946,7 +1225,8 @@ impl Sender {
         if self.tells_all && len > 0 {
             let in_flight = Bytes(u64::from(self.board.pipe()));
             let app_limited = self.board.is_app_limited();
-            self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited });
+            let srtt = self.rtt.srtt();
+            self.cc.on_send(&Departure { now, len: Bytes(u64::from(len)), in_flight, app_limited, srtt });
         }
     }
 
@@ -965,13 +1245,15 @@ impl Sender {
 }
 
 /// What one ACK brought.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     /// Bytes that it newly reports, cumulatively or by SACK.
     delivered: u32,
     /// Those of which the congestion control hears.
     counted: u32,
     taken: Advanced,
+    /// It moved SND.UNA.
+    advanced: bool,
     is_duplicate: bool,
     prior_flight: u32,
     lost: u64,

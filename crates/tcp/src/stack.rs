@@ -13,6 +13,8 @@ choice! {
         Ns3v26 = "ns3.26",
         /// ns-3.44 (March 2025): SACK, proportional rate reduction, initial window 10.
         Ns3v44 = "ns3.44",
+        /// Linux 6.18 (November 2025) as it is when nobody has tuned it.
+        Linux = "linux",
     }
 }
 
@@ -25,6 +27,18 @@ choice! {
         NewReno = "newreno",
         /// RFC 6937: as `newreno`, with the flight brought down in proportion to what is delivered.
         Prr = "prr",
+        /// RFC 9937: as `prr`, and below the threshold faster while ACKs of new data tell of no further loss.
+        PrrSafe = "prr-safe-ack",
+    }
+}
+
+choice! {
+    /// How a segment is known to be lost before the timeout. Without SACK it is by duplicates in any case.
+    pub enum LossDetection {
+        /// So many duplicate ACKs, or SACKed segments above it (RFC 5681, RFC 6675).
+        Duplicates = "duplicates",
+        /// It was sent a round trip and a while before something that has arrived (RFC 8985, RACK).
+        Rack = "rack",
     }
 }
 
@@ -35,6 +49,8 @@ choice! {
         Outstanding = "outstanding",
         /// What is thought to be still in the network (RFC 6675 §2 "pipe"), as in ns-3.
         Pipe = "pipe",
+        /// The congestion window, as in Linux: with `validate_window` it is no more than what was in use.
+        Window = "window",
     }
 }
 
@@ -127,175 +143,226 @@ macro_rules! stacks {
 }
 
 stacks! {
-    columns [Ns2Reno, Ns3v26, Ns3v44];
+    columns [Ns2Reno, Ns3v26, Ns3v44, Linux];
 
     /// Payload bytes of a full segment; options are not deducted from it.
     //= exception segments-without-options
     mss: u16, unit "B", range 64..=65000,
-        source "RFC 9293 §3.7.1; ns-2 packetSize_; ns-3 TcpSocket::SegmentSize"
-        => [1000, 536, 536];
+        source "RFC 9293 §3.7.1; ns-2 packetSize_; ns-3 TcpSocket::SegmentSize; \
+            Ethernet MTU less 40 and 12 B in Linux"
+        => [1000, 536, 536, 1448];
     /// Initial congestion window in segments.
     initial_window: u32, unit "segments", range 1..=1000,
-        source "RFC 6928 §2; ns-2 windowInit_; ns-3 TcpSocket::InitialCwnd"
-        => [2, 1, 10];
+        source "RFC 6928 §2; ns-2 windowInit_; ns-3 TcpSocket::InitialCwnd; Linux TCP_INIT_CWND"
+        => [2, 1, 10, 10];
     /// Initial slow-start threshold; without one, slow start ends at the first loss.
     initial_ssthresh: Option<Bytes>, unit "B", range Bytes(1)..=Bytes(1 << 40),
         source "RFC 5681 §3.1; ns-3 TcpSocket::InitialSlowStartThreshold"
-        => [None, None, None];
+        => [None, None, None, None];
     /// Bytes that the application can leave with TCP until they are acknowledged.
     send_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
-        source "ns-2 has none; ns-3 TcpSocket::SndBufSize"
-        => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072)];
+        source "ns-2 has none; ns-3 TcpSocket::SndBufSize; Linux tcp_wmem (maximum)"
+        => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072), Bytes(4 << 20)];
     /// Bytes that TCP holds for the receiving application; no window promises more.
     receive_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
-        source "ns-2 window_ is set by the scenario; ns-3 TcpSocket::RcvBufSize"
-        => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072)];
+        source "ns-2 window_ is set by the scenario; ns-3 TcpSocket::RcvBufSize; Linux 6.18 tcp_rmem (maximum)"
+        => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072), Bytes(32 << 20)];
     /// Whether windows may be scaled.
     window_scaling: bool, unit "1",
         source "RFC 7323 §2; ns-3 TcpSocketBase::WindowScaling"
-        => [true, true, true];
+        => [true, true, true, true];
     /// Whether timestamps are exchanged.
     timestamps: bool, unit "1",
         source "RFC 7323 §3; ns-2 timestamps_ serve only its own RTT; ns-3 TcpSocketBase::Timestamp"
-        => [false, true, true];
+        => [false, true, true, true];
     /// One tick of the timestamp clock.
     timestamp_tick: Span, unit "time", range Span(1)..=Span::from_secs(1),
-        source "RFC 7323 §5.4; ns-3 TcpOptionTS counts milliseconds"
-        => [Span::from_millis(1), Span::from_millis(1), Span::from_millis(1)];
+        source "RFC 7323 §5.4; ns-3 TcpOptionTS counts milliseconds; Linux TCP_TS_HZ"
+        => [Span::from_millis(1), Span::from_millis(1), Span::from_millis(1), Span::from_millis(1)];
     /// Whether selective acknowledgments are exchanged.
     sack: bool, unit "1",
         source "RFC 2018; ns-3 TcpSocketBase::Sack"
-        => [false, false, true];
+        => [false, false, true, true];
+    /// Whether a receiver reports what came twice, in the first block, and a sender believes such reports.
+    dsack: bool, unit "1",
+        source "RFC 2883; not in ns-2 and ns-3; Linux tcp_dsack"
+        => [false, false, false, true];
+    /// How losses are found.
+    loss_detection: LossDetection, unit "word",
+        source "RFC 6675, RFC 8985; not in ns-2 and ns-3; Linux tcp_recovery"
+        => [
+            LossDetection::Duplicates,
+            LossDetection::Duplicates,
+            LossDetection::Duplicates,
+            LossDetection::Rack
+        ];
+    /// Whether a probe goes out when no ACK comes, before the retransmission timeout. Needs SACK.
+    tail_loss_probe: bool, unit "1",
+        source "RFC 8985 §7; not in ns-2 and ns-3; Linux tcp_early_retrans = 3"
+        => [false, false, false, true];
+    /// What such a probe allows for a delayed ACK, if a single segment is out.
+    probe_ack_delay: Span, unit "time", range Span(0)..=Span::from_secs(10),
+        source "RFC 8985 §7.2 (TLP.max_ack_delay); Linux tcp_schedule_loss_probe: TCP_RTO_MIN"
+        => [
+            Span::from_millis(200), Span::from_millis(200), Span::from_millis(200), Span::from_millis(200)
+        ];
+    /// Whether new data goes out after a timeout, to see if it was spurious; if so, the window is restored.
+    frto: bool, unit "1",
+        source "RFC 5682; not in ns-2 and ns-3; Linux tcp_frto"
+        => [false, false, false, true];
+    /// Whether the window is restored when timestamps or D-SACKs show that nothing had been lost.
+    undo: bool, unit "1",
+        source "RFC 3522, RFC 4015, RFC 3708; not in ns-2 and ns-3; Linux tcp_may_undo"
+        => [false, false, false, true];
     /// How a loss is repaired.
     recovery: Recovery, unit "word",
-        source "ns-2 Agent/TCP/Reno; ns-3.26 TcpSocketBase; ns-3 TcpPrrRecovery"
-        => [Recovery::Reno, Recovery::NewReno, Recovery::Prr];
+        source "ns-2 Agent/TCP/Reno; ns-3.26 TcpSocketBase; ns-3 TcpPrrRecovery; Linux tcp_cwnd_reduction"
+        => [Recovery::Reno, Recovery::NewReno, Recovery::Prr, Recovery::PrrSafe];
     /// With `recovery = "prr"`, credit one segment more for each duplicate ACK, as ns-3.44 does: twice what
     /// was delivered. The flight then comes down late and in one step.
     //= exception prr-duplicate-credit
     prr_duplicate_credit: bool, unit "1",
         source "ns-3.44 TcpPrrRecovery::DoRecovery"
-        => [false, false, true];
+        => [false, false, true, false];
     /// Whether the ACK that ends fast recovery also grows the window.
     //= exception growth-at-recovery-end
     grow_at_exit: bool, unit "1",
         source "RFC 6582 §3.2 step 3 does not; ns-3.44 TcpSocketBase::ProcessAck does"
-        => [false, false, true];
+        => [false, false, true, false];
     /// Tell the congestion control at the end of fast recovery of all that its last ACK covers, though SACKs and
     /// duplicates have reported most of it. Senders that count segments then grow and measure too much; the
     /// presets spare them that.
     //= exception recount-at-recovery-end
     recount_at_exit: bool, unit "1",
         source "not in RFC 5681 or RFC 6675; ns-3.44 TcpSocketBase::ProcessAck: true"
-        => [false, false, false];
+        => [false, false, false, false];
     /// What a loss computes the slow-start threshold from.
     //= exception threshold-from-pipe
     loss_flight: Flight, unit "word",
-        source "RFC 5681 §3.1 eq. 4; ns-3 TcpSocketBase::EnterRecovery"
-        => [Flight::Outstanding, Flight::Pipe, Flight::Pipe];
+        source "RFC 5681 §3.1 eq. 4; ns-3 TcpSocketBase::EnterRecovery; Linux tcp_reno_ssthresh"
+        => [Flight::Outstanding, Flight::Pipe, Flight::Pipe, Flight::Window];
     /// Count retransmissions that a SACK has reported as still in the network, until they are cumulatively
     /// acknowledged: while another retransmission is missing, less is sent.
     //= exception sacked-retransmissions-count
     count_sacked_retransmissions: bool, unit "1",
         source "not so in RFC 6675 §4; ns-3.44 TcpTxBuffer::Update"
-        => [false, false, true];
+        => [false, false, true, false];
     /// Duplicate ACKs that mean a loss.
     duplicate_threshold: u32, unit "ACKs", range 1..=1000,
-        source "RFC 5681 §3.2"
-        => [3, 3, 3];
+        source "RFC 5681 §3.2; Linux tcp_reordering"
+        => [3, 3, 3, 3];
     /// Whether an ACK is a duplicate only if it repeats the window.
     //= exception duplicates-with-any-window
     duplicate_repeats_window: bool, unit "1",
-        source "RFC 5681 §2 (e); neither ns-2 nor ns-3 compare windows"
-        => [false, false, false];
+        source "RFC 5681 §2 (e); neither ns-2 nor ns-3 compare windows; Linux FLAG_NOT_DUP"
+        => [false, false, false, true];
     /// Whether the first two duplicate ACKs let new data out.
     limited_transmit: bool, unit "1",
-        source "RFC 3042; ns-2 singledup_; ns-3 TcpSocketBase::LimitedTransmit, false until 3.29"
-        => [true, false, true];
+        source "RFC 3042; ns-2 singledup_; ns-3 TcpSocketBase::LimitedTransmit, false until 3.29; \
+            Linux tcp_limited_transmit is always on"
+        => [true, false, true, true];
     /// Restart the retransmission timer on the first partial ACK only, so that a window with many losses
     /// falls back to slow start early ("impatient").
     impatient: bool, unit "1",
-        source "RFC 6582 §4; ns-3 TcpSocketBase::ProcessAck"
-        => [false, true, true];
+        source "RFC 6582 §4; ns-3 TcpSocketBase::ProcessAck; Linux tcp_rearm_rto"
+        => [false, true, true, false];
+    /// Restart the retransmission timer also when the first unacknowledged segment is sent again.
+    //= exception retransmission-restarts-timer
+    retransmission_restarts_timer: bool, unit "1",
+        source "not in RFC 6298; Linux tcp_xmit_retransmit_queue"
+        => [false, false, false, true];
     /// Full-sized segments after which an ACK is sent at once; 1 acknowledges every segment.
     delayed_ack_count: u32, unit "segments", range 1..=1000,
-        source "RFC 5681 §4.2; ns-2 Agent/TCPSink; ns-3 TcpSocket::DelAckCount"
-        => [1, 2, 2];
+        source "RFC 5681 §4.2; ns-2 Agent/TCPSink; ns-3 TcpSocket::DelAckCount; Linux __tcp_ack_snd_check"
+        => [1, 2, 2, 2];
     /// The longest that an ACK waits.
     delayed_ack_timeout: Span, unit "time", range Span(1)..=Span::from_millis(500),
-        source "RFC 5681 §4.2; ns-2 Agent/TCPSink/DelAck; ns-3 TcpSocket::DelAckTimeout"
-        => [Span::from_millis(100), Span::from_millis(200), Span::from_millis(200)];
+        source "RFC 5681 §4.2; ns-2 Agent/TCPSink/DelAck; ns-3 TcpSocket::DelAckTimeout; Linux TCP_DELACK_MIN"
+        => [Span::from_millis(100), Span::from_millis(200), Span::from_millis(200), Span::from_millis(40)];
     /// Segments at the beginning of a connection that are acknowledged at once, to speed up slow start.
     quick_acks: u32, unit "segments", range 0..=1000,
-        source "RFC 5681 §4.2 allows it; ns-3 TcpSocketBase::ProcessSynRcvd, ProcessSynSent"
-        => [0, 1, 1];
+        source "RFC 5681 §4.2 allows it; ns-3 TcpSocketBase::ProcessSynRcvd, ProcessSynSent; \
+            Linux TCP_MAX_QUICKACKS"
+        => [0, 1, 1, 16];
     /// Retransmission timeout before the first RTT sample.
     //= exception preset-timers
     initial_rto: Span, unit "time", range Span(1)..=Span::from_secs(60),
-        source "RFC 6298 §2.1 (1 s), before it RFC 2988 (3 s); ns-2 rtxcur_init_; ns-3 TcpSocket::ConnTimeout"
-        => [Span::from_secs(3), Span::from_secs(3), Span::from_secs(3)];
+        source "RFC 6298 §2.1 (1 s), before it RFC 2988 (3 s); ns-2 rtxcur_init_; \
+            ns-3 TcpSocket::ConnTimeout; Linux TCP_TIMEOUT_INIT"
+        => [Span::from_secs(3), Span::from_secs(3), Span::from_secs(3), Span::from_secs(1)];
     /// Least retransmission timeout.
     min_rto: Span, unit "time", range Span(1)..=Span::from_secs(60),
-        source "RFC 6298 §2.4 (1 s); ns-2 minrto_ (0.2 s); ns-3 TcpSocketBase::MinRto"
-        => [Span::from_millis(200), Span::from_secs(1), Span::from_secs(1)];
+        source "RFC 6298 §2.4 (1 s); ns-2 minrto_ (0.2 s); ns-3 TcpSocketBase::MinRto; Linux TCP_RTO_MIN"
+        => [Span::from_millis(200), Span::from_secs(1), Span::from_secs(1), Span::from_millis(200)];
     /// Greatest retransmission timeout.
     max_rto: Span, unit "time", range Span::from_secs(1)..=Span::from_secs(3600),
-        source "RFC 6298 §2.5; ns-3 TcpSocketBase::ReTxTimeout"
-        => [Span::from_secs(60), Span::from_secs(60), Span::from_secs(60)];
+        source "RFC 6298 §2.5; ns-3 TcpSocketBase::ReTxTimeout; Linux TCP_RTO_MAX"
+        => [Span::from_secs(60), Span::from_secs(60), Span::from_secs(60), Span::from_secs(120)];
     /// Granularity of the clock in the computation of the timeout.
     clock_granularity: Span, unit "time", range Span(1)..=Span::from_secs(1),
-        source "RFC 6298 §2; ns-2 tcpTick_; ns-3 TcpSocketBase::ClockGranularity"
-        => [Span::from_millis(10), Span::from_millis(1), Span::from_millis(1)];
+        source "RFC 6298 §2; ns-2 tcpTick_; ns-3 TcpSocketBase::ClockGranularity; \
+            Linux tcp_rtt_estimator: 4 RTTVAR is at least TCP_RTO_MIN"
+        => [Span::from_millis(10), Span::from_millis(1), Span::from_millis(1), Span::from_millis(200)];
     /// Timeouts in a row after which the connection is given up.
     max_retries: u32, unit "1", range 1..=1000,
-        source "RFC 9293 §3.8.3; ns-2 never gives up; ns-3 TcpSocket::DataRetries"
-        => [1000, 6, 6];
+        source "RFC 9293 §3.8.3; ns-2 never gives up; ns-3 TcpSocket::DataRetries; Linux tcp_retries2"
+        => [1000, 6, 6, 15];
     /// The least time between probes of a closed window; it doubles with each.
     persist_timeout: Span, unit "time", range Span(1)..=Span::from_secs(60),
-        source "RFC 9293 §3.8.6.1; ns-3 TcpSocket::PersistTimeout"
-        => [Span::from_secs(6), Span::from_secs(6), Span::from_secs(6)];
+        source "RFC 9293 §3.8.6.1; ns-3 TcpSocket::PersistTimeout; Linux tcp_probe0_base"
+        => [Span::from_secs(6), Span::from_secs(6), Span::from_secs(6), Span::from_millis(200)];
+    /// Begin to probe after a retransmission timeout, if that is longer.
+    probe_after_timeout: bool, unit "1",
+        source "RFC 9293 §3.8.6.1; ns-3 TcpSocketBase::m_persistTimeout: false; Linux tcp_probe0_base"
+        => [false, false, false, true];
     /// Probe also a window that is open but too small to be used. Without it a sender with nothing in flight
     /// waits until the receiver offers more by itself. ns-3 probes closed windows only, so a receive-window
     /// control that goes below one segment silences the connection for good; its presets probe all the same,
     /// lest that trap be sprung by accident.
     //= exception small-windows-probed
     probe_small_windows: bool, unit "1",
-        source "RFC 9293 §3.8.6.2.1 (the override timeout); ns-3 TcpSocketBase::SendPendingData, ReceivedAck: false"
-        => [true, true, true];
+        source "RFC 9293 §3.8.6.2.1 (the override timeout); \
+            ns-3 TcpSocketBase::SendPendingData, ReceivedAck: false"
+        => [true, true, true, true];
     /// Hold back small segments while data is unacknowledged.
     //= exception no-nagle
     nagle: bool, unit "1",
-        source "RFC 9293 §3.7.4; ns-3 TcpSocket::TcpNoDelay is true"
-        => [false, false, false];
+        source "RFC 9293 §3.7.4; ns-3 TcpSocket::TcpNoDelay is true; \
+            Linux tcp_minshall_check holds back only behind another small segment"
+        => [false, false, false, false];
     /// Grow the congestion window only when it is what limits the sender.
     //= exception always-growing-window
     validate_window: bool, unit "1",
-        source "RFC 7661 §4.3; ns-3's NewReno grows always"
-        => [false, false, false];
+        source "RFC 7661 §4.3; ns-3's NewReno grows always; Linux tcp_is_cwnd_limited"
+        => [false, false, false, true];
     /// Return to the initial window after an idle retransmission timeout.
     restart_after_idle: bool, unit "1",
-        source "RFC 5681 §4.1; ns-2 slow_start_restart_ (only for full TCP); not in ns-3"
-        => [false, false, false];
+        source "RFC 5681 §4.1; ns-2 slow_start_restart_ (only for full TCP); not in ns-3; \
+            Linux tcp_slow_start_after_idle"
+        => [false, false, false, true];
     /// Explicit congestion notification.
     ecn: Ecn, unit "word",
-        source "RFC 3168, RFC 8257, RFC 9768; ns-2 ecn_; ns-3 TcpSocketBase::UseEcn"
-        => [Ecn::Off, Ecn::Off, Ecn::Off];
+        source "RFC 3168, RFC 8257, RFC 9768; ns-2 ecn_; ns-3 TcpSocketBase::UseEcn; \
+            Linux tcp_ecn = 2 answers and does not ask"
+        => [Ecn::Off, Ecn::Off, Ecn::Off, Ecn::Off];
     /// Whether segments are paced.
     pacing: Pacing, unit "word",
         source "Linux net/ipv4/tcp_output.c tcp_needs_internal_pacing; ns-3 TcpSocketState::EnablePacing"
-        => [Pacing::Never, Pacing::Never, Pacing::AsAsked];
+        => [Pacing::Never, Pacing::Never, Pacing::AsAsked, Pacing::AsAsked];
     /// With `pacing = "always"`, the multiple of cwnd / SRTT while cwnd is below half the threshold.
     pacing_slow_start: f64, unit "1", range 0.1..=100.0,
-        source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ss_ratio; ns-3 TcpSocketState::PacingSsRatio"
-        => [2.0, 2.0, 2.0];
+        source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ss_ratio; \
+            ns-3 TcpSocketState::PacingSsRatio"
+        => [2.0, 2.0, 2.0, 2.0];
     /// With `pacing = "always"`, the multiple of cwnd / SRTT from there on.
     pacing_avoidance: f64, unit "1", range 0.1..=100.0,
-        source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ca_ratio; ns-3 TcpSocketState::PacingCaRatio"
-        => [1.2, 1.2, 1.2];
+        source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ca_ratio; \
+            ns-3 TcpSocketState::PacingCaRatio"
+        => [1.2, 1.2, 1.2, 1.2];
     /// Maximum segment lifetime: TIME-WAIT lasts twice as long.
     max_segment_lifetime: Span, unit "time", range Span(1)..=Span::from_secs(600),
-        source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime"
-        => [Span::from_secs(120), Span::from_secs(120), Span::from_secs(120)];
+        source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime; Linux TCP_TIMEWAIT_LEN"
+        => [Span::from_secs(120), Span::from_secs(120), Span::from_secs(120), Span::from_secs(30)];
 }
 
 #[cfg(test)]

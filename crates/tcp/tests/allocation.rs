@@ -2,6 +2,7 @@
 
 mod support;
 
+use airwnd_catalog::{Node, Param};
 use airwnd_tcp::{Config, Stack, cc, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -32,9 +33,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-fn allocations_of(cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
+fn allocations_of(stack: Stack, cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
     let buffer = Bytes(1 << 22);
-    let config = Config { mss: 1000, send_buffer: buffer, receive_buffer: buffer, ..Stack::Ns3v44.config() };
+    let config = Config { mss: 1000, send_buffer: buffer, receive_buffer: buffer, ..stack.config() };
     let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), 100);
     let mut links = [link(), link()];
     let mut count = 0;
@@ -53,6 +54,16 @@ fn allocations_of(cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
 }
 
 #[test]
+fn controllers_that_remember_reserve_it() {
+    for cc in ["c2tcp", "verus", "sprout", "copa", "dctcp", "prague", "bbr", "bbr3"] {
+        let node = Node::from_json(&format!("\"{cc}\""), "test").expect("it is JSON");
+        let spec = cc::Spec::read(&node).expect("it is a congestion control");
+        let window = rwnd::Spec::Fixed(Default::default());
+        assert_eq!(allocations_of(Stack::Linux, &spec, &window), 0, "{cc}");
+    }
+}
+
+#[test]
 fn a_warm_transfer_with_losses_allocates_nothing() {
     let windows = [
         rwnd::Spec::Fixed(Default::default()),
@@ -60,7 +71,9 @@ fn a_warm_transfer_with_losses_allocates_nothing() {
         rwnd::Spec::Drwa(Default::default()),
         rwnd::Spec::Arwa(Default::default()),
     ];
-    for window in windows {
-        assert_eq!(allocations_of(&newreno(), &window), 0, "{}", window.kind());
+    for stack in [Stack::Ns3v44, Stack::Linux] {
+        for window in &windows {
+            assert_eq!(allocations_of(stack, &newreno(), window), 0, "{stack:?} {}", window.kind());
+        }
     }
 }

@@ -9,42 +9,109 @@ use airwnd_tcp::{Config, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use support::{Link, Net, newreno, plain_window};
 
+/// The threshold in segments that slow start ends at.
+const START: f64 = 20.0;
+
+/// Segments per round trip of a sender that loses every `period`-th packet of a path without queue, an ACK for each. It
+/// starts with a window of `start`, and a loss there unless it is `START`; the second half of the time counts.
+fn mean_window(cc: &str, period: u64, rtt: Span, seconds: u64, start: f64) -> f64 {
+    let cc = cc::Spec::read(&Node::from_toml(cc, "test").unwrap()).unwrap();
+    let config = Config {
+        mss: 1000,
+        send_buffer: Bytes(1 << 26),
+        receive_buffer: Bytes(1 << 26),
+        delayed_ack_count: 1,
+        initial_ssthresh: Some(Bytes((1000.0 * start) as u64)),
+        recovery: Recovery::NewReno,
+        loss_flight: Flight::Outstanding,
+        ..Stack::Ns3v44.config()
+    };
+    let link = || Link::new(BitRate(10_000_000_000), Span(rtt.0 / 2), 1_000_000);
+    let mut links = [link(), link()];
+    // In slow start the n-th packet leaves at a window of n / 2.
+    let first = if start == START { 0 } else { 2 * start as u64 };
+    let mut count = 0;
+    links[0].loses = Box::new(move |segment| {
+        count += u64::from(segment.len > 0);
+        segment.len > 0 && count % period == first % period
+    });
+    let mut net = Net::new(&config, &cc, &plain_window(), links);
+    net.ends[0].write_endlessly();
+    net.open();
+    net.run_until(Time(seconds * 500_000_000));
+    let before = net.ends[1].stats().bytes_received.0;
+    net.run_until(Time(seconds * 1_000_000_000));
+    let bytes = net.ends[1].stats().bytes_received.0 - before;
+    bytes as f64 / 1000.0 * rtt.as_secs() / (seconds as f64 / 2.0)
+}
+
+#[track_caller]
+fn assert_window(cc: &str, period: u64, measured: f64, law: f64, percent: f64) {
+    let off = 100.0 * (measured / law - 1.0);
+    println!("{cc}, p = 1/{period}: {measured:.1} segments, law {law:.1} ({off:+.1} %)");
+    assert!(
+        off.abs() < percent,
+        "{cc}, p = 1/{period}: {measured:.1} segments, law {law:.1}, off by {off:.1} %"
+    );
+}
+
 /// Every 1/p-th packet is lost: the window is a sawtooth between W and W/2 of 3/8 W^2 packets, so
 /// `W = sqrt(8 / (3 p))` and the mean 3/4 W: throughput = MSS / RTT * sqrt(3 / (2 p)) (Mathis et al., 1997).
 #[test]
 fn newreno_obeys_the_inverse_square_root_law() {
+    let cc = "kind = \"newreno\"\ngrowth = \"per-byte\"";
     for period in [200_u64, 800, 3200] {
-        let growth = cc::newreno::Growth::PerByte;
-        let cc = cc::Spec::Newreno(cc::newreno::Params { growth, ..Default::default() });
-        let config = Config {
-            mss: 1000,
-            send_buffer: Bytes(1 << 24),
-            receive_buffer: Bytes(1 << 24),
-            delayed_ack_count: 1,
-            initial_ssthresh: Some(Bytes(20_000)),
-            recovery: Recovery::NewReno,
-            loss_flight: Flight::Outstanding,
-            ..Stack::Ns3v44.config()
-        };
-        let link = || Link::new(BitRate(10_000_000_000), Span::from_millis(50), 1_000_000);
-        let mut links = [link(), link()];
-        let mut count = 0;
-        links[0].loses = Box::new(move |segment| {
-            count += u64::from(segment.len > 0);
-            segment.len > 0 && count % period == 0
-        });
-        let mut net = Net::new(&config, &cc, &plain_window(), links);
-        net.ends[0].write_endlessly();
-        net.open();
-        net.run_until(Time(400_000_000_000));
-        let p = 1.0 / period as f64;
-        let law = 1000.0 * 8.0 / 0.1 * (1.5 / p).sqrt() / 1e3;
-        let off = 100.0 * (net.goodput_kbps(1) / law - 1.0);
-        assert!(
-            off.abs() < 5.0,
-            "p = 1/{period}: {:.0} kbit/s, law {law:.0}, off by {off:.1} %",
-            net.goodput_kbps(1)
-        );
+        let measured = mean_window(cc, period, Span::from_millis(100), 400, START);
+        assert_window(cc, period, measured, (1.5 * period as f64).sqrt(), 5.0);
+    }
+}
+
+/// RFC 9438 §5.1 eq. 5: the mean window is (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) where that is above
+/// Reno's, if each loss comes at Wmax. With losses at even distances that is where the window goes to, but slowly: W is
+/// flat at Wmax. It comes down from above and up from below, and ends within 12 % on either side.
+#[test]
+fn cubic_obeys_its_response_function() {
+    for (c, beta) in [(0.4_f64, 0.7_f64), (2.0, 0.8)] {
+        let cc = format!("kind = \"cubic\"\nc = {c:?}\nbeta = {beta:?}\nfast_convergence = false");
+        let (period, rtt) = (10_000, Span::from_millis(100));
+        let law =
+            (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt.as_secs() * period as f64).powf(0.75);
+        for start in [1.25, 0.8] {
+            // The mean of a saw tooth is a quarter of a loss below its top.
+            let top = start * law / (1.0 - (1.0 - beta) / 4.0);
+            let measured = mean_window(&cc, period, rtt, 600, top);
+            println!("{cc} from {start}: {measured:.1}, law {law:.1}, ratio {:.3}", measured / law);
+            assert!(
+                (1.0 - start) * (1.0 - measured / law) > 0.0,
+                "{start}: {measured:.1} segments, law {law:.1}"
+            );
+            assert_window(&cc, period, measured, law, 12.0);
+        }
+    }
+}
+
+/// RFC 9438 §4.3, §5.2: over short or lossy paths CUBIC has the mean window of Reno, sqrt(3 / (2 p)).
+#[test]
+fn cubic_is_reno_friendly() {
+    let cc = "kind = \"cubic\"\nfast_convergence = false";
+    for period in [200_u64, 800, 3200] {
+        let measured = mean_window(cc, period, Span::from_millis(10), 100, START);
+        assert_window(cc, period, measured, (1.5 * period as f64).sqrt(), 5.0);
+    }
+}
+
+/// RFC 3649 §5 eq. 1: W = 0.12 / p^0.835 above 38 segments, Reno's below. The table of its Appendix B has whole segments
+/// for the growth, rounded up, which is worth 17 % where it is 2 to 4.
+#[test]
+fn highspeed_obeys_its_response_function() {
+    for (response, percent) in [("table", 20.0), ("formula", 6.0)] {
+        let cc = format!("kind = \"highspeed\"\nresponse = \"{response}\"");
+        for period in [200_u64, 3000, 10_000, 50_000] {
+            let measured = mean_window(&cc, period, Span::from_millis(100), 120, START);
+            let p = 1.0 / period as f64;
+            let law = if p > 0.0015 { (1.5 / p).sqrt() } else { 0.12 / p.powf(0.835) };
+            assert_window(&cc, period, measured, law, percent);
+        }
     }
 }
 
@@ -129,25 +196,4 @@ fn arwa_raises_cwnd_to_the_window_at_most() {
     }
     assert!(net.ends[0].stats().codes_obeyed > 100);
     assert_eq!(net.ends[0].cwnd(), window);
-}
-
-/// An application that writes two segments each round trip fills no window: none grows, whatever the algorithm.
-#[test]
-fn an_idle_window_does_not_grow_when_windows_are_validated() {
-    for kind in cc::Spec::kinds().into_iter().filter(|kind| !["plugin", "python"].contains(&kind.as_str())) {
-        let cc = cc::Spec::read(&Node::from_json(&format!("\"{kind}\""), "test").unwrap()).unwrap();
-        let config = Config { mss: 1000, validate_window: true, ..Stack::Ns3v44.config() };
-        let link = || Link::new(BitRate(100_000_000), Span::from_millis(25), 1000);
-        let mut net = Net::new(&config, &cc, &plain_window(), [link(), link()]);
-        net.open();
-        net.run_until(Time(100_000_000));
-        let before = net.ends[0].cwnd();
-        for round in 0..500_u64 {
-            net.ends[0].write(Bytes(2000));
-            net.pump(0);
-            net.run_until(Time(200_000_000 + 60_000_000 * round));
-        }
-        assert!(net.ends[0].stats().bytes_acked >= Bytes(990_000), "{kind}");
-        assert!(net.ends[0].cwnd() <= before, "{kind}: {} grew to {}", before, net.ends[0].cwnd());
-    }
 }

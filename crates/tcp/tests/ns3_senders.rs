@@ -56,8 +56,7 @@ fn assert_near(cc: &str, theirs: &Reference) {
 /// HyStart by ns-3.44's limits: a train as long as a round trip, a delay twice the least.
 #[test]
 fn cubic() {
-    let cc =
-        "kind = \"cubic\"\nslow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1 s\"}";
+    let cc = "kind = \"cubic\"\nvariant = \"linux\"\nslow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1 s\"}";
     assert_near(cc, &Reference { goodput_kbps: 9459.2, delay_ms: 68.5319 });
 }
 
@@ -131,9 +130,11 @@ fn htcp() {
     assert_near("kind = \"htcp\"", &Reference { goodput_kbps: 9420.93, delay_ms: 68.1635 });
 }
 
+/// ns-3 divides 1 by phi in whole numbers, which is 0: any queue is slow there. Reno's estimate so begins earlier, at a
+/// smaller window, and the drain at 6.7 s goes down to 71 segments rather than to the estimate's 103.
 #[test]
 fn yeah() {
-    assert_near("kind = \"yeah\"", &Reference { goodput_kbps: 9452.13, delay_ms: 78.6293 });
+    assert_near("kind = \"yeah\"\nphi = 1000.0", &Reference { goodput_kbps: 9452.13, delay_ms: 78.6293 });
 }
 
 /// ns-3 has no ALLOWED_INCREASE, so that a full window cannot grow.
@@ -143,4 +144,41 @@ fn ledbat() {
         "kind = \"ledbat\"\nallowed_increase = 0.0",
         &Reference { goodput_kbps: 9452.13, delay_ms: 75.6496 },
     );
+}
+
+/// ns-3's queueing delay (66.24 ms) is not met: its rate sample outlives the ACK. `TcpRateLinux::SkbDelivered` goes on
+/// with the interval of an earlier packet unless more had been delivered when this one was sent, so that three packets
+/// between two ACKs make the next rate too large by one in 60, more than the margin of 1 % takes off, and the queue grows
+/// until the window of two products stops it. With that rule here it is 41 ms, without it 3.9 ms. ns-3's window also
+/// leaves its probes of the round-trip time by overflow (4294967295 B) and slow start.
+#[test]
+fn bbr() {
+    let cc = "kind = \"bbr\"\nquantum = \"segment\"\npolicer = false\nequal_refreshes = true";
+    let mut net = run(cc);
+    // As there: two products and a little, four segments while the round-trip time is probed.
+    for (ms, theirs) in [(450, 181_000.0), (8000, 128_000.0), (10_200, 4000.0)] {
+        net.run_until(Time(ms * 1_000_000));
+        let ours = net.ends[0].cwnd().0 as f64;
+        assert!((ours / theirs - 1.0).abs() < 0.05, "cwnd {ours} B, {theirs} B there after {ms} ms");
+    }
+    net.run_until(Time(60_000_000_000));
+    let queueing = net.mean_delay_ms(1) - EMPTY_PATH_MS;
+    println!("bbr: goodput {:.1} / 9165.2 kbit/s, queueing {queueing:.2} ms", net.goodput_kbps(1));
+    assert!((net.goodput_kbps(1) / 9165.2 - 1.0).abs() < 0.05, "{} kbit/s", net.goodput_kbps(1));
+    assert!(queueing < 8.0, "{queueing} ms");
+}
+
+/// Linux counts segments rather than ACKs. It halves cwnd where ours halves the flight, which is as large here.
+#[test]
+fn linux_reno() {
+    let cc = "kind = \"newreno\"\ngrowth = \"per-byte\"";
+    assert_near(cc, &Reference { goodput_kbps: 9460.13, delay_ms: 80.4389 });
+}
+
+/// Both stay between one and three segments: at three the third waits for a delayed ACK for a round trip, which by
+/// timestamps is one-way delay, 78 ms instead of 26, and so an indication of congestion.
+#[test]
+fn lp() {
+    let cc = "kind = \"lp\"\nextremes = \"renewed\"";
+    assert_near(cc, &Reference { goodput_kbps: 313.467, delay_ms: 26.4986 });
 }

@@ -53,8 +53,14 @@ fn rwnds() -> impl Strategy<Value = rwnd::Spec> {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let stacks = prop_oneof![Just(Stack::Ns2Reno), Just(Stack::Ns3v26), Just(Stack::Ns3v44)];
-    let recoveries = prop_oneof![Just(None), Just(Some(Recovery::NewReno)), Just(Some(Recovery::Prr))];
+    let stacks =
+        prop_oneof![Just(Stack::Ns2Reno), Just(Stack::Ns3v26), Just(Stack::Ns3v44), Just(Stack::Linux)];
+    let recoveries = prop_oneof![
+        Just(None),
+        Just(Some(Recovery::NewReno)),
+        Just(Some(Recovery::Prr)),
+        Just(Some(Recovery::PrrSafe))
+    ];
     let buffers = prop_oneof![Just(4000_u64), Just(20_000), Just(300_000)];
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
     let reads = prop_oneof![Just(None), Just(None), (200..5000_u64).prop_map(Some)];

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from airwnd.capture import MOST_BYTES, Capture
 from airwnd.cli.options import FILE, PROGRESS, SET, bar, load
 
 
@@ -14,6 +15,23 @@ from airwnd.cli.options import FILE, PROGRESS, SET, bar, load
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed than the scenario's.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write manifest.json and Parquet tables there.")
 @click.option("--series", metavar="TIME", help="Keep time series sampled this often, as in 10ms.")
+@click.option(
+    "--pcap", type=click.Path(path_type=Path), help="Capture packets there: .pcapng, or .pcap of one node."
+)
+@click.option(
+    "--pcap-node",
+    "nodes",
+    multiple=True,
+    metavar="NODE",
+    help="Where: server (the default), gateway, enb-0, ue-0 and so on, or all; may be repeated.",
+)
+@click.option(
+    "--pcap-snaplen",
+    "snaplen",
+    type=click.IntRange(0, MOST_BYTES),
+    metavar="BYTES",
+    help="Bytes kept of a packet, 0 for all; its headers by default.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @PROGRESS
 def run(
@@ -22,13 +40,19 @@ def run(
     seed: int | None,
     out: Path | None,
     series: str | None,
+    pcap: Path | None,
+    nodes: tuple[str, ...],
+    snaplen: int | None,
     as_json: bool,
     progress: bool | None,
 ) -> None:
     """Simulate the scenario in FILE."""
+    if pcap is None and (nodes or snaplen is not None):
+        raise click.UsageError("--pcap-node and --pcap-snaplen are for --pcap.", click.get_current_context())
+    capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
     scenario = load(file, settings)
     with bar(f"{scenario.name}", progress) as tell:
-        result = scenario.run(seed, series, tell)
+        result = scenario.run(seed, series, tell, capture)
     if out:
         result.save(out)
     if as_json:

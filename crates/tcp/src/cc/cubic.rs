@@ -2,9 +2,21 @@
 
 use super::parts::window::Window;
 use super::slow_start::{self, SlowStart};
-use super::{Ack, Congestion, CongestionControl, Ctx};
-use airwnd_catalog::params;
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Time};
+
+choice! {
+    /// Whose arithmetic it is.
+    pub enum Variant {
+        /// The RFC's.
+        Rfc9438 = "rfc9438",
+        /// That of Linux and ns-3: whole segments, and a loss keeps beta of the window rather than of the flight. The window
+        /// grows by a segment for each n acknowledged, n = cwnd / (W(t + RTTmin) - cwnd) rounded down, 2 at least, and 20 at
+        /// most before the first loss; W_est grows by a segment for each cwnd / a acknowledged, a constant.
+        Linux = "linux",
+    }
+}
 
 params! {
     /// CUBIC: after a loss the window follows a cubic function of time, flat where the last loss was.
@@ -20,6 +32,8 @@ params! {
         pub c: f64 = 0.4, unit "segments/s^3", range 0.001..=100.0, source "RFC 9438 §5.1 (C)";
         /// Part of the flight that is kept at a loss.
         pub beta: f64 = 0.7, unit "1", range 0.1..=0.99, source "RFC 9438 §4.6 (beta_cubic)";
+        /// Whose arithmetic it is.
+        pub variant: Variant = Variant::Rfc9438, unit "word", source "RFC 9438; Linux tcp_cubic, ns-3.44 TcpCubic (linux)";
         /// Aim below the last maximum if the loss came before it, to leave room for new flows.
         pub fast_convergence: bool = true, unit "1", source "RFC 9438 §4.7";
         /// Never have less than Reno would have.
@@ -31,6 +45,12 @@ params! {
     }
 }
 
+/// Linux tcp_cubic: the least acknowledged segments for one of growth, the most before the first loss, and those in a
+/// window that is above the aim, in windows.
+const FASTEST: f64 = 2.0;
+const BEFORE_A_LOSS: f64 = 20.0;
+const AT_REST: f64 = 100.0;
+
 /// The state of CUBIC.
 #[derive(Debug)]
 pub struct Cubic {
@@ -40,7 +60,11 @@ pub struct Cubic {
     /// Wmax and the window before the last loss (cwnd_prior), until a timeout.
     last_loss: Option<Loss>,
     epoch: Option<Epoch>,
+    /// Both before the last reduction.
+    former: (Option<Loss>, Option<Epoch>),
     last_ack: Time,
+    /// Acknowledged segments that did not grow the window yet, with Linux's arithmetic.
+    credit: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +80,8 @@ struct Epoch {
     k: f64,
     max: f64,
     reno: f64,
+    /// Acknowledged segments that did not grow it yet, with Linux's arithmetic.
+    reno_credit: f64,
     before: f64,
 }
 
@@ -68,8 +94,15 @@ impl Cubic {
             window: Window::new(ctx),
             last_loss: None,
             epoch: None,
+            former: (None, None),
             last_ack: Time::ZERO,
+            credit: 0.0,
         }
+    }
+
+    /// For a controller on top of it.
+    pub(in crate::cc) fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     fn slow_start(&mut self, ack: &Ack) {
@@ -84,15 +117,7 @@ impl Cubic {
         let Params { c, beta, reno_friendly, .. } = self.params;
         let cwnd = self.window.segments();
         let acked = self.window.count(ack.acked);
-        let last_loss = self.last_loss;
-        let epoch = self.epoch.get_or_insert_with(|| {
-            //= RFC 9438 §4.8, §4.10: without a loss K is 0 and Wmax the window
-            //= exception cubic-from-slow-start
-            let Loss { max, before } = last_loss.unwrap_or(Loss { max: cwnd, before: cwnd });
-            //= RFC 9438 §4.2 eq. 2
-            let k = libm::cbrt((max - cwnd).max(0.0) / c);
-            Epoch { began: ack.now, k, max: max.max(cwnd), reno: cwnd, before }
-        });
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, cwnd, self.last_loss, c));
         let t = (ack.now - epoch.began).as_secs();
         //= RFC 9438 §4.2 eq. 1
         let cubic = |t: f64| c * (t - epoch.k) * (t - epoch.k) * (t - epoch.k) + epoch.max;
@@ -110,6 +135,50 @@ impl Cubic {
     }
 }
 
+impl Cubic {
+    fn avoid_in_whole_segments(&mut self, ack: &Ack) {
+        let Params { c, beta, reno_friendly, .. } = self.params;
+        let cwnd = libm::floor(self.window.segments());
+        let acked = self.window.count(ack.acked);
+        let last_loss = self.last_loss;
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, cwnd, last_loss, c));
+        let t = (ack.now - epoch.began + ack.min_rtt.unwrap_or_default()).as_secs() - epoch.k;
+        let target = epoch.max + libm::trunc(c * t * t * t);
+        let mut each = if target > cwnd { libm::floor(cwnd / (target - cwnd)) } else { AT_REST * cwnd };
+        if last_loss.is_none() {
+            each = each.min(BEFORE_A_LOSS);
+        }
+        if reno_friendly {
+            let eighths = libm::floor(8.0 * (1.0 + beta) / (3.0 * (1.0 - beta)));
+            let each_of_reno = libm::floor(cwnd * eighths / 8.0).max(1.0);
+            epoch.reno_credit += acked;
+            let grown = libm::floor(epoch.reno_credit / each_of_reno);
+            epoch.reno_credit -= grown * each_of_reno;
+            epoch.reno += grown;
+            if epoch.reno > cwnd {
+                each = each.min(libm::floor(cwnd / (epoch.reno - cwnd)));
+            }
+        }
+        each = each.max(FASTEST);
+        self.credit += acked;
+        if self.credit >= each {
+            self.credit -= each;
+            self.window.add(1.0);
+        }
+    }
+}
+
+impl Epoch {
+    fn begin(now: Time, cwnd: f64, last_loss: Option<Loss>, c: f64) -> Epoch {
+        //= RFC 9438 §4.8, §4.10: without a loss K is 0 and Wmax the window
+        //= exception cubic-from-slow-start
+        let Loss { max, before } = last_loss.unwrap_or(Loss { max: cwnd, before: cwnd });
+        //= RFC 9438 §4.2 eq. 2
+        let k = libm::cbrt((max - cwnd).max(0.0) / c);
+        Epoch { began: now, k, max: max.max(cwnd), reno: cwnd, reno_credit: 0.0, before }
+    }
+}
+
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &Ack) {
         let since_last = ack.now - self.last_ack;
@@ -121,22 +190,30 @@ impl CongestionControl for Cubic {
             }
         } else if self.window.in_slow_start() {
             self.slow_start(ack);
+        } else if self.params.variant == Variant::Linux {
+            self.avoid_in_whole_segments(ack);
         } else {
             self.avoid(ack);
         }
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let cwnd = self.window.segments();
-        let Params { beta, fast_convergence, .. } = self.params;
+        let Params { beta, fast_convergence, variant, .. } = self.params;
+        let is_linux = variant == Variant::Linux;
+        let whole = |segments: f64| if is_linux { libm::floor(segments) } else { segments };
+        let cwnd = whole(self.window.segments());
         //= RFC 9438 §4.7
         let early = fast_convergence && self.last_loss.is_some_and(|last| cwnd < last.max);
-        let max = if early { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        let max = if early { whole(cwnd * (1.0 + beta) / 2.0) } else { cwnd };
+        if event.signal != Signal::RepeatedTimeout {
+            self.former = (self.last_loss, self.epoch);
+        }
         self.last_loss = (!event.signal.is_timeout()).then_some(Loss { max, before: cwnd });
         self.epoch = None;
         self.slow_start.on_congestion();
         //= RFC 9438 §4.6
-        self.window.reduce(event, beta * self.window.count(event.in_flight));
+        let reduced = if is_linux { cwnd } else { self.window.count(event.in_flight) };
+        self.window.reduce(event, whole(beta * reduced));
     }
 
     fn cwnd(&self) -> Bytes {
@@ -151,12 +228,17 @@ impl CongestionControl for Cubic {
         self.window.set_cwnd(cwnd);
         self.epoch = None;
     }
+
+    //= RFC 9438 §4.9.2
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
+        (self.last_loss, self.epoch) = self.former;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
     use airwnd_units::Span;
 
@@ -178,6 +260,25 @@ mod tests {
         assert!((windows[42] as f64 - 100_000.0).abs() < 200.0, "{}", windows[42]);
         // W(8 s) = 0.4 (8 - 4.217)^3 + 100 = 121.66
         assert!((cubic.cwnd().0 as f64 - 121_660.0).abs() < 200.0, "{}", cubic.cwnd());
+    }
+
+    #[test]
+    fn a_spurious_loss_leaves_no_trace() {
+        let run = |spurious: bool| {
+            let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+            cubic.on_congestion(&congestion(Signal::Loss, 100_000));
+            for tick in 0..60 {
+                if spurious && tick == 30 {
+                    let before = Before { cwnd: cubic.cwnd(), ssthresh: cubic.ssthresh() };
+                    cubic.on_congestion(&congestion(Signal::Timeout, 50_000));
+                    cubic.on_spurious(&before);
+                }
+                cubic.on_ack(&at(tick * 100, cubic.cwnd().0));
+            }
+            (cubic.cwnd(), cubic.ssthresh())
+        };
+        let (without, with) = (run(false), run(true));
+        assert!(without.0.0.abs_diff(with.0.0) <= 1 && without.1 == with.1, "{without:?} and {with:?}");
     }
 
     #[test]

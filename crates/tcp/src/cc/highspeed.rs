@@ -1,7 +1,7 @@
 //! Faster growth and smaller reductions for large windows.
 
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::{choice, params};
 use airwnd_units::Bytes;
 
@@ -178,6 +178,10 @@ impl CongestionControl for Highspeed {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Growth by the time since the last loss, reduction by the queue.
 
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -108,6 +108,10 @@ impl CongestionControl for Htcp {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Less than best effort.
 
+use super::parts::queueing_delay::QueueingDelay;
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span, Time};
-use std::collections::VecDeque;
+use airwnd_units::{Bytes, Span};
 
 params! {
     /// LEDBAT: fills what others leave, up to a queueing delay.
@@ -31,17 +31,12 @@ params! {
 
 /// RFC 6817 §2.4.2: MIN_CWND in segments.
 const LEAST: f64 = 2.0;
-/// RFC 6817 §3.4.2: how long a base delay is collected.
-const COLLECTED: Span = Span::from_secs(60);
-
 /// The state of LEDBAT.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     params: Params,
     window: Window,
-    current: VecDeque<Span>,
-    base: VecDeque<Span>,
-    minute_began: Time,
+    delay: QueueingDelay,
 }
 
 impl Ledbat {
@@ -51,34 +46,16 @@ impl Ledbat {
         if !params.slow_start {
             window.set_threshold(window.segments());
         }
-        let current = VecDeque::with_capacity(params.current_filter as usize + 1);
-        let base = VecDeque::with_capacity(params.base_history as usize + 1);
-        Ledbat { params, window, current, base, minute_began: Time::ZERO }
-    }
-
-    //= exception ledbat-round-trip
-    fn queueing_delay(&self) -> Option<Span> {
-        let (current, base) = (self.current.iter().min()?, self.base.iter().min()?);
-        Some(*current - *base.min(current))
+        let delay = QueueingDelay::new(params.current_filter, params.base_history);
+        Ledbat { params, window, delay }
     }
 }
 
 impl CongestionControl for Ledbat {
     fn on_delivery(&mut self, ack: &Ack) {
-        let Some(rtt) = ack.rtt else { return };
-        self.current.push_back(rtt);
-        if self.current.len() > self.params.current_filter as usize {
-            self.current.pop_front();
-        }
-        match self.base.back_mut() {
-            Some(least) if ack.now - self.minute_began < COLLECTED => *least = rtt.min(*least),
-            _ => {
-                self.minute_began = ack.now;
-                self.base.push_back(rtt);
-                if self.base.len() > self.params.base_history as usize {
-                    self.base.pop_front();
-                }
-            }
+        //= exception ledbat-round-trip
+        if let Some(rtt) = ack.rtt {
+            self.delay.add(ack.now, rtt);
         }
     }
 
@@ -88,13 +65,14 @@ impl CongestionControl for Ledbat {
             self.window.slow_start(acked.min(1.0));
             return;
         }
-        let Some(delay) = self.queueing_delay() else { return };
+        let Some(delay) = self.delay.get() else { return };
         let w = self.window.segments();
         //= RFC 6817 §2.4.2
         let off_target = 1.0 - delay.as_secs() / self.params.target.as_secs();
         let most = self.window.count(ack.in_flight + ack.acked) + self.params.allowed_increase;
         let next = w + self.params.gain * off_target * acked / w;
         self.window.set(next.min(most.max(w)).max(LEAST));
+        self.window.end_slow_start();
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
@@ -112,6 +90,10 @@ impl CongestionControl for Ledbat {
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
     }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +101,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Time;
 
     fn at(second: u64, rtt_ms: u64, bytes: u64) -> Ack {
         Ack {
@@ -153,11 +136,11 @@ mod tests {
             ledbat.on_delivery(&at(second, rtt_ms, 1000));
         }
         // the least of 90, 80, 95 and 85 less 50
-        assert_eq!(ledbat.queueing_delay(), Some(Span::from_millis(30)));
+        assert_eq!(ledbat.delay.get(), Some(Span::from_millis(30)));
         for second in [70, 140] {
             ledbat.on_delivery(&at(second, 80, 1000));
         }
-        assert_eq!(ledbat.queueing_delay(), Some(Span(0)));
+        assert_eq!(ledbat.delay.get(), Some(Span(0)));
     }
 
     #[test]

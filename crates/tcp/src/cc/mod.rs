@@ -7,6 +7,7 @@ pub mod outside;
 mod parts;
 pub mod slow_start;
 
+use crate::Seq;
 use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use outside::Plugins;
@@ -18,7 +19,9 @@ family! {
     pub family Spec ("cc") {
         newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
         vegas: Vegas, veno: Veno, scalable: Scalable, bic: Bic, illinois: Illinois,
-        htcp: Htcp, yeah: Yeah, ledbat: Ledbat, fixed: Fixed, plugin: Plugin, python: Python
+        htcp: Htcp, yeah: Yeah, ledbat: Ledbat, ledbat_plus_plus: LedbatPlusPlus, lp: Lp, nice: Nice,
+        compound: Compound, fast: Fast, c2tcp: C2tcp, verus: Verus, sprout: Sprout, copa: Copa,
+        dctcp: Dctcp, prague: Prague, bbr: Bbr, bbr3: Bbr3, fixed: Fixed, plugin: Plugin, python: Python
     }
     build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
 }
@@ -91,6 +94,8 @@ pub struct Ack {
     pub cwnd_limited: bool,
     /// Whether a loss is being repaired.
     pub recovering: bool,
+    /// Whether SACK tells losses apart: without it a round trip tells of one at most.
+    pub selective: bool,
     /// The rate at which data was delivered, if the controller asks for it and there is a sample.
     pub rate: Option<RateSample>,
 }
@@ -113,6 +118,8 @@ pub struct RateSample {
     pub lost: Bytes,
     /// Whether the application had too little to send then, so that the path may be faster.
     pub app_limited: bool,
+    /// The time since that segment was sent, unless it was sent more than once and this may be an answer to any.
+    pub rtt: Option<Span>,
 }
 
 impl RateSample {
@@ -135,6 +142,8 @@ pub struct Departure {
     pub in_flight: Bytes,
     /// Whether the application has been what limits the sender.
     pub app_limited: bool,
+    /// Smoothed round-trip time: before the first data that of the handshake.
+    pub srtt: Option<Span>,
 }
 
 /// A segment that is given up on.
@@ -142,8 +151,12 @@ pub struct Departure {
 pub struct Loss {
     /// When it was noticed.
     pub now: Time,
+    /// Its first byte.
+    pub seq: Seq,
     /// Payload bytes.
     pub len: Bytes,
+    /// Bytes delivered to the receiver so far.
+    pub delivered: Bytes,
     /// Bytes in the network right after it was sent.
     pub in_flight_at_send: Bytes,
     /// Bytes given up on since it was sent, itself included.
@@ -222,17 +235,20 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// A segment is given up on; before [`on_congestion`](CongestionControl::on_congestion) if that comes as well.
     /// Only for controllers that [ask for rates](CongestionControl::wants_rates).
     fn on_lost(&mut self, _loss: &Loss) {}
-    /// The last reduction had no reason: what was taken for lost had arrived (RFC 4015, RFC 5682).
+    /// The last reduction had no reason: what was taken for lost had arrived (RFC 4015, RFC 5682). Controllers
+    /// with a threshold restore that as well.
     fn on_spurious(&mut self, before: &Before) {
         if before.cwnd > self.cwnd() {
             self.set_cwnd(before.cwnd);
         }
     }
+    /// The loss is repaired, whether it began with duplicate ACKs or with a timeout.
+    fn on_repaired(&mut self) {}
     /// The rate of payload to pace at, if at all.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
-    /// Whether `cwnd` is the window during loss recovery too. Such a controller acts in
+    /// Whether `cwnd` is the window during loss recovery too, and after idleness. Such a controller acts in
     /// [`on_delivery`](CongestionControl::on_delivery).
     fn governs_recovery(&self) -> bool {
         false
@@ -300,7 +316,9 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Event {
-        Ack { bytes: u64, rtt_us: u64, recovering: bool },
+        Ack { bytes: u64, rtt_us: u64, recovering: bool, rate: Option<(u64, u64)> },
+        Lost { in_flight: u64, lost: u64 },
+        Repaired,
         Congestion { signal: Signal, in_flight: u64 },
         Set { cwnd: u64 },
     }
@@ -308,9 +326,12 @@ mod tests {
     fn event() -> impl Strategy<Value = Event> {
         let signals = vec![Signal::Loss, Signal::Timeout, Signal::RepeatedTimeout, Signal::Ecn];
         let signal = prop::sample::select(signals);
-        let ack = (0..20_000_u64, 1..10_000_000_u64, prop::bool::weighted(0.1));
+        let rate = prop::option::of((0..200_000_u64, 1..10_000_000_u64));
+        let ack = (0..20_000_u64, 1..10_000_000_u64, prop::bool::weighted(0.1), rate);
         prop_oneof![
-            30 => ack.prop_map(|(bytes, rtt_us, recovering)| Event::Ack { bytes, rtt_us, recovering }),
+            30 => ack.prop_map(|(bytes, rtt_us, recovering, rate)| Event::Ack { bytes, rtt_us, recovering, rate }),
+            2 => (1000..2_000_000_u64, 1000..50_000_u64).prop_map(|(in_flight, lost)| Event::Lost { in_flight, lost }),
+            1 => Just(Event::Repaired),
             2 => (signal, 0..2_000_000_u64).prop_map(|(signal, in_flight)| Event::Congestion { signal, in_flight }),
             1 => (0..2_000_000_u64).prop_map(|cwnd| Event::Set { cwnd }),
         ]
@@ -329,8 +350,18 @@ mod tests {
                     now += Span::from_micros(*gap_us);
                     let before = cc.cwnd();
                     match *event {
-                        Event::Ack { bytes, rtt_us, recovering } => {
+                        Event::Ack { bytes, rtt_us, recovering, rate } => {
                             let rtt = Span::from_micros(rtt_us);
+                            let delivered = last.delivered + Bytes(bytes);
+                            let rate = rate.map(|(most, interval_us)| RateSample {
+                                delivered: delivered.min(Bytes(most)),
+                                interval: Span::from_micros(interval_us),
+                                prior_delivered: delivered.saturating_sub(Bytes(most)),
+                                in_flight_at_send: before,
+                                lost: last.lost,
+                                app_limited: interval_us % 8 == 0,
+                                rtt: Some(rtt),
+                            });
                             last = Ack {
                                 now,
                                 acked: Bytes(bytes),
@@ -338,7 +369,8 @@ mod tests {
                                 srtt: Some(last.srtt.map_or(rtt, |srtt| Span((7 * srtt.0 + rtt.0) / 8))),
                                 min_rtt: Some(last.min_rtt.map_or(rtt, |min| min.min(rtt))),
                                 round: last.round + gap_us % 2,
-                                delivered: last.delivered + Bytes(bytes),
+                                delivered,
+                                rate,
                                 ..ack(bytes)
                             };
                             cc.on_delivery(&last);
@@ -346,6 +378,17 @@ mod tests {
                                 cc.on_ack(&last);
                             }
                         }
+                        Event::Lost { in_flight, lost } => cc.on_lost(&Loss {
+                            now,
+                            seq: Seq(0),
+                            len: Bytes(1000),
+                            delivered: last.delivered,
+                            in_flight_at_send: Bytes(in_flight),
+                            lost_since_send: Bytes(lost),
+                            delivered_since_send: Bytes::ZERO,
+                            app_limited: false,
+                        }),
+                        Event::Repaired => cc.on_repaired(),
                         Event::Congestion { signal, in_flight } => {
                             let in_flight = in_flight.min(before.0);
                             cc.on_congestion(&Congestion { now, ..congestion(signal, in_flight) });
@@ -369,11 +412,13 @@ mod tests {
         }
     }
 
-    /// An ACK each second, with no loss for days and round-trip times from nothing to ten seconds.
+    /// An ACK each second, or each twentieth, with no loss for days and round-trip times from nothing to ten seconds.
     #[test]
     fn a_week_overflows_nothing() {
         for (name, mut cc) in everyone() {
-            for second in 0..7 * 24 * 3600_u64 {
+            // Sprout looks back on up to eight ticks for each ACK.
+            let step = if name == "sprout" { 20 } else { 1 };
+            for second in (0..7 * 24 * 3600_u64).step_by(step) {
                 let rtt = Span::from_micros(second * second % 10_000_000);
                 let ack = Ack {
                     now: Time(second * 1_000_000_000),

@@ -1,7 +1,7 @@
 //! Additive increase, multiplicative decrease.
 
 use super::slow_start::{self, SlowStart};
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::{choice, params};
 use airwnd_units::Bytes;
 
@@ -134,6 +134,12 @@ impl CongestionControl for Newreno {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.cwnd = cwnd.0.max(self.mss);
+    }
+
+    //= RFC 4015 §3.2
+    fn on_spurious(&mut self, before: &Before) {
+        self.cwnd = self.cwnd.max(before.cwnd.0);
+        self.ssthresh = self.ssthresh.max(before.ssthresh.0);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::parts::rounds::{Rounds, queued};
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::Bytes;
 
@@ -87,6 +87,10 @@ impl CongestionControl for Vegas {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
     }
 }
 

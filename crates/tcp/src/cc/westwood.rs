@@ -4,7 +4,7 @@ pub use super::newreno::Growth;
 use super::parts::bandwidth::Bandwidth;
 pub use super::parts::bandwidth::{Filter, Variant};
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span};
 
@@ -72,6 +72,10 @@ impl CongestionControl for Westwood {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
     }
 }
 

@@ -2,9 +2,9 @@ use super::hystart_plus_plus::HystartPlusPlus;
 use super::{Definition, Told, compare};
 
 /// RFC 9438 with its constants.
-struct Cubic {
-    cwnd: f64,
-    ssthresh: f64,
+pub struct Cubic {
+    pub cwnd: f64,
+    pub ssthresh: f64,
     w_max: f64,
     cwnd_prior: f64,
     /// No loss since the beginning or a timeout.
@@ -20,6 +20,24 @@ struct Cubic {
 
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
+
+impl Cubic {
+    pub fn new(cwnd: f64) -> Cubic {
+        Cubic {
+            cwnd,
+            ssthresh: f64::INFINITY,
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            lossless: true,
+            in_avoidance: false,
+            t_epoch: 0.0,
+            k: 0.0,
+            w_est: 0.0,
+            previous: 0.0,
+            hystart_plus_plus: None,
+        }
+    }
+}
 
 impl Definition for Cubic {
     fn ack(&mut self, told: &Told) {
@@ -107,19 +125,7 @@ impl Definition for Cubic {
 }
 
 fn definition(cwnd: f64, hystart_plus_plus: Option<HystartPlusPlus>) -> Box<dyn Definition> {
-    Box::new(Cubic {
-        cwnd,
-        ssthresh: f64::INFINITY,
-        w_max: 0.0,
-        cwnd_prior: 0.0,
-        lossless: true,
-        in_avoidance: false,
-        t_epoch: 0.0,
-        k: 0.0,
-        w_est: 0.0,
-        previous: 0.0,
-        hystart_plus_plus,
-    })
+    Box::new(Cubic { hystart_plus_plus, ..Cubic::new(cwnd) })
 }
 
 #[test]

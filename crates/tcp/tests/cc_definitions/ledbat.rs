@@ -35,6 +35,7 @@ impl Definition for Ledbat {
             cwnd = f64::min(cwnd, f64::max(max_allowed_cwnd, self.cwnd));
         }
         self.cwnd = f64::max(cwnd, 2.0);
+        self.ssthresh = f64::min(self.ssthresh, self.cwnd);
     }
 
     fn loss(&mut self, _: f64, flight: f64) {

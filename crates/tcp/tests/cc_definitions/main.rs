@@ -3,18 +3,33 @@
 //! A definition counts in segments and seconds and keeps to the letters of its source, slowly and without any
 //! of the engine's helpers.
 
+mod bbr;
+mod bbr3;
 mod bic;
+mod c2tcp;
+mod compound;
 mod constant;
+mod copa;
 mod cubic;
+mod cubic_linux;
+mod dctcp;
+mod fast;
 mod highspeed;
 mod htcp;
 mod hybla;
 mod hystart_plus_plus;
 mod illinois;
 mod ledbat;
+mod ledbat_plus_plus;
+mod lp;
+mod model;
+mod nice;
+mod prague;
 mod scalable;
+mod sprout;
 mod vegas;
 mod veno;
+mod verus;
 mod westwood;
 mod yeah;
 
@@ -34,8 +49,11 @@ struct Told {
     rtt: f64,
     srtt: f64,
     min_rtt: f64,
+    one_way: f64,
     round: u64,
     limited: bool,
+    /// Of `acked`, what met congestion.
+    marked: f64,
 }
 
 /// An algorithm as its source has it.
@@ -46,6 +64,8 @@ trait Definition {
     fn loss(&mut self, now: f64, flight: f64);
     /// A timeout; `again` if it is one more of the same segment.
     fn timeout(&mut self, now: f64, flight: f64, again: bool);
+    /// Marks, the first in a window of data.
+    fn mark(&mut self, _now: f64) {}
     fn cwnd(&self) -> f64;
 }
 
@@ -75,17 +95,41 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Plays events to both and compares windows after each, to a part in a million and a byte.
+/// With the same settings each time.
 fn compare(cc: &str, definition: impl Fn(f64) -> Box<dyn Definition>) {
-    let node = Node::from_toml(cc, "test").expect("it is TOML");
-    let spec = Spec::read(&node).expect("it is a congestion control");
+    compare_over(Just(()), |()| cc.to_string(), |(), cwnd| definition(cwnd));
+}
+
+/// The same over a path that marks what waits for longer.
+fn compare_marked(mark_above_us: u64, cc: &str, definition: impl Fn(f64) -> Box<dyn Definition>) {
+    compare_all(mark_above_us, Just(()), |()| cc.to_string(), |(), cwnd| definition(cwnd));
+}
+
+/// With other `settings` each time, of which `cc` makes the scenario's words.
+fn compare_over<S: Strategy>(
+    settings: S,
+    cc: impl Fn(&S::Value) -> String,
+    definition: impl Fn(&S::Value, f64) -> Box<dyn Definition>,
+) {
+    compare_all(u64::MAX, settings, cc, definition);
+}
+
+/// Plays events to both and compares windows after each, to a part in a million and a byte.
+fn compare_all<S: Strategy>(
+    mark_above_us: u64,
+    settings: S,
+    cc: impl Fn(&S::Value) -> String,
+    definition: impl Fn(&S::Value, f64) -> Box<dyn Definition>,
+) {
     let events = prop::collection::vec(event(), 1..600);
     let config = ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
-    proptest!(config, |(initial in 2..100_u64, events in events)| {
+    proptest!(config, |(settings in settings, initial in 2..100_u64, events in events)| {
+        let node = Node::from_toml(&cc(&settings), "test").expect("it is TOML");
+        let spec = Spec::read(&node).expect("it is a congestion control");
         let ctx = Ctx { mss: Bytes(MSS), initial_window: Bytes(initial * MSS), initial_ssthresh: Bytes(u64::MAX), seed: 1 };
         let mut ours = spec.build(&ctx);
-        let mut theirs = definition(initial as f64);
-        play(&mut *ours, &mut *theirs, &events)?;
+        let mut theirs = definition(&settings, initial as f64);
+        play(&mut *ours, &mut *theirs, &events, mark_above_us)?;
     });
 }
 
@@ -93,14 +137,17 @@ fn play(
     ours: &mut dyn CongestionControl,
     theirs: &mut dyn Definition,
     events: &[Event],
+    mark_above_us: u64,
 ) -> Result<(), TestCaseError> {
     let mut now = Time::ZERO;
+    let mut may_mark_from = 0;
     let mut ack = Ack { now, cwnd_limited: true, ..Ack::default() };
     for event in events {
         match *event {
             Event::Ack { bytes, gap_us, queue_us, new_round, recovering, limited } => {
                 now += Span::from_micros(gap_us);
                 let rtt = Span::from_micros(80_000 + queue_us);
+                let one_way = Span::from_micros(25_000 + queue_us);
                 let srtt = ack.srtt.map_or(rtt, |srtt| Span((7 * srtt.0 + rtt.0) / 8));
                 let min_rtt = ack.min_rtt.map_or(rtt, |min| min.min(rtt));
                 ack = Ack {
@@ -109,10 +156,13 @@ fn play(
                     rtt: Some(rtt),
                     srtt: Some(srtt),
                     min_rtt: Some(min_rtt),
+                    one_way_delay: Some(one_way),
                     round: ack.round + u64::from(new_round),
                     delivered: ack.delivered + Bytes(bytes),
                     cwnd_limited: limited,
                     recovering,
+                    marked: if queue_us > mark_above_us { Bytes(bytes) } else { Bytes::ZERO },
+                    prior_in_flight: ours.cwnd(),
                     ..Ack::default()
                 };
                 let told = Told {
@@ -121,11 +171,18 @@ fn play(
                     rtt: rtt.as_secs(),
                     srtt: srtt.as_secs(),
                     min_rtt: min_rtt.as_secs(),
+                    one_way: one_way.as_secs(),
                     round: ack.round,
                     limited,
+                    marked: ack.marked.0 as f64 / MSS as f64,
                 };
                 ours.on_delivery(&ack);
                 theirs.measure(&told);
+                if ack.marked > Bytes::ZERO && !recovering && ack.round >= may_mark_from {
+                    may_mark_from = ack.round + 1;
+                    ours.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight: ours.cwnd() });
+                    theirs.mark(told.now);
+                }
                 if !recovering {
                     ours.on_ack(&ack);
                     theirs.ack(&told);

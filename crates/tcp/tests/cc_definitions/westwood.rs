@@ -11,6 +11,13 @@ struct WestwoodPlus {
     min_rtt: f64,
 }
 
+impl WestwoodPlus {
+    /// In whole bytes, so that both leave slow start at the same ACK.
+    fn product(&self) -> f64 {
+        (1000.0 * self.bwe * self.min_rtt).floor() / 1000.0
+    }
+}
+
 impl Definition for WestwoodPlus {
     fn measure(&mut self, told: &Told) {
         self.min_rtt = told.min_rtt;
@@ -38,7 +45,7 @@ impl Definition for WestwoodPlus {
     }
 
     fn loss(&mut self, _: f64, _: f64) {
-        self.ssthresh = f64::max(2.0, self.bwe * self.min_rtt);
+        self.ssthresh = f64::max(2.0, self.product());
         if self.cwnd > self.ssthresh {
             self.cwnd = self.ssthresh;
         }
@@ -46,7 +53,7 @@ impl Definition for WestwoodPlus {
 
     fn timeout(&mut self, _: f64, _: f64, again: bool) {
         if !again {
-            self.ssthresh = f64::max(2.0, self.bwe * self.min_rtt);
+            self.ssthresh = f64::max(2.0, self.product());
         }
         self.cwnd = 1.0;
     }

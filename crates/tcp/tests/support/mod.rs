@@ -3,6 +3,7 @@
 
 pub mod script;
 
+use airwnd_tcp::segment::Codepoint;
 use airwnd_tcp::{Config, Endpoint, Segment, Seq, Setup, cc, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::cmp::Reverse;
@@ -19,18 +20,40 @@ pub struct Link {
     /// Ends of transmission of the packets inside, the one being sent included.
     inside: VecDeque<Time>,
     pub drops: u64,
+    /// Mark ECN-capable packets that find so many or more inside.
+    pub mark_above: usize,
     /// Lose each packet for which this says so.
     pub loses: Box<dyn FnMut(&Segment) -> bool>,
+    /// Deliver each packet so much later, past those behind it.
+    pub detains: Box<dyn FnMut(&Segment) -> Span>,
+    /// From when on it sends nothing, once, and for how long.
+    pub pause: Option<(Time, Span)>,
 }
 
 impl Link {
     pub fn new(rate: BitRate, delay: Span, limit: usize) -> Link {
         let inside = VecDeque::with_capacity(limit.min(10_000) + 1);
-        Link { rate, delay, limit, overhead: Bytes(2), inside, drops: 0, loses: Box::new(|_| false) }
+        Link {
+            rate,
+            delay,
+            limit,
+            overhead: Bytes(2),
+            inside,
+            drops: 0,
+            mark_above: usize::MAX,
+            loses: Box::new(|_| false),
+            detains: Box::new(|_| Span::ZERO),
+            pause: None,
+        }
+    }
+
+    /// Packets inside, the one being sent included.
+    pub fn inside(&self, now: Time) -> usize {
+        self.inside.iter().filter(|end| **end > now).count()
     }
 
     /// When the packet arrives at the other end, if it does.
-    fn send(&mut self, now: Time, segment: &Segment) -> Option<Time> {
+    fn send(&mut self, now: Time, segment: &mut Segment) -> Option<Time> {
         while self.inside.front().is_some_and(|end| *end <= now) {
             self.inside.pop_front();
         }
@@ -38,10 +61,16 @@ impl Link {
             self.drops += 1;
             return None;
         }
-        let start = self.inside.back().copied().unwrap_or(now);
+        if self.inside.len() >= self.mark_above && segment.ecn != Codepoint::NotEct {
+            segment.ecn = Codepoint::Ce;
+        }
+        let mut start = self.inside.back().copied().unwrap_or(now);
+        if let Some((_, span)) = self.pause.take_if(|(from, _)| *from <= start) {
+            start += span;
+        }
         let end = start + self.rate.transmission_time(segment.wire_bytes() + self.overhead);
         self.inside.push_back(end);
-        (!(self.loses)(segment)).then_some(end + self.delay)
+        (!(self.loses)(segment)).then(|| end + self.delay + (self.detains)(segment))
     }
 }
 
@@ -107,9 +136,9 @@ impl Net {
 
     /// Lets an end send, and arms its timer.
     pub fn pump(&mut self, end: usize) {
-        while let Some(segment) = self.ends[end].poll_transmit(self.now) {
+        while let Some(mut segment) = self.ends[end].poll_transmit(self.now) {
             self.sent[end] += 1;
-            let Some(at) = self.links[end].send(self.now, &segment) else { continue };
+            let Some(at) = self.links[end].send(self.now, &mut segment) else { continue };
             let slot = match self.free.pop() {
                 Some(slot) => {
                     self.slots[slot] = segment;

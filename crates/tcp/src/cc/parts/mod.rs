@@ -1,5 +1,14 @@
 //! What several controllers are made of; no algorithm by itself.
 
 pub mod bandwidth;
+pub mod extreme;
+pub mod forecaster;
+pub mod marking;
+pub mod policer;
+pub mod profile;
+pub mod quantum;
+pub mod queueing_delay;
+pub mod restraint;
 pub mod rounds;
 pub mod window;
+pub mod windowed_max;

@@ -1,11 +1,11 @@
 //! What classic controllers share: a window, a threshold, slow start and the halving of Reno.
 
 use crate::cc::newreno::Growth;
-use crate::cc::{Congestion, Ctx, Signal};
+use crate::cc::{Before, Congestion, Ctx, Signal};
 use airwnd_units::Bytes;
 
 /// No receiver can offer more (RFC 7323 §2.3), so no larger window means anything.
-const LARGEST: f64 = (1_u64 << 30) as f64;
+pub(in crate::cc) const LARGEST: f64 = (1_u64 << 30) as f64;
 const NO_THRESHOLD: f64 = u64::MAX as f64;
 
 /// A congestion window and a slow-start threshold, both in segments.
@@ -67,6 +67,13 @@ impl Window {
         self.ssthresh = segments.max(2.0);
     }
 
+    /// Lowers the threshold to the window if it is higher: a window that came down by delay shall not leap back.
+    pub fn end_slow_start(&mut self) {
+        if self.in_slow_start() {
+            self.set_threshold(self.segments);
+        }
+    }
+
     /// Keeps so many segments at a sign of congestion: the window comes down to them after a loss, to one
     /// segment after a timeout. A repeated timeout leaves the threshold.
     pub fn reduce(&mut self, event: &Congestion, kept: f64) {
@@ -88,5 +95,12 @@ impl Window {
 
     pub fn set_cwnd(&mut self, cwnd: Bytes) {
         self.set(self.count(cwnd));
+    }
+
+    //= RFC 4015 §3.2
+    /// What was before a reduction that had no reason, unless more has come since.
+    pub fn restore(&mut self, before: &Before) {
+        self.set(self.segments.max(self.count(before.cwnd)));
+        self.ssthresh = self.ssthresh.max(self.count(before.ssthresh));
     }
 }

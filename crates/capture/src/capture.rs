@@ -1,0 +1,128 @@
+//! The tap that writes a file.
+
+use crate::{headers, pcap, pcapng};
+use airwnd_lab::Scenario;
+use airwnd_lab::tap::{Node, Sight, Tap};
+use std::io::{self, Write};
+
+/// What kind of file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// pcapng: any number of nodes, each an interface.
+    Pcapng,
+    /// The older pcap, of one node.
+    Pcap,
+}
+
+/// What is captured.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The file's format.
+    pub format: Format,
+    /// The nodes, in the order of their interfaces; one for [`Format::Pcap`].
+    pub nodes: Vec<Node>,
+    /// Bytes that are kept of a packet, 0 for all; none: its headers.
+    pub snaplen: Option<u32>,
+}
+
+/// Writes what the nodes see while a run goes on.
+///
+/// What cannot be written ends the run; [`finish`](Capture::finish) says why.
+pub struct Capture<W> {
+    to: W,
+    settings: Settings,
+    /// The interface of each node that is captured, ordered by node.
+    interfaces: Vec<(Node, u32)>,
+    /// Packets in each terminal's tunnel, down and up.
+    in_tunnel: Vec<[u16; 2]>,
+    headers: Vec<u8>,
+    record: Vec<u8>,
+    failure: Option<io::Error>,
+}
+
+impl<W: Write> Capture<W> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// What the file has against it.
+    pub fn new(to: W, settings: Settings, scenario: &Scenario, seed: u64) -> io::Result<Capture<W>> {
+        let mut interfaces: Vec<(Node, u32)> = settings.nodes.iter().copied().zip(0..).collect();
+        interfaces.sort_unstable();
+        let mut capture = Capture {
+            to,
+            settings,
+            interfaces,
+            in_tunnel: vec![[0; 2]; scenario.terminals() as usize],
+            headers: Vec::with_capacity(headers::LONGEST),
+            record: Vec::new(),
+            failure: None,
+        };
+        capture.begin(scenario, seed)?;
+        Ok(capture)
+    }
+
+    fn begin(&mut self, scenario: &Scenario, seed: u64) -> io::Result<()> {
+        let snaplen = self.settings.snaplen.unwrap_or(headers::LONGEST as u32);
+        let Capture { to, settings, record, .. } = self;
+        if settings.format == Format::Pcap {
+            pcap::header(record, snaplen);
+            return to.write_all(record);
+        }
+        let writer = format!("airwnd {}", env!("CARGO_PKG_VERSION"));
+        let name = &scenario.name;
+        pcapng::section(record, &writer, &format!("scenario: {name}\nseed: {seed}\n{writer}"));
+        to.write_all(record)?;
+        for node in &settings.nodes {
+            pcapng::interface(record, &node.to_string(), node.interface(), snaplen);
+            to.write_all(record)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is still in memory.
+    ///
+    /// # Errors
+    /// Why not all could be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => self.to.flush(),
+        }
+    }
+}
+
+impl<W: Write> Tap for Capture<W> {
+    fn packet(&mut self, sight: &Sight) {
+        let tunnel = &mut self.in_tunnel[sight.ue as usize][usize::from(sight.to_terminal)];
+        let sequence = *tunnel;
+        if matches!(sight.node, Node::BaseStation(_)) {
+            *tunnel = tunnel.wrapping_add(1);
+        }
+        let Ok(place) = self.interfaces.binary_search_by_key(&sight.node, |(node, _)| *node) else { return };
+        let length = headers::packet(&mut self.headers, sight, sequence);
+        let kept = match self.settings.snaplen {
+            None => self.headers.len(),
+            Some(0) => length,
+            Some(snaplen) => length.min(snaplen as usize),
+        };
+        let (shown, zeros) = match self.headers.get(..kept) {
+            Some(cut) => (cut, 0),
+            None => (&self.headers[..], kept - self.headers.len()),
+        };
+        let record = &mut self.record;
+        match self.settings.format {
+            Format::Pcap => pcap::packet(record, sight.at, length as u32, (shown, zeros)),
+            Format::Pcapng => {
+                let interface = self.interfaces[place].1;
+                pcapng::packet(record, interface, sight.at, sight.way, length as u32, (shown, zeros));
+            }
+        }
+        if self.failure.is_none() {
+            self.failure = self.to.write_all(record).err();
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.failure.is_none()
+    }
+}

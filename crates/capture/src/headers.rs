@@ -1,0 +1,320 @@
+//! The headers of a packet as they are on the wire. Payloads are zeros, and are not here.
+
+use crate::hosts;
+use airwnd_lab::tap::{Carried, Node, Sight};
+use airwnd_tcp::Segment;
+use airwnd_tcp::segment::Codepoint;
+use std::net::Ipv4Addr;
+
+/// The most that [`packet`] writes: a tunnel's headers, IPv4, and TCP with all its options.
+pub const LONGEST: usize = 40 + 20 + 60;
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Hops that a packet may pass (RFC 1700, "IP time to live").
+const TIME_TO_LIVE: u8 = 64;
+/// The port of GTP-U (TS 29.281 §4.4.2.3).
+const TUNNEL_PORT: u16 = 2152;
+/// Experiment identifier of the window code (RFC 6994 §3); not registered.
+const CODE_EXPERIMENT: u16 = 0xa120;
+
+/// An IPv4 header's fields that are not the same everywhere.
+struct Ip {
+    from: Ipv4Addr,
+    to: Ipv4Addr,
+    identification: u16,
+    ecn: u8,
+    time_to_live: u8,
+    protocol: u8,
+}
+
+/// Writes the headers of a packet that a node sees; gives the packet's whole length.
+///
+/// At a base station it is in its tunnel, with this sequence number.
+pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize {
+    bytes.clear();
+    let (server, terminal) = (hosts::server(sight.flow), hosts::terminal(sight.ue));
+    let (from, to) = if sight.to_terminal { (server, terminal) } else { (terminal, server) };
+    let (from_port, to_port) = match sight.to_terminal {
+        true => (hosts::SERVER_PORT, hosts::terminal_port(sight.flow)),
+        false => (hosts::terminal_port(sight.flow), hosts::SERVER_PORT),
+    };
+    let in_tunnel = matches!(sight.node, Node::BaseStation(_));
+    bytes.resize(if in_tunnel { 40 } else { 0 }, 0);
+    let begin = bytes.len();
+    // RFC 1812 §5.3.1: the gateway is the one router on the way.
+    let routed = match sight.node {
+        Node::Server | Node::Gateway => !sight.to_terminal,
+        Node::BaseStation(_) | Node::Terminal(_) => sight.to_terminal,
+    };
+    let mut ip = Ip {
+        from,
+        to,
+        identification: sight.identification,
+        ecn: 0,
+        time_to_live: TIME_TO_LIVE - u8::from(routed),
+        protocol: UDP,
+    };
+    bytes.resize(begin + 20, 0);
+    let payload = match sight.carried {
+        Carried::Segment(segment) => {
+            ip.protocol = TCP;
+            ip.ecn = match segment.ecn {
+                Codepoint::NotEct => 0,
+                Codepoint::Ect1 => 1,
+                Codepoint::Ect0 => 2,
+                Codepoint::Ce => 3,
+            };
+            tcp(bytes, &segment, from_port, to_port);
+            usize::from(segment.len)
+        }
+        Carried::Datagram(payload) => {
+            udp(bytes, from_port, to_port, payload.0 as usize);
+            payload.0 as usize
+        }
+    };
+    let checksum_at = begin + 20 + if ip.protocol == TCP { 16 } else { 6 };
+    close_transport(bytes, begin, checksum_at, &ip, payload);
+    ipv4(&mut bytes[begin..], &ip, payload);
+    if let Node::BaseStation(cell) = sight.node {
+        let (gateway, base_station) = (hosts::gateway(), hosts::base_station(cell));
+        let (from, to) = if sight.to_terminal { (gateway, base_station) } else { (base_station, gateway) };
+        // RFC 6040 §4.1: the tunnel's ECN field is a copy.
+        let outer = Ip { from, to, time_to_live: TIME_TO_LIVE, protocol: UDP, ..ip };
+        tunnel(bytes, &outer, hosts::tunnel(sight.ue), tunnel_sequence, payload);
+    }
+    bytes.len() + payload
+}
+
+/// RFC 9293 §3.1; options are followed by zeros up to a multiple of four bytes.
+fn tcp(bytes: &mut Vec<u8>, segment: &Segment, from: u16, to: u16) {
+    let begin = bytes.len();
+    bytes.extend(from.to_be_bytes());
+    bytes.extend(to.to_be_bytes());
+    bytes.extend(segment.seq.0.to_be_bytes());
+    bytes.extend(segment.ack.0.to_be_bytes());
+    bytes.extend([0, 0]);
+    bytes.extend(segment.window.to_be_bytes());
+    bytes.extend([0; 4]);
+    options(bytes, segment);
+    let words = (bytes.len() - begin).div_ceil(4);
+    bytes.resize(begin + 4 * words, 0);
+    let offset_and_flags = (words as u16) << 12 | segment.flags.0;
+    bytes[begin + 12..begin + 14].copy_from_slice(&offset_and_flags.to_be_bytes());
+}
+
+/// RFC 9293 §3.2, RFC 7323 §2.2 and §3.2, RFC 2018 §2 and §3, RFC 6994 §3.
+fn options(bytes: &mut Vec<u8>, segment: &Segment) {
+    if let Some(mss) = segment.mss {
+        bytes.extend([2, 4]);
+        bytes.extend(mss.get().to_be_bytes());
+    }
+    if segment.sack_permitted {
+        bytes.extend([4, 2]);
+    }
+    if let Some(timestamps) = segment.timestamps {
+        bytes.extend([8, 10]);
+        bytes.extend(timestamps.val.to_be_bytes());
+        bytes.extend(timestamps.ecr.to_be_bytes());
+    }
+    if let Some(shift) = segment.window_scale {
+        bytes.extend([3, 3, shift]);
+    }
+    if let Some(code) = segment.code {
+        bytes.extend([254, 5]);
+        bytes.extend(CODE_EXPERIMENT.to_be_bytes());
+        bytes.push(code.get());
+    }
+    let blocks = segment.sack.iter().filter(|block| !block.is_empty());
+    let count = blocks.clone().count() as u8;
+    if count > 0 {
+        bytes.extend([5, 2 + 8 * count]);
+    }
+    for block in blocks {
+        bytes.extend(block.start.0.to_be_bytes());
+        bytes.extend(block.end.0.to_be_bytes());
+    }
+}
+
+/// RFC 768.
+fn udp(bytes: &mut Vec<u8>, from: u16, to: u16, payload: usize) {
+    bytes.extend(from.to_be_bytes());
+    bytes.extend(to.to_be_bytes());
+    bytes.extend(field(8 + payload));
+    bytes.extend([0, 0]);
+}
+
+/// Fills in the checksum of a transport header, over it, the pseudo-header and the payload's zeros.
+fn close_transport(bytes: &mut [u8], ip_at: usize, checksum_at: usize, ip: &Ip, payload: usize) {
+    let header = &bytes[ip_at + 20..];
+    let length = (header.len() + payload) as u32;
+    //= RFC 9293 §3.1
+    let pseudo = sum(&ip.from.octets()) + sum(&ip.to.octets()) + u32::from(ip.protocol) + length;
+    let mut checksum = fold(pseudo + sum(header));
+    //= RFC 768: zero would say that there is none
+    if ip.protocol == UDP && checksum == 0 {
+        checksum = 0xffff;
+    }
+    bytes[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// RFC 791 §3.1, with the don't-fragment bit: nothing on the way does.
+fn ipv4(bytes: &mut [u8], ip: &Ip, payload: usize) {
+    let length = field(bytes.len() + payload);
+    bytes[0] = 0x45;
+    bytes[1] = ip.ecn;
+    bytes[2..4].copy_from_slice(&length);
+    bytes[4..6].copy_from_slice(&ip.identification.to_be_bytes());
+    bytes[6] = 0x40;
+    bytes[8] = ip.time_to_live;
+    bytes[9] = ip.protocol;
+    bytes[12..16].copy_from_slice(&ip.from.octets());
+    bytes[16..20].copy_from_slice(&ip.to.octets());
+    let checksum = fold(sum(&bytes[..20]));
+    bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// Fills in the 40 bytes before a packet: IPv4, UDP, GTP-U.
+fn tunnel(bytes: &mut [u8], outer: &Ip, identifier: u32, sequence: u16, payload: usize) {
+    let inner = bytes.len() - 40 + payload;
+    bytes[20..22].copy_from_slice(&TUNNEL_PORT.to_be_bytes());
+    bytes[22..24].copy_from_slice(&TUNNEL_PORT.to_be_bytes());
+    bytes[24..26].copy_from_slice(&field(20 + inner));
+    //= TS 29.281 §5.1: version 1, GTP, with a sequence number; a G-PDU
+    bytes[28] = 0x32;
+    bytes[29] = 255;
+    // What follows the first eight bytes, the sequence number's four included.
+    bytes[30..32].copy_from_slice(&field(4 + inner));
+    bytes[32..36].copy_from_slice(&identifier.to_be_bytes());
+    bytes[36..38].copy_from_slice(&sequence.to_be_bytes());
+    close_transport(bytes, 0, 26, outer, payload);
+    ipv4(bytes, outer, payload);
+}
+
+/// A length in its field; the few bytes that a tunnel adds to the longest of datagrams have no room there.
+fn field(length: usize) -> [u8; 2] {
+    (length.min(usize::from(u16::MAX)) as u16).to_be_bytes()
+}
+
+/// The sum of 16-bit words (RFC 1071 §1).
+fn sum(bytes: &[u8]) -> u32 {
+    bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
+}
+
+/// The one's complement of a sum, its carries added to it.
+fn fold(sum: u32) -> u16 {
+    let once = (sum & 0xffff) + (sum >> 16);
+    !((once & 0xffff) + (once >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_lab::tap::Way;
+    use airwnd_tcp::Seq;
+    use airwnd_tcp::segment::{Flags, SackBlock, Timestamps};
+    use airwnd_units::{Bytes, Span, Time};
+    use std::num::{NonZeroU8, NonZeroU16};
+
+    fn segment() -> Segment {
+        Segment {
+            sent_at: Time::ZERO,
+            seq: Seq(0x0102_0304),
+            ack: Seq(0x0506_0708),
+            timestamps: None,
+            sack: Default::default(),
+            len: 1000,
+            window: 0x1234,
+            mss: None,
+            window_scale: None,
+            code: None,
+            flags: Flags::ACK,
+            ecn: Codepoint::NotEct,
+            sack_permitted: false,
+            retransmission: false,
+        }
+    }
+
+    fn sight(node: Node, carried: Carried) -> Sight {
+        Sight {
+            at: Span::ZERO,
+            node,
+            way: Way::Out,
+            flow: 0,
+            ue: 0,
+            to_terminal: true,
+            identification: 7,
+            carried,
+        }
+    }
+
+    fn whole(sight: &Sight) -> (Vec<u8>, usize) {
+        let mut bytes = Vec::new();
+        let length = packet(&mut bytes, sight, 0);
+        (bytes, length)
+    }
+
+    /// What a receiver does: the sum over all with the checksum is all ones.
+    fn verifies(bytes: &[u8], at: usize, payload: usize) -> bool {
+        let length = (bytes.len() - at - 20 + payload) as u32;
+        let pseudo = sum(&bytes[at + 12..at + 20]) + u32::from(bytes[at + 9]) + length;
+        fold(sum(&bytes[at..at + 20])) == 0 && fold(pseudo + sum(&bytes[at + 20..])) == 0
+    }
+
+    #[test]
+    fn the_example_of_rfc_1071() {
+        assert_eq!(fold(sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7])), !0xddf2);
+    }
+
+    #[test]
+    fn a_segment_with_all_that_it_may_carry() {
+        let block = |start| SackBlock { start: Seq(start), end: Seq(start + 1) };
+        let every = [
+            Segment {
+                timestamps: Some(Timestamps { val: 1, ecr: 2 }),
+                sack: [block(1), block(3), block(5)],
+                ..segment()
+            },
+            Segment {
+                flags: Flags::SYN | Flags::AE | Flags::CWR | Flags::ECE,
+                len: 0,
+                mss: NonZeroU16::new(1448),
+                window_scale: Some(7),
+                sack_permitted: true,
+                timestamps: Some(Timestamps { val: 1, ecr: 0 }),
+                ..segment()
+            },
+            Segment { code: NonZeroU8::new(9), ecn: Codepoint::Ce, ..segment() },
+        ];
+        for segment in every {
+            let (bytes, length) = whole(&sight(Node::Server, Carried::Segment(segment)));
+            assert_eq!(bytes.len() as u64, segment.header_bytes().0);
+            assert_eq!(length as u64, segment.wire_bytes().0);
+            assert_eq!(usize::from(bytes[32] >> 4) * 4, bytes.len() - 20);
+            assert_eq!(u16::from_be_bytes([bytes[32], bytes[33]]) & 0xfff, segment.flags.0);
+            assert!(verifies(&bytes, 0, usize::from(segment.len)));
+        }
+        let (marked, _) = whole(&sight(Node::Server, Carried::Segment(every[2])));
+        assert_eq!(marked[1], 3);
+        assert_eq!(marked[40..45], [254, 5, 0xa1, 0x20, 9]);
+    }
+
+    #[test]
+    fn a_datagram_of_an_odd_length() {
+        let (bytes, length) = whole(&sight(Node::Terminal(0), Carried::Datagram(Bytes(333))));
+        assert_eq!((bytes.len(), length), (28, 28 + 333));
+        assert_eq!(bytes[24..26], 341_u16.to_be_bytes());
+        assert_eq!(bytes[8], 63, "one router on the way");
+        assert!(verifies(&bytes, 0, 333));
+    }
+
+    #[test]
+    fn a_tunnel_takes_the_forty_bytes_that_the_model_counts() {
+        let (inner, plain) = whole(&sight(Node::Terminal(0), Carried::Segment(segment())));
+        let (bytes, length) = whole(&sight(Node::BaseStation(0), Carried::Segment(segment())));
+        assert_eq!(length, plain + 40);
+        assert_eq!(bytes[40..], inner);
+        assert!(verifies(&bytes, 0, 1000));
+        assert_eq!(usize::from(u16::from_be_bytes([bytes[30], bytes[31]])), plain + 4);
+    }
+}

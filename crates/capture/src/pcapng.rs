@@ -1,0 +1,113 @@
+//! Blocks of pcapng (draft-ietf-opsawg-pcapng), in little-endian order.
+
+use airwnd_lab::tap::Way;
+use airwnd_units::Span;
+
+/// Packets begin with an IPv4 header (LINKTYPE_IPV4).
+pub const LINK_TYPE: u32 = 228;
+
+const COMMENT: u16 = 1;
+
+/// Begins a file (§4.1): what wrote it, and a comment.
+pub fn section(bytes: &mut Vec<u8>, writer: &str, comment: &str) {
+    block(bytes, 0x0a0d_0d0a, |bytes| {
+        bytes.extend(0x1a2b_3c4d_u32.to_le_bytes());
+        bytes.extend(1_u16.to_le_bytes());
+        bytes.extend(0_u16.to_le_bytes());
+        // The section's length is not known yet.
+        bytes.extend(u64::MAX.to_le_bytes());
+        option(bytes, COMMENT, comment.as_bytes());
+        option(bytes, 4, writer.as_bytes());
+        end_of_options(bytes);
+    });
+}
+
+/// Describes an interface (§4.2), whose time is in nanoseconds; the first is number 0. A snap length of 0 is none.
+pub fn interface(bytes: &mut Vec<u8>, name: &str, description: &str, snaplen: u32) {
+    block(bytes, 1, |bytes| {
+        bytes.extend((LINK_TYPE as u16).to_le_bytes());
+        bytes.extend(0_u16.to_le_bytes());
+        bytes.extend(snaplen.to_le_bytes());
+        option(bytes, 2, name.as_bytes());
+        option(bytes, 3, description.as_bytes());
+        // if_tsresol: a negative power of ten.
+        option(bytes, 9, &[9]);
+        end_of_options(bytes);
+    });
+}
+
+/// A packet (§4.3): what was captured of it, and how long it was; its direction in the flags (§4.3.1).
+pub fn packet(
+    bytes: &mut Vec<u8>,
+    interface: u32,
+    at: Span,
+    way: Way,
+    length: u32,
+    (headers, zeros): (&[u8], usize),
+) {
+    block(bytes, 6, |bytes| {
+        bytes.extend(interface.to_le_bytes());
+        bytes.extend(((at.0 >> 32) as u32).to_le_bytes());
+        bytes.extend((at.0 as u32).to_le_bytes());
+        bytes.extend(((headers.len() + zeros) as u32).to_le_bytes());
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(headers);
+        bytes.resize((bytes.len() + zeros).next_multiple_of(4), 0);
+        let flags: u32 = match way {
+            Way::In => 1,
+            Way::Out => 2,
+        };
+        option(bytes, 2, &flags.to_le_bytes());
+        end_of_options(bytes);
+    });
+}
+
+/// Type, length, contents, and the length once more (§3.1). `bytes` is cleared first.
+fn block(bytes: &mut Vec<u8>, kind: u32, contents: impl FnOnce(&mut Vec<u8>)) {
+    bytes.clear();
+    bytes.extend(kind.to_le_bytes());
+    bytes.extend([0; 4]);
+    contents(bytes);
+    let length = (bytes.len() as u32 + 4).to_le_bytes();
+    bytes[4..8].copy_from_slice(&length);
+    bytes.extend(length);
+}
+
+/// An option (§3.5). Texts are cut where their length would not fit.
+fn option(bytes: &mut Vec<u8>, code: u16, value: &[u8]) {
+    let value = &value[..value.len().min(usize::from(u16::MAX))];
+    bytes.extend(code.to_le_bytes());
+    bytes.extend((value.len() as u16).to_le_bytes());
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+}
+
+fn end_of_options(bytes: &mut Vec<u8>) {
+    bytes.extend([0; 4]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_whole_words_with_their_length_at_both_ends() {
+        let mut bytes = Vec::new();
+        for zeros in 0..4 {
+            packet(&mut bytes, 3, Span((1 << 32) + 5), Way::In, 1000, (&[0x45, 1], zeros));
+            let length = (bytes.len() as u32).to_le_bytes();
+            assert_eq!(bytes.len() % 4, 0);
+            assert_eq!((&bytes[4..8], &bytes[bytes.len() - 4..]), (&length[..], &length[..]));
+            assert_eq!(bytes[12..20], [1, 0, 0, 0, 5, 0, 0, 0]);
+            assert_eq!(bytes[20..24], (2 + zeros as u32).to_le_bytes());
+        }
+    }
+
+    #[test]
+    fn a_long_comment_is_cut() {
+        let mut bytes = Vec::new();
+        section(&mut bytes, "airwnd", &"x".repeat(70_000));
+        assert_eq!(bytes[26..28], u16::MAX.to_le_bytes());
+        assert_eq!(bytes.len() as u32, u32::from_le_bytes(bytes[4..8].try_into().unwrap()));
+    }
+}

@@ -1,0 +1,64 @@
+//! Captures into files.
+
+use airwnd_capture::{Capture, Format, Settings};
+use airwnd_lab::Scenario;
+use airwnd_lab::tap::Node;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use std::fs;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+/// The file, the names of the nodes, and the snap length.
+pub type Wanted = (PathBuf, Vec<String>, Option<u32>);
+
+/// The nodes that words name; `all` is all.
+pub fn nodes(scenario: &Scenario, words: &[String]) -> PyResult<Vec<Node>> {
+    if words.iter().any(|word| word == "all") {
+        return Ok(scenario.nodes());
+    }
+    let mut nodes = Vec::new();
+    for word in words {
+        let node = scenario.node(word).map_err(super::ScenarioError::new_err)?;
+        if !nodes.contains(&node) {
+            nodes.push(node);
+        }
+    }
+    Ok(nodes)
+}
+
+/// A capture and the file that it goes to.
+pub struct File {
+    path: PathBuf,
+    pub capture: Capture<BufWriter<fs::File>>,
+}
+
+impl File {
+    /// Begins the file; one that ends in `.pcap` has the older format.
+    pub fn new(scenario: &Scenario, seed: u64, (path, words, snaplen): Wanted) -> PyResult<File> {
+        let older = path.extension().is_some_and(|extension| extension == "pcap");
+        let format = if older { Format::Pcap } else { Format::Pcapng };
+        let settings = Settings { format, nodes: nodes(scenario, &words)?, snaplen };
+        let begun = fs::File::create(&path)
+            .and_then(|file| Capture::new(BufWriter::new(file), settings, scenario, seed));
+        match begun {
+            Ok(capture) => Ok(File { path, capture }),
+            Err(error) => Err(unwritten(&path, &error)),
+        }
+    }
+
+    /// Writes what is still in memory.
+    pub fn finish(self) -> PyResult<()> {
+        self.capture.finish().map_err(|error| unwritten(&self.path, &error))
+    }
+}
+
+/// The exception that Python has for it, with the file's name.
+fn unwritten(path: &Path, error: &io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else { return PyOSError::new_err(error.to_string()) };
+    Python::attach(|py| {
+        let reason =
+            py.import("os").and_then(|os| os.call_method1("strerror", (number,))?.extract::<String>());
+        reason.map_or_else(|raised| raised, |reason| PyOSError::new_err((number, reason, path.to_path_buf())))
+    })
+}

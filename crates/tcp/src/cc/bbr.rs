@@ -1,0 +1,681 @@
+//! A model of the path, not losses, says how fast and how much: version 1.
+
+use super::parts::policer::{Policer, Step};
+pub use super::parts::quantum::Quantum;
+use super::parts::restraint::Restraint;
+use super::parts::window::LARGEST;
+use super::parts::windowed_max::WindowedMax;
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Departure, RateSample, Signal};
+use airwnd_catalog::params;
+use airwnd_engine::Stream;
+use airwnd_units::{BitRate, Bytes, Span, Time};
+
+params! {
+    /// BBR v1: paced at what the path delivered at best in ten round trips, with two bandwidth-delay products in flight.
+    ///
+    /// With B the greatest delivery rate and R the least round-trip time of late, the pace is g B (less a margin), and
+    /// cwnd = G B R and room for three quanta and for what ACKs bring in bunches. Startup has g = G = 2/ln 2 until three
+    /// rounds raise B by less than a quarter; Drain paces with ln 2/2 until B R is in flight. Then g goes through a
+    /// cycle of 5/4, 3/4 and six times 1, each of R or so, from a random place on. When R was not seen for ten seconds,
+    /// four segments in flight for 200 ms measure it. Losses keep the window for a round trip to what is delivered; it
+    /// is restored when they are repaired. Marks (ECN) mean nothing to it.
+    ///
+    /// Where sources differ, defaults are Linux's. Not as there: cwnd is not rounded to even segments, samples are in
+    /// nanoseconds, and no packet that waits for its pace counts as in flight. Without `policer`, with
+    /// `aggregation_gain = 0`, `equal_refreshes = true` and no `pacing_margin` it is as first described; ns-3 has neither
+    /// `policer` nor quanta (`quantum = "segment"`), and `equal_refreshes`.
+    pub struct Params ("draft-cardwell-iccrg-bbr-congestion-control-00; Linux net/ipv4/tcp_bbr.c; Cardwell, Cheng, Gunn, Yeganeh and Jacobson, ACM Queue 14(5), 2016") {
+        /// Gain of pace and window in Startup, and one over it of Drain's pace.
+        pub high_gain: f64 = 2.885, unit "1", range 1.01..=10.0, source "2/ln 2: draft-cardwell-iccrg-bbr-congestion-control-00 BBRHighGain; Linux bbr_high_gain; ns-3.44 TcpBbr::HighGain (2.89)";
+        /// Gain of the window from then on.
+        pub cwnd_gain: f64 = 2.0, unit "1", range 1.0..=10.0, source "Linux bbr_cwnd_gain";
+        /// Gain of the pace in the cycle's first phase, which looks for more bandwidth.
+        pub probe_gain: f64 = 1.25, unit "1", range 1.0..=4.0, source "Linux bbr_pacing_gain";
+        /// Gain of the pace in the cycle's second phase, which takes back what the first has queued.
+        pub relief_gain: f64 = 0.75, unit "1", range 0.1..=1.0, source "Linux bbr_pacing_gain";
+        /// Phases of the cycle; the third and later ones have a gain of 1.
+        pub cycle_phases: u32 = 8, unit "1", range 3..=64, source "Linux CYCLE_LEN";
+        /// Round trips in which the bandwidth is the greatest delivery rate.
+        pub bandwidth_rounds: u32 = 10, unit "round trips", range 1..=1000, source "Linux bbr_bw_rtts; ns-3.44 TcpBbr::BwWindowLength";
+        /// Time in which the round-trip time is the least sample.
+        pub min_rtt_window: Span = Span::from_secs(10), unit "time", range Span::from_millis(100)..=Span::from_secs(3600), source "Linux bbr_min_rtt_win_sec; ns-3.44 TcpBbr::RttWindowLength";
+        /// Whether a sample as small as the least begins that time anew, and not only a smaller one.
+        pub equal_refreshes: bool = false, unit "1", source "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.2.3, Linux to 5.9 and ns-3.44 TcpBbr::UpdateRTprop: true; Linux since 5.10 (commit 1b9e2a8c99a5): false";
+        /// Time for which the round-trip time is measured with the least window.
+        pub probe_rtt_duration: Span = Span::from_millis(200), unit "time", range Span(1)..=Span::from_secs(10), source "Linux bbr_probe_rtt_mode_ms; ns-3.44 TcpBbr::ProbeRttDuration";
+        /// The least window.
+        pub min_window: u32 = 4, unit "segments", range 1..=1000, source "draft-cardwell-iccrg-bbr-congestion-control-00 BBRMinPipeCwnd; Linux bbr_cwnd_min_target";
+        /// Part of the bandwidth that the pace stays below it, so that queues drain.
+        pub pacing_margin: f64 = 0.01, unit "1", range 0.0..=0.5, source "Linux bbr_pacing_margin_percent; not in draft-cardwell-iccrg-bbr-congestion-control-00";
+        /// A round that multiplies the bandwidth by this finds the pipe not full.
+        pub full_growth: f64 = 1.25, unit "1", range 1.0..=4.0, source "Linux bbr_full_bw_thresh";
+        /// Rounds with less in a row that end Startup.
+        pub full_rounds: u32 = 3, unit "round trips", range 1..=100, source "Linux bbr_full_bw_cnt";
+        /// What hosts send at a time; the window has room for three.
+        pub quantum: Quantum = Quantum::ByRate, unit "word", source "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.2; Linux bbr_tso_segs_goal; ns-3.44 TcpBbr::SetSendQuantum (segment)";
+        /// What is added to the window for ACKs that come in bunches, as a part of the most that they brought too early.
+        pub aggregation_gain: f64 = 1.0, unit "1", range 0.0..=10.0, source "Linux since 5.1 bbr_extra_acked_gain; ns-3.44 TcpBbr; not in draft-cardwell-iccrg-bbr-congestion-control-00";
+        /// Round trips, and up to twice as many, for which that most is remembered.
+        pub aggregation_rounds: u32 = 5, unit "round trips", range 1..=1000, source "Linux bbr_extra_acked_win_rtts; ns-3.44 TcpBbr::ExtraAckedRttWindowLength";
+        /// No more is added than the bandwidth delivers in this time.
+        pub aggregation_limit: Span = Span::from_millis(100), unit "time", range Span(0)..=Span::from_secs(10), source "Linux bbr_extra_acked_max_us";
+        /// Whether policers are looked for.
+        pub policer: bool = true, unit "1", source "Linux bbr_lt_bw_sampling; neither draft-cardwell-iccrg-bbr-congestion-control-00 nor ns-3.44";
+        /// The least round trips of an interval over which a policer's rate is measured.
+        pub policer_rounds: u32 = 4, unit "round trips", range 1..=1000, source "Linux bbr_lt_intvl_min_rtts";
+        /// Lost bytes to delivered ones that make a policer thinkable.
+        pub policer_loss: f64 = 0.195, unit "1", range 0.0..=1.0, source "50/256: Linux bbr_lt_loss_thresh";
+        /// Part by which the rates of two intervals may differ.
+        pub policer_ratio: f64 = 0.125, unit "1", range 0.0..=1.0, source "Linux bbr_lt_bw_ratio";
+        /// Rate by which they always may.
+        pub policer_difference: BitRate = BitRate(4000), unit "bit/s", range BitRate(0)..=BitRate(1_000_000_000), source "Linux bbr_lt_bw_diff";
+        /// Round trips for which a policer is believed in.
+        pub policer_hold: u32 = 48, unit "round trips", range 1..=100_000, source "Linux bbr_lt_bw_max_rtts";
+    }
+}
+
+/// The round-trip time that the first pace is computed from if none was measured.
+const NOMINAL_RTT: Span = Span::from_millis(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw { phase: u32, began: Time },
+    ProbeRtt { until: Option<Time>, round_done: bool },
+}
+
+/// The state of BBR v1. Amounts are bytes, rates bytes per second.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    params: Params,
+    random: Stream,
+    mss: f64,
+    initial_window: f64,
+    mode: Mode,
+    cwnd: f64,
+    /// The window before this ACK, and the last one that neither a loss nor a probe has cut.
+    cwnd_before: f64,
+    prior_cwnd: f64,
+    ssthresh: f64,
+    pacing_rate: f64,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    has_seen_rtt: bool,
+
+    bandwidth: WindowedMax,
+    min_rtt: Option<Span>,
+    min_rtt_at: Time,
+    rounds: u64,
+    begins_round: bool,
+    /// What had been delivered when this round began.
+    round_from: u64,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    filled: bool,
+
+    aggregation: Aggregation,
+    policer: Policer,
+    restraint: Restraint,
+    idle_restart: bool,
+    recovering: bool,
+    /// As much goes out as arrives, and no more.
+    conserves: bool,
+    /// Bytes delivered so far, and by the last ACK; bytes in the network after it.
+    delivered: u64,
+    acked: f64,
+    in_flight: f64,
+}
+
+/// How much more ACKs bring at once than the bandwidth explains.
+#[derive(Clone, Copy, Debug, Default)]
+struct Aggregation {
+    /// When an epoch began that is ahead of the bandwidth, and what was acknowledged in it.
+    began: Time,
+    acked: f64,
+    /// The most of this and of the last window of rounds.
+    most: [f64; 2],
+    rounds: u32,
+}
+
+impl Bbr {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Bbr {
+        let mut bbr = Bbr {
+            random: Stream::new(ctx.seed, "bbr"),
+            mss: ctx.mss.0 as f64,
+            initial_window: ctx.initial_window.0 as f64,
+            mode: Mode::Startup,
+            cwnd: ctx.initial_window.0 as f64,
+            cwnd_before: ctx.initial_window.0 as f64,
+            prior_cwnd: 0.0,
+            ssthresh: ctx.initial_ssthresh.0 as f64,
+            pacing_rate: 0.0,
+            pacing_gain: params.high_gain,
+            cwnd_gain: params.high_gain,
+            has_seen_rtt: false,
+            bandwidth: WindowedMax::new(),
+            min_rtt: None,
+            min_rtt_at: Time::ZERO,
+            rounds: 0,
+            begins_round: false,
+            round_from: 0,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            filled: false,
+            aggregation: Aggregation::default(),
+            policer: Policer::default(),
+            restraint: Restraint::default(),
+            idle_restart: false,
+            recovering: false,
+            conserves: false,
+            delivered: 0,
+            acked: 0.0,
+            in_flight: 0.0,
+            params,
+        };
+        bbr.init_pacing_rate(NOMINAL_RTT);
+        bbr
+    }
+
+    fn init_pacing_rate(&mut self, rtt: Span) {
+        let nominal = self.cwnd / rtt.as_secs();
+        self.pacing_rate = self.params.high_gain * nominal * (1.0 - self.params.pacing_margin);
+    }
+
+    /// The first round-trip time replaces the nominal one.
+    fn see_rtt(&mut self, now: Time, srtt: Option<Span>) {
+        if let (false, Some(srtt)) = (self.has_seen_rtt, srtt.filter(|srtt| srtt.0 > 0)) {
+            self.has_seen_rtt = true;
+            self.init_pacing_rate(srtt);
+            if self.min_rtt.is_none() {
+                (self.min_rtt, self.min_rtt_at) = (Some(srtt), now);
+            }
+        }
+    }
+
+    // The model.
+
+    fn rate(&self) -> f64 {
+        self.policer.rate().unwrap_or(self.bandwidth.get())
+    }
+
+    /// So much of the bandwidth-delay product, and the initial window before any is known.
+    fn product(&self, rate: f64, gain: f64) -> f64 {
+        self.min_rtt.map_or(self.initial_window, |rtt| gain * rate * rtt.as_secs())
+    }
+
+    //= exception bbr-bytes
+    /// What must be in flight so that as much is in the network.
+    fn with_budget(&self, volume: f64) -> f64 {
+        let probes = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
+        let room = if probes { 2.0 * self.mss } else { 0.0 };
+        volume + self.params.quantum.budget_of_v1(self.pacing_rate, self.mss) + room
+    }
+
+    fn inflight(&self, gain: f64) -> f64 {
+        self.with_budget(self.product(self.bandwidth.get(), gain))
+    }
+
+    fn step(&self, now: Time, has_loss: bool, app_limited: bool) -> Step {
+        let cycles = matches!(self.mode, Mode::ProbeBw { .. });
+        Step {
+            now,
+            delivered: self.delivered,
+            has_loss,
+            app_limited,
+            begins_round: self.begins_round,
+            cycles,
+        }
+    }
+
+    fn watch_for_policer(&mut self, step: &Step) {
+        if self.params.policer && self.policer.update(&self.params, step) {
+            self.cycle(step.now);
+        }
+    }
+
+    fn is_app_limited(&self, sample: &RateSample) -> bool {
+        sample.app_limited || self.restraint.covers(sample.prior_delivered.0)
+    }
+
+    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.1
+    fn update_bandwidth(&mut self, ack: &Ack, sample: &RateSample) {
+        if sample.prior_delivered.0 >= self.round_from {
+            self.round_from = self.delivered;
+            self.rounds += 1;
+            self.begins_round = true;
+            self.conserves = false;
+        }
+        let app_limited = self.is_app_limited(sample);
+        self.watch_for_policer(&self.step(ack.now, ack.lost.0 > 0, app_limited));
+        let rate = sample.delivered.0 as f64 / sample.interval.as_secs();
+        // An application that sends little tells of the path only if it is better than was thought.
+        if !app_limited || rate >= self.bandwidth.get() {
+            self.bandwidth.update(u64::from(self.params.bandwidth_rounds), self.rounds, rate);
+        }
+    }
+
+    fn update_aggregation(&mut self, ack: &Ack) {
+        let rate = self.rate();
+        let epoch = &mut self.aggregation;
+        if self.begins_round {
+            epoch.rounds += 1;
+            if epoch.rounds >= self.params.aggregation_rounds {
+                (epoch.rounds, epoch.most) = (0, [0.0, epoch.most[0]]);
+            }
+        }
+        let mut expected = rate * (ack.now - epoch.began).as_secs();
+        if epoch.acked <= expected {
+            (epoch.began, epoch.acked, expected) = (ack.now, 0.0, 0.0);
+        }
+        epoch.acked += self.acked;
+        epoch.most[0] = epoch.most[0].max((epoch.acked - expected).min(self.cwnd));
+    }
+
+    /// What is added to the window for it.
+    fn aggregated(&self) -> f64 {
+        if !self.filled {
+            return 0.0;
+        }
+        let [now, before] = self.aggregation.most;
+        let limit = self.rate() * self.params.aggregation_limit.as_secs();
+        (self.params.aggregation_gain * now.max(before)).min(limit)
+    }
+
+    // The states.
+
+    fn gain_of(&self, phase: u32) -> f64 {
+        match phase {
+            0 => self.params.probe_gain,
+            1 => self.params.relief_gain,
+            _ => 1.0,
+        }
+    }
+
+    /// Begins the cycle of gains anywhere but in the phase that takes back what none has queued.
+    fn cycle(&mut self, now: Time) {
+        let phases = self.params.cycle_phases;
+        let skipped = (self.random.uniform() * f64::from(phases - 1)) as u32;
+        self.mode = Mode::ProbeBw { phase: (phases - skipped) % phases, began: now };
+    }
+
+    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.4.3
+    fn advance_cycle(&mut self, ack: &Ack) {
+        let Mode::ProbeBw { phase, began } = self.mode else { return };
+        let is_long = self.min_rtt.is_some_and(|rtt| ack.now - began > rtt);
+        let before = ack.prior_in_flight.0 as f64;
+        let ends = if self.pacing_gain == 1.0 {
+            is_long
+        } else if self.pacing_gain > 1.0 {
+            is_long && (ack.lost.0 > 0 || before >= self.inflight(self.pacing_gain))
+        } else {
+            is_long || before <= self.inflight(1.0)
+        };
+        if ends {
+            self.mode = Mode::ProbeBw { phase: (phase + 1) % self.params.cycle_phases, began: ack.now };
+        }
+    }
+
+    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.2.2
+    fn check_full_pipe(&mut self, app_limited: bool) {
+        if self.filled || !self.begins_round || app_limited {
+            return;
+        }
+        let bandwidth = self.bandwidth.get();
+        if bandwidth >= self.full_bandwidth * self.params.full_growth {
+            (self.full_bandwidth, self.full_rounds) = (bandwidth, 0);
+            return;
+        }
+        self.full_rounds += 1;
+        self.filled = self.full_rounds >= self.params.full_rounds;
+    }
+
+    fn check_drain(&mut self, now: Time) {
+        if self.mode == Mode::Startup && self.filled {
+            self.mode = Mode::Drain;
+            self.ssthresh = self.inflight(1.0).max(self.mss);
+        }
+        if self.mode == Mode::Drain && self.in_flight <= self.inflight(1.0) {
+            self.cycle(now);
+        }
+    }
+
+    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.2.3
+    fn update_min_rtt(&mut self, ack: &Ack) {
+        let expired = ack.now > self.min_rtt_at + self.params.min_rtt_window;
+        if let Some(rtt) = ack.rate.and_then(|sample| sample.rtt) {
+            let less =
+                self.min_rtt.is_none_or(|min| rtt < min || (self.params.equal_refreshes && rtt == min));
+            if less || expired {
+                (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
+            }
+        }
+        if expired && !self.idle_restart && !matches!(self.mode, Mode::ProbeRtt { .. }) {
+            self.mode = Mode::ProbeRtt { until: None, round_done: false };
+            self.restraint.begin(self.delivered);
+            self.save_cwnd(self.cwnd);
+        }
+        self.probe_rtt(ack.now);
+        if ack.rate.is_some() {
+            self.idle_restart = false;
+        }
+    }
+
+    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.5
+    fn probe_rtt(&mut self, now: Time) {
+        let Mode::ProbeRtt { until, round_done } = &mut self.mode else { return };
+        self.restraint.prolong(self.delivered, self.in_flight as u64);
+        if until.is_none() {
+            if self.in_flight <= f64::from(self.params.min_window) * self.mss {
+                *until = Some(now + self.params.probe_rtt_duration);
+                self.round_from = self.delivered;
+            }
+        } else {
+            *round_done |= self.begins_round;
+            if *round_done {
+                self.check_probe_rtt_done(now);
+            }
+        }
+    }
+
+    fn check_probe_rtt_done(&mut self, now: Time) {
+        let Mode::ProbeRtt { until: Some(until), .. } = self.mode else { return };
+        if now <= until {
+            return;
+        }
+        self.min_rtt_at = now;
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.filled {
+            self.cycle(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    // What comes of it.
+
+    fn update_gains(&mut self) {
+        let high = self.params.high_gain;
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (high, high),
+            Mode::Drain => (1.0 / high, high),
+            Mode::ProbeBw { .. } if self.policer.rate().is_some() => (1.0, self.params.cwnd_gain),
+            Mode::ProbeBw { phase, .. } => (self.gain_of(phase), self.params.cwnd_gain),
+            Mode::ProbeRtt { .. } => (1.0, 1.0),
+        };
+    }
+
+    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.1: before the pipe is full the pace only rises
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = gain * self.rate() * (1.0 - self.params.pacing_margin);
+        if self.filled || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn target(&self) -> f64 {
+        self.with_budget(self.product(self.rate(), self.cwnd_gain) + self.aggregated())
+    }
+
+    fn least(&self) -> f64 {
+        f64::from(self.params.min_window) * self.mss
+    }
+
+    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.3.6
+    fn update_cwnd(&mut self, lost: f64) {
+        if self.acked > 0.0 {
+            self.cwnd = (self.cwnd - lost).max(self.mss);
+            if self.conserves {
+                self.cwnd = self.cwnd.max(self.in_flight + self.acked);
+            } else {
+                let target = self.target();
+                if self.filled {
+                    self.cwnd = (self.cwnd + self.acked).min(target);
+                } else if self.cwnd < target || (self.delivered as f64) < self.initial_window {
+                    self.cwnd += self.acked;
+                }
+                self.cwnd = self.cwnd.max(self.least());
+            }
+        }
+        self.bound_cwnd();
+    }
+
+    fn bound_cwnd(&mut self) {
+        self.cwnd = self.cwnd.min(LARGEST);
+        if matches!(self.mode, Mode::ProbeRtt { .. }) {
+            self.cwnd = self.cwnd.min(self.least());
+        }
+    }
+
+    /// Remembers a window for the time after losses and probes, which cut it.
+    fn save_cwnd(&mut self, cwnd: f64) {
+        let is_cut = self.recovering || matches!(self.mode, Mode::ProbeRtt { .. });
+        self.prior_cwnd = if is_cut { self.prior_cwnd.max(cwnd) } else { cwnd };
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_ack(&mut self, _ack: &Ack) {}
+
+    fn on_delivery(&mut self, ack: &Ack) {
+        (self.delivered, self.acked) = (ack.delivered.0, ack.acked.0 as f64);
+        self.in_flight = ack.in_flight.0 as f64;
+        self.cwnd_before = self.cwnd;
+        self.policer.lost += ack.lost.0;
+        self.see_rtt(ack.now, ack.srtt);
+        self.begins_round = false;
+        let mut app_limited = false;
+        if let Some(sample) = &ack.rate {
+            app_limited = self.is_app_limited(sample);
+            self.update_bandwidth(ack, sample);
+            self.update_aggregation(ack);
+        }
+        self.advance_cycle(ack);
+        self.check_full_pipe(app_limited);
+        self.check_drain(ack.now);
+        self.update_min_rtt(ack);
+        self.update_gains();
+        self.set_pacing_rate(self.pacing_gain);
+        self.update_cwnd(ack.lost.0 as f64);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        match event.signal {
+            Signal::Ecn => return,
+            Signal::Loss => {
+                self.save_cwnd(self.cwnd_before);
+                self.conserves = true;
+                self.round_from = self.delivered;
+                // No more than was in use when the loss showed.
+                self.cwnd = self.cwnd.min(self.in_flight + self.acked).max(self.mss);
+            }
+            Signal::Timeout | Signal::RepeatedTimeout => {
+                self.save_cwnd(self.cwnd);
+                self.cwnd = self.mss;
+                // A timeout is like the end of a round.
+                self.full_bandwidth = 0.0;
+                self.begins_round = true;
+                self.watch_for_policer(&self.step(event.now, true, false));
+            }
+        }
+        self.recovering = true;
+    }
+
+    fn on_repaired(&mut self) {
+        (self.recovering, self.conserves) = (false, false);
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.filled {
+            self.cwnd = self.cwnd.min(self.target());
+        }
+        self.bound_cwnd();
+    }
+
+    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.4.4
+    fn on_send(&mut self, departure: &Departure) {
+        self.see_rtt(departure.now, departure.srtt);
+        let app_limited = departure.app_limited || self.restraint.covers(self.delivered);
+        if departure.in_flight.0 > 0 || !app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        (self.aggregation.began, self.aggregation.acked) = (departure.now, 0.0);
+        match self.mode {
+            Mode::ProbeBw { .. } => self.set_pacing_rate(1.0),
+            Mode::ProbeRtt { .. } => self.check_probe_rtt_done(departure.now),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        (self.full_bandwidth, self.full_rounds) = (0.0, 0);
+        self.policer.forget();
+        self.cwnd = self.cwnd.max(before.cwnd.0 as f64);
+        self.bound_cwnd();
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.cwnd as u64)
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        Bytes(self.ssthresh as u64)
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.cwnd = (cwnd.0 as f64).clamp(self.mss, LARGEST);
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        Some(BitRate((8.0 * self.pacing_rate) as u64))
+    }
+
+    fn governs_recovery(&self) -> bool {
+        true
+    }
+
+    fn wants_rates(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support::{congestion, ctx};
+
+    const RTT: Span = Span::from_millis(50);
+
+    fn departure(in_flight: u64, app_limited: bool) -> Departure {
+        let (now, len) = (Time(1_000_000_000), Bytes(1000));
+        Departure { now, len, in_flight: Bytes(in_flight), app_limited, srtt: Some(RTT) }
+    }
+
+    /// The ACK at the end of each round trip of 50 ms, in which so many bytes were delivered.
+    fn rounds(bbr: &mut Bbr, from: u64, count: u64, bytes: u64) {
+        for round in from..from + count {
+            let prior = bbr.delivered;
+            let sample = RateSample {
+                delivered: Bytes(bytes),
+                interval: RTT,
+                prior_delivered: Bytes(prior),
+                in_flight_at_send: Bytes(bytes),
+                lost: Bytes::ZERO,
+                app_limited: false,
+                rtt: Some(RTT),
+            };
+            bbr.on_delivery(&Ack {
+                now: Time(1_000_000_000 + round * RTT.0),
+                acked: Bytes(bytes),
+                in_flight: Bytes(bytes),
+                prior_in_flight: Bytes(bytes),
+                delivered: Bytes(prior + bytes),
+                srtt: Some(RTT),
+                rate: Some(sample),
+                ..Ack::default()
+            });
+        }
+    }
+
+    /// 50 kB each 50 ms are 8 Mbit/s.
+    fn filled() -> Bbr {
+        let mut bbr = Bbr::new(Params::default(), &ctx(1000, 10));
+        rounds(&mut bbr, 0, 6, 50_000);
+        assert!(bbr.filled);
+        bbr
+    }
+
+    #[test]
+    fn the_first_window_is_paced_by_the_handshakes_round_trip() {
+        let mut bbr = Bbr::new(Params::default(), &ctx(1000, 10));
+        bbr.on_send(&departure(0, false));
+        // 2.885 x 80 kbit / 50 ms less 1 %
+        assert_eq!(bbr.pacing_rate(), Some(BitRate(4_569_840)));
+    }
+
+    #[test]
+    fn three_rounds_without_growth_fill_the_pipe() {
+        let mut bbr = Bbr::new(Params::default(), &ctx(1000, 10));
+        rounds(&mut bbr, 0, 1, 50_000);
+        assert_eq!(bbr.mode, Mode::Startup);
+        rounds(&mut bbr, 1, 2, 60_000);
+        assert!(!bbr.filled, "it took the first round for the base");
+        rounds(&mut bbr, 3, 1, 60_000);
+        assert!(bbr.filled);
+        // B R is 60 kB: nothing is queued.
+        assert!(matches!(bbr.mode, Mode::ProbeBw { .. }), "{:?}", bbr.mode);
+    }
+
+    #[test]
+    fn the_window_is_two_products_and_three_quanta_and_the_bunch() {
+        let mut bbr = filled();
+        bbr.mode = Mode::ProbeBw { phase: 3, began: Time(1_300_000_000) };
+        rounds(&mut bbr, 6, 1, 50_000);
+        // 2 x 50 kB, 3 x 2 segments, and the 50 kB that come at once
+        assert_eq!(bbr.cwnd(), Bytes(156_000));
+        assert_eq!(bbr.pacing_rate(), Some(BitRate(7_920_000)));
+    }
+
+    #[test]
+    fn no_cycle_begins_with_relief() {
+        let phases: Vec<u32> = (0..500)
+            .map(|seed| {
+                let mut bbr = Bbr::new(Params::default(), &Ctx { seed, ..ctx(1000, 10) });
+                bbr.cycle(Time::ZERO);
+                let Mode::ProbeBw { phase, .. } = bbr.mode else { unreachable!("it has just begun") };
+                phase
+            })
+            .collect();
+        let count = |phase| phases.iter().filter(|&&one| one == phase).count();
+        assert_eq!(count(1), 0);
+        // 500 / 7 = 71, with a deviation of 8
+        assert!([0, 2, 3, 4, 5, 6, 7].iter().all(|&phase| (40..105).contains(&count(phase))));
+    }
+
+    #[test]
+    fn a_loss_keeps_what_is_in_use_until_it_is_repaired() {
+        let mut bbr = filled();
+        let before = bbr.cwnd();
+        (bbr.in_flight, bbr.acked, bbr.cwnd_before) = (30_000.0, 1000.0, bbr.cwnd);
+        bbr.on_congestion(&congestion(Signal::Loss, 30_000));
+        assert_eq!(bbr.cwnd(), Bytes(31_000));
+        bbr.on_repaired();
+        assert_eq!(bbr.cwnd(), before);
+        bbr.on_congestion(&congestion(Signal::Timeout, 30_000));
+        assert_eq!(bbr.cwnd(), Bytes(1000));
+        bbr.on_repaired();
+        assert_eq!(bbr.cwnd(), before);
+    }
+
+    #[test]
+    fn idleness_is_no_time_to_probe() {
+        let mut bbr = filled();
+        let late = 11_000_000_000 / RTT.0;
+        bbr.on_send(&departure(0, true));
+        rounds(&mut bbr, late, 1, 50_000);
+        assert!(matches!(bbr.mode, Mode::ProbeBw { .. }), "{:?}", bbr.mode);
+        rounds(&mut bbr, 2 * late, 1, 50_000);
+        assert!(matches!(bbr.mode, Mode::ProbeRtt { .. }), "{:?}", bbr.mode);
+        assert_eq!(bbr.cwnd(), Bytes(4000));
+    }
+}

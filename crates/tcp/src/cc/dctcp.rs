@@ -1,0 +1,116 @@
+//! As much less as was marked.
+
+pub use super::newreno::Growth;
+use super::parts::marking::Marking;
+use super::parts::window::Window;
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use airwnd_catalog::params;
+use airwnd_units::Bytes;
+
+params! {
+    /// DCTCP: NewReno whose window gives way to marks by as much as there are.
+    ///
+    /// In each window of data M is the part of bytes that met congestion, and alpha <- (1 - g) alpha + g M, 1 at
+    /// first. Marks take cwnd to cwnd (1 - alpha / 2), once in a window of data. A loss leaves `beta` of the flight.
+    /// It needs `tcp.ecn = "dctcp"` or "accurate" and a queue that marks; with the feedback of RFC 3168 it halves.
+    pub struct Params ("RFC 8257") {
+        /// Weight of a window's marks (g).
+        pub gain: f64 = 0.0625, unit "1", range 0.0001..=1.0, source "RFC 8257 §3.3 (g), §4.2";
+        /// Part of the flight that is kept at a loss.
+        pub beta: f64 = 0.5, unit "1", range 0.1..=0.99, source "RFC 8257 §3.5, RFC 5681 §3.1 eq. 4";
+        /// What the window grows with.
+        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 8257 §3.4, RFC 5681 §3.1 eq. 2 and 3";
+    }
+}
+
+/// The state of DCTCP.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    params: Params,
+    window: Window,
+    marking: Marking,
+    round: u64,
+}
+
+impl Dctcp {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Dctcp {
+        Dctcp { params, window: Window::new(ctx), marking: Marking::new(), round: 0 }
+    }
+}
+
+impl CongestionControl for Dctcp {
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.marking.on_delivery(ack);
+        if ack.round != self.round {
+            self.round = ack.round;
+            self.marking.update(self.params.gain);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.window.grow_as_reno(ack.acked, self.params.growth);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let kept = match event.signal {
+            //= RFC 8257 §3.3 step 9
+            Signal::Ecn => self.window.segments() * (1.0 - self.marking.alpha() / 2.0),
+            _ => self.params.beta * self.window.count(event.in_flight),
+        };
+        self.window.reduce(event, kept);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    #[test]
+    fn marks_take_half_of_their_average() {
+        let mut dctcp = Dctcp::new(Params { gain: 0.5, ..Params::default() }, &ctx(1000, 100));
+        dctcp.on_delivery(&Ack { marked: Bytes(200), round: 1, ..ack(1000) });
+        // alpha = 0.5 + 0.5 x 0.2 = 0.6; 100 (1 - 0.3)
+        dctcp.on_congestion(&congestion(Signal::Ecn, 50_000));
+        assert_eq!((dctcp.cwnd(), dctcp.ssthresh()), (Bytes(70_000), Bytes(70_000)));
+        dctcp.on_congestion(&congestion(Signal::Loss, 60_000));
+        assert_eq!(dctcp.cwnd(), Bytes(30_000));
+    }
+
+    #[test]
+    fn alpha_is_updated_once_in_a_window_of_data() {
+        let mut dctcp = Dctcp::new(Params::default(), &ctx(1000, 100));
+        for segment in 0..10 {
+            dctcp.on_delivery(&Ack { marked: Bytes(100), round: segment / 5, ..ack(1000) });
+        }
+        // one change of round: 15/16 + 0.1/16
+        assert!((dctcp.marking.alpha() - 0.94375).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_counted_marks_it_halves() {
+        let mut dctcp = Dctcp::new(Params::default(), &ctx(1000, 100));
+        for round in 1..100 {
+            dctcp.on_delivery(&Ack { round, ..ack(1000) });
+        }
+        dctcp.on_congestion(&congestion(Signal::Ecn, 100_000));
+        assert_eq!(dctcp.cwnd(), Bytes(50_000));
+    }
+}

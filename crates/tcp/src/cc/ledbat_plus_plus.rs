@@ -1,0 +1,233 @@
+//! Less than best effort, and fair to its like.
+
+use super::parts::queueing_delay::QueueingDelay;
+use super::parts::window::Window;
+use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// LEDBAT++: LEDBAT that decreases by a factor, and steps aside now and then to see the path without its queue.
+    ///
+    /// D is the least of the last `current_filter` round-trip times less base, the least of `base_history` minutes;
+    /// G = 1 / min(16, ceil(2 target / base)). A round trip adds G segments if D <= target, and otherwise
+    /// max(G - constant cwnd (D / target - 1), -cwnd / 2), spread over its ACKs; cwnd is at least two segments. The first slow
+    /// start begins with two segments, grows by G for each one acknowledged, and ends where D > 3/4 target. Two round trips
+    /// later comes the first slowdown: two segments for two round trips, then slow start to the window before it. The next comes
+    /// when `interval` times its length has passed. A loss halves the flight.
+    pub struct Params ("draft-irtf-iccrg-ledbat-plus-plus-01") {
+        /// The queueing delay that it aims at.
+        pub target: Span = Span::from_millis(60), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.5; RFC 9840 §4.2.1 (T)";
+        /// The least gain is 1 over this.
+        pub slowest: f64 = 16.0, unit "1", range 1.0..=1000.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.2";
+        /// How strongly delay beyond the target tells.
+        pub constant: f64 = 1.0, unit "1", range 0.0..=100.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.3 (Constant)";
+        /// Part of the target that ends the first slow start.
+        pub slow_start_exit: f64 = 0.75, unit "1", range 0.0..=10.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.1 (3/4)";
+        /// How much longer than a slowdown the time to the next one is; 9 costs a tenth of the throughput at most.
+        pub interval: f64 = 9.0, unit "1", range 0.0..=1000.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.4";
+        /// Minutes that the base delay is remembered.
+        pub base_history: u32 = 10, unit "min", range 1..=1000, source "RFC 6817 §2.5 (BASE_HISTORY)";
+        /// Samples whose least is the current delay.
+        pub current_filter: u32 = 4, unit "1", range 1..=1000, source "RFC 6817 §2.5 (CURRENT_FILTER)";
+    }
+}
+
+/// draft §4.1, §4.4: the window to begin with, that of a slowdown, and the least one.
+const LEAST: f64 = 2.0;
+/// draft §4.4: round trips from slow start to the first slowdown, and at the least window.
+const ROUND_TRIPS: u64 = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// The first slow start.
+    Begin,
+    /// As LEDBAT; the next slowdown is due at the time.
+    Steady { slowdown_at: Time },
+    /// In a slowdown, at the least window until the time, then in slow start.
+    Slowdown { began: Time, until: Time },
+}
+
+/// The state of LEDBAT++.
+#[derive(Clone, Debug)]
+pub struct LedbatPlusPlus {
+    params: Params,
+    window: Window,
+    delay: QueueingDelay,
+    srtt: Span,
+    phase: Phase,
+}
+
+impl LedbatPlusPlus {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> LedbatPlusPlus {
+        let mut window = Window::new(ctx);
+        window.set(window.segments().min(LEAST));
+        let delay = QueueingDelay::new(params.current_filter, params.base_history);
+        LedbatPlusPlus { params, window, delay, srtt: Span(0), phase: Phase::Begin }
+    }
+
+    fn gain(&self, base: Span) -> f64 {
+        //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.2
+        let ratio = 2.0 * self.params.target.as_secs() / base.max(Span(1)).as_secs();
+        1.0 / libm::ceil(ratio).clamp(1.0, self.params.slowest)
+    }
+
+    fn begin(&mut self, now: Time, acked: f64, gain: f64, delay: Span) {
+        //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.1
+        if delay.as_secs() > self.params.slow_start_exit * self.params.target.as_secs() {
+            self.window.set_threshold(self.window.segments());
+        } else {
+            self.window.slow_start(gain * acked);
+        }
+        if !self.window.in_slow_start() {
+            self.phase = Phase::Steady { slowdown_at: now + self.srtt * ROUND_TRIPS };
+        }
+    }
+
+    fn steady(&mut self, acked: f64, gain: f64, delay: Span) {
+        let w = self.window.segments();
+        if self.window.in_slow_start() {
+            self.window.slow_start(acked.min(1.0));
+            return;
+        }
+        let Params { target, constant, .. } = self.params;
+        let excess = delay.as_secs() / target.as_secs() - 1.0;
+        //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.3
+        //= exception ledbat-plus-plus-below-target
+        let in_a_round = if excess <= 0.0 { gain } else { (gain - constant * w * excess).max(-w / 2.0) };
+        self.window.set((w + in_a_round * acked / w).max(LEAST));
+        self.window.end_slow_start();
+    }
+
+    //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.4
+    fn slow_down(&mut self, now: Time) {
+        self.window.set_threshold(self.window.segments());
+        self.window.set(LEAST);
+        self.phase = Phase::Slowdown { began: now, until: now + self.srtt * ROUND_TRIPS };
+    }
+
+    fn end_slowdown(&mut self, now: Time, began: Time) {
+        let wait = self.params.interval * (now - began).as_secs() * 1e9;
+        self.phase = Phase::Steady { slowdown_at: now + Span(wait as u64) };
+    }
+}
+
+impl CongestionControl for LedbatPlusPlus {
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.srtt = ack.srtt.unwrap_or(self.srtt);
+        if let Some(rtt) = ack.rtt {
+            self.delay.add(ack.now, rtt);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        let (Some(base), Some(delay)) = (self.delay.base(), self.delay.get()) else { return };
+        let acked = self.window.count(ack.acked);
+        let gain = self.gain(base);
+        match self.phase {
+            Phase::Begin => self.begin(ack.now, acked, gain, delay),
+            Phase::Steady { slowdown_at } if ack.now >= slowdown_at && !self.window.in_slow_start() => {
+                self.slow_down(ack.now);
+            }
+            Phase::Steady { .. } => self.steady(acked, gain, delay),
+            Phase::Slowdown { until, .. } if ack.now < until => {}
+            Phase::Slowdown { began, .. } => {
+                self.window.slow_start(acked);
+                if !self.window.in_slow_start() {
+                    self.end_slowdown(ack.now, began);
+                }
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
+        match self.phase {
+            _ if event.signal == Signal::RepeatedTimeout => {}
+            Phase::Begin => self.phase = Phase::Steady { slowdown_at: event.now + self.srtt * ROUND_TRIPS },
+            Phase::Slowdown { began, .. } => self.end_slowdown(event.now, began),
+            Phase::Steady { .. } => {}
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    fn told(cc: &mut LedbatPlusPlus, ms: u64, rtt_ms: u64, bytes: u64) -> u64 {
+        let rtt = Some(Span::from_millis(rtt_ms));
+        let ack = Ack { now: Time(ms * 1_000_000), rtt, srtt: rtt, ..ack(bytes) };
+        cc.on_delivery(&ack);
+        cc.on_ack(&ack);
+        cc.cwnd().0
+    }
+
+    fn unfiltered() -> LedbatPlusPlus {
+        let params = Params { current_filter: 1, ..Params::default() };
+        LedbatPlusPlus::new(params, &ctx(1000, 10))
+    }
+
+    /// In a steady state with 20 segments and no slowdown due before 10 s; base 50 ms.
+    fn steady() -> LedbatPlusPlus {
+        let mut cc = unfiltered();
+        told(&mut cc, 0, 50, 0);
+        cc.window.set_threshold(20.0);
+        cc.window.set(20.0);
+        cc.phase = Phase::Steady { slowdown_at: Time(10_000_000_000) };
+        cc
+    }
+
+    #[test]
+    fn the_first_slow_start_grows_by_the_gain_and_ends_at_three_quarters_of_the_target() {
+        let mut cc = unfiltered();
+        // a base of 50 ms: 1 / ceil(120 / 50) = 1/3
+        assert_eq!([told(&mut cc, 0, 50, 3000), told(&mut cc, 100, 95, 3000)], [3000, 4000]);
+        assert_eq!(told(&mut cc, 200, 96, 3000), 4000);
+        assert_eq!(cc.phase, Phase::Steady { slowdown_at: Time(392_000_000) });
+    }
+
+    #[test]
+    fn a_round_trip_adds_the_gain_or_takes_a_part() {
+        let mut cc = steady();
+        assert_eq!(told(&mut cc, 100, 110, 20_000), 20_333);
+        // 1/3 - 20.33 (75 / 60 - 1) = -4.75 segments
+        assert_eq!(told(&mut cc, 200, 125, 20_333), 15_583);
+        // half at most
+        assert_eq!(told(&mut cc, 300, 500, 15_583).div_ceil(10), 780);
+    }
+
+    #[test]
+    fn a_slowdown_lasts_two_round_trips_and_slow_start_and_the_next_is_nine_times_as_far() {
+        let mut cc = steady();
+        assert_eq!([told(&mut cc, 10_000, 50, 1000), told(&mut cc, 10_099, 50, 2000)], [2000, 2000]);
+        assert_eq!([told(&mut cc, 10_100, 50, 10_000), told(&mut cc, 10_200, 50, 8000)], [12_000, 20_000]);
+        assert_eq!(cc.phase, Phase::Steady { slowdown_at: Time(12_000_000_000) });
+    }
+
+    #[test]
+    fn a_loss_ends_slow_start_and_halves() {
+        let mut cc = unfiltered();
+        told(&mut cc, 0, 50, 60_000);
+        cc.on_congestion(&congestion(Signal::Loss, 22_000));
+        assert_eq!((cc.cwnd(), cc.phase), (Bytes(11_000), Phase::Steady { slowdown_at: Time(100_000_000) }));
+    }
+}

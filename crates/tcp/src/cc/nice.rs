@@ -1,0 +1,191 @@
+//! Background transfers that do not interfere.
+
+use super::parts::rounds::{Rounds, queued};
+use super::parts::window::Window;
+use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::params;
+use airwnd_units::{BitRate, Bytes, Span};
+
+params! {
+    /// Nice: Vegas that halves when many segments of a round trip found a long queue, down to a part of a segment.
+    ///
+    /// A segment is late if RTT > RTTmin + threshold (RTTmax - RTTmin). Once in a round trip: cwnd halves if more than
+    /// `fraction` of the window was late; otherwise Vegas decides, diff = cwnd (1 - RTTmin / RTT): cwnd grows by a segment
+    /// if diff < alpha, shrinks by one if diff > beta. Slow start grows as NewReno's; halving and diff > gamma end
+    /// it. A window below a segment is a segment sent once in 1 / cwnd round trips, by pacing.
+    pub struct Params ("Venkataramani, Kokku and Dahlin, OSDI 2002") {
+        /// Part of the range of round-trip times from which on a segment is late (t).
+        pub threshold: f64 = 0.1, unit "1", range 0.0..=1.0, source "Venkataramani et al. 2002, section 4 (0.1)";
+        /// Part of a window that may be late (f).
+        pub fraction: f64 = 0.5, unit "1", range 0.0..=1.0, source "Venkataramani et al. 2002, section 4 (0.5)";
+        /// Queued segments below which the window grows.
+        pub alpha: f64 = 1.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section III.B (1 to 3)";
+        /// Queued segments above which it shrinks by one.
+        pub beta: f64 = 3.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section III.B (1 to 3)";
+        /// Queued segments that end slow start.
+        pub gamma: f64 = 1.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section III.C";
+        /// The least window.
+        pub least: f64 = 0.02, unit "segments", range 0.001..=1.0, source "own choice: Venkataramani et al. 2002, section 3, has windows below one without a bound";
+    }
+}
+
+/// The state of Nice.
+#[derive(Clone, Debug)]
+pub struct Nice {
+    params: Params,
+    window: Window,
+    /// What the window is of one segment: less than 1 where cwnd stands for a part of a segment.
+    part: f64,
+    rounds: Rounds,
+    max_rtt: Span,
+    srtt: Option<Span>,
+    /// Segments of this round trip that were late.
+    late: f64,
+}
+
+impl Nice {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Nice {
+        let window = Window::new(ctx);
+        Nice { params, window, part: 1.0, rounds: Rounds::default(), max_rtt: Span(0), srtt: None, late: 0.0 }
+    }
+
+    fn segments(&self) -> f64 {
+        self.window.segments() * self.part
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.window.in_slow_start() && self.part == 1.0
+    }
+
+    fn set(&mut self, segments: f64) {
+        self.window.set(segments);
+        self.part = segments.clamp(self.params.least, 1.0);
+    }
+
+    fn adjust(&mut self, rtt: Span, base: Span) {
+        let Params { fraction, alpha, beta, gamma, .. } = self.params;
+        let w = self.segments();
+        let diff = w * queued(rtt, base);
+        if self.late > fraction * w {
+            self.set(w / 2.0);
+            self.window.set_threshold(self.window.segments());
+        } else if self.in_slow_start() {
+            if diff > gamma {
+                self.window.set_threshold(self.window.segments());
+            }
+        } else if diff < alpha {
+            self.set(w + 1.0);
+        } else if diff > beta {
+            self.set((w - 1.0).max(1.0));
+            self.window.end_slow_start();
+        }
+    }
+}
+
+impl CongestionControl for Nice {
+    fn on_delivery(&mut self, ack: &Ack) {
+        self.rounds.on_delivery(ack);
+        self.srtt = ack.srtt;
+        let (Some(rtt), Some(base)) = (ack.rtt, ack.min_rtt) else { return };
+        self.max_rtt = self.max_rtt.max(rtt);
+        let range = self.max_rtt.as_secs() - base.as_secs();
+        if rtt.as_secs() - base.as_secs() > self.params.threshold * range {
+            self.late += self.window.count(ack.acked);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if let (Some(rtt), Some(base)) = (self.rounds.take(ack), ack.min_rtt) {
+            self.adjust(rtt, base);
+            self.late = 0.0;
+        }
+        if self.in_slow_start() {
+            self.window.slow_start(self.window.count(ack.acked).min(1.0));
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.rounds.forget();
+        self.late = 0.0;
+        self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.part = 1.0;
+        self.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.window.restore(before);
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        let rtt = self.srtt.filter(|_| self.part < 1.0)?.max(Span(1));
+        let bits = self.part * self.window.cwnd().bits() as f64;
+        Some(BitRate((bits / rtt.as_secs()).max(1.0) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    /// A round trip of 80 ms at least and 180 ms at most, `late` of whose 20 segments have 91 ms, the others 80.
+    fn round(nice: &mut Nice, number: u64, late: u64) -> u64 {
+        let rtt = |ms: u64, round: u64| {
+            let min_rtt = Some(Span::from_millis(80));
+            Ack {
+                rtt: Some(Span::from_millis(ms)),
+                srtt: Some(Span::from_millis(80)),
+                min_rtt,
+                round,
+                ..ack(1000)
+            }
+        };
+        for segment in 0..20 {
+            nice.on_delivery(&rtt(if segment < late { 91 } else { 80 }, number));
+        }
+        nice.on_ack(&rtt(80, number + 1));
+        nice.cwnd().0
+    }
+
+    fn at_twenty() -> Nice {
+        let mut nice = Nice::new(Params::default(), &ctx(1000, 40));
+        nice.on_congestion(&congestion(Signal::Loss, 40_000));
+        nice.max_rtt = Span::from_millis(180);
+        nice
+    }
+
+    #[test]
+    fn a_window_of_which_half_was_late_grows_and_one_with_more_is_halved() {
+        let mut nice = at_twenty();
+        assert_eq!(round(&mut nice, 1, 10), 21_000);
+        assert_eq!(round(&mut nice, 2, 11), 10_500);
+    }
+
+    #[test]
+    fn half_a_segment_is_sent_every_other_round_trip() {
+        let mut nice = at_twenty();
+        nice.set(1.0);
+        assert_eq!(nice.pacing_rate(), None);
+        assert_eq!(round(&mut nice, 1, 20), 1000);
+        // 500 B in 80 ms
+        assert_eq!(nice.pacing_rate(), Some(BitRate(50_000)));
+        assert_eq!(round(&mut nice, 2, 20), 1000);
+        assert_eq!(nice.pacing_rate(), Some(BitRate(25_000)));
+        // 1.25 segments, and slow start to the least threshold
+        assert_eq!(round(&mut nice, 3, 0), 2000);
+        assert_eq!(nice.pacing_rate(), None);
+    }
+}

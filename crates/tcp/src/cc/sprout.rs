@@ -1,0 +1,200 @@
+//! What a link will deliver almost certainly, and no more.
+
+use super::parts::forecaster::Forecaster;
+use super::parts::window::Window;
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_catalog::{choice, params};
+use airwnd_units::{Bytes, Span, Time};
+
+choice! {
+    /// What a count of segments means if the link could have delivered more in the tick.
+    pub enum PartialTicks {
+        /// The link delivers at least so many.
+        AtLeast = "at-least",
+        /// The link delivers so many, and none means nothing. A window that was once small can then confirm itself.
+        Exact = "exact",
+    }
+}
+
+params! {
+    /// Sprout: forecasts from arrivals how many segments the link will deliver, and has no more in the network.
+    ///
+    /// The link's rate wanders as a Brownian motion, or stays at zero in an outage; counts of segments are Poisson.
+    /// Each tick's count corrects the belief about the rate: it is what the link delivers if the segment that came
+    /// next could have come in the tick, and the least that it delivers if not. The window is a low percentile of
+    /// what the ticks after the next one will bring, two segments at least. Losses mean nothing; a timeout leaves one
+    /// segment until the next forecast. The forecast runs at the sender, on the arrivals that ACKs report, and the
+    /// window changes with ACKs only: the original's receiver sends forecasts back, and its sender goes on by the
+    /// last one while none comes. Packets of a constant rate above `max_rate` are not forecast: 1000 segments of 1448
+    /// B in a second are 11.6 Mbit/s.
+    pub struct Params ("Winstein, Sivaraman and Balakrishnan, NSDI 2013") {
+        /// Length of a tick.
+        pub tick: Span = Span::from_millis(20), unit "time", range Span::from_millis(5)..=Span::from_millis(40), source "Winstein et al. 2013, section 3; keithw/sprout@c838669 TICK_LENGTH";
+        /// Ticks that the window covers, after the next one.
+        pub lookahead: u32 = 5, unit "1", range 1..=8, source "Winstein et al. 2013, section 3 (100 ms); keithw/sprout@c838669 TARGET_DELAY_TICKS";
+        /// Rates that are told apart, without that of an outage.
+        pub bins: u32 = 256, unit "1", range 8..=512, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 NUM_BINS";
+        /// The highest of them.
+        pub max_rate: f64 = 1000.0, unit "segments/s", range 10.0..=4000.0, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 MAX_ARRIVAL_RATE";
+        /// Standard deviation of the rate after a second (sigma).
+        pub volatility: f64 = 200.0, unit "segments/s/sqrt(s)", range 1.0..=4000.0, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 BROWNIAN_MOTION_RATE";
+        /// How often outages end (lambda_z).
+        pub escape_rate: f64 = 1.0, unit "1/s", range 0.001..=100.0, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 OUTAGE_ESCAPE_RATE";
+        /// What counts of ticks mean in which the link could have delivered more.
+        pub partial_ticks: PartialTicks = PartialTicks::AtLeast, unit "word", source "keithw/sprout@c838669 Receiver::advance_to (exact)";
+        /// Probability that less is delivered than forecast.
+        pub percentile: f64 = 0.05, unit "1", range 0.001..=0.999, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 Receiver::forecast";
+    }
+}
+
+/// Ticks of silence after which nothing more is learnt: eight without a segment rule out any rate worth a window.
+const LONGEST_SILENCE: u64 = 8;
+/// Segments that are always in the network, to hear of the link: one would wait for a delayed ACK.
+const LEAST: f64 = 2.0;
+/// RFC 1122 §4.2.3.2: less than this waits an ACK, for a segment that no other follows.
+const DELAYED_ACK: Span = Span::from_millis(500);
+
+/// The state of Sprout.
+#[derive(Clone, Debug)]
+pub struct Sprout {
+    params: Params,
+    window: Window,
+    /// Made with the first ACK, since its tables take milliseconds that an end without data need not spend.
+    forecaster: Option<Box<Forecaster>>,
+    tick_began: Time,
+    /// Segments that arrived in this tick.
+    arrived: f64,
+}
+
+impl Sprout {
+    /// A controller at the beginning of a connection.
+    pub fn new(params: Params, ctx: &Ctx) -> Sprout {
+        Sprout { params, window: Window::new(ctx), forecaster: None, tick_began: Time::ZERO, arrived: 0.0 }
+    }
+
+    //= exception sprout-at-the-sender
+    fn close_ticks(&mut self, ack: &Ack) {
+        let Some(forecaster) = &mut self.forecaster else { return };
+        let ticks = (ack.now - self.tick_began).0 / self.params.tick.0;
+        if ticks == 0 {
+            return;
+        }
+        let (rtt, min_rtt) = (ack.rtt.unwrap_or_default(), ack.min_rtt.unwrap_or_default());
+        let lone = self.window.count(ack.prior_in_flight) <= 1.0;
+        let on_its_way = min_rtt + if lone { DELAYED_ACK } else { Span::ZERO };
+        let could_have_come = Time(ack.now.0.saturating_sub(rtt.0)) + on_its_way.min(rtt);
+        forecaster.evolve();
+        let end = self.tick_began + self.params.tick;
+        let arrived = whole(self.arrived);
+        //= exception sprout-partial-ticks
+        if end > could_have_come || (arrived > 0 && self.params.partial_ticks == PartialTicks::Exact) {
+            forecaster.observe(arrived);
+        } else {
+            forecaster.observe_at_least(arrived);
+        }
+        self.tick_began += self.params.tick * ticks;
+        self.arrived = 0.0;
+        for silent in (0..(ticks - 1).min(LONGEST_SILENCE)).rev() {
+            forecaster.evolve();
+            if self.tick_began - self.params.tick * silent > could_have_come {
+                forecaster.observe(0);
+            }
+        }
+        self.window.set(f64::from(forecaster.deliveries()).max(LEAST));
+    }
+}
+
+/// As whole segments, of which a part of one is one.
+fn whole(segments: f64) -> u32 {
+    if segments > 0.0 { libm::floor(segments + 0.5).max(1.0) as u32 } else { 0 }
+}
+
+impl CongestionControl for Sprout {
+    fn on_ack(&mut self, _: &Ack) {}
+
+    fn on_delivery(&mut self, ack: &Ack) {
+        if self.forecaster.is_none() {
+            self.forecaster = Some(Box::new(Forecaster::new(&self.params)));
+            self.tick_began = ack.now;
+        }
+        self.close_ticks(ack);
+        self.arrived += self.window.count(ack.acked);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        if event.signal.is_timeout() {
+            self.window.set(1.0);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.cwnd()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.set_cwnd(cwnd);
+    }
+
+    fn governs_recovery(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Signal;
+    use crate::cc::tests_support::{ack, congestion, ctx};
+
+    /// An ACK over a path of 50 ms, with so much time in a queue.
+    fn at(us: u64, queue_ms: u64) -> Ack {
+        let rtt = Some(Span::from_millis(50 + queue_ms));
+        let min_rtt = Some(Span::from_millis(50));
+        Ack { now: Time(us * 1000), rtt, min_rtt, prior_in_flight: Bytes(2000), ..ack(1000) }
+    }
+
+    /// After five seconds of 500 segments a second.
+    fn settled() -> Sprout {
+        let mut sprout = Sprout::new(Params::default(), &ctx(1000, 10));
+        for segment in 0..2500 {
+            sprout.on_delivery(&at(100_000 + 2000 * segment, 20));
+        }
+        sprout
+    }
+
+    #[test]
+    fn the_window_is_what_comes_in_100_ms_but_for_a_margin() {
+        // 50 segments are expected; more than half of them are certain enough
+        let window = settled().cwnd().0;
+        assert!((25_000..45_000).contains(&window), "{window}");
+    }
+
+    #[test]
+    fn a_silence_of_the_link_counts_and_one_of_the_sender_does_not() {
+        let mut late = settled();
+        let mut idle = settled();
+        let mut lone = settled();
+        // 120 ms without a segment; the next one was sent 110 ms before it came, or 50 ms, or was alone
+        late.on_delivery(&at(5_218_000, 60));
+        idle.on_delivery(&at(5_218_000, 0));
+        lone.on_delivery(&Ack { prior_in_flight: Bytes(1000), ..at(5_218_000, 60) });
+        assert!(2 * late.cwnd().0 < idle.cwnd().0, "{} {}", late.cwnd(), idle.cwnd());
+        assert_eq!(lone.cwnd(), idle.cwnd());
+    }
+
+    #[test]
+    fn losses_mean_nothing_and_a_timeout_a_segment() {
+        let mut sprout = settled();
+        let before = sprout.cwnd();
+        sprout.on_congestion(&congestion(Signal::Loss, before.0));
+        assert_eq!(sprout.cwnd(), before);
+        sprout.on_congestion(&congestion(Signal::Timeout, before.0));
+        assert_eq!(sprout.cwnd(), Bytes(1000));
+        sprout.on_delivery(&at(5_140_000, 20));
+        assert!(sprout.cwnd() > Bytes(10_000), "the next forecast");
+    }
+}

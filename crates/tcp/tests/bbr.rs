@@ -1,0 +1,187 @@
+//! BBR on a wire of 10 Mbit/s and 25 ms each way: a packet each 0.845 ms, 60 of them on the way.
+
+mod support;
+
+use airwnd_catalog::{Node, Param};
+use airwnd_tcp::{Stack, cc};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use support::{Link, Net, plain_window};
+
+const MSS: u64 = 1000;
+/// 60 segments are one bandwidth-delay product.
+const PRODUCT: f64 = 60.0 * MSS as f64;
+/// 10 Mbit/s less 56 bytes of headers on 1000.
+const FULL_KBPS: f64 = 9470.0;
+const EMPTY_PATH_MS: f64 = 25.84;
+const BOTH: [&str; 2] = ["bbr", "bbr3"];
+
+fn wire(cc: &str, queue: usize) -> Net {
+    let node = Node::from_json(&format!("\"{cc}\""), "test").expect("it is JSON");
+    let cc = cc::Spec::read(&node).expect("it is a congestion control");
+    let buffer = Bytes(4_194_304);
+    let config = airwnd_tcp::Config {
+        mss: MSS as u16,
+        send_buffer: buffer,
+        receive_buffer: buffer,
+        ..Stack::Ns3v44.config()
+    };
+    let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), queue);
+    Net::new(&config, &cc, &plain_window(), [link(), link()])
+}
+
+fn bulk(cc: &str, queue: usize) -> Net {
+    let mut net = wire(cc, queue);
+    net.ends[0].write_endlessly();
+    net.open();
+    net
+}
+
+fn ms(ms: u64) -> Time {
+    Time(ms * 1_000_000)
+}
+
+/// Goodput in kbit/s and mean queueing delay in ms from now until `end`.
+fn measure(net: &mut Net, end: Time) -> (f64, f64) {
+    let (start, delay) = (net.now, net.delay[1]);
+    let received = net.ends[1].stats().bytes_received;
+    net.run_until(end);
+    let bytes = (net.ends[1].stats().bytes_received.0 - received.0) as f64;
+    let waited = (net.delay[1].0 - delay.0).as_millis() / (net.delay[1].1 - delay.1) as f64;
+    (8e-3 * bytes / (end - start).as_secs(), waited - EMPTY_PATH_MS)
+}
+
+#[test]
+fn a_deep_queue_stays_short() {
+    for cc in BOTH {
+        let mut net = bulk(cc, 1000);
+        net.run_until(ms(5000));
+        let (goodput, queueing) = measure(&mut net, ms(65_000));
+        println!("{cc}: {goodput:.0} kbit/s, {queueing:.2} ms queued, {} drops", net.links[0].drops);
+        // A probe of 200 ms and two round trips each 5 or 10 s cost no more than a twentieth.
+        assert!(goodput > 0.95 * FULL_KBPS, "{cc}: {goodput} kbit/s");
+        // Two products would be 50 ms.
+        assert!(queueing < 8.0, "{cc}: {queueing} ms");
+        assert_eq!(net.links[0].drops, 0, "{cc}");
+    }
+}
+
+/// Five packets of queue: version 1 does not mind what it loses, version 3 keeps that below 2 %.
+#[test]
+fn a_shallow_queue_is_filled_or_respected() {
+    let [one, three] = BOTH.map(|cc| {
+        let mut net = bulk(cc, 5);
+        net.run_until(ms(60_000));
+        let lost = net.links[0].drops as f64 / net.sent[0] as f64;
+        println!("{cc}: {:.0} kbit/s, {:.2} % lost", net.goodput_kbps(1), 100.0 * lost);
+        (net.goodput_kbps(1), lost)
+    });
+    assert!(one.0 > 0.9 * FULL_KBPS && three.0 > 0.8 * FULL_KBPS, "{one:?} {three:?} kbit/s");
+    assert!(three.1 < 0.02 && three.1 < one.1 / 5.0, "{one:?} {three:?} lost");
+}
+
+/// Startup doubles the rate in each round trip, stands still for three, and what it queued is gone in the next.
+#[test]
+fn startup_fills_the_pipe_and_drains_it() {
+    for (cc, most) in [("bbr", 3.2), ("bbr3", 2.4)] {
+        let mut net = bulk(cc, 1000);
+        let mut in_flight = [0.0_f64; 2];
+        for step in 0..150 {
+            net.run_until(ms(10 * step));
+            let late = usize::from(step > 110);
+            in_flight[late] = in_flight[late].max(net.ends[0].in_flight().0 as f64 / PRODUCT);
+        }
+        assert!((1.8..most).contains(&in_flight[0]), "{cc}: {} products in Startup", in_flight[0]);
+        assert!(in_flight[1] < 1.45, "{cc}: {} products after it", in_flight[1]);
+    }
+}
+
+/// Each 10 s for 200 ms with four segments, or each 5 s with half a product.
+#[test]
+fn the_round_trip_time_is_probed_in_time() {
+    for (cc, low, dips) in [("bbr", 4500.0, 5), ("bbr3", 0.55 * PRODUCT, 11)] {
+        let mut net = bulk(cc, 100);
+        let (mut began, mut lengths) = (None, Vec::new());
+        for step in 200..6000 {
+            net.run_until(ms(10 * step));
+            let is_low = (net.ends[0].cwnd().0 as f64) < low;
+            match began {
+                None if is_low => began = Some(step),
+                Some(since) if !is_low => {
+                    lengths.push(10 * (step - since));
+                    began = None;
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(lengths.len(), dips, "{cc}: {lengths:?} ms");
+        assert!(lengths.iter().all(|length| (200..400).contains(length)), "{cc}: {lengths:?} ms");
+    }
+}
+
+/// 10, 2 and 20 Mbit/s for 20 s each. In the end the queue is shorter than the product: version 3 loses by each probe
+/// and holds back for a while, and without RACK a retransmission that is lost takes a timeout.
+#[test]
+fn the_rate_follows_the_path() {
+    for (cc, part) in [("bbr", 0.95), ("bbr3", 0.8)] {
+        let mut net = bulk(cc, 100);
+        net.run_until(ms(20_000));
+        net.links[0].rate = BitRate(2_000_000);
+        net.run_until(ms(30_000));
+        let (slow, queueing) = measure(&mut net, ms(40_000));
+        net.links[0].rate = BitRate(20_000_000);
+        net.run_until(ms(52_000));
+        let (fast, _) = measure(&mut net, ms(60_000));
+        println!("{cc}: {slow:.0} kbit/s with {queueing:.1} ms queued, then {fast:.0} kbit/s");
+        assert!(slow > 0.9 * FULL_KBPS / 5.0, "{cc}: {slow} kbit/s of 2 Mbit/s");
+        assert!(queueing < 60.0, "{cc}: {queueing} ms at 2 Mbit/s");
+        assert!(fast > part * FULL_KBPS * 2.0, "{cc}: {fast} kbit/s of 20 Mbit/s");
+    }
+}
+
+/// 4 MB at once teach what the path can do. An application that then writes an eighth of that neither unteaches it nor
+/// makes it more; but for a probe of the round-trip time here and there, where no pause stands for it.
+#[test]
+fn an_application_that_sends_little_changes_nothing() {
+    for cc in BOTH {
+        let mut net = wire(cc, 1000);
+        net.ends[0].write(Bytes(4_000_000));
+        net.open();
+        net.run_until(ms(3000));
+        let before = net.ends[0].cwnd().0 as f64;
+        let mut probes = 0;
+        for step in 50..400 {
+            net.run_until(ms(100 * step));
+            net.ends[0].write(Bytes(15_000));
+            net.pump(0);
+            let now = net.ends[0].cwnd().0 as f64;
+            assert!(now / before < 1.2, "{cc}: {before} B, {now} B after {step} writes");
+            probes += u32::from(now / before < 0.85);
+        }
+        assert!(probes <= 20, "{cc}: in {probes} of 350 cases the window is small");
+        assert_eq!(net.ends[0].stats().retransmissions, 0, "{cc}");
+        net.ends[0].write(Bytes(4_000_000));
+        net.pump(0);
+        let (goodput, _) = measure(&mut net, ms(42_000));
+        assert!(goodput > 0.85 * FULL_KBPS, "{cc}: {goodput} kbit/s at once");
+    }
+}
+
+/// One packet of a hundred is lost at random, which says nothing about congestion: NewReno is left with a ninth.
+#[test]
+fn losses_by_chance_cost_little() {
+    let goodput = |cc: &str, one_of: u64| {
+        let mut net = bulk(cc, 100);
+        let mut draw = 1_u64;
+        net.links[0].loses = Box::new(move |_| {
+            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (draw >> 33).is_multiple_of(one_of)
+        });
+        net.run_until(ms(60_000));
+        net.goodput_kbps(1)
+    };
+    let [one, three, newreno] = ["bbr", "bbr3", "newreno"].map(|cc| goodput(cc, 100));
+    println!("1 % lost: {one:.0}, {three:.0} and NewReno {newreno:.0} kbit/s");
+    assert!(one > 0.9 * FULL_KBPS, "{one} kbit/s");
+    // Each lossy round trip of CRUISE takes 1 % until the next probe.
+    assert!(three > 0.65 * FULL_KBPS && three > 4.0 * newreno, "{three} kbit/s, {newreno}");
+}

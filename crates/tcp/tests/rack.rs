@@ -1,0 +1,569 @@
+//! Losses found by time, and reductions taken back, in scripts: time, segment in, segments out.
+//!
+//! The round trip is 50 ms and the least one too, so overtaken segments are waited for 12.5 ms.
+
+mod support;
+
+use airwnd_tcp::segment::{SackBlock, SackBlocks, Timestamps};
+use airwnd_tcp::{Config, Segment, Seq, Stack, cc};
+use airwnd_units::{Bytes, Span};
+use support::script::{IRS, ISS, Script, segments};
+
+/// Linux without timestamps, which scripts answer in a way of their own, and with segments of round numbers.
+fn config() -> Config {
+    Config { mss: 1000, timestamps: false, ..Stack::Linux.config() }
+}
+
+/// Established at 50 ms, and so many bytes written.
+fn sending(config: &Config, bytes: u64) -> Script {
+    let mut script = Script::new(config);
+    script.connect(None);
+    script.end.write(Bytes(bytes));
+    script
+}
+
+/// Ten of ever more segments are out since 50 ms.
+fn ten_sent() -> Script {
+    let mut script = sending(&config(), 100_000);
+    script.expect_data(&segments(0, 10));
+    script
+}
+
+/// Ten segments are out since 50 ms, and that is all there is.
+fn last_ten_sent() -> Script {
+    let mut script = sending(&config(), 10_000);
+    script.expect_data(&segments(0, 10));
+    script
+}
+
+/// An ACK that also echoes a timestamp of `sent_ms`.
+fn ack_echoing(script: &mut Script, acked: u32, sent_ms: u32) {
+    let template = script.blank();
+    let timestamps = template.timestamps.map(|stamps| Timestamps { ecr: sent_ms, ..stamps });
+    script.inject(Segment { ack: ISS + 1 + acked, timestamps, ..template });
+}
+
+mod reordering {
+    use super::*;
+
+    #[test]
+    fn what_comes_within_the_window_is_not_sent_again() {
+        let mut script = ten_sent();
+        script.at(100).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
+        // Sent at 50, and due a round trip and a quarter later.
+        script.expect_timer_in(Span::from_micros(12_500));
+        script.at(112).ack(2000).expect_data(&segments(11, 2));
+        script.at(130);
+        let stats = script.end.stats();
+        assert_eq!((stats.retransmissions, stats.fast_retransmits), (0, 0));
+    }
+
+    #[test]
+    fn what_comes_later_is_sent_again() {
+        let mut script = ten_sent();
+        script.at(100).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
+        script.at(113).expect_data(&[(0, 1000)]);
+        assert!(script.end.is_recovering());
+        assert_eq!(script.end.ssthresh(), Bytes(5000));
+        script.at(163).ack(11_000).expect_cwnd(5000);
+        assert_eq!(script.end.stats().timeouts, 0);
+    }
+
+    #[test]
+    fn three_above_are_enough_as_long_as_nothing_was_ever_reordered() {
+        let mut script = ten_sent();
+        script.at(100).ack_sack(0, &[(1000, 3000)]).expect_data(&segments(10, 2));
+        assert!(!script.end.is_recovering());
+        script.ack_sack(0, &[(1000, 4000)]).expect_data(&[(0, 1000)]);
+        assert!(script.end.is_recovering());
+    }
+
+    #[test]
+    fn after_reordering_three_above_are_not_enough() {
+        let mut script = ten_sent();
+        script.at(100).ack_sack(0, &[(1000, 2000)]).ack(2000);
+        assert_eq!(script.data_out(), segments(10, 2));
+        script.at(101).ack_sack(2000, &[(3000, 8000)]);
+        assert!(!script.data_out().contains(&(2000, 1000)));
+        // 50 + 51 + 12.5
+        script.at(113);
+        assert!(!script.end.is_recovering());
+        script.at(114);
+        assert_eq!(script.data_out()[0], (2000, 1000));
+        assert!(script.end.is_recovering());
+    }
+
+    #[test]
+    fn a_needless_retransmission_widens_the_window() {
+        let mut script = ten_sent();
+        script.at(100).ack_sack(0, &[(1000, 2000)]);
+        script.at(113);
+        script.sent();
+        // The segment itself came, and then its second copy.
+        script.at(115).ack(2000);
+        script.at(165).ack_sack(10_000, &[(0, 1000)]);
+        assert_eq!((script.end.stats().dsacks, script.end.stats().reductions_undone), (1, 1));
+        assert_eq!(script.end.cwnd(), Bytes(10_000), "and is taken back");
+        script.sent();
+        script.at(215).ack_sack(10_000, &[(11_000, 12_000)]);
+        let timer = script.end.next_timeout().map(|at| at - script.now);
+        let quarter = script.end.min_rtt().map(|min| Span(min.0 / 4));
+        assert!(timer > quarter, "{timer:?} after the segment that came, not {quarter:?}");
+    }
+}
+
+mod lost_retransmission {
+    use super::*;
+
+    #[test]
+    fn is_found_by_what_was_sent_after_it() {
+        let mut script = ten_sent();
+        script.at(100).ack_sack(0, &[(1000, 4000)]);
+        assert_eq!(script.data_out()[0], (0, 1000));
+        script.at(101).ack_sack(0, &[(1000, 10_000)]);
+        let later = script.data_out();
+        assert!(!later.is_empty() && later.iter().all(|(seq, _)| *seq >= 10_000));
+        // The retransmission is lost, what was sent 1 ms after it is not.
+        script.at(151).ack_sack(0, &[(1000, 11_000)]);
+        assert_eq!(script.data_out()[0], (0, 1000));
+        script.at(201).ack(11_000);
+        let stats = script.end.stats();
+        assert_eq!((stats.retransmissions, stats.fast_retransmits, stats.timeouts), (2, 1, 0));
+    }
+
+    #[test]
+    fn is_not_found_by_counting() {
+        let loss_detection = airwnd_tcp::stack::LossDetection::Duplicates;
+        let mut script = sending(&Config { loss_detection, tail_loss_probe: false, ..config() }, 100_000);
+        script.expect_data(&segments(0, 10));
+        script.at(100).ack_sack(0, &[(1000, 4000)]);
+        assert_eq!(script.data_out()[0], (0, 1000));
+        script.at(101).ack_sack(0, &[(1000, 10_000)]);
+        script.sent();
+        script.at(151).ack_sack(0, &[(1000, 14_000)]);
+        assert!(!script.data_out().contains(&(0, 1000)));
+    }
+}
+
+mod tail {
+    use super::*;
+
+    #[test]
+    fn is_probed_with_new_data_after_two_round_trips() {
+        let mut script = ten_sent();
+        script.expect_timer_in(Span::from_millis(100));
+        script.at(150).expect_data(&[(10_000, 1000)]);
+        assert_eq!((script.end.stats().tail_probes, script.end.stats().retransmissions), (1, 0));
+        // One at a time: then the timeout, 250 ms after the probe.
+        script.expect_timer_in(Span::from_millis(250)).at(400).expect_data(&[(0, 1000)]);
+        assert_eq!((script.end.stats().tail_probes, script.end.stats().timeouts), (1, 1));
+    }
+
+    #[test]
+    fn is_probed_with_its_last_segment_if_there_is_nothing_else() {
+        let mut script = last_ten_sent();
+        script.at(150).expect_data(&[(9000, 1000)]).expect_cwnd(10_000);
+    }
+
+    #[test]
+    fn is_repaired_by_fast_recovery() {
+        let mut script = last_ten_sent();
+        // Seven arrive, the last three do not.
+        script.at(100).ack(7000).expect_data(&[]).expect_timer_in(Span::from_millis(100));
+        script.at(200).expect_data(&[(9000, 1000)]);
+        script.at(250).ack_sack(7000, &[(9000, 10_000)]);
+        script.expect_data(&[(7000, 1000)]);
+        assert!(script.end.is_recovering());
+        script.at(300).ack_sack(8000, &[(9000, 10_000)]).expect_data(&[(8000, 1000)]);
+        script.at(350).ack(10_000);
+        let stats = script.end.stats();
+        assert_eq!((stats.timeouts, stats.fast_retransmits, stats.retransmissions), (0, 1, 3));
+    }
+
+    #[test]
+    fn that_the_probe_itself_repairs_is_a_loss_all_the_same() {
+        let mut script = last_ten_sent();
+        script.at(100).ack(9000).at(200);
+        // One segment is out: 200 ms for a delayed ACK, but the timeout comes first.
+        script.expect_data(&[]).expect_timer_in(Span::from_millis(150));
+        script.at(350).expect_data(&[(9000, 1000)]);
+        script.at(400).ack(10_000);
+        let before = script.end.cwnd();
+        script.end.write(Bytes(1000));
+        script.expect_data(&[(10_000, 1000)]);
+        script.at(450).ack(11_000);
+        assert!(script.end.cwnd() < before, "{} after {before}", script.end.cwnd());
+        assert_eq!((script.end.stats().timeouts, script.end.stats().fast_retransmits), (0, 0));
+    }
+
+    #[test]
+    fn that_had_arrived_is_no_loss() {
+        let mut script = last_ten_sent();
+        script.at(100).ack(9000).at(350);
+        script.expect_data(&[(9000, 1000)]);
+        // The delayed ACK was lost; the second copy is reported.
+        script.at(400).ack_sack(10_000, &[(9000, 10_000)]);
+        let before = script.end.cwnd();
+        script.end.write(Bytes(1000));
+        script.expect_data(&[(10_000, 1000)]);
+        script.at(450).ack(11_000);
+        assert!(script.end.cwnd() >= before);
+        assert_eq!(script.end.stats().dsacks, 1);
+    }
+
+    #[test]
+    fn is_not_probed_while_a_gap_is_known() {
+        let mut script = last_ten_sent();
+        script.at(100).ack_sack(0, &[(1000, 10_000)]);
+        assert_eq!(script.data_out(), [(0, 1000)]);
+        script.at(340);
+        assert_eq!((script.end.stats().tail_probes, script.data_out().len()), (0, 0));
+    }
+}
+
+mod duplicates {
+    use super::*;
+
+    fn block(start: u32, end: u32) -> SackBlock {
+        SackBlock { start: IRS + 1 + start, end: IRS + 1 + end }
+    }
+
+    fn receiving() -> Script {
+        let mut script = Script::new(&config());
+        script.connect(None);
+        script.sent();
+        script
+    }
+
+    fn blocks(script: &mut Script) -> SackBlocks {
+        script.sent().pop().expect("an ACK at once").sack
+    }
+
+    #[test]
+    fn are_reported_once_below_the_acknowledgment() {
+        let mut script = receiving();
+        script.at(100).data(0, 1000).expect_acks(&[1000]);
+        script.data(0, 1000);
+        assert_eq!(blocks(&mut script), [block(0, 1000), SackBlock::default(), SackBlock::default()]);
+        script.data(1000, 1000);
+        assert_eq!(blocks(&mut script), SackBlocks::default());
+        script.data(1500, 1000);
+        assert_eq!(blocks(&mut script)[0], block(1500, 2000), "the part of it that was here");
+    }
+
+    #[test]
+    fn are_reported_before_the_block_that_holds_them() {
+        let mut script = receiving();
+        script.at(100).data(2000, 1000).data(5000, 1000);
+        script.sent();
+        script.data(2000, 1000);
+        assert_eq!(blocks(&mut script), [block(2000, 3000), block(2000, 3000), block(5000, 6000)]);
+        script.data(3000, 1000);
+        assert_eq!(blocks(&mut script), [block(2000, 4000), block(5000, 6000), SackBlock::default()]);
+    }
+
+    #[test]
+    fn are_not_reported_by_stacks_that_do_not_know_it() {
+        let mut script = Script::new(&Config { dsack: false, ..config() });
+        script.connect(None);
+        script.sent();
+        script.at(100).data(0, 1000).data(0, 1000);
+        assert!(blocks(&mut script)[0].is_empty());
+    }
+
+    #[test]
+    fn of_the_network_are_counted_and_believed_no_more() {
+        let mut script = ten_sent();
+        script.at(100).ack_sack(5000, &[(0, 1000)]);
+        script.sent();
+        assert_eq!(script.end.stats().dsacks, 1);
+        script.at(120).ack_sack(5000, &[(6000, 7000)]);
+        // Nothing was sent again, so the window is what it was: sent at 50, 70 to the arrival, and 12.5.
+        script.expect_timer_in(Span::from_micros(12_500));
+    }
+}
+
+mod timeout {
+    use super::*;
+
+    fn timed_out(config: &Config) -> Script {
+        let mut script = sending(&Config { tail_loss_probe: false, ..config.clone() }, 100_000);
+        script.expect_data(&segments(0, 10));
+        script.at(300).expect_data(&[(0, 1000)]).expect_cwnd(1000);
+        script
+    }
+
+    #[test]
+    fn that_was_spurious_restores_the_window() {
+        let mut script = timed_out(&config());
+        // The ACKs of the first flight were late. Two new segments go out instead of old ones.
+        script.at(310).ack(1000).expect_data(&segments(10, 2));
+        assert!(script.end.is_recovering());
+        script.at(311).ack(2000);
+        assert!(!script.end.is_recovering());
+        let stats = script.end.stats();
+        assert_eq!((stats.timeouts, stats.retransmissions, stats.reductions_undone), (1, 1, 1));
+        assert!(script.end.cwnd() >= Bytes(10_000), "{}", script.end.cwnd());
+        assert!(script.end.ssthresh() > Bytes(1 << 30), "no loss, so no threshold");
+        assert!(script.data_out().iter().all(|(seq, _)| *seq >= 12_000), "nothing old is sent again");
+    }
+
+    #[test]
+    fn that_was_genuine_does_not() {
+        let mut script = timed_out(&config());
+        script.at(350).ack(1000).expect_data(&segments(10, 2));
+        // The new data arrives, and the old is missing.
+        script.at(400).ack_sack(1000, &[(10_000, 11_000)]);
+        assert_eq!(script.data_out()[0], (1000, 1000));
+        assert!(script.end.is_recovering());
+        assert_eq!(script.end.ssthresh(), Bytes(5000));
+        assert_eq!(script.end.stats().reductions_undone, 0);
+    }
+
+    #[test]
+    fn is_judged_without_sack_by_two_acks_in_a_row() {
+        let mut script = timed_out(&Config { sack: false, ..config() });
+        script.at(310).ack(1000).expect_data(&segments(10, 2));
+        script.at(311).ack(2000);
+        assert_eq!(script.end.stats().reductions_undone, 1);
+        let mut script = timed_out(&Config { sack: false, ..config() });
+        // The head's retransmission and what had come before it: this proves nothing.
+        script.at(350).ack(4000).expect_data(&segments(10, 2));
+        assert!(script.end.is_recovering());
+        script.at(400).ack(4000);
+        assert_eq!(script.data_out()[0], (4000, 1000));
+        assert_eq!(script.end.stats().reductions_undone, 0);
+    }
+
+    #[test]
+    fn sends_lost_segments_at_once_if_there_is_nothing_new() {
+        let mut script = sending(&Config { tail_loss_probe: false, ..config() }, 10_000);
+        script.expect_data(&segments(0, 10));
+        script.at(300).expect_data(&[(0, 1000)]);
+        script.at(350).ack(1000).expect_data(&segments(1, 2));
+    }
+
+    #[test]
+    fn leaves_in_the_network_what_was_just_sent() {
+        let mut script = sending(&Config { tail_loss_probe: false, ..config() }, 5000);
+        script.expect_data(&segments(0, 5));
+        script.at(100).ack(1000).expect_data(&[]);
+        script.at(340).end.write(Bytes(1000));
+        script.expect_data(&[(5000, 1000)]);
+        // A round trip takes 50 ms: what was sent at 50 ms is late, what was sent at 340 ms is not.
+        script.at(350).expect_data(&[(1000, 1000)]).expect_cwnd(2000);
+        assert_eq!((script.end.stats().timeouts, script.end.in_flight()), (1, Bytes(2000)));
+    }
+
+    #[test]
+    fn does_not_come_before_overtaken_segments_were_waited_for() {
+        let mut script = sending(&Config { tail_loss_probe: false, ..config() }, 100_000);
+        script.expect_data(&segments(0, 10));
+        script.at(295).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
+        // The timeout would be at 300 ms; the newest arrival took 245 ms.
+        script.expect_timer_in(Span::from_micros(12_500));
+        script.at(308).expect_data(&[(0, 1000)]);
+        assert_eq!((script.end.stats().timeouts, script.end.stats().fast_retransmits), (0, 1));
+    }
+
+    #[test]
+    fn doubles_until_a_new_round_trip_time_comes() {
+        let mut script = timed_out(&config());
+        script.expect_timer_in(Span::from_millis(500)).at(800).expect_data(&[(0, 1000)]);
+        script.expect_timer_in(Span::from_millis(1000)).at(1800).expect_data(&[(0, 1000)]);
+        assert_eq!(script.end.ssthresh(), Bytes(5000), "held for the same segment");
+        assert_eq!(script.end.stats().timeouts, 3);
+    }
+}
+
+mod timestamps {
+    use super::*;
+
+    fn stamped() -> Script {
+        let mut script =
+            sending(&Config { timestamps: true, frto: false, tail_loss_probe: false, ..config() }, 100_000);
+        script.expect_data(&segments(0, 10));
+        script
+    }
+
+    #[test]
+    fn that_answer_the_first_sending_take_a_timeout_back() {
+        let mut script = stamped();
+        script.at(300).expect_data(&[(0, 1000)]);
+        script.at(310);
+        ack_echoing(&mut script, 1000, 50);
+        assert!(!script.end.is_recovering());
+        assert_eq!(script.end.stats().reductions_undone, 1);
+        assert!(script.end.cwnd() >= Bytes(10_000));
+    }
+
+    #[test]
+    fn that_answer_the_retransmission_do_not() {
+        let mut script = stamped();
+        script.at(300).expect_data(&[(0, 1000)]);
+        script.at(350);
+        ack_echoing(&mut script, 1000, 300);
+        assert!(script.end.is_recovering());
+        assert_eq!(script.end.stats().reductions_undone, 0);
+    }
+
+    #[test]
+    fn take_back_a_fast_recovery() {
+        let mut script = stamped();
+        script.at(100).ack_sack(0, &[(1000, 4000)]);
+        assert_eq!(script.data_out()[0], (0, 1000));
+        script.at(102);
+        ack_echoing(&mut script, 4000, 50);
+        assert!(!script.end.is_recovering());
+        assert_eq!(script.end.stats().reductions_undone, 1);
+        assert!(script.end.cwnd() >= Bytes(10_000));
+    }
+}
+
+#[test]
+fn d_sacks_of_all_retransmissions_restore_the_window_after_the_recovery() {
+    let mut script = ten_sent();
+    script.at(100).ack_sack(0, &[(1000, 4000)]);
+    assert_eq!(script.data_out()[0], (0, 1000));
+    script.at(101).ack(10_000);
+    assert!(!script.end.is_recovering());
+    script.expect_cwnd(5000);
+    script.sent();
+    script.at(150).ack_sack(10_000, &[(0, 1000)]);
+    assert_eq!(script.end.stats().reductions_undone, 1);
+    script.expect_cwnd(10_000);
+}
+
+#[test]
+fn a_closed_window_is_probed_after_a_retransmission_timeout() {
+    let mut script = Script::new(&config());
+    script.connect(None);
+    script.ack_window(0, 0);
+    script.end.write(Bytes(5000));
+    script.expect_data(&[]).expect_timer_in(Span::from_millis(250));
+    script.at(300).expect_data(&[(0, 1)]).expect_timer_in(Span::from_millis(500));
+}
+
+/// The examples of RFC 9937 §8: twenty segments are out and the window is twenty.
+mod proportional_rate_reduction {
+    use super::*;
+
+    fn twenty_sent() -> Script {
+        let mut script = sending(&Config { initial_window: 20, ..config() }, 100_000);
+        script.expect_data(&segments(0, 20));
+        script.at(100);
+        script
+    }
+
+    /// Figure 1: segment 0 is lost. Two segments by limited transmit, the retransmission, and then new data on every
+    /// second ACK. The figure has the last but two on ACK 19, when the flight is at the threshold and §6.2 allows none;
+    /// it goes out on ACK 20.
+    #[test]
+    fn one_loss_halves_the_flight_evenly() {
+        let mut script = twenty_sent();
+        let mut next = 20;
+        for number in 1..=21 {
+            // The two of limited transmit come back a round trip after they were sent.
+            let at = if number < 20 { 100 + number } else { 131 + number };
+            script.at(u64::from(at)).ack_sack(0, &[(1000, 1000 * (number + 1))]);
+            let expected = match number {
+                3 => vec![(0, 1000)],
+                1 | 2 => segments(next, 1),
+                19 => vec![],
+                20 => segments(next, 1),
+                _ => segments(next, number % 2),
+            };
+            next += expected.iter().filter(|(seq, _)| *seq > 0).count() as u32;
+            script.expect_data(&expected);
+        }
+        assert_eq!(script.end.in_flight(), Bytes(10_000));
+        script.at(153).ack(22_000).expect_data(&segments(next, 1)).expect_cwnd(10_000);
+    }
+
+    /// Figure 2: segments 0 to 14 are lost. What is lost is sent again one for one.
+    #[test]
+    fn many_losses_are_repaired_as_fast_as_segments_arrive() {
+        let mut script = twenty_sent();
+        script.ack_sack(0, &[(15_000, 16_000)]).expect_data(&segments(20, 1));
+        script.ack_sack(0, &[(15_000, 17_000)]).expect_data(&segments(21, 1));
+        for number in 0..3 {
+            script.ack_sack(0, &[(15_000, 18_000 + 1000 * number)]).expect_data(&segments(number, 1));
+            assert_eq!(script.end.in_flight(), Bytes(5000));
+        }
+        // ACKs of new data let one more out each.
+        script.at(150).ack_sack(1000, &[(15_000, 20_000)]).expect_data(&segments(3, 2));
+        script.ack_sack(2000, &[(15_000, 20_000)]).expect_data(&segments(5, 2));
+    }
+}
+
+/// Behaviour that the public packetdrill scripts for Linux expect (google/packetdrill, gtests/net/tcp).
+mod as_linux {
+    use super::*;
+
+    fn cubic(bytes: u64) -> Script {
+        let cubic = cc::Spec::Cubic(cc::cubic::Params::default());
+        let mut script = Script::with(&config(), cubic, support::plain_window(), Seq(0), IRS);
+        script.connect(None);
+        script.end.write(Bytes(bytes));
+        script
+    }
+
+    /// fast_recovery/prr-ss-10pkt-lost-1
+    #[test]
+    fn one_segment_for_each_that_arrives_while_the_flight_is_at_the_threshold() {
+        let mut script = cubic(10_000);
+        script.expect_data(&segments(0, 10));
+        script.at(105).ack_sack(0, &[(1000, 2000)]).at(106).ack_sack(0, &[(1000, 3000)]).expect_data(&[]);
+        script.at(107).ack_sack(0, &[(1000, 4000)]).expect_data(&[(0, 1000)]).expect_cwnd(7000);
+        assert_eq!(script.end.ssthresh(), Bytes(7000));
+        script.end.write(Bytes(7000));
+        for arrived in 5..=10 {
+            script.at(103 + u64::from(arrived)).ack_sack(0, &[(1000, 1000 * arrived)]);
+            script.expect_data(&[(5000 + 1000 * arrived, 1000)]);
+        }
+        script.at(157).ack(10_000).expect_data(&[(16_000, 1000)]).expect_cwnd(7000);
+        assert!(!script.end.is_recovering());
+    }
+
+    /// fast_recovery/prr-ss-30pkt-lost1_4
+    #[test]
+    fn four_losses_are_repaired_one_for_one_and_the_threshold_holds_after() {
+        let mut script = cubic(10_000);
+        script.expect_data(&segments(0, 10));
+        script.at(105).ack_sack(0, &[(4000, 5000)]).at(107).ack_sack(0, &[(4000, 6000)]).expect_data(&[]);
+        for lost in 0..4 {
+            script.ack_sack(0, &[(4000, 7000 + 1000 * lost)]).expect_data(&[(1000 * lost, 1000)]);
+        }
+        script.at(157);
+        for arrived in 1..4 {
+            script.ack_sack(1000 * arrived, &[(4000, 10_000)]).expect_data(&[]);
+        }
+        script.ack(10_000);
+        script.end.write(Bytes(10_000));
+        script.at(167).expect_data(&segments(10, 7));
+    }
+
+    /// fast_retransmit/fr-4pkt-sack
+    #[test]
+    fn three_sacks_of_four_segments_are_a_loss() {
+        let mut script = sending(&config(), 4000);
+        script.expect_data(&segments(0, 4));
+        script.at(100).ack_sack(0, &[(1000, 2000)]).ack_sack(0, &[(1000, 3000)]).expect_data(&[]);
+        script.ack_sack(0, &[(1000, 4000)]).expect_data(&[(0, 1000)]);
+        script.at(150).ack(4000).expect_data(&[]);
+    }
+
+    /// limited_transmit/limited-transmit-sack
+    #[test]
+    fn the_first_two_sacks_let_one_segment_out_each() {
+        let mut script = sending(&config(), 15_000);
+        script.expect_data(&segments(0, 10));
+        script.at(110).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
+        script.at(120).ack_sack(0, &[(1000, 3000)]).expect_data(&[(11_000, 1000)]);
+        script.ack(3000);
+        assert_eq!(script.data_out(), segments(12, 2));
+        script.at(150).ack(5000);
+        assert_eq!(script.data_out(), segments(14, 1));
+        assert_eq!(script.end.stats().retransmissions, 0);
+    }
+}

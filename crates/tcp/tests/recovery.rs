@@ -1,0 +1,136 @@
+//! What today's loss recovery is for: tails, reordering and delays that are no losses, on a path of links.
+
+mod support;
+
+use airwnd_catalog::{Node, Param};
+use airwnd_tcp::{Config, Stack, Stats, cc};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use support::{Link, Net, newreno, plain_window};
+
+const MSS: u64 = 1000;
+
+fn config(stack: Stack) -> Config {
+    let buffer = Bytes(4 << 20);
+    Config { mss: MSS as u16, send_buffer: buffer, receive_buffer: buffer, ..stack.config() }
+}
+
+/// 10 Mbit/s and 25 ms each way, a queue of 100 packets.
+fn net(config: &Config, cc: &cc::Spec) -> Net {
+    let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), 100);
+    Net::new(config, cc, &plain_window(), [link(), link()])
+}
+
+fn ms(ms: u64) -> Time {
+    Time(ms * 1_000_000)
+}
+
+/// When thirty segments have arrived of which the last `lost` are lost once, and what it took.
+fn short_transfer(stack: Stack, lost: u32) -> (Time, Stats) {
+    let mut net = net(&config(stack), &newreno());
+    let mut count = 0;
+    net.links[0].loses = Box::new(move |segment| {
+        count += u32::from(segment.len > 0);
+        segment.len > 0 && (31 - lost..=30).contains(&count)
+    });
+    net.ends[0].write(Bytes(30 * MSS));
+    net.open();
+    for step in 0..10_000 {
+        net.run_until(ms(step));
+        if net.ends[1].stats().bytes_received == Bytes(30 * MSS) {
+            // What the ACKs of the last segments say is still to come.
+            net.run_until(ms(step + 1000));
+            return (ms(step), net.ends[0].stats());
+        }
+    }
+    panic!("not done: {:?}", net.ends[0].stats());
+}
+
+#[test]
+fn lost_tails_cost_a_probe_and_no_timeout() {
+    let (whole, _) = short_transfer(Stack::Linux, 0);
+    for lost in 1..=4 {
+        let (done, stats) = short_transfer(Stack::Linux, lost);
+        assert_eq!((stats.timeouts, stats.tail_probes), (0, 1), "{lost} lost: {stats:?}");
+        assert_eq!(stats.retransmissions, u64::from(lost), "{lost} lost");
+        // Two round trips until the probe, one for its answer and, while the flight comes down, one for each segment;
+        // with a single segment out a delayed ACK is waited for.
+        let most = if lost == 1 { 400 } else { 170 + 60 * u64::from(lost) };
+        assert!(done - whole < Span::from_millis(most), "{lost} lost: {done:?} and not {whole:?}");
+        let (late, stats) = short_transfer(Stack::Ns3v44, lost);
+        assert_eq!(stats.timeouts, 1);
+        assert!(late > done, "{lost} lost: {late:?} without probes, {done:?} with them");
+    }
+}
+
+/// Every hundredth packet comes 8 ms late, past eight others.
+fn reordered(stack: Stack) -> (f64, Stats) {
+    let mut net = net(&config(stack), &newreno());
+    let mut count = 0;
+    net.links[0].detains = Box::new(move |segment| {
+        count += u64::from(segment.len > 0);
+        Span::from_millis(if segment.len > 0 && count % 100 == 0 { 8 } else { 0 })
+    });
+    net.ends[0].write_endlessly();
+    net.open();
+    net.run_until(ms(30_000));
+    (net.goodput_kbps(1), net.ends[0].stats())
+}
+
+#[test]
+fn reordering_is_no_loss_once_it_was_seen() {
+    let (by_time, stats) = reordered(Stack::Linux);
+    println!("linux: {by_time:.0} kbit/s, {stats:?}");
+    assert!(by_time > 9000.0, "{by_time} kbit/s");
+    // The queue overflows too, once in a while: those are losses.
+    assert!(stats.retransmissions < 100, "{stats:?}");
+    let (by_count, stats) = reordered(Stack::Ns3v44);
+    println!("ns3.44: {by_count:.0} kbit/s, {stats:?}");
+    assert!(stats.fast_retransmits > 20 && by_count < by_time, "{by_count} kbit/s: {stats:?}");
+}
+
+/// The link sends nothing for 1.5 s.
+fn interrupted(config: &Config) -> (Bytes, Stats) {
+    let mut net = net(config, &newreno());
+    net.links[0].pause = Some((ms(3000), Span::from_millis(1500)));
+    net.ends[0].write_endlessly();
+    net.open();
+    net.run_until(ms(6000));
+    (net.ends[1].stats().bytes_received, net.ends[0].stats())
+}
+
+#[test]
+fn a_pause_of_the_path_is_taken_back() {
+    let (bytes, stats) = interrupted(&config(Stack::Linux));
+    println!("{bytes} {stats:?}");
+    assert_eq!((stats.timeouts, stats.reductions_undone), (2, 1), "{stats:?}");
+    let off = Config { frto: false, undo: false, dsack: false, ..config(Stack::Linux) };
+    let (bytes_without, without) = interrupted(&off);
+    println!("{bytes_without} {without:?}");
+    assert_eq!(without.reductions_undone, 0);
+    assert!(stats.retransmissions < without.retransmissions, "{stats:?}, without: {without:?}");
+    assert!(bytes > bytes_without, "{bytes} and {bytes_without}");
+}
+
+/// Five segments of one window are lost, whoever decides the window: one recovery.
+#[test]
+fn losses_of_one_window_are_one_recovery() {
+    let kinds = cc::Spec::kinds();
+    for name in kinds.iter().filter(|name| !["plugin", "python"].contains(&name.as_str())) {
+        let node = Node::from_json(&format!("\"{name}\""), "test").expect("it is JSON");
+        let spec = cc::Spec::read(&node).expect("it is a congestion control");
+        let mut net = net(&config(Stack::Linux), &spec);
+        let mut count = 0;
+        net.links[0].loses = Box::new(move |segment| {
+            let is_new = segment.len > 0 && !segment.retransmission;
+            count += u32::from(is_new);
+            is_new && [61, 63, 65, 66, 70].contains(&count)
+        });
+        net.ends[0].write(Bytes(75 * MSS));
+        net.open();
+        net.run_until(ms(10_000));
+        let stats = net.ends[0].stats();
+        assert_eq!(net.ends[1].stats().bytes_received, Bytes(75 * MSS), "{name}");
+        assert_eq!((stats.fast_retransmits, stats.timeouts), (1, 0), "{name}: {stats:?}");
+        assert_eq!(stats.retransmissions, 5, "{name}: {stats:?}");
+    }
+}

@@ -1,0 +1,60 @@
+"""What of a run is captured into a file for Wireshark."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airwnd import _native
+from airwnd.errors import InputError
+
+if TYPE_CHECKING:
+    Wanted = tuple[Path, list[str], int | None]
+
+MOST_BYTES = 65_535
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Packets of some nodes in a file, for ``run(pcap=...)``.
+
+    Attributes
+    ----------
+    path
+        The file. One that ends in ``.pcap`` has the older format, which takes one node; all others are
+        pcapng, with an interface for each node.
+    nodes
+        ``server``, ``gateway``, ``enb-0`` and so on (a cell's base station), ``ue-0`` and so on, or
+        ``all``.
+    snaplen
+        Bytes that are kept of a packet, 0 for all, at most 65535; its headers by default.
+
+    Examples
+    --------
+    >>> import airwnd
+    >>> capture = airwnd.Capture("download.pcapng", nodes=["server", "ue-0"], snaplen=0)
+    """
+
+    path: str | PathLike[str]
+    nodes: Sequence[str] = ("server",)
+    snaplen: int | None = None
+
+
+def wanted(scenario: _native.Scenario, pcap: "Capture | str | PathLike[str]") -> "Wanted":
+    """Check what is asked for; give it as the engine wants it."""
+    capture = pcap if isinstance(pcap, Capture) else Capture(pcap)
+    path = Path(os.fspath(capture.path))
+    nodes = [capture.nodes] if isinstance(capture.nodes, str) else list(capture.nodes)
+    if not nodes:
+        raise InputError("pcap: no node to capture at; name one, or all")
+    try:
+        scenario.check_nodes(nodes)
+    except _native.ScenarioError as error:
+        raise InputError(f"pcap: {error}") from None
+    if path.suffix == ".pcap" and (len(set(nodes)) > 1 or "all" in nodes):
+        raise InputError(f"{path}: a .pcap holds one node; name one, or end the file in .pcapng")
+    if capture.snaplen is not None and not 0 <= capture.snaplen <= MOST_BYTES:
+        raise InputError(f"pcap: a snap length of {capture.snaplen}; 0 to {MOST_BYTES} bytes are allowed")
+    return path, nodes, capture.snaplen
