@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from airwnd import EngineError, InputError, Scenario
+from airwnd import EngineError, InputError, Scenario, ScenarioError
 from airwnd.batch import Finished, Processes, Store, Task, carry_out
 
 WIRE = {
@@ -93,6 +93,20 @@ def test_a_key_says_what_decides_the_result(wire: Scenario) -> None:
     assert task.key == Task(Scenario.from_dict(wire.resolved), 1).key
     others = [Task(wire.with_({"link[0].queue": 7}), 1), Task(wire, 2), Task(wire, 1, "100ms")]
     assert len({task.key, *(other.key for other in others)}) == 4
+
+
+def test_a_key_covers_what_a_recording_says(wire: Scenario, tmp_path: Path) -> None:
+    file = tmp_path / "link.mm"
+    settings = {"link": [{"kind": "trace", "down": str(file)}]}
+    file.write_text("1\n", encoding="utf-8")
+    before = wire.with_(settings)
+    file.write_text("1\n2\n", encoding="utf-8")
+    after = wire.with_(settings)
+    assert Task(before, 1).key != Task(after, 1).key
+    assert Task(after, 1).key == Task(Scenario.from_dict(after.resolved), 1).key
+    assert pickle.loads(pickle.dumps(after)) == after  # noqa: S301
+    with pytest.raises(ScenarioError, match="the recordings have changed"):
+        pickle.loads(pickle.dumps(before))  # noqa: S301
 
 
 def test_results_come_in_the_order_of_the_tasks_and_as_from_a_run(wire: Scenario, tmp_path: Path) -> None:

@@ -89,6 +89,21 @@ def test_totals_are_over_all_flows(lossy: Run, small: Scenario) -> None:
     assert run.totals["uplink_prb_use"] == pytest.approx(run.cells["uplink_prb_use"].mean())
 
 
+def test_links_have_a_row_for_each_direction(lossy: Run) -> None:
+    links = lossy.links
+    assert links.select("link", "of", "direction").rows() == [
+        ("server", None, "down"),
+        ("server", None, "up"),
+        ("link", None, "down"),
+        ("link", None, "up"),
+    ]
+    down = links.row(2, named=True)
+    assert down["queue_packets_max"] == 10
+    assert down["utilisation"] == pytest.approx(1, abs=0.02)
+    assert links["drops_link_queue_full"].sum() == lossy.totals["drops"]["link_queue_full"]
+    assert (lossy.series["queue_packets"] <= 10).all()
+
+
 def test_the_json_has_what_it_promises(small: Scenario) -> None:
     found = json.loads(json.dumps(small.run(seed=1).to_json(), allow_nan=False))
     head = ["scenario", "seed", "duration_s", "wall_s", "events", "flows", "cells", "links"]

@@ -555,23 +555,27 @@ impl<'t> Simulation<'t> {
         }
         self.ledger.offered.add(size);
         let (down, up) = self.begins[flow.ue as usize];
-        let next = if from == End::Server { down } else { up };
+        let first = if from == End::Server { down } else { up };
         let identification = flow.identifications[from as usize];
         flow.identifications[from as usize] = identification.wrapping_add(1);
-        let packet = Packet { flow: number, to, next, sent_at: now, size, identification, content };
+        let packet =
+            Packet { flow: number, to, next: first + 1, sent_at: now, size, identification, content };
         let key = self.packets.insert(packet);
         self.show(now, key, Stop::End(from), Way::Out);
-        self.forward(now, key);
+        self.take_step(now, self.steps[first as usize], key, number, to, size);
     }
 
     /// A packet takes the next step of its way.
-    //= exception one-gateway
-    #[inline]
     fn forward(&mut self, now: Time, key: Key) {
         let packet = self.packets.get_mut(key);
-        let Packet { flow, to, size, .. } = *packet;
-        let step = self.steps[packet.next as usize];
+        let Packet { flow, to, next, size, .. } = *packet;
         packet.next += 1;
+        self.take_step(now, self.steps[next as usize], key, flow, to, size);
+    }
+
+    //= exception one-gateway
+    #[inline]
+    fn take_step(&mut self, now: Time, step: Step, key: Key, flow: u32, to: End, size: Bytes) {
         match step {
             Step::Link(link) => self.onto_link(now, key, link, to, size),
             Step::Medium { medium, station } => self.onto_medium(now, key, medium, station),
@@ -581,6 +585,7 @@ impl<'t> Simulation<'t> {
     }
 
     /// A packet goes onto a link, or is booked if the link refuses it.
+    #[inline]
     fn onto_link(&mut self, now: Time, key: Key, number: u32, to: End, size: Bytes) {
         if number == SERVER_LINK && to == End::Server {
             self.show(now, key, Stop::Gateway, Way::Out);

@@ -4,7 +4,7 @@ use crate::links::Sharing;
 use crate::scenario::{S1U, SERVER, Scenario};
 use airwnd_cell::{Network, UeId};
 use airwnd_engine::link::wifi::Medium;
-use airwnd_engine::link::{self, Carrier, Queue, Way, wire::Wire};
+use airwnd_engine::link::{self, Carrier, Queue, Server, Way, wire::Wire};
 use airwnd_engine::{Key, Stream, loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -116,15 +116,19 @@ impl Builder<'_> {
         self.links.len() as u32 - 1
     }
 
-    fn loss(&self, spec: &loss::Spec, stream: Stream) -> Box<dyn loss::Loss> {
-        spec.build(stream, self.start)
+    fn losing(&self, link: link::Link<Key>, spec: &loss::Spec, stream: Stream) -> link::Link<Key> {
+        match spec {
+            // So that nobody is asked for each packet.
+            loss::Spec::NoLoss(_) => link,
+            spec => link.losing(spec.build(stream, self.start)),
+        }
     }
 
     fn server(&mut self) -> u32 {
         let core = &self.scenario.core;
         let one_way = || plain(core.server_rate, Wire::FRAMING, core.server_delay, core.server_queue);
-        let down = one_way().losing(self.loss(&core.server_loss, self.losses.child(0)));
-        let up = one_way().losing(self.loss(&core.server_loss_up, self.losses.child(1)));
+        let down = self.losing(one_way(), &core.server_loss, self.losses.child(0));
+        let up = self.losing(one_way(), &core.server_loss_up, self.losses.child(1));
         self.add(Duplex { name: SERVER.into(), of: None, down, up })
     }
 
@@ -157,7 +161,9 @@ impl Builder<'_> {
             Instance::Link(link) => Step::Link(link),
             Instance::Medium(medium) => {
                 let settings = &self.scenario.link[place].settings;
-                let loss = |way, loss| self.loss(loss, self.losses_of(place, way).child(ue as u64));
+                let loss = |way, loss: &loss::Spec| {
+                    loss.build(self.losses_of(place, way).child(ue as u64), self.start)
+                };
                 let (down, up) = (loss(Way::Down, &settings.loss), loss(Way::Up, &settings.loss_up));
                 Step::Medium { medium, station: self.media[medium as usize].medium.join(down, up) }
             }
@@ -179,9 +185,9 @@ impl Builder<'_> {
         let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
         match link.kind.carrier(self.start) {
             Carrier::Each { down, up } => {
-                let one_way = |way, service, delay, loss| {
-                    let losses = self.loss(loss, numbered(self.losses_of(place, way)));
-                    link::Link::new(service, delay, link.queue()).losing(losses)
+                let one_way = |way, server, delay, loss| {
+                    let one_way = link::Link::new(server, delay, link.queue());
+                    self.losing(one_way, loss, numbered(self.losses_of(place, way)))
                 };
                 let delay_up = settings.delay_up.unwrap_or(settings.delay);
                 let down = one_way(Way::Down, down, settings.delay, &settings.loss);
@@ -217,5 +223,5 @@ impl Builder<'_> {
 
 /// One direction of a link that loses nothing.
 fn plain(rate: BitRate, framing: Bytes, delay: Span, packets: Option<u64>) -> link::Link<Key> {
-    link::Link::new(Box::new(Wire::new(rate, framing)), delay, Queue { packets, ..Queue::default() })
+    link::Link::new(Server::Wire(Wire::new(rate, framing)), delay, Queue { packets, ..Queue::default() })
 }

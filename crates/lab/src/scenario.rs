@@ -227,7 +227,9 @@ impl Scenario {
             for (way, recording) in params.recordings() {
                 let (origin, text) = recordings::text(&recording.file, folder(node))
                     .map_err(|message| complain(node, &format!("link[{index}].{way}"), message))?;
-                recording.read(&text, format).map_err(|(line, why)| Error::new(&origin, Some(line), why))?;
+                recording
+                    .read_text(&text, format)
+                    .map_err(|(line, why)| Error::new(&origin, Some(line), why))?;
             }
             params.seal().map_err(|message| complain(node, &format!("link[{index}].digest"), message))?;
         }

@@ -9,7 +9,7 @@ const SHARED: &str = r#"
     warmup = "0s"
     tcp = {mss = 1000, send_buffer = "4MiB", receive_buffer = "4MiB"}
     core = {server_rate = "0bps", server_delay = "0ms"}
-    [wired]
+    [[link]]
     rate = "10Mbps"
     queue = 300
     [[ue]]

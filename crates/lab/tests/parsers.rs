@@ -1,6 +1,7 @@
 //! No input makes a parser panic, every complaint is one line, and what is accepted runs.
 
-use airwnd_catalog::{Error, Node};
+use airwnd_catalog::{Error, Node, Param};
+use airwnd_engine::link::trace::{Format, Recording};
 use airwnd_lab::{Scenario, placement, run};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Hertz, Span, Time};
 use proptest::prelude::*;
@@ -26,12 +27,23 @@ queue = {kind = "drop-tail", buffer = "50KiB"}
 position = ["0m", "0m"]
 sectors = 3
 antenna = "parabolic"
+[[link]]
+name = "wan"
+rate = "50Mbps"
+delay = "5ms"
+mark_above = 30
+[[link]]
+name = "radio"
+kind = "trace"
+down = "nyc-times"
+rate_up = "5Mbps"
 [[ue]]
 name = "near"
 count = 2
 placement = {kind = "ring", radius = "100m"}
 [[ue]]
 name = "far"
+via = ["radio", "wan"]
 placement = {kind = "list", points = [["500m", "1m"]]}
 [[flow]]
 ue = "near"
@@ -80,7 +92,7 @@ const PIECES: [&str; 32] = [
 ];
 
 /// Keys with a value of each kind, in every section.
-const KEYS: [&str; 30] = [
+const KEYS: [&str; 39] = [
     "warmup",
     "duration",
     "seed",
@@ -111,6 +123,15 @@ const KEYS: [&str; 30] = [
     "flow[0].rwnd.lambda",
     "flow[0].stagger",
     "flow[1].traffic.packet",
+    "link[0].queue",
+    "link[0].queue_bytes",
+    "link[0].mark_above_delay",
+    "link[0].per",
+    "link[0].rate",
+    "link[0].rate_up",
+    "link[1].start",
+    "link[1].down",
+    "ue[1].via",
 ];
 
 /// What is refused is refused in one line; what is accepted is run, or begun if it is long.
@@ -169,7 +190,7 @@ proptest! {
 
     #[test]
     fn any_override_is_taken_or_refused(
-        path in "(?s)[a-z.\\[\\]0-9_]{0,20}|.{0,10}|(ue|flow|site)\\[[0-9]\\]\\.[a-z]{1,8}|mac\\.scheduler\\.[a-z]{1,6}",
+        path in "(?s)[a-z.\\[\\]0-9_]{0,20}|.{0,10}|(ue|flow|site|link)\\[[0-9]\\]\\.[a-z]{1,8}|mac\\.scheduler\\.[a-z]{1,6}",
         value in prop_oneof![select(PIECES.to_vec()).prop_map(String::from), "(?s).{0,20}"],
     ) {
         let mut node = Node::from_toml(VALID, "fuzz.toml").unwrap();
@@ -193,6 +214,18 @@ proptest! {
         match placement::file::parse(&text) {
             Ok(rows) => prop_assert!(rows.iter().flatten().all(|value| value.abs() <= 1e6)),
             Err((line, message)) => prop_assert!(line >= 1 && !message.contains('\n')),
+        }
+    }
+
+    #[test]
+    fn any_recording_is_read_or_refused(
+        text in "(?s)([0-9]{1,3}\n){0,6}|([0-9.e-]{1,4}[ \t][0-9.e+-]{1,6}\r?\n){0,6}|([-+0-9.e\t xn]{0,12}\n){0,5}|.{0,60}",
+        rates in any::<bool>(),
+    ) {
+        let mut recording = Recording::read(&Node::from_json("\"fuzz\"", "fuzz").unwrap()).unwrap();
+        match recording.read_text(&text, if rates { Format::Rate } else { Format::Mahimahi }) {
+            Ok(()) => prop_assert!(recording.period().is_some_and(|period| period > Span::ZERO)),
+            Err((line, message)) => prop_assert!(line >= 1 && !message.contains('\n'), "{line} {message:?}"),
         }
     }
 

@@ -515,7 +515,7 @@ impl Endpoint {
         let echo = segment.timestamps.filter(|_| segment.len > 0 && self.timestamps.is_some());
         let fresh = echo.is_some_and(|timestamps| self.receiver.on_echo(timestamps.ecr));
         let rtt = if fresh { self.elapsed(now, segment) } else { None };
-        let received = self.receiver.on_data(now, segment, rtt);
+        let received = self.receiver.on_data(now, segment, rtt, self.sender.rtt().rto());
         if segment.len > 0 {
             self.stats.data_segments_received += 1;
             self.stats.duplicates_received += u64::from(received.new == 0);

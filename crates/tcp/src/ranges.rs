@@ -18,6 +18,11 @@ impl Ranges {
         self.0.is_empty()
     }
 
+    /// Where the last range ends.
+    pub fn end(&self) -> Option<Seq> {
+        self.0.last().map(|held| held.end)
+    }
+
     /// Adds a range; returns the merged range that now holds it, and how many of its bytes are new.
     pub fn insert(&mut self, range: SackBlock) -> (SackBlock, u32) {
         let first = self.0.partition_point(|held| held.end.is_before(range.start));

@@ -43,8 +43,11 @@ pub(crate) struct Receiver {
     earlier: Option<(Seq, Flags)>,
     ack_count: u32,
     ack_timeout: Span,
-    /// Segments that are still acknowledged at once.
+    /// Segments that are still acknowledged at once, and how many that is at the beginning.
     quick_acks: u32,
+    quick_acks_at_first: u32,
+    quick_acks_after_pause: bool,
+    last_data: Option<Time>,
     /// In-order segments since the last ACK.
     unacknowledged: u32,
     ack_at: Option<Time>,
@@ -94,6 +97,9 @@ impl Receiver {
             ack_count: config.delayed_ack_count,
             ack_timeout: config.delayed_ack_timeout,
             quick_acks: config.quick_acks,
+            quick_acks_at_first: config.quick_acks,
+            quick_acks_after_pause: config.quick_acks_after_pause,
+            last_data: None,
             unacknowledged: 0,
             ack_at: None,
             ack_now: false,
@@ -167,11 +173,13 @@ impl Receiver {
         }
     }
 
-    /// Takes the payload and FIN of an acceptable segment. `rtt` is a sample from its timestamps.
-    pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: Option<Span>) -> Received {
+    /// Takes the payload and FIN of an acceptable segment. `rtt` is a sample from its timestamps; a sender that has
+    /// paused for longer than `timeout` has begun anew.
+    pub fn on_data(&mut self, now: Time, segment: &Segment, rtt: Option<Span>, timeout: Span) -> Received {
         let before = self.nxt;
         if segment.len > 0 {
             self.note_mark(segment);
+            self.note_pause(now, timeout);
             self.note_duplicate(segment);
         }
         let data_end = segment.seq + u32::from(segment.len);
@@ -213,6 +221,13 @@ impl Receiver {
             self.decide_ack(now, data_end, &result);
         }
         result
+    }
+
+    fn note_pause(&mut self, now: Time, timeout: Span) {
+        let last = self.last_data.replace(now);
+        if self.quick_acks_after_pause && last.is_some_and(|last| now - last > timeout) {
+            self.quick_acks = self.quick_acks.max(self.quick_acks_at_first);
+        }
     }
 
     fn note_mark(&mut self, segment: &Segment) {
@@ -295,6 +310,8 @@ impl Receiver {
             return;
         }
         self.unacknowledged += 1;
+        // A single bit, so that a run of growing windows does not save up quick ACKs for after it.
+        self.quick_acks |= u32::from(self.controller.has_opened());
         let quick = self.quick_acks > 0;
         self.quick_acks -= u32::from(quick);
         if quick || self.unacknowledged >= self.ack_count {
@@ -325,6 +342,8 @@ impl Receiver {
         RecvView {
             mss: Bytes(u64::from(self.mss)),
             free: Bytes(u64::from(self.buffer - self.unread.min(self.buffer))),
+            unread: Bytes(u64::from(self.unread)),
+            early: Bytes(u64::from(self.early.end().map_or(0, |end| end - self.nxt))),
             offered: Bytes(u64::from(self.offered())),
             received: Bytes(self.received),
             rtt: self.rtt.mean,

@@ -56,6 +56,7 @@ impl RttEstimator {
         self.rto = (self.rto * 2).min(self.bounds.max);
     }
 
+    //= exception timers-without-jiffies
     pub fn rto(&self) -> Span {
         self.rto
     }

@@ -56,7 +56,7 @@ pub(crate) struct Advanced {
     pub delivered: u32,
     /// Segments wholly acknowledged.
     pub segments: u32,
-    /// When the first of them was sent, if it was sent only once.
+    /// When the first of them was sent that no SACK has reported before, if all were sent only once.
     pub clean_sample: Option<Time>,
     /// Whether a retransmission was among them.
     pub retransmitted: bool,
@@ -290,8 +290,8 @@ impl Scoreboard {
             if head.is(RETRANSMITTED) {
                 self.retransmitted -= bytes;
                 result.retransmitted = true;
-            } else if result.segments == 0 && !result.retransmitted {
-                result.clean_sample = Some(head.sent_at);
+            } else if !head.is(SACKED) && !result.retransmitted {
+                result.clean_sample = result.clean_sample.or(Some(head.sent_at));
             }
             if !whole {
                 let rest = Sent { len: head.len - bytes as u16, seq: ack, ..head };

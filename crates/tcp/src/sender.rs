@@ -561,6 +561,7 @@ impl Sender {
             self.frto = Frto::Off;
             self.forced = false;
             self.duplicates = 0;
+            self.cc.on_repaired();
         }
     }
 
@@ -625,6 +626,7 @@ impl Sender {
         }
         self.counts.ecn_reductions += 1;
         let in_flight = self.loss_flight();
+        //= exception ecn-reduces-at-once
         self.cc.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight });
     }
 
@@ -695,7 +697,9 @@ impl Sender {
             self.round += 1;
             self.round_end = self.nxt;
         }
-        let sample = ack.rtt.or_else(|| taken.clean_sample.map(|sent_at| ack.now - sent_at));
+        let since_sent = taken.clean_sample.map(|sent_at| ack.now - sent_at);
+        let sample =
+            if self.config.rtt_by_timestamps { ack.rtt.or(since_sent) } else { since_sent.or(ack.rtt) };
         if let Some(sample) = sample {
             self.rtt.on_sample(sample);
             if let Some(tlp) = &mut self.tlp {

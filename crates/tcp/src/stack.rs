@@ -179,6 +179,11 @@ stacks! {
     timestamp_tick: Span, unit "time", range Span(1)..=Span::from_secs(1),
         source "RFC 7323 §5.4; ns-3 TcpOptionTS counts milliseconds; Linux TCP_TS_HZ"
         => [Span::from_millis(1), Span::from_millis(1), Span::from_millis(1), Span::from_millis(1)];
+    /// Measure round-trip times by the timestamps that come back, in their ticks, rather than by when segments that
+    /// were sent once went out.
+    rtt_by_timestamps: bool, unit "1",
+        source "RFC 7323 §4; ns-3 TcpSocketBase::EstimateRtt; Linux tcp_ack_update_rtt only where all was sent again"
+        => [true, true, true, false];
     /// Whether selective acknowledgments are exchanged.
     sack: bool, unit "1",
         source "RFC 2018; ns-3 TcpSocketBase::Sack"
@@ -284,6 +289,10 @@ stacks! {
         source "RFC 5681 §4.2 allows it; ns-3 TcpSocketBase::ProcessSynRcvd, ProcessSynSent; \
             Linux TCP_MAX_QUICKACKS"
         => [0, 1, 1, 16];
+    /// Acknowledge as many at once again after a pause longer than the retransmission timeout.
+    quick_acks_after_pause: bool, unit "1",
+        source "not in ns-2 and ns-3; Linux tcp_event_data_recv"
+        => [false, false, false, true];
     /// Retransmission timeout before the first RTT sample.
     //= exception preset-timers
     initial_rto: Span, unit "time", range Span(1)..=Span::from_secs(60),

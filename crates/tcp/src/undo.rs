@@ -8,6 +8,9 @@ use airwnd_units::Time;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Undo {
     episode: Option<Episode>,
+    /// When the first of the retransmissions went out that are not all acknowledged. What was sent again in an earlier
+    /// episode may be answered in this one.
+    first_resend: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +18,6 @@ struct Episode {
     before: Before,
     /// SND.UNA then: D-SACKs below tell of older things.
     una: Seq,
-    /// When the first retransmission went out.
-    first_resend: Option<Time>,
     /// Retransmissions that no D-SACK has reported, if there were any.
     unexplained: Option<u32>,
 }
@@ -29,12 +30,15 @@ impl Undo {
             return;
         }
         let unexplained = (resent > 0).then_some(resent);
-        self.episode = Some(Episode { before, una, first_resend: None, unexplained });
+        self.episode = Some(Episode { before, una, unexplained });
+        if resent == 0 {
+            self.first_resend = None;
+        }
     }
 
     pub fn on_resend(&mut self, now: Time) {
+        self.first_resend.get_or_insert(now);
         if let Some(episode) = &mut self.episode {
-            episode.first_resend.get_or_insert(now);
             episode.unexplained = Some(episode.unexplained.unwrap_or(0) + 1);
         }
     }
@@ -54,8 +58,7 @@ impl Undo {
     //= RFC 3522 §3.2 (5): the first ACK of new data echoes what was sent before the retransmission
     /// `echoed_by` is the end of the tick in which the echoed segment left.
     pub fn is_answer_to_original(&self, echoed_by: Option<Time>) -> bool {
-        let first = self.episode.and_then(|episode| episode.first_resend);
-        matches!((echoed_by, first), (Some(echoed_by), Some(first)) if echoed_by < first)
+        matches!((echoed_by, self.first_resend), (Some(echoed_by), Some(first)) if echoed_by < first)
     }
 
     /// It was spurious: what was before.
@@ -97,6 +100,19 @@ mod tests {
         undo.on_resend(Time(200));
         assert!(undo.is_answer_to_original(Some(Time(99))));
         assert!(!undo.is_answer_to_original(Some(Time(100))) && !undo.is_answer_to_original(None));
+    }
+
+    #[test]
+    fn the_answer_to_a_retransmission_of_an_earlier_episode_is_none_to_an_original() {
+        let mut undo = Undo::default();
+        undo.begin(BEFORE, Seq(0), 0, false);
+        undo.on_resend(Time(100));
+        undo.begin(BEFORE, Seq(5000), 1, false);
+        undo.on_resend(Time(300));
+        assert!(undo.is_answer_to_original(Some(Time(99))) && !undo.is_answer_to_original(Some(Time(100))));
+        undo.begin(BEFORE, Seq(9000), 0, false);
+        undo.on_resend(Time(500));
+        assert!(undo.is_answer_to_original(Some(Time(499))));
     }
 
     #[test]

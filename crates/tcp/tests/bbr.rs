@@ -16,15 +16,15 @@ const EMPTY_PATH_MS: f64 = 25.84;
 const BOTH: [&str; 2] = ["bbr", "bbr3"];
 
 fn wire(cc: &str, queue: usize) -> Net {
+    wire_between(Stack::Ns3v44, cc, queue)
+}
+
+fn wire_between(stack: Stack, cc: &str, queue: usize) -> Net {
     let node = Node::from_json(&format!("\"{cc}\""), "test").expect("it is JSON");
     let cc = cc::Spec::read(&node).expect("it is a congestion control");
     let buffer = Bytes(4_194_304);
-    let config = airwnd_tcp::Config {
-        mss: MSS as u16,
-        send_buffer: buffer,
-        receive_buffer: buffer,
-        ..Stack::Ns3v44.config()
-    };
+    let config =
+        airwnd_tcp::Config { mss: MSS as u16, send_buffer: buffer, receive_buffer: buffer, ..stack.config() };
     let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), queue);
     Net::new(&config, &cc, &plain_window(), [link(), link()])
 }
@@ -184,4 +184,27 @@ fn losses_by_chance_cost_little() {
     assert!(one > 0.9 * FULL_KBPS, "{one} kbit/s");
     // Each lossy round trip of CRUISE takes 1 % until the next probe.
     assert!(three > 0.65 * FULL_KBPS && three > 4.0 * newreno, "{three} kbit/s, {newreno}");
+}
+
+/// The path stands still for a second, so that the timer expires with nothing lost: the answer to the original
+/// transmission takes the reduction back, and recovery is over for the model as well. What version 3 saves at the first
+/// loss it saves again when the losses end a probe (draft-ietf-ccwg-bbr-06 §5.5.10.2 and §5.3.3.9): headroom is left.
+#[test]
+fn a_pause_of_the_path_is_taken_back() {
+    for cc in BOTH {
+        let mut net = wire_between(Stack::Linux, cc, 100);
+        net.links[0].pause = Some((ms(8000), Span::from_secs(1)));
+        net.ends[0].write_endlessly();
+        net.open();
+        net.run_until(ms(7900));
+        let before = net.ends[0].cwnd().0 as f64;
+        net.run_until(ms(8900));
+        assert!(net.ends[0].cwnd() < Bytes(2 * MSS), "{cc}: {}", net.ends[0].cwnd());
+        net.run_until(ms(9400));
+        let stats = net.ends[0].stats();
+        assert!(stats.timeouts >= 1 && stats.reductions_undone == 1, "{cc}: {stats:?}");
+        let after = net.ends[0].cwnd().0 as f64;
+        assert!((0.8..1.3).contains(&(after / before)), "{cc}: {before} B, then {after} B");
+        assert!(format!("{:?}", net.ends[0]).contains("recovering: false"), "{cc}");
+    }
 }

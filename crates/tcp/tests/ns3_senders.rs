@@ -113,7 +113,8 @@ fn vegas() {
 
 /// ns-3's queueing delay (48.07 ms) is not met: it counts growth in whole segments for each ACK, so that two segments
 /// times alpha < 0.5 are none, and takes smoothed round-trip times for samples. With both of these here the window
-/// stays at 119 segments from 7 s on, as in ns-3 at 120, and the queueing delay is 47.4 ms; with either alone it goes on.
+/// stays at 119 segments from 7 s on, as in ns-3 at 120, and the queueing delay is 47.4 ms; with either alone it goes
+/// on.
 #[test]
 fn illinois() {
     let mut net = run("kind = \"illinois\"");
@@ -123,8 +124,8 @@ fn illinois() {
     assert!(net.ends[0].stats().fast_retransmits > 4, "the window goes on growing until the buffer is full");
 }
 
-/// ns-3 adds alpha bytes for each ACK, not alpha / cwnd segments (exception htcp-growth): losses are 5.15 s apart there,
-/// 5.13 s with that rule here, 2.2 s without it. The saw teeth are as high, so that the means agree.
+/// ns-3 adds alpha bytes for each ACK, not alpha / cwnd segments (exception htcp-growth): losses are 5.15 s apart
+/// there, 5.13 s with that rule here, 2.2 s without it. The saw teeth are as high, so that the means agree.
 #[test]
 fn htcp() {
     assert_near("kind = \"htcp\"", &Reference { goodput_kbps: 9420.93, delay_ms: 68.1635 });
@@ -148,9 +149,9 @@ fn ledbat() {
 
 /// ns-3's queueing delay (66.24 ms) is not met: its rate sample outlives the ACK. `TcpRateLinux::SkbDelivered` goes on
 /// with the interval of an earlier packet unless more had been delivered when this one was sent, so that three packets
-/// between two ACKs make the next rate too large by one in 60, more than the margin of 1 % takes off, and the queue grows
-/// until the window of two products stops it. With that rule here it is 41 ms, without it 3.9 ms. ns-3's window also
-/// leaves its probes of the round-trip time by overflow (4294967295 B) and slow start.
+/// between two ACKs make the next rate too large by one in 60, more than the margin of 1 % takes off, and the queue
+/// grows until the window of two products stops it. With that rule here it is 41 ms, without it 3.9 ms. ns-3's window
+/// also leaves its probes of the round-trip time by overflow (4294967295 B) and slow start.
 #[test]
 fn bbr() {
     let cc = "kind = \"bbr\"\nquantum = \"segment\"\npolicer = false\nequal_refreshes = true";

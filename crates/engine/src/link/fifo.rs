@@ -1,17 +1,17 @@
 //! One direction of a link.
 
-use super::Service;
+use super::{Server, Service as _};
 use crate::loss::{Loss, Passing};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// A FIFO queue, a [`Service`], then a constant delay.
+/// A FIFO queue, a [`Service`](super::Service), then a constant delay.
 ///
 /// Since all of it is FIFO, a packet's times are known when it enters; only the head needs an event. The owner
 /// schedules one when [`Link::send`] says so, and again while [`Link::arrive`] names a next time. A lost packet
 /// takes its time on the link like any other, and is given up at the end.
 pub struct Link<T> {
-    service: Box<dyn Service>,
+    server: Server,
     framing: Bytes,
     delay: Span,
     queue: Queue,
@@ -94,10 +94,10 @@ pub struct Figures {
 
 impl<T> Link<T> {
     /// An idle link.
-    pub fn new(service: Box<dyn Service>, delay: Span, queue: Queue) -> Self {
+    pub fn new(server: Server, delay: Span, queue: Queue) -> Self {
         Link {
-            framing: service.framing(),
-            service,
+            framing: server.framing(),
+            server,
             delay,
             queue,
             loss: None,
@@ -129,7 +129,7 @@ impl<T> Link<T> {
             self.figures.refused += 1;
             return Err(Refused(item));
         }
-        let served = self.service.serve(now, size);
+        let served = self.server.serve(now, size);
         self.free_at = served.ends;
         let wait = served.begins - now;
         let mark = self.queue.mark_above.is_some_and(|limit| waiting > limit)
@@ -212,7 +212,7 @@ impl<T> Link<T> {
 
     /// How much it could send between two instants; none: no limit.
     pub fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
-        self.service.capacity(from, to)
+        self.server.capacity(from, to)
     }
 }
 
@@ -227,7 +227,7 @@ mod tests {
 
     /// A wire of 10 Mbit/s without framing.
     fn wire<T>(delay: Span, queue: Queue) -> Link<T> {
-        Link::new(Box::new(Wire::new(BitRate(10_000_000), Bytes::ZERO)), delay, queue)
+        Link::new(Server::Wire(Wire::new(BitRate(10_000_000), Bytes::ZERO)), delay, queue)
     }
 
     /// At most so many packets wait.

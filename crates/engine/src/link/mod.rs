@@ -19,13 +19,11 @@ family! {
 impl Spec {
     /// What carries; recordings begin at `start`.
     pub fn carrier(&self, start: Time) -> Carrier {
-        let each = |service: &dyn Fn(Way) -> Box<dyn Service>| Carrier::Each {
-            down: service(Way::Down),
-            up: service(Way::Up),
-        };
+        let each =
+            |server: &dyn Fn(Way) -> Server| Carrier::Each { down: server(Way::Down), up: server(Way::Up) };
         match self {
-            Spec::Wire(params) => each(&|way| Box::new(params.service(way))),
-            Spec::Trace(params) => each(&|way| params.service(way, start)),
+            Spec::Wire(params) => each(&|way| Server::Wire(params.service(way))),
+            Spec::Trace(params) => each(&|way| params.server(way, start)),
             Spec::Wifi(params) => Carrier::Shared(params.clone()),
         }
     }
@@ -48,9 +46,9 @@ pub enum Carrier {
     /// A service for each direction.
     Each {
         /// Towards the terminals.
-        down: Box<dyn Service>,
+        down: Server,
         /// Towards the servers.
-        up: Box<dyn Service>,
+        up: Server,
     },
     /// A medium that both directions and all stations share.
     Shared(wifi::Params),
@@ -85,5 +83,36 @@ pub trait Service: Send {
     /// What a packet carries besides itself on this link.
     fn framing(&self) -> Bytes {
         Bytes::ZERO
+    }
+}
+
+/// What serves a link. Most links are wires, whose division is worth no indirect call.
+pub enum Server {
+    /// A constant rate.
+    Wire(wire::Wire),
+    /// Any other service.
+    Other(Box<dyn Service>),
+}
+
+impl Service for Server {
+    fn serve(&mut self, now: Time, size: Bytes) -> Served {
+        match self {
+            Server::Wire(wire) => wire.serve(now, size),
+            Server::Other(service) => service.serve(now, size),
+        }
+    }
+
+    fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
+        match self {
+            Server::Wire(wire) => wire.capacity(from, to),
+            Server::Other(service) => service.capacity(from, to),
+        }
+    }
+
+    fn framing(&self) -> Bytes {
+        match self {
+            Server::Wire(wire) => wire.framing(),
+            Server::Other(service) => service.framing(),
+        }
     }
 }

@@ -4,7 +4,7 @@ mod opportunities;
 mod rates;
 
 use super::wire::Wire;
-use super::{Service, Way};
+use super::{Server, Way};
 use airwnd_catalog::{Error, Node, Param, choice, params};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use opportunities::{Opportunities, Replay};
@@ -57,18 +57,20 @@ params! {
 }
 
 impl Params {
-    pub(super) fn service(&self, way: Way, start: Time) -> Box<dyn Service> {
+    pub(super) fn server(&self, way: Way, start: Time) -> Server {
         let recording = match (way, &self.up, self.rate_up) {
-            (Way::Up, _, Some(rate)) => return Box::new(Wire::new(rate, Bytes::ZERO)),
+            (Way::Up, _, Some(rate)) => return Server::Wire(Wire::new(rate, Bytes::ZERO)),
             (Way::Up, Some(up), None) => up,
             _ => &self.down,
         };
-        match recording.contents.as_ref().expect("a checked scenario's recordings have been read") {
-            Contents::Opportunities(opportunities) => {
-                Box::new(Replay::new(opportunities.clone(), start, self.start))
-            }
-            Contents::Rates(rates) => Box::new(Profile::new(rates.clone(), start, self.start)),
-        }
+        Server::Other(
+            match recording.contents.as_ref().expect("a checked scenario's recordings have been read") {
+                Contents::Opportunities(opportunities) => {
+                    Box::new(Replay::new(opportunities.clone(), start, self.start))
+                }
+                Contents::Rates(rates) => Box::new(Profile::new(rates.clone(), start, self.start)),
+            },
+        )
     }
 
     pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
@@ -124,21 +126,13 @@ impl Recording {
     ///
     /// # Errors
     /// What is wrong with it, and in which line.
-    pub fn read(&mut self, text: &str, format: Format) -> Result<(), (usize, String)> {
+    pub fn read_text(&mut self, text: &str, format: Format) -> Result<(), (usize, String)> {
         self.contents = Some(match format {
             Format::Mahimahi => Contents::Opportunities(Arc::new(Opportunities::parse(text)?)),
             Format::Rate => Contents::Rates(Arc::new(Rates::parse(text)?)),
         });
         self.digest = fnv1a(text.as_bytes());
         Ok(())
-    }
-
-    /// Its mean rate; none before it is read.
-    pub fn mean_rate(&self) -> Option<BitRate> {
-        self.contents.as_ref().map(|contents| match contents {
-            Contents::Opportunities(opportunities) => opportunities.mean_rate(),
-            Contents::Rates(rates) => rates.mean_rate(),
-        })
     }
 
     /// How long it lasts; none before it is read.
@@ -186,11 +180,12 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Service as _;
 
     fn params(down: &str, up: Option<&str>, format: Format) -> Params {
         let recording = |text: &str| {
             let mut recording = Recording { file: "x".into(), contents: None, digest: 0 };
-            recording.read(text, format).unwrap();
+            recording.read_text(text, format).unwrap();
             recording
         };
         Params {
@@ -231,7 +226,7 @@ mod tests {
     /// The way up repeats the way down, has a recording of its own, or a rate.
     #[test]
     fn each_way_has_its_service() {
-        let ends = |params: &Params, way| params.service(way, Time::ZERO).serve(Time(0), Bytes(1500)).ends;
+        let ends = |params: &Params, way| params.server(way, Time::ZERO).serve(Time(0), Bytes(1500)).ends;
         let mut both = params("3\n5", Some("4\n5"), Format::Mahimahi);
         assert_eq!((ends(&both, Way::Down), ends(&both, Way::Up)), (Time(3_000_000), Time(4_000_000)));
         both.up = None;

@@ -11,19 +11,20 @@ use airwnd_engine::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 params! {
-    /// BBR v1: paced at what the path delivered at best in ten round trips, with two bandwidth-delay products in flight.
+    /// BBR v1: paced at what the path delivered at best in ten round trips, with two bandwidth-delay products in
+    /// flight.
     ///
     /// With B the greatest delivery rate and R the least round-trip time of late, the pace is g B (less a margin), and
-    /// cwnd = G B R and room for three quanta and for what ACKs bring in bunches. Startup has g = G = 2/ln 2 until three
-    /// rounds raise B by less than a quarter; Drain paces with ln 2/2 until B R is in flight. Then g goes through a
-    /// cycle of 5/4, 3/4 and six times 1, each of R or so, from a random place on. When R was not seen for ten seconds,
-    /// four segments in flight for 200 ms measure it. Losses keep the window for a round trip to what is delivered; it
-    /// is restored when they are repaired. Marks (ECN) mean nothing to it.
+    /// cwnd = G B R and room for three quanta and for what ACKs bring in bunches. Startup has g = G = 2/ln 2 until
+    /// three rounds raise B by less than a quarter; Drain paces with ln 2/2 until B R is in flight. Then g goes
+    /// through a cycle of 5/4, 3/4 and six times 1, each of R or so, from a random place on. When R was not seen for
+    /// ten seconds, four segments in flight for 200 ms measure it. Losses keep the window for a round trip to what is
+    /// delivered; it is restored when they are repaired. Marks (ECN) mean nothing to it.
     ///
     /// Where sources differ, defaults are Linux's. Not as there: cwnd is not rounded to even segments, samples are in
     /// nanoseconds, and no packet that waits for its pace counts as in flight. Without `policer`, with
-    /// `aggregation_gain = 0`, `equal_refreshes = true` and no `pacing_margin` it is as first described; ns-3 has neither
-    /// `policer` nor quanta (`quantum = "segment"`), and `equal_refreshes`.
+    /// `aggregation_gain = 0`, `equal_refreshes = true` and no `pacing_margin` it is as first described; ns-3 has
+    /// neither `policer` nor quanta (`quantum = "segment"`), and `equal_refreshes`.
     pub struct Params ("draft-cardwell-iccrg-bbr-congestion-control-00; Linux net/ipv4/tcp_bbr.c; Cardwell, Cheng, Gunn, Yeganeh and Jacobson, ACM Queue 14(5), 2016") {
         /// Gain of pace and window in Startup, and one over it of Drain's pace.
         pub high_gain: f64 = 2.885, unit "1", range 1.01..=10.0, source "2/ln 2: draft-cardwell-iccrg-bbr-congestion-control-00 BBRHighGain; Linux bbr_high_gain; ns-3.44 TcpBbr::HighGain (2.89)";
@@ -53,7 +54,8 @@ params! {
         pub full_rounds: u32 = 3, unit "round trips", range 1..=100, source "Linux bbr_full_bw_cnt";
         /// What hosts send at a time; the window has room for three.
         pub quantum: Quantum = Quantum::ByRate, unit "word", source "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.2; Linux bbr_tso_segs_goal; ns-3.44 TcpBbr::SetSendQuantum (segment)";
-        /// What is added to the window for ACKs that come in bunches, as a part of the most that they brought too early.
+        /// What is added to the window for ACKs that come in bunches, as a part of the most that they brought too
+        /// early.
         pub aggregation_gain: f64 = 1.0, unit "1", range 0.0..=10.0, source "Linux since 5.1 bbr_extra_acked_gain; ns-3.44 TcpBbr; not in draft-cardwell-iccrg-bbr-congestion-control-00";
         /// Round trips, and up to twice as many, for which that most is remembered.
         pub aggregation_rounds: u32 = 5, unit "round trips", range 1..=1000, source "Linux bbr_extra_acked_win_rtts; ns-3.44 TcpBbr::ExtraAckedRttWindowLength";
@@ -119,6 +121,8 @@ pub struct Bbr {
     restraint: Restraint,
     idle_restart: bool,
     recovering: bool,
+    /// ACKs since a loss was repaired.
+    acks_since_repair: u32,
     /// As much goes out as arrives, and no more.
     conserves: bool,
     /// Bytes delivered so far, and by the last ACK; bytes in the network after it.
@@ -168,6 +172,7 @@ impl Bbr {
             restraint: Restraint::default(),
             idle_restart: false,
             recovering: false,
+            acks_since_repair: u32::MAX,
             conserves: false,
             delivered: 0,
             acked: 0.0,
@@ -462,6 +467,7 @@ impl CongestionControl for Bbr {
         (self.delivered, self.acked) = (ack.delivered.0, ack.acked.0 as f64);
         self.in_flight = ack.in_flight.0 as f64;
         self.cwnd_before = self.cwnd;
+        self.acks_since_repair = self.acks_since_repair.saturating_add(1);
         self.policer.lost += ack.lost.0;
         self.see_rtt(ack.now, ack.srtt);
         self.begins_round = false;
@@ -483,6 +489,11 @@ impl CongestionControl for Bbr {
     fn on_congestion(&mut self, event: &Congestion) {
         match event.signal {
             Signal::Ecn => return,
+            // Linux looks at the state after each ACK: a recovery that begins where one ends is the same one. Else
+            // no round trip would ever end where each has a loss, nor Startup.
+            Signal::Loss if self.acks_since_repair <= 1 => {
+                self.prior_cwnd = self.prior_cwnd.max(self.cwnd_before);
+            }
             Signal::Loss => {
                 self.save_cwnd(self.cwnd_before);
                 self.conserves = true;
@@ -503,7 +514,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_repaired(&mut self) {
-        (self.recovering, self.conserves) = (false, false);
+        (self.recovering, self.conserves, self.acks_since_repair) = (false, false, 0);
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         if self.filled {
             self.cwnd = self.cwnd.min(self.target());
@@ -661,6 +672,8 @@ mod tests {
         assert_eq!(bbr.cwnd(), Bytes(31_000));
         bbr.on_repaired();
         assert_eq!(bbr.cwnd(), before);
+        bbr.on_congestion(&congestion(Signal::Loss, 30_000));
+        assert_eq!(bbr.cwnd(), before, "it goes on");
         bbr.on_congestion(&congestion(Signal::Timeout, 30_000));
         assert_eq!(bbr.cwnd(), Bytes(1000));
         bbr.on_repaired();

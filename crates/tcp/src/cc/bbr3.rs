@@ -13,14 +13,14 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 params! {
     /// BBR v3: paced at what the path delivers, with as much in flight as it bears without losing more than 2 %.
     ///
-    /// It paces at a gain times bw and keeps a gain times bw min_rtt in flight, and room for what ACKs bring in bunches;
-    /// bw is the greatest delivery rate of this and the last probe. Startup and Drain are followed by cycles: DOWN
-    /// (0.9 bw) until the queue is gone, CRUISE (1.0) for 2 to 3 s or as many round trips as segments are in flight, REFILL
-    /// for a round trip, and UP (1.25) until the rate stands still or too much is lost. What was in flight then is
-    /// inflight_longterm, the limit from then on (less 15 % in CRUISE), which probes raise again, ever faster. Losses at other
-    /// times cut bw_shortterm and inflight_shortterm to what was delivered in the round, or to 0.7 of them, until the
-    /// next REFILL. Every five seconds half of the product is in flight for 200 ms, to measure the round-trip time. Losses
-    /// that were none are undone.
+    /// It paces at a gain times bw and keeps a gain times bw min_rtt in flight, and room for what ACKs bring in
+    /// bunches; bw is the greatest delivery rate of this and the last probe. Startup and Drain are followed by cycles:
+    /// DOWN (0.9 bw) until the queue is gone, CRUISE (1.0) for 2 to 3 s or as many round trips as segments are in
+    /// flight, REFILL for a round trip, and UP (1.25) until the rate stands still or too much is lost. What was in
+    /// flight then is inflight_longterm, the limit from then on (less 15 % in CRUISE), which probes raise again, ever
+    /// faster. Losses at other times cut bw_shortterm and inflight_shortterm to what was delivered in the round, or to
+    /// 0.7 of them, until the next REFILL. Every five seconds half of the product is in flight for 200 ms, to measure
+    /// the round-trip time. Losses that were none are undone.
     ///
     /// The draft leaves the answer to marks (ECN) open but wants one: here they are a round with a loss, and in a probe
     /// one loss too many.
@@ -842,7 +842,10 @@ impl CongestionControl for Bbr3 {
             }
             //= draft-ietf-ccwg-bbr-06 §5.6.4.4: OnEnterRTO()
             Signal::Timeout | Signal::RepeatedTimeout => {
-                self.save_state();
+                // A repeated one enters nothing: what the first has saved is to be restored.
+                if event.signal == Signal::Timeout {
+                    self.save_state();
+                }
                 self.cwnd = self.mss;
                 self.fast_recovery = false;
             }

@@ -133,9 +133,7 @@ impl Cubic {
             self.window.add(acked * (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd);
         }
     }
-}
 
-impl Cubic {
     fn avoid_in_whole_segments(&mut self, ack: &Ack) {
         let Params { c, beta, reno_friendly, .. } = self.params;
         let cwnd = libm::floor(self.window.segments());
@@ -297,6 +295,15 @@ mod tests {
         // a = 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments for a window of ACKs
         cubic.on_ack(&at(1, 7000));
         assert_eq!(cubic.cwnd(), Bytes(7529));
+    }
+
+    #[test]
+    fn a_reduction_without_reason_is_taken_back_with_its_threshold() {
+        let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+        let before = Before { cwnd: cubic.cwnd(), ssthresh: cubic.ssthresh() };
+        cubic.on_congestion(&congestion(Signal::Timeout, 100_000));
+        cubic.on_spurious(&before);
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (before.cwnd, before.ssthresh));
     }
 
     #[test]

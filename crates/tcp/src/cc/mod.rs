@@ -242,7 +242,8 @@ pub trait CongestionControl: Debug + Send + Sync {
             self.set_cwnd(before.cwnd);
         }
     }
-    /// The loss is repaired, whether it began with duplicate ACKs or with a timeout.
+    /// The loss is repaired, whether it began with duplicate ACKs or with a timeout, or it was none: then after
+    /// [`on_spurious`](CongestionControl::on_spurious).
     fn on_repaired(&mut self) {}
     /// The rate of payload to pace at, if at all.
     fn pacing_rate(&self) -> Option<BitRate> {

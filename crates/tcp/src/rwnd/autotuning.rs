@@ -1,25 +1,41 @@
 //! The ordinary window of a real receiver: it grows so that it never limits.
 
-use super::{Advertisement, Ctx, RecvView, RwndController};
-use airwnd_catalog::params;
+use super::{Advertisement, Arrival, Ctx, RecvView, RwndController};
+use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
+
+choice! {
+    /// Which kernel's rules.
+    pub enum Variant {
+        /// Open at once to what the buffer has room for; a round trip that brought more leaves room for 16 segments
+        /// beyond twice that.
+        V5v4 = "linux-5.4",
+        /// Open by two segments for each one that arrives, and acknowledge these at once; no 16 segments, but room for
+        /// what has arrived before its turn.
+        V6v18 = "linux-6.18",
+    }
+}
 
 params! {
     /// Receive-buffer autotuning (dynamic right-sizing) as in Linux: twice what the last round trip brought.
     ///
     /// Once per round trip, when data is copied to the application: if more was copied than in any round trip
-    /// before, the window becomes 2 * copied + 16 segments, enlarged by twice the growth rate, so that a
-    /// sender in slow start is not held back. It only grows, up to `max`. The buffer is counted in payload;
-    /// Linux sets half of it aside for packet overhead (`tcp_adv_win_scale` = 1), which `overhead` does here.
-    /// The gradual opening of a new connection's window (rcv_ssthresh) is left out: a sender's initial window
-    /// is smaller than the initial receive window.
-    pub struct Params ("Feng et al., Dynamic right-sizing, 2001; Linux 5.4 net/ipv4/tcp_input.c tcp_rcv_space_adjust") {
+    /// before, the window becomes 2 * copied (+ 16 segments in Linux 5.4), enlarged by twice the growth rate, so that
+    /// a sender in slow start is not held back. It only grows, up to `max`. The buffer is counted in payload; Linux
+    /// sets a part of it aside for packet overhead (`tcp_adv_win_scale` = 1 in 5.4, since 6.6 as measured of the first
+    /// full segment), which `overhead` does here. A round trip is the endpoint's estimate with "linux-5.4"; with
+    /// "linux-6.18" a shorter one counts at once, a longer one by an eighth.
+    pub struct Params ("Feng et al., Dynamic right-sizing, 2001; Linux net/ipv4/tcp_input.c tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window") {
+        /// Which kernel's rules.
+        pub variant: Variant = Variant::V5v4, unit "word", source "Linux 5.4 and 6.18 net/ipv4/tcp_input.c";
         /// The buffer to begin with (tcp_rmem, second value).
         pub initial: Bytes = Bytes(131_072), unit "B", range Bytes(2_048)..=Bytes(1 << 30), source "Linux Documentation/networking/ip-sysctl.rst tcp_rmem";
-        /// The largest buffer (tcp_rmem, third value).
+        /// The largest buffer (tcp_rmem, third value): 6 MiB in Linux 5.4, 32 MiB in 6.18.
         pub max: Bytes = Bytes(6_291_456), unit "B", range Bytes(2_048)..=Bytes(1 << 30), source "Linux Documentation/networking/ip-sysctl.rst tcp_rmem";
-        /// The part of a buffer that payload can use.
-        pub overhead: f64 = 0.5, unit "1", range 0.01..=1.0, source "Linux Documentation/networking/ip-sysctl.rst tcp_adv_win_scale = 1";
+        /// The part of a buffer that payload can use; in Linux 6.18 of the buffer before there is a full segment.
+        pub overhead: f64 = 0.5, unit "1", range 0.01..=1.0, source "Linux Documentation/networking/ip-sysctl.rst tcp_adv_win_scale = 1; TCP_DEFAULT_SCALING_RATIO";
+        /// With "linux-6.18", the part from the first full segment on: 160/256 for 1448 B that take 2304 B.
+        pub measured_overhead: f64 = 0.625, unit "1", range 0.01..=1.0, source "Linux 6.18 net/ipv4/tcp_input.c tcp_measure_rcv_mss (scaling_ratio)";
         /// Whether it grows (tcp_moderate_rcvbuf).
         pub grow: bool = true, unit "1", source "Linux Documentation/networking/ip-sysctl.rst tcp_moderate_rcvbuf";
     }
@@ -28,66 +44,144 @@ params! {
 /// The state of autotuning.
 #[derive(Clone, Debug)]
 pub struct Autotuning {
-    window: u64,
-    max: u64,
+    params: Params,
     mss: u64,
-    grow: bool,
+    /// What the buffer has room for (window_clamp).
+    room: u64,
+    /// As far as it is open (rcv_ssthresh).
+    open: u64,
+    opened: bool,
+    measured: bool,
     /// The most that one round trip brought (rcvq_space.space).
     space: u64,
     copied: u64,
     since: Option<Time>,
+    rtt: Option<Span>,
 }
 
 impl Autotuning {
     /// An initial window.
     pub fn new(params: Params, ctx: &Ctx) -> Autotuning {
-        let payload = |buffer: Bytes| (buffer.0 as f64 * params.overhead) as u64;
-        //= exception autotuning-opens-at-once
-        let window = payload(params.initial);
+        let mss = ctx.mss.0;
+        let room = payload(params.initial, params.overhead);
+        let open = match params.variant {
+            //= exception autotuning-opens-at-once
+            Variant::V5v4 => room,
+            Variant::V6v18 => (room / mss * mss).max(mss),
+        };
         Autotuning {
-            window,
-            max: payload(params.max).max(window),
-            mss: ctx.mss.0,
-            grow: params.grow,
-            space: window.min(10 * ctx.mss.0),
+            mss,
+            room,
+            open,
+            opened: false,
+            measured: false,
+            space: open.min(10 * mss),
             copied: 0,
             since: None,
+            rtt: None,
+            params,
         }
     }
 
-    fn end_of_round_trip(&mut self) {
+    fn end_of_round_trip(&mut self, early: u64) {
         if self.copied > self.space {
-            let window = 2 * self.copied + 16 * self.mss;
+            let (window, beyond) = match self.params.variant {
+                Variant::V5v4 => (2 * self.copied + 16 * self.mss, 0),
+                Variant::V6v18 => (2 * self.copied, early),
+            };
             let growth = window * (self.copied - self.space) / self.space;
-            if self.grow {
-                self.window = self.window.max((window + 2 * growth).min(self.max));
-            }
+            self.enlarge(window + 2 * growth + beyond);
             self.space = self.copied;
         }
     }
+
+    fn enlarge(&mut self, wanted: u64) {
+        if self.params.grow {
+            let part = if self.measured { self.params.measured_overhead } else { self.params.overhead };
+            self.room = self.room.max(wanted.min(payload(self.params.max, part)));
+        }
+        if self.params.variant == Variant::V5v4 {
+            self.open = self.room;
+        }
+    }
+
+    /// The round trip that growth is judged by: queues make samples long, the path does not.
+    fn on_rtt(&mut self, sample: Span) {
+        self.rtt = Some(match self.rtt {
+            Some(rtt) if sample >= rtt => rtt + (sample - rtt) / 8,
+            _ => sample,
+        });
+    }
+
+    /// Linux's tcp_grow_window, for segments that fill their buffers well.
+    fn open_further(&mut self, view: &RecvView) {
+        let step = (2 * self.mss).min(self.free(view).saturating_sub(self.open));
+        self.open += step;
+        self.opened = step > 0;
+    }
+
+    /// What the buffer still has room for (tcp_space).
+    fn free(&self, view: &RecvView) -> u64 {
+        self.room.saturating_sub(view.unread.0 + view.early.0)
+    }
+}
+
+fn payload(buffer: Bytes, part: f64) -> u64 {
+    (buffer.0 as f64 * part) as u64
 }
 
 impl RwndController for Autotuning {
+    fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
+        if self.params.variant == Variant::V5v4 {
+            return;
+        }
+        if let Some(sample) = arrival.rtt {
+            self.on_rtt(sample);
+        }
+        if !self.measured && arrival.len.0 == self.mss {
+            self.measured = true;
+            self.room = payload(self.params.initial, self.params.measured_overhead);
+        }
+        if !arrival.in_order {
+            // What waits behind a gap takes room: Linux's tcp_data_queue_ofo makes up for it.
+            self.enlarge(2 * self.space + view.early.0);
+        }
+        self.opened = false;
+        if arrival.new > Bytes::ZERO {
+            self.open_further(view);
+        }
+    }
+
     fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
         self.copied += copied.0;
         let since = *self.since.get_or_insert(now);
-        if now.since(since) < view.rtt.unwrap_or(Span::MAX) {
+        let rtt = if self.params.variant == Variant::V5v4 { view.rtt } else { self.rtt };
+        if now.since(since) < rtt.unwrap_or(Span::MAX) {
             return;
         }
-        self.end_of_round_trip();
+        self.end_of_round_trip(view.early.0);
         self.copied = 0;
         self.since = Some(now);
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
-        Advertisement::Window(Bytes(self.window).min(view.free))
+        let window = match self.params.variant {
+            Variant::V5v4 => self.open,
+            // What was offered before stays offered.
+            Variant::V6v18 => self.open.min(self.free(view)).max(2 * self.mss),
+        };
+        Advertisement::Window(Bytes(window).min(view.free))
+    }
+
+    fn has_opened(&self) -> bool {
+        self.opened
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::tests_support::{MSS, ctx, view};
+    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
 
     fn after(params: Params, per_round_trip: &[u64]) -> u64 {
         let mut auto = Autotuning::new(params, &ctx());
@@ -98,7 +192,7 @@ mod tests {
             now += Span::from_millis(50);
             auto.on_copied(now, Bytes(segments * MSS), &view);
         }
-        auto.window
+        auto.room
     }
 
     #[test]
@@ -115,5 +209,52 @@ mod tests {
     fn window_stops_at_the_maximum_or_does_not_move() {
         assert_eq!(after(Params::default(), &[20, 40, 80, 160, 320, 640]), 6_291_456 / 2);
         assert_eq!(after(Params { grow: false, ..Params::default() }, &[20, 40, 80]), 65_536);
+    }
+
+    fn latest() -> Params {
+        Params { variant: Variant::V6v18, ..Params::default() }
+    }
+
+    #[test]
+    fn since_6_18_a_segment_opens_the_window_by_two_up_to_what_the_buffer_has_room_for() {
+        let mut auto = Autotuning::new(latest(), &ctx());
+        // Whole segments of half of 128 KiB; the first full segment shows that 5/8 can be used: 81920.
+        assert_eq!(auto.open, 65_000);
+        let opened: Vec<_> = (0..10)
+            .map(|_| {
+                auto.on_segment(&arrival(Time::ZERO, Time::ZERO, MSS), &view(None));
+                (auto.open, auto.has_opened())
+            })
+            .collect();
+        assert_eq!(opened[..2], [(67_000, true), (69_000, true)]);
+        assert_eq!(opened[7..], [(81_000, true), (81_920, true), (81_920, false)]);
+    }
+
+    #[test]
+    fn since_6_18_the_window_is_twice_what_a_round_trip_brought_and_what_came_early() {
+        // 60 after 10: 2 * 60 = 120 segments, plus twice 120 * (60 - 10) / 10.
+        assert_eq!(after_round_trips(&[60], 0), 1320 * MSS);
+        assert_eq!(after_round_trips(&[60], 7 * MSS), 1327 * MSS);
+        assert_eq!(after_round_trips(&[10], 0), 65_536);
+    }
+
+    fn after_round_trips(per_round_trip: &[u64], early: u64) -> u64 {
+        let mut auto = Autotuning::new(latest(), &ctx());
+        auto.on_rtt(Span::from_millis(50));
+        let view = RecvView { early: Bytes(early), ..view(None) };
+        auto.on_copied(Time::ZERO, Bytes::ZERO, &view);
+        for (round, &segments) in per_round_trip.iter().enumerate() {
+            auto.on_copied(Time(50_000_000 * (round as u64 + 1)), Bytes(segments * MSS), &view);
+        }
+        auto.room
+    }
+
+    #[test]
+    fn since_6_18_a_shorter_round_trip_counts_at_once() {
+        let mut auto = Autotuning::new(latest(), &ctx());
+        for (sample_ms, rtt_ms) in [(80, 80), (160, 90), (50, 50), (58, 51)] {
+            auto.on_rtt(Span::from_millis(sample_ms));
+            assert_eq!(auto.rtt, Some(Span::from_millis(rtt_ms)));
+        }
     }
 }

@@ -80,6 +80,10 @@ pub struct RecvView {
     pub mss: Bytes,
     /// The ordinary window: the receive buffer less what the application has yet to read.
     pub free: Bytes,
+    /// Bytes that the application has yet to read.
+    pub unread: Bytes,
+    /// Bytes from the next expected one to the end of what has arrived before its turn.
+    pub early: Bytes,
     /// Bytes offered and not yet arrived in order.
     pub offered: Bytes,
     /// Bytes received in order since the start.
@@ -117,6 +121,11 @@ pub trait RwndController: Debug + Send + Sync {
     fn on_copied(&mut self, _now: Time, _copied: Bytes, _view: &RecvView) {}
     /// What the segment that is about to go out says. A code is said once.
     fn window(&mut self, now: Time, view: &RecvView) -> Advertisement;
+    /// Whether the last segment has opened the window: then it is acknowledged at once, as by Linux (tcp_grow_window),
+    /// so that the sender hears of it.
+    fn has_opened(&self) -> bool {
+        false
+    }
     /// Whether bytes that were offered may be taken back (RFC 9293 §3.8.6: strongly discouraged).
     fn may_shrink(&self) -> bool {
         false
@@ -137,6 +146,8 @@ pub(crate) mod tests_support {
         RecvView {
             mss: Bytes(MSS),
             free: Bytes(1 << 24),
+            unread: Bytes::ZERO,
+            early: Bytes::ZERO,
             offered: Bytes::ZERO,
             received: Bytes::ZERO,
             rtt,

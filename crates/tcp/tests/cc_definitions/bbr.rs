@@ -27,6 +27,8 @@ struct Bbr {
     acked: f64,
     app_limited: AppLimited,
     in_recovery: bool,
+    /// ACKs since the state was last one of recovery: Linux compares the states after two ACKs.
+    acks_out_of_recovery: Option<u64>,
 
     min_rtt: Option<u64>,
     min_rtt_stamp: u64,
@@ -76,6 +78,7 @@ impl Bbr {
             acked: 0.0,
             app_limited: AppLimited::default(),
             in_recovery: false,
+            acks_out_of_recovery: None,
             min_rtt: None,
             min_rtt_stamp: 0,
             probe_rtt_done_stamp: None,
@@ -438,6 +441,7 @@ impl Model for Bbr {
         self.inflight = rs.inflight;
         self.acked = rs.newly_acked;
         self.cwnd_at_ack = self.cwnd;
+        self.acks_out_of_recovery = self.acks_out_of_recovery.map(|acks| acks + 1);
         self.app_limited.clear_if_past(rs.delivered);
         if !self.has_seen_rtt {
             self.init_pacing_rate_from_rtt(rs.now, 60_000);
@@ -464,6 +468,11 @@ impl Model for Bbr {
     fn lost(&mut self, _: &P) {}
 
     fn enter_recovery(&mut self, _: u64) {
+        if self.acks_out_of_recovery.is_some_and(|acks| acks < 2) {
+            self.in_recovery = true;
+            self.save_cwnd(self.cwnd_at_ack);
+            return;
+        }
         self.save_cwnd(self.cwnd_at_ack);
         self.in_recovery = true;
         self.packet_conservation = true;
@@ -482,6 +491,7 @@ impl Model for Bbr {
 
     fn exit_recovery(&mut self) {
         self.in_recovery = false;
+        self.acks_out_of_recovery = Some(0);
         self.packet_conservation = false;
         self.cwnd = f64::max(self.cwnd, self.prior_cwnd);
         if self.full_bw_reached {

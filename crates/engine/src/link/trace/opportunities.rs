@@ -2,7 +2,7 @@
 
 use super::{LONGEST, lines, place_in};
 use crate::link::{Served, Service};
-use airwnd_units::{BitRate, Bytes, Span, Time};
+use airwnd_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 /// What an opportunity carries. Mahimahi has 1504 bytes, of which its tunnel device takes 4.
@@ -46,10 +46,6 @@ impl Opportunities {
 
     pub fn period(&self) -> Span {
         Span::from_millis(self.0.last().map_or(0, |last| u64::from(*last)))
-    }
-
-    pub fn mean_rate(&self) -> BitRate {
-        BitRate::of(OPPORTUNITY * self.0.len() as u64, self.period())
     }
 
     /// How many there are from the file's beginning to an instant, which counts too.

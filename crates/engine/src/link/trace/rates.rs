@@ -77,10 +77,6 @@ impl Rates {
         self.0.last().map_or(Span::ZERO, |last| last.to)
     }
 
-    pub fn mean_rate(&self) -> BitRate {
-        BitRate((self.whole() / u128::from(self.period().0)) as u64)
-    }
-
     /// What a pass carries, in billionths of a bit.
     fn whole(&self) -> u128 {
         self.0.last().map_or(0, |last| last.before + last.until(last.to))

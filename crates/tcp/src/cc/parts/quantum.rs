@@ -5,8 +5,8 @@ use airwnd_catalog::choice;
 choice! {
     /// How much a host hands to its network interface at a time.
     pub enum Quantum {
-        /// A millisecond's worth at the pacing rate, 64 KiB at most and two segments at least, as a host does that leaves
-        /// segmentation to the interface.
+        /// A millisecond's worth at the pacing rate, 64 KiB at most and two segments at least, as a host does that
+        /// leaves segmentation to the interface.
         ByRate = "by-rate",
         /// A segment, as ns-3 does.
         Segment = "segment",

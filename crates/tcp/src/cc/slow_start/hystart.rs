@@ -3,7 +3,7 @@
 use super::SlowStart;
 use crate::cc::Ack;
 use airwnd_catalog::params;
-use airwnd_units::{Span, Time};
+use airwnd_units::{Bytes, Span, Time};
 
 params! {
     /// HyStart: trains of ACKs and the delay at the beginning of a round end slow start.
@@ -34,7 +34,8 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Hystart {
     params: Params,
-    round: Option<u64>,
+    /// What will have been delivered when all has arrived that was in flight when the round began.
+    end: Option<Bytes>,
     began: Time,
     last: Time,
     /// Least round-trip time of the first samples of this round.
@@ -45,7 +46,7 @@ pub struct Hystart {
 impl Hystart {
     /// Nothing seen.
     pub fn new(params: Params) -> Hystart {
-        Hystart { params, round: None, began: Time::ZERO, last: Time::ZERO, least: None, samples: 0 }
+        Hystart { params, end: None, began: Time::ZERO, last: Time::ZERO, least: None, samples: 0 }
     }
 
     /// ACKs in close succession for a good part of a round trip: the bandwidth-delay product is in flight.
@@ -72,12 +73,14 @@ impl Hystart {
 
 impl SlowStart for Hystart {
     fn growth(&mut self, ack: &Ack, cwnd: f64) -> Option<f64> {
+        // A round begins with the first ACK of a burst: with the last of the one before, its delay would count.
+        if self.end.is_none_or(|end| ack.delivered > end) {
+            self.end = Some(ack.delivered + ack.in_flight);
+            (self.began, self.last) = (ack.now, ack.now);
+            (self.least, self.samples) = (None, 0);
+        }
         if cwnd < self.params.low_window {
             return Some(1.0);
-        }
-        if self.round != Some(ack.round) {
-            (self.round, self.began, self.last) = (Some(ack.round), ack.now, ack.now);
-            (self.least, self.samples) = (None, 0);
         }
         let (Some(rtt), Some(base)) = (ack.rtt, ack.min_rtt) else { return Some(1.0) };
         let full = self.sees_train(ack.now, base) || self.sees_delay(rtt, base);

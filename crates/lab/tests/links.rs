@@ -1,0 +1,315 @@
+//! Links, ways and recordings, seen through whole runs.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{DataDirection, LinkRow, Outcome, Scenario, run};
+use airwnd_units::Span;
+use std::fs;
+use std::path::PathBuf;
+
+fn simulate_at(toml: &str, origin: &str) -> Outcome {
+    let scenario = Scenario::from_node(&Node::from_toml(toml, origin).unwrap()).unwrap();
+    run(&scenario, 1, Some(Span::from_millis(100)), &mut |_| true).unwrap()
+}
+
+fn simulate(toml: &str) -> Outcome {
+    simulate_at(toml, "test")
+}
+
+/// The rows of a link in a direction.
+fn rows<'a>(outcome: &'a Outcome, link: &str, direction: DataDirection) -> Vec<&'a LinkRow> {
+    outcome.links().iter().filter(|row| row.link == link && row.direction == direction).collect()
+}
+
+fn down<'a>(outcome: &'a Outcome, link: &str) -> &'a LinkRow {
+    let rows = rows(outcome, link, DataDirection::Down);
+    assert_eq!(rows.len(), 1, "{link}");
+    rows[0]
+}
+
+/// Datagrams of 1472 B, 1500 with their headers.
+fn datagrams(rate: &str) -> String {
+    format!("{{kind = \"cbr\", rate = \"{rate}\", packet = \"1472B\"}}")
+}
+
+const DUMBBELL: &str = r#"
+    duration = "10s"
+    core = {server_rate = "0bps", server_delay = "0ms"}
+    [[link]]
+    name = "bottleneck"
+    rate = "10Mbps"
+    delay = "5ms"
+    queue = 60
+    [[link]]
+    name = "near-access"
+    rate = "100Mbps"
+    delay = "5ms"
+    per = "terminal"
+    [[link]]
+    name = "far-access"
+    rate = "100Mbps"
+    delay = "45ms"
+    delay_up = "15ms"
+    per = "group"
+    [[ue]]
+    name = "near"
+    count = 2
+    via = ["bottleneck", "near-access"]
+    [[ue]]
+    name = "far"
+    count = 3
+    via = ["bottleneck", "far-access"]
+    [[flow]]
+    tcp
+"#;
+
+#[test]
+fn a_dumbbell_has_a_round_trip_for_each_group() {
+    let outcome = simulate(&DUMBBELL.replace("    tcp\n", ""));
+    let least = |flow: usize| {
+        let series = outcome.series();
+        let airwnd_lab::Column::F64(delays) = &series.iter().find(|(name, _)| name == "delay_ms").unwrap().1
+        else {
+            panic!("delays are numbers")
+        };
+        delays.iter().skip(flow).step_by(5).filter(|delay| !delay.is_nan()).fold(f64::MAX, |a, b| a.min(*b))
+    };
+    // 1502 B take 1.2016 ms at 10 Mbit/s, 0.12016 ms at 100 Mbit/s.
+    for flow in 0..5 {
+        let expected = 5.0 + if flow < 2 { 5.0 } else { 45.0 };
+        assert!((0.0..5.0).contains(&(least(flow) - expected)), "flow {flow}: {} ms", least(flow));
+    }
+    let bottleneck = down(&outcome, "bottleneck");
+    assert!(bottleneck.utilisation.unwrap() > 0.95, "{bottleneck:?}");
+    assert_eq!(bottleneck.queue_packets.max, 60);
+    assert!(bottleneck.refused > 0);
+    // Each of the two near terminals has a link, the far ones share theirs.
+    let of = |link| -> Vec<&str> {
+        rows(&outcome, link, DataDirection::Down).iter().filter_map(|row| row.of.as_deref()).collect()
+    };
+    assert_eq!(of("near-access"), ["0", "1"]);
+    assert_eq!(of("far-access"), ["far"]);
+    assert_eq!(bottleneck.of, None);
+}
+
+/// What one link brings to its end enters the next, or is on its way.
+#[test]
+fn links_in_a_row_hand_on_what_they_carry() {
+    let outcome = simulate(&DUMBBELL.replace("tcp\n", &format!("traffic = {}\n", datagrams("1Mbps"))));
+    let carried =
+        |link: &str| rows(&outcome, link, DataDirection::Down).iter().map(|row| row.packets).sum::<u64>();
+    let behind = carried("near-access") + carried("far-access");
+    assert_eq!(carried("server"), outcome.flows().iter().map(|flow| flow.packets_sent).sum::<u64>());
+    assert_eq!(behind, outcome.flows().iter().map(|flow| flow.packets_received).sum::<u64>());
+    // 5 x 1 Mbit/s with headers; at most 45 ms of the far ones are under way behind it.
+    assert!((behind..=behind + 20).contains(&carried("bottleneck")), "{behind} {}", carried("bottleneck"));
+    let utilisation = down(&outcome, "bottleneck").utilisation.unwrap();
+    assert!((utilisation - 0.5 * 1502.0 / 1472.0).abs() < 0.002, "{utilisation}");
+}
+
+/// The books of the links and those of the run count the same drops.
+#[test]
+fn links_account_for_every_drop() {
+    let lossy = "[[site]]\n[[link]]\nname = \"wan\"\nrate = \"5Mbps\"\nqueue_bytes = \"20kB\"\n\
+                 loss = {kind = \"packet-error\", rate = 0.01}\nloss_up = \"packet-error\"\n";
+    let toml = format!(
+        "duration = \"5s\"\ncore = {{server_loss = \"packet-error\", s1u_rate = \"6Mbps\", s1u_queue = 5}}\n\
+         {lossy}[[ue]]\ncount = 4\nplacement = {{kind = \"ring\", radius = \"200m\"}}\n[[flow]]\n\
+         [[flow]]\nid = \"up\"\ndirection = \"up\"\ntraffic = {}\n",
+        datagrams("1Mbps")
+    );
+    let outcome = simulate(&toml);
+    let drops = &outcome.to_json()["totals"]["drops"];
+    let sum = |of: fn(&LinkRow) -> u64| outcome.links().iter().map(of).sum::<u64>();
+    assert_eq!(drops["link_queue_full"], sum(|row| row.refused));
+    assert_eq!(drops["link_error"], sum(|row| row.lost));
+    for row in outcome.links() {
+        assert!(row.utilisation.is_none_or(|part| (0.0..=1.0).contains(&part)), "{row:?}");
+        assert!(row.queue_packets.mean <= row.queue_packets.max as f64, "{row:?}");
+        assert!(row.link != "wan" || row.queue_bytes.max <= 20_000, "{row:?}");
+    }
+    assert!(down(&outcome, "wan").refused > 0 && down(&outcome, "wan").lost > 0);
+    assert!(down(&outcome, "server").lost > 0 && rows(&outcome, "s1u", DataDirection::Up)[0].packets > 0);
+}
+
+/// A cell behind a link: 20 ms more each way, and its rate is the end of it.
+#[test]
+fn links_may_lie_before_a_cell() {
+    let cell = |link: &str| {
+        simulate(&format!(
+            "duration = \"5s\"\n{link}\n[[site]]\n[[ue]]\nplacement = {{kind = \"ring\", radius = \"200m\"}}\n[[flow]]\n\
+             traffic = {}",
+            datagrams("3Mbps")
+        ))
+    };
+    let (without, with) = (cell(""), cell("[[link]]\nrate = \"10Mbps\"\ndelay = \"20ms\""));
+    let delay = |outcome: &Outcome| outcome.flows()[0].delay_ms.p50.unwrap();
+    // 20 ms, 1.2 ms of serialisation, and the wait for the next TTI
+    assert!(
+        (20.2..=22.3).contains(&(delay(&with) - delay(&without))),
+        "{} {}",
+        delay(&with),
+        delay(&without)
+    );
+    let slow = cell("[[link]]\nrate = \"1Mbps\"");
+    let goodput = slow.flows()[0].goodput_kbps;
+    assert!((goodput / (1000.0 * 1472.0 / 1502.0) - 1.0).abs() < 0.01, "{goodput}");
+}
+
+/// A group may keep away from links that others pass.
+#[test]
+fn an_empty_way_leads_straight_to_the_cell() {
+    let toml = "duration = \"2s\"\nlink = [{rate = \"10Mbps\", delay = \"50ms\"}]\n[[site]]\n\
+                [[ue]]\nplacement = {kind = \"ring\", radius = \"200m\"}\n\
+                [[ue]]\nname = \"straight\"\nvia = []\nplacement = {kind = \"ring\", radius = \"250m\"}\n\
+                [[flow]]\ntraffic = \"cbr\"";
+    let outcome = simulate(toml);
+    let delays: Vec<f64> = outcome.flows().iter().map(|flow| flow.delay_ms.p50.unwrap()).collect();
+    assert!((delays[0] - delays[1] - 50.0).abs() < 2.0, "{delays:?}");
+}
+
+/// Without cells the queue in the time series is that of the links: the wire's never exceeds its limit, and has its mean.
+#[test]
+fn the_series_have_the_links_queue() {
+    let toml = "duration = \"20s\"\ncore.server_rate = \"0bps\"\n[[link]]\nrate = \"5Mbps\"\nqueue = 30\n[[ue]]\n[[flow]]";
+    let outcome = simulate(toml);
+    let values = |name: &str| match &outcome.series().iter().find(|(column, _)| column == name).unwrap().1 {
+        airwnd_lab::Column::F64(values) => values.clone(),
+        other => panic!("{other:?}"),
+    };
+    let packets = values("queue_packets");
+    assert!(packets.iter().all(|packets| *packets <= 30.0));
+    let (mean, expected) =
+        (packets.iter().sum::<f64>() / packets.len() as f64, down(&outcome, "link").queue_packets.mean);
+    assert!((mean / expected - 1.0).abs() < 0.05, "{mean} {expected}");
+    let bytes = values("queue_bytes");
+    let mean = bytes.iter().sum::<f64>() / bytes.len() as f64;
+    let expected = down(&outcome, "link").queue_bytes.mean;
+    assert!((mean / expected - 1.0).abs() < 0.05, "{mean} {expected}");
+}
+
+/// A folder with a file in it, and the origin of a scenario there.
+fn recording(name: &str, text: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("links");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(name), text).unwrap();
+    folder.join("s.toml").to_str().unwrap().to_string()
+}
+
+/// One opportunity a millisecond is 12 Mbit/s. A packet waits for it at most 1 ms longer than for a wire, and TCP
+/// cannot tell.
+#[test]
+fn a_constant_recording_is_a_wire() {
+    let origin = recording("12Mbps", "1\n");
+    let toml = |link: &str| {
+        format!(
+            "duration = \"30s\"\ntcp = {{mss = 1460}}\n[[link]]\n{link}\ndelay = \"20ms\"\nqueue = 100\n[[ue]]\n[[flow]]"
+        )
+    };
+    let wire = simulate(&toml("rate = \"12Mbps\"\nframing = \"0B\""));
+    let trace = simulate_at(&toml("kind = \"trace\"\ndown = \"12Mbps\""), &origin);
+    let rates = simulate_at(
+        &toml("kind = \"trace\"\nformat = \"rate\"\ndown = \"rates\""),
+        &recording("rates", "0.7 12\n1.9 12\n"),
+    );
+    let goodput = |outcome: &Outcome| outcome.flows()[0].goodput_kbps;
+    assert!((goodput(&trace) / goodput(&wire) - 1.0).abs() < 0.002, "{} {}", goodput(&trace), goodput(&wire));
+    let delay = |outcome: &Outcome| outcome.flows()[0].delay_ms.mean.unwrap();
+    assert!((delay(&trace) - delay(&wire)).abs() < 1.5, "{} {}", delay(&trace), delay(&wire));
+    // A rate is a rate: the same to the last digit.
+    assert_eq!(rates.flows(), wire.flows());
+}
+
+/// Mean rate in Mbit/s and length in seconds, from a file's numbers alone.
+fn mean_and_period(file: &str) -> (f64, f64) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/traces").join(file);
+    let text = fs::read_to_string(path).unwrap();
+    let lines: Vec<Vec<f64>> = text
+        .lines()
+        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
+        .collect();
+    let last = lines[lines.len() - 1][0];
+    match lines[0].len() {
+        1 => (lines.len() as f64 * 12_000.0 / (last * 1e3), last / 1e3),
+        _ => (lines.windows(2).map(|pair| pair[1][1] * (pair[1][0] - pair[0][0])).sum::<f64>() / last, last),
+    }
+}
+
+/// A source that fills it gets the mean rate of a recording: lines x 12000 bit / period for mahimahi's, the rates' mean
+/// over time for the others. The run is as long as the recording; what is on the way at its end is missing. The means
+/// are those of docs/how-to/links-and-traces.md.
+#[test]
+fn a_full_recording_carries_its_mean_rate() {
+    for (name, file, format, published, source) in [
+        ("norway-bus-1", "norway-bus-1.txt", "rate", 2.91, "8Mbps"),
+        ("norway-ferry-3", "norway-ferry-3.txt", "rate", 1.22, "8Mbps"),
+        ("norway-metro-2", "norway-metro-2.txt", "rate", 1.17, "8Mbps"),
+        ("norway-train-1", "norway-train-1.txt", "rate", 1.19, "8Mbps"),
+        ("nyc-subway", "nyc-subway.mm", "mahimahi", 6.65, "30Mbps"),
+        ("nyc-times", "nyc-times.mm", "mahimahi", 8.99, "30Mbps"),
+    ] {
+        let (mean, period) = mean_and_period(file);
+        assert!((mean - published).abs() < 0.0051, "{name}: {mean}");
+        let outcome = simulate(&format!(
+            "duration = \"{period}s\"\n[[link]]\nkind = \"trace\"\nformat = \"{format}\"\ndown = \"{name}\"\n[[ue]]\n\
+             [[flow]]\ntraffic = {}",
+            datagrams(source)
+        ));
+        let throughput = outcome.flows()[0].throughput_kbps / 1e3;
+        assert!((throughput / mean - 1.0).abs() < 0.001, "{name}: {throughput} Mbit/s, not {mean}");
+        let used = down(&outcome, "link").utilisation.unwrap();
+        assert!((0.999..=1.0).contains(&used), "{name}: {used}");
+    }
+}
+
+/// The second pass is as the first.
+#[test]
+fn a_recording_begins_anew() {
+    let received = |start: &str, duration: &str| {
+        simulate(&format!(
+            "duration = \"{duration}\"\ncore = {{server_rate = \"0bps\", server_delay = \"0s\"}}\n\
+             [[link]]\nkind = \"trace\"\ndown = \"nyc-times\"\nstart = \"{start}\"\n[[ue]]\n[[flow]]\ntraffic = {}",
+            datagrams("100Mbps")
+        ))
+        .flows()[0]
+            .packets_received
+    };
+    let (whole, later, both) = (received("0s", "30s"), received("120s", "30s"), received("100s", "50s"));
+    assert_eq!(whole, later);
+    // The last 20 s of one pass and the first 30 s of the next; the queue is full from its beginning on.
+    assert!(both.abs_diff(received("100s", "20s") + whole) <= 1, "{both} {whole}");
+}
+
+/// ECN-capable senders are told before the queue is full, others are not.
+#[test]
+fn marks_keep_the_queue_short() {
+    let toml = |ecn: &str, mark: &str| {
+        format!(
+            "duration = \"20s\"\ntcp = {{{ecn}}}\ncore.server_delay = \"0ms\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"10ms\"\nqueue = 200\n{mark}\n\
+             [[ue]]\n[[flow]]"
+        )
+    };
+    let capable = simulate(&toml("ecn = \"classic\"", "mark_above = 40"));
+    let row = down(&capable, "link");
+    assert!(row.marks > 0 && row.refused == 0, "{row:?}");
+    assert!(row.utilisation.unwrap() > 0.95, "{row:?}");
+    let delayed = simulate(&toml("ecn = \"classic\"", "mark_above_delay = \"50ms\""));
+    assert!(down(&delayed, "link").marks > 0 && down(&delayed, "link").refused == 0);
+    let deaf = simulate(&toml("", "mark_above = 40"));
+    assert!(down(&deaf, "link").marks == 0 && down(&deaf, "link").refused > 0);
+}
+
+/// What one terminal's own link loses does not depend on how many others there are.
+#[test]
+fn each_terminal_s_link_has_draws_of_its_own() {
+    let received = |count: u32| {
+        let toml = format!(
+            "duration = \"5s\"\n[[link]]\nrate = \"10Mbps\"\nper = \"terminal\"\n\
+             loss = {{kind = \"packet-error\", rate = 0.1}}\n[[ue]]\ncount = {count}\n[[flow]]\ntraffic = {}",
+            datagrams("1Mbps")
+        );
+        simulate(&toml).flows().iter().map(|flow| flow.packets_received).collect::<Vec<_>>()
+    };
+    let (few, many) = (received(2), received(5));
+    assert_eq!(few, many[..2]);
+    assert!(many.windows(2).any(|pair| pair[0] != pair[1]), "{many:?}");
+}

@@ -1,0 +1,229 @@
+//! The stack `linux` beside Linux 6.18 itself, over the same path with the same losses.
+//!
+//! Linux was measured by `python/benches/linux_reference`, a namespace for each end and a path that it carries packets
+//! over; the figures in `data` name kernel and day. A segment a buffer (no GSO), no pacing but BBR's. What Linux leaves
+//! to chance differs from run to run: the host delays a packet in a thousand by milliseconds.
+//! `cargo test -p airwnd-tcp --test linux_reference -- --nocapture` prints every comparison.
+
+mod case;
+#[path = "../support/mod.rs"]
+mod support;
+
+use case::{Ours, Packet, Theirs, What, ours, theirs};
+
+/// Both runs of a case, after a line that compares them.
+fn run(case: &str) -> (Ours, Theirs) {
+    let (ours, theirs) = (ours(case), theirs(case));
+    let (o, t) = (&ours.sums, &theirs.sums);
+    println!(
+        "{case}: goodput {:.1} / {:.1} kbit/s, queueing {:.2} / {:.2} ms, {} / {} retransmissions, {} / {} timeouts, \
+         {} / {} tail probes",
+        o.goodput_kbps,
+        t.goodput_kbps,
+        o.queueing_ms,
+        t.queueing_ms,
+        o.retransmissions,
+        t.retransmissions,
+        o.timeouts,
+        t.timeouts,
+        o.probes,
+        t.probes,
+    );
+    (ours, theirs)
+}
+
+#[track_caller]
+fn assert_near(what: &str, ours: f64, theirs: f64, part: f64) {
+    assert!((ours / theirs - 1.0).abs() <= part, "{what}: {ours}, Linux {theirs}");
+}
+
+/// By how much two series differ in the mean, as part of the second one's mean; both have a sample each 100 ms.
+fn distance(ours: impl Iterator<Item = f64>, theirs: &[(f64, f64)]) -> f64 {
+    let pairs: Vec<_> = ours.zip(theirs.iter().map(|(_, value)| *value)).collect();
+    let apart: f64 = pairs.iter().map(|(ours, theirs)| (ours - theirs).abs()).sum();
+    apart / pairs.iter().map(|(_, theirs)| theirs).sum::<f64>()
+}
+
+fn windows_apart(ours: &Ours, theirs: &Theirs) -> f64 {
+    distance(ours.windows.iter().map(|(_, cwnd, _)| *cwnd), &theirs.series("cwnd"))
+}
+
+/// Slow start into a queue of 100 packets, the repair of about 146 segments, and saw teeth of 9.5 s.
+#[test]
+fn reno() {
+    let (ours, theirs) = run("reno");
+    assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, 0.005);
+    assert_near("queueing", ours.sums.queueing_ms, theirs.sums.queueing_ms, 0.03);
+    assert_near("retransmissions", ours.sums.retransmissions, theirs.sums.retransmissions, 0.05);
+    let apart = windows_apart(&ours, &theirs);
+    println!("reno: windows differ by {:.2} % in the mean", 100.0 * apart);
+    assert!(apart < 0.03, "{apart}");
+}
+
+/// HyStart at 63 segments by a train of ACKs, 5 % a round trip until the first loss, then the cubic function.
+#[test]
+fn cubic() {
+    let (ours, theirs) = run("cubic");
+    assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, 0.005);
+    assert_near("queueing", ours.sums.queueing_ms, theirs.sums.queueing_ms, 0.03);
+    let apart = windows_apart(&ours, &theirs);
+    println!("cubic: windows differ by {:.2} % in the mean", 100.0 * apart);
+    assert!(apart < 0.05, "{apart}");
+    let after_slow_start = (ours.windows[3].1, theirs.series("cwnd")[3].1);
+    assert_near("after HyStart", after_slow_start.0, after_slow_start.1, 0.1);
+}
+
+/// BBR v1 paces from a model of the path; the phase in which its cycle begins is drawn.
+#[test]
+fn bbr() {
+    for case in ["bbr", "bbr-loss-0.1", "bbr-loss-1"] {
+        let (ours, theirs) = run(case);
+        assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, 0.03);
+        println!("{case}: windows differ by {:.1} % in the mean", 100.0 * windows_apart(&ours, &theirs));
+    }
+}
+
+/// The same packets are lost, by number, so that the runs stay together until a retransmission is one earlier in one.
+#[test]
+fn a_packet_in_a_thousand_lost() {
+    for (case, goodput, windows) in [("reno-loss-0.1", 0.03, 0.15), ("cubic-loss-0.1", 0.03, 0.15)] {
+        let (ours, theirs) = run(case);
+        assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, goodput);
+        assert_near("retransmissions", ours.sums.retransmissions, theirs.sums.retransmissions, 0.05);
+        let apart = windows_apart(&ours, &theirs);
+        println!("{case}: windows differ by {:.1} % in the mean", 100.0 * apart);
+        assert!(apart < windows, "{apart}");
+    }
+}
+
+/// Losses go by the packet's number. Ours and Linux's numbers part in the first overflow (Reno) and recovery (CUBIC),
+/// by one packet; from then on other segments are lost, and with 75 to 150 losses a mean is known within 5 to 10 %.
+#[test]
+fn a_packet_in_a_hundred_lost() {
+    for case in ["reno-loss-1", "cubic-loss-1"] {
+        let (ours, theirs) = run(case);
+        assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, 0.1);
+        assert_near("retransmissions", ours.sums.retransmissions, theirs.sums.retransmissions, 0.15);
+    }
+}
+
+/// Each hundredth packet 5 ms late, as long as four packets take, is sent again until timestamps show that such packets
+/// are only late; then a quarter of a round trip is waited for. 40 ms exceed that, until D-SACKs widen it.
+#[test]
+fn late_packets() {
+    for case in ["reno-late-5", "reno-late-40"] {
+        let (ours, theirs) = run(case);
+        assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, 0.01);
+        assert_near("queueing", ours.sums.queueing_ms, theirs.sums.queueing_ms, 0.15);
+    }
+}
+
+/// 1.5 s without service: timeouts, found spurious by F-RTO when the link goes on.
+#[test]
+fn an_outage() {
+    let (ours, theirs) = run("outage");
+    assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, 0.01);
+    assert_eq!(ours.sums.timeouts, theirs.sums.timeouts);
+}
+
+/// Data packets, in the order of their coming.
+fn data(packets: &[Packet]) -> Vec<(f64, u64)> {
+    let of = |packet: &Packet| match packet.what {
+        What::Data(segment) => Some((packet.at_ms, segment)),
+        What::Ack { .. } => None,
+    };
+    packets.iter().filter_map(of).collect()
+}
+
+/// What each acknowledgment of data says, its window apart.
+fn answers(packets: &[Packet]) -> Vec<(u64, Vec<(u64, u64)>)> {
+    let of = |packet: &Packet| match &packet.what {
+        What::Ack { acked, sack, .. } if *acked > 0 => Some((*acked, sack.clone())),
+        _ => None,
+    };
+    packets.iter().filter_map(of).collect()
+}
+
+/// The same segments, in the same order. Linux counts time in jiffies (here 4 ms), rounds timeouts up to one, and up
+/// to eight from 64 jiffies on, 64 from 512 on (kernel/time/timer.c): each pause may be an eighth longer, and 12 ms.
+#[track_caller]
+fn assert_same_data(case: &str, ours: &Ours, theirs: &Theirs) {
+    let (ours, theirs) = (data(&ours.packets), data(&theirs.packets));
+    let order = |packets: &[(f64, u64)]| packets.iter().map(|(_, segment)| *segment).collect::<Vec<_>>();
+    assert_eq!(order(&ours), order(&theirs), "{case}");
+    for (our, their) in ours.windows(2).zip(theirs.windows(2)) {
+        let (pause, late) = (our[1].0 - our[0].0, (their[1].0 - their[0].0) - (our[1].0 - our[0].0));
+        assert!((-5.0..0.125 * pause + 12.0).contains(&late), "{case}, segment {}: {late} ms late", our[1].1);
+    }
+}
+
+/// Tails of one to four segments, a tail with its probe, and a segment that is lost five times: the probe goes out after
+/// two round trips, or the first of them with 200 ms for a delayed ACK; its SACK shows the others lost at once.
+#[test]
+fn tails() {
+    for case in ["tail-1", "tail-2", "tail-3", "tail-4", "rto", "back-off"] {
+        let (ours, theirs) = run(case);
+        assert_same_data(case, &ours, &theirs);
+        assert_eq!(answers(&ours.packets), answers(&theirs.packets), "{case}");
+        assert_eq!(ours.sums.timeouts, theirs.sums.timeouts, "{case}");
+        assert_eq!(ours.sums.probes, theirs.sums.probes, "{case}");
+    }
+}
+
+/// One segment lost twice. RACK finds the loss of its retransmission by what was sent after it.
+#[test]
+fn a_lost_retransmission() {
+    let (ours, theirs) = run("lost-retransmission");
+    let resent = |packets: &[Packet]| data(packets).iter().filter(|(_, n)| *n == 50).count();
+    assert_eq!((resent(&ours.packets), resent(&theirs.packets)), (3, 3));
+    assert_eq!((ours.sums.timeouts, ours.sums.retransmissions), (0.0, theirs.sums.retransmissions));
+    let end = |packets: &[Packet]| data(packets).last().expect("data").0;
+    assert_near("the last segment", end(&ours.packets), end(&theirs.packets), 0.03);
+}
+
+/// Which segments are acknowledged by which ACK: 16 at once, and each one that opens the window; then every second.
+/// The windows they offer are within a unit of window scaling (1 KiB, which Linux rounds up and ours down) and a
+/// segment's buffer.
+#[test]
+fn acknowledgments_and_windows_at_the_beginning() {
+    let (ours, theirs) = run("short");
+    assert_same_data("short", &ours, &theirs);
+    assert_eq!(answers(&ours.packets), answers(&theirs.packets));
+    let offers = |packets: &[Packet], unit: u64| -> Vec<u64> {
+        let of = |packet: &Packet| match packet.what {
+            What::Ack { acked, window, .. } if acked > 0 => Some(window * unit),
+            _ => None,
+        };
+        packets.iter().filter_map(of).collect()
+    };
+    for (our, their) in offers(&ours.packets, 1024).iter().zip(offers(&theirs.packets, 1)) {
+        assert!(our.abs_diff(their) <= 2048 + 1448, "{our}, Linux {their}");
+    }
+}
+
+/// A round trip of 200 ms: the window opens from 64 KiB to 4 MB, and HyStart ends at 480 segments by the delay.
+#[test]
+fn a_long_path() {
+    let (ours, theirs) = run("long-path");
+    assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, 0.01);
+    assert_near("queueing", ours.sums.queueing_ms, theirs.sums.queueing_ms, 0.1);
+    let cwnd = windows_apart(&ours, &theirs);
+    let offered = distance(ours.windows.iter().map(|(_, _, window)| *window), &theirs.series("window"));
+    println!(
+        "long-path: cwnd differs by {:.2} %, the offered window by {:.2} %",
+        100.0 * cwnd,
+        100.0 * offered
+    );
+    assert!(cwnd < 0.02 && offered < 0.02, "{cwnd} {offered}");
+}
+
+/// Marks above 30 packets. Linux brings the flight down as after a loss, over a round trip, so that a queue which is
+/// slow to drain marks the next window too and halves it once more (exception ecn-reduces-at-once).
+#[test]
+fn marks() {
+    for case in ["ecn", "ecn-cubic"] {
+        let (ours, theirs) = run(case);
+        assert_near("goodput", ours.sums.goodput_kbps, theirs.sums.goodput_kbps, 0.03);
+        assert_eq!((ours.sums.retransmissions, theirs.sums.retransmissions), (0.0, 0.0));
+    }
+}

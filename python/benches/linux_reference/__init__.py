@@ -1,0 +1,1 @@
+"""What TCP of the running Linux kernel does over a modelled path."""
