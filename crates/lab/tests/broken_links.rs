@@ -36,10 +36,7 @@ const LINKS: &[(&str, &str)] = &[
         "link = [{kind = 'wifi', rate = '3Mbps'}]",
         ":1: link[0].rate: \"dsss\" has no rate 3Mbps; allowed: \"1Mbps\", \"2Mbps\", \"5500kbps\", \"11Mbps\"",
     ),
-    (
-        "link = [{kind = 'wifi', rate = '100Mbps'}]",
-        ":1: link[0].rate: 100Mbps is outside 1Mbps..54Mbps",
-    ),
+    ("link = [{kind = 'wifi', rate = '100Mbps'}]", ":1: link[0].rate: 100Mbps is outside 1Mbps..54Mbps"),
     (
         "link = [{kind = 'wifi', rate = '1Mbps', basic_rate = '2Mbps'}]",
         ":1: link[0].basic_rate: 2Mbps exceeds the rate of data, 1Mbps",
