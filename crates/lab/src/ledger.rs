@@ -10,6 +10,8 @@ pub(crate) enum Cause {
     LinkQueue,
     /// A link lost it.
     LinkError,
+    /// A sender on a shared medium gave it up after its attempts.
+    RetryLimit,
     /// The queue before RLC was full.
     RlcQueue,
     /// HARQ gave up a transport block with a part of it.
@@ -17,13 +19,15 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Cause; 4] = [Cause::LinkQueue, Cause::LinkError, Cause::RlcQueue, Cause::Radio];
+    pub const ALL: [Cause; 5] =
+        [Cause::LinkQueue, Cause::LinkError, Cause::RetryLimit, Cause::RlcQueue, Cause::Radio];
 
     /// The cause's name in results.
     pub fn name(self) -> &'static str {
         match self {
             Cause::LinkQueue => "link_queue_full",
             Cause::LinkError => "link_error",
+            Cause::RetryLimit => "retry_limit",
             Cause::RlcQueue => "rlc_queue_full",
             Cause::Radio => "radio_loss",
         }

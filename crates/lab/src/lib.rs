@@ -41,7 +41,7 @@ pub mod traffic;
 pub use airwnd_tcp::cc::outside::Plugins;
 pub use catalogue::{catalogue, schema};
 pub use links::{Link, LinkSettings, Sharing};
-pub use outcome::{CellRow, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow};
+pub use outcome::{CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow};
 pub use path::{run, run_tapped};
 pub use scenario::{Core, DataDirection, Flow, Scenario, Site, UeGroup};
 pub use table::{Column, NOTHING, Table};

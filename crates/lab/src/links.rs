@@ -77,6 +77,26 @@ impl Link {
         for (key, loss) in [("loss", &self.settings.loss), ("loss_up", &self.settings.loss_up)] {
             loss.check().map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
         }
+        self.check_medium()
+    }
+
+    /// A shared medium has no delay, and does not know how long a packet will wait.
+    fn check_medium(&self) -> Result<(), (String, String)> {
+        let link::Spec::Wifi(_) = self.kind else { return Ok(()) };
+        let settings = &self.settings;
+        let complain = |key: &str, message: &str| Err((key.to_string(), message.to_string()));
+        if settings.delay != Span::ZERO {
+            return complain("delay", "\"wifi\" has none; put a \"wire\" before it");
+        }
+        if settings.delay_up.is_some_and(|delay| delay != Span::ZERO) {
+            return complain("delay_up", "\"wifi\" has none; put a \"wire\" before it");
+        }
+        if settings.mark_above_delay.is_some() {
+            return complain(
+                "mark_above_delay",
+                "how long a packet will wait for \"wifi\" nobody knows; use mark_above",
+            );
+        }
         Ok(())
     }
 }

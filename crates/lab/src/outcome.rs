@@ -142,8 +142,24 @@ pub struct LinkRow {
     pub queue_packets: Queued,
     /// Bytes that waited.
     pub queue_bytes: Queued,
-    /// Part of what it could have sent over the measurement that it sent; none without a rate.
+    /// Part of what it could have sent over the measurement that it sent; none without a rate. Of a shared medium: the
+    /// part of the measurement that this direction's attempts took.
     pub utilisation: Option<f64>,
+    /// What contention for a shared medium cost; none: nobody contends.
+    pub contention: Option<Contention>,
+}
+
+/// Attempts to send on a shared medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contention {
+    /// Attempts.
+    pub attempts: u64,
+    /// Those that met another sender's.
+    pub collisions: u64,
+    /// Those behind a failed one with the same packet.
+    pub retries: u64,
+    /// Packets given up after as many attempts as there may be.
+    pub given_up: u64,
 }
 
 /// What waited in a queue.
@@ -336,7 +352,14 @@ impl LinkRow {
             "direction": self.direction.word(),
             "packets": self.packets,
             "bytes": self.bytes,
-            "drops": {Cause::LinkQueue.name(): self.refused, Cause::LinkError.name(): self.lost},
+            "drops": {
+                Cause::LinkQueue.name(): self.refused,
+                Cause::LinkError.name(): self.lost,
+                Cause::RetryLimit.name(): self.contention.map_or(0, |contention| contention.given_up),
+            },
+            "attempts": self.contention.map(|contention| contention.attempts),
+            "collisions": self.contention.map(|contention| contention.collisions),
+            "retries": self.contention.map(|contention| contention.retries),
             "marks": self.marks,
             "queue_packets": self.queue_packets.to_json(),
             "queue_bytes": self.queue_bytes.to_json(),

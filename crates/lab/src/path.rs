@@ -8,8 +8,10 @@ use crate::build;
 use crate::incidents::{Incident, Incidents};
 use crate::ledger::{Cause, Count, Ledger};
 use crate::meter::{Meter, Spread};
-use crate::outcome::{CellRow, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain};
-use crate::routes::{Duplex, Routes, SERVER_LINK, Step};
+use crate::outcome::{
+    CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain,
+};
+use crate::routes::{Duplex, Routes, SERVER_LINK, Shared, Step};
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
 use crate::table::Table;
@@ -17,7 +19,8 @@ use crate::tap::{self, Carried, Sight, Tap, Way};
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
-use airwnd_engine::link::{Link, Lost, Refused};
+use airwnd_engine::link::wifi::{Fate, Passed};
+use airwnd_engine::link::{self, Link, Lost, Refused};
 use airwnd_engine::{Event, EventQueue, Key, Slab, Stream};
 use airwnd_tcp::segment::Codepoint;
 use airwnd_tcp::{Endpoint, Seq, Setup, State};
@@ -39,6 +42,8 @@ enum Happening {
     Read(u32),
     /// The first of what a link carries to one end arrives there.
     OffLink(u32, End),
+    /// Somebody begins or ends to send on a medium.
+    OnMedium(u32),
     /// A TTI ends and the next one begins.
     Tti,
     /// A connection's timer at one end.
@@ -57,7 +62,7 @@ impl Event for Happening {
         match self {
             Happening::Timer(..) | Happening::Failure(_) => 0,
             Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
-            Happening::OffLink(..) => 2,
+            Happening::OffLink(..) | Happening::OnMedium(_) => 2,
             Happening::Tti => 3,
             Happening::Sample | Happening::Progress => 4,
         }
@@ -76,6 +81,14 @@ impl End {
         match self {
             End::Server => End::Ue,
             End::Ue => End::Server,
+        }
+    }
+
+    /// The way that leads there.
+    fn way(self) -> link::Way {
+        match self {
+            End::Server => link::Way::Up,
+            End::Ue => link::Way::Down,
         }
     }
 }
@@ -191,6 +204,7 @@ struct Simulation<'t> {
     queue: EventQueue<Happening>,
     packets: Slab<Packet>,
     links: Vec<Duplex>,
+    media: Vec<Shared>,
     /// The ways of the terminals' packets, and where each begins.
     steps: Vec<Step>,
     begins: Vec<(u32, u32)>,
@@ -208,6 +222,7 @@ struct Simulation<'t> {
     // Scratch lists, kept for their capacity.
     arrivals: Vec<Arrival>,
     drops: Vec<Dropped>,
+    passed: Vec<Passed<Key>>,
 }
 
 /// Runs a scenario with a seed.
@@ -249,6 +264,7 @@ pub fn run_tapped(
             Happening::Stop(flow) => simulation.stop(now, flow),
             Happening::Read(flow) => simulation.read(now, flow),
             Happening::OffLink(link, end) => simulation.off_link(now, link, end),
+            Happening::OnMedium(medium) => simulation.on_medium(now, medium),
             Happening::Tti => simulation.tti(now),
             Happening::Timer(flow, end) => simulation.timer(now, flow, end),
             Happening::Sample => simulation.sample(now),
@@ -284,6 +300,7 @@ impl<'t> Simulation<'t> {
             queue: EventQueue::with_capacity(8 * ues + 64),
             packets: Slab::with_capacity(128 * ues),
             links: routes.links,
+            media: routes.media,
             steps: routes.steps,
             begins: routes.begins,
             network,
@@ -300,6 +317,7 @@ impl<'t> Simulation<'t> {
             begin: Time::ZERO + scenario.warmup,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
+            passed: Vec::with_capacity(16),
         };
         simulation.add_flows(scenario, seed);
         for flow in 0..simulation.flows.len() as u32 {
@@ -560,6 +578,7 @@ impl<'t> Simulation<'t> {
     fn take_step(&mut self, now: Time, step: Step, key: Key, flow: u32, to: End, size: Bytes) {
         match step {
             Step::Link(link) => self.onto_link(now, key, link, to, size),
+            Step::Medium { medium, station } => self.onto_medium(now, key, medium, station),
             Step::Air => self.onto_air(now, key, flow, to, size),
             Step::End => self.deliver(now, key),
         }
@@ -599,6 +618,52 @@ impl<'t> Simulation<'t> {
                 self.forward(now, key);
             }
             Err(Lost(key)) => self.drop_packet(now, key, Cause::LinkError),
+        }
+    }
+
+    /// A packet enters the queue of a station, or of the access point.
+    fn onto_medium(&mut self, now: Time, key: Key, number: u32, station: u32) {
+        let packet = self.packets.get_mut(key);
+        let way = packet.to.way();
+        let medium = &mut self.media[number as usize].medium;
+        match medium.send(now, station, way, packet.size, key) {
+            Ok(mark) => {
+                if mark && packet.mark() {
+                    medium.count_mark(way);
+                }
+                self.watch_medium(number);
+            }
+            Err(Refused(key)) => self.drop_packet(now, key, Cause::LinkQueue),
+        }
+    }
+
+    /// Somebody begins or ends to send; what leaves the medium by it goes on. An event that an earlier one has
+    /// overtaken says nothing.
+    fn on_medium(&mut self, now: Time, number: u32) {
+        let shared = &mut self.media[number as usize];
+        if shared.due != Some(now) {
+            return;
+        }
+        shared.due = None;
+        let mut passed = std::mem::take(&mut self.passed);
+        shared.medium.advance(now, &mut passed);
+        for packet in passed.drain(..) {
+            match packet.fate {
+                Fate::Arrived => self.forward(now, packet.item),
+                Fate::Lost => self.drop_packet(now, packet.item, Cause::LinkError),
+                Fate::GivenUp => self.drop_packet(now, packet.item, Cause::RetryLimit),
+            }
+        }
+        self.passed = passed;
+        self.watch_medium(number);
+    }
+
+    fn watch_medium(&mut self, number: u32) {
+        let shared = &mut self.media[number as usize];
+        let next = shared.medium.next_event();
+        if let Some(at) = next.filter(|at| shared.due.is_none_or(|due| *at < due)) {
+            shared.due = Some(at);
+            self.queue.schedule(at, Happening::OnMedium(number));
         }
     }
 
@@ -790,10 +855,22 @@ impl<'t> Simulation<'t> {
                 let (mut bytes, mut packets) = (Bytes::ZERO, 0);
                 let (down, up) = self.begins[flow.ue as usize];
                 for step in &self.steps[down as usize..up as usize] {
-                    let Step::Link(link) = step else { continue };
-                    let queue = &mut self.links[*link as usize].down;
-                    bytes += queue.waiting_bytes(now);
-                    packets += queue.waiting(now);
+                    let waiting = match *step {
+                        Step::Link(link) => {
+                            let queue = &mut self.links[link as usize].down;
+                            (queue.waiting_bytes(now), queue.waiting(now))
+                        }
+                        Step::Medium { medium, station } => {
+                            let medium = &self.media[medium as usize].medium;
+                            (
+                                medium.waiting_bytes(station, link::Way::Down),
+                                medium.waiting(station, link::Way::Down),
+                            )
+                        }
+                        Step::Air | Step::End => continue,
+                    };
+                    bytes += waiting.0;
+                    packets += waiting.1;
                 }
                 sample.queue_bytes = Some(bytes.0);
                 sample.queue_packets = Some(packets);
@@ -820,7 +897,8 @@ impl<'t> Simulation<'t> {
                 network.cell_figures().map(|figures| cell_row(&figures, duration)).collect(),
             ),
         };
-        let links = self.links.iter().flat_map(|link| link.rows(self.begin, duration)).collect();
+        let media = self.media.iter().flat_map(|medium| medium.rows(self.begin, duration));
+        let links = self.links.iter().flat_map(|link| link.rows(self.begin, duration)).chain(media).collect();
         let prb_use = |of: fn(&CellRow) -> f64| {
             (!cells.is_empty()).then(|| cells.iter().map(of).sum::<f64>() / cells.len() as f64)
         };
@@ -863,7 +941,8 @@ impl<'t> Simulation<'t> {
     fn held_by_links_and_cells(&self) -> u64 {
         let links = self.links.iter().map(|link| link.down.inside().count() + link.up.inside().count());
         let cells = self.network.as_ref().map_or(0, |network| network.inside().count());
-        (links.sum::<usize>() + cells) as u64
+        let media = self.media.iter().map(|shared| shared.medium.inside().count());
+        (links.sum::<usize>() + media.sum::<usize>() + cells) as u64
     }
 }
 
@@ -896,9 +975,40 @@ impl Duplex {
                     .capacity(begin, begin + measured)
                     .filter(|capacity| *capacity > Bytes::ZERO)
                     .map(|capacity| figures.sent_bytes.0 as f64 / capacity.0 as f64),
+                contention: None,
             }
         };
         [row(DataDirection::Down, &self.down), row(DataDirection::Up, &self.up)]
+    }
+}
+
+impl Shared {
+    /// Its figures over the measurement, downlink first.
+    fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
+        let row = |direction, way| {
+            let figures = self.medium.figures(way, begin + measured);
+            let mean = |sum: u128| sum as f64 / measured.0 as f64;
+            LinkRow {
+                link: self.name.clone(),
+                of: self.of.clone(),
+                direction,
+                packets: figures.packets,
+                bytes: figures.bytes.0,
+                refused: figures.refused,
+                lost: figures.lost,
+                marks: figures.marked,
+                queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
+                queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.most_bytes.0 },
+                utilisation: Some(figures.airtime.as_secs() / measured.as_secs()),
+                contention: Some(Contention {
+                    attempts: figures.attempts,
+                    collisions: figures.collisions,
+                    retries: figures.retries,
+                    given_up: figures.given_up,
+                }),
+            }
+        };
+        [row(DataDirection::Down, link::Way::Down), row(DataDirection::Up, link::Way::Up)]
     }
 }
 

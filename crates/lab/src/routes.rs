@@ -3,7 +3,8 @@
 use crate::links::Sharing;
 use crate::scenario::{S1U, SERVER, Scenario};
 use airwnd_cell::{Network, UeId};
-use airwnd_engine::link::{self, Queue, Server, Way, wire::Wire};
+use airwnd_engine::link::wifi::Medium;
+use airwnd_engine::link::{self, Carrier, Queue, Server, Way, wire::Wire};
 use airwnd_engine::{Key, Stream, loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -23,11 +24,24 @@ pub(crate) struct Duplex {
     pub up: link::Link<Key>,
 }
 
+/// A medium that runs: an access point and the terminals of a link's instance.
+pub(crate) struct Shared {
+    /// The name that the scenario gives it.
+    pub name: String,
+    /// The group or the terminal that has it for itself.
+    pub of: Option<String>,
+    pub medium: Medium<Key>,
+    /// When its next event is due, if one is scheduled.
+    pub due: Option<Time>,
+}
+
 /// What a packet does next on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// It goes onto this link.
     Link(u32),
+    /// It goes onto this medium, to or from a station.
+    Medium { medium: u32, station: u32 },
     /// It enters the queue of its terminal's bearer; the way down ends behind it.
     Air,
     /// It has reached the end that it was sent to.
@@ -37,6 +51,7 @@ pub(crate) enum Step {
 /// All links, and each terminal's ways over them.
 pub(crate) struct Routes {
     pub links: Vec<Duplex>,
+    pub media: Vec<Shared>,
     /// The ways, one behind the other.
     pub steps: Vec<Step>,
     /// Where among them a terminal's way from the server begins, and its way to the server.
@@ -50,9 +65,11 @@ impl Routes {
             scenario,
             losses: Stream::new(seed, "link loss"),
             start: Time::ZERO + scenario.warmup,
+            backoffs: Stream::new(seed, "backoff"),
             links: Vec::new(),
+            media: Vec::new(),
         };
-        let server = builder.server();
+        let server = Step::Link(builder.server());
         let of_links: Vec<_> = (0..scenario.link.len()).map(|place| builder.instances(place)).collect();
         let s1u: Option<Vec<u32>> = network.map(|network| builder.s1u(network));
         let mut steps = Vec::new();
@@ -61,18 +78,18 @@ impl Routes {
             for _ in 0..group.count {
                 let ue = begins.len();
                 let via = scenario.route(group).into_iter().filter_map(|place| of_links[place][ue]);
-                let s1u = s1u.as_ref().map(|links| links[ue]);
-                let links: Vec<u32> = [server].into_iter().chain(via).chain(s1u).collect();
+                let s1u = s1u.as_ref().map(|links| Step::Link(links[ue]));
+                let links: Vec<Step> = [server].into_iter().chain(via).chain(s1u).collect();
                 let air = s1u.map(|_| Step::Air);
                 let down = steps.len() as u32;
-                steps.extend(links.iter().map(|link| Step::Link(*link)).chain(air.or(Some(Step::End))));
+                steps.extend(links.iter().copied().chain(air.or(Some(Step::End))));
                 let up = steps.len() as u32;
-                steps.extend(air.into_iter().chain(links.iter().rev().map(|link| Step::Link(*link))));
+                steps.extend(air.into_iter().chain(links.iter().rev().copied()));
                 steps.push(Step::End);
                 begins.push((down, up));
             }
         }
-        Routes { links: builder.links, steps, begins }
+        Routes { links: builder.links, media: builder.media, steps, begins }
     }
 }
 
@@ -81,7 +98,16 @@ struct Builder<'a> {
     losses: Stream,
     /// The end of the warm-up.
     start: Time,
+    backoffs: Stream,
     links: Vec<Duplex>,
+    media: Vec<Shared>,
+}
+
+/// A link of the scenario that runs.
+#[derive(Clone, Copy)]
+enum Instance {
+    Link(u32),
+    Medium(u32),
 }
 
 impl Builder<'_> {
@@ -106,8 +132,8 @@ impl Builder<'_> {
         self.add(Duplex { name: SERVER.into(), of: None, down, up })
     }
 
-    /// The instance of a link that each terminal has; none for terminals that are not routed over it.
-    fn instances(&mut self, place: usize) -> Vec<Option<u32>> {
+    /// The step over a link that each terminal's packets take; none for terminals that are not routed over it.
+    fn instances(&mut self, place: usize) -> Vec<Option<Step>> {
         let mut of_ues = Vec::new();
         let mut of_all = None;
         for (number, group) in self.scenario.ue.iter().enumerate() {
@@ -116,33 +142,65 @@ impl Builder<'_> {
             for _ in 0..group.count {
                 let ue = of_ues.len();
                 of_ues.push(passes.then(|| {
-                    match self.scenario.link[place].settings.per {
+                    let instance = match self.scenario.link[place].settings.per {
                         Sharing::All => *of_all.get_or_insert_with(|| self.instance(place, None)),
                         Sharing::Group => *of_group
                             .get_or_insert_with(|| self.instance(place, Some((number, group.name.clone())))),
                         Sharing::Terminal => self.instance(place, Some((ue, ue.to_string()))),
-                    }
+                    };
+                    self.step(place, instance, ue)
                 }));
             }
         }
         of_ues
     }
 
+    /// A terminal gets access to an instance of a link.
+    fn step(&mut self, place: usize, instance: Instance, ue: usize) -> Step {
+        match instance {
+            Instance::Link(link) => Step::Link(link),
+            Instance::Medium(medium) => {
+                let settings = &self.scenario.link[place].settings;
+                let loss = |way, loss: &loss::Spec| {
+                    loss.build(self.losses_of(place, way).child(ue as u64), self.start)
+                };
+                let (down, up) = (loss(Way::Down, &settings.loss), loss(Way::Up, &settings.loss_up));
+                Step::Medium { medium, station: self.media[medium as usize].medium.join(down, up) }
+            }
+        }
+    }
+
+    /// The stream of what a link of the scenario loses.
+    fn losses_of(&self, place: usize, way: Way) -> Stream {
+        // The server link's streams come first.
+        self.losses.child(2 * (place as u64 + 1) + u64::from(way == Way::Up))
+    }
+
     /// An instance of a link; one that is not for all has a number among them.
-    fn instance(&mut self, place: usize, of: Option<(usize, String)>) -> u32 {
+    fn instance(&mut self, place: usize, of: Option<(usize, String)>) -> Instance {
         let link = &self.scenario.link[place];
-        let (number, of) = of.unzip();
-        let one_way = |way, delay, loss| {
-            // The server link's streams come first.
-            let stream = self.losses.child(2 * (place as u64 + 1) + u64::from(way == Way::Up));
-            let stream = number.map_or(stream, |number| stream.child(number as u64));
-            let one_way = link::Link::new(link.kind.server(way, self.start), delay, link.queue());
-            self.losing(one_way, loss, stream)
-        };
         let settings = &link.settings;
-        let down = one_way(Way::Down, settings.delay, &settings.loss);
-        let up = one_way(Way::Up, settings.delay_up.unwrap_or(settings.delay), &settings.loss_up);
-        self.add(Duplex { name: settings.name.clone(), of, down, up })
+        let name = settings.name.clone();
+        let (number, of) = of.unzip();
+        let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
+        match link.kind.carrier(self.start) {
+            Carrier::Each { down, up } => {
+                let one_way = |way, server, delay, loss| {
+                    let one_way = link::Link::new(server, delay, link.queue());
+                    self.losing(one_way, loss, numbered(self.losses_of(place, way)))
+                };
+                let delay_up = settings.delay_up.unwrap_or(settings.delay);
+                let down = one_way(Way::Down, down, settings.delay, &settings.loss);
+                let up = one_way(Way::Up, up, delay_up, &settings.loss_up);
+                Instance::Link(self.add(Duplex { name, of, down, up }))
+            }
+            Carrier::Shared(params) => {
+                let draws = numbered(self.backoffs.child(place as u64));
+                let medium = Medium::new(params, link.queue(), draws);
+                self.media.push(Shared { name, of, medium, due: None });
+                Instance::Medium(self.media.len() as u32 - 1)
+            }
+        }
     }
 
     /// A link for each cell; which of them each terminal has.

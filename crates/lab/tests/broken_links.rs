@@ -29,9 +29,39 @@ const LINKS: &[(&str, &str)] = &[
     ),
     (
         "link = [{kind = 'wyre'}]",
-        ":1: link[0].kind: unknown link `wyre`; did you mean `wire`?; allowed: `wire`, `trace`",
+        ":1: link[0].kind: unknown link `wyre`; did you mean `wire`?; allowed: `wire`, `trace`, `wifi`",
     ),
     ("link = [{kind = 3}]", ":1: link[0].kind: expected a word, found 3"),
+    (
+        "link = [{kind = 'wifi', rate = '3Mbps'}]",
+        ":1: link[0].rate: \"dsss\" has no rate 3Mbps; allowed: \"1Mbps\", \"2Mbps\", \"5500kbps\", \"11Mbps\"",
+    ),
+    ("link = [{kind = 'wifi', rate = '100Mbps'}]", ":1: link[0].rate: 100Mbps is outside 1Mbps..54Mbps"),
+    (
+        "link = [{kind = 'wifi', rate = '1Mbps', basic_rate = '2Mbps'}]",
+        ":1: link[0].basic_rate: 2Mbps exceeds the rate of data, 1Mbps",
+    ),
+    (
+        "link = [{kind = 'wifi', phy = 'ofdm', preamble = 'short'}]",
+        ":1: link[0].preamble: only \"dsss\" has a short one; allowed: \"long\"",
+    ),
+    ("link = [{kind = 'wifi', cw_max = 15}]", ":1: link[0].cw_max: 15 is below cw_min, 31"),
+    (
+        "link = [{kind = 'wifi', delay = '1ms'}]",
+        ":1: link[0].delay: \"wifi\" has none; put a \"wire\" before it",
+    ),
+    (
+        "link = [{kind = 'wifi', delay_up = '1ms'}]",
+        ":1: link[0].delay_up: \"wifi\" has none; put a \"wire\" before it",
+    ),
+    (
+        "link = [{kind = 'wifi', mark_above_delay = '1ms'}]",
+        ":1: link[0].mark_above_delay: how long a packet will wait for \"wifi\" nobody knows; use mark_above",
+    ),
+    (
+        "link = [{kind = 'wifi', errors = 'frames'}]",
+        ":1: link[0].errors: unknown word `frames`; allowed: `attempts`, `packets`",
+    ),
     ("link = [{kind = 'trace'}]", ":1: link[0]: `down` is missing"),
     (
         "link = [{rate = '1Mbps', down = 'x'}]",

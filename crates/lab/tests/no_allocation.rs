@@ -48,6 +48,7 @@ fn steady_state_allocates_nothing() {
     };
     let wire =
         "duration = \"30s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
+    let wifi = "duration = \"30s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
     let links = "duration = \"30s\"\ntcp.ecn = \"classic\"\n\
                  [[link]]\nname = \"wan\"\nrate = \"20Mbps\"\nmark_above = 20\n\
                  [[link]]\nkind = \"trace\"\ndown = \"nyc-times\"\nqueue = 20\nper = \"terminal\"\n\
@@ -60,6 +61,7 @@ fn steady_state_allocates_nothing() {
         ("60 users, arwa", cell(60, "arwa")),
         ("one user, fixed", cell(1, "fixed")),
         ("a wire", wire),
+        ("ten stations", wifi),
         ("links that mark, a recording", links),
     ] {
         assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");

@@ -1,8 +1,8 @@
 //! Links: a drop-tail queue, a service, a delay, and losses.
 //!
 //! [`Link`] is one direction. What differs between kinds of links is the [`Service`]: when the bytes of what waits go.
-//! A medium that stations share, where one packet's time depends on what others send later, is no service: it stands
-//! beside [`Link`].
+//! A medium that stations share, where one packet's time depends on what others send later, is no service:
+//! [`wifi::Medium`] stands beside [`Link`].
 
 mod fifo;
 
@@ -13,15 +13,18 @@ pub use fifo::{Figures, Link, Lost, Queue, Refused, Sent};
 
 family! {
     /// Link: how a link serves what waits for it.
-    pub family Spec ("link") { wire: Wire, trace: Trace }
+    pub family Spec ("link") { wire: Wire, trace: Trace, wifi: Wifi }
 }
 
 impl Spec {
-    /// What serves one direction; recordings begin at `start`.
-    pub fn server(&self, way: Way, start: Time) -> Server {
+    /// What carries; recordings begin at `start`.
+    pub fn carrier(&self, start: Time) -> Carrier {
+        let each =
+            |server: &dyn Fn(Way) -> Server| Carrier::Each { down: server(Way::Down), up: server(Way::Up) };
         match self {
-            Spec::Wire(params) => Server::Wire(params.service(way)),
-            Spec::Trace(params) => params.server(way, start),
+            Spec::Wire(params) => each(&|way| Server::Wire(params.service(way))),
+            Spec::Trace(params) => each(&|way| params.server(way, start)),
+            Spec::Wifi(params) => Carrier::Shared(params.clone()),
         }
     }
 
@@ -33,8 +36,22 @@ impl Spec {
         match self {
             Spec::Wire(_) => Ok(()),
             Spec::Trace(params) => params.check(),
+            Spec::Wifi(params) => params.check(),
         }
     }
+}
+
+/// What carries packets over a link.
+pub enum Carrier {
+    /// A service for each direction.
+    Each {
+        /// Towards the terminals.
+        down: Server,
+        /// Towards the servers.
+        up: Server,
+    },
+    /// A medium that both directions and all stations share.
+    Shared(wifi::Params),
 }
 
 /// A direction of a link.
