@@ -59,7 +59,8 @@ fn events_are_those_that_the_figures_count() {
     let count = |value: &Json| value.as_u64().unwrap();
     for (cause, packets) in json["totals"]["drops"].as_object().unwrap() {
         let of_cause: Vec<usize> = (0..causes.len()).filter(|row| causes[*row] == cause).collect();
-        assert!(count(packets) > 0, "the scenario has no {cause}");
+        // Wi-Fi is a cause of its own: see tests/wifi.rs.
+        assert!(count(packets) > 0 || cause == "retry_limit", "the scenario has no {cause}");
         assert_eq!(of_cause.len() as u64, count(packets), "{cause}");
         let sum: u64 = of_cause.iter().map(|row| u64::from(bytes[*row])).sum();
         assert_eq!(sum, count(&json["conservation"]["dropped_bytes"][cause]), "{cause}");
