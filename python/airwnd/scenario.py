@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from airwnd import _native
 
 if TYPE_CHECKING:
+    import os
+
     from airwnd.capture import Capture
     from airwnd.engine import Raw
     from airwnd.run import Run
@@ -216,7 +218,7 @@ class Scenario:
         seed: int | None = None,
         series: str | None = None,
         progress: Callable[[float], object] | None = None,
-        pcap: "Capture | str | PathLike[str] | None" = None,
+        pcap: "Capture | str | os.PathLike[str] | None" = None,
     ) -> "Run":
         """Simulate once. Other Python threads go on meanwhile; Ctrl-C ends it.
 
@@ -256,7 +258,7 @@ class Scenario:
         seed: int,
         series: str | None = None,
         progress: Callable[[float], object] | None = None,
-        pcap: "Capture | str | PathLike[str] | None" = None,
+        pcap: "Capture | str | os.PathLike[str] | None" = None,
     ) -> "Raw":
         """Simulate once and give what the engine gave, without data frames.
 
