@@ -4,7 +4,7 @@ use crate::receiver::{CODES, Receiver};
 use crate::rwnd::Carriage;
 use crate::segment::{Codepoint, Flags, SackBlocks, Segment, Timestamps};
 use crate::sender::limit::Limited;
-use crate::sender::{Acknowledgment, Agreement, Outgoing, Position, Sender};
+use crate::sender::{Acknowledgment, Agreement, Outgoing, Position, Sender, earliest};
 use crate::stack::Ecn;
 use crate::{Config, Seq, cc, ecn, rwnd};
 use airwnd_units::{Bytes, Span, Time};
@@ -555,8 +555,8 @@ impl Endpoint {
             State::Closed | State::Listen => None,
             State::SynSent | State::SynReceived => self.handshake.timeout_at,
             _ => {
-                let timers = [self.sender.next_deadline(), self.receiver.ack_at(), self.time_wait_until];
-                timers.into_iter().flatten().min()
+                let timers = [self.receiver.ack_at(), self.time_wait_until];
+                timers.into_iter().fold(self.sender.next_deadline(), earliest)
             }
         }
     }
@@ -778,6 +778,11 @@ impl Endpoint {
             marked_received: self.receiver.marked(),
             ..self.stats
         }
+    }
+
+    /// Payload received in order.
+    pub fn bytes_received(&self) -> Bytes {
+        Bytes(self.receiver.received())
     }
 
     /// The congestion window; during fast recovery what the repair allows.

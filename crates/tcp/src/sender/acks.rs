@@ -28,6 +28,10 @@ impl Sender {
     /// An acknowledgment at a valid [`position`](Sender::position).
     pub fn on_ack(&mut self, ack: &Acknowledgment<'_>) {
         let repeats_window = self.update_window(ack);
+        // What an end that only receives gets with each segment: there is nothing to learn.
+        if ack.ack == self.una && self.board.outstanding() == 0 && self.codes.is_none() {
+            return;
+        }
         if ack.ack.is_after(self.nxt) {
             self.accept_probe(ack.now);
         }

@@ -407,7 +407,15 @@ impl Sender {
         let probe = self.probe.filter(|probe| !probe.due).map(|probe| probe.at);
         let paced = self.paced.then_some(self.pace_at);
         let tail = self.tlp.and_then(|tlp| tlp.at());
-        [self.rto_at, probe, paced, tail, self.reordering_until].into_iter().flatten().min()
+        [probe, paced, tail, self.reordering_until].into_iter().fold(self.rto_at, earliest)
+    }
+}
+
+/// The earlier of two instants, where there are any.
+pub(crate) fn earliest(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is lost, and how it is repaired: recovery, timeouts, tail loss probes, reductions taken back.
 
 use super::frto::{Frto, Reply};
-use super::rack::{Patience, Rack};
+use super::rack::Patience;
 use super::tlp::Answer;
 use super::{Acknowledgment, Phase, Progress, Repair, Sender};
 use crate::cc::{Before, Congestion, Signal};
@@ -12,8 +12,9 @@ use airwnd_units::{Bytes, Time};
 impl Sender {
     /// Looks for segments that are late, if there is news of arrivals or `at_once`.
     pub(super) fn find_losses(&mut self, now: Time, at_once: bool) {
-        let patience = self.patience();
-        if self.board.rack().is_some_and(Rack::take_advanced) || at_once {
+        let Some(rack) = self.board.rack() else { return };
+        if rack.take_advanced() || at_once {
+            let patience = self.patience();
             self.reordering_until = self.board.give_up_late(now, patience);
             //= RFC 8985 §8: while this timer runs, that of the timeout does not
             if let (Some(until), Some(rto_at)) = (self.reordering_until, self.rto_at) {
@@ -42,11 +43,14 @@ impl Sender {
 
     /// Restores the window if its last reduction proves to have had no reason.
     pub(super) fn take_back(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
-        let by_order = matches!(self.phase, Phase::Loss) && self.frto_verdict(progress);
+        let in_loss = matches!(self.phase, Phase::Loss);
+        if !in_loss && !self.undo.is_open() {
+            return;
+        }
+        let by_order = in_loss && self.frto_verdict(progress);
         let by_time =
             progress.advanced && self.is_recovering() && self.undo.is_answer_to_original(ack.echoed_by);
-        let by_dsack =
-            self.undo.all_came_twice() && (progress.advanced || !matches!(self.phase, Phase::Loss));
+        let by_dsack = self.undo.all_came_twice() && (progress.advanced || !in_loss);
         if !by_order && !(self.config.undo && (by_time || by_dsack)) {
             return;
         }
@@ -115,6 +119,9 @@ impl Sender {
 
     //= RFC 8985 §7.2: in calm only
     pub(super) fn schedule_probe(&mut self, now: Time) {
+        if self.tlp.is_none() {
+            return;
+        }
         let (outstanding, recovering) = (self.board.outstanding(), self.is_recovering());
         let calm = !recovering && self.board.sacked() == 0 && self.reordering_until.is_none();
         let Some(tlp) = &mut self.tlp else { return };

@@ -50,6 +50,11 @@ impl Undo {
         }
     }
 
+    /// Whether there is a reduction that could be taken back.
+    pub fn is_open(&self) -> bool {
+        self.episode.is_some()
+    }
+
     //= RFC 3708 §3: all that was sent again had arrived the first time
     pub fn all_came_twice(&self) -> bool {
         self.episode.is_some_and(|episode| episode.unexplained == Some(0))
