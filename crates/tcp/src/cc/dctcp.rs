@@ -2,10 +2,9 @@
 
 pub use super::newreno::Growth;
 use super::parts::marking::Marking;
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
-use airwnd_units::Bytes;
 
 params! {
     /// DCTCP: NewReno whose window gives way to marks by as much as there are.
@@ -61,27 +60,14 @@ impl CongestionControl for Dctcp {
         self.window.reduce(event, kept);
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Bytes;
 
     #[test]
     fn marks_take_half_of_their_average() {

@@ -1,9 +1,8 @@
 //! Faster growth and smaller reductions for large windows.
 
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::{choice, params};
-use airwnd_units::Bytes;
 
 choice! {
     /// Where a(w) and b(w) come from.
@@ -168,21 +167,7 @@ impl CongestionControl for Highspeed {
         self.window.reduce(event, (1.0 - b) * w);
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
@@ -190,6 +175,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Bytes;
 
     #[test]
     fn the_table_is_the_formula_in_whole_steps() {

@@ -1,9 +1,9 @@
 //! Growth by the time since the last loss, reduction by the queue.
 
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{Span, Time};
 
 params! {
     /// H-TCP: the longer no loss came, the faster the window grows.
@@ -98,21 +98,7 @@ impl CongestionControl for Htcp {
         self.window.reduce(event, self.beta * self.window.count(event.in_flight));
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
@@ -120,6 +106,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Bytes;
 
     /// Ten segments a second for ten seconds over round trips of 60 to 100 ms, and a loss.
     fn epoch(htcp: &mut Htcp, number: u64, segments: u64) {

@@ -1,9 +1,9 @@
 //! As fast as on a short path.
 
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span};
+use airwnd_units::Span;
 
 params! {
     /// Hybla: grows as NewReno would with a short round-trip time.
@@ -51,21 +51,7 @@ impl CongestionControl for Hybla {
         self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
@@ -73,6 +59,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Bytes;
 
     fn over(rtt_ms: u64, bytes: u64) -> Ack {
         Ack { min_rtt: Some(Span::from_millis(rtt_ms)), ..ack(bytes) }

@@ -1,9 +1,9 @@
 //! Loss decides when, delay how much.
 
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span};
+use airwnd_units::Span;
 
 params! {
     /// Illinois: fast growth and small reductions while delays are short.
@@ -138,21 +138,7 @@ impl CongestionControl for Illinois {
         }
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
@@ -160,6 +146,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Bytes;
 
     /// A round trip of so long on a path of 100 ms whose greatest queueing delay was 100 ms.
     fn after(illinois: &mut Illinois, round: u64, rtt_ms: u64) {

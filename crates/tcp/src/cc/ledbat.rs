@@ -1,10 +1,10 @@
 //! Less than best effort.
 
 use super::parts::queueing_delay::QueueingDelay;
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span};
+use airwnd_units::Span;
 
 params! {
     /// LEDBAT: fills what others leave, up to a queueing delay.
@@ -79,21 +79,7 @@ impl CongestionControl for Ledbat {
         self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
@@ -101,7 +87,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
-    use airwnd_units::Time;
+    use airwnd_units::{Bytes, Time};
 
     fn at(second: u64, rtt_ms: u64, bytes: u64) -> Ack {
         Ack {

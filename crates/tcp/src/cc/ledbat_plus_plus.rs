@@ -1,10 +1,10 @@
 //! Less than best effort, and fair to its like.
 
 use super::parts::queueing_delay::QueueingDelay;
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{Span, Time};
 
 params! {
     /// LEDBAT++: LEDBAT that decreases by a factor, and steps aside now and then to see the path without its queue.
@@ -151,27 +151,14 @@ impl CongestionControl for LedbatPlusPlus {
         }
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Bytes;
 
     fn told(cc: &mut LedbatPlusPlus, ms: u64, rtt_ms: u64, bytes: u64) -> u64 {
         let rtt = Some(Span::from_millis(rtt_ms));

@@ -1,10 +1,10 @@
 //! Low priority by one-way delays.
 
 pub use super::newreno::Growth;
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::{choice, params};
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{Span, Time};
 
 choice! {
     /// What becomes of the least and the greatest delay when congestion is indicated.
@@ -130,21 +130,7 @@ impl CongestionControl for Lp {
         self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! DCTCP for the Internet.
 
 use super::parts::marking::Marking;
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
 use airwnd_catalog::params;
-use airwnd_units::{BitRate, Bytes, Span, Time};
+use airwnd_units::{BitRate, Span, Time};
 
 params! {
     /// Prague: DCTCP, paced, that on short paths grows and gives way as on a longer one.
@@ -111,21 +111,7 @@ impl CongestionControl for Prague {
         }
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 
     fn pacing_rate(&self) -> Option<BitRate> {
         let srtt = self.srtt.filter(|srtt| srtt.0 > 0)?;
@@ -143,6 +129,7 @@ impl CongestionControl for Prague {
 mod tests {
     use super::*;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Bytes;
 
     /// An ACK of a segment over a path of so many milliseconds, after slow start.
     fn at(ms: u64, srtt_ms: u64, round: u64) -> Ack {

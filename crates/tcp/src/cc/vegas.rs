@@ -1,10 +1,9 @@
 //! A few segments in the queue, and no more.
 
 use super::parts::rounds::{Rounds, queued};
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::Bytes;
 
 params! {
     /// Vegas: keeps between alpha and beta segments in the queue.
@@ -77,21 +76,7 @@ impl CongestionControl for Vegas {
         self.window.reduce(event, self.params.keep * self.window.count(event.in_flight));
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]

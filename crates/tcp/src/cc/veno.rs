@@ -2,10 +2,9 @@
 
 pub use super::newreno::Growth;
 use super::parts::rounds::queued;
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::Bytes;
 
 params! {
     /// Veno: NewReno that takes a loss with a short queue for a random one.
@@ -68,21 +67,7 @@ impl CongestionControl for Veno {
         self.window.reduce(event, keep * self.window.count(event.in_flight));
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
@@ -90,7 +75,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
-    use airwnd_units::Span;
+    use airwnd_units::{Bytes, Span};
 
     fn over(srtt_ms: u64) -> Ack {
         Ack { srtt: Some(Span::from_millis(srtt_ms)), min_rtt: Some(Span::from_millis(100)), ..ack(1000) }

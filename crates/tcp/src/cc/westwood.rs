@@ -3,10 +3,10 @@
 pub use super::newreno::Growth;
 use super::parts::bandwidth::Bandwidth;
 pub use super::parts::bandwidth::{Filter, Variant};
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span};
+use airwnd_units::Span;
 
 params! {
     /// Westwood: NewReno's growth; a loss leaves the bandwidth-delay product that acknowledgments tell of.
@@ -62,21 +62,7 @@ impl CongestionControl for Westwood {
         self.window.reduce(event, self.window.count(product));
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
@@ -84,7 +70,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
-    use airwnd_units::Time;
+    use airwnd_units::{Bytes, Time};
 
     fn at(us: u64, bytes: u64) -> Ack {
         let rtt = Some(Span::from_millis(100));

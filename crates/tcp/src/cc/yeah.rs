@@ -2,10 +2,9 @@
 
 pub use super::newreno::Growth;
 use super::parts::rounds::{Rounds, queued};
-use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::parts::window::{Window, keeps_window};
+use super::{Ack, Congestion, CongestionControl, Ctx};
 use airwnd_catalog::params;
-use airwnd_units::Bytes;
 
 params! {
     /// YeAH: Scalable TCP while the queue is short, NewReno that empties it otherwise.
@@ -124,21 +123,7 @@ impl CongestionControl for Yeah {
         self.window.reduce(event, flight - taken);
     }
 
-    fn cwnd(&self) -> Bytes {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.window.ssthresh()
-    }
-
-    fn set_cwnd(&mut self, cwnd: Bytes) {
-        self.window.set_cwnd(cwnd);
-    }
-
-    fn on_spurious(&mut self, before: &Before) {
-        self.window.restore(before);
-    }
+    keeps_window!(window);
 }
 
 #[cfg(test)]
@@ -146,6 +131,7 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
+    use airwnd_units::Bytes;
 
     #[test]
     fn a_long_queue_is_drained() {

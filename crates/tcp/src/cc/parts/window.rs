@@ -8,6 +8,29 @@ use airwnd_units::Bytes;
 pub(in crate::cc) const LARGEST: f64 = (1_u64 << 30) as f64;
 const NO_THRESHOLD: f64 = u64::MAX as f64;
 
+/// The methods of a [`CongestionControl`](crate::cc::CongestionControl) that only pass on to its [`Window`], the
+/// field of this name: what the window and the threshold are, and what others decide of them.
+macro_rules! keeps_window {
+    ($window:ident) => {
+        fn cwnd(&self) -> airwnd_units::Bytes {
+            self.$window.cwnd()
+        }
+
+        fn ssthresh(&self) -> airwnd_units::Bytes {
+            self.$window.ssthresh()
+        }
+
+        fn set_cwnd(&mut self, cwnd: airwnd_units::Bytes) {
+            self.$window.set_cwnd(cwnd);
+        }
+
+        fn on_spurious(&mut self, before: &$crate::cc::Before) {
+            self.$window.restore(before);
+        }
+    };
+}
+pub(in crate::cc) use keeps_window;
+
 /// A congestion window and a slow-start threshold, both in segments.
 #[derive(Clone, Debug)]
 pub(in crate::cc) struct Window {
