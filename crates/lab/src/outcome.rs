@@ -3,6 +3,7 @@
 use crate::ledger::{Cause, Count, Ledger};
 use crate::scenario::DataDirection;
 use crate::table::Table;
+use airwnd_tcp::Limited;
 use airwnd_units::Span;
 use serde_json::{Value as Json, json};
 
@@ -77,6 +78,8 @@ pub struct FlowRow {
     pub duplicate_acks: u64,
     /// Segments that came and offered no window.
     pub zero_windows: u64,
+    /// For how long what has kept a TCP sender from sending more.
+    pub limited: Option<Limited>,
     /// Flow completion time of a transfer that was completed.
     pub fct_s: Option<f64>,
 }
@@ -309,9 +312,20 @@ impl FlowRow {
             "fast_retransmits": self.fast_retransmits,
             "duplicate_acks": self.duplicate_acks,
             "zero_windows": self.zero_windows,
+            "limited_s": limits(self.limited),
             "fct_s": self.fct_s,
         })
     }
+}
+
+fn limits(limited: Option<Limited>) -> Json {
+    let seconds = |of: fn(&Limited) -> Span| limited.as_ref().map(|limited| of(limited).as_secs());
+    json!({
+        "application": seconds(|limited| limited.application),
+        "cwnd": seconds(|limited| limited.congestion_window),
+        "rwnd": seconds(|limited| limited.receive_window),
+        "pacing": seconds(|limited| limited.pacing),
+    })
 }
 
 impl UeRow {

@@ -895,7 +895,7 @@ impl<'t> Simulation<'t> {
         self.ledger.assert_balanced(inside);
         assert_eq!(self.held_by_links_and_cells(), inside.packets, "every packet inside is in one place");
         let duration = scenario.duration;
-        let rows: Vec<FlowRow> = self.flows.iter().map(|flow| flow.row(duration)).collect();
+        let rows: Vec<FlowRow> = self.flows.iter().map(|flow| flow.row(self.begin, duration)).collect();
         let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
         let (sent, received) = (sum(|row| row.packets_sent as f64), sum(|row| row.packets_received as f64));
         let mut delay = Spread::new();
@@ -1036,7 +1036,7 @@ impl Flow {
         self.sending()?.cc().failure()
     }
 
-    fn row(&self, duration: Span) -> FlowRow {
+    fn row(&self, begin: Time, duration: Span) -> FlowRow {
         let meter = &self.meter;
         let stats = self.sending().map(Endpoint::stats);
         let percentiles = |spread: &crate::meter::Spread| Percentiles {
@@ -1064,6 +1064,7 @@ impl Flow {
             fast_retransmits: stats.map_or(0, |stats| stats.fast_retransmits),
             duplicate_acks: stats.map_or(0, |stats| stats.duplicate_acks),
             zero_windows: stats.map_or(0, |stats| stats.zero_windows),
+            limited: self.sending().map(|endpoint| endpoint.limited(begin + duration)),
             fct_s: meter.completed.zip(meter.started).map(|(end, start)| end.since(start).as_secs()),
         }
     }
