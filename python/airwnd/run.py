@@ -149,8 +149,8 @@ class Run:
         ``_p95``, ``_p99``, the sender's ``rtt_ms_mean`` and so on, ``pdf_percent``, ``packets_sent``,
         ``packets_received``, ``retransmissions``, ``timeouts``, ``fast_retransmits`` (loss recoveries begun
         without a timeout), ``duplicate_acks`` and ``zero_windows`` that reached the sender,
-        ``limited_s_application``, ``_cwnd``, ``_rwnd`` and ``_pacing``, for how long what has kept a TCP sender
-        from sending more, and ``fct_s``, the completion time of a finished transfer.
+        ``limited_s_application``, ``_cwnd``, ``_rwnd`` and ``_pacing``, for how long what has kept a TCP
+        sender from sending more, and ``fct_s``, the completion time of a finished transfer.
         """
         return frame_of(self.outcome["flows"])
 
