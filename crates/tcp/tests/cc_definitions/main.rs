@@ -23,6 +23,7 @@ mod ledbat;
 mod ledbat_plus_plus;
 mod lp;
 mod model;
+mod newreno;
 mod nice;
 mod prague;
 mod scalable;
