@@ -1,16 +1,14 @@
 """A scenario: what is simulated, checked when it is made."""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from airwnd import _native
 
 if TYPE_CHECKING:
-    import os
-
     from airwnd.capture import Capture
     from airwnd.engine import Raw
     from airwnd.run import Run
@@ -70,7 +68,7 @@ class Scenario:
         self._resolved = self._checked.to_json()
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file.
 
         Parameters

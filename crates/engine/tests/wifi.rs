@@ -188,8 +188,8 @@ fn recovery(params: Params, rate: f64) -> (f64, f64) {
     let mut channel = Channel::with_errors(params, 1, 1, rate);
     channel.saturated(1, PACKET, MINUTE * 10);
     let figures = channel.figures();
-    let packets = (figures.packets + figures.given_up) as f64;
-    assert_eq!((figures.lost, figures.collisions), (0, 0));
+    let packets = (figures.link.packets + figures.given_up) as f64;
+    assert_eq!((figures.link.lost, figures.collisions), (0, 0));
     (figures.attempts as f64 / packets, figures.given_up as f64 / packets)
 }
 
@@ -218,10 +218,10 @@ fn errors_of_packets_are_not_repaired() {
     let mut channel = Channel::with_errors(params, 1, 1, 0.05);
     channel.saturated(1, PACKET, MINUTE * 3);
     let figures = channel.figures();
-    let packets = figures.packets + figures.lost;
+    let packets = figures.link.packets + figures.link.lost;
     assert_eq!(figures.given_up, 0);
     assert!(figures.attempts - packets <= 1, "one may be on the air");
-    let share = figures.lost as f64 / packets as f64;
+    let share = figures.link.lost as f64 / packets as f64;
     assert!((share - 0.05).abs() < 4.0 * (0.05 * 0.95 / packets as f64).sqrt(), "{share}");
 }
 
@@ -286,8 +286,8 @@ proptest! {
         let sum = |count: fn(&Figures) -> u64| {
             count(&medium.figures(Way::Down, now)) + count(&medium.figures(Way::Up, now))
         };
-        prop_assert_eq!(sum(|figures| figures.packets + figures.lost + figures.given_up), taken);
-        prop_assert_eq!(sum(|figures| figures.refused), refused);
+        prop_assert_eq!(sum(|figures| figures.link.packets + figures.link.lost + figures.given_up), taken);
+        prop_assert_eq!(sum(|figures| figures.link.refused), refused);
         for station in 0..4 {
             for way in [Way::Down, Way::Up] {
                 let numbers: Vec<u32> = left

@@ -112,7 +112,7 @@ impl Packet {
     //= RFC 3168 §5
     fn mark(&mut self) -> bool {
         match &mut self.content {
-            Carried::Segment(segment) if segment.ecn != Codepoint::NotEct => {
+            Carried::Segment(segment) if segment.ecn.is_capable() => {
                 segment.ecn = Codepoint::Ce;
                 true
             }
@@ -967,26 +967,13 @@ impl Duplex {
 
     /// Its figures over the measurement, downlink first.
     fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
-        let row = |direction, link: &Link<Key>| {
-            let figures = link.figures(begin + measured);
-            let mean = |sum: u128| sum as f64 / measured.0 as f64;
-            LinkRow {
-                link: self.name.clone(),
-                of: self.of.clone(),
-                direction,
-                packets: figures.packets,
-                bytes: figures.bytes.0,
-                refused: figures.refused,
-                lost: figures.lost,
-                marks: figures.marked,
-                queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
-                queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.most_bytes.0 },
-                utilisation: link
-                    .capacity(begin, begin + measured)
-                    .filter(|capacity| *capacity > Bytes::ZERO)
-                    .map(|capacity| figures.sent_bytes.0 as f64 / capacity.0 as f64),
-                contention: None,
-            }
+        let end = begin + measured;
+        let row = |direction, link: &Link<Key>| LinkRow {
+            utilisation: link
+                .capacity(begin, end)
+                .filter(|capacity| *capacity > Bytes::ZERO)
+                .map(|capacity| link.sent_bytes(end).0 as f64 / capacity.0 as f64),
+            ..link_row((&self.name, &self.of), direction, &link.figures(end), measured)
         };
         [row(DataDirection::Down, &self.down), row(DataDirection::Up, &self.up)]
     }
@@ -997,18 +984,7 @@ impl Shared {
     fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
         let row = |direction, way| {
             let figures = self.medium.figures(way, begin + measured);
-            let mean = |sum: u128| sum as f64 / measured.0 as f64;
             LinkRow {
-                link: self.name.clone(),
-                of: self.of.clone(),
-                direction,
-                packets: figures.packets,
-                bytes: figures.bytes.0,
-                refused: figures.refused,
-                lost: figures.lost,
-                marks: figures.marked,
-                queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
-                queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.most_bytes.0 },
                 utilisation: Some(figures.airtime.as_secs() / measured.as_secs()),
                 contention: Some(Contention {
                     attempts: figures.attempts,
@@ -1016,9 +992,34 @@ impl Shared {
                     retries: figures.retries,
                     given_up: figures.given_up,
                 }),
+                ..link_row((&self.name, &self.of), direction, &figures.link, measured)
             }
         };
         [row(DataDirection::Down, link::Way::Down), row(DataDirection::Up, link::Way::Up)]
+    }
+}
+
+/// What links and media have in common, under a name and of whom.
+fn link_row(
+    (name, of): (&str, &Option<String>),
+    direction: DataDirection,
+    figures: &link::Figures,
+    measured: Span,
+) -> LinkRow {
+    let mean = |sum: u128| sum as f64 / measured.0 as f64;
+    LinkRow {
+        link: name.into(),
+        of: of.clone(),
+        direction,
+        packets: figures.packets,
+        bytes: figures.bytes.0,
+        refused: figures.refused,
+        lost: figures.lost,
+        marks: figures.marked,
+        queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
+        queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.most_bytes.0 },
+        utilisation: None,
+        contention: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! One direction of a link.
 
-use super::{Server, Service as _};
+use super::{Figures, Server, Service as _};
 use crate::loss::{Loss, Passing};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -25,6 +25,8 @@ pub struct Link<T> {
     free_at: Time,
     /// How many packets have entered.
     entered: u64,
+    /// The bytes of those that have arrived or were lost.
+    sent_bytes: Bytes,
     figures: Figures,
 }
 
@@ -67,29 +69,17 @@ pub struct Refused<T>(pub T);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost<T>(pub T);
 
-/// What a link did. Sizes are those on the link, with framing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Packets that arrived at its end.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: Bytes,
-    /// Packets that its queue had no room for.
-    pub refused: u64,
-    /// Packets that it lost.
-    pub lost: u64,
-    /// Packets that it marked.
-    pub marked: u64,
-    /// Most packets that ever waited.
-    pub most_packets: u64,
-    /// Most bytes that ever waited.
-    pub most_bytes: Bytes,
-    /// Sum over time of the packets that wait, in nanoseconds.
-    pub packet_nanos: u128,
-    /// Sum over time of the bytes that wait, in nanoseconds.
-    pub byte_nanos: u128,
-    /// Bytes that have left the queue's end for the way.
-    pub sent_bytes: Bytes,
+impl Queue {
+    /// Whether one more packet of this size may wait besides these.
+    pub(super) fn has_room(&self, waiting: u64, waiting_bytes: Bytes, size: Bytes) -> bool {
+        self.packets.is_none_or(|limit| waiting < limit)
+            && self.bytes.is_none_or(|limit| waiting_bytes + size <= limit)
+    }
+
+    /// Whether a packet that finds so many waiting is to be marked.
+    pub(super) fn marks(&self, waiting: u64) -> bool {
+        self.mark_above.is_some_and(|limit| waiting > limit)
+    }
 }
 
 impl<T> Link<T> {
@@ -106,6 +96,7 @@ impl<T> Link<T> {
             waiting_bytes: Bytes::ZERO,
             free_at: Time::ZERO,
             entered: 0,
+            sent_bytes: Bytes::ZERO,
             figures: Figures::default(),
         }
     }
@@ -123,29 +114,23 @@ impl<T> Link<T> {
         let size = size + self.framing;
         let waiting = self.waiting(now);
         let busy = now < self.free_at;
-        let no_room = self.queue.packets.is_some_and(|limit| waiting >= limit)
-            || self.queue.bytes.is_some_and(|limit| self.waiting_bytes + size > limit);
-        if busy && no_room {
+        if busy && !self.queue.has_room(waiting, self.waiting_bytes, size) {
             self.figures.refused += 1;
             return Err(Refused(item));
         }
         let served = self.server.serve(now, size);
         self.free_at = served.ends;
         let wait = served.begins - now;
-        let mark = self.queue.mark_above.is_some_and(|limit| waiting > limit)
-            || self.queue.mark_above_delay.is_some_and(|limit| wait > limit);
+        let mark = self.queue.marks(waiting) || self.queue.mark_above_delay.is_some_and(|limit| wait > limit);
         let arrives = served.ends + self.delay;
         let packet = Passing { number: self.entered, size, at: arrives };
         let lost = self.loss.as_mut().is_some_and(|loss| loss.loses(packet));
         self.entered += 1;
         self.waiting_bytes += size;
         self.in_flight.push_back(Passage { begins: served.begins, arrives, size, lost, item });
-        let figures = &mut self.figures;
         if wait > Span::ZERO {
-            figures.packet_nanos += u128::from(wait.0);
-            figures.byte_nanos += u128::from(size.0) * u128::from(wait.0);
-            figures.most_packets = figures.most_packets.max(waiting + 1);
-            figures.most_bytes = figures.most_bytes.max(self.waiting_bytes);
+            self.figures.add_wait(size, wait);
+            self.figures.note_queue(waiting + 1, self.waiting_bytes);
         }
         Ok(Sent { event: (self.in_flight.len() == 1).then_some(arrives), mark })
     }
@@ -164,7 +149,7 @@ impl<T> Link<T> {
             // It has left the queue since the last look.
             None => self.waiting_bytes -= head.size,
         }
-        self.figures.sent_bytes += head.size;
+        self.sent_bytes += head.size;
         let arrived = if head.lost {
             self.figures.lost += 1;
             Err(Lost(head.item))
@@ -203,11 +188,14 @@ impl<T> Link<T> {
             let unwaited = u128::from(packet.begins.since(now).0);
             figures.packet_nanos -= unwaited;
             figures.byte_nanos -= u128::from(packet.size.0) * unwaited;
-            if packet.arrives <= now + self.delay {
-                figures.sent_bytes += packet.size;
-            }
         }
         figures
+    }
+
+    /// Bytes that have left the queue's end for the way until now.
+    pub fn sent_bytes(&self, now: Time) -> Bytes {
+        let gone = self.in_flight.iter().take_while(|packet| packet.arrives <= now + self.delay);
+        gone.fold(self.sent_bytes, |sum, packet| sum + packet.size)
     }
 
     /// How much it could send between two instants; none: no limit.
@@ -267,7 +255,7 @@ mod tests {
         assert_eq!(link.arrive(Time(3_000_000)), (Err(Lost('c')), None));
         let figures = link.figures(Time(3_000_000));
         assert_eq!((figures.packets, figures.lost, figures.refused), (1, 2, 1));
-        assert_eq!((figures.bytes, figures.sent_bytes), (Bytes(1250), Bytes(3750)));
+        assert_eq!((figures.bytes, link.sent_bytes(Time(3_000_000))), (Bytes(1250), Bytes(3750)));
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! [`wifi::Medium`] stands beside [`Link`].
 
 mod fifo;
+mod figures;
 
 use airwnd_catalog::family;
 use airwnd_units::{Bytes, Time};
 
-pub use fifo::{Figures, Link, Lost, Queue, Refused, Sent};
+pub use fifo::{Link, Lost, Queue, Refused, Sent};
+pub use figures::Figures;
 
 family! {
     /// Link: how a link serves what waits for it.

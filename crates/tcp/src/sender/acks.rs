@@ -127,7 +127,7 @@ impl Sender {
             return;
         }
         self.counts.ecn_reductions += 1;
-        let in_flight = self.loss_flight();
+        let in_flight = self.loss_flight(self.board.pipe());
         //= exception ecn-reduces-at-once
         self.cc.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight });
     }

@@ -110,11 +110,15 @@ impl Sender {
         let Some(tlp) = &mut self.tlp else { return };
         let dsack_end = twice.map(|block| block.end);
         if tlp.on_ack(Answer { ack: ack.ack, dsack_end, is_bare_duplicate }) {
-            self.begin_episode();
-            let in_flight = self.loss_flight();
-            self.cc.on_congestion(&Congestion { now: ack.now, signal: Signal::Loss, in_flight });
-            self.heed.note_reduction(self.nxt);
+            self.tell_congestion(ack.now, Signal::Loss, self.loss_flight(self.board.pipe()));
         }
+    }
+
+    /// The congestion control hears of a loss or a timeout, which may prove to have been none.
+    fn tell_congestion(&mut self, now: Time, signal: Signal, in_flight: Bytes) {
+        self.begin_episode();
+        self.cc.on_congestion(&Congestion { now, signal, in_flight });
+        self.heed.note_reduction(self.nxt);
     }
 
     //= RFC 8985 §7.2: in calm only
@@ -133,13 +137,13 @@ impl Sender {
         }
     }
 
-    /// What a new threshold is computed from.
-    pub(super) fn loss_flight(&self) -> Bytes {
-        Bytes(u64::from(match self.config.loss_flight {
-            Flight::Outstanding => self.board.outstanding(),
-            Flight::Pipe => self.board.pipe(),
-            Flight::Window => return self.cc.cwnd(),
-        }))
+    /// What a new threshold is computed from; `pipe` is thought to be in the network.
+    pub(super) fn loss_flight(&self, pipe: u32) -> Bytes {
+        match self.config.loss_flight {
+            Flight::Outstanding => Bytes(u64::from(self.board.outstanding())),
+            Flight::Pipe => Bytes(u64::from(pipe)),
+            Flight::Window => self.cc.cwnd(),
+        }
     }
 
     pub(super) fn on_duplicate(&mut self, now: Time, progress: &Progress) {
@@ -159,8 +163,7 @@ impl Sender {
                     self.board.add_duplicates(self.mss);
                 }
                 let enough = self.duplicates >= self.config.duplicate_threshold || self.board.head_is_lost();
-                let allowed = self.recover.is_none_or(|recover| !self.una.is_before(recover));
-                if enough && allowed && !self.detects_by_time() && self.board.outstanding() > 0 {
+                if enough && self.is_repaired() && !self.detects_by_time() && self.board.outstanding() > 0 {
                     self.start_recovery(now, progress);
                 }
             }
@@ -179,15 +182,8 @@ impl Sender {
         }
         self.tell_losses(now);
         let pipe = if self.sack { self.board.pipe() } else { before };
-        let in_flight = match self.config.loss_flight {
-            Flight::Outstanding => Bytes(u64::from(self.board.outstanding())),
-            Flight::Pipe => Bytes(u64::from(pipe)),
-            Flight::Window => self.cc.cwnd(),
-        };
-        self.begin_episode();
         let prior = self.cc.cwnd();
-        self.cc.on_congestion(&Congestion { now, signal: Signal::Loss, in_flight });
-        self.heed.note_reduction(self.nxt);
+        self.tell_congestion(now, Signal::Loss, self.loss_flight(pipe));
         let pipe = u64::from(self.board.pipe());
         let target = self.cc.cwnd().0;
         // Where time has told and no ACK, the first ACK will tell what may follow.
@@ -211,8 +207,8 @@ impl Sender {
         self.counts.fast_retransmits += 1;
     }
 
-    /// Proportional rate reduction (RFC 6937 §3, RFC 9937 §6.2); the older with its slow-start bound only on ACKs of retransmissions
-    /// (as in Linux and ns-3.44): other progress may hide further losses.
+    /// Proportional rate reduction (RFC 6937 §3, RFC 9937 §6.2); the older with its slow-start bound only on ACKs of
+    /// retransmissions (as in Linux and ns-3.44): other progress may hide further losses.
     pub(super) fn reduce(&mut self, progress: &Progress, is_duplicate: bool) {
         let Phase::Recovery(repair) = &mut self.phase else { return };
         let target = self.cc.cwnd().0;
@@ -326,10 +322,7 @@ impl Sender {
         //= RFC 5681 §3.1: the threshold is held when the same segment times out again
         let repeated = matches!(self.phase, Phase::Loss) && self.board.head_is_retransmitted();
         let signal = if repeated { Signal::RepeatedTimeout } else { Signal::Timeout };
-        let in_flight = self.loss_flight();
-        self.begin_episode();
-        self.cc.on_congestion(&Congestion { now, signal, in_flight });
-        self.heed.note_reduction(self.nxt);
+        self.tell_congestion(now, signal, self.loss_flight(self.board.pipe()));
         let was_repairing = matches!(self.phase, Phase::Recovery(_));
         self.phase = Phase::Loss;
         if self.detects_by_time() {

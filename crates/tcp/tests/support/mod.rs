@@ -61,7 +61,7 @@ impl Link {
             self.drops += 1;
             return None;
         }
-        if self.inside.len() >= self.mark_above && segment.ecn != Codepoint::NotEct {
+        if self.inside.len() >= self.mark_above && segment.ecn.is_capable() {
             segment.ecn = Codepoint::Ce;
         }
         let mut start = self.inside.back().copied().unwrap_or(now);

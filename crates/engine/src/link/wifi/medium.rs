@@ -4,7 +4,7 @@ use super::backoff::Backoff;
 use super::phy::{FRAMING, Timing};
 use super::{Errors, Params};
 use crate::Stream;
-use crate::link::{Queue, Refused, Way};
+use crate::link::{self, Queue, Refused, Way};
 use crate::loss::{Loss, Passing};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -36,24 +36,8 @@ pub enum Fate {
 /// What a medium did in one direction. Sizes are those of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Packets that arrived.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: Bytes,
-    /// Packets that a queue had no room for.
-    pub refused: u64,
-    /// Packets that were marked.
-    pub marked: u64,
-    /// Most packets that ever waited at one sender.
-    pub most_packets: u64,
-    /// Most bytes that ever waited at one sender.
-    pub most_bytes: Bytes,
-    /// Sum over time of the packets that wait, in nanoseconds.
-    pub packet_nanos: u128,
-    /// Sum over time of the bytes that wait, in nanoseconds.
-    pub byte_nanos: u128,
-    /// Packets lost behind link-layer recovery.
-    pub lost: u64,
+    /// What it carried, and what waited.
+    pub link: link::Figures,
     /// Packets given up after their attempts.
     pub given_up: u64,
     /// Attempts to send a packet, or the RTS before it.
@@ -182,19 +166,16 @@ impl<T> Medium<T> {
         let figures = &mut self.figures[way as usize];
         let (size, waiting) = (size + FRAMING, sender.waiting());
         let free = sender.queue.is_empty();
-        let no_room = self.queue.packets.is_some_and(|limit| waiting >= limit)
-            || self.queue.bytes.is_some_and(|limit| sender.waiting_bytes + size > limit);
-        if no_room && !free {
-            figures.refused += 1;
+        if !free && !self.queue.has_room(waiting, sender.waiting_bytes, size) {
+            figures.link.refused += 1;
             return Err(Refused(item));
         }
-        let mark = self.queue.mark_above.is_some_and(|limit| waiting > limit);
+        let mark = self.queue.marks(waiting);
         if free {
             sender.backoff.begin(now, idle, self.timing.slot);
         } else {
             sender.waiting_bytes += size;
-            figures.most_packets = figures.most_packets.max(waiting + 1);
-            figures.most_bytes = figures.most_bytes.max(sender.waiting_bytes);
+            figures.link.note_queue(waiting + 1, sender.waiting_bytes);
         }
         sender.queue.push_back(Frame { station, way, size, entered: now, item });
         Ok(mark)
@@ -202,7 +183,7 @@ impl<T> Medium<T> {
 
     /// A packet that was to be marked could be.
     pub fn count_mark(&mut self, way: Way) {
-        self.figures[way as usize].marked += 1;
+        self.figures[way as usize].link.marked += 1;
     }
 
     /// When something happens next, if nothing is sent before.
@@ -248,7 +229,7 @@ impl<T> Medium<T> {
             Way::Up => &self.senders[1..],
         };
         let waiting = senders.iter().flat_map(|sender| sender.queue.iter().skip(1));
-        waiting.for_each(|frame| figures.waited(frame.size, now.since(frame.entered)));
+        waiting.for_each(|frame| figures.link.add_wait(frame.size, now.since(frame.entered)));
         figures
     }
 
@@ -318,10 +299,10 @@ impl<T> Medium<T> {
         let frame = sender.pop(now, figures);
         figures.airtime += self.params.exchange(&self.timing, frame.size) + self.timing.answer();
         if lost {
-            figures.lost += 1;
+            figures.link.lost += 1;
         } else {
-            figures.packets += 1;
-            figures.bytes += frame.size;
+            figures.link.packets += 1;
+            figures.link.bytes += frame.size;
         }
         let fate = if lost { Fate::Lost } else { Fate::Arrived };
         passed.push(Passed { station: frame.station, way: frame.way, item: frame.item, fate });
@@ -404,16 +385,9 @@ impl<T> Sender<T> {
         let head = self.queue.pop_front().expect("who sends has a packet");
         if let Some(next) = self.queue.front() {
             self.waiting_bytes -= next.size;
-            figures.waited(next.size, now - next.entered);
+            figures.link.add_wait(next.size, now - next.entered);
         }
         head
-    }
-}
-
-impl Figures {
-    fn waited(&mut self, size: Bytes, time: Span) {
-        self.packet_nanos += u128::from(time.0);
-        self.byte_nanos += u128::from(size.0) * u128::from(time.0);
     }
 }
 
