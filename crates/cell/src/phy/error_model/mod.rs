@@ -1,5 +1,7 @@
 //! Whether a transport block is decoded.
 
+pub mod segment;
+
 use super::{Mcs, Sinr};
 use airwnd_catalog::family;
 use airwnd_units::Bytes;
