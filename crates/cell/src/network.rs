@@ -143,8 +143,8 @@ impl Network {
                 for (slot, ue) in (0..).zip(&users) {
                     let site = &setup.ues[*ue as usize];
                     slots[*ue as usize] = slot;
-                    downlink.admit(site.bearer);
-                    uplink.admit();
+                    downlink.admit(slot, site.bearer);
+                    uplink.admit(slot);
                     let offset = site.srs_offset.unwrap_or(slot);
                     match sounding.get_mut(usize::from(offset)) {
                         Some(free @ None) => *free = Some(slot),

@@ -1,6 +1,6 @@
 //! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
 
-use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Pipeline};
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, mcs_of, transport_block};
@@ -114,11 +114,11 @@ impl Downlink {
         }
     }
 
-    /// A user joins at the next slot.
-    pub fn admit(&mut self, bearer: crate::settings::Bearer) {
-        self.scheduler.admit(bearer.gbr);
-        self.users.push(User::default());
-        self.processes.push([None; PROCESSES as usize]);
+    /// A user joins at the first free slot.
+    pub fn admit(&mut self, slot: u16, bearer: crate::settings::Bearer) {
+        self.scheduler.admit(slot, bearer.gbr);
+        settle(&mut self.users, slot, User::default());
+        settle(&mut self.processes, slot, [None; PROCESSES as usize]);
         self.views.reserve(self.users.len());
     }
 

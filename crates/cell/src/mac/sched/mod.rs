@@ -170,8 +170,11 @@ impl Grants {
 /// [`on_served`](Scheduler::on_served), both also with nobody to serve. A TTI whose groups are all taken by
 /// retransmissions is not announced, as in ns-3 LENA.
 pub trait Scheduler: Send {
-    /// A user joins the cell at the next slot. `gbr` is its guaranteed bit rate, zero for none.
-    fn admit(&mut self, gbr: BitRate);
+    /// A user joins the cell at a slot, the first free one, with nothing of its predecessor there. `gbr` is its
+    /// guaranteed bit rate, zero for none.
+    fn admit(&mut self, slot: u16, gbr: BitRate);
+    /// The user of a slot leaves the cell; it is not seen again before somebody is admitted there.
+    fn release(&mut self, slot: u16);
     /// Hands out the free groups. A user's CQI may be out of range; its queue is never empty.
     fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
     /// What the users got as new data: slot and size of the transport block. Users without a grant are not
@@ -196,8 +199,8 @@ impl RateAverages {
         RateAverages { averages: Vec::new(), weight: 1.0 / window }
     }
     /// A user joins with 1 B/s, so that its metric is finite.
-    pub(crate) fn admit(&mut self) {
-        self.averages.push(1.0);
+    pub(crate) fn admit(&mut self, slot: u16) {
+        settle(&mut self.averages, slot, 1.0);
     }
     pub(crate) fn of(&self, slot: u16) -> f64 {
         self.averages[slot as usize]
@@ -221,6 +224,17 @@ impl RateAverages {
         let factor = libm::pow(1.0 - self.weight, ttis as f64);
         for average in &mut self.averages {
             *average = (*average * factor).max(f64::MIN_POSITIVE);
+        }
+    }
+}
+
+/// Sets the entry of a slot that somebody joins at: the one behind all others, or one that was left.
+pub(crate) fn settle<T>(slots: &mut Vec<T>, slot: u16, entry: T) {
+    match slots.get_mut(usize::from(slot)) {
+        Some(place) => *place = entry,
+        None => {
+            assert_eq!(slots.len(), usize::from(slot), "slots are taken without gaps");
+            slots.push(entry);
         }
     }
 }
@@ -289,7 +303,7 @@ mod tests {
                 flat: Some(Cqi(*subband)),
             })
             .collect();
-        cqis.iter().for_each(|_| scheduler.admit(BitRate(0)));
+        (0..).zip(cqis).for_each(|(slot, _)| scheduler.admit(slot, BitRate(0)));
         let mut blocks = vec![0; cqis.len()];
         let mut grants = Grants::default();
         let mut served = Vec::new();
@@ -324,6 +338,35 @@ mod tests {
         let reference = [1071, 1044, 1102, 1000, 999, 999, 998, 998, 888, 888u64];
         for (ours, theirs) in blocks.iter().zip(reference) {
             assert!(ours.abs_diff(theirs) <= 1, "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn a_newcomer_inherits_nothing_of_the_slot() {
+        let users = [0, 1].map(|slot| UeView {
+            queue: Bytes(10_000),
+            report: 0,
+            slot,
+            wideband: Cqi(15),
+            flat: Some(Cqi(15)),
+        });
+        for kind in ["pf", "pss"] {
+            let mut scheduler = scheduler(kind);
+            scheduler.admit(0, BitRate(0));
+            scheduler.admit(1, BitRate(0));
+            let serve = |scheduler: &mut Box<dyn Scheduler>, tti, users: &[UeView]| {
+                let mut grants = Grants::default();
+                scheduler.allocate(Tti(tti), Rbgs::first(7), Candidates { users, reports: &[] }, &mut grants);
+                let served: Vec<_> = grants.iter().map(|(slot, _)| (slot, Bytes(1287))).collect();
+                scheduler.on_served(&served);
+                served.iter().map(|(slot, _)| *slot).collect::<Vec<_>>()
+            };
+            (0..1000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[..1])));
+            assert_eq!(serve(&mut scheduler, 1000, &users), [1], "{kind}: the one that had nothing");
+            scheduler.release(0);
+            (1001..2000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[1..])));
+            scheduler.admit(0, BitRate(0));
+            assert_eq!(serve(&mut scheduler, 2000, &users), [0], "{kind}: the newcomer");
         }
     }
 

@@ -30,9 +30,11 @@ impl Pf {
 }
 
 impl Scheduler for Pf {
-    fn admit(&mut self, _gbr: BitRate) {
-        self.averages.admit();
+    fn admit(&mut self, slot: u16, _gbr: BitRate) {
+        self.averages.admit(slot);
     }
+
+    fn release(&mut self, _slot: u16) {}
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         super::best_per_group(free, ues, grants, |ue, cqi| {

@@ -1,6 +1,6 @@
 //! Priority set scheduler.
 
-use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView};
+use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView, settle};
 use crate::phy::Cqi;
 use airwnd_catalog::{choice, params};
 use airwnd_units::{BitRate, Bytes, Tti};
@@ -114,11 +114,13 @@ impl Pss {
 }
 
 impl Scheduler for Pss {
-    fn admit(&mut self, gbr: BitRate) {
-        self.targets.push((gbr.0 / 8) as f64);
-        self.averages.admit();
-        self.scheduled_averages.admit();
+    fn admit(&mut self, slot: u16, gbr: BitRate) {
+        settle(&mut self.targets, slot, (gbr.0 / 8) as f64);
+        self.averages.admit(slot);
+        self.scheduled_averages.admit(slot);
     }
+
+    fn release(&mut self, _slot: u16) {}
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         self.time_domain(ues.users);
