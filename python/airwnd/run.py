@@ -169,11 +169,12 @@ class Run:
 
         Columns: ``link``, ``of`` (the group, the number of the terminal or of the cell that has it for
         itself; null if all share it), ``direction`` (``down`` or ``up``), ``packets`` and ``bytes`` that it
-        carried to its end, with framing, ``drops_link_queue_full``, ``drops_link_error``,
-        ``drops_retry_limit``, ``marks`` (ECN), ``attempts``, ``collisions`` and ``retries`` (of Wi-Fi),
-        ``queue_packets_mean``, ``queue_packets_max``, ``queue_bytes_mean``, ``queue_bytes_max`` (what waited,
-        without the packet in transmission), and ``utilisation``, the part of what it could have sent that it
-        sent, 0 to 1; null without a rate. Wi-Fi's is the part of the time that attempts took.
+        carried to its end, with framing, ``drops_link_queue_full``, ``drops_link_queue_early``,
+        ``drops_link_error``, ``drops_retry_limit``, ``marks`` (ECN), ``attempts``, ``collisions`` and
+        ``retries`` (of Wi-Fi), ``queue_packets_mean``, ``queue_packets_max``, ``queue_bytes_mean``,
+        ``queue_bytes_max`` (what waited, without the packet in transmission), and ``utilisation``, the part
+        of what it could have sent that it sent, 0 to 1; null without a rate. Wi-Fi's is the part of the time
+        that attempts took.
         """
         return frame_of(self.outcome["links"]).with_columns(pl.col("of").cast(pl.String))
 
