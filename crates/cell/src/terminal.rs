@@ -8,7 +8,7 @@ use crate::rlc::{DropCause, Fate, Pdu, RlcRx, RlcTx, Sdu};
 use crate::settings::Setup;
 use airwnd_engine::aqm::{self, Ctx};
 use airwnd_engine::{Key, Stream};
-use airwnd_units::{Bytes, Db, Tti};
+use airwnd_units::{Bytes, Db, Span, Tti};
 
 /// A packet that was dropped on the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -208,6 +208,12 @@ impl Ue {
             Direction::Down => &mut self.downlink,
             Direction::Up => &mut self.uplink,
         }
+    }
+
+    /// How long the oldest data for it at the base station will have waited when this TTI ends; no longer than
+    /// the TTI if RLC has less than the MAC believes, so that a grant can tell.
+    pub fn head_of_line(&self, tti: Tti) -> Span {
+        self.downlink.tx.head_of_line().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
     /// Whether the terminal fails to decode the control channels of a TTI.
