@@ -94,6 +94,11 @@ impl RlcTx {
         }
     }
 
+    /// When the oldest SDU arrived of which something is to be sent.
+    pub fn head_of_line(&self) -> Option<Time> {
+        self.partial.map(|(sdu, _)| sdu.arrived).or_else(|| self.queue.head())
+    }
+
     /// The bytes that the MAC is told of: the backlog and two bytes of header for each SDU; zero if nothing
     /// waits.
     pub fn reported(&self) -> Bytes {

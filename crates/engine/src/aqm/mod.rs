@@ -97,6 +97,10 @@ pub trait QueueDisc: Send {
     fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting>;
     /// What waits now.
     fn backlog(&self) -> Backlog;
+    /// When the packet arrived that would leave next; none: nothing waits.
+    fn head(&self) -> Option<Time> {
+        self.inside().next().map(|packet| packet.arrived)
+    }
     /// The packets inside, in the order in which they would leave if nothing were dropped.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_>;
 }
