@@ -199,6 +199,12 @@ impl OneWay {
 }
 
 impl Acknowledged {
+    /// PDUs within the transmitting window.
+    #[cfg(test)]
+    pub fn in_window(&self) -> u64 {
+        self.tx.in_window()
+    }
+
     /// STATUS PDU first, then what is to be sent again, then what is new; tells whether there was any.
     //= TS 36.322 §5.1.3.1.1
     fn fill(

@@ -73,6 +73,12 @@ impl Tx {
         self.first + self.sent.len() as u64
     }
 
+    /// How many PDUs are sent and within the window.
+    #[cfg(test)]
+    pub fn in_window(&self) -> u64 {
+        self.sent.len() as u64
+    }
+
     /// VT(S) has reached VT(MS).
     fn is_stalled(&self) -> bool {
         self.sent.len() as u64 >= WINDOW
