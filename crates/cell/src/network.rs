@@ -129,7 +129,12 @@ impl Network {
             users[*cell].push(ue as u32);
         }
         let counts: Vec<usize> = users.iter().map(Vec::len).collect();
-        radio.attach(setup, &serving, &counts);
+        for (cell, users) in counts.iter().enumerate() {
+            radio.reserve(cell, *users);
+        }
+        for (ue, cell) in serving.iter().enumerate() {
+            radio.serve(ue, *cell);
+        }
         let srs_period = srs_period(setup, counts.iter().copied().max().unwrap_or(0))?;
         let mut slots = vec![0; setup.ues.len()];
         let cells = users
@@ -142,8 +147,8 @@ impl Network {
                 for (slot, ue) in (0..).zip(&users) {
                     let site = &setup.ues[*ue as usize];
                     slots[*ue as usize] = slot;
-                    downlink.admit(site.bearer);
-                    uplink.admit();
+                    downlink.admit(slot, site.bearer);
+                    uplink.admit(slot);
                     let offset = site.srs_offset.unwrap_or(slot);
                     match sounding.get_mut(usize::from(offset)) {
                         Some(free @ None) => *free = Some(slot),
@@ -214,6 +219,15 @@ impl Network {
         }
     }
 
+    /// A terminal is here from now on.
+    pub fn place(&mut self, ue: UeId, position: Position) {
+        let number = ue.0 as usize;
+        let ue = &mut self.ues[number];
+        ue.position = position;
+        self.radio.place(number, position);
+        ue.hear_control(self.radio.control_sinr(number, ue.cell));
+    }
+
     /// Whether no TTI is needed until somebody sends.
     pub fn is_idle(&self) -> bool {
         self.decoded_down.is_empty()
@@ -276,6 +290,7 @@ impl Network {
 
     /// RLC of a terminal whose link has failed is established anew, and loses nothing.
     //= TS 36.322 §5.2.1
+    //= exception failure-begins-anew
     fn establish_anew(&mut self, now: Time, number: u32) {
         self.ues[number as usize].failures += 1;
         for direction in [Direction::Down, Direction::Up] {

@@ -3,6 +3,7 @@
 use crate::identity::CellId;
 use crate::mac::{power_control, sched};
 use crate::phy::{Position, Prbs, amc, antenna, error_model, propagation, shadowing};
+use crate::qci::Qci;
 use crate::rlc::am;
 use airwnd_catalog::{choice, params};
 use airwnd_engine::aqm;
@@ -176,8 +177,19 @@ pub struct UeSite {
 }
 
 /// The quality of service of a terminal's bearer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Bearer {
+    /// The class that it belongs to.
+    pub qci: Qci,
     /// Guaranteed bit rate, zero for none.
     pub gbr: BitRate,
+    /// Maximum bit rate that schedulers with tokens keep it to, not below the guaranteed one; zero for none.
+    pub mbr: BitRate,
+}
+
+impl Default for Bearer {
+    /// Best effort.
+    fn default() -> Self {
+        Bearer { qci: Qci::BEST_EFFORT, gbr: BitRate(0), mbr: BitRate(0) }
+    }
 }

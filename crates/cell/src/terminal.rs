@@ -8,7 +8,7 @@ use crate::rlc::{BufferStatus, Content, DropCause, Fate, OneWay, Sdu};
 use crate::settings::Setup;
 use airwnd_engine::aqm::{self, Ctx};
 use airwnd_engine::{Key, Stream};
-use airwnd_units::{Bytes, Db, Time, Tti};
+use airwnd_units::{Bytes, Db, Span, Time, Tti};
 
 /// A packet that was dropped on the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,8 @@ pub(crate) struct Ue {
     pub fresh: bool,
     /// How often RLC gave its link up.
     pub failures: u64,
-    control_error: f64,
+    /// The probability that it loses a TTI's control channels; none: they are never lost.
+    control_error: Option<f64>,
     control: Stream,
     pub sinr: Option<Db>,
     pub sinr_sum: f64,
@@ -225,7 +226,7 @@ impl Ue {
             errors: Stream::new(setup.seed, name).child(number as u64),
             blocks: BlockFigures::default(),
         };
-        Ue {
+        let mut ue = Ue {
             cell,
             slot,
             position: site.position,
@@ -238,15 +239,20 @@ impl Ue {
             unsent: BufferStatus::default(),
             fresh: false,
             failures: 0,
-            control_error: if setup.radio.control_errors {
-                crate::phy::control_error(radio.control_sinr(number, cell))
-            } else {
-                0.0
-            },
+            control_error: setup.radio.control_errors.then_some(0.0),
             control: Stream::new(setup.seed, "control channel errors").child(number as u64),
             sinr: None,
             sinr_sum: 0.0,
             sinr_samples: 0,
+        };
+        ue.hear_control(radio.control_sinr(number, cell));
+        ue
+    }
+
+    /// The SINR of control channels changes.
+    pub fn hear_control(&mut self, sinr: Db) {
+        if let Some(error) = &mut self.control_error {
+            *error = crate::phy::control_error(sinr);
         }
     }
 
@@ -278,9 +284,15 @@ impl Ue {
         self.downlink.rlc.has_failed() || self.uplink.rlc.has_failed()
     }
 
+    /// How long the oldest data for it at the base station will have waited when this TTI ends; no longer than
+    /// the TTI if RLC has less than the MAC believes, so that a grant can tell.
+    pub fn head_of_line(&self, tti: Tti) -> Span {
+        self.downlink.rlc.head_of_line().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
+    }
+
     /// Whether the terminal fails to decode the control channels of a TTI.
     pub fn loses_control(&self, tti: Tti) -> bool {
-        self.control_error > 0.0 && self.control.at(tti.0) < self.control_error
+        self.control_error.is_some_and(|error| error > 0.0 && self.control.at(tti.0) < error)
     }
 
     /// RLC reports what waits to the terminal's MAC.

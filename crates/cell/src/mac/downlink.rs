@@ -1,6 +1,6 @@
 //! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
 
-use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Pipeline};
 use crate::phy::Cqi;
 use crate::phy::error_model::SoftBits;
@@ -8,7 +8,7 @@ use crate::phy::tables::{Direction, mcs_of, transport_block};
 use crate::radio::Radio;
 use crate::rlc::{BufferStatus, Content, PROCESSES};
 use crate::terminal::Terminals;
-use airwnd_units::{Bytes, Tti};
+use airwnd_units::{Bytes, Span, Tti};
 
 /// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).
 pub(crate) const DECISION_TO_AIR: u64 = 2;
@@ -90,7 +90,7 @@ impl Downlink {
         for (cqi, entry) in (1..).zip(&mut rate_by_cqi[1..]) {
             *entry = rate(cqi);
         }
-        let grid = Grid { rbgs: radio.rbgs(), rate_by_cqi };
+        let grid = Grid { rbgs: radio.rbgs(), rbg_prbs: radio.rbg_prbs(), rate_by_cqi };
         Downlink {
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
@@ -111,11 +111,11 @@ impl Downlink {
         }
     }
 
-    /// A user joins at the next slot.
-    pub fn admit(&mut self, bearer: crate::settings::Bearer) {
-        self.scheduler.admit(bearer.gbr);
-        self.users.push(User::default());
-        self.processes.push([None; PROCESSES as usize]);
+    /// A user joins at the first free slot.
+    pub fn admit(&mut self, slot: u16, bearer: crate::settings::Bearer) {
+        self.scheduler.admit(slot, &bearer);
+        settle(&mut self.users, slot, User::default());
+        settle(&mut self.processes, slot, [None; PROCESSES as usize]);
         self.views.reserve(self.users.len());
     }
 
@@ -157,13 +157,20 @@ impl Downlink {
         }
         self.views.clear();
         if self.backlogged > 0 {
+            let heeds_delay = self.scheduler.heeds_delay();
             for (slot, user) in (0..).zip(&self.users) {
                 if user.queue.total() > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti)
                 {
                     let report = report(radio, slot);
                     let state = &radio.reports(cell)[report as usize];
                     let (wideband, flat) = (state.wideband, state.flat);
-                    self.views.push(UeView { queue: user.queue.total(), report, slot, wideband, flat });
+                    let head_of_line = if heeds_delay {
+                        terminals.get(users[slot as usize]).head_of_line(tti)
+                    } else {
+                        Span::ZERO
+                    };
+                    let queue = user.queue.total();
+                    self.views.push(UeView { queue, head_of_line, report, slot, wideband, flat });
                 }
             }
         }

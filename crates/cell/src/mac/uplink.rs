@@ -3,6 +3,7 @@
 //! A terminal reports its buffer, is granted PRBs, sends, and repeats what the base station did not decode.
 //! Reports, grants and feedback travel as control messages; grants can be lost.
 
+use super::sched::settle;
 use super::{Block, Pipeline};
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, cqi_below, mcs_of, transport_block};
@@ -133,10 +134,10 @@ impl Uplink {
         }
     }
 
-    /// A user joins at the next slot.
-    pub fn admit(&mut self) {
-        self.buffers.push(Bytes::ZERO);
-        self.sounded.push(None);
+    /// A user joins at the first free slot.
+    pub fn admit(&mut self, slot: u16) {
+        settle(&mut self.buffers, slot, Bytes::ZERO);
+        settle(&mut self.sounded, slot, None);
     }
 
     /// A terminal sends a buffer status report.

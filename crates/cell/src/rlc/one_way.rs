@@ -163,6 +163,14 @@ impl OneWay {
         }
     }
 
+    /// When the oldest SDU arrived of which something is to be sent.
+    pub fn head_of_line(&self) -> Option<Time> {
+        match self {
+            OneWay::Um(tx, _) => tx.head_of_line(),
+            OneWay::Am(way) => way.tx.head_of_line(),
+        }
+    }
+
     /// SDUs that are neither delivered nor dropped.
     pub fn inside(&self) -> Box<dyn Iterator<Item = &Sdu> + '_> {
         match self {

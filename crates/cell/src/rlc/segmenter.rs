@@ -125,6 +125,12 @@ impl Segmenter {
         }
     }
 
+    /// When the oldest SDU arrived of which something is to be sent for the first time.
+    pub fn head_of_line(&self) -> Option<Time> {
+        let returned = || self.returned.front().map(|returned| returned.sdu.arrived);
+        self.partial.map(|(sdu, _)| sdu.arrived).or_else(returned).or_else(|| self.queue.head())
+    }
+
     /// SDUs of which nothing has been sent yet, and that the receiver does not have.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         let returned = self.returned.iter().filter(|returned| !returned.delivered);

@@ -3,13 +3,22 @@
 //! A scheduler sees a view of the users that may be served and writes grants. HARQ retransmissions,
 //! transport blocks, buffers and link adaptation belong to the MAC.
 
-use crate::phy::Cqi;
-use airwnd_catalog::family;
-use airwnd_units::{BitRate, Bytes, Tti};
+mod averages;
+mod delay;
+
+use crate::phy::tables::{Direction, mcs_of, transport_block};
+use crate::phy::{Cqi, Prbs};
+use crate::settings::Bearer;
+use airwnd_catalog::{choice, family};
+use airwnd_units::{Bytes, Span, Tti};
+use averages::RateAverages;
+use delay::Urgency;
 
 family! {
     /// Downlink MAC scheduler.
-    pub family Spec ("sched") { rr: Rr, pf: Pf, pss: Pss }
+    pub family Spec ("sched") {
+        rr: Rr, pf: Pf, pss: Pss, mt: Mt, bet: Bet, tta: Tta, tbfq: Tbfq, lwdf: Lwdf, m_lwdf: MLwdf, exp_pf: ExpPf,
+    }
     build fn build(grid: &Grid) -> Box<dyn Scheduler>;
 }
 
@@ -67,8 +76,49 @@ impl Rbgs {
 pub struct Grid {
     /// Groups that can be scheduled; PRBs beyond the last whole group are never used.
     pub rbgs: u8,
+    /// PRBs of a group.
+    pub rbg_prbs: Prbs,
     /// What one group carries in one second, in bytes, by CQI 0..=15 (zero at CQI 0).
     pub rate_by_cqi: [f64; 16],
+}
+
+impl Grid {
+    /// What a block over some groups carries at a CQI; nothing out of range.
+    pub fn block(&self, cqi: Cqi, groups: u32) -> Bytes {
+        if cqi == Cqi::OUT_OF_RANGE {
+            return Bytes::ZERO;
+        }
+        transport_block(Direction::Downlink, mcs_of(cqi), Prbs(groups as u16 * self.rbg_prbs.0))
+    }
+}
+
+choice! {
+    /// In which domain a scheduler chooses.
+    pub enum Domain {
+        /// One user for each TTI, by its wideband CQI.
+        Time = "time",
+        /// A user for each resource-block group, by its sub-band CQI.
+        Frequency = "frequency",
+    }
+}
+
+impl Domain {
+    fn link_adaptation(self) -> LinkAdaptation {
+        match self {
+            Domain::Time => LinkAdaptation::Wideband,
+            Domain::Frequency => LinkAdaptation::LowestSubband,
+        }
+    }
+}
+
+choice! {
+    /// Who goes first among users with equal metrics.
+    pub enum Ties {
+        /// The one with the lowest RNTI, always.
+        LowestRnti = "lowest-rnti",
+        /// The next one after the user that was served first in the TTI before.
+        InTurn = "in-turn",
+    }
 }
 
 /// A channel report of a user.
@@ -101,6 +151,9 @@ impl ChannelState {
 pub struct UeView {
     /// What waits in its buffer, as far as the MAC knows.
     pub queue: Bytes,
+    /// How long the oldest of it will have waited when this TTI ends; zero unless the scheduler
+    /// [asks for it](Scheduler::heeds_delay).
+    pub head_of_line: Span,
     /// Where its latest report lies.
     pub(crate) report: u32,
     /// The user's place in the cell, ascending with the RNTI.
@@ -170,8 +223,10 @@ impl Grants {
 /// [`on_served`](Scheduler::on_served), both also with nobody to serve. A TTI whose groups are all taken by
 /// retransmissions is not announced, as in ns-3 LENA.
 pub trait Scheduler: Send {
-    /// A user joins the cell at the next slot. `gbr` is its guaranteed bit rate, zero for none.
-    fn admit(&mut self, gbr: BitRate);
+    /// A user joins the cell at a slot, the first free one, with nothing of its predecessor there.
+    fn admit(&mut self, slot: u16, bearer: &Bearer);
+    /// The user of a slot leaves the cell; it is not seen again before somebody is admitted there.
+    fn release(&mut self, slot: u16);
     /// Hands out the free groups. A user's CQI may be out of range; its queue is never empty.
     fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
     /// What the users got as new data: slot and size of the transport block. Users without a grant are not
@@ -181,81 +236,108 @@ pub trait Scheduler: Send {
     fn on_idle(&mut self, ttis: u64);
     /// Which report the MAC shall follow.
     fn link_adaptation(&self) -> LinkAdaptation;
+    /// Whether it wants to know how long users have waited.
+    fn heeds_delay(&self) -> bool {
+        false
+    }
 }
 
-/// A moving average of each user's rate, in bytes per second.
-#[derive(Clone, Debug)]
-pub(crate) struct RateAverages {
-    averages: Vec<f64>,
-    weight: f64,
+/// Sets the entry of a slot that somebody joins at: the one behind all others, or one that was left.
+pub(crate) fn settle<T>(slots: &mut Vec<T>, slot: u16, entry: T) {
+    match slots.get_mut(usize::from(slot)) {
+        Some(place) => *place = entry,
+        None => {
+            assert_eq!(slots.len(), usize::from(slot), "slots are taken without gaps");
+            slots.push(entry);
+        }
+    }
 }
 
-impl RateAverages {
-    /// No users; the newest TTI weighs 1 / `window`.
-    pub(crate) fn new(window: f64) -> Self {
-        RateAverages { averages: Vec::new(), weight: 1.0 / window }
+/// From which slot on users with equal metrics are asked.
+struct Turn {
+    ties: Ties,
+    next: u16,
+}
+
+impl Turn {
+    fn new(ties: Ties) -> Self {
+        Turn { ties, next: 0 }
     }
-    /// A user joins with 1 B/s, so that its metric is finite.
-    pub(crate) fn admit(&mut self) {
-        self.averages.push(1.0);
-    }
-    pub(crate) fn of(&self, slot: u16) -> f64 {
-        self.averages[slot as usize]
-    }
-    /// A TTI passes for everybody; `served` got their bytes in it.
-    pub(crate) fn update(&mut self, served: &[(u16, Bytes)]) {
-        for average in &mut self.averages {
-            *average *= 1.0 - self.weight;
-        }
-        for (slot, bytes) in served {
-            self.averages[*slot as usize] += self.weight * bytes.0 as f64 * 1000.0;
+    fn first(&self) -> u16 {
+        match self.ties {
+            Ties::LowestRnti => 0,
+            Ties::InTurn => self.next,
         }
     }
-    /// A TTI passes for one user.
-    pub(crate) fn update_one(&mut self, slot: u16, bytes: Bytes) {
-        let average = &mut self.averages[slot as usize];
-        *average = (1.0 - self.weight) * *average + self.weight * bytes.0 as f64 * 1000.0;
-    }
-    /// TTIs pass in which nobody was served.
-    pub(crate) fn idle(&mut self, ttis: u64) {
-        let factor = libm::pow(1.0 - self.weight, ttis as f64);
-        for average in &mut self.averages {
-            *average = (*average * factor).max(f64::MIN_POSITIVE);
-        }
+    /// A TTI is over, in which this user was served first.
+    fn pass(&mut self, leader: Option<u16>) {
+        self.next = leader.map_or(self.next, |slot| slot + 1);
     }
 }
 
 /// Gives each free group to the user with the highest metric for its CQI there, the first of equals; a metric
-/// of zero never wins. Where all users report a flat channel one comparison serves for all groups.
+/// of zero never wins.
 pub(crate) fn best_per_group(
     free: Rbgs,
     ues: Candidates<'_>,
     grants: &mut Grants,
     metric: impl Fn(&UeView, Cqi) -> f64,
 ) {
-    let best = |group: u8| {
-        let mut best: Option<u16> = None;
-        let mut highest = 0.0;
-        for ue in ues.users {
-            let metric = metric(ue, ues.subband(ue, group));
-            if metric > highest {
-                highest = metric;
-                best = Some(ue.slot);
-            }
-        }
-        best
-    };
+    best_per_group_in_turn(0, free, ues, grants, metric);
+}
+
+/// As [`best_per_group`], but the first of equals is counted from the slot `first` on. Where all users report a
+/// flat channel one comparison serves for all groups. Returns the slot that got the first group.
+fn best_per_group_in_turn(
+    first: u16,
+    free: Rbgs,
+    ues: Candidates<'_>,
+    grants: &mut Grants,
+    metric: impl Fn(&UeView, Cqi) -> f64,
+) -> Option<u16> {
+    let best = |group: u8| best(first, ues, |ue| metric(ue, ues.subband(ue, group)));
     if ues.users.iter().all(|ue| ue.flat.is_some()) {
-        if let Some(slot) = best(0) {
-            grants.give(slot, free);
-        }
-        return;
+        let slot = best(0)?;
+        grants.give(slot, free);
+        return Some(slot);
     }
+    let mut leader = None;
     for group in free.iter() {
         if let Some(slot) = best(group) {
             grants.give(slot, Rbgs::one(group));
+            leader = leader.or(Some(slot));
         }
     }
+    leader
+}
+
+/// Gives all free groups to the user with the highest metric above zero, the first of equals counted from the slot
+/// `first` on. Returns its slot.
+fn best_of_tti(
+    first: u16,
+    free: Rbgs,
+    ues: Candidates<'_>,
+    grants: &mut Grants,
+    metric: impl Fn(&UeView) -> f64,
+) -> Option<u16> {
+    let slot = best(first, ues, metric)?;
+    grants.give(slot, free);
+    Some(slot)
+}
+
+/// The user with the highest metric above zero, the first of equals counted from the slot `first` on.
+fn best(first: u16, ues: Candidates<'_>, metric: impl Fn(&UeView) -> f64) -> Option<u16> {
+    let (before, after) = ues.users.split_at(ues.users.partition_point(|ue| ue.slot < first));
+    let mut best = None;
+    let mut highest = 0.0;
+    for ue in after.iter().chain(before) {
+        let metric = metric(ue);
+        if metric > highest {
+            highest = metric;
+            best = Some(ue.slot);
+        }
+    }
+    best
 }
 
 #[cfg(test)]
@@ -263,13 +345,11 @@ mod tests {
     use super::*;
     use airwnd_catalog::Param;
 
-    /// What one group and the whole carrier of 15 PRBs carry, in bytes, by CQI (TS 36.213 Table
-    /// 7.1.7.2.1-1 at 2 and 14 PRBs; ns-3's MCS of each CQI).
-    const ONE_GROUP: [u64; 16] = [0, 7, 11, 22, 22, 32, 37, 47, 61, 75, 79, 97, 109, 0, 0, 185];
-    const WHOLE: [u64; 16] = [0, 49, 73, 129, 185, 241, 277, 349, 453, 533, 0, 693, 0, 0, 0, 1287];
-
+    /// A carrier of 15 PRBs: seven groups of two.
     fn grid() -> Grid {
-        Grid { rbgs: 7, rate_by_cqi: ONE_GROUP.map(|bytes| bytes as f64 * 1000.0) }
+        let mut grid = Grid { rbgs: 7, rbg_prbs: Prbs(2), rate_by_cqi: [0.0; 16] };
+        grid.rate_by_cqi = std::array::from_fn(|cqi| grid.block(Cqi(cqi as u8), 1).0 as f64 * 1000.0);
+        grid
     }
 
     fn scheduler(kind: &str) -> Box<dyn Scheduler> {
@@ -283,13 +363,15 @@ mod tests {
             .zip(cqis)
             .map(|(slot, (wideband, subband))| UeView {
                 queue: Bytes(10_000),
+                head_of_line: Span::ZERO,
                 report: 0,
                 slot,
                 wideband: Cqi(*wideband),
                 flat: Some(Cqi(*subband)),
             })
             .collect();
-        cqis.iter().for_each(|_| scheduler.admit(BitRate(0)));
+        (0..).zip(cqis).for_each(|(slot, _)| scheduler.admit(slot, &Bearer::default()));
+        let grid = grid();
         let mut blocks = vec![0; cqis.len()];
         let mut grants = Grants::default();
         let mut served = Vec::new();
@@ -300,8 +382,12 @@ mod tests {
             scheduler.allocate(Tti(tti), Rbgs::first(7), ues, &mut grants);
             for (slot, rbgs) in grants.iter() {
                 blocks[slot as usize] += 1;
-                let cqi = cqis[slot as usize].1 as usize;
-                served.push((slot, Bytes(if rbgs.count() == 7 { WHOLE[cqi] } else { ONE_GROUP[cqi] })));
+                let (wideband, subband) = cqis[slot as usize];
+                let cqi = match scheduler.link_adaptation() {
+                    LinkAdaptation::Wideband => Cqi(wideband),
+                    LinkAdaptation::LowestSubband => Cqi(subband),
+                };
+                served.push((slot, grid.block(cqi, rbgs.count())));
             }
             scheduler.on_served(&served);
         }
@@ -324,6 +410,67 @@ mod tests {
         let reference = [1071, 1044, 1102, 1000, 999, 999, 998, 998, 888, 888u64];
         for (ours, theirs) in blocks.iter().zip(reference) {
             assert!(ours.abs_diff(theirs) <= 1, "{blocks:?}");
+        }
+    }
+
+    fn with(kind: &str, settings: &str) -> Box<dyn Scheduler> {
+        let text = format!("{{\"kind\": \"{kind}\", {settings}}}");
+        Spec::read(&airwnd_catalog::Node::from_json(&text, "test").unwrap()).unwrap().build(&grid())
+    }
+
+    /// The users of S2 in the order of their RNTIs in the ns-3 run.
+    const BY_RNTI: [usize; 10] = [5, 4, 9, 6, 8, 2, 1, 3, 0, 7];
+
+    /// Blocks of S2, user by user, if ties go as in the ns-3 run.
+    fn saturate_s2(scheduler: Box<dyn Scheduler>) -> [u64; 10] {
+        let blocks = saturate(scheduler, &BY_RNTI.map(|ue| S2[ue]), 9987);
+        let mut by_user = [0; 10];
+        BY_RNTI.iter().zip(blocks).for_each(|(ue, blocks)| by_user[*ue] = blocks);
+        by_user
+    }
+
+    fn as_in_ns3(blocks: [u64; 10], reference: [u64; 10], slack: u64) {
+        for (ours, theirs) in blocks.iter().zip(reference) {
+            assert!(ours.abs_diff(theirs) <= slack, "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn equal_throughput_serves_as_often_as_in_ns3() {
+        let time = saturate_s2(with("bet", r#""domain": "time""#));
+        let frequency = saturate_s2(with("bet", r#""domain": "frequency""#));
+        println!("{time:?} {frequency:?}");
+        as_in_ns3(time, [282, 480, 570, 711, 907, 1130, 1291, 1291, 1667, 1667], 2);
+        as_in_ns3(frequency, [1653, 3107, 3803, 4644, 4463, 4725, 4917, 4907, 5623, 5602], 2);
+    }
+
+    #[test]
+    fn a_newcomer_inherits_nothing_of_the_slot() {
+        let users = [0, 1].map(|slot| UeView {
+            queue: Bytes(10_000),
+            head_of_line: Span::ZERO,
+            report: 0,
+            slot,
+            wideband: Cqi(15),
+            flat: Some(Cqi(15)),
+        });
+        for kind in ["pf", "pss"] {
+            let mut scheduler = scheduler(kind);
+            scheduler.admit(0, &Bearer::default());
+            scheduler.admit(1, &Bearer::default());
+            let serve = |scheduler: &mut Box<dyn Scheduler>, tti, users: &[UeView]| {
+                let mut grants = Grants::default();
+                scheduler.allocate(Tti(tti), Rbgs::first(7), Candidates { users, reports: &[] }, &mut grants);
+                let served: Vec<_> = grants.iter().map(|(slot, _)| (slot, Bytes(1287))).collect();
+                scheduler.on_served(&served);
+                served.iter().map(|(slot, _)| *slot).collect::<Vec<_>>()
+            };
+            (0..1000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[..1])));
+            assert_eq!(serve(&mut scheduler, 1000, &users), [1], "{kind}: the one that had nothing");
+            scheduler.release(0);
+            (1001..2000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[1..])));
+            scheduler.admit(0, &Bearer::default());
+            assert_eq!(serve(&mut scheduler, 2000, &users), [0], "{kind}: the newcomer");
         }
     }
 

@@ -307,6 +307,12 @@ impl Tx {
         }
     }
 
+    /// When the oldest SDU arrived of which something is to be sent, again or for the first time.
+    pub fn head_of_line(&self) -> Option<Time> {
+        let again = self.again.first().and(self.open.front()).map(|(_, sdu)| sdu.sdu.arrived);
+        again.or_else(|| self.source.head_of_line())
+    }
+
     /// SDUs of which nothing has been sent yet.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.source.inside()
