@@ -290,6 +290,7 @@ impl Network {
 
     /// RLC of a terminal whose link has failed is established anew, and loses nothing.
     //= TS 36.322 §5.2.1
+    //= exception failure-begins-anew
     fn establish_anew(&mut self, now: Time, number: u32) {
         self.ues[number as usize].failures += 1;
         for direction in [Direction::Down, Direction::Up] {

@@ -47,10 +47,10 @@ pub(crate) struct Ue {
     pub unsent: BufferStatus,
     /// Whether it is in the list of those whose RLC has reported since the last TTI.
     pub fresh: bool,
-    /// The probability that it loses a TTI's control channels; none: they are never lost.
-    control_error: Option<f64>,
     /// How often RLC gave its link up.
     pub failures: u64,
+    /// The probability that it loses a TTI's control channels; none: they are never lost.
+    control_error: Option<f64>,
     control: Stream,
     pub sinr: Option<Db>,
     pub sinr_sum: f64,
@@ -263,12 +263,6 @@ impl Ue {
         }
     }
 
-    /// How long the oldest data for it at the base station will have waited when this TTI ends; no longer than
-    /// the TTI if RLC has less than the MAC believes, so that a grant can tell.
-    pub fn head_of_line(&self, tti: Tti) -> Span {
-        self.downlink.rlc.head_of_line().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
-    }
-
     /// A direction, and the other one.
     pub fn legs(&mut self, direction: Direction) -> (&mut Leg, &mut Leg) {
         match direction {
@@ -288,6 +282,12 @@ impl Ue {
     /// Whether either direction has given up a PDU.
     pub fn has_failed(&self) -> bool {
         self.downlink.rlc.has_failed() || self.uplink.rlc.has_failed()
+    }
+
+    /// How long the oldest data for it at the base station will have waited when this TTI ends; no longer than
+    /// the TTI if RLC has less than the MAC believes, so that a grant can tell.
+    pub fn head_of_line(&self, tti: Tti) -> Span {
+        self.downlink.rlc.head_of_line().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
     /// Whether the terminal fails to decode the control channels of a TTI.

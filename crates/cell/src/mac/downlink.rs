@@ -211,7 +211,12 @@ impl Downlink {
         user.last = process;
         //= exception harq-clean-buffers
         self.processes[slot as usize][process as usize] = Some(held);
-        self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
+        if block.content.is_some() {
+            self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
+        } else {
+            //= exception padding-stays-silent
+            self.feedback.push(tti + FEEDBACK_TIMEOUT, Feedback::Silence(slot, process));
+        }
         self.served.push((slot, block.size));
     }
 

@@ -163,7 +163,7 @@ impl OneWay {
         }
     }
 
-    /// When the oldest SDU arrived of which something is to be sent for the first time.
+    /// When the oldest SDU arrived of which something is to be sent.
     pub fn head_of_line(&self) -> Option<Time> {
         match self {
             OneWay::Um(tx, _) => tx.head_of_line(),
@@ -207,6 +207,12 @@ impl OneWay {
 }
 
 impl Acknowledged {
+    /// PDUs within the transmitting window.
+    #[cfg(test)]
+    pub fn in_window(&self) -> u64 {
+        self.tx.in_window()
+    }
+
     /// STATUS PDU first, then what is to be sent again, then what is new; tells whether there was any.
     //= TS 36.322 §5.1.3.1.1
     fn fill(

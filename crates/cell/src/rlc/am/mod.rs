@@ -7,6 +7,8 @@
 mod received;
 mod rx;
 mod status;
+#[cfg(test)]
+mod tests;
 mod tx;
 
 pub use rx::Rx;

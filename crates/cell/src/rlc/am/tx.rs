@@ -73,6 +73,12 @@ impl Tx {
         self.first + self.sent.len() as u64
     }
 
+    /// How many PDUs are sent and within the window.
+    #[cfg(test)]
+    pub fn in_window(&self) -> u64 {
+        self.sent.len() as u64
+    }
+
     /// VT(S) has reached VT(MS).
     fn is_stalled(&self) -> bool {
         self.sent.len() as u64 >= WINDOW
@@ -304,6 +310,12 @@ impl Tx {
         } else {
             (self.unacknowledged, new.bytes)
         }
+    }
+
+    /// When the oldest SDU arrived of which something is to be sent, again or for the first time.
+    pub fn head_of_line(&self) -> Option<Time> {
+        let again = self.again.first().and(self.open.front()).map(|(_, sdu)| sdu.sdu.arrived);
+        again.or_else(|| self.source.head_of_line())
     }
 
     /// SDUs of which nothing has been sent yet.

@@ -57,6 +57,11 @@ impl Tx {
         BufferStatus { new: backlog.bytes + FIXED_HEADER * backlog.packets, ..BufferStatus::default() }
     }
 
+    /// When the oldest SDU arrived of which something is to be sent.
+    pub fn head_of_line(&self) -> Option<Time> {
+        self.source.head_of_line()
+    }
+
     /// SDUs of which nothing has been sent yet.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.source.inside()
