@@ -6,12 +6,12 @@ use crate::mac::uplink::Uplink;
 use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
-use crate::rlc::aqm::Backlog;
 use crate::rlc::{Pdu, Sdu};
 use crate::settings::Setup;
-use crate::terminal::{Dropped, ReportTimers, Terminals, Ue, record};
+use crate::terminal::{Dropped, Fates, ReportTimers, Terminals, Ue};
 use airwnd_engine::Key;
-use airwnd_units::{Bytes, Db, Dbm, Time, Tti};
+use airwnd_engine::aqm::Backlog;
+use airwnd_units::{Db, Dbm, Tti};
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ pub struct Network {
     decoded_down: Vec<(u32, Pdu)>,
     decoded_up: Vec<(u32, Pdu)>,
     arrivals: Vec<Arrival>,
-    drops: Vec<Dropped>,
+    fates: Fates,
     signals: Vec<(usize, UplinkSignal)>,
     /// The pattern behind the newest reports of a cell, by when they come within the period.
     patterns: Vec<Option<usize>>,
@@ -177,27 +177,26 @@ impl Network {
             decoded_down: Vec::with_capacity(16),
             decoded_up: Vec::with_capacity(16),
             arrivals: Vec::with_capacity(256),
-            drops: Vec::with_capacity(256),
+            fates: Fates { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
             signals: Vec::with_capacity(64),
             patterns: vec![None; usize::from(setup.radio.cqi_period)],
         })
     }
 
-    /// A packet of `size` bytes (with its IP header) enters a terminal's bearer: at the base station or at the
-    /// terminal.
-    pub fn send(&mut self, now: Time, ue: UeId, direction: Direction, packet: Key, size: Bytes) {
-        let mut fate = record(&mut self.drops);
+    /// A packet, its size that with its IP header, enters a terminal's bearer: at the base station or at the terminal.
+    pub fn send(&mut self, ue: UeId, direction: Direction, packet: Sdu) {
+        let fate = &mut self.fates;
         let number = ue.0 as usize;
         let ue = &mut self.ues[number];
         match direction {
             Direction::Down => {
-                ue.downlink.tx.enqueue(now, packet, size, &mut fate);
+                ue.downlink.tx.enqueue(packet, fate);
                 self.report_timers.disarm(&mut ue.downlink);
                 let waiting = ue.downlink.tx.reported();
                 self.cells[ue.cell].downlink.on_report(ue.slot, waiting);
             }
             Direction::Up => {
-                ue.uplink.tx.enqueue(now, packet, size, &mut fate);
+                ue.uplink.tx.enqueue(packet, fate);
                 self.report_timers.disarm(&mut ue.uplink);
                 ue.on_uplink_report(number as u32, &mut self.fresh);
             }
@@ -217,14 +216,13 @@ impl Network {
     /// The end of the TTI before `tti`: what was decoded reaches RLC and leaves it.
     pub fn receive(&mut self, tti: Tti) {
         let now = tti.start();
-        let Network { ues, arrivals, drops, reordering, decoded_down, decoded_up, .. } = self;
-        let mut fate = record(drops);
+        let Network { ues, arrivals, fates, reordering, decoded_down, decoded_up, .. } = self;
         //= exception uplink-at-tti-end
         for (direction, decoded) in [(Direction::Down, decoded_down), (Direction::Up, decoded_up)] {
             for (number, pdu) in decoded.drain(..) {
                 let leg = ues[number as usize].leg(direction);
                 let mut deliver = arrive(arrivals, number, direction);
-                leg.rx.receive(now, pdu, &mut deliver, &mut fate);
+                leg.rx.receive(now, pdu, &mut deliver, fates);
                 if leg.rx.deadline().is_some() && !leg.reordering {
                     leg.reordering = true;
                     reordering.push((number, direction));
@@ -234,7 +232,7 @@ impl Network {
         reordering.retain(|(number, direction)| {
             let leg = ues[*number as usize].leg(*direction);
             if leg.rx.deadline().is_some_and(|deadline| deadline <= now) {
-                leg.rx.expire(now, &mut arrive(arrivals, *number, *direction), &mut fate);
+                leg.rx.expire(now, &mut arrive(arrivals, *number, *direction), fates);
             }
             leg.reordering = leg.rx.deadline().is_some();
             leg.reordering
@@ -295,9 +293,9 @@ impl Network {
     }
 
     fn schedule(&mut self, tti: Tti) {
-        let Network { radio, cells, ues, on_air, drops, report_timers, patterns, .. } = self;
+        let Network { radio, cells, ues, on_air, fates, report_timers, patterns, .. } = self;
         let count = cells.len();
-        let mut terminals = Terminals { ues, timers: report_timers, drops };
+        let mut terminals = Terminals { ues, timers: report_timers, fates };
         for (number, cell) in cells.iter_mut().enumerate() {
             let Cell { users, phases, downlink, uplink, .. } = cell;
             patterns.fill(None);
@@ -317,8 +315,8 @@ impl Network {
 
     fn put_on_air(&mut self, tti: Tti) {
         self.sound(tti);
-        let Network { radio, cells, ues, on_air, signals, drops, report_timers, .. } = self;
-        let mut terminals = Terminals { ues, timers: report_timers, drops };
+        let Network { radio, cells, ues, on_air, signals, fates, report_timers, .. } = self;
+        let mut terminals = Terminals { ues, timers: report_timers, fates };
         let count = cells.len();
         let now = &mut on_air[row(tti) * count..][..count];
         for (sent, cell) in now.iter_mut().zip(cells.iter()) {
@@ -386,7 +384,13 @@ impl Network {
     /// Takes the packets that were dropped since the last call.
     pub fn take_drops(&mut self, into: &mut Vec<Dropped>) {
         into.clear();
-        std::mem::swap(&mut self.drops, into);
+        std::mem::swap(&mut self.fates.drops, into);
+    }
+
+    /// Takes the packets whose ECN field queues have set since the last call.
+    pub fn take_marks(&mut self, into: &mut Vec<Key>) {
+        into.clear();
+        std::mem::swap(&mut self.fates.marks, into);
     }
 
     /// The packets inside: queued, on air, or waiting for reassembly.

@@ -3,8 +3,8 @@
 use crate::identity::CellId;
 use crate::mac::{power_control, sched};
 use crate::phy::{Position, Prbs, amc, antenna, error_model, propagation, shadowing};
-use crate::rlc::aqm;
 use airwnd_catalog::{choice, params};
+use airwnd_engine::aqm;
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
 
 choice! {

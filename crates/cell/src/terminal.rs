@@ -4,8 +4,9 @@ use crate::identity::Direction;
 use crate::mac::BlockFigures;
 use crate::phy::Position;
 use crate::radio::Radio;
-use crate::rlc::{DropCause, Pdu, RlcRx, RlcTx, Sdu, aqm};
+use crate::rlc::{DropCause, Fate, Pdu, RlcRx, RlcTx, Sdu};
 use crate::settings::Setup;
+use airwnd_engine::aqm::{self, Ctx};
 use airwnd_engine::{Key, Stream};
 use airwnd_units::{Bytes, Db, Tti};
 
@@ -18,9 +19,20 @@ pub struct Dropped {
     pub cause: DropCause,
 }
 
-/// Books an SDU that is dropped.
-pub(crate) fn record(drops: &mut Vec<Dropped>) -> impl FnMut(Sdu, DropCause) + '_ {
-    |sdu, cause| drops.push(Dropped { packet: sdu.packet, cause })
+/// What became of packets that are not just delivered, until the owner asks.
+#[derive(Default)]
+pub(crate) struct Fates {
+    pub drops: Vec<Dropped>,
+    pub marks: Vec<Key>,
+}
+
+impl Fate for Fates {
+    fn dropped(&mut self, sdu: Sdu, cause: DropCause) {
+        self.drops.push(Dropped { packet: sdu.packet, cause });
+    }
+    fn marked(&mut self, packet: Key) {
+        self.marks.push(packet);
+    }
 }
 
 /// A terminal and its bearer.
@@ -46,7 +58,7 @@ pub(crate) struct Ue {
 pub(crate) struct Terminals<'a> {
     pub ues: &'a mut [Ue],
     pub timers: &'a mut ReportTimers,
-    pub drops: &'a mut Vec<Dropped>,
+    pub fates: &'a mut Fates,
 }
 
 impl Terminals<'_> {
@@ -75,7 +87,7 @@ impl Terminals<'_> {
     fn fill(&mut self, number: u32, direction: Direction, tti: Tti, grant: Bytes) -> Option<Pdu> {
         let leg = self.ues[number as usize].leg(direction);
         let Leg { tx, rx, .. } = leg;
-        let pdu = tx.transmit(tti.start(), grant, &mut |sdu| rx.expect(sdu), &mut record(self.drops));
+        let pdu = tx.transmit(tti.start(), grant, &mut |sdu| rx.expect(sdu), self.fates);
         if leg.tx.backlog().bytes > Bytes::ZERO {
             self.timers.arm(tti, (number, direction), leg);
         } else {
@@ -150,8 +162,11 @@ impl Leg {
 impl Ue {
     pub fn new(setup: &Setup, radio: &Radio, number: usize, cell: usize, slot: u16) -> Ue {
         let site = &setup.ues[number];
-        let leg = |queue: &aqm::Spec, name| Leg {
-            tx: RlcTx::new(queue.build()),
+        let leg = |queue: &aqm::Spec, stream, name| Leg {
+            tx: RlcTx::new(
+                queue
+                    .build(&Ctx { stream: Stream::new(setup.seed, stream).child(number as u64), rate: None }),
+            ),
             rx: RlcRx::new(setup.rlc.reordering),
             report_at: None,
             reordering: false,
@@ -162,8 +177,12 @@ impl Ue {
             cell,
             slot,
             position: site.position,
-            downlink: leg(&setup.rlc.queue, "downlink block errors"),
-            uplink: leg(setup.rlc.uplink_queue.as_ref().unwrap_or(&setup.rlc.queue), "uplink block errors"),
+            downlink: leg(&setup.rlc.queue, "downlink queue", "downlink block errors"),
+            uplink: leg(
+                setup.rlc.uplink_queue.as_ref().unwrap_or(&setup.rlc.queue),
+                "uplink queue",
+                "uplink block errors",
+            ),
             unsent: Bytes::ZERO,
             fresh: false,
             control_error: if setup.radio.control_errors {

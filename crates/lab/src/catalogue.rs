@@ -2,8 +2,8 @@
 
 use crate::{Scenario, placement, traffic};
 use airwnd_catalog::{FamilyInfo, Param};
-use airwnd_cell::{mac, phy, rlc};
-use airwnd_engine::{link, loss};
+use airwnd_cell::{mac, phy};
+use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::{cc, rwnd};
 
 /// Every family with its algorithms and their parameters.
@@ -12,7 +12,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         cc::Spec::catalogue(),
         cc::slow_start::Spec::catalogue(),
         rwnd::Spec::catalogue(),
-        rlc::aqm::Spec::catalogue(),
+        aqm::Spec::catalogue(),
         mac::sched::Spec::catalogue(),
         phy::amc::Spec::catalogue(),
         phy::error_model::Spec::catalogue(),

@@ -1,6 +1,7 @@
 //! Where every packet went.
 
 use airwnd_cell::rlc::DropCause;
+use airwnd_engine::aqm;
 use airwnd_units::Bytes;
 
 /// Why a packet never arrived.
@@ -14,13 +15,21 @@ pub(crate) enum Cause {
     RetryLimit,
     /// The queue before RLC was full.
     RlcQueue,
+    /// The queue before RLC dropped it to tell its sender of congestion.
+    RlcEarly,
     /// HARQ gave up a transport block with a part of it.
     Radio,
 }
 
 impl Cause {
-    pub const ALL: [Cause; 5] =
-        [Cause::LinkQueue, Cause::LinkError, Cause::RetryLimit, Cause::RlcQueue, Cause::Radio];
+    pub const ALL: [Cause; 6] = [
+        Cause::LinkQueue,
+        Cause::LinkError,
+        Cause::RetryLimit,
+        Cause::RlcQueue,
+        Cause::RlcEarly,
+        Cause::Radio,
+    ];
 
     /// The cause's name in results.
     pub fn name(self) -> &'static str {
@@ -29,6 +38,7 @@ impl Cause {
             Cause::LinkError => "link_error",
             Cause::RetryLimit => "retry_limit",
             Cause::RlcQueue => "rlc_queue_full",
+            Cause::RlcEarly => "rlc_queue_early",
             Cause::Radio => "radio_loss",
         }
     }
@@ -37,7 +47,8 @@ impl Cause {
 impl From<DropCause> for Cause {
     fn from(cause: DropCause) -> Cause {
         match cause {
-            DropCause::QueueFull => Cause::RlcQueue,
+            DropCause::Queue(aqm::Cause::Full) => Cause::RlcQueue,
+            DropCause::Queue(aqm::Cause::Early) => Cause::RlcEarly,
             DropCause::RadioLoss => Cause::Radio,
         }
     }

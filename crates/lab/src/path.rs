@@ -19,10 +19,10 @@ use crate::tap::{self, Carried, Sight, Tap, Way};
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
+use airwnd_engine::aqm::Waiting;
 use airwnd_engine::link::wifi::{Fate, Passed};
 use airwnd_engine::link::{self, Link, Lost, Refused};
-use airwnd_engine::{Event, EventQueue, Key, Slab, Stream};
-use airwnd_tcp::segment::Codepoint;
+use airwnd_engine::{Codepoint, Event, EventQueue, Key, Slab, Stream};
 use airwnd_tcp::{Endpoint, Seq, Setup, State};
 use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 
@@ -108,6 +108,15 @@ struct Packet {
 }
 
 impl Packet {
+    /// Itself as a queue sees it that it enters now.
+    fn waiting(&self, now: Time, key: Key) -> Waiting {
+        let ecn = match &self.content {
+            Carried::Segment(segment) => segment.ecn,
+            Carried::Datagram(_) => Codepoint::NotEct,
+        };
+        Waiting { packet: key, size: self.size, arrived: now, flow: self.flow, ecn }
+    }
+
     /// Notes that it met congestion, if its sender has said that it may be told so.
     //= RFC 3168 §5
     fn mark(&mut self) -> bool {
@@ -223,6 +232,7 @@ struct Simulation<'t> {
     // Scratch lists, kept for their capacity.
     arrivals: Vec<Arrival>,
     drops: Vec<Dropped>,
+    marks: Vec<Key>,
     passed: Vec<Passed<Key>>,
 }
 
@@ -318,6 +328,7 @@ impl<'t> Simulation<'t> {
             begin: Time::ZERO + scenario.warmup,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
+            marks: Vec::with_capacity(256),
             passed: Vec::with_capacity(16),
         };
         simulation.add_flows(scenario, seed);
@@ -578,7 +589,7 @@ impl<'t> Simulation<'t> {
         match step {
             Step::Link(link) => self.onto_link(now, key, link, to, size),
             Step::Medium { medium, station } => self.onto_medium(now, key, medium, station),
-            Step::Air => self.onto_air(now, key, flow, to, size),
+            Step::Air => self.onto_air(now, key, flow, to),
             Step::End => self.deliver(now, key),
         }
     }
@@ -667,14 +678,15 @@ impl<'t> Simulation<'t> {
     }
 
     /// A packet enters the queue of its terminal's bearer.
-    fn onto_air(&mut self, now: Time, key: Key, flow: u32, to: End, size: Bytes) {
+    fn onto_air(&mut self, now: Time, key: Key, flow: u32, to: End) {
         let direction = if to == End::Ue { Direction::Down } else { Direction::Up };
         if to == End::Ue {
             self.show(now, key, Stop::BaseStation, Way::In);
         }
         let ue = UeId(self.flows[flow as usize].ue);
-        self.cells().send(now, ue, direction, key, size);
-        self.settle_drops(now);
+        let waiting = self.packets.get(key).waiting(now, key);
+        self.cells().send(ue, direction, waiting);
+        self.settle_fates(now);
         self.wake_cells(now);
     }
 
@@ -698,7 +710,7 @@ impl<'t> Simulation<'t> {
         }
         self.arrivals = arrivals;
         self.cells().transmit(tti);
-        self.settle_drops(now);
+        self.settle_fates(now);
         self.wake_cells(now);
     }
 
@@ -757,7 +769,14 @@ impl<'t> Simulation<'t> {
         self.tti_pending = true;
     }
 
-    fn settle_drops(&mut self, now: Time) {
+    /// Marks and drops what the cells have marked and dropped.
+    fn settle_fates(&mut self, now: Time) {
+        let mut marks = std::mem::take(&mut self.marks);
+        self.cells().take_marks(&mut marks);
+        for key in &marks {
+            self.packets.get_mut(*key).mark();
+        }
+        self.marks = marks;
         let mut drops = std::mem::take(&mut self.drops);
         self.cells().take_drops(&mut drops);
         for drop in &drops {
@@ -854,7 +873,7 @@ impl<'t> Simulation<'t> {
                 let ue = UeId(flow.ue);
                 let (backlog, figures) = (network.backlog(ue), network.ue_figures(ue));
                 sample.queue_bytes = Some(backlog.bytes.0);
-                sample.queue_packets = Some(backlog.sdus);
+                sample.queue_packets = Some(backlog.packets);
                 sample.sinr_db = figures.sinr.map(|sinr| sinr.0);
                 sample.cell = Some(figures.cell.0.into());
                 let blocks = (figures.downlink.mcs_sum, figures.downlink.first);

@@ -6,7 +6,8 @@
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::phy::{Position, amc, antenna};
 use airwnd_cell::{Bearer, CellSite, Direction, Network, RadioSettings, Setup, UeId, UeSite};
-use airwnd_engine::Key;
+use airwnd_engine::aqm::Waiting;
+use airwnd_engine::{Codepoint, Key};
 use airwnd_lab::{Outcome, Scenario, run};
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Tti};
 use std::collections::BTreeSet;
@@ -61,7 +62,9 @@ fn exchange(distance: f64, transmissions: u8) -> Fates {
         for _ in 0..3 {
             for direction in [Direction::Down, Direction::Up] {
                 let size = Bytes(40 + u64::from(fates.sent * 97 % 1461));
-                network.send(tti.start(), UeId(0), direction, Key(fates.sent), size);
+                let (packet, arrived) = (Key(fates.sent), tti.start());
+                let packet = Waiting { packet, size, arrived, flow: 0, ecn: Codepoint::NotEct };
+                network.send(UeId(0), direction, packet);
                 fates.sent += 1;
             }
         }

@@ -1,6 +1,7 @@
 //! What travels between two endpoints: a TCP header, and the length of a payload that is never stored.
 
 use crate::Seq;
+pub use airwnd_engine::Codepoint;
 use airwnd_units::{Bytes, Time};
 use std::num::{NonZeroU8, NonZeroU16};
 use std::ops::BitOr;
@@ -39,27 +40,6 @@ impl Flags {
     /// These bits as they are on the wire.
     pub fn from_ace(count: u8) -> Flags {
         Flags(u16::from(count & 7) << 6)
-    }
-}
-
-/// The ECN field of the IP header (RFC 3168 §5): what a packet's transport can do, and what a queue says of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Codepoint {
-    /// The transport does not know ECN: 00.
-    #[default]
-    NotEct,
-    /// ECN-capable, and heeds marks as an L4S sender does (RFC 9331): 01.
-    Ect1,
-    /// ECN-capable: 10.
-    Ect0,
-    /// Congestion experienced: 11.
-    Ce,
-}
-
-impl Codepoint {
-    /// Whether a queue may mark the packet instead of dropping it.
-    pub fn is_capable(self) -> bool {
-        self != Codepoint::NotEct
     }
 }
 

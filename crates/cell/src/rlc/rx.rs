@@ -137,18 +137,16 @@ impl RlcRx {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlc::RlcTx;
-    use crate::rlc::aqm::drop_tail::{DropTail, Params};
-    use airwnd_engine::Key;
+    use crate::rlc::tests::{packet, transmitter};
     use airwnd_units::Bytes;
     use proptest::prelude::*;
 
     /// Sends SDUs of these sizes in grants of these sizes and returns the PDUs.
     fn pdus(sizes: &[u64], grants: &[u64], rx: &mut RlcRx) -> Vec<Pdu> {
-        let mut tx = RlcTx::new(Box::new(DropTail::new(Params { buffer: Bytes(1 << 30), packets: None })));
+        let mut tx = transmitter(Bytes(1 << 30));
         let mut fate = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
-        for (packet, size) in (0..).zip(sizes) {
-            tx.enqueue(Time::ZERO, Key(packet), Bytes(*size), &mut fate);
+        for (key, size) in (0..).zip(sizes) {
+            tx.enqueue(packet(key, *size), &mut fate);
         }
         grants
             .iter()

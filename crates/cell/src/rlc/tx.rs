@@ -1,8 +1,7 @@
 //! The transmitting half: queue, segmentation, concatenation.
 
-use super::aqm::{Backlog, QueueDisc};
-use super::{Fate, PDCP_HEADER, Pdu, RLC_FIXED_HEADER, Sdu};
-use airwnd_engine::Key;
+use super::{Fate, PDCP_HEADER, Pdu, RLC_FIXED_HEADER, Sdu, Told};
+use airwnd_engine::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Time};
 
 /// The longest piece that an 11-bit length indicator can describe (TS 36.322 §6.2.2.5): a longer one must
@@ -25,10 +24,10 @@ impl RlcTx {
         RlcTx { queue, partial: None, next_sn: 0, sent: 0 }
     }
 
-    /// A packet of `size` bytes (with its IP header) arrives from above.
-    pub fn enqueue(&mut self, now: Time, packet: Key, size: Bytes, fate: &mut dyn Fate) {
-        let sdu = Sdu { packet, size: size + PDCP_HEADER, arrived: now };
-        self.queue.enqueue(now, sdu, self.held(), fate);
+    /// A packet arrives from above, its size that with its IP header.
+    pub fn enqueue(&mut self, packet: Sdu, fate: &mut dyn Fate) {
+        let sdu = Sdu { size: packet.size + PDCP_HEADER, ..packet };
+        self.queue.enqueue(sdu.arrived, sdu, self.held(), &mut Told(fate));
     }
 
     /// Fills a grant of `grant` bytes. Each SDU that goes on air for the first time is handed to `begun`, in
@@ -44,6 +43,7 @@ impl RlcTx {
         begun: &mut impl FnMut(Sdu),
         fate: &mut dyn Fate,
     ) -> Option<Pdu> {
+        //= exception pdcp-never-discards
         if grant <= RLC_FIXED_HEADER {
             return None;
         }
@@ -53,7 +53,7 @@ impl RlcTx {
         loop {
             let (sdu, remaining) = match self.partial.take() {
                 Some(partial) => partial,
-                None => match self.queue.dequeue(now, fate) {
+                None => match self.queue.dequeue(now, &mut Told(fate)) {
                     Some(sdu) => {
                         begun(sdu);
                         (sdu, sdu.size)
@@ -88,14 +88,17 @@ impl RlcTx {
     /// What waits, counting the rest of a partly sent SDU.
     pub fn backlog(&self) -> Backlog {
         let queued = self.queue.backlog();
-        Backlog { bytes: queued.bytes + self.held(), sdus: queued.sdus + u64::from(self.partial.is_some()) }
+        Backlog {
+            bytes: queued.bytes + self.held(),
+            packets: queued.packets + u64::from(self.partial.is_some()),
+        }
     }
 
     /// The bytes that the MAC is told of: the backlog and two bytes of header for each SDU; zero if nothing
     /// waits.
     pub fn reported(&self) -> Bytes {
         let backlog = self.backlog();
-        backlog.bytes + RLC_FIXED_HEADER * backlog.sdus
+        backlog.bytes + RLC_FIXED_HEADER * backlog.packets
     }
 
     /// SDUs of which nothing has been sent yet.
@@ -112,17 +115,16 @@ impl RlcTx {
 mod tests {
     use super::*;
     use crate::rlc::DropCause;
-    use crate::rlc::aqm::drop_tail::{DropTail, Params};
+    use crate::rlc::tests::{packet, transmitter};
 
     /// A saturated bearer: SDUs of `sdu` bytes of IP, `blocks` grants of `grant` bytes.
     fn whole_sdus_sent(sdu: u64, grant: u64, blocks: u64) -> u64 {
-        let queue = DropTail::new(Params { buffer: Bytes(10240), packets: None });
-        let mut tx = RlcTx::new(Box::new(queue));
+        let mut tx = transmitter(Bytes(10240));
         let mut fate = |_: Sdu, _: DropCause| {};
         let mut end = 0;
         for _ in 0..blocks {
             for _ in 0..12 {
-                tx.enqueue(Time::ZERO, Key(0), Bytes(sdu), &mut fate);
+                tx.enqueue(packet(0, sdu), &mut fate);
             }
             end = tx.transmit(Time::ZERO, Bytes(grant), &mut |_| {}, &mut fate).expect("saturated").end;
         }
@@ -151,9 +153,9 @@ mod tests {
 
     #[test]
     fn a_grant_of_headers_only_sends_nothing() {
-        let mut tx = RlcTx::new(Box::new(DropTail::new(Params::default())));
+        let mut tx = transmitter(Bytes(10240));
         let mut fate = |_: Sdu, _: DropCause| {};
-        tx.enqueue(Time::ZERO, Key(0), Bytes(100), &mut fate);
+        tx.enqueue(packet(0, 100), &mut fate);
         assert_eq!(tx.transmit(Time::ZERO, Bytes(2), &mut |_| {}, &mut fate), None);
         assert_eq!(tx.reported(), Bytes(104));
         let pdu = tx.transmit(Time::ZERO, Bytes(200), &mut |_| {}, &mut fate);

@@ -1,0 +1,87 @@
+//! Drop-tail.
+
+use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Time};
+
+params! {
+    /// Drop-tail: a packet that does not fit into the buffer is dropped.
+    ///
+    /// The limit is in bytes (in a bearer with PDCP headers), in packets, or both. What RLC still holds of a partly
+    /// sent SDU counts against it, as in ns-3 LENA.
+    pub struct Params ("ns-3 lte-rlc-um.cc, DoTransmitPdcpPdu") {
+        /// Size of the buffer; every TCP result depends on it.
+        pub buffer: Bytes = Bytes(10 * 1024), unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 LteRlcUm::MaxTxBufferSize";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = None, unit "packets", range 1..=1_000_000_000, source "no limit in ns-3 LENA";
+    }
+}
+
+/// A FIFO with a limit.
+pub struct DropTail {
+    params: Params,
+    queue: Fifo,
+}
+
+impl DropTail {
+    /// An empty queue.
+    pub fn new(params: Params, _ctx: &Ctx) -> Self {
+        DropTail { params, queue: Fifo::default() }
+    }
+}
+
+impl QueueDisc for DropTail {
+    fn enqueue(&mut self, _now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        let packets = self.queue.packets() + u64::from(held > Bytes::ZERO) + 1;
+        let fits = self.queue.bytes() + held + packet.size <= self.params.buffer
+            && self.params.packets.is_none_or(|limit| packets <= limit);
+        if fits {
+            self.queue.push(packet);
+        } else {
+            fate.dropped(packet, Cause::Full);
+        }
+    }
+
+    fn dequeue(&mut self, _now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+        self.queue.pop()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+        Box::new(self.queue.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    fn offer(queue: &mut DropTail, size: u64, held: u64) -> bool {
+        let mut seen = Seen::default();
+        queue.enqueue(Time::ZERO, packet(0, size, Time::ZERO), Bytes(held), &mut seen);
+        assert!(seen.dropped.iter().all(|(_, cause)| *cause == Cause::Full));
+        seen.dropped.is_empty()
+    }
+
+    #[test]
+    fn the_limit_counts_bytes_and_what_rlc_holds() {
+        let mut queue = DropTail::new(Params { buffer: Bytes(3000), packets: None }, &ctx());
+        assert!(offer(&mut queue, 1030, 0));
+        assert!(!offer(&mut queue, 1030, 941));
+        assert!(offer(&mut queue, 1030, 940));
+        assert_eq!(queue.backlog(), Backlog { bytes: Bytes(2060), packets: 2 });
+    }
+
+    #[test]
+    fn the_limit_counts_packets() {
+        let mut queue = DropTail::new(Params { buffer: Bytes(1 << 30), packets: Some(2) }, &ctx());
+        assert!(offer(&mut queue, 1030, 0));
+        assert!(!offer(&mut queue, 1030, 1));
+        assert!(offer(&mut queue, 1030, 0));
+        assert!(!offer(&mut queue, 1030, 0));
+    }
+}

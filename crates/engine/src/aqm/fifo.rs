@@ -1,0 +1,63 @@
+//! Packets in the order in which they came, and their bytes.
+
+use super::{Backlog, Waiting};
+use airwnd_units::Bytes;
+use std::collections::VecDeque;
+
+/// A queue without a discipline.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    packets: VecDeque<Waiting>,
+    bytes: Bytes,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Fifo { packets: VecDeque::with_capacity(64), bytes: Bytes::ZERO }
+    }
+}
+
+impl Fifo {
+    /// Appends a packet.
+    pub fn push(&mut self, packet: Waiting) {
+        self.bytes += packet.size;
+        self.packets.push_back(packet);
+    }
+
+    /// Takes the oldest packet.
+    pub fn pop(&mut self) -> Option<Waiting> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= packet.size;
+        Some(packet)
+    }
+
+    /// The oldest packet.
+    pub fn head(&self) -> Option<&Waiting> {
+        self.packets.front()
+    }
+
+    /// How many packets wait.
+    pub fn packets(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
+    /// How many bytes wait.
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// What waits.
+    pub fn backlog(&self) -> Backlog {
+        Backlog { bytes: self.bytes, packets: self.packets() }
+    }
+
+    /// The packets, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.packets.iter()
+    }
+}
