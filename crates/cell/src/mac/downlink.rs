@@ -1,5 +1,6 @@
 //! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
 
+use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
 use super::{Block, Pipeline};
 use crate::phy::error_model::SoftBits;
@@ -25,6 +26,7 @@ const PROCESSES: u8 = 8;
 pub(crate) struct Downlink {
     scheduler: Box<dyn Scheduler>,
     grid: Grid,
+    outer_loop: Option<OuterLoop>,
     max_transmissions: u8,
     users: Vec<User>,
     processes: Vec<[Option<Process>; PROCESSES as usize]>,
@@ -94,7 +96,12 @@ impl Downlink {
             *entry = rate(cqi);
         }
         let grid = Grid { rbgs: radio.rbgs(), rate_by_cqi };
+        let outer_loop =
+            setup.mac.olla.as_ref().map(|params| {
+                OuterLoop::new(params.clone(), &*setup.radio.error_model.build(), radio.prbs())
+            });
         Downlink {
+            outer_loop,
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
             max_transmissions: setup.mac.harq_transmissions,
@@ -117,6 +124,9 @@ impl Downlink {
     /// A user joins at the next slot.
     pub fn admit(&mut self, bearer: crate::settings::Bearer) {
         self.scheduler.admit(bearer.gbr);
+        if let Some(outer_loop) = &mut self.outer_loop {
+            outer_loop.admit(self.users.len() as u16);
+        }
         self.users.push(User::default());
         self.processes.push([None; PROCESSES as usize]);
         self.views.reserve(self.users.len());
@@ -182,7 +192,10 @@ impl Downlink {
                 LinkAdaptation::Wideband => view.wideband,
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
-            let mcs = mcs_of(cqi);
+            let mcs = match &self.outer_loop {
+                None => mcs_of(cqi),
+                Some(outer_loop) => outer_loop.mcs(slot, cqi),
+            };
             //= exception single-antenna
             //= exception no-mac-headers
             let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
@@ -220,6 +233,7 @@ impl Downlink {
         }
         self.postponed.drain(..postponed);
         for answer in &answers {
+            self.adapt(*answer);
             match *answer {
                 Feedback::Ack(slot, process) | Feedback::Silence(slot, process) => {
                     self.free(slot, process);
@@ -237,6 +251,20 @@ impl Downlink {
         }
         self.answers = answers;
         free
+    }
+
+    /// Outer-loop link adaptation learns from first transmissions that met the channel.
+    fn adapt(&mut self, answer: Feedback) {
+        let Some(outer_loop) = &mut self.outer_loop else { return };
+        let (slot, process, decoded) = match answer {
+            Feedback::Ack(slot, process) => (slot, process, true),
+            Feedback::Nack(slot, process) => (slot, process, false),
+            Feedback::Silence(..) => return,
+        };
+        let held = self.processes[slot as usize][process as usize].as_ref();
+        if held.expect("a process waits for its feedback").block.transmissions == 1 {
+            outer_loop.on_feedback(slot, decoded);
+        }
     }
 
     fn free(&mut self, slot: u16, process: u8) {
