@@ -2,7 +2,7 @@
 
 use crate::identity::CellId;
 use crate::mac::{outer_loop, power_control, sched};
-use crate::phy::{Position, Prbs, amc, antenna, error_model, propagation, shadowing};
+use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use airwnd_catalog::{choice, params};
 use airwnd_engine::aqm;
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
@@ -58,6 +58,8 @@ params! {
         pub propagation: propagation::Spec = propagation::Spec::Friis(Default::default()), unit "1", source "ns-3 LteHelper default";
         /// Log-normal shadowing of each link.
         pub shadowing: Option<shadowing::Params> = None, unit "1", source "off in the ns-3 reference runs";
+        /// Small-scale fading of each link.
+        pub fading: fading::Spec = fading::Spec::NoFading(fading::none::Params {}), unit "1", source "off in the ns-3 reference runs";
         /// From SINR to CQI.
         pub amc: amc::Spec = amc::Spec::BlockErrorTarget(Default::default()), unit "1", source "ns-3 LteAmc default (MiErrorModel)";
         /// From SINR to block errors.

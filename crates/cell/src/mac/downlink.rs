@@ -315,7 +315,7 @@ impl Downlink {
             let process = &mut self.processes[sent.slot as usize][sent.process as usize];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
             self.figures.prbs += u64::from(radio.prbs_of(sent.rbgs).0);
-            if ue.loses_control(tti) {
+            if ue.loses_control(tti, number, radio) {
                 let due = tti + (FEEDBACK_TIMEOUT - DECISION_TO_AIR);
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
                 continue;

@@ -12,9 +12,21 @@ const SINUSOIDS: usize = 16;
 /// Points of a turn at which sine and cosine are tabulated; between them a tangent leaves an error of 5e-6.
 const POINTS: usize = 1024;
 
-/// How far a terminal has moved, in wavelengths: fading is a function of place, not of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
-pub struct Wavelengths(pub f64);
+/// A place on the map in wavelengths: what fades is a function of place, and changes because terminals move.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wavelengths {
+    /// East of the origin.
+    pub east: f64,
+    /// North of the origin.
+    pub north: f64,
+}
+
+impl Wavelengths {
+    /// So far to the east.
+    pub const fn east(east: f64) -> Wavelengths {
+        Wavelengths { east, north: 0.0 }
+    }
+}
 
 /// One wave of a tap: where it comes from and its phase at the start.
 ///
@@ -22,8 +34,9 @@ pub struct Wavelengths(pub f64);
 /// before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sinusoid {
-    /// Turns for each wavelength of movement, in units of 2^-31: the cosine of the angle of arrival.
-    turns: i32,
+    /// Turns for each wavelength east and north, in units of 2^-31: cosine and sine of the angle of arrival.
+    east: i32,
+    north: i32,
     /// In units of 2^-32 turns.
     phase: u32,
 }
@@ -81,18 +94,22 @@ impl DelayLine {
             //= Xiao, Zheng and Beaulieu 2006: alpha_n = (2 pi n + theta_n) / N, theta_n uniform on a turn
             let theta = (bits >> 32) as f64 / (1u64 << 32) as f64;
             let arrival = TAU * ((index % SINUSOIDS) as f64 + theta) / SINUSOIDS as f64;
-            *sinusoid =
-                Sinusoid { turns: (libm::cos(arrival) * f64::from(1u32 << 31)) as i32, phase: bits as u32 };
+            let turns = |part: f64| (part * f64::from(1u32 << 31)) as i32;
+            *sinusoid = Sinusoid {
+                east: turns(libm::cos(arrival)),
+                north: turns(libm::sin(arrival)),
+                phase: bits as u32,
+            };
         }
     }
 
-    /// The power gain of each PRB once the terminal has moved so far. Their mean over links is one.
-    pub fn gains(&mut self, sinusoids: &[Sinusoid], moved: Wavelengths, gains: &mut [f32]) {
+    /// The power gain of each PRB for a terminal at this place. Their mean over links is one.
+    pub fn gains(&mut self, sinusoids: &[Sinusoid], place: Wavelengths, gains: &mut [f32]) {
         self.real.fill(0.0);
         self.imaginary.fill(0.0);
         let taps = self.cos.chunks_exact(self.prbs).zip(self.sin.chunks_exact(self.prbs));
         for (tap, (cos, sin)) in taps.enumerate() {
-            let (x, y) = self.tap(tap, sinusoids, moved);
+            let (x, y) = self.tap(tap, sinusoids, place);
             for (prb, (real, imaginary)) in self.real.iter_mut().zip(&mut self.imaginary).enumerate() {
                 *real += x * cos[prb] - y * sin[prb];
                 *imaginary += x * sin[prb] + y * cos[prb];
@@ -104,12 +121,16 @@ impl DelayLine {
     }
 
     /// The complex amplitude of one tap.
-    fn tap(&self, tap: usize, sinusoids: &[Sinusoid], moved: Wavelengths) -> (f32, f32) {
-        let moved = (moved.0 * (1u64 << 32) as f64) as i64;
+    fn tap(&self, tap: usize, sinusoids: &[Sinusoid], place: Wavelengths) -> (f32, f32) {
+        let whole = |wavelengths: f64| (wavelengths * (1u64 << 32) as f64) as i64;
+        let (east, north) = (whole(place.east), whole(place.north));
         let (mut x, mut y) = (0.0, 0.0);
         for sinusoid in &sinusoids[tap * SINUSOIDS..][..SINUSOIDS] {
             // 2^-32 wavelengths times 2^-31 turns; whole turns are lost, as they may be.
-            let turned = moved.wrapping_mul(i64::from(sinusoid.turns)) >> 31;
+            let turned = east
+                .wrapping_mul(i64::from(sinusoid.east))
+                .wrapping_add(north.wrapping_mul(i64::from(sinusoid.north)))
+                >> 31;
             let (cos, sin) = self.phasor(sinusoid.phase.wrapping_add(turned as u32));
             x += cos;
             y += sin;
@@ -152,7 +173,7 @@ mod tests {
         let mut gains = vec![0.0; line.prbs];
         let sample = |number| {
             let sinusoids = link(line, number);
-            line.gains(&sinusoids, Wavelengths(3.0), &mut gains);
+            line.gains(&sinusoids, Wavelengths::east(3.0), &mut gains);
             f64::from(gains[prb])
         };
         (0..links).map(sample).collect()
@@ -188,7 +209,7 @@ mod tests {
             let (sinusoids, mut gains) = (link(&line, 5), vec![0.0; 50]);
             let mut sum = 0.0;
             for step in 0..10_000 {
-                line.gains(&sinusoids, Wavelengths(f64::from(step) * 0.1), &mut gains);
+                line.gains(&sinusoids, Wavelengths::east(f64::from(step) * 0.1), &mut gains);
                 sum += gains.iter().map(|gain| f64::from(*gain)).sum::<f64>() / 50.0;
             }
             assert!((sum / 1e4 - 1.0).abs() < 0.07, "{name}: {}", sum / 1e4);
@@ -199,13 +220,17 @@ mod tests {
     fn a_tap_forgets_as_clarke_says() {
         // E[h(x) h*(x + d)] = J0(2 pi d), d in wavelengths; the standard error of 20 000 links is 0.007
         let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6));
-        let start = Wavelengths(100.0);
+        let start = Wavelengths { east: 100.0, north: -7.0 };
         for distance in [0.0, 0.1, 0.25, 0.3827, 0.6, 1.0, 2.0] {
             let (mut real, mut imaginary) = (0.0, 0.0);
             for number in 0..20_000 {
                 let sinusoids = link(&line, number);
                 let (a, b) = line.tap(0, &sinusoids, start);
-                let (c, d) = line.tap(0, &sinusoids, Wavelengths(start.0 + distance));
+                let (c, d) = line.tap(
+                    0,
+                    &sinusoids,
+                    Wavelengths { east: 100.0 + 0.6 * distance, north: -7.0 + 0.8 * distance },
+                );
                 real += f64::from(a * c + b * d) / 2e4;
                 imaginary += f64::from(b * c - a * d) / 2e4;
             }
@@ -222,7 +247,7 @@ mod tests {
         let (sinusoids, mut gains) = (link(&line, 9), vec![0.0; 6]);
         let (mut crossings, mut above) = (0, true);
         for step in 0..60_000 {
-            line.gains(&sinusoids, Wavelengths(f64::from(step) * 0.02), &mut gains);
+            line.gains(&sinusoids, Wavelengths::east(f64::from(step) * 0.02), &mut gains);
             crossings += u32::from(gains[0] >= 1.0 && !above);
             above = gains[0] >= 1.0;
         }
@@ -240,7 +265,7 @@ mod tests {
             let mut correlation = [(0.0, 0.0); 50];
             for number in 0..4000 {
                 let sinusoids = link(&line, number);
-                line.gains(&sinusoids, Wavelengths(0.0), &mut gains);
+                line.gains(&sinusoids, Wavelengths::east(0.0), &mut gains);
                 let (a, b) = (line.real[0], line.imaginary[0]);
                 for ((real, imaginary), (c, d)) in
                     correlation.iter_mut().zip(line.real.iter().zip(&line.imaginary))
@@ -268,9 +293,9 @@ mod tests {
         let mut gains = vec![0.0; 6];
         let mut product = 0.0;
         for step in 0..10_000 {
-            let moved = Wavelengths(f64::from(step) * 0.25);
+            let place = Wavelengths::east(f64::from(step) * 0.25);
             let [a, b] = [0, 1].map(|index: usize| {
-                line.gains(&links[index], moved, &mut gains);
+                line.gains(&links[index], place, &mut gains);
                 f64::from(gains[0]) - 1.0
             });
             product += a * b / 1e4;
@@ -285,7 +310,7 @@ mod tests {
         let links = [link(&line, 1), link(&line, 2)];
         let mut gains = vec![0.0; 100];
         let mut bits = |index: usize, tti: u32| {
-            line.gains(&links[index], Wavelengths(f64::from(tti) * 0.0059), &mut gains);
+            line.gains(&links[index], Wavelengths::east(f64::from(tti) * 0.0059), &mut gains);
             gains.iter().map(|gain| gain.to_bits()).collect::<Vec<_>>()
         };
         let forwards: Vec<_> = (0..200).map(|tti| bits(0, tti)).collect();
@@ -302,8 +327,8 @@ mod tests {
         let mut line = DelayLine::new(&[Tap::new(0, 0.0), Tap::new(1000, 0.0)], Prbs(50));
         let sinusoids = link(&line, 3);
         let mut gains = vec![0.0; 50];
-        line.gains(&sinusoids, Wavelengths(1.0), &mut gains);
-        let [(a, b), (c, d)] = [0, 1].map(|tap| line.tap(tap, &sinusoids, Wavelengths(1.0)));
+        line.gains(&sinusoids, Wavelengths::east(1.0), &mut gains);
+        let [(a, b), (c, d)] = [0, 1].map(|tap| line.tap(tap, &sinusoids, Wavelengths::east(1.0)));
         for (prb, gain) in gains.iter().enumerate() {
             let angle = -TAU * (prb as f64 - 24.5) * 180e3 * 1e-6;
             let (cos, sin) = (libm::cos(angle) as f32, libm::sin(angle) as f32);

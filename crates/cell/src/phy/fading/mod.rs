@@ -122,6 +122,9 @@ mod tests {
             assert_eq!((spec.build().pace(), spec.check()), (pace, Ok(())));
         }
         let (key, message) = eva(Some(speed), Some(doppler)).check().unwrap_err();
-        assert_eq!((key, message.as_str()), ("doppler", "`speed` = 10m/s says it already; give one of the two"));
+        assert_eq!(
+            (key, message.as_str()),
+            ("doppler", "`speed` = 10m/s says it already; give one of the two")
+        );
     }
 }
