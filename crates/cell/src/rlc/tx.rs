@@ -95,8 +95,8 @@ impl RlcTx {
     }
 
     /// When the oldest SDU arrived of which something is to be sent.
-    pub fn head_of_line(&self) -> Option<Time> {
-        self.partial.map(|(sdu, _)| sdu.arrived).or_else(|| self.queue.head())
+    pub fn oldest(&self) -> Option<Time> {
+        self.partial.map(|(sdu, _)| sdu.arrived).into_iter().chain(self.queue.oldest()).min()
     }
 
     /// The bytes that the MAC is told of: the backlog and two bytes of header for each SDU; zero if nothing
