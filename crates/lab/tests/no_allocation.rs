@@ -70,4 +70,8 @@ fn steady_state_allocates_nothing() {
     ] {
         assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");
     }
+    for kind in airwnd_cell::mac::sched::Spec::kinds() {
+        let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("30s", "10s");
+        assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind}");
+    }
 }
