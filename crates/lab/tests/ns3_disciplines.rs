@@ -12,7 +12,7 @@ fn simulate(aqm: &str) -> (f64, f64, f64, u64, f64) {
         "duration = \"60s\"\nwarmup = \"0s\"\n\
          tcp = {{mss = 1000, send_buffer = \"4MiB\", receive_buffer = \"4MiB\", recount_at_exit = true}}\n\
          core = {{server_rate = \"1Gbps\", server_delay = \"1us\"}}\n\
-         [[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\naqm = {aqm}\n[[ue]]\n{flows}"
+         [[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\nring = 1\naqm = {aqm}\n[[ue]]\n{flows}"
     );
     let scenario = Scenario::from_node(&Node::from_toml(&toml, "s5").unwrap()).unwrap();
     let outcome = run(&scenario, 1, None, &mut |_| true).unwrap();
