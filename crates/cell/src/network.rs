@@ -59,8 +59,8 @@ pub struct Network {
     /// What a bearer gives back when its RLC is established anew; empty in between.
     returned: VecDeque<Returned>,
     signals: Vec<(usize, UplinkSignal)>,
-    /// The pattern behind the newest reports of a cell, by when they come within the period.
-    patterns: Vec<Option<usize>>,
+    /// The pattern behind the newest reports of a cell and when it was measured, by when they come within the period.
+    patterns: Vec<Option<(usize, Tti)>>,
 }
 
 struct Cell {
@@ -312,6 +312,7 @@ impl Network {
             self.wake(tti, slept);
         }
         self.next = tti + 1;
+        self.radio.begin(tti);
         self.report_buffers(tti);
         self.schedule(tti);
         self.put_on_air(tti);
@@ -331,6 +332,7 @@ impl Network {
             cell.downlink.on_idle(slept);
         }
         for missed in (tti.0 - slept.min(self.srs_period))..tti.0 {
+            self.radio.begin(Tti(missed));
             self.sound(Tti(missed));
         }
     }
@@ -371,12 +373,12 @@ impl Network {
             patterns.fill(None);
             let report = |radio: &mut Radio, slot: u16| {
                 let phase = phases[slot as usize];
-                let pattern = *patterns[phase as usize].get_or_insert_with(|| {
+                let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
                     let measured = measured_at(tti, phase, self.cqi_period, self.cqi_delay);
                     let before = row(Tti(measured.0.saturating_sub(1))) * count;
-                    radio.pattern(number, &on_air[before..before + count])
+                    (radio.pattern(number, &on_air[before..before + count]), measured)
                 });
-                radio.report(number, pattern, slot, users[slot as usize] as usize)
+                radio.report(number, pattern, slot, users[slot as usize] as usize, measured)
             };
             downlink.schedule(tti, number, users, radio, &mut terminals, report);
             uplink.schedule(tti);
@@ -437,8 +439,7 @@ impl Network {
         for (number, ue) in self.ues.iter_mut().enumerate() {
             let on_air = &self.on_air[before..before + count];
             let place = self.radio.pattern(ue.cell, on_air);
-            let report = self.radio.report(ue.cell, place, ue.slot, number);
-            let sinr = self.radio.reported_sinr(ue.cell, report);
+            let sinr = self.radio.mean_sinr(ue.cell, place, ue.slot, number, tti);
             ue.sinr = Some(sinr);
             ue.sinr_sum += sinr.0;
             ue.sinr_samples += 1;
