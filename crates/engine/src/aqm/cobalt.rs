@@ -53,6 +53,7 @@ impl Cobalt {
     /// An empty queue.
     pub fn new(params: Params, ctx: &Ctx) -> Self {
         Cobalt {
+            //= exception cobalt-exact-root
             law: ControlLaw::new(params.interval, Root::Exact),
             params,
             queue: Fifo::default(),
