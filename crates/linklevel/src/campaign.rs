@@ -1,11 +1,13 @@
 //! Which curves are simulated, where, and for how long.
 
 use crate::crc::CRC_BITS;
-use crate::curve::{Curve, Point};
-use crate::decoder::{BATCH, Settings};
+use crate::curve::{self, Point};
+use crate::decoder::Settings;
+use crate::lanes::BATCH;
 use crate::link::{Format, Link};
 use airwnd_cell::phy::Mcs;
 use airwnd_cell::phy::bit_channel;
+use airwnd_cell::phy::error_model::block_error_curves::Curve;
 use airwnd_cell::phy::tables::{Direction, Modulation, code_rate, modulation};
 use airwnd_engine::Stream;
 use airwnd_units::Db;
@@ -14,24 +16,31 @@ use airwnd_units::Db;
 pub const SEED: u64 = 1;
 /// The stopping rule: a point ends when so many blocks were lost and as many decoded,
 pub const ENOUGH: u32 = 100;
-/// or after so many blocks.
-pub const AT_MOST: u32 = 4000;
+/// or after so many blocks; the curves of large code blocks are steep, and fewer of them place these as well.
+pub fn at_most(code_block_bits: usize) -> u32 {
+    if code_block_bits <= 1024 { 4000 } else { (1 << 20) / code_block_bits as u32 }
+}
+
 /// Where points lie, in standard deviations from the middle of the curve: error rates of 84 % to 0.8 %.
 const SCORES: [f64; 6] = [-1.0, 0.0, 0.7, 1.3, 1.9, 2.4];
 
 /// Sizes of code blocks, in bits.
 const SIZES: [usize; 8] = [40, 104, 208, 416, 1024, 2048, 4096, 6144];
 
-/// Code rates of a modulation, lowest first: those that its retransmissions come down to, then those of its
-/// schemes.
+/// Code rates of a modulation, lowest first: those of its schemes, below them for QPSK some to which repetition
+/// leads, and for 64QAM one that lets no bit be repeated yet.
+///
+/// Bits that a single transmission of 16QAM or 64QAM repeats have the same place in their symbols each time (3 K +
+/// 12 is a multiple of their bits). With retransmissions that is not so, and a curve of such a transmission says
+/// nothing about them.
 fn rates(of: Modulation) -> Vec<f64> {
-    let repeated: &[f64] = match of {
+    let further: &[f64] = match of {
         Modulation::Qpsk => &[0.025, 0.05],
-        Modulation::Qam16 => &[0.09, 0.15, 0.22],
-        Modulation::Qam64 => &[0.11, 0.15, 0.22, 0.3, 0.36],
+        Modulation::Qam16 => &[],
+        Modulation::Qam64 => &[0.36],
     };
     let schemes = Mcs::all().filter(|mcs| modulation(Direction::Downlink, *mcs) == of).map(code_rate);
-    repeated.iter().copied().chain(schemes).collect()
+    further.iter().copied().chain(schemes).collect()
 }
 
 /// A code block with its check, each transmission at about this rate.
@@ -50,6 +59,8 @@ pub fn formats() -> Vec<Format> {
             formats.extend(rates(modulation).into_iter().map(|rate| format(modulation, rate, size, 1)));
         }
     }
+    // small blocks come to some rates by the same number of symbols
+    formats.dedup();
     for size in [208, 2048] {
         for mcs in [2, 5, 9, 10, 13, 16, 17, 20, 24, 28].map(Mcs) {
             let modulation = modulation(Direction::Downlink, mcs);
@@ -66,10 +77,11 @@ pub fn points(format: Format) -> Vec<Point> {
         .into_iter()
         .fold(Stream::new(SEED, "block errors"), |stream, number| stream.child(number as u64));
     let coarse = look(&mut link, format, stream.child(0));
+    let at_most = at_most(format.block_bits + CRC_BITS);
     let at = |score: f64| libm::round((coarse.half.0 + score * coarse.width.0) * 100.0) / 100.0;
     (1..)
         .zip(SCORES)
-        .map(|(number, score)| point(&mut link, Db(at(score)), stream.child(number), ENOUGH, AT_MOST))
+        .map(|(number, score)| point(&mut link, Db(at(score)), stream.child(number), ENOUGH, at_most))
         .collect()
 }
 
@@ -77,7 +89,7 @@ pub fn points(format: Format) -> Vec<Point> {
 pub fn point(link: &mut Link, snr: Db, stream: Stream, enough: u32, at_most: u32) -> Point {
     let (mut blocks, mut failed, mut batch) = (0, 0, 0);
     while blocks < at_most && failed.min(blocks - failed) < enough {
-        failed += link.failures(snr, stream.child(batch)) as u32;
+        failed += link.failures(&[snr], stream.child(batch)) as u32;
         blocks += BATCH as u32;
         batch += 1;
     }
@@ -106,5 +118,5 @@ fn look(link: &mut Link, format: Format, stream: Stream) -> Curve {
         let snr = Db(guess.half.0 + score * guess.width.0);
         seen.push(point(link, snr, stream.child(step), BLOCKS, BLOCKS));
     }
-    Curve::fit(&seen, guess)
+    curve::fit(&seen, guess)
 }

@@ -17,8 +17,8 @@ impl Crc {
     /// The remainder of the bits followed by 24 zeros; zero for bits that end in their check.
     fn remainder(self, bits: &[u8]) -> u32 {
         bits.iter().fold(0, |register, bit| {
-            let feedback = register >> 23 ^ u32::from(*bit);
-            (register << 1 ^ feedback * self.0) & 0xff_ffff
+            let feedback = (register >> 23) ^ u32::from(*bit);
+            ((register << 1) ^ (feedback * self.0)) & 0xff_ffff
         })
     }
 

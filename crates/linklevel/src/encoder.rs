@@ -103,7 +103,7 @@ mod tests {
             let interleaved: Vec<u8> = encoder.order.iter().map(|place| block[*place as usize]).collect();
             for (bits, tail) in [(block, &places[..6]), (interleaved, &places[6..])] {
                 let mut state = State::default();
-                bits.iter().for_each(|bit| drop(state.parity(*bit)));
+                bits.iter().for_each(|bit| _ = state.parity(*bit));
                 for step in tail.chunks_exact(2) {
                     assert_eq!(state.parity(coded[step[0]]), coded[step[1]]);
                 }

@@ -14,6 +14,7 @@ pub mod curve;
 pub mod decoder;
 pub mod encoder;
 pub mod interleaver;
+pub mod lanes;
 pub mod link;
 pub mod modulation;
 pub mod noise;

@@ -1,7 +1,8 @@
 //! The chain from transport block to transport block.
 
-use crate::decoder::{BATCH, Decoder, Lanes, Settings};
+use crate::decoder::{Decoder, Settings};
 use crate::encoder::{Encoder, TAIL_BITS};
+use crate::lanes::{BATCH, Lanes};
 use crate::modulation::Amplitudes;
 use crate::noise::Normal;
 use crate::rate_matching::{CircularBuffer, VERSIONS, shares};
@@ -61,40 +62,40 @@ impl Link {
                 encoder: Encoder::new(size),
                 decoder: Decoder::new(size, settings),
                 sent: (0..format.transmissions).map(|number| buffer.select(version(number), share)).collect(),
-                soft: vec![[0.0; BATCH]; 3 * (size + TAIL_BITS)],
+                soft: vec![Lanes::default(); 3 * (size + TAIL_BITS)],
             }
         };
         let codes = sizes.into_iter().zip(shares).enumerate().map(code).collect();
         Link { format, amplitudes: Amplitudes::new(format.modulation), normal: Normal::new(), filler, codes }
     }
 
-    /// Sends a batch of random transport blocks at this ratio of symbol energy to noise density; how many of
-    /// them are not decoded. Everything random comes from `stream`.
-    pub fn failures(&mut self, snr: Db, stream: Stream) -> usize {
+    /// Sends a batch of random transport blocks; how many of them are not decoded. Symbols of a code block meet
+    /// these ratios of symbol energy to noise density by turns. Everything random comes from `stream`.
+    pub fn failures(&mut self, snrs: &[Db], stream: Stream) -> usize {
         let blocks: [_; BATCH] = std::array::from_fn(|lane| {
             let mut stream = stream.child(lane as u64).child(0);
             cut((0..self.format.block_bits).map(|_| (stream.next_u64() & 1) as u8).collect())
         });
         let mut noise: [Stream; BATCH] = std::array::from_fn(|lane| stream.child(lane as u64).child(1));
-        let power = snr.linear() as f32;
-        let deviation = libm::sqrtf(0.5 / power);
+        let noisy = |power: f32| (power, libm::sqrtf(0.5 / power));
+        let channel: Vec<(f32, f32)> = snrs.iter().map(|snr| noisy(snr.linear() as f32)).collect();
         let mut decoded = [true; BATCH];
         for (place, code) in self.codes.iter_mut().enumerate() {
-            code.soft.fill([0.0; BATCH]);
+            code.soft.fill(Lanes::default());
             if place == 0 {
-                code.soft[..self.filler].fill([CERTAIN; BATCH]);
+                code.soft[..self.filler].fill(Lanes::all(CERTAIN));
             }
             for lane in 0..BATCH {
                 let coded = code.encoder.encode(&blocks[lane].blocks[place]);
-                for symbol in code.sent.iter().flat_map(|sent| sent.chunks_exact(2 * self.amplitudes.bits()))
-                {
+                let symbols = code.sent.iter().flat_map(|sent| sent.chunks_exact(2 * self.amplitudes.bits()));
+                for (symbol, (power, deviation)) in symbols.zip(channel.iter().cycle()) {
                     for dimension in 0..2 {
                         let places = symbol.iter().skip(dimension).step_by(2);
                         let label = places.clone().fold(0, |label, bit| label << 1 | coded[*bit as usize]);
                         let draw = deviation * self.normal.draw(&mut noise[lane]) as f32;
                         let received = self.amplitudes.level(usize::from(label)) + draw;
-                        for (bit, soft) in places.zip(self.amplitudes.demap(received, power)) {
-                            code.soft[*bit as usize][lane] += soft;
+                        for (bit, soft) in places.zip(self.amplitudes.demap(received, *power)) {
+                            code.soft[*bit as usize].0[lane] += soft;
                         }
                     }
                 }

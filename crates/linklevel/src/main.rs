@@ -1,6 +1,6 @@
 //! Simulates block errors and fits curves to them; see the crate's documentation.
 
-use airwnd_linklevel::campaign::{AT_MOST, ENOUGH, SEED, formats, points};
+use airwnd_linklevel::campaign::{ENOUGH, SEED, at_most, formats, points};
 use airwnd_linklevel::crc::CRC_BITS;
 use airwnd_linklevel::decoder::Settings;
 use airwnd_linklevel::record;
@@ -32,10 +32,14 @@ fn simulate(file: &str, date: &str) -> Result<(), Error> {
         "# Block errors of LTE's turbo code in white noise, simulated by airwnd-linklevel {}, {date}, seed {SEED}.\n\
          # Max-log demapper, max-log-MAP decoder, {iterations} iterations at most, extrinsic information x {extrinsic_scale:.2}, \
          stop by CRC.\n\
-         # A point ends after {ENOUGH} failed and {ENOUGH} decoded blocks, or after {AT_MOST} blocks.\n\
+         # A point ends after {ENOUGH} failed and {ENOUGH} decoded blocks, or after {} blocks ({} of 2048 bits, {} of 4096, {} of 6144).\n\
          # Each block is one code block of {CRC_BITS} CRC bits and random bits; its transmissions have versions 0, 2, 3, 1.\n\
          # modulation_order,code_block_bits,coded_bits,transmissions,snr_db,blocks,failed\n",
         env!("CARGO_PKG_VERSION"),
+        at_most(1024),
+        at_most(2048),
+        at_most(4096),
+        at_most(6144),
     )?;
     let (start, formats) = (ProcessTime::now(), formats());
     for (number, format) in formats.iter().enumerate() {

@@ -81,9 +81,9 @@ mod tests {
             let amplitudes = Amplitudes::new(modulation);
             for label in 0..1 << amplitudes.bits() {
                 let soft = amplitudes.demap(amplitudes.level(label), 10.0);
-                for bit in 0..amplitudes.bits() {
+                for (bit, soft) in soft[..amplitudes.bits()].iter().enumerate() {
                     let sent = label >> (amplitudes.bits() - 1 - bit) & 1;
-                    assert_eq!(soft[bit] < 0.0, sent == 1, "{modulation:?} {label:b}");
+                    assert_eq!(*soft < 0.0, sent == 1, "{modulation:?} {label:b}");
                 }
             }
         }

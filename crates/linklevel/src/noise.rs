@@ -5,7 +5,7 @@ use airwnd_engine::Stream;
 /// Layers of equal area under the density.
 const LAYERS: usize = 256;
 /// Where the tail begins, and the area of a layer.
-const TAIL: f64 = 3.654_152_885_361_008_8;
+const TAIL: f64 = 3.654_152_885_361_009;
 const AREA: f64 = 0.004_928_673_233_99;
 
 /// The ziggurat method (Marsaglia and Tsang, J. Stat. Softw. 5(8), 2000).

@@ -1,8 +1,9 @@
 //! Points and curves as text.
 
 use crate::crc::CRC_BITS;
-use crate::curve::{Curve, Point};
+use crate::curve::{self, Point};
 use crate::link::Format;
+use airwnd_cell::phy::error_model::block_error_curves::Curve;
 use airwnd_cell::phy::tables::Modulation;
 use airwnd_units::Db;
 use std::fmt::Write;
@@ -69,5 +70,5 @@ pub fn curves(text: &str) -> Result<String, String> {
 pub fn fit(points: &[Point]) -> Curve {
     let (first, last) = (points[0].snr, points[points.len() - 1].snr);
     let middle = Db((first.0 + last.0) / 2.0);
-    Curve::fit(points, Curve { half: middle, width: Db((last.0 - first.0).max(0.1) / 3.0) })
+    curve::fit(points, Curve { half: middle, width: Db((last.0 - first.0).max(0.1) / 3.0) })
 }

@@ -1,7 +1,7 @@
 //! Block errors from mutual information and finite-blocklength theory.
 
 use super::segment::{segment, with_crc};
-use super::{ErrorModel, SoftBits, Transmission};
+use super::{ErrorModel, SoftBits, Transmission, upper_tail};
 use crate::phy::Mcs;
 use crate::phy::bit_channel::{binary_dispersion, information, sinr};
 use crate::phy::tables::{Direction, Modulation, code_rate, modulation};
@@ -87,7 +87,7 @@ impl ErrorModel for MutualInformation {
         if self.params.sixteen_bits && before.coded > 0.0 {
             sum = libm::fmod(sum, 65536.0);
         }
-        SoftBits { coded: sum, information: before.information + coded * information }
+        SoftBits { coded: sum, information: before.information + coded * information, mcs }
     }
 
     fn block_error(&self, block: Bytes, soft: SoftBits) -> f64 {
@@ -105,11 +105,6 @@ impl ErrorModel for MutualInformation {
         });
         1.0 - decoded
     }
-}
-
-/// The Gaussian tail probability Q(x).
-fn upper_tail(x: f64) -> f64 {
-    0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }
 
 #[cfg(test)]
