@@ -7,6 +7,7 @@ mod identity;
 pub mod mac;
 mod network;
 pub mod phy;
+mod qci;
 mod radio;
 pub mod rlc;
 mod settings;
@@ -14,5 +15,6 @@ mod terminal;
 
 pub use identity::{CellId, Direction, UeId};
 pub use network::{Arrival, CellFigures, Network, UeFigures, Unbuildable};
-pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, Setup, UeSite};
+pub use qci::Qci;
+pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, RlcMode, Setup, UeSite};
 pub use terminal::Dropped;

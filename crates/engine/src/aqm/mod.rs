@@ -5,6 +5,7 @@
 //! SDU, the rest belongs to RLC.
 
 mod fifo;
+mod parts;
 
 use crate::{Codepoint, Key, Stream};
 use airwnd_catalog::family;
@@ -14,8 +15,28 @@ pub use fifo::Fifo;
 
 family! {
     /// Queue discipline of a bearer's buffer before RLC, or of a link.
-    pub family Spec ("aqm") { drop_tail: DropTail }
+    pub family Spec ("aqm") {
+        drop_tail: DropTail, drop_head: DropHead, red: Red, gentle_red: GentleRed, adaptive_red: AdaptiveRed,
+        smred: Smred, blue: Blue, avq: Avq, codel: Codel, pie: Pie, cobalt: Cobalt, fq_codel: FqCodel,
+        fq_pie: FqPie, fq_cobalt: FqCobalt, dualpi2: DualPi2,
+    }
     build fn build(ctx: &Ctx) -> Box<dyn QueueDisc>;
+}
+
+impl Spec {
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            Spec::Red(params) => params.check(),
+            Spec::GentleRed(params) => params.check(),
+            Spec::AdaptiveRed(params) => params.check(),
+            Spec::Smred(params) => params.check(),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Where a queue stands.
@@ -93,6 +114,10 @@ pub trait QueueDisc: Send {
     fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting>;
     /// What waits now.
     fn backlog(&self) -> Backlog;
+    /// When the packet arrived that would leave next; none: nothing waits.
+    fn head(&self) -> Option<Time> {
+        self.inside().next().map(|packet| packet.arrived)
+    }
     /// The packets inside, in the order in which they would leave if nothing were dropped.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_>;
 }
