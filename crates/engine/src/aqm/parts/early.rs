@@ -188,6 +188,10 @@ impl<C: Curve> QueueDisc for Early<C> {
         self.queue.backlog()
     }
 
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
+    }
+
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
         Box::new(self.queue.iter())
     }
