@@ -5,6 +5,7 @@
 
 mod identity;
 pub mod mac;
+pub mod mobility;
 mod network;
 pub mod phy;
 mod radio;

@@ -2,9 +2,10 @@
 
 use crate::identity::CellId;
 use crate::mac::{power_control, sched};
+use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, propagation, shadowing};
 use airwnd_catalog::{choice, params};
-use airwnd_engine::aqm;
+use airwnd_engine::{Stream, aqm};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
 
 choice! {
@@ -138,8 +139,12 @@ pub struct CellSite {
 /// A terminal.
 #[derive(Clone, Debug)]
 pub struct UeSite {
-    /// Where it is.
+    /// Where it is at first.
     pub position: Position,
+    /// How it moves from there.
+    pub mobility: mobility::Spec,
+    /// The random stream of its way.
+    pub way: Stream,
     /// Noise figure of the receiver.
     pub noise_figure: Db,
     /// The cell that serves it; none: the strongest.

@@ -2,7 +2,7 @@
 
 use crate::{Scenario, placement, traffic};
 use airwnd_catalog::{FamilyInfo, Param};
-use airwnd_cell::{mac, phy};
+use airwnd_cell::{mac, mobility, phy};
 use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::{cc, rwnd};
 
@@ -22,6 +22,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         loss::Spec::catalogue(),
         traffic::Spec::catalogue(),
         placement::Spec::catalogue(),
+        mobility::Spec::catalogue(),
     ]
 }
 

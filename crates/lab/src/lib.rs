@@ -23,6 +23,7 @@
 
 mod build;
 mod catalogue;
+mod hexagon;
 mod incidents;
 mod ledger;
 mod links;

@@ -30,6 +30,8 @@ fn setup(distance: f64, transmissions: u8) -> Setup {
         }],
         ues: vec![UeSite {
             position: Position { x: Metres(distance), y: Metres(0.0), z: Metres(1.5) },
+            mobility: mobility::Spec::Static(Default::default()),
+            way: Stream::new(1, "mobility"),
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
