@@ -125,7 +125,12 @@ impl Network {
             users[*cell].push(ue as u32);
         }
         let counts: Vec<usize> = users.iter().map(Vec::len).collect();
-        radio.attach(setup, &serving, &counts);
+        for (cell, users) in counts.iter().enumerate() {
+            radio.reserve(cell, *users);
+        }
+        for (ue, cell) in serving.iter().enumerate() {
+            radio.serve(ue, *cell);
+        }
         let srs_period = srs_period(setup, counts.iter().copied().max().unwrap_or(0))?;
         let mut slots = vec![0; setup.ues.len()];
         let cells = users
@@ -201,6 +206,15 @@ impl Network {
                 ue.on_uplink_report(number as u32, &mut self.fresh);
             }
         }
+    }
+
+    /// A terminal is here from now on.
+    pub fn place(&mut self, ue: UeId, position: Position) {
+        let number = ue.0 as usize;
+        let ue = &mut self.ues[number];
+        ue.position = position;
+        self.radio.place(number, position);
+        ue.hear_control(self.radio.control_sinr(number, ue.cell));
     }
 
     /// Whether no TTI is needed until somebody sends.

@@ -47,7 +47,8 @@ pub(crate) struct Ue {
     pub unsent: Bytes,
     /// Whether it is in the list of those whose RLC has reported since the last TTI.
     pub fresh: bool,
-    control_error: f64,
+    /// The probability that it loses a TTI's control channels; none: they are never lost.
+    control_error: Option<f64>,
     control: Stream,
     pub sinr: Option<Db>,
     pub sinr_sum: f64,
@@ -173,7 +174,7 @@ impl Ue {
             errors: Stream::new(setup.seed, name).child(number as u64),
             blocks: BlockFigures::default(),
         };
-        Ue {
+        let mut ue = Ue {
             cell,
             slot,
             position: site.position,
@@ -185,15 +186,20 @@ impl Ue {
             ),
             unsent: Bytes::ZERO,
             fresh: false,
-            control_error: if setup.radio.control_errors {
-                crate::phy::control_error(radio.control_sinr(number, cell))
-            } else {
-                0.0
-            },
+            control_error: setup.radio.control_errors.then_some(0.0),
             control: Stream::new(setup.seed, "control channel errors").child(number as u64),
             sinr: None,
             sinr_sum: 0.0,
             sinr_samples: 0,
+        };
+        ue.hear_control(radio.control_sinr(number, cell));
+        ue
+    }
+
+    /// The SINR of control channels changes.
+    pub fn hear_control(&mut self, sinr: Db) {
+        if let Some(error) = &mut self.control_error {
+            *error = crate::phy::control_error(sinr);
         }
     }
 
@@ -206,7 +212,7 @@ impl Ue {
 
     /// Whether the terminal fails to decode the control channels of a TTI.
     pub fn loses_control(&self, tti: Tti) -> bool {
-        self.control_error > 0.0 && self.control.at(tti.0) < self.control_error
+        self.control_error.is_some_and(|error| error > 0.0 && self.control.at(tti.0) < error)
     }
 
     /// RLC reports what waits to the terminal's MAC.

@@ -1,0 +1,60 @@
+//! What becomes of transport blocks.
+
+use crate::mac::Block;
+use crate::phy::error_model::{ErrorModel, SoftBits, Transmission};
+use crate::phy::{Mcs, Prbs, Sinr};
+use airwnd_units::{Bytes, Db};
+
+/// First transmissions over flat channels that are remembered.
+const REMEMBERED: usize = 1024;
+
+/// The receivers' error model with a memory.
+pub(crate) struct Decoder {
+    errors: Box<dyn ErrorModel>,
+    known: Vec<Decoded>,
+}
+
+/// What became of a first transmission over a flat channel.
+#[derive(Clone, Copy, Default)]
+struct Decoded {
+    sinr: Db,
+    size: Bytes,
+    mcs: Mcs,
+    soft: SoftBits,
+    error: f64,
+}
+
+impl Decoder {
+    pub fn new(errors: Box<dyn ErrorModel>) -> Decoder {
+        Decoder { errors, known: vec![Decoded::default(); REMEMBERED] }
+    }
+
+    /// A block is received over runs of PRBs, each with its SINR: its soft buffer grows, and the probability that it
+    /// does not suffice is returned.
+    pub fn decode(&mut self, runs: &[(Db, Prbs)], block: &mut Block) -> f64 {
+        let sinr = match runs {
+            [(sinr, _)] => Sinr::Flat(*sinr),
+            _ => Sinr::Groups(runs),
+        };
+        let place = match sinr {
+            Sinr::Flat(sinr) if block.transmissions == 1 => {
+                let mixed = sinr.0.to_bits() ^ block.size.0.rotate_left(32) ^ u64::from(block.mcs.0);
+                let place = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % self.known.len();
+                let known = &self.known[place];
+                if known.sinr == sinr && known.size == block.size && known.mcs == block.mcs {
+                    block.soft = known.soft;
+                    return known.error;
+                }
+                Some((place, sinr))
+            }
+            _ => None,
+        };
+        let transmission = Transmission { mcs: block.mcs, block: block.size, sinr };
+        block.soft = self.errors.receive(block.soft, &transmission);
+        let error = self.errors.block_error(block.size, block.soft);
+        if let Some((place, sinr)) = place {
+            self.known[place] = Decoded { sinr, size: block.size, mcs: block.mcs, soft: block.soft, error };
+        }
+        error
+    }
+}

@@ -1,0 +1,116 @@
+//! The gains of all links, as far as they follow from where everybody is.
+
+use crate::phy::antenna::{Antenna, Bearing};
+use crate::phy::link_budget::{noise_per_prb, power_per_prb};
+use crate::phy::propagation::{LinkGeometry, Propagation};
+use crate::phy::shadowing::{self, Shadowing};
+use crate::phy::{Position, Prbs};
+use crate::settings::{CellSite, Setup};
+use airwnd_engine::Stream;
+use airwnd_units::{Db, Dbm, Hertz};
+
+/// Path loss, antennas and shadowing between all cells and all terminals.
+pub(crate) struct Gains {
+    propagation: Box<dyn Propagation>,
+    shadowing: Shadowing,
+    cells: Vec<Mast>,
+    downlink_frequency: Hertz,
+    uplink_frequency: Hertz,
+    /// Received power per PRB in mW, `[ue * cells + cell]`.
+    heard: Vec<f64>,
+    /// Factor from a terminal's transmit power to a cell's received power, `[ue * cells + cell]`.
+    uplink: Vec<f64>,
+    /// How often each terminal's gains have changed.
+    changes: Vec<u64>,
+    /// Noise per PRB in mW.
+    ue_noise: Vec<f64>,
+    cell_noise: Vec<f64>,
+}
+
+/// A cell's antenna and what it sends.
+struct Mast {
+    site: CellSite,
+    antenna: Box<dyn Antenna>,
+    power_per_prb: Dbm,
+}
+
+impl Gains {
+    pub fn new(setup: &Setup, prbs: Prbs) -> Gains {
+        let mast = |site: &CellSite| Mast {
+            antenna: site.antenna.build(),
+            power_per_prb: power_per_prb(site.power, prbs),
+            site: site.clone(),
+        };
+        let links = setup.ues.len() * setup.cells.len();
+        let mut gains = Gains {
+            propagation: setup.radio.propagation.build(),
+            shadowing: Shadowing::new(
+                setup.radio.shadowing.clone().unwrap_or(shadowing::Params { sigma: Db(0.0) }),
+                Stream::new(setup.seed, "shadowing"),
+            ),
+            cells: setup.cells.iter().map(mast).collect(),
+            downlink_frequency: setup.carrier.downlink_frequency,
+            uplink_frequency: setup.carrier.uplink_frequency,
+            heard: vec![0.0; links],
+            uplink: vec![0.0; links],
+            changes: vec![0; setup.ues.len()],
+            ue_noise: setup.ues.iter().map(|ue| noise_per_prb(ue.noise_figure).milliwatts()).collect(),
+            cell_noise: setup
+                .cells
+                .iter()
+                .map(|cell| noise_per_prb(cell.noise_figure).milliwatts())
+                .collect(),
+        };
+        for (ue, terminal) in setup.ues.iter().enumerate() {
+            gains.place(ue, terminal.position);
+        }
+        gains
+    }
+
+    /// A terminal is here from now on.
+    pub fn place(&mut self, ue: usize, position: Position) {
+        let first = ue * self.cells.len();
+        for (link, mast) in (first..).zip(&self.cells) {
+            let Mast { site, antenna, power_per_prb } = mast;
+            let gain = antenna.gain(Bearing::towards(position, site.position, site.boresight))
+                - self.shadowing.loss(ue as u32, site.site);
+            let loss = |frequency: Hertz| {
+                let link = LinkGeometry { a: site.position, b: position, frequency };
+                self.propagation.path_loss(&link) - gain
+            };
+            self.heard[link] = (*power_per_prb - loss(self.downlink_frequency)).milliwatts();
+            self.uplink[link] = (-loss(self.uplink_frequency)).linear();
+        }
+        self.changes[ue] += 1;
+    }
+
+    /// The power per PRB in mW at which a terminal hears each cell.
+    pub fn heard(&self, ue: usize) -> &[f64] {
+        &self.heard[ue * self.cells.len()..][..self.cells.len()]
+    }
+
+    /// The factor from a terminal's transmit power to what a cell receives.
+    pub fn uplink(&self, ue: usize, cell: usize) -> f64 {
+        self.uplink[ue * self.cells.len() + cell]
+    }
+
+    /// The downlink's loss with antenna gains, as the terminal estimates it.
+    pub fn loss(&self, ue: usize, cell: usize) -> Db {
+        self.cells[cell].power_per_prb - Dbm::from_milliwatts(self.heard(ue)[cell])
+    }
+
+    /// A number that changes whenever a terminal's gains do.
+    pub fn version(&self, ue: usize) -> u64 {
+        self.changes[ue]
+    }
+
+    /// A terminal's noise per PRB in mW.
+    pub fn ue_noise(&self, ue: usize) -> f64 {
+        self.ue_noise[ue]
+    }
+
+    /// A cell's noise per PRB in mW.
+    pub fn cell_noise(&self, cell: usize) -> f64 {
+        self.cell_noise[cell]
+    }
+}
