@@ -5,10 +5,10 @@ use crate::mac::BlockFigures;
 use crate::phy::Position;
 use crate::radio::Radio;
 use crate::rlc::{DropCause, Fate, Pdu, RlcRx, RlcTx, Sdu};
-use crate::settings::Setup;
+use crate::settings::{Bearer, Setup};
 use airwnd_engine::aqm::{self, Ctx};
 use airwnd_engine::{Key, Stream};
-use airwnd_units::{Bytes, Db, Tti};
+use airwnd_units::{Bytes, Db, Time, Tti};
 
 /// A packet that was dropped on the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,10 @@ pub(crate) struct Ue {
     pub uplink: Leg,
     /// What the terminal's MAC believes to wait in its own RLC.
     pub unsent: Bytes,
+    /// Whether its cell can schedule it.
+    pub joined: bool,
+    /// What its cells have to know of its bearer.
+    pub bearer: Bearer,
     /// Whether it is in the list of those whose RLC has reported since the last TTI.
     pub fresh: bool,
     /// The probability that it loses a TTI's control channels; none: they are never lost.
@@ -154,6 +158,19 @@ pub(crate) struct Leg {
 }
 
 impl Leg {
+    /// The terminal leaves its cell: what was on air is lost by this cause, and what waits is handed to `waiting` in its
+    /// order.
+    pub fn hand_over(
+        &mut self,
+        now: Time,
+        cause: DropCause,
+        waiting: &mut impl FnMut(Sdu),
+        fate: &mut dyn Fate,
+    ) {
+        self.rx.re_establish(cause, fate);
+        self.tx.re_establish(now, waiting, fate);
+    }
+
     /// A number uniform in [0, 1) for the block that a process sends in this TTI.
     pub fn draw(&self, tti: Tti, process: u8) -> f64 {
         self.errors.at(tti.0 << 3 | u64::from(process))
@@ -185,6 +202,8 @@ impl Ue {
                 "uplink block errors",
             ),
             unsent: Bytes::ZERO,
+            joined: true,
+            bearer: site.bearer,
             fresh: false,
             control_error: setup.radio.control_errors.then_some(0.0),
             control: Stream::new(setup.seed, "control channel errors").child(number as u64),

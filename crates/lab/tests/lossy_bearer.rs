@@ -5,11 +5,11 @@
 
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::phy::{Position, amc, antenna};
-use airwnd_cell::{Bearer, CellSite, Direction, Network, RadioSettings, Setup, UeId, UeSite};
+use airwnd_cell::{Bearer, CellSite, Direction, Network, RadioSettings, Setup, UeId, UeSite, mobility};
 use airwnd_engine::aqm::Waiting;
-use airwnd_engine::{Codepoint, Key};
+use airwnd_engine::{Codepoint, Key, Stream};
 use airwnd_lab::{Outcome, Scenario, run};
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Tti};
+use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Span, Tti};
 use std::collections::BTreeSet;
 
 fn setup(distance: f64, transmissions: u8) -> Setup {
@@ -20,6 +20,8 @@ fn setup(distance: f64, transmissions: u8) -> Setup {
         radio: RadioSettings { amc: amc::Spec::read(&amc).unwrap(), ..Default::default() },
         mac: airwnd_cell::Mac { harq_transmissions: transmissions, ..Default::default() },
         rlc: airwnd_cell::Rlc { queue: Param::read(&queue).unwrap(), ..Default::default() },
+        handover: Default::default(),
+        x2_delay: Span::ZERO,
         cells: vec![CellSite {
             site: 0,
             position: Position::new(0.0, 0.0, 30.0),

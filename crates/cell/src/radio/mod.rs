@@ -48,7 +48,6 @@ pub(crate) struct UplinkSignal {
 }
 
 impl Radio {
-    //= exception no-mobility
     //= exception no-fading
     pub fn new(setup: &Setup) -> Radio {
         let prbs = setup.carrier.bandwidth.prbs();
@@ -117,6 +116,11 @@ impl Radio {
     /// The received power of one reference-signal element.
     pub fn rsrp(&self, ue: usize, cell: usize) -> Dbm {
         crate::phy::link_budget::rsrp(Dbm::from_milliwatts(self.gains.heard(ue)[cell]))
+    }
+
+    /// The power per PRB in mW at which a terminal hears each cell, and its noise.
+    pub fn heard(&self, ue: usize) -> (&[f64], f64) {
+        (self.gains.heard(ue), self.gains.ue_noise(ue))
     }
 
     fn disturbance(&self, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {

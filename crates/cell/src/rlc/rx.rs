@@ -90,6 +90,19 @@ impl RlcRx {
         self.rearm(now);
     }
 
+    /// Re-establishment: what has gone on air and did not arrive is lost by this cause, and the stream begins anew.
+    //= TS 36.322 §5.4
+    pub fn re_establish(&mut self, cause: DropCause, fate: &mut dyn Fate) {
+        for (_, sdu) in self.expected.drain(..) {
+            fate.dropped(sdu, cause);
+        }
+        self.held.clear();
+        self.timer = None;
+        self.expected_to = 0;
+        (self.next, self.highest) = (0, 0);
+        (self.whole_from, self.whole_to) = (0, 0);
+    }
+
     /// SDUs that have gone on air and whose fate is open.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.expected.iter().map(|(_, sdu)| sdu)

@@ -85,6 +85,18 @@ impl RlcTx {
         Some(Pdu { sn: self.next_sn - 1, begin, end: self.sent })
     }
 
+    /// Re-establishment: what waits and has not been begun is handed to `waiting` in its order, the rest of what has
+    /// been begun is forgotten, and the stream begins anew.
+    //= TS 36.322 §5.4
+    pub fn re_establish(&mut self, now: Time, waiting: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+        self.partial = None;
+        self.next_sn = 0;
+        self.sent = 0;
+        while let Some(sdu) = self.queue.dequeue(now, &mut Told(fate)) {
+            waiting(Sdu { size: sdu.size - PDCP_HEADER, ..sdu });
+        }
+    }
+
     /// What waits, counting the rest of a partly sent SDU.
     pub fn backlog(&self) -> Backlog {
         let queued = self.queue.backlog();
