@@ -68,6 +68,8 @@ pub struct FlowRow {
     pub packets_sent: u64,
     /// Packets received.
     pub packets_received: u64,
+    /// Packets dropped on the way, whatever the cause.
+    pub packets_dropped: u64,
     /// Segments with bytes that had been sent before.
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
@@ -187,6 +189,8 @@ pub struct Totals {
     pub delay_ms_p95: Option<f64>,
     /// Packets received of those sent.
     pub pdf_percent: Option<f64>,
+    /// Packets dropped of those sent.
+    pub loss_percent: Option<f64>,
     /// Jain's index of the goodputs.
     pub jain: Option<f64>,
     /// Sum of the retransmissions.
@@ -268,6 +272,7 @@ impl Outcome {
                 "delay_ms": self.totals.delay_ms,
                 "delay_ms_p95": self.totals.delay_ms_p95,
                 "pdf_percent": self.totals.pdf_percent,
+                "loss_percent": self.totals.loss_percent,
                 "jain": self.totals.jain,
                 "retransmissions": self.totals.retransmissions,
                 "timeouts": self.totals.timeouts,
@@ -307,6 +312,7 @@ impl FlowRow {
             "pdf_percent": self.pdf_percent,
             "packets_sent": self.packets_sent,
             "packets_received": self.packets_received,
+            "packets_dropped": self.packets_dropped,
             "retransmissions": self.retransmissions,
             "timeouts": self.timeouts,
             "fast_retransmits": self.fast_retransmits,

@@ -786,8 +786,10 @@ impl<'t> Simulation<'t> {
     }
 
     fn drop_packet(&mut self, now: Time, key: Key, cause: Cause) {
-        let Packet { flow, size, .. } = self.packets.remove(key);
+        let Packet { flow, to, size, .. } = self.packets.remove(key);
         self.ledger.drop(cause, size);
+        let of = &mut self.flows[flow as usize];
+        of.meter.dropped += u64::from(to != of.sender);
         self.note(now, flow, Incident::Drop(cause, size));
     }
 
@@ -917,6 +919,7 @@ impl<'t> Simulation<'t> {
         let rows: Vec<FlowRow> = self.flows.iter().map(|flow| flow.row(self.begin, duration)).collect();
         let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
         let (sent, received) = (sum(|row| row.packets_sent as f64), sum(|row| row.packets_received as f64));
+        let share = |packets: f64| (sent > 0.0).then(|| 100.0 * packets / sent);
         let mut delay = Spread::new();
         self.flows.iter().for_each(|flow| delay.add(&flow.meter.delay));
         let (ues, cells): (_, Vec<CellRow>) = match &self.network {
@@ -936,7 +939,8 @@ impl<'t> Simulation<'t> {
             throughput_kbps: sum(|row| row.throughput_kbps),
             delay_ms: delay.mean_ms(),
             delay_ms_p95: delay.percentile_ms(95.0),
-            pdf_percent: (sent > 0.0).then(|| 100.0 * received / sent),
+            pdf_percent: share(received),
+            loss_percent: share(sum(|row| row.packets_dropped as f64)),
             jain: jain(rows.iter().map(|row| row.goodput_kbps)),
             retransmissions: rows.iter().map(|row| row.retransmissions).sum(),
             timeouts: rows.iter().map(|row| row.timeouts).sum(),
@@ -1079,6 +1083,7 @@ impl Flow {
             pdf_percent: (meter.sent > 0).then(|| 100.0 * meter.received as f64 / meter.sent as f64),
             packets_sent: meter.sent,
             packets_received: meter.received,
+            packets_dropped: meter.dropped,
             retransmissions: stats.map_or(0, |stats| stats.retransmissions),
             timeouts: stats.map_or(0, |stats| stats.timeouts),
             fast_retransmits: stats.map_or(0, |stats| stats.fast_retransmits),

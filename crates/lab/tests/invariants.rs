@@ -233,7 +233,7 @@ fn check_flows(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
     let seconds = case.duration_ms as f64 / 1e3;
     let whole = Bytes(case.size).bits() as f64 / seconds / 1e3;
     for flow in outcome.flows() {
-        prop_assert!(flow.packets_received <= flow.packets_sent);
+        prop_assert!(flow.packets_received + flow.packets_dropped <= flow.packets_sent);
         prop_assert!(flow.pdf_percent.is_none_or(|percent| (0.0..=100.0).contains(&percent)));
         prop_assert!(flow.goodput_kbps >= 0.0 && flow.goodput_kbps <= flow.throughput_kbps);
         prop_assert!(flow.fct_s.is_none_or(|time| time > 0.0 && time <= seconds));
