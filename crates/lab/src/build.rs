@@ -56,6 +56,8 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
         radio: scenario.radio.clone(),
         mac: scenario.mac.clone(),
         rlc: scenario.rlc.clone(),
+        handover: scenario.handover.clone(),
+        x2_delay: scenario.core.x2_delay,
         cells: cells.collect(),
         ues: ues.collect(),
         seed,

@@ -19,16 +19,22 @@ pub(crate) enum Cause {
     RlcEarly,
     /// HARQ gave up a transport block with a part of it.
     Radio,
+    /// Its terminal changed cells while it was on air, or it was not forwarded.
+    Handover,
+    /// The radio link failed while it was on air.
+    LinkFailure,
 }
 
 impl Cause {
-    pub const ALL: [Cause; 6] = [
+    pub const ALL: [Cause; 8] = [
         Cause::LinkQueue,
         Cause::LinkError,
         Cause::RetryLimit,
         Cause::RlcQueue,
         Cause::RlcEarly,
         Cause::Radio,
+        Cause::Handover,
+        Cause::LinkFailure,
     ];
 
     /// The cause's name in results.
@@ -40,6 +46,8 @@ impl Cause {
             Cause::RlcQueue => "rlc_queue_full",
             Cause::RlcEarly => "rlc_queue_early",
             Cause::Radio => "radio_loss",
+            Cause::Handover => "handover",
+            Cause::LinkFailure => "radio_link_failure",
         }
     }
 }
@@ -50,6 +58,8 @@ impl From<DropCause> for Cause {
             DropCause::Queue(aqm::Cause::Full) => Cause::RlcQueue,
             DropCause::Queue(aqm::Cause::Early) => Cause::RlcEarly,
             DropCause::RadioLoss => Cause::Radio,
+            DropCause::Handover => Cause::Handover,
+            DropCause::LinkFailure => Cause::LinkFailure,
         }
     }
 }

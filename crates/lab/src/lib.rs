@@ -23,6 +23,8 @@
 
 mod build;
 mod catalogue;
+mod detour;
+mod handover;
 mod hexagon;
 mod incidents;
 mod ledger;

@@ -4,7 +4,7 @@ use crate::links::Link;
 use crate::traffic::Transport;
 use crate::{hexagon, placement, recordings, traffic};
 use airwnd_catalog::{Error, Node, Param, choice, params, unknown_word};
-use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, mobility};
+use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover, mobility};
 use airwnd_engine::{link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
@@ -19,6 +19,8 @@ const MOST_CELLS: u32 = 1000;
 pub(crate) const SERVER: &str = "server";
 /// The links between gateway and cells in results.
 pub(crate) const S1U: &str = "s1u";
+/// The links from cells to other cells in results.
+pub(crate) const X2: &str = "x2";
 /// The longest period of sounding signals in TTIs, and so the most users of a cell (TS 36.213 Table 8.2-1).
 const MOST_SOUNDING_OFFSETS: u16 = 320;
 /// The least distance on the map between a terminal and a mast: path-loss models end at the antenna.
@@ -56,6 +58,12 @@ params! {
         pub s1u_delay: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 PointToPointEpcHelper::S1uLinkDelay";
         /// Packets that may wait before an S1-U link, each way; none: no limit.
         pub s1u_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
+        /// Rate of the X2 link from each cell to the others; 0bps for no serialisation.
+        pub x2_rate: BitRate = BitRate(10_000_000_000), unit "bit/s", source "ns-3 PointToPointEpcHelper::X2LinkDataRate";
+        /// One-way delay of X2, for packets and for messages.
+        pub x2_delay: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 PointToPointEpcHelper::X2LinkDelay";
+        /// Packets that may wait before an X2 link; none: no limit.
+        pub x2_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
     }
 }
 
@@ -158,6 +166,8 @@ params! {
         pub mac: Mac = Mac::default(), unit "1", source "TS 36.321";
         /// Radio link control.
         pub rlc: Rlc = Rlc::default(), unit "1", source "TS 36.322";
+        /// Handover.
+        pub handover: handover::Settings = handover::Settings::default(), unit "1", source "TS 36.300 §10.1.2";
         /// The links.
         pub link: Vec<Link> = Vec::new(), unit "1", source "ns-3 reference run S5";
         /// The sites.
@@ -278,6 +288,12 @@ impl Scenario {
             let message =
                 format!("the largest power {} is below the smallest {}", power.max_power, power.min_power);
             return complain("mac.power_control.max_power", message);
+        }
+        if let Some(params) = &self.handover.link_failure
+            && params.q_out > params.q_in
+        {
+            let message = format!("Qout {} exceeds Qin {}", params.q_out, params.q_in);
+            return complain("handover.link_failure.q_out", message);
         }
         for (index, group) in self.ue.iter().enumerate() {
             if group.name.is_empty() {
@@ -409,7 +425,7 @@ impl Scenario {
         if name.is_empty() {
             return complain("a link needs a name".into());
         }
-        if [SERVER, S1U].contains(&name.as_str()) {
+        if [SERVER, S1U, X2].contains(&name.as_str()) {
             return complain(format!("`{name}` is a link of [core]; choose another name"));
         }
         if self.link[..index].iter().any(|other| other.settings.name == *name) {
