@@ -12,7 +12,7 @@ use crate::settings::Setup;
 use crate::terminal::{Dropped, Fates, ReportTimers, Terminals, Ue};
 use airwnd_engine::Key;
 use airwnd_engine::aqm::Backlog;
-use airwnd_units::{Db, Dbm, Tti};
+use airwnd_units::{Db, Dbm, Span, Time, Tti};
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,9 @@ pub struct Arrival {
 /// How often a terminal's SINR is sampled for its figures.
 //= exception sinr-sampled
 const SAMPLE_PERIOD: u64 = 10;
+/// From the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding signals
+/// (TS 36.211 §5.3.4, §5.5.3.3).
+const UPLINK_DURATION: Span = Span::from_nanos(928_571);
 /// In a slot that is free.
 const NOBODY: u32 = u32::MAX;
 /// TTIs of past transmissions that channel reports look back on.
@@ -243,22 +246,38 @@ impl Network {
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
     }
 
-    /// The end of the TTI before `tti`: what was decoded reaches RLC and leaves it.
-    pub fn receive(&mut self, tti: Tti) {
-        let now = tti.start();
+    /// When the uplink blocks of a TTI that has been transmitted reach RLC, if any was decoded.
+    pub fn uplink_ends(&self, tti: Tti) -> Option<Time> {
+        (!self.decoded_up.is_empty()).then(|| tti.start() + UPLINK_DURATION)
+    }
+
+    /// Uplink blocks have ended: what was decoded reaches RLC and leaves it.
+    pub fn receive_uplink(&mut self, now: Time) {
+        self.reassemble(now, Direction::Up);
+    }
+
+    fn reassemble(&mut self, now: Time, direction: Direction) {
         let Network { ues, arrivals, fates, reordering, decoded_down, decoded_up, .. } = self;
-        //= exception uplink-at-tti-end
-        for (direction, decoded) in [(Direction::Down, decoded_down), (Direction::Up, decoded_up)] {
-            for (number, pdu) in decoded.drain(..) {
-                let leg = ues[number as usize].leg(direction);
-                let mut deliver = arrive(arrivals, number, direction);
-                leg.rx.receive(now, pdu, &mut deliver, fates);
-                if leg.rx.deadline().is_some() && !leg.reordering {
-                    leg.reordering = true;
-                    reordering.push((number, direction));
-                }
+        let decoded = match direction {
+            Direction::Down => decoded_down,
+            Direction::Up => decoded_up,
+        };
+        for (number, pdu) in decoded.drain(..) {
+            let leg = ues[number as usize].leg(direction);
+            let mut deliver = arrive(arrivals, number, direction);
+            leg.rx.receive(now, pdu, &mut deliver, fates);
+            if leg.rx.deadline().is_some() && !leg.reordering {
+                leg.reordering = true;
+                reordering.push((number, direction));
             }
         }
+    }
+
+    /// The end of the TTI before `tti`: what was decoded in the downlink reaches RLC and leaves it.
+    pub fn receive(&mut self, tti: Tti) {
+        let now = tti.start();
+        self.reassemble(now, Direction::Down);
+        let Network { ues, arrivals, fates, reordering, .. } = self;
         reordering.retain(|(number, direction)| {
             let leg = ues[*number as usize].leg(*direction);
             if leg.rx.deadline().is_some_and(|deadline| deadline <= now) {

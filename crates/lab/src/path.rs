@@ -48,6 +48,8 @@ enum Happening {
     OnMedium(u32),
     /// A TTI ends and the next one begins.
     Tti,
+    /// Uplink blocks end.
+    Uplink,
     /// Terminals have moved, and may change cells.
     Cells,
     /// A connection's timer at one end.
@@ -67,7 +69,7 @@ impl Event for Happening {
             Happening::Timer(..) | Happening::Failure(_) => 0,
             Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
             Happening::OffLink(..) | Happening::OnMedium(_) => 2,
-            Happening::Tti => 3,
+            Happening::Uplink | Happening::Tti => 3,
             Happening::Cells => 4,
             Happening::Sample | Happening::Progress => 5,
         }
@@ -285,6 +287,7 @@ pub fn run_tapped(
             Happening::OffLink(link, end) => simulation.off_link(now, link, end),
             Happening::OnMedium(medium) => simulation.on_medium(now, medium),
             Happening::Tti => simulation.tti(now),
+            Happening::Uplink => simulation.uplink(now),
             Happening::Cells => simulation.cells_turn(now),
             Happening::Timer(flow, end) => simulation.timer(now, flow, end),
             Happening::Sample => simulation.sample(now),
@@ -726,18 +729,38 @@ impl<'t> Simulation<'t> {
         self.cells().receive(tti);
         self.cells().take_arrivals(&mut arrivals);
         for arrival in &arrivals {
-            match arrival.direction {
-                Direction::Down => self.deliver(now, arrival.packet),
-                Direction::Up => {
-                    self.show(now, arrival.packet, Stop::BaseStation, Way::Out);
-                    self.forward(now, arrival.packet);
-                }
-            }
+            self.off_air(now, arrival);
         }
         self.arrivals = arrivals;
         self.cells().transmit(tti);
+        if let Some(at) = self.cells().uplink_ends(tti) {
+            self.queue.schedule(at, Happening::Uplink);
+        }
         self.settle_fates(now);
         self.wake_cells(now);
+    }
+
+    /// Uplink blocks end before their TTI: what they bring goes on at once.
+    fn uplink(&mut self, now: Time) {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        self.cells().receive_uplink(now);
+        self.cells().take_arrivals(&mut arrivals);
+        for arrival in &arrivals {
+            self.off_air(now, arrival);
+        }
+        self.arrivals = arrivals;
+        self.settle_fates(now);
+    }
+
+    /// A packet has crossed the radio.
+    fn off_air(&mut self, now: Time, arrival: &Arrival) {
+        match arrival.direction {
+            Direction::Down => self.deliver(now, arrival.packet),
+            Direction::Up => {
+                self.show(now, arrival.packet, Stop::BaseStation, Way::Out);
+                self.forward(now, arrival.packet);
+            }
+        }
     }
 
     /// A packet reaches the end that it was sent to.

@@ -86,10 +86,21 @@ fn one_user_past_three_sites() {
         ("TcpCubic", "51200", "hybridlos"),
     ] {
         let outcome = simulate(&s6(tcp, buffer, loss), 1);
-        macro_rules! ours { ($rows:expr) => { $rows.iter().filter(|row| {
-            row("tcp") == tcp && row("rlc") == "um" && row("buffer_bytes") == buffer && row("loss") == loss
-        }) } }
-        println!("{tcp} {buffer} {loss}: {:?} {:?}", events(&outcome, "handover_start"), events(&outcome, "handover_end"));
+        macro_rules! ours {
+            ($rows:expr) => {
+                $rows.iter().filter(|row| {
+                    row("tcp") == tcp
+                        && row("rlc") == "um"
+                        && row("buffer_bytes") == buffer
+                        && row("loss") == loss
+                })
+            };
+        }
+        println!(
+            "{tcp} {buffer} {loss}: {:?} {:?}",
+            events(&outcome, "handover_start"),
+            events(&outcome, "handover_end")
+        );
         for row in ours!(handovers) {
             println!("   ns-3 {} {}", row("event"), row("t_s"));
         }
@@ -97,9 +108,11 @@ fn one_user_past_three_sites() {
         let mut sums = (0.0, 0.0);
         for (row, ours) in ours!(throughput).zip(rates) {
             let theirs: f64 = row("throughput_kbps").parse().unwrap();
-            sums.0 += ours; sums.1 += theirs;
+            sums.0 += ours;
+            sums.1 += theirs;
             println!("  {} {ours:.0} / {theirs:.0} ({:+.1} %)", row("second"), 100.0 * (ours / theirs - 1.0));
         }
+        println!("  delay {:?} rtt {:?}", outcome.flows()[0].delay_ms, outcome.flows()[0].rtt_ms);
         println!("  all {:+.2} %", 100.0 * (sums.0 / sums.1 - 1.0));
     }
 }
