@@ -57,6 +57,7 @@ fn exchange(distance: f64, transmissions: u8) -> Fates {
     let mut network = Network::new(&setup(distance, transmissions)).unwrap();
     let (mut fates, mut arrivals, mut drops) = (Fates::default(), Vec::new(), Vec::new());
     for tti in (0..3000).map(Tti) {
+        network.receive_uplink(tti.start());
         network.receive(tti);
         network.take_arrivals(&mut arrivals);
         fates.arrived.extend(arrivals.iter().map(|arrival| {
