@@ -9,6 +9,7 @@ pub mod mac;
 pub mod mobility;
 mod network;
 pub mod phy;
+mod qci;
 mod radio;
 pub mod rlc;
 mod roaming;
@@ -17,6 +18,7 @@ mod terminal;
 
 pub use identity::{CellId, Direction, UeId};
 pub use network::{Arrival, CellFigures, Network, UeFigures, Unbuildable};
+pub use qci::Qci;
 pub use roaming::{Forward, Notice};
-pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, Setup, UeSite};
+pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, RlcMode, Setup, UeSite};
 pub use terminal::Dropped;

@@ -7,7 +7,7 @@ use crate::identity::{CellId, Direction, UeId};
 use crate::mobility::Mobility;
 use crate::network::Network;
 use crate::phy::Position;
-use crate::rlc::{DropCause, Fate, Sdu};
+use crate::rlc::{DropCause, Fate, Returned};
 use crate::settings::Setup;
 use airwnd_engine::{Event, EventQueue, Key};
 use airwnd_units::{Metres, Span, Time};
@@ -82,8 +82,6 @@ pub(crate) struct Roaming {
     weight: f64,
     pub notices: Vec<Notice>,
     pub forwards: Vec<Forward>,
-    /// What waits in a bearer that is re-established; kept for its capacity.
-    waiting: Vec<Sdu>,
 }
 
 /// A terminal that can change cells.
@@ -145,7 +143,6 @@ impl Roaming {
             weight: libm::exp2(-f64::from(settings.filter_coefficient) / 4.0),
             notices: Vec::with_capacity(16),
             forwards: Vec::with_capacity(64),
-            waiting: Vec::with_capacity(64),
             settings,
         };
         if !roaming.movers.is_empty() || roaming.settings.link_failure.is_some() {
@@ -179,7 +176,7 @@ impl Network {
     pub fn advance(&mut self, now: Time) {
         while let Some((now, due)) = self.roaming.agenda.pop_until(now) {
             match due {
-                Due::Place => self.follow(now),
+                Due::Place => self.follow_terminals(now),
                 Due::Measure => self.measure(now),
                 Due::Trigger { ue, watch } => self.trigger(now, ue as usize, watch),
                 Due::Again { ue, watch } => self.report_again(now, ue as usize, watch),
@@ -202,7 +199,7 @@ impl Network {
     }
 
     /// The channel follows the terminals.
-    fn follow(&mut self, now: Time) {
+    fn follow_terminals(&mut self, now: Time) {
         self.roaming.agenda.schedule(now + self.roaming.position_period, Due::Place);
         let mut movers = std::mem::take(&mut self.roaming.movers);
         for (number, way) in &mut movers {
@@ -217,7 +214,7 @@ impl Network {
             if matches!(self.roaming.terminals[number].stage, Stage::Served | Stage::Preparing { .. }) {
                 let sinr = self.radio.control_sinr(number, self.ues[number].cell);
                 if self.roaming.terminals[number].monitor.hear(now, sinr, &params) {
-                    self.fail_link(now, number, params.reestablishment);
+                    self.fail_link(now, number);
                 }
             }
         }
@@ -255,19 +252,19 @@ impl Network {
     fn trigger(&mut self, now: Time, number: usize, watch: u8) {
         let roamer = &mut self.roaming.terminals[number];
         if roamer.measurements.trigger(now, watch.into()) && roamer.stage == Stage::Served {
-            self.report(now, number, watch);
+            self.send_report(now, number, watch);
         }
     }
 
     fn report_again(&mut self, now: Time, number: usize, watch: u8) {
         let roamer = &self.roaming.terminals[number];
         if roamer.measurements.is_due(now, watch.into()) && roamer.stage == Stage::Served {
-            self.report(now, number, watch);
+            self.send_report(now, number, watch);
         }
     }
 
     //= exception reports-are-never-lost
-    fn report(&mut self, now: Time, number: usize, watch: u8) {
+    fn send_report(&mut self, now: Time, number: usize, watch: u8) {
         let serving = self.ues[number].cell;
         let Roaming { terminals, agenda, .. } = &mut self.roaming;
         let Roamer { algorithm, measurements, .. } = &mut terminals[number];
@@ -336,7 +333,7 @@ impl Network {
 
     /// A cell begins to serve a terminal that has a slot there, and tells the gateway.
     fn attach(&mut self, now: Time, number: usize) {
-        self.activate(number);
+        self.activate(now, number);
         let Roaming { terminals, agenda, settings, .. } = &mut self.roaming;
         terminals[number].stage = Stage::Served;
         let at = now + settings.path_switch;
@@ -353,9 +350,10 @@ impl Network {
         }
     }
 
-    /// The terminal gives its cell up.
+    /// The terminal gives its cell up and looks for another; tells whether it may.
     //= TS 36.331 §5.3.11.3
-    fn fail_link(&mut self, now: Time, number: usize, reestablishment: Span) {
+    pub(crate) fn fail_link(&mut self, now: Time, number: usize) -> bool {
+        let Some(params) = self.roaming.settings.link_failure.clone() else { return false };
         if let Stage::Preparing { target, slot } = self.roaming.terminals[number].stage {
             self.vacate(target.into(), slot);
         }
@@ -364,8 +362,9 @@ impl Network {
             self.re_establish(now, number, direction, DropCause::LinkFailure, Waiting::Stays);
         }
         self.forget(number);
-        self.roaming.step(number, now + reestablishment, Stage::Searching);
+        self.roaming.step(number, now + params.reestablishment, Stage::Searching);
         self.roaming.notices.push(Notice::LinkFailure(UeId(number as u32)));
+        true
     }
 
     /// The terminal looks for a cell that it hears well enough, and takes the strongest.
@@ -409,19 +408,23 @@ impl Network {
         cause: DropCause,
         rest: Waiting,
     ) {
+        let mut returned = std::mem::take(&mut self.returned);
         let Network { ues, fates, roaming, .. } = self;
-        let mut waiting = std::mem::take(&mut roaming.waiting);
         let (ue, from) = (UeId(number as u32), CellId(ues[number].cell as u16));
-        let leg = ues[number].leg(direction);
-        leg.hand_over(now, cause, &mut |sdu| waiting.push(sdu), fates);
-        for sdu in waiting.drain(..) {
-            match rest {
-                Waiting::Stays => leg.tx.enqueue(sdu, fates),
-                Waiting::Follows => roaming.forwards.push(Forward { ue, from, packet: sdu.packet }),
-                Waiting::IsDropped => fates.dropped(sdu, cause),
+        let rlc = &mut ues[number].leg(direction).rlc;
+        rlc.release(now, cause, &mut returned, fates);
+        //= TS 36.323 §5.3
+        //= exception pdcp-knows-what-arrived
+        returned.retain(|returned| !returned.delivered);
+        match rest {
+            Waiting::Stays => rlc.resume(returned.drain(..)),
+            Waiting::Follows => {
+                let follows = |returned: Returned| Forward { ue, from, packet: returned.sdu.packet };
+                roaming.forwards.extend(returned.drain(..).map(follows));
             }
+            Waiting::IsDropped => returned.drain(..).for_each(|returned| fates.dropped(returned.sdu, cause)),
         }
-        roaming.waiting = waiting;
+        self.returned = returned;
     }
 
     fn forget(&mut self, number: usize) {

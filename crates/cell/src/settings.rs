@@ -5,6 +5,8 @@ use crate::identity::CellId;
 use crate::mac::{power_control, sched};
 use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, propagation, shadowing};
+use crate::qci::Qci;
+use crate::rlc::am;
 use airwnd_catalog::{choice, params};
 use airwnd_engine::{Stream, aqm};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
@@ -90,17 +92,41 @@ params! {
     }
 }
 
+choice! {
+    /// Modes of radio link control.
+    pub enum RlcMode {
+        /// Unacknowledged: a block that HARQ gives up is a loss.
+        Um = "um",
+        /// Acknowledged: what is lost is sent again.
+        Am = "am",
+    }
+}
+
 params! {
-    /// Radio link control in unacknowledged mode.
-    pub struct Rlc ("TS 36.322; ns-3 LteRlcUm") {
+    /// Radio link control.
+    pub struct Rlc ("TS 36.322; ns-3 LteRlcUm, LteRlcAm") {
+        /// Whether what is lost is sent again.
+        pub mode: RlcMode = RlcMode::Um, unit "word", source "ns-3 LteEnbRrc::EpsBearerToRlcMapping RLC_UM_ALWAYS, RLC_AM_ALWAYS";
         /// Queue discipline and size of each user's downlink buffer at the base station.
         pub queue: aqm::Spec = aqm::Spec::DropTail(Default::default()), unit "1", source "ns-3 LteRlcUm";
         /// Queue discipline and size of the terminal's uplink buffer; none: like `queue`.
         pub uplink_queue: Option<aqm::Spec> = None, unit "1", source "ns-3: one default for both ends";
-        /// t-Reordering: how long a missing PDU is waited for.
+        /// t-Reordering of unacknowledged mode: how long a missing PDU is waited for.
         pub reordering: Span = Span::from_millis(100), unit "time", range Span::ZERO..=Span::from_secs(10), source "ns-3 LteRlcUm::ReorderingTimer";
-        /// How often a buffer that is not empty is reported to the MAC while nothing arrives.
+        /// How often a buffer that is not empty is reported to the MAC while nothing arrives, in unacknowledged mode.
         pub report_period: Span = Span::from_millis(10), unit "time", range Span::from_millis(1)..=Span::from_secs(1), source "ns-3 lte-rlc-um.cc, m_rbsTimer";
+        /// Acknowledged mode.
+        pub am: am::Params = am::Params::default(), unit "1", source "ns-3 LteRlcAm";
+    }
+}
+
+impl Rlc {
+    /// How often a buffer that is not empty is reported to the MAC.
+    pub fn report_period(&self) -> Span {
+        match self.mode {
+            RlcMode::Um => self.report_period,
+            RlcMode::Am => self.am.report_period,
+        }
     }
 }
 
@@ -163,8 +189,19 @@ pub struct UeSite {
 }
 
 /// The quality of service of a terminal's bearer.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Bearer {
+    /// The class that it belongs to.
+    pub qci: Qci,
     /// Guaranteed bit rate, zero for none.
     pub gbr: BitRate,
+    /// Maximum bit rate that schedulers with tokens keep it to, not below the guaranteed one; zero for none.
+    pub mbr: BitRate,
+}
+
+impl Default for Bearer {
+    /// Best effort.
+    fn default() -> Self {
+        Bearer { qci: Qci::BEST_EFFORT, gbr: BitRate(0), mbr: BitRate(0) }
+    }
 }

@@ -139,6 +139,8 @@ pub struct LinkRow {
     pub bytes: u64,
     /// Packets that its queue had no room for.
     pub refused: u64,
+    /// Packets that its queue discipline dropped before the queue was full.
+    pub early: u64,
     /// Packets that it lost.
     pub lost: u64,
     /// Packets that it marked (ECN).
@@ -374,6 +376,7 @@ impl LinkRow {
             "bytes": self.bytes,
             "drops": {
                 Cause::LinkQueue.name(): self.refused,
+                Cause::LinkEarly.name(): self.early,
                 Cause::LinkError.name(): self.lost,
                 Cause::RetryLimit.name(): self.contention.map_or(0, |contention| contention.given_up),
             },

@@ -43,7 +43,7 @@ fn radio() -> impl Strategy<Value = String> {
         select(vec!["friis", "hybrid-buildings", "log-distance"]),
         select(vec!["block-error-target", "piro-ew2010"]),
         select(vec!["mutual-information", "none"]),
-        select(vec!["rr", "pf", "pss"]),
+        select(vec!["rr", "pf", "pss", "mt", "bet", "tta", "tbfq", "lwdf", "m-lwdf", "exp-pf"]),
     );
     let settings = (1u16..10, 1u16..13, any::<bool>(), 0f64..8.0, 1u8..9, 0u32..150, 1u32..30);
     let power = (-10f64..40.0, 0f64..1.0);

@@ -2,13 +2,13 @@
 
 use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Pipeline};
+use crate::phy::Cqi;
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, mcs_of, transport_block};
-use crate::phy::{Cqi, Mcs};
 use crate::radio::Radio;
-use crate::rlc::Pdu;
+use crate::rlc::{BufferStatus, Content, PROCESSES};
 use crate::terminal::Terminals;
-use airwnd_units::{Bytes, Tti};
+use airwnd_units::{Bytes, Span, Tti};
 
 /// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).
 pub(crate) const DECISION_TO_AIR: u64 = 2;
@@ -18,9 +18,6 @@ const AIR_TO_FEEDBACK: u64 = 5;
 /// TTIs after which a process whose feedback never came is free again (ns-3 HARQ_DL_TIMEOUT of 11, found
 /// expired at the next trigger).
 const FEEDBACK_TIMEOUT: u64 = 12;
-/// HARQ processes of a user (TS 36.213 §7).
-const PROCESSES: u8 = 8;
-
 /// The downlink side of a cell.
 pub(crate) struct Downlink {
     scheduler: Box<dyn Scheduler>,
@@ -40,14 +37,14 @@ pub(crate) struct Downlink {
     views: Vec<UeView>,
     grants: Grants,
     served: Vec<(u16, Bytes)>,
-    decoded: Vec<(u32, Pdu)>,
+    decoded: Vec<(u32, Content)>,
 }
 
 /// What decides in each TTI whether a user may be served; its blocks lie apart.
 #[derive(Clone, Copy, Default)]
 struct User {
     /// What the MAC believes to wait: the last report less what was granted since.
-    queue: Bytes,
+    queue: BufferStatus,
     /// The last TTI in which a retransmission was scheduled: no new data in the same one.
     retransmitted: Option<Tti>,
     /// HARQ processes in use, a bit each.
@@ -100,7 +97,7 @@ impl Downlink {
         for (cqi, entry) in (1..).zip(&mut rate_by_cqi[1..]) {
             *entry = rate(cqi);
         }
-        let grid = Grid { rbgs: radio.rbgs(), rate_by_cqi };
+        let grid = Grid { rbgs: radio.rbgs(), rbg_prbs: radio.rbg_prbs(), rate_by_cqi };
         Downlink {
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
@@ -123,7 +120,7 @@ impl Downlink {
 
     /// A user joins at the first free slot.
     pub fn admit(&mut self, slot: u16, bearer: crate::settings::Bearer) {
-        self.scheduler.admit(slot, bearer.gbr);
+        self.scheduler.admit(slot, &bearer);
         settle(&mut self.users, slot, User::default());
         settle(&mut self.processes, slot, [None; PROCESSES as usize]);
         self.views.reserve(self.users.len());
@@ -142,15 +139,15 @@ impl Downlink {
     }
 
     /// RLC reports what waits for a user.
-    pub fn on_report(&mut self, slot: u16, waiting: Bytes) {
+    pub fn on_report(&mut self, slot: u16, waiting: BufferStatus) {
         self.set_queue(slot, waiting);
     }
 
-    fn set_queue(&mut self, slot: u16, bytes: Bytes) {
+    fn set_queue(&mut self, slot: u16, waiting: BufferStatus) {
         let queue = &mut self.users[slot as usize].queue;
-        self.backlogged += usize::from(bytes > Bytes::ZERO);
-        self.backlogged -= usize::from(*queue > Bytes::ZERO);
-        *queue = bytes;
+        self.backlogged += usize::from(waiting.total() > Bytes::ZERO);
+        self.backlogged -= usize::from(queue.total() > Bytes::ZERO);
+        *queue = waiting;
     }
 
     /// Whether a TTI has anything to do here.
@@ -179,12 +176,20 @@ impl Downlink {
         }
         self.views.clear();
         if self.backlogged > 0 {
+            let heeds_delay = self.scheduler.heeds_delay();
             for (slot, user) in (0..).zip(&self.users) {
-                if user.queue > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti) {
+                if user.queue.total() > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti)
+                {
                     let report = report(radio, slot);
                     let state = &radio.reports(cell)[report as usize];
                     let (wideband, flat) = (state.wideband, state.flat);
-                    self.views.push(UeView { queue: user.queue, report, slot, wideband, flat });
+                    let head_of_line = if heeds_delay {
+                        terminals.get(users[slot as usize]).head_of_line(tti)
+                    } else {
+                        Span::ZERO
+                    };
+                    let queue = user.queue.total();
+                    self.views.push(UeView { queue, head_of_line, report, slot, wideband, flat });
                 }
             }
         }
@@ -205,26 +210,33 @@ impl Downlink {
             //= exception single-antenna
             //= exception no-mac-headers
             let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
-            let pdu = terminals.transmit_down(users[slot as usize], tti, size);
-            self.send_new(tti, slot, rbgs, mcs, size, pdu);
+            let process = self.users[slot as usize].next_free();
+            let content = terminals.transmit_down(users[slot as usize], tti, size, process);
+            let block = Block { mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
+            self.send_new(tti, slot, process, Process { block, rbgs });
         }
         self.grants = grants;
         self.views = views;
         self.scheduler.on_served(&self.served);
     }
 
-    fn send_new(&mut self, tti: Tti, slot: u16, rbgs: Rbgs, mcs: Mcs, size: Bytes, pdu: Option<Pdu>) {
-        let waiting = self.users[slot as usize].queue.saturating_sub(size.saturating_sub(Bytes(2)));
+    fn send_new(&mut self, tti: Tti, slot: u16, process: u8, held: Process) {
+        let Process { block, rbgs } = held;
+        let mut waiting = self.users[slot as usize].queue;
+        waiting.on_block_down(block.size);
         self.set_queue(slot, waiting);
         let user = &mut self.users[slot as usize];
-        let process = user.next_free();
         user.busy |= 1 << process;
         user.last = process;
         //= exception harq-clean-buffers
-        let block = Block { mcs, size, pdu, soft: SoftBits::default(), transmissions: 1 };
-        self.processes[slot as usize][process as usize] = Some(Process { block, rbgs });
-        self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
-        self.served.push((slot, size));
+        self.processes[slot as usize][process as usize] = Some(held);
+        if block.content.is_some() {
+            self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
+        } else {
+            //= exception padding-stays-silent
+            self.feedback.push(tti + FEEDBACK_TIMEOUT, Feedback::Silence(slot, process));
+        }
+        self.served.push((slot, block.size));
     }
 
     /// Handles the feedback that has come in and schedules retransmissions; returns the groups left free.
@@ -296,7 +308,7 @@ impl Downlink {
         on_air: &[Rbgs],
         radio: &mut Radio,
         terminals: &mut Terminals<'_>,
-    ) -> &[(u32, Pdu)] {
+    ) -> &[(u32, Content)] {
         self.decoded.clear();
         let mut sending = std::mem::take(&mut self.sending);
         self.air.take(tti, &mut sending);
@@ -318,7 +330,7 @@ impl Downlink {
             self.feedback.push(tti + AIR_TO_FEEDBACK, answer(sent.slot, sent.process));
             if !failed {
                 self.figures.bytes += block.size.0;
-                self.decoded.extend(block.pdu.map(|pdu| (number, pdu)));
+                self.decoded.extend(block.content.map(|content| (number, content)));
             }
         }
         self.sending = sending;

@@ -1,8 +1,9 @@
 //! Proportional fair.
 
 use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler};
+use crate::settings::Bearer;
 use airwnd_catalog::params;
-use airwnd_units::{BitRate, Bytes, Tti};
+use airwnd_units::{Bytes, Tti};
 
 params! {
     /// Proportional fair: each group to the user with the highest rate relative to its own average.
@@ -30,7 +31,7 @@ impl Pf {
 }
 
 impl Scheduler for Pf {
-    fn admit(&mut self, slot: u16, _gbr: BitRate) {
+    fn admit(&mut self, slot: u16, _bearer: &Bearer) {
         self.averages.admit(slot);
     }
 

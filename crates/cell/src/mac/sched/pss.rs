@@ -2,8 +2,9 @@
 
 use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView, settle};
 use crate::phy::Cqi;
+use crate::settings::Bearer;
 use airwnd_catalog::{choice, params};
-use airwnd_units::{BitRate, Bytes, Tti};
+use airwnd_units::{Bytes, Tti};
 use std::cmp::Ordering;
 
 choice! {
@@ -114,8 +115,8 @@ impl Pss {
 }
 
 impl Scheduler for Pss {
-    fn admit(&mut self, slot: u16, gbr: BitRate) {
-        settle(&mut self.targets, slot, (gbr.0 / 8) as f64);
+    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+        settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
         self.averages.admit(slot);
         self.scheduled_averages.admit(slot);
     }

@@ -1,8 +1,9 @@
 //! Round robin.
 
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use crate::settings::Bearer;
 use airwnd_catalog::params;
-use airwnd_units::{BitRate, Bytes, Tti};
+use airwnd_units::{Bytes, Tti};
 
 params! {
     /// Round robin: equal numbers of resource-block groups in turn, whatever the channel.
@@ -27,7 +28,7 @@ impl Rr {
 }
 
 impl Scheduler for Rr {
-    fn admit(&mut self, slot: u16, _gbr: BitRate) {
+    fn admit(&mut self, slot: u16, _bearer: &Bearer) {
         self.slots = self.slots.max(slot + 1);
     }
 
