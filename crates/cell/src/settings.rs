@@ -2,9 +2,9 @@
 
 use crate::handover;
 use crate::identity::CellId;
-use crate::mac::{power_control, sched};
+use crate::mac::{outer_loop, power_control, sched};
 use crate::mobility;
-use crate::phy::{Position, Prbs, amc, antenna, error_model, propagation, shadowing};
+use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use crate::qci::Qci;
 use crate::rlc::am;
 use airwnd_catalog::{choice, params};
@@ -62,6 +62,8 @@ params! {
         pub propagation: propagation::Spec = propagation::Spec::Friis(Default::default()), unit "1", source "ns-3 LteHelper default";
         /// Log-normal shadowing of each link.
         pub shadowing: Option<shadowing::Params> = None, unit "1", source "off in the ns-3 reference runs";
+        /// Small-scale fading of each link.
+        pub fading: fading::Spec = fading::Spec::NoFading(fading::none::Params {}), unit "1", source "off in the ns-3 reference runs";
         /// From SINR to CQI.
         pub amc: amc::Spec = amc::Spec::BlockErrorTarget(Default::default()), unit "1", source "ns-3 LteAmc default (MiErrorModel)";
         /// From SINR to block errors.
@@ -82,6 +84,8 @@ params! {
     pub struct Mac ("TS 36.321; ns-3 LENA") {
         /// Downlink scheduler.
         pub scheduler: sched::Spec = sched::Spec::Pf(Default::default()), unit "1", source "ns-3 LteHelper default";
+        /// Outer-loop link adaptation in the downlink; none: the reports decide.
+        pub olla: Option<outer_loop::Params> = None, unit "1", source "ns-3 LENA has none";
         /// HARQ transmissions of a block, the first included.
         pub harq_transmissions: u8 = 4, unit "1", range 1..=8, source "ns-3 LENA: dropped after redundancy version 3";
         /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320

@@ -296,8 +296,13 @@ impl Ue {
         self.downlink.rlc.head_of_line().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
-    /// Whether the terminal fails to decode the control channels of a TTI.
-    pub fn loses_control(&self, tti: Tti) -> bool {
+    /// Whether the terminal, which has this number, fails to decode the control channels of the TTI on air.
+    pub fn loses_control(&mut self, tti: Tti, number: u32, radio: &mut Radio) -> bool {
+        if self.control_error.is_some()
+            && let Some(sinr) = radio.faded_control_sinr(number as usize)
+        {
+            self.hear_control(sinr);
+        }
         self.control_error.is_some_and(|error| error > 0.0 && self.control.at(tti.0) < error)
     }
 

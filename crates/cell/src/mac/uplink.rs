@@ -284,7 +284,7 @@ impl Uplink {
         &mut self,
         tti: Tti,
         users: &[u32],
-        radio: &Radio,
+        radio: &mut Radio,
         terminals: &mut Terminals<'_>,
         control: &super::power_control::Params,
     ) {
@@ -292,7 +292,7 @@ impl Uplink {
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
-            if terminals.get(number).loses_control(tti) {
+            if terminals.get(number).loses_control(tti, number, radio) {
                 continue;
             }
             let block = match grant.again {

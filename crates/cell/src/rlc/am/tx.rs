@@ -292,11 +292,6 @@ impl Tx {
         self.source.backlog()
     }
 
-    /// When the oldest SDU arrived of which something is to be sent for the first time.
-    pub fn head_of_line(&self) -> Option<Time> {
-        self.source.head_of_line()
-    }
-
     /// What the MAC is told to wait: bytes to send again, and new ones.
     //= exception unacknowledged-waits
     pub fn reported(&self) -> (Bytes, Bytes) {

@@ -46,11 +46,6 @@ impl Tx {
         self.source.backlog()
     }
 
-    /// When the oldest SDU arrived of which something is to be sent.
-    pub fn head_of_line(&self) -> Option<Time> {
-        self.source.head_of_line()
-    }
-
     /// What the MAC is told of: the backlog and two bytes of header for each SDU.
     pub fn reported(&self) -> BufferStatus {
         let backlog = self.backlog();
