@@ -1,8 +1,9 @@
 //! Packets that follow their terminal to another cell, in order.
 //!
-//! Behind a path switch packets come on two ways: from the old cell over X2, and straight from the gateway. The second
-//! ones wait in the new cell until the last of the first ones has come, which a real gateway marks (TS 36.300 §10.1.2.2,
-//! end marker); here they are counted.
+//! Behind a handover packets come on several ways: from the old cell over X2, and straight from the gateway. One that
+//! comes before another that has left the gateway earlier waits for it in its cell. A real gateway marks the last packet
+//! on the old path (TS 36.300 §10.1.2.2, end marker), and in acknowledged mode packets are numbered (TS 36.323 §5.1.2);
+//! here all are.
 
 use airwnd_engine::Key;
 use std::collections::VecDeque;
@@ -12,20 +13,20 @@ use std::collections::VecDeque;
 pub(crate) struct Anchor {
     /// The cell that the gateway sends to.
     pub cell: u16,
-    /// How often the path has been switched.
-    epoch: u32,
-    /// Packets under way by the epoch in which they left the gateway, up to the present one.
-    under_way: VecDeque<u32>,
-    /// Packets that have come before some of an earlier epoch.
-    held: Vec<(u32, Key)>,
+    /// The number of the next packet that leaves the gateway.
+    next: u64,
+    /// The numbers of those that have not entered the bearer, ascending.
+    under_way: VecDeque<u64>,
+    /// Packets that have come before an earlier one.
+    held: Vec<(u64, Key)>,
 }
 
-/// Where a packet between gateway and bearer is going, and since when.
+/// Where a packet that has left the gateway is going, and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Road {
     /// The cell.
     pub cell: u16,
-    epoch: u32,
+    number: u64,
 }
 
 impl Road {
@@ -38,66 +39,52 @@ impl Road {
 impl Anchor {
     /// The path to a terminal's first cell.
     pub fn new(cell: u16) -> Anchor {
-        Anchor { cell, epoch: 0, under_way: VecDeque::from([0]), held: Vec::new() }
+        Anchor { cell, next: 0, under_way: VecDeque::new(), held: Vec::new() }
     }
 
     /// A packet leaves the gateway.
     pub fn set_out(&mut self) -> Road {
-        *self.under_way.back_mut().expect("there is a present epoch") += 1;
-        Road { cell: self.cell, epoch: self.epoch }
+        self.under_way.push_back(self.next);
+        self.next += 1;
+        Road { cell: self.cell, number: self.next - 1 }
     }
 
-    /// A packet that has waited in a bearer sets out for another cell, before all that are under way.
-    pub fn set_out_again(&mut self, cell: u16) -> Road {
-        *self.under_way.front_mut().expect("there is a present epoch") += 1;
-        Road { cell, epoch: self.oldest() }
+    /// A packet that has waited in a bearer sets out for another cell.
+    pub fn set_out_again(&mut self, road: Road, cell: u16) -> Road {
+        if let Err(place) = self.under_way.binary_search(&road.number) {
+            self.under_way.insert(place, road.number);
+        }
+        road.to(cell)
     }
 
-    /// Whether packets that set out before a path switch are still under way, while this one set out behind it.
+    /// Whether an earlier packet is still under way.
+    //= exception detours-keep-the-order
     pub fn is_early(&self, road: Road) -> bool {
-        road.epoch > self.oldest()
+        self.under_way.front() != Some(&road.number)
     }
 
     /// An early packet waits.
     pub fn hold(&mut self, road: Road, packet: Key) {
-        self.held.push((road.epoch, packet));
+        self.held.push((road.number, packet));
     }
 
-    /// A packet has entered the bearer, or was dropped on its way there.
-    pub fn arrive(&mut self, road: Road) {
-        let place = (road.epoch - self.oldest()) as usize;
-        self.under_way[place] -= 1;
-        self.forget_arrived();
+    /// A packet has entered the bearer, or is no more.
+    pub fn forget(&mut self, road: Road) {
+        if let Ok(place) = self.under_way.binary_search(&road.number) {
+            self.under_way.remove(place);
+        }
     }
 
     /// A packet that has waited and is early no longer.
     pub fn release(&mut self) -> Option<Key> {
-        let oldest = self.oldest();
-        let ready = self.held.iter().position(|(epoch, _)| *epoch <= oldest)?;
-        Some(self.held.remove(ready).1)
+        let first = self.under_way.front()?;
+        let ready = self.held.iter().position(|(number, _)| number == first)?;
+        Some(self.held.swap_remove(ready).1)
     }
 
-    /// The gateway sends to another cell from now on.
-    pub fn switch(&mut self, cell: u16) {
-        self.cell = cell;
-        self.epoch += 1;
-        self.under_way.push_back(0);
-        self.forget_arrived();
-    }
-
-    /// The packets that wait.
+    /// How many packets wait.
     pub fn held(&self) -> usize {
         self.held.len()
-    }
-
-    fn oldest(&self) -> u32 {
-        self.epoch + 1 - self.under_way.len() as u32
-    }
-
-    fn forget_arrived(&mut self) {
-        while self.under_way.len() > 1 && self.under_way[0] == 0 {
-            self.under_way.pop_front();
-        }
     }
 }
 
@@ -108,49 +95,32 @@ mod tests {
     #[test]
     fn what_comes_on_the_new_path_waits_for_the_old_one() {
         let mut anchor = Anchor::new(3);
-        let (old, older) = (anchor.set_out(), anchor.set_out());
-        assert!(!anchor.is_early(old));
-        anchor.switch(5);
+        let (old, lost) = (anchor.set_out(), anchor.set_out());
+        anchor.cell = 5;
         let new = anchor.set_out();
         assert_eq!((old.cell, new.cell), (3, 5));
-        assert!(anchor.is_early(new));
+        assert!(!anchor.is_early(old) && anchor.is_early(new));
         anchor.hold(new, Key(7));
-        anchor.arrive(older);
+        anchor.forget(old);
         assert_eq!(anchor.release(), None);
-        anchor.arrive(old);
-        assert_eq!(anchor.release(), Some(Key(7)));
+        anchor.forget(lost);
+        assert_eq!((anchor.release(), anchor.held()), (Some(Key(7)), 0));
         assert!(!anchor.is_early(new));
-        anchor.arrive(new);
-        assert_eq!((anchor.held(), anchor.release()), (0, None));
     }
 
     #[test]
-    fn several_switches_keep_the_order() {
+    fn what_leaves_a_bearer_again_goes_before_what_came_later() {
         let mut anchor = Anchor::new(0);
-        let first = anchor.set_out();
-        anchor.switch(1);
-        let second = anchor.set_out();
-        anchor.switch(0);
-        let third = anchor.set_out();
+        let (first, second, third) = (anchor.set_out(), anchor.set_out(), anchor.set_out());
+        anchor.forget(first);
+        anchor.forget(second);
         anchor.hold(third, Key(3));
-        anchor.hold(second, Key(2));
-        let forwarded = anchor.set_out_again(0);
-        anchor.arrive(first);
-        assert_eq!(anchor.release(), None, "what was forwarded goes first");
-        anchor.arrive(forwarded);
-        assert_eq!(anchor.release(), Some(Key(2)));
-        assert!(anchor.is_early(third));
-        anchor.arrive(second);
+        let second = anchor.set_out_again(second, 1);
+        let first = anchor.set_out_again(first, 1);
+        assert_eq!(first.cell, 1);
+        assert!(!anchor.is_early(first) && anchor.is_early(second) && anchor.release().is_none());
+        anchor.forget(first);
+        anchor.forget(second);
         assert_eq!(anchor.release(), Some(Key(3)));
-    }
-
-    #[test]
-    fn a_switch_with_nothing_under_way_holds_nobody() {
-        let mut anchor = Anchor::new(0);
-        let road = anchor.set_out();
-        anchor.arrive(road);
-        anchor.switch(1);
-        let road = anchor.set_out();
-        assert!(!anchor.is_early(road));
     }
 }

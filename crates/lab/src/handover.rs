@@ -64,8 +64,7 @@ impl Simulation<'_> {
         } else if anchor.is_early(road) {
             anchor.hold(road, key);
         } else {
-            self.packets.get_mut(key).road = None;
-            anchor.arrive(road);
+            anchor.forget(road);
             self.into_bearer(now, key);
             self.release_held(now, ue);
         }
@@ -94,7 +93,8 @@ impl Simulation<'_> {
         self.cells().take_forwards(&mut forwards);
         for Forward { ue, from, packet } in &forwards {
             let serving = self.cells().cell_of(*ue).0;
-            let road = self.paths.anchors[ue.0 as usize].set_out_again(serving);
+            let road = self.packets.get(*packet).road.expect("it has come from the gateway");
+            let road = self.paths.anchors[ue.0 as usize].set_out_again(road, serving);
             self.onto_x2(now, *packet, from.0, road);
         }
         self.paths.forwards = forwards;
@@ -108,8 +108,7 @@ impl Simulation<'_> {
                 Notice::LinkFailure(ue) => self.note_of(now, ue, Incident::LinkFailure),
                 Notice::Reestablished(ue, cell) => self.note_of(now, ue, Incident::Reestablishment(cell.0)),
                 Notice::PathSwitch(ue, cell) => {
-                    self.paths.anchors[ue.0 as usize].switch(cell.0);
-                    self.release_held(now, ue.0);
+                    self.paths.anchors[ue.0 as usize].cell = cell.0;
                 }
             }
         }
@@ -118,10 +117,10 @@ impl Simulation<'_> {
         self.wake_cells(now);
     }
 
-    /// Notes what befell a terminal with each of its flows.
+    /// Notes what befell a terminal with each of its flows, once they are measured.
     fn note_of(&mut self, now: Time, ue: UeId, incident: Incident) {
         for flow in 0..self.flows.len() {
-            if self.flows[flow].ue == ue.0 {
+            if self.flows[flow].ue == ue.0 && now >= self.begin {
                 self.note(now, flow as u32, incident);
             }
         }

@@ -111,7 +111,7 @@ pub(crate) struct Packet {
     next: u32,
     sent_at: Time,
     pub size: Bytes,
-    /// Where it is going between gateway and bearer, if terminals change cells.
+    /// Where it is going since it has left the gateway, if terminals change cells.
     pub road: Option<Road>,
     /// Counts the packets of this end of the flow (RFC 791 §3.1, identification).
     identification: u16,
@@ -240,7 +240,7 @@ pub(crate) struct Simulation<'t> {
     record: Option<Record>,
     tap: Option<&'t mut dyn Tap>,
     /// The end of the warm-up.
-    begin: Time,
+    pub begin: Time,
     // Scratch lists, kept for their capacity.
     arrivals: Vec<Arrival>,
     drops: Vec<Dropped>,
@@ -903,7 +903,7 @@ impl<'t> Simulation<'t> {
         let Packet { flow, to, size, road, .. } = self.packets.remove(key);
         if let Some(road) = road {
             let ue = self.flows[flow as usize].ue;
-            self.paths.anchors[ue as usize].arrive(road);
+            self.paths.anchors[ue as usize].forget(road);
             self.release_held(now, ue);
         }
         self.ledger.drop(cause, size);

@@ -375,7 +375,7 @@ impl Scenario {
         Ok(())
     }
 
-    fn cells(&self) -> u32 {
+    pub(crate) fn cells(&self) -> u32 {
         self.site.iter().map(|site| u32::from(site.sectors) * hexagon::places(site.rings)).sum()
     }
 
