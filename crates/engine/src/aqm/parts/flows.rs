@@ -197,6 +197,11 @@ impl<Q: FlowQueue> QueueDisc for Flows<Q> {
         }
     }
 
+    fn oldest(&self) -> Option<Time> {
+        let active = self.new.iter().chain(&self.old);
+        active.filter_map(|number| self.flows[*number as usize].queue.oldest()).min()
+    }
+
     fn backlog(&self) -> Backlog {
         self.backlog
     }
