@@ -272,7 +272,10 @@ impl Scenario {
             let message = format!("the least timeout {} exceeds the greatest {}", tcp.min_rto, tcp.max_rto);
             return complain(if self.tcp.min_rto.is_some() { "tcp.min_rto" } else { "tcp.max_rto" }, message);
         }
-        self.radio.fading.check().or_else(|(key, message)| complain(&format!("radio.fading.{key}"), message))?;
+        self.radio
+            .fading
+            .check()
+            .or_else(|(key, message)| complain(&format!("radio.fading.{key}"), message))?;
         let power = &self.mac.power_control;
         if power.min_power > power.max_power {
             let message =
