@@ -287,7 +287,7 @@ impl Ue {
     /// How long the oldest data for it at the base station will have waited when this TTI ends; no longer than
     /// the TTI if RLC has less than the MAC believes, so that a grant can tell.
     pub fn head_of_line(&self, tti: Tti) -> Span {
-        self.downlink.rlc.head_of_line().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
+        self.downlink.rlc.oldest().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
     /// Whether the terminal, which has this number, fails to decode the control channels of the TTI on air.

@@ -54,7 +54,7 @@ impl OneWay {
     pub fn backlog(&mut self, now: Time) -> Backlog {
         match self {
             OneWay::Plain(link) => Backlog { bytes: link.waiting_bytes(now), packets: link.waiting(now) },
-            OneWay::Managed(managed) => managed.backlog(),
+            OneWay::Managed(managed) => managed.backlog(now),
         }
     }
 
@@ -243,7 +243,7 @@ impl Builder<'_> {
                     let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, way)));
                     let Some(discipline) = &settings.aqm else { return OneWay::Plain(one_way) };
                     let ctx = Ctx { stream: numbered(self.queues.child(direction(place, way))), rate };
-                    OneWay::Managed(Managed::new(one_way, discipline.build(&ctx)))
+                    OneWay::Managed(Managed::new(one_way, discipline.build(&ctx), settings.ring as usize))
                 };
                 let delay_up = settings.delay_up.unwrap_or(settings.delay);
                 let down = one_way(Way::Down, down, settings.delay, &settings.loss);

@@ -164,10 +164,10 @@ impl OneWay {
     }
 
     /// When the oldest SDU arrived of which something is to be sent.
-    pub fn head_of_line(&self) -> Option<Time> {
+    pub fn oldest(&self) -> Option<Time> {
         match self {
-            OneWay::Um(tx, _) => tx.head_of_line(),
-            OneWay::Am(way) => way.tx.head_of_line(),
+            OneWay::Um(tx, _) => tx.oldest(),
+            OneWay::Am(way) => way.tx.oldest(),
         }
     }
 

@@ -114,9 +114,10 @@ pub trait QueueDisc: Send {
     fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting>;
     /// What waits now.
     fn backlog(&self) -> Backlog;
-    /// When the packet arrived that would leave next; none: nothing waits.
-    fn head(&self) -> Option<Time> {
-        self.inside().next().map(|packet| packet.arrived)
+    /// When the oldest packet inside arrived; none: nothing waits. Schedulers ask for it in each TTI; a discipline
+    /// knows it without looking at all packets.
+    fn oldest(&self) -> Option<Time> {
+        self.inside().map(|packet| packet.arrived).min()
     }
     /// The packets inside, in the order in which they would leave if nothing were dropped.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_>;
@@ -125,6 +126,7 @@ pub trait QueueDisc: Send {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use airwnd_units::Span;
 
     /// A place whose service varies.
     pub fn ctx() -> Ctx {
@@ -160,5 +162,27 @@ pub(crate) mod tests {
         let mut capable = Waiting { ecn: Codepoint::Ect0, ..packet(1, 100, Time::ZERO) };
         assert!(capable.mark(&mut seen));
         assert_eq!((capable.ecn, seen.marked), (Codepoint::Ce, vec![1]));
+    }
+
+    #[test]
+    fn every_discipline_knows_its_oldest_packet() {
+        for kind in Spec::kinds() {
+            let node = airwnd_catalog::Node::from_json(&format!("\"{kind}\""), "test").unwrap();
+            let mut queue = <Spec as airwnd_catalog::Param>::read(&node).unwrap().build(&ctx());
+            let mut seen = Seen::default();
+            let mut now = Time::ZERO;
+            for step in 0..200u32 {
+                now += Span::from_millis(1);
+                if step % 20 < 12 {
+                    let ecn = if step % 2 == 0 { Codepoint::NotEct } else { Codepoint::Ect1 };
+                    let arrival = Waiting { flow: step % 5, ecn, ..packet(step, 1000, now) };
+                    queue.enqueue(now, arrival, Bytes::ZERO, &mut seen);
+                } else {
+                    queue.dequeue(now, &mut seen);
+                }
+                let oldest = queue.inside().map(|packet| packet.arrived).min();
+                assert_eq!(queue.oldest(), oldest, "{kind}");
+            }
+        }
     }
 }
