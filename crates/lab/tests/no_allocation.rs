@@ -46,6 +46,8 @@ fn steady_state_allocates_nothing() {
             "#
         )
     };
+    let lossy = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"\nmac.harq_transmissions = 1\n\
+                 radio.amc = {kind = \"piro-ew2010\", ber = 0.03}\n";
     let wire =
         "duration = \"30s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
     let wifi = "duration = \"30s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
@@ -63,6 +65,8 @@ fn steady_state_allocates_nothing() {
         ("60 users, drwa", cell(60, "drwa")),
         ("60 users, arwa", cell(60, "arwa")),
         ("one user, fixed", cell(1, "fixed")),
+        ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
+        ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),

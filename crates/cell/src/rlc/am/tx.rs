@@ -51,7 +51,7 @@ impl Tx {
             params,
             source: Segmenter::new(queue),
             first: 0,
-            sent: VecDeque::with_capacity(64),
+            sent: VecDeque::with_capacity(128),
             open: VecDeque::with_capacity(256),
             again: Vec::with_capacity(32),
             unacknowledged: Bytes::ZERO,
