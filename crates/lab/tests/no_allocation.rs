@@ -46,8 +46,7 @@ fn steady_state_allocates_nothing() {
             "#
         )
     };
-    let lossy = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"\nmac.harq_transmissions = 1\n\
-                 radio.amc = {kind = \"piro-ew2010\", ber = 0.03}\n";
+    let lossy = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"\nrlc.am.status_prohibit = \"5ms\"\n";
     let wire =
         "duration = \"30s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
     let wifi = "duration = \"30s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
