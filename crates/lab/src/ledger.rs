@@ -19,18 +19,21 @@ pub(crate) enum Cause {
     RlcQueue,
     /// The queue before RLC dropped it to tell its sender of congestion.
     RlcEarly,
+    /// It had waited in a bearer for PDCP's discard timer.
+    Discarded,
     /// HARQ gave up a transport block with a part of it.
     Radio,
 }
 
 impl Cause {
-    pub const ALL: [Cause; 7] = [
+    pub const ALL: [Cause; 8] = [
         Cause::LinkQueue,
         Cause::LinkEarly,
         Cause::LinkError,
         Cause::RetryLimit,
         Cause::RlcQueue,
         Cause::RlcEarly,
+        Cause::Discarded,
         Cause::Radio,
     ];
 
@@ -43,6 +46,7 @@ impl Cause {
             Cause::RetryLimit => "retry_limit",
             Cause::RlcQueue => "rlc_queue_full",
             Cause::RlcEarly => "rlc_queue_early",
+            Cause::Discarded => "pdcp_discard",
             Cause::Radio => "radio_loss",
         }
     }
@@ -53,6 +57,7 @@ impl From<DropCause> for Cause {
         match cause {
             DropCause::Queue(aqm::Cause::Full) => Cause::RlcQueue,
             DropCause::Queue(aqm::Cause::Early) => Cause::RlcEarly,
+            DropCause::Discarded => Cause::Discarded,
             DropCause::RadioLoss => Cause::Radio,
         }
     }

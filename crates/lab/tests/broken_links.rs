@@ -79,6 +79,10 @@ const LINKS: &[(&str, &str)] = &[
         ":1: link[0].mark_above_delay: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
     ),
     (
+        "link = [{rate = '1Mbps', aqm = {kind = 'red', min_th = 30.0}}]",
+        ":1: link[0].aqm.max_th: 15 packets is not above min_th, 30",
+    ),
+    (
         "link = [{kind = 'wifi', errors = 'frames'}]",
         ":1: link[0].errors: unknown word `frames`; allowed: `attempts`, `packets`",
     ),
@@ -86,7 +90,7 @@ const LINKS: &[(&str, &str)] = &[
     (
         "link = [{rate = '1Mbps', down = 'x'}]",
         ":1: link[0]: unknown key `down`; allowed: `kind`, `name`, `delay`, `delay_up`, `queue`, `queue_bytes`, \
-         `mark_above`, `mark_above_delay`, `aqm`, `loss`, `loss_up`, `per`, `rate`, `rate_up`, `framing`",
+         `mark_above`, `mark_above_delay`, `aqm`, `ring`, `loss`, `loss_up`, `per`, `rate`, `rate_up`, `framing`",
     ),
     ("link = [{}]", ":1: link[0]: `rate` is missing"),
     ("link = [{rate = '0bps'}]", ":1: link[0].rate: 0bps is outside 1bps..1000Gbps"),
