@@ -14,5 +14,6 @@ mod terminal;
 
 pub use identity::{CellId, Direction, UeId};
 pub use network::{Arrival, CellFigures, Network, UeFigures, Unbuildable};
+pub use radio::{Listener, RadioMap};
 pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, Setup, UeSite};
 pub use terminal::Dropped;

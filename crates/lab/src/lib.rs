@@ -26,6 +26,7 @@ mod catalogue;
 mod incidents;
 mod ledger;
 mod links;
+mod map;
 mod meter;
 mod outcome;
 pub mod path;
@@ -38,6 +39,7 @@ mod table;
 pub mod tap;
 pub mod traffic;
 
+pub use airwnd_cell::RadioMap;
 pub use airwnd_tcp::cc::outside::Plugins;
 pub use catalogue::{catalogue, schema};
 pub use links::{Link, LinkSettings, Sharing};

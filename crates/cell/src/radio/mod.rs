@@ -6,6 +6,7 @@
 
 mod decoder;
 mod gains;
+mod map;
 mod reports;
 
 use crate::mac::Block;
@@ -20,6 +21,7 @@ use crate::settings::Setup;
 use airwnd_units::{Db, Dbm};
 use decoder::Decoder;
 use gains::Gains;
+pub use map::{Listener, RadioMap};
 use reports::Reports;
 
 /// The radio channel between all cells and all terminals.
