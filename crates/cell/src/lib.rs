@@ -13,6 +13,7 @@ mod settings;
 mod terminal;
 
 pub use identity::{CellId, Direction, UeId};
+pub use mac::log::{Allocation, Reception};
 pub use network::{Arrival, CellFigures, Network, UeFigures, Unbuildable};
 pub use radio::{Listener, RadioMap};
 pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, Setup, UeSite};
