@@ -3,7 +3,8 @@
 use crate::build;
 use crate::scenario::Scenario;
 use crate::table::{Column, Table, table};
-use airwnd_cell::{Listener, RadioMap};
+use airwnd_cell::phy::antenna;
+use airwnd_cell::{CellSite, Listener, RadioMap};
 use airwnd_units::Metres;
 
 impl Scenario {
@@ -16,16 +17,23 @@ impl Scenario {
         (!setup.cells.is_empty()).then(|| RadioMap::new(&setup, listener, x, y))
     }
 
-    /// The cells: `cell`, its `site`, place in metres, and `boresight_deg`, anticlockwise from east.
+    /// The cells: `cell`, its `site`, place in metres, `boresight_deg`, anticlockwise from east,
+    /// and kind of `antenna`.
     pub fn cells_table(&self) -> Table {
         let cells = build::setup(self, self.seed).cells;
-        let numbers = |of: fn(&airwnd_cell::CellSite) -> f64| Column::F64(cells.iter().map(of).collect());
+        let antennas = antenna::Spec::kinds();
+        let kind = |cell: &CellSite| {
+            antennas.iter().position(|kind| *kind == cell.antenna.kind()).expect("kinds are all") as u32
+        };
+        let kinds = Column::Words(cells.iter().map(kind).collect(), antennas.clone());
+        let numbers = |of: fn(&CellSite) -> f64| Column::F64(cells.iter().map(of).collect());
         table([
             ("cell", Column::U32((0..cells.len() as u32).collect())),
             ("site", Column::U32(cells.iter().map(|cell| cell.site).collect())),
             ("x_m", numbers(|cell| cell.position.x.0)),
             ("y_m", numbers(|cell| cell.position.y.0)),
             ("boresight_deg", numbers(|cell| cell.boresight.0)),
+            ("antenna", kinds),
         ])
     }
 

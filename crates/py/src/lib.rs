@@ -7,7 +7,7 @@ use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
 use airwnd_lab::tap::Tap;
 use airwnd_lab::{Column, Plugins, Records, Table};
 use airwnd_units::{Metres, Span, Time};
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -33,6 +33,9 @@ fn settle<T>(py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
         }
     })
 }
+
+/// SINR in dB and RSRP in dBm of the best cell, and its number.
+type Heard<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u32>>);
 
 /// A checked scenario.
 #[pyclass(frozen, module = "airwnd._native")]
@@ -91,15 +94,11 @@ impl Scenario {
         x_m: Vec<f64>,
         y_m: Vec<f64>,
         height_m: Option<f64>,
-    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+    ) -> Option<Heard<'py>> {
         let metres = |values: Vec<f64>| values.into_iter().map(Metres).collect::<Vec<_>>();
         let (x, y) = (metres(x_m), metres(y_m));
-        let Some(map) = py.detach(|| self.0.radio_map(&x, &y, height_m.map(Metres))) else { return Ok(None) };
-        let arrays = PyDict::new(py);
-        arrays.set_item("sinr_db", map.sinr_db.into_pyarray(py))?;
-        arrays.set_item("rsrp_dbm", map.rsrp_dbm.into_pyarray(py))?;
-        arrays.set_item("cell", map.cell.into_pyarray(py))?;
-        Ok(Some(arrays))
+        let map = py.detach(|| self.0.radio_map(&x, &y, height_m.map(Metres)))?;
+        Some((map.sinr_db.into_pyarray(py), map.rsrp_dbm.into_pyarray(py), map.cell.into_pyarray(py)))
     }
 
     /// Simulates; gives the outcome as JSON, and the tables by name and column.
