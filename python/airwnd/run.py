@@ -141,10 +141,10 @@ class Run:
 
         ``goodput_kbps`` (payload) and ``throughput_kbps`` (IP packets) are sums over the flows; ``delay_ms``
         and ``delay_ms_p95`` the mean and the 95th percentile of the one-way delay over all packets;
-        ``pdf_percent`` the packets received of those sent; ``jain`` Jain's index of the goodputs, from 1/n
-        (one has all) to 1 (equal shares); ``retransmissions`` and ``timeouts`` sums; ``downlink_prb_use``
-        and ``uplink_prb_use`` the parts of the cells' PRBs that carried data, 0 to 1; ``drops`` packets by
-        cause. A figure that nothing was measured for is ``None``.
+        ``pdf_percent`` the packets received of those sent, ``loss_percent`` those dropped; ``jain`` Jain's
+        index of the goodputs, from 1/n (one has all) to 1 (equal shares); ``retransmissions`` and
+        ``timeouts`` sums; ``downlink_prb_use`` and ``uplink_prb_use`` the parts of the cells' PRBs that
+        carried data, 0 to 1; ``drops`` packets by cause. A figure that nothing was measured for is ``None``.
         """
         totals: Mapping[str, Any] = self.outcome["totals"]
         return totals
@@ -156,10 +156,10 @@ class Run:
         Columns: ``id`` and the scenario's id of its ``group``, ``ue``, ``kind`` of traffic, ``cc`` and
         ``rwnd`` (null for UDP), ``goodput_kbps``, ``throughput_kbps``, one-way ``delay_ms_mean``, ``_p50``,
         ``_p95``, ``_p99``, the sender's ``rtt_ms_mean`` and so on, ``pdf_percent``, ``packets_sent``,
-        ``packets_received``, ``retransmissions``, ``timeouts``, ``fast_retransmits`` (loss recoveries begun
-        without a timeout), ``duplicate_acks`` and ``zero_windows`` that reached the sender,
-        ``limited_s_application``, ``_cwnd``, ``_rwnd`` and ``_pacing``, for how long what has kept a TCP
-        sender from sending more, and ``fct_s``, the completion time of a finished transfer.
+        ``packets_received``, ``packets_dropped``, ``retransmissions``, ``timeouts``, ``fast_retransmits``
+        (loss recoveries begun without a timeout), ``duplicate_acks`` and ``zero_windows`` that reached the
+        sender, ``limited_s_application``, ``_cwnd``, ``_rwnd`` and ``_pacing``, for how long what has kept a
+        TCP sender from sending more, and ``fct_s``, the completion time of a finished transfer.
         """
         return frame_of(self.outcome["flows"])
 
@@ -178,11 +178,12 @@ class Run:
 
         Columns: ``link``, ``of`` (the group, the number of the terminal or of the cell that has it for
         itself; null if all share it), ``direction`` (``down`` or ``up``), ``packets`` and ``bytes`` that it
-        carried to its end, with framing, ``drops_link_queue_full``, ``drops_link_error``,
-        ``drops_retry_limit``, ``marks`` (ECN), ``attempts``, ``collisions`` and ``retries`` (of Wi-Fi),
-        ``queue_packets_mean``, ``queue_packets_max``, ``queue_bytes_mean``, ``queue_bytes_max`` (what waited,
-        without the packet in transmission), and ``utilisation``, the part of what it could have sent that it
-        sent, 0 to 1; null without a rate. Wi-Fi's is the part of the time that attempts took.
+        carried to its end, with framing, ``drops_link_queue_full``, ``drops_link_queue_early``,
+        ``drops_link_error``, ``drops_retry_limit``, ``marks`` (ECN), ``attempts``, ``collisions`` and
+        ``retries`` (of Wi-Fi), ``queue_packets_mean``, ``queue_packets_max``, ``queue_bytes_mean``,
+        ``queue_bytes_max`` (what waited, without the packet in transmission), and ``utilisation``, the part
+        of what it could have sent that it sent, 0 to 1; null without a rate. Wi-Fi's is the part of the time
+        that attempts took.
         """
         return frame_of(self.outcome["links"]).with_columns(pl.col("of").cast(pl.String))
 

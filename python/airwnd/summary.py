@@ -70,7 +70,7 @@ def _links(links: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for head in ("link", "of", "direction"):
         table.add_column(head)
-    for head in ("packets", "use\n%", "queue\nmean", "queue\nmax", "full", "lost", "marks"):
+    for head in ("packets", "use\n%", "queue\nmean", "queue\nmax", "full", "early", "lost", "marks"):
         table.add_column(head, justify="right", no_wrap=True)
     for link in links:
         use = link["utilisation"]
@@ -82,7 +82,7 @@ def _links(links: Sequence[Mapping[str, Any]]) -> Table:
             _number(None if use is None else 100 * use, 1),
             _number(link["queue_packets"]["mean"], 1),
             f"{link['queue_packets']['max']:,}",
-            *(f"{link['drops'][cause]:,}" for cause in ("link_queue_full", "link_error")),
+            *(f"{link['drops'][cause]:,}" for cause in ("link_queue_full", "link_queue_early", "link_error")),
             f"{link['marks']:,}",
         )
     return table

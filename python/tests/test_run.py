@@ -122,7 +122,15 @@ def test_the_json_has_what_it_promises(small: Scenario) -> None:
                 "delay_ms",
                 "rtt_ms",
             ),
-            *("pdf_percent", "packets_sent", "packets_received", "retransmissions", "timeouts", "fct_s"),
+            *(
+                "pdf_percent",
+                "packets_sent",
+                "packets_received",
+                "packets_dropped",
+                "retransmissions",
+                "timeouts",
+                "fct_s",
+            ),
         } <= set(flow)
         assert set(flow["delay_ms"]) == {"mean", "p50", "p95", "p99"}
     assert {

@@ -1,7 +1,7 @@
 //! Reading values strictly.
 
 use crate::{Error, Node, Value};
-use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Quantity, Span, Time};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Quantity, Span, Speed, Time};
 use serde_json::{Value as Json, json};
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
@@ -227,7 +227,7 @@ macro_rules! quantities {
         }
     )*};
 }
-quantities!(Span, Time, Bytes, BitRate, Db, Dbm, Hertz, Metres, Degrees);
+quantities!(Span, Time, Bytes, BitRate, Db, Dbm, Hertz, Metres, Speed, Degrees);
 
 macro_rules! bounded {
     ($($type:ident),*) => {$(
@@ -239,7 +239,7 @@ macro_rules! bounded {
         }
     )*};
 }
-bounded!(u8, u16, u32, u64, f64, Span, Time, Bytes, BitRate, Db, Dbm, Hertz, Metres, Degrees);
+bounded!(u8, u16, u32, u64, f64, Span, Time, Bytes, BitRate, Db, Dbm, Hertz, Metres, Speed, Degrees);
 
 impl<T: Bounded> Bounded for Option<T> {
     type Scalar = T::Scalar;

@@ -3,9 +3,9 @@
 use crate::placement::Place;
 use crate::scenario::{Scenario, UeGroup};
 use airwnd_cell::phy::Position;
-use airwnd_cell::{Bearer, CellId, CellSite, Setup, UeSite};
+use airwnd_cell::{CellId, CellSite, Setup, UeSite};
 use airwnd_engine::Stream;
-use airwnd_units::{BitRate, Degrees};
+use airwnd_units::Degrees;
 
 /// The places of a group's terminals with the scenario's own seed, for checks.
 pub(crate) fn places(scenario: &Scenario, group: usize) -> Vec<Place> {
@@ -44,7 +44,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
             noise_figure: group.noise_figure,
             cell: place.cell.map(CellId),
             srs_offset: place.srs_offset,
-            bearer: Bearer { gbr: group.gbr.unwrap_or(BitRate(0)) },
+            bearer: group.bearer(),
         })
     });
     Setup {

@@ -9,6 +9,8 @@ use airwnd_units::Bytes;
 pub(crate) enum Cause {
     /// The queue before a link was full.
     LinkQueue,
+    /// The queue before a link dropped it to tell its sender of congestion.
+    LinkEarly,
     /// A link lost it.
     LinkError,
     /// A sender on a shared medium gave it up after its attempts.
@@ -22,8 +24,9 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Cause; 6] = [
+    pub const ALL: [Cause; 7] = [
         Cause::LinkQueue,
+        Cause::LinkEarly,
         Cause::LinkError,
         Cause::RetryLimit,
         Cause::RlcQueue,
@@ -35,6 +38,7 @@ impl Cause {
     pub fn name(self) -> &'static str {
         match self {
             Cause::LinkQueue => "link_queue_full",
+            Cause::LinkEarly => "link_queue_early",
             Cause::LinkError => "link_error",
             Cause::RetryLimit => "retry_limit",
             Cause::RlcQueue => "rlc_queue_full",

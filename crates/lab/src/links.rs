@@ -2,7 +2,7 @@
 
 use airwnd_catalog::{Error, Fields, Node, Param, Params, Value, choice, params, read_kind};
 use airwnd_engine::link::{self, Queue};
-use airwnd_engine::loss;
+use airwnd_engine::{aqm, loss};
 use airwnd_units::{Bytes, Span};
 use serde_json::{Value as Json, json};
 
@@ -43,6 +43,8 @@ params! {
         pub mark_above: Option<u64> = None, unit "packets", range 0..=100_000_000, source "RFC 8257 §3.1, K";
         /// A packet that can say so is marked (ECN) if it will wait longer than this; none: no marks.
         pub mark_above_delay: Option<Span> = None, unit "time", range Span::ZERO..=Span::from_secs(60), source "Linux sch_dualpi2, step_thresh";
+        /// Queue discipline before it, each way, in place of `queue`, `queue_bytes` and the marks; none: drop-tail by these.
+        pub aqm: Option<aqm::Spec> = None, unit "1", source "RFC 7567";
         /// What it loses towards the terminals: the data of downloads.
         pub loss: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference run S5";
         /// What it loses towards the servers: the acknowledgments of downloads.
@@ -77,7 +79,25 @@ impl Link {
         for (key, loss) in [("loss", &self.settings.loss), ("loss_up", &self.settings.loss_up)] {
             loss.check().map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
         }
+        self.check_queue()?;
         self.check_medium()
+    }
+
+    /// A discipline has its own limits and marks.
+    fn check_queue(&self) -> Result<(), (String, String)> {
+        let settings = &self.settings;
+        let Some(discipline) = &settings.aqm else { return Ok(()) };
+        let others = [
+            ("queue", settings.queue.is_some()),
+            ("queue_bytes", settings.queue_bytes.is_some()),
+            ("mark_above", settings.mark_above.is_some()),
+            ("mark_above_delay", settings.mark_above_delay.is_some()),
+        ];
+        if let Some((key, _)) = others.iter().find(|(_, is_set)| *is_set) {
+            let message = format!("the queue is that of `aqm`, \"{}\"; set its own keys", discipline.kind());
+            return Err((key.to_string(), message));
+        }
+        Ok(())
     }
 
     /// A shared medium has no delay, and does not know how long a packet will wait.
@@ -90,6 +110,12 @@ impl Link {
         }
         if settings.delay_up.is_some_and(|delay| delay != Span::ZERO) {
             return complain("delay_up", "\"wifi\" has none; put a \"wire\" before it");
+        }
+        if settings.aqm.is_some() {
+            return complain(
+                "aqm",
+                "\"wifi\" has a drop-tail queue at each station; use queue and mark_above",
+            );
         }
         if settings.mark_above_delay.is_some() {
             return complain(
@@ -112,7 +138,7 @@ impl Param for Link {
             ["kind"].into_iter().chain(shared.iter().copied()).chain(params.map(|info| info.name)).collect();
         Fields::of(node, &known)?;
         let mut settings = LinkSettings::read(&node.entries(|key| shared.contains(&key)))?;
-        if settings.queue.is_none() && settings.queue_bytes.is_none() {
+        if settings.queue.is_none() && settings.queue_bytes.is_none() && settings.aqm.is_none() {
             settings.queue = Some(QUEUE);
         }
         Ok(Link { settings, kind: link::Spec::read(&own)? })

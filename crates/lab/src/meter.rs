@@ -62,6 +62,8 @@ impl Spread {
 pub(crate) struct Meter {
     pub sent: u64,
     pub received: u64,
+    /// Packets of the data's direction that were dropped anywhere on the way.
+    pub dropped: u64,
     pub received_bytes: Bytes,
     /// From the sender's IP to the receiver's IP.
     pub delay: Spread,
@@ -77,6 +79,7 @@ impl Meter {
         Meter {
             sent: 0,
             received: 0,
+            dropped: 0,
             received_bytes: Bytes::ZERO,
             delay: Spread::new(),
             rtt: Spread::new(),

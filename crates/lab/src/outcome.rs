@@ -69,6 +69,8 @@ pub struct FlowRow {
     pub packets_sent: u64,
     /// Packets received.
     pub packets_received: u64,
+    /// Packets dropped on the way, whatever the cause.
+    pub packets_dropped: u64,
     /// Segments with bytes that had been sent before.
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
@@ -138,6 +140,8 @@ pub struct LinkRow {
     pub bytes: u64,
     /// Packets that its queue had no room for.
     pub refused: u64,
+    /// Packets that its queue discipline dropped before the queue was full.
+    pub early: u64,
     /// Packets that it lost.
     pub lost: u64,
     /// Packets that it marked (ECN).
@@ -188,6 +192,8 @@ pub struct Totals {
     pub delay_ms_p95: Option<f64>,
     /// Packets received of those sent.
     pub pdf_percent: Option<f64>,
+    /// Packets dropped of those sent.
+    pub loss_percent: Option<f64>,
     /// Jain's index of the goodputs.
     pub jain: Option<f64>,
     /// Sum of the retransmissions.
@@ -275,6 +281,7 @@ impl Outcome {
                 "delay_ms": self.totals.delay_ms,
                 "delay_ms_p95": self.totals.delay_ms_p95,
                 "pdf_percent": self.totals.pdf_percent,
+                "loss_percent": self.totals.loss_percent,
                 "jain": self.totals.jain,
                 "retransmissions": self.totals.retransmissions,
                 "timeouts": self.totals.timeouts,
@@ -314,6 +321,7 @@ impl FlowRow {
             "pdf_percent": self.pdf_percent,
             "packets_sent": self.packets_sent,
             "packets_received": self.packets_received,
+            "packets_dropped": self.packets_dropped,
             "retransmissions": self.retransmissions,
             "timeouts": self.timeouts,
             "fast_retransmits": self.fast_retransmits,
@@ -375,6 +383,7 @@ impl LinkRow {
             "bytes": self.bytes,
             "drops": {
                 Cause::LinkQueue.name(): self.refused,
+                Cause::LinkEarly.name(): self.early,
                 Cause::LinkError.name(): self.lost,
                 Cause::RetryLimit.name(): self.contention.map_or(0, |contention| contention.given_up),
             },

@@ -12,7 +12,7 @@ use crate::outcome::{
     CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain,
 };
 use crate::records::{self, Records};
-use crate::routes::{Duplex, Routes, SERVER_LINK, Shared, Step};
+use crate::routes::{Duplex, OneWay, Routes, SERVER_LINK, Shared, Step};
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
 use crate::table::Table;
@@ -20,9 +20,9 @@ use crate::tap::{self, Carried, Sight, Tap, Way};
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
-use airwnd_engine::aqm::Waiting;
+use airwnd_engine::aqm::{self, Backlog, Waiting};
 use airwnd_engine::link::wifi::{Fate, Passed};
-use airwnd_engine::link::{self, Link, Lost, Refused};
+use airwnd_engine::link::{self, Due, Lost, Refused};
 use airwnd_engine::{Codepoint, Event, EventQueue, Key, Slab, Stream};
 use airwnd_tcp::{Endpoint, Seq, Setup, State};
 use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
@@ -41,6 +41,8 @@ enum Happening {
     Stop(u32),
     /// A flow's receiving application has read a piece.
     Read(u32),
+    /// The next packet leaves the queue before a link to one end.
+    OntoLink(u32, End),
     /// The first of what a link carries to one end arrives there.
     OffLink(u32, End),
     /// Somebody begins or ends to send on a medium.
@@ -63,7 +65,7 @@ impl Event for Happening {
         match self {
             Happening::Timer(..) | Happening::Failure(_) => 0,
             Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
-            Happening::OffLink(..) | Happening::OnMedium(_) => 2,
+            Happening::OntoLink(..) | Happening::OffLink(..) | Happening::OnMedium(_) => 2,
             Happening::Tti => 3,
             Happening::Sample | Happening::Progress => 4,
         }
@@ -234,7 +236,27 @@ struct Simulation<'t> {
     arrivals: Vec<Arrival>,
     drops: Vec<Dropped>,
     marks: Vec<Key>,
+    fates: Fates,
     passed: Vec<Passed<Key>>,
+}
+
+/// What the queue before a link has just done.
+struct Fates {
+    drops: Vec<(Key, Cause)>,
+    marks: Vec<Key>,
+}
+
+impl aqm::Fate for Fates {
+    fn dropped(&mut self, packet: Waiting, cause: aqm::Cause) {
+        let cause = match cause {
+            aqm::Cause::Full => Cause::LinkQueue,
+            aqm::Cause::Early => Cause::LinkEarly,
+        };
+        self.drops.push((packet.packet, cause));
+    }
+    fn marked(&mut self, packet: Key) {
+        self.marks.push(packet);
+    }
 }
 
 /// Runs a scenario with a seed.
@@ -274,6 +296,7 @@ pub fn run_tapped(
             Happening::Write(flow) => simulation.write(now, flow),
             Happening::Stop(flow) => simulation.stop(now, flow),
             Happening::Read(flow) => simulation.read(now, flow),
+            Happening::OntoLink(link, end) => simulation.leave_queue(now, link, end),
             Happening::OffLink(link, end) => simulation.off_link(now, link, end),
             Happening::OnMedium(medium) => simulation.on_medium(now, medium),
             Happening::Tti => simulation.tti(now),
@@ -333,6 +356,7 @@ impl<'t> Simulation<'t> {
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
             marks: Vec::with_capacity(256),
+            fates: Fates { drops: Vec::with_capacity(64), marks: Vec::with_capacity(64) },
             passed: Vec::with_capacity(16),
         };
         simulation.add_flows(scenario, seed);
@@ -604,7 +628,14 @@ impl<'t> Simulation<'t> {
         if number == SERVER_LINK && to == End::Server {
             self.show(now, key, Stop::Gateway, Way::Out);
         }
-        let link = self.links[number as usize].towards(to);
+        let link = match self.links[number as usize].towards(to) {
+            OneWay::Plain(link) => link,
+            OneWay::Managed(managed) => {
+                let waiting = self.packets.get(key).waiting(now, key);
+                let due = managed.send(now, waiting, &mut self.fates);
+                return self.follow(now, number, to, due);
+            }
+        };
         match link.send(now, size, key) {
             Ok(sent) => {
                 if sent.mark && self.packets.get_mut(key).mark() {
@@ -618,9 +649,36 @@ impl<'t> Simulation<'t> {
         }
     }
 
+    /// The next packet leaves the queue before a link.
+    fn leave_queue(&mut self, now: Time, number: u32, to: End) {
+        let OneWay::Managed(managed) = self.links[number as usize].towards(to) else {
+            unreachable!("only managed links ask for departures")
+        };
+        let due = managed.depart(now, &mut self.fates);
+        self.follow(now, number, to, due);
+    }
+
+    /// Schedules what a managed link asks for, and settles what its queue did.
+    fn follow(&mut self, now: Time, number: u32, to: End, due: Due) {
+        if let Some(at) = due.departure {
+            self.queue.schedule(at, Happening::OntoLink(number, to));
+        }
+        if let Some(at) = due.arrival {
+            self.queue.schedule(at, Happening::OffLink(number, to));
+        }
+        for key in self.fates.marks.drain(..) {
+            self.packets.get_mut(key).mark();
+        }
+        let mut drops = std::mem::take(&mut self.fates.drops);
+        for (key, cause) in drops.drain(..) {
+            self.drop_packet(now, key, cause);
+        }
+        self.fates.drops = drops;
+    }
+
     /// The first of what a link carries arrives and goes on, unless it was lost on the way.
     fn off_link(&mut self, now: Time, link: u32, end: End) {
-        let (head, next) = self.links[link as usize].towards(end).arrive(now);
+        let (head, next) = self.links[link as usize].towards(end).link_mut().arrive(now);
         if let Some(at) = next {
             self.queue.schedule(at, Happening::OffLink(link, end));
         }
@@ -790,8 +848,10 @@ impl<'t> Simulation<'t> {
     }
 
     fn drop_packet(&mut self, now: Time, key: Key, cause: Cause) {
-        let Packet { flow, size, .. } = self.packets.remove(key);
+        let Packet { flow, to, size, .. } = self.packets.remove(key);
         self.ledger.drop(cause, size);
+        let of = &mut self.flows[flow as usize];
+        of.meter.dropped += u64::from(to != of.sender);
         self.note(now, flow, Incident::Drop(cause, size));
     }
 
@@ -889,21 +949,18 @@ impl<'t> Simulation<'t> {
                 let (down, up) = self.begins[flow.ue as usize];
                 for step in &self.steps[down as usize..up as usize] {
                     let waiting = match *step {
-                        Step::Link(link) => {
-                            let queue = &mut self.links[link as usize].down;
-                            (queue.waiting_bytes(now), queue.waiting(now))
-                        }
+                        Step::Link(link) => self.links[link as usize].down.backlog(now),
                         Step::Medium { medium, station } => {
                             let medium = &self.media[medium as usize].medium;
-                            (
-                                medium.waiting_bytes(station, link::Way::Down),
-                                medium.waiting(station, link::Way::Down),
-                            )
+                            Backlog {
+                                bytes: medium.waiting_bytes(station, link::Way::Down),
+                                packets: medium.waiting(station, link::Way::Down),
+                            }
                         }
                         Step::Air | Step::End => continue,
                     };
-                    bytes += waiting.0;
-                    packets += waiting.1;
+                    bytes += waiting.bytes;
+                    packets += waiting.packets;
                 }
                 sample.queue_bytes = Some(bytes.0);
                 sample.queue_packets = Some(packets);
@@ -921,6 +978,7 @@ impl<'t> Simulation<'t> {
         let rows: Vec<FlowRow> = self.flows.iter().map(|flow| flow.row(self.begin, duration)).collect();
         let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
         let (sent, received) = (sum(|row| row.packets_sent as f64), sum(|row| row.packets_received as f64));
+        let share = |packets: f64| (sent > 0.0).then(|| 100.0 * packets / sent);
         let mut delay = Spread::new();
         self.flows.iter().for_each(|flow| delay.add(&flow.meter.delay));
         let (ues, cells): (_, Vec<CellRow>) = match &self.network {
@@ -940,7 +998,8 @@ impl<'t> Simulation<'t> {
             throughput_kbps: sum(|row| row.throughput_kbps),
             delay_ms: delay.mean_ms(),
             delay_ms_p95: delay.percentile_ms(95.0),
-            pdf_percent: (sent > 0.0).then(|| 100.0 * received / sent),
+            pdf_percent: share(received),
+            loss_percent: share(sum(|row| row.packets_dropped as f64)),
             jain: jain(rows.iter().map(|row| row.goodput_kbps)),
             retransmissions: rows.iter().map(|row| row.retransmissions).sum(),
             timeouts: rows.iter().map(|row| row.timeouts).sum(),
@@ -974,7 +1033,7 @@ impl<'t> Simulation<'t> {
     }
 
     fn held_by_links_and_cells(&self) -> u64 {
-        let links = self.links.iter().map(|link| link.down.inside().count() + link.up.inside().count());
+        let links = self.links.iter().map(|link| link.down.inside() + link.up.inside());
         let cells = self.network.as_ref().map_or(0, |network| network.inside().count());
         let media = self.media.iter().map(|shared| shared.medium.inside().count());
         (links.sum::<usize>() + media.sum::<usize>() + cells) as u64
@@ -983,7 +1042,7 @@ impl<'t> Simulation<'t> {
 
 impl Duplex {
     /// The direction that leads to an end.
-    fn towards(&mut self, end: End) -> &mut Link<Key> {
+    fn towards(&mut self, end: End) -> &mut OneWay {
         match end {
             End::Ue => &mut self.down,
             End::Server => &mut self.up,
@@ -993,12 +1052,13 @@ impl Duplex {
     /// Its figures over the measurement, downlink first.
     fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
         let end = begin + measured;
-        let row = |direction, link: &Link<Key>| LinkRow {
-            utilisation: link
+        let row = |direction, one_way: &OneWay| LinkRow {
+            utilisation: one_way
+                .link()
                 .capacity(begin, end)
                 .filter(|capacity| *capacity > Bytes::ZERO)
-                .map(|capacity| link.sent_bytes(end).0 as f64 / capacity.0 as f64),
-            ..link_row((&self.name, &self.of), direction, &link.figures(end), measured)
+                .map(|capacity| one_way.link().sent_bytes(end).0 as f64 / capacity.0 as f64),
+            ..link_row((&self.name, &self.of), direction, &one_way.figures(end), measured)
         };
         [row(DataDirection::Down, &self.down), row(DataDirection::Up, &self.up)]
     }
@@ -1039,6 +1099,7 @@ fn link_row(
         packets: figures.packets,
         bytes: figures.bytes.0,
         refused: figures.refused,
+        early: figures.early,
         lost: figures.lost,
         marks: figures.marked,
         queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
@@ -1085,6 +1146,7 @@ impl Flow {
             pdf_percent: (meter.sent > 0).then(|| 100.0 * meter.received as f64 / meter.sent as f64),
             packets_sent: meter.sent,
             packets_received: meter.received,
+            packets_dropped: meter.dropped,
             retransmissions: stats.map_or(0, |stats| stats.retransmissions),
             timeouts: stats.map_or(0, |stats| stats.timeouts),
             fast_retransmits: stats.map_or(0, |stats| stats.fast_retransmits),

@@ -3,8 +3,9 @@
 use crate::links::Sharing;
 use crate::scenario::{S1U, SERVER, Scenario};
 use airwnd_cell::{Network, UeId};
+use airwnd_engine::aqm::{Backlog, Ctx};
 use airwnd_engine::link::wifi::Medium;
-use airwnd_engine::link::{self, Carrier, Queue, Server, Way, wire::Wire};
+use airwnd_engine::link::{self, Carrier, Figures, Managed, Queue, Server, Way, wire::Wire};
 use airwnd_engine::{Key, Stream, loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -20,8 +21,58 @@ pub(crate) struct Duplex {
     pub name: String,
     /// The group, the terminal or the cell that has it for itself.
     pub of: Option<String>,
-    pub down: link::Link<Key>,
-    pub up: link::Link<Key>,
+    pub down: OneWay,
+    pub up: OneWay,
+}
+
+/// A direction of a link that runs.
+pub(crate) enum OneWay {
+    /// Behind a drop-tail queue.
+    Plain(link::Link<Key>),
+    /// Behind a queue discipline.
+    Managed(Managed),
+}
+
+impl OneWay {
+    /// What brings to its end what has left the queue.
+    pub fn link(&self) -> &link::Link<Key> {
+        match self {
+            OneWay::Plain(link) => link,
+            OneWay::Managed(managed) => managed.link(),
+        }
+    }
+
+    /// As [`OneWay::link`], to take what arrives.
+    pub fn link_mut(&mut self) -> &mut link::Link<Key> {
+        match self {
+            OneWay::Plain(link) => link,
+            OneWay::Managed(managed) => managed.link_mut(),
+        }
+    }
+
+    /// What waits, without the packet in transmission.
+    pub fn backlog(&mut self, now: Time) -> Backlog {
+        match self {
+            OneWay::Plain(link) => Backlog { bytes: link.waiting_bytes(now), packets: link.waiting(now) },
+            OneWay::Managed(managed) => managed.backlog(),
+        }
+    }
+
+    /// How many packets are inside.
+    pub fn inside(&self) -> usize {
+        match self {
+            OneWay::Plain(link) => link.inside().count(),
+            OneWay::Managed(managed) => managed.inside(),
+        }
+    }
+
+    /// What it did until now.
+    pub fn figures(&self, now: Time) -> Figures {
+        match self {
+            OneWay::Plain(link) => link.figures(now),
+            OneWay::Managed(managed) => managed.figures(now),
+        }
+    }
 }
 
 /// A medium that runs: an access point and the terminals of a link's instance.
@@ -64,6 +115,7 @@ impl Routes {
         let mut builder = Builder {
             scenario,
             losses: Stream::new(seed, "link loss"),
+            queues: Stream::new(seed, "link queue"),
             start: Time::ZERO + scenario.warmup,
             backoffs: Stream::new(seed, "backoff"),
             links: Vec::new(),
@@ -96,6 +148,7 @@ impl Routes {
 struct Builder<'a> {
     scenario: &'a Scenario,
     losses: Stream,
+    queues: Stream,
     /// The end of the warm-up.
     start: Time,
     backoffs: Stream,
@@ -127,8 +180,8 @@ impl Builder<'_> {
     fn server(&mut self) -> u32 {
         let core = &self.scenario.core;
         let one_way = || plain(core.server_rate, Wire::FRAMING, core.server_delay, core.server_queue);
-        let down = self.losing(one_way(), &core.server_loss, self.losses.child(0));
-        let up = self.losing(one_way(), &core.server_loss_up, self.losses.child(1));
+        let down = OneWay::Plain(self.losing(one_way(), &core.server_loss, self.losses.child(0)));
+        let up = OneWay::Plain(self.losing(one_way(), &core.server_loss_up, self.losses.child(1)));
         self.add(Duplex { name: SERVER.into(), of: None, down, up })
     }
 
@@ -172,8 +225,7 @@ impl Builder<'_> {
 
     /// The stream of what a link of the scenario loses.
     fn losses_of(&self, place: usize, way: Way) -> Stream {
-        // The server link's streams come first.
-        self.losses.child(2 * (place as u64 + 1) + u64::from(way == Way::Up))
+        self.losses.child(direction(place, way))
     }
 
     /// An instance of a link; one that is not for all has a number among them.
@@ -185,9 +237,13 @@ impl Builder<'_> {
         let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
         match link.kind.carrier(self.start) {
             Carrier::Each { down, up } => {
-                let one_way = |way, server, delay, loss| {
+                let one_way = |way, server: Server, delay, loss| {
+                    let rate = server.rate();
                     let one_way = link::Link::new(server, delay, link.queue());
-                    self.losing(one_way, loss, numbered(self.losses_of(place, way)))
+                    let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, way)));
+                    let Some(discipline) = &settings.aqm else { return OneWay::Plain(one_way) };
+                    let ctx = Ctx { stream: numbered(self.queues.child(direction(place, way))), rate };
+                    OneWay::Managed(Managed::new(one_way, discipline.build(&ctx)))
                 };
                 let delay_up = settings.delay_up.unwrap_or(settings.delay);
                 let down = one_way(Way::Down, down, settings.delay, &settings.loss);
@@ -212,13 +268,18 @@ impl Builder<'_> {
                 self.add(Duplex {
                     name: S1U.into(),
                     of: Some(cell.to_string()),
-                    down: one_way(),
-                    up: one_way(),
+                    down: OneWay::Plain(one_way()),
+                    up: OneWay::Plain(one_way()),
                 })
             })
             .collect();
         (0..network.ues()).map(|ue| of_cells[network.ue_figures(UeId(ue as u32)).cell.0 as usize]).collect()
     }
+}
+
+/// The number of a direction of a link of the scenario; the server link's come first.
+fn direction(place: usize, way: Way) -> u64 {
+    2 * (place as u64 + 1) + u64::from(way == Way::Up)
 }
 
 /// One direction of a link that loses nothing.

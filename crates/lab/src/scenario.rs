@@ -4,7 +4,7 @@ use crate::links::Link;
 use crate::traffic::Transport;
 use crate::{placement, recordings, traffic};
 use airwnd_catalog::{Error, Node, Param, choice, params, unknown_word};
-use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
+use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc};
 use airwnd_engine::{link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
@@ -92,8 +92,12 @@ params! {
         pub height: Metres = Metres(1.5), unit "m", range Metres(0.1)..=Metres(1000.0), source "TR 36.814 Table A.2.1.1-2";
         /// Noise figure of the receiver.
         pub noise_figure: Db = Db(9.0), unit "dB", range Db(0.0)..=Db(40.0), source "ns-3 LteUePhy::NoiseFigure";
+        /// QoS class of the bearer; none: 9, or 4 with a guaranteed bit rate. Schedulers that heed delay take its budget.
+        pub qci: Option<u8> = None, unit "1", range 1..=9, source "TS 23.203 Table 6.1.7-A";
         /// Guaranteed bit rate of the bearer; none: best effort.
         pub gbr: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(10_000_000_000), source "TS 23.203 §6.1.7";
+        /// Maximum bit rate of a bearer with a guaranteed one, for schedulers with tokens; none: the guaranteed one.
+        pub mbr: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(10_000_000_000), source "TS 23.203 §6.1.7";
         /// Names of the links between the gateway and the group, in this order; none: all, in the order written.
         pub via: Option<Vec<String>> = None, unit "text", source "the scenario";
     }
@@ -267,6 +271,7 @@ impl Scenario {
             let message = format!("the least timeout {} exceeds the greatest {}", tcp.min_rto, tcp.max_rto);
             return complain(if self.tcp.min_rto.is_some() { "tcp.min_rto" } else { "tcp.max_rto" }, message);
         }
+        self.radio.fading.check().or_else(|(key, message)| complain(&format!("radio.fading.{key}"), message))?;
         let power = &self.mac.power_control;
         if power.min_power > power.max_power {
             let message =
@@ -282,6 +287,9 @@ impl Scenario {
                 return complain(&format!("ue[{index}].name"), message);
             }
             self.check_placement(index, group).or_else(|(key, message)| complain(&key, message))?;
+            group
+                .check_bearer()
+                .or_else(|(key, message)| complain(&format!("ue[{index}].{key}"), message))?;
             self.check_via(group).or_else(|message| complain(&format!("ue[{index}].via"), message))?;
         }
         for (index, link) in self.link.iter().enumerate() {
@@ -436,6 +444,44 @@ impl Scenario {
             ));
         }
         Ok(())
+    }
+}
+
+impl UeGroup {
+    /// The quality of service of its terminals' bearers.
+    pub(crate) fn bearer(&self) -> Bearer {
+        let usual = if self.gbr.is_some() { Qci::GUARANTEED } else { Qci::BEST_EFFORT };
+        let qci = self.qci.map_or(usual, |number| Qci::new(number).expect("checked: within the range"));
+        Bearer { qci, gbr: self.gbr.unwrap_or(BitRate(0)), mbr: self.mbr.unwrap_or(BitRate(0)) }
+    }
+
+    //= TS 23.203 §6.1.7.2
+    fn check_bearer(&self) -> Result<(), (&'static str, String)> {
+        let bearer = self.bearer();
+        match (self.qci, self.gbr) {
+            (Some(qci), None) if bearer.qci.is_guaranteed() => {
+                return Err((
+                    "qci",
+                    format!("class {qci} has a guaranteed bit rate; set gbr, or take 5 to 9"),
+                ));
+            }
+            (Some(qci), Some(_)) if !bearer.qci.is_guaranteed() => {
+                return Err((
+                    "qci",
+                    format!("class {qci} has no guaranteed bit rate; leave out gbr, or take 1 to 4"),
+                ));
+            }
+            _ => {}
+        }
+        match self.mbr {
+            Some(_) if self.gbr.is_none() => {
+                Err(("mbr", "a maximum bit rate belongs to a guaranteed one; set gbr".into()))
+            }
+            Some(mbr) if mbr < bearer.gbr => {
+                Err(("mbr", format!("the maximum bit rate {mbr} is below the guaranteed {}", bearer.gbr)))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -59,6 +59,26 @@ const LINKS: &[(&str, &str)] = &[
         ":1: link[0].mark_above_delay: how long a packet will wait for \"wifi\" nobody knows; use mark_above",
     ),
     (
+        "link = [{kind = 'wifi', aqm = 'drop-tail'}]",
+        ":1: link[0].aqm: \"wifi\" has a drop-tail queue at each station; use queue and mark_above",
+    ),
+    (
+        "link = [{rate = '1Mbps', aqm = 'drop-tail', queue = 5}]",
+        ":1: link[0].queue: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
+    ),
+    (
+        "link = [{rate = '1Mbps', aqm = 'drop-tail', queue_bytes = '5kB'}]",
+        ":1: link[0].queue_bytes: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
+    ),
+    (
+        "link = [{rate = '1Mbps', aqm = 'drop-tail', mark_above = 5}]",
+        ":1: link[0].mark_above: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
+    ),
+    (
+        "link = [{rate = '1Mbps', aqm = 'drop-tail', mark_above_delay = '5ms'}]",
+        ":1: link[0].mark_above_delay: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
+    ),
+    (
         "link = [{kind = 'wifi', errors = 'frames'}]",
         ":1: link[0].errors: unknown word `frames`; allowed: `attempts`, `packets`",
     ),
@@ -66,7 +86,7 @@ const LINKS: &[(&str, &str)] = &[
     (
         "link = [{rate = '1Mbps', down = 'x'}]",
         ":1: link[0]: unknown key `down`; allowed: `kind`, `name`, `delay`, `delay_up`, `queue`, `queue_bytes`, \
-         `mark_above`, `mark_above_delay`, `loss`, `loss_up`, `per`, `rate`, `rate_up`, `framing`",
+         `mark_above`, `mark_above_delay`, `aqm`, `loss`, `loss_up`, `per`, `rate`, `rate_up`, `framing`",
     ),
     ("link = [{}]", ":1: link[0]: `rate` is missing"),
     ("link = [{rate = '0bps'}]", ":1: link[0].rate: 0bps is outside 1bps..1000Gbps"),

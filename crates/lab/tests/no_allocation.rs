@@ -54,16 +54,37 @@ fn steady_state_allocates_nothing() {
                  [[link]]\nkind = \"trace\"\ndown = \"nyc-times\"\nqueue = 20\nper = \"terminal\"\n\
                  [[ue]]\ncount = 3\n[[flow]]\n"
         .to_string();
+    let managed =
+        "duration = \"30s\"\n[[link]]\nrate = \"20Mbps\"\naqm = \"drop-tail\"\n[[ue]]\ncount = 3\n[[flow]]\n"
+            .to_string();
+    let fading = r#"
+        duration = "30s"
+        radio.fading = {kind = "eva", speed = "60km/h"}
+        mac.olla = {}
+        [[site]]
+        sectors = 3
+        antenna = "parabolic"
+        [[ue]]
+        count = 12
+        [[flow]]
+    "#
+    .to_string();
     for (name, toml) in [
         ("20 users, fixed", cell(20, "fixed")),
         ("60 users, autotuning", cell(60, "autotuning")),
         ("60 users, drwa", cell(60, "drwa")),
         ("60 users, arwa", cell(60, "arwa")),
         ("one user, fixed", cell(1, "fixed")),
+        ("12 users whose channels fade", fading),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),
+        ("a link with a discipline", managed),
     ] {
         assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");
+    }
+    for kind in airwnd_cell::mac::sched::Spec::kinds() {
+        let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("30s", "10s");
+        assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind}");
     }
 }

@@ -103,52 +103,101 @@ fn one_user_at_every_distance() {
     assert!(off_by_a_step.len() <= 2, "only next to a switching point: {off_by_a_step:?}");
 }
 
-/// S2: per-user throughput within 3 %, but for the third user at 13 dBm, where ns-3's wideband CQI is one
-/// step higher than ours (11.19 dB lies 0.04 dB from its switching point and 0.2 dB from ours).
+/// How a scheduler of the ns-3 runs is written here so that it does the same.
+fn as_in_ns3(scheduler: &str) -> &'static str {
+    match scheduler {
+        "rr" => r#""rr""#,
+        "pf" => r#""pf""#,
+        "pss" => r#""pss""#,
+        "fd-mt" => r#"{kind = "mt", domain = "frequency", ties = "lowest-rnti"}"#,
+        "td-mt" => r#"{kind = "mt", domain = "time", ties = "lowest-rnti"}"#,
+        "fd-bet" => r#"{kind = "bet", domain = "frequency"}"#,
+        "td-bet" => r#"{kind = "bet", domain = "time"}"#,
+        "tta" => r#"{kind = "tta", ties = "lowest-rnti"}"#,
+        "fd-tbfq" => r#"{kind = "tbfq", domain = "frequency", token_rate = "0bps"}"#,
+        "td-tbfq" => r#"{kind = "tbfq", domain = "time", token_rate = "0bps"}"#,
+        other => panic!("{other} is no scheduler of the reference"),
+    }
+}
+
+/// Ten users of S2, in the order of their RNTIs in ns-3, which decides on ties: goodput and mean delay of each.
+fn ten_users(power: &str, scheduler: &str, users: &[(u32, f64)], mbr: &str) -> Outcome {
+    let points: Vec<String> = users.iter().map(|(_, x)| format!("[\"{x}m\", \"0m\"]")).collect();
+    let rate = if mbr == "0" { String::new() } else { format!("gbr = \"{mbr}kbps\"") };
+    simulate(&format!(
+        r#"
+        duration = "10s"
+        carrier.bandwidth = "3MHz"
+        mac.scheduler = {scheduler}
+        rlc.queue = {{kind = "drop-tail", buffer = "10240B"}}
+        [[site]]
+        power = "{power}dBm"
+        [[ue]]
+        count = 10
+        placement = {{kind = "list", points = [{}]}}
+        {rate}
+        [[flow]]
+        traffic = {{kind = "cbr", rate = "12Mbps", packet = "1000B"}}
+        stagger = "10us"
+        "#,
+        points.join(", "),
+    ))
+}
+
+fn jain(rates: &[f64]) -> f64 {
+    let sum: f64 = rates.iter().sum();
+    sum * sum / (rates.len() as f64 * rates.iter().map(|rate| rate * rate).sum::<f64>())
+}
+
+/// S2: per-user throughput and delay within 3 %, Jain's index within 0.02, but for the third user at 13 dBm, where
+/// ns-3's wideband CQI is one step higher than ours (11.19 dB lies 0.04 dB from its switching point and 0.2 dB from
+/// ours), and for what signalling leaves under `tbfq`.
+///
+/// Bearers without rates have no tokens in ns-3. What is sent under `tbfq` all the same is paid by tokens of the
+/// signalling bearers, which have a rate until the attach is over: 30 kB for ten users, 24 kbit/s over 10 s.
 #[test]
-fn ten_users_under_three_schedulers() {
+fn ten_users_under_every_scheduler() {
     let rows = rows(include_str!("data/s2.csv"));
-    for power in ["43", "13"] {
-        for scheduler in ["rr", "pf", "pss"] {
-            let outcome = simulate(&format!(
-                r#"
-                duration = "10s"
-                carrier.bandwidth = "3MHz"
-                mac.scheduler = "{scheduler}"
-                rlc.queue = {{kind = "drop-tail", buffer = "10240B"}}
-                [[site]]
-                power = "{power}dBm"
-                [[ue]]
-                count = 10
-                placement = "line"
-                [[flow]]
-                traffic = {{kind = "cbr", rate = "12Mbps", packet = "1000B"}}
-                stagger = "10us"
-                "#
-            ));
-            let reference: Vec<_> = rows
-                .iter()
-                .filter(|row| row("power_dbm") == power && row("scheduler") == scheduler)
-                .collect();
-            assert_eq!(reference.len(), 10);
-            for (flow, row) in outcome.flows().iter().zip(reference) {
-                let goodput = deviation(flow.goodput_kbps, number(row("goodput_kbps")));
-                let delay = deviation(flow.delay_ms.mean.unwrap(), number(row("delay_ms")));
-                println!(
-                    "{power} dBm {scheduler} user {}: {:.1} / {} kbit/s, {:.1} / {} ms",
-                    row("ue"),
-                    flow.goodput_kbps,
-                    row("goodput_kbps"),
-                    flow.delay_ms.mean.unwrap(),
-                    row("delay_ms"),
-                );
-                let tolerance = if power == "13" && row("ue") == "2" { 0.06 } else { 0.03 };
-                assert!(
-                    goodput < tolerance && delay < tolerance,
-                    "{power} dBm {scheduler} user {}",
-                    row("ue")
-                );
-            }
+    let mut cases: Vec<_> =
+        rows.iter().map(|row| (row("power_dbm"), row("scheduler"), row("mbr_kbps"))).collect();
+    cases.dedup();
+    assert_eq!(cases.len(), 29);
+    for (power, scheduler, mbr) in cases {
+        let mut reference: Vec<_> = rows
+            .iter()
+            .filter(|row| (row("power_dbm"), row("scheduler"), row("mbr_kbps")) == (power, scheduler, mbr))
+            .collect();
+        reference.sort_by_key(|row| row("rnti").parse::<u32>().unwrap());
+        let users: Vec<_> = reference
+            .iter()
+            .map(|row| row("ue").parse().unwrap())
+            .map(|ue: u32| (ue, 500.0 * f64::from(ue + 1)))
+            .collect();
+        let outcome = ten_users(power, as_in_ns3(scheduler), &users, mbr);
+        let name = format!("{power} dBm {scheduler} {mbr}");
+        let (ours, theirs): (Vec<f64>, Vec<f64>) = outcome
+            .flows()
+            .iter()
+            .zip(&reference)
+            .map(|(flow, row)| (flow.goodput_kbps, number(row("goodput_kbps"))))
+            .unzip();
+        let of_signalling = if scheduler.ends_with("tbfq") { 30.0 } else { 0.0 };
+        for ((flow, row), (ue, _)) in outcome.flows().iter().zip(&reference).zip(&users) {
+            let (rate, delay) = (flow.goodput_kbps, flow.delay_ms.mean.unwrap_or(0.0));
+            println!(
+                "{name} user {ue}: {rate:.1} / {} kbit/s, {delay:.1} / {} ms",
+                row("goodput_kbps"),
+                row("delay_ms")
+            );
+            let tolerance = if power == "13" && *ue == 2 { 0.06 } else { 0.03 };
+            let off = rate - number(row("goodput_kbps"));
+            let same_rate = off.abs() <= tolerance * number(row("goodput_kbps"));
+            let same_delay = deviation(delay, number(row("delay_ms"))) < tolerance;
+            assert!(same_rate && same_delay || off.abs() < of_signalling, "{name} user {ue}");
+        }
+        println!("{name}: Jain {:.3} / {:.3}", jain(&ours), jain(&theirs));
+        if ours.iter().sum::<f64>() > 10.0 * of_signalling {
+            assert!((jain(&ours) - jain(&theirs)).abs() < 0.02, "{name}");
         }
     }
 }

@@ -56,6 +56,10 @@ pub struct Hertz(pub f64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Metres(pub f64);
 
+/// A speed in metres per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Speed(pub f64);
+
 /// An angle in degrees, anticlockwise from the x axis (east).
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Degrees(pub f64);
@@ -273,6 +277,12 @@ impl Sub for Tti {
         self.0 - earlier.0
     }
 }
+impl Mul<Span> for Speed {
+    type Output = Metres;
+    fn mul(self, span: Span) -> Metres {
+        Metres(self.0 * span.as_secs())
+    }
+}
 impl Add<Db> for Dbm {
     type Output = Dbm;
     fn add(self, gain: Db) -> Dbm {
@@ -326,6 +336,11 @@ mod tests {
     fn rate_is_the_inverse_of_transmission_time() {
         assert_eq!(BitRate::of(Bytes(1250), Span::from_millis(1)), BitRate(10_000_000));
         assert_eq!(BitRate::of(Bytes(1), Span::ZERO), BitRate(0));
+    }
+
+    #[test]
+    fn speed_times_time_is_distance() {
+        assert_eq!(Speed(20.0) * Span::from_millis(250), Metres(5.0));
     }
 
     #[test]

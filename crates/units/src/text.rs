@@ -1,6 +1,6 @@
 //! Text that carries its unit.
 
-use crate::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Span, Time};
+use crate::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Span, Speed, Time};
 use std::fmt;
 use std::str::FromStr;
 
@@ -207,6 +207,14 @@ quantity!(
     |distance| distance.0
 );
 quantity!(
+    Speed,
+    "a speed",
+    "3km/h",
+    [("m/s", 1.0), ("km/h", 1.0 / 3.6)],
+    |value| finite(value).map(Speed),
+    |speed| speed.0
+);
+quantity!(
     Degrees,
     "an angle",
     "120deg",
@@ -230,6 +238,11 @@ mod tests {
         assert_eq!("1e6bps".parse::<BitRate>().unwrap(), BitRate(1_000_000));
         assert_eq!("100 Gbps".parse::<BitRate>().unwrap(), BitRate(100_000_000_000));
         assert_eq!("-96dBm".parse::<Dbm>().unwrap(), Dbm(-96.0));
+        assert_eq!("36km/h".parse::<Speed>().unwrap(), Speed(10.0));
+        for text in ["3km/h", "60km/h", "20m/s", "1.4m/s"] {
+            let speed: Speed = text.parse().unwrap();
+            assert_eq!(speed.to_string().parse::<Speed>().unwrap(), speed, "{text}");
+        }
         assert_eq!(Span::from_millis(1500).to_string(), "1500ms");
         assert_eq!(Bytes(51200).to_string(), "50KiB");
     }

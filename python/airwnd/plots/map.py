@@ -98,7 +98,7 @@ def _draw_cells(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
 
 
 def _apart(cell: "NDArray[np.uint32]") -> dict[int, int]:
-    """Choose a place in the list of colours for each cell that is the best somewhere, unlike its neighbours'."""
+    """Choose a place in the list of colours for each cell that is best somewhere, unlike its neighbours'."""
     neighbours: dict[int, set[int]] = {int(each): set() for each in np.unique(cell)}
     for a, b in ((cell[1:], cell[:-1]), (cell[:, 1:], cell[:, :-1])):
         for one, other in np.unique(np.stack([a[a != b], b[a != b]], axis=1), axis=0).tolist():

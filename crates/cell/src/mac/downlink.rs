@@ -1,16 +1,17 @@
 //! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
 
 use super::log::{Allocation, Log, Reception};
-use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use super::outer_loop::OuterLoop;
+use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Pipeline};
 use crate::identity::{CellId, UeId};
+use crate::phy::Cqi;
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, mcs_of, transport_block};
-use crate::phy::{Cqi, Mcs};
 use crate::radio::Radio;
-use crate::rlc::Pdu;
+use crate::rlc::{BufferStatus, Content, PROCESSES};
 use crate::terminal::Terminals;
-use airwnd_units::{Bytes, Tti};
+use airwnd_units::{Bytes, Span, Tti};
 
 /// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).
 pub(crate) const DECISION_TO_AIR: u64 = 2;
@@ -20,13 +21,11 @@ const AIR_TO_FEEDBACK: u64 = 5;
 /// TTIs after which a process whose feedback never came is free again (ns-3 HARQ_DL_TIMEOUT of 11, found
 /// expired at the next trigger).
 const FEEDBACK_TIMEOUT: u64 = 12;
-/// HARQ processes of a user (TS 36.213 §7).
-const PROCESSES: u8 = 8;
-
 /// The downlink side of a cell.
 pub(crate) struct Downlink {
     scheduler: Box<dyn Scheduler>,
     grid: Grid,
+    outer_loop: Option<OuterLoop>,
     max_transmissions: u8,
     users: Vec<User>,
     processes: Vec<[Option<Process>; PROCESSES as usize]>,
@@ -44,14 +43,14 @@ pub(crate) struct Downlink {
     views: Vec<UeView>,
     grants: Grants,
     served: Vec<(u16, Bytes)>,
-    decoded: Vec<(u32, Pdu)>,
+    decoded: Vec<(u32, Content)>,
 }
 
 /// What decides in each TTI whether a user may be served; its blocks lie apart.
 #[derive(Clone, Copy, Default)]
 struct User {
     /// What the MAC believes to wait: the last report less what was granted since.
-    queue: Bytes,
+    queue: BufferStatus,
     /// The last TTI in which a retransmission was scheduled: no new data in the same one.
     retransmitted: Option<Tti>,
     /// HARQ processes in use, a bit each.
@@ -97,8 +96,13 @@ impl Downlink {
         for (cqi, entry) in (1..).zip(&mut rate_by_cqi[1..]) {
             *entry = rate(cqi);
         }
-        let grid = Grid { rbgs: radio.rbgs(), rate_by_cqi };
+        let grid = Grid { rbgs: radio.rbgs(), rbg_prbs: radio.rbg_prbs(), rate_by_cqi };
+        let outer_loop =
+            setup.mac.olla.as_ref().map(|params| {
+                OuterLoop::new(params.clone(), &*setup.radio.error_model.build(), radio.prbs())
+            });
         Downlink {
+            outer_loop,
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
             max_transmissions: setup.mac.harq_transmissions,
@@ -119,24 +123,27 @@ impl Downlink {
         }
     }
 
-    /// A user joins at the next slot.
-    pub fn admit(&mut self, bearer: crate::settings::Bearer) {
-        self.scheduler.admit(bearer.gbr);
-        self.users.push(User::default());
-        self.processes.push([None; PROCESSES as usize]);
+    /// A user joins at the first free slot.
+    pub fn admit(&mut self, slot: u16, bearer: crate::settings::Bearer) {
+        self.scheduler.admit(slot, &bearer);
+        settle(&mut self.users, slot, User::default());
+        settle(&mut self.processes, slot, [None; PROCESSES as usize]);
+        if let Some(outer_loop) = &mut self.outer_loop {
+            outer_loop.admit(slot);
+        }
         self.views.reserve(self.users.len());
     }
 
     /// RLC reports what waits for a user.
-    pub fn on_report(&mut self, slot: u16, waiting: Bytes) {
+    pub fn on_report(&mut self, slot: u16, waiting: BufferStatus) {
         self.set_queue(slot, waiting);
     }
 
-    fn set_queue(&mut self, slot: u16, bytes: Bytes) {
+    fn set_queue(&mut self, slot: u16, waiting: BufferStatus) {
         let queue = &mut self.users[slot as usize].queue;
-        self.backlogged += usize::from(bytes > Bytes::ZERO);
-        self.backlogged -= usize::from(*queue > Bytes::ZERO);
-        *queue = bytes;
+        self.backlogged += usize::from(waiting.total() > Bytes::ZERO);
+        self.backlogged -= usize::from(queue.total() > Bytes::ZERO);
+        *queue = waiting;
     }
 
     /// Whether a TTI has anything to do here.
@@ -165,12 +172,20 @@ impl Downlink {
         }
         self.views.clear();
         if self.backlogged > 0 {
+            let heeds_delay = self.scheduler.heeds_delay();
             for (slot, user) in (0..).zip(&self.users) {
-                if user.queue > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti) {
+                if user.queue.total() > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti)
+                {
                     let report = report(radio, slot);
                     let state = &radio.reports(cell)[report as usize];
                     let (wideband, flat) = (state.wideband, state.flat);
-                    self.views.push(UeView { queue: user.queue, report, slot, wideband, flat });
+                    let head_of_line = if heeds_delay {
+                        terminals.get(users[slot as usize]).head_of_line(tti)
+                    } else {
+                        Span::ZERO
+                    };
+                    let queue = user.queue.total();
+                    self.views.push(UeView { queue, head_of_line, report, slot, wideband, flat });
                 }
             }
         }
@@ -187,30 +202,40 @@ impl Downlink {
                 LinkAdaptation::Wideband => view.wideband,
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
-            let mcs = mcs_of(cqi);
+            let mcs = match &self.outer_loop {
+                None => mcs_of(cqi),
+                Some(outer_loop) => outer_loop.mcs(slot, cqi),
+            };
             //= exception single-antenna
             //= exception no-mac-headers
             let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
-            let pdu = terminals.transmit_down(users[slot as usize], tti, size);
-            self.send_new(tti, slot, rbgs, mcs, size, pdu);
+            let process = self.users[slot as usize].next_free();
+            let content = terminals.transmit_down(users[slot as usize], tti, size, process);
+            let block = Block { mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
+            self.send_new(tti, slot, process, Process { block, rbgs });
         }
         self.grants = grants;
         self.views = views;
         self.scheduler.on_served(&self.served);
     }
 
-    fn send_new(&mut self, tti: Tti, slot: u16, rbgs: Rbgs, mcs: Mcs, size: Bytes, pdu: Option<Pdu>) {
-        let waiting = self.users[slot as usize].queue.saturating_sub(size.saturating_sub(Bytes(2)));
+    fn send_new(&mut self, tti: Tti, slot: u16, process: u8, held: Process) {
+        let Process { block, rbgs } = held;
+        let mut waiting = self.users[slot as usize].queue;
+        waiting.on_block_down(block.size);
         self.set_queue(slot, waiting);
         let user = &mut self.users[slot as usize];
-        let process = user.next_free();
         user.busy |= 1 << process;
         user.last = process;
         //= exception harq-clean-buffers
-        let block = Block { mcs, size, pdu, soft: SoftBits::default(), transmissions: 1 };
-        self.processes[slot as usize][process as usize] = Some(Process { block, rbgs });
-        self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
-        self.served.push((slot, size));
+        self.processes[slot as usize][process as usize] = Some(held);
+        if block.content.is_some() {
+            self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
+        } else {
+            //= exception padding-stays-silent
+            self.feedback.push(tti + FEEDBACK_TIMEOUT, Feedback::Silence(slot, process));
+        }
+        self.served.push((slot, block.size));
     }
 
     /// Handles the feedback that has come in and schedules retransmissions; returns the groups left free.
@@ -225,6 +250,7 @@ impl Downlink {
         }
         self.postponed.drain(..postponed);
         for answer in &answers {
+            self.adapt(*answer);
             match *answer {
                 Feedback::Ack(slot, process) | Feedback::Silence(slot, process) => {
                     self.free(slot, process);
@@ -242,6 +268,20 @@ impl Downlink {
         }
         self.answers = answers;
         free
+    }
+
+    /// Outer-loop link adaptation learns from first transmissions that met the channel.
+    fn adapt(&mut self, answer: Feedback) {
+        let Some(outer_loop) = &mut self.outer_loop else { return };
+        let (slot, process, decoded) = match answer {
+            Feedback::Ack(slot, process) => (slot, process, true),
+            Feedback::Nack(slot, process) => (slot, process, false),
+            Feedback::Silence(..) => return,
+        };
+        let held = self.processes[slot as usize][process as usize].as_ref();
+        if held.expect("a process waits for its feedback").block.transmissions == 1 {
+            outer_loop.on_feedback(slot, decoded);
+        }
     }
 
     fn free(&mut self, slot: u16, process: u8) {
@@ -282,7 +322,7 @@ impl Downlink {
         on_air: &[Rbgs],
         radio: &mut Radio,
         terminals: &mut Terminals<'_>,
-    ) -> &[(u32, Pdu)] {
+    ) -> &[(u32, Content)] {
         self.decoded.clear();
         let mut sending = std::mem::take(&mut self.sending);
         self.air.take(tti, &mut sending);
@@ -306,7 +346,7 @@ impl Downlink {
                     });
                 }
             };
-            if ue.loses_control(tti) {
+            if ue.loses_control(tti, number, radio) {
                 note(block, Reception::AssignmentLost);
                 let due = tti + (FEEDBACK_TIMEOUT - DECISION_TO_AIR);
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
@@ -320,7 +360,7 @@ impl Downlink {
             self.feedback.push(tti + AIR_TO_FEEDBACK, answer(sent.slot, sent.process));
             if !failed {
                 self.figures.bytes += block.size.0;
-                self.decoded.extend(block.pdu.map(|pdu| (number, pdu)));
+                self.decoded.extend(block.content.map(|content| (number, content)));
             }
         }
         self.sending = sending;

@@ -50,6 +50,10 @@ impl QueueDisc for DropTail {
         self.queue.backlog()
     }
 
+    fn head(&self) -> Option<Time> {
+        self.queue.head().map(|packet| packet.arrived)
+    }
+
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
         Box::new(self.queue.iter())
     }

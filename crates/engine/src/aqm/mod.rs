@@ -5,6 +5,7 @@
 //! SDU, the rest belongs to RLC.
 
 mod fifo;
+mod parts;
 
 use crate::{Codepoint, Key, Stream};
 use airwnd_catalog::family;
@@ -14,7 +15,10 @@ pub use fifo::Fifo;
 
 family! {
     /// Queue discipline of a bearer's buffer before RLC, or of a link.
-    pub family Spec ("aqm") { drop_tail: DropTail }
+    pub family Spec ("aqm") {
+        drop_tail: DropTail, codel: Codel, pie: Pie, cobalt: Cobalt, fq_codel: FqCodel, fq_pie: FqPie,
+        fq_cobalt: FqCobalt, dualpi2: DualPi2,
+    }
     build fn build(ctx: &Ctx) -> Box<dyn QueueDisc>;
 }
 
@@ -93,6 +97,10 @@ pub trait QueueDisc: Send {
     fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting>;
     /// What waits now.
     fn backlog(&self) -> Backlog;
+    /// When the packet arrived that would leave next; none: nothing waits.
+    fn head(&self) -> Option<Time> {
+        self.inside().next().map(|packet| packet.arrived)
+    }
     /// The packets inside, in the order in which they would leave if nothing were dropped.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_>;
 }

@@ -118,21 +118,39 @@ impl<T> Link<T> {
             self.figures.refused += 1;
             return Err(Refused(item));
         }
-        let served = self.server.serve(now, size);
-        self.free_at = served.ends;
-        let wait = served.begins - now;
+        let (begins, event) = self.carry(now, size, item);
+        let wait = begins - now;
         let mark = self.queue.marks(waiting) || self.queue.mark_above_delay.is_some_and(|limit| wait > limit);
+        if wait > Span::ZERO {
+            self.figures.add_wait(size, wait);
+            self.figures.note_queue(waiting + 1, self.waiting_bytes);
+        }
+        Ok(Sent { event, mark })
+    }
+
+    /// Serves a packet of `size`, with framing, that came at `came`: when it leaves the queue, and when it arrives if
+    /// it is the head.
+    #[inline]
+    pub(super) fn carry(&mut self, came: Time, size: Bytes, item: T) -> (Time, Option<Time>) {
+        let served = self.server.serve(came, size);
+        self.free_at = served.ends;
         let arrives = served.ends + self.delay;
         let packet = Passing { number: self.entered, size, at: arrives };
         let lost = self.loss.as_mut().is_some_and(|loss| loss.loses(packet));
         self.entered += 1;
         self.waiting_bytes += size;
         self.in_flight.push_back(Passage { begins: served.begins, arrives, size, lost, item });
-        if wait > Span::ZERO {
-            self.figures.add_wait(size, wait);
-            self.figures.note_queue(waiting + 1, self.waiting_bytes);
-        }
-        Ok(Sent { event: (self.in_flight.len() == 1).then_some(arrives), mark })
+        (served.begins, (self.in_flight.len() == 1).then_some(arrives))
+    }
+
+    /// When a packet would leave the queue that came now.
+    pub(super) fn begins(&self, now: Time) -> Time {
+        self.server.begins(now)
+    }
+
+    /// What it adds to each packet.
+    pub(super) fn framing(&self) -> Bytes {
+        self.framing
     }
 
     /// A packet that was to be marked could be.

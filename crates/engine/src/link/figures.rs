@@ -11,6 +11,8 @@ pub struct Figures {
     pub bytes: Bytes,
     /// Packets that a queue had no room for.
     pub refused: u64,
+    /// Packets that a queue discipline dropped before its queue was full.
+    pub early: u64,
     /// Packets that it lost; on a medium, behind link-layer recovery.
     pub lost: u64,
     /// Packets that it marked.

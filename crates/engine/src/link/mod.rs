@@ -1,17 +1,20 @@
-//! Links: a drop-tail queue, a service, a delay, and losses.
+//! Links: a queue, a service, a delay, and losses.
 //!
-//! [`Link`] is one direction. What differs between kinds of links is the [`Service`]: when the bytes of what waits go.
+//! [`Link`] is one direction with a drop-tail queue; before a [`Managed`] one stands a queue discipline. What differs
+//! between kinds of links is the [`Service`]: when the bytes of what waits go.
 //! A medium that stations share, where one packet's time depends on what others send later, is no service:
 //! [`wifi::Medium`] stands beside [`Link`].
 
 mod fifo;
 mod figures;
+mod managed;
 
 use airwnd_catalog::family;
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{BitRate, Bytes, Time};
 
 pub use fifo::{Link, Lost, Queue, Refused, Sent};
 pub use figures::Figures;
+pub use managed::{Due, Managed};
 
 family! {
     /// Link: how a link serves what waits for it.
@@ -79,6 +82,9 @@ pub trait Service: Send {
     /// When a packet goes that comes now, behind all that came before. Asked once for each packet, in their order.
     fn serve(&mut self, now: Time, size: Bytes) -> Served;
 
+    /// When a packet would begin to go that came now, behind all that came before: what [`Service::serve`] would say.
+    fn begins(&self, now: Time) -> Time;
+
     /// How much it could send between two instants; none: no limit.
     fn capacity(&self, from: Time, to: Time) -> Option<Bytes>;
 
@@ -96,11 +102,28 @@ pub enum Server {
     Other(Box<dyn Service>),
 }
 
+impl Server {
+    /// The rate, if it is constant and there is one.
+    pub fn rate(&self) -> Option<BitRate> {
+        match self {
+            Server::Wire(wire) => wire.rate(),
+            Server::Other(_) => None,
+        }
+    }
+}
+
 impl Service for Server {
     fn serve(&mut self, now: Time, size: Bytes) -> Served {
         match self {
             Server::Wire(wire) => wire.serve(now, size),
             Server::Other(service) => service.serve(now, size),
+        }
+    }
+
+    fn begins(&self, now: Time) -> Time {
+        match self {
+            Server::Wire(wire) => wire.begins(now),
+            Server::Other(service) => service.begins(now),
         }
     }
 

@@ -122,6 +122,11 @@ enum Contents {
 }
 
 impl Recording {
+    /// One of this name that has not been read yet.
+    pub fn named(file: &str) -> Recording {
+        Recording { file: file.into(), contents: None, digest: 0 }
+    }
+
     /// Takes in a file's text.
     ///
     /// # Errors
@@ -150,7 +155,7 @@ impl Param for Recording {
         if file.is_empty() {
             return Err(node.error("a recording needs a file, or a name of those that airwnd brings along"));
         }
-        Ok(Recording { file, contents: None, digest: 0 })
+        Ok(Recording::named(&file))
     }
     fn to_json(&self) -> Json {
         self.file.to_json()
@@ -184,7 +189,7 @@ mod tests {
 
     fn params(down: &str, up: Option<&str>, format: Format) -> Params {
         let recording = |text: &str| {
-            let mut recording = Recording { file: "x".into(), contents: None, digest: 0 };
+            let mut recording = Recording::named("x");
             recording.read_text(text, format).unwrap();
             recording
         };

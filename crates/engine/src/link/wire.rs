@@ -44,13 +44,22 @@ impl Wire {
     pub fn new(rate: BitRate, framing: Bytes) -> Wire {
         Wire { rate, framing, free_at: Time::ZERO }
     }
+
+    /// Its rate; none without serialisation.
+    pub(super) fn rate(&self) -> Option<BitRate> {
+        Some(self.rate).filter(|rate| rate.0 > 0)
+    }
 }
 
 impl Service for Wire {
     fn serve(&mut self, now: Time, size: Bytes) -> Served {
-        let begins = now.max(self.free_at);
+        let begins = self.begins(now);
         self.free_at = begins + self.rate.transmission_time(size);
         Served { begins, ends: self.free_at }
+    }
+
+    fn begins(&self, now: Time) -> Time {
+        now.max(self.free_at)
     }
 
     fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {

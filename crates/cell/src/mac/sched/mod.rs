@@ -3,13 +3,22 @@
 //! A scheduler sees a view of the users that may be served and writes grants. HARQ retransmissions,
 //! transport blocks, buffers and link adaptation belong to the MAC.
 
-use crate::phy::Cqi;
-use airwnd_catalog::family;
-use airwnd_units::{BitRate, Bytes, Tti};
+mod averages;
+mod delay;
+
+use crate::phy::tables::{Direction, mcs_of, transport_block};
+use crate::phy::{Cqi, Prbs};
+use crate::settings::Bearer;
+use airwnd_catalog::{choice, family};
+use airwnd_units::{Bytes, Span, Tti};
+use averages::RateAverages;
+use delay::Urgency;
 
 family! {
     /// Downlink MAC scheduler.
-    pub family Spec ("sched") { rr: Rr, pf: Pf, pss: Pss }
+    pub family Spec ("sched") {
+        rr: Rr, pf: Pf, pss: Pss, mt: Mt, bet: Bet, tta: Tta, tbfq: Tbfq, lwdf: Lwdf, m_lwdf: MLwdf, exp_pf: ExpPf,
+    }
     build fn build(grid: &Grid) -> Box<dyn Scheduler>;
 }
 
@@ -67,8 +76,49 @@ impl Rbgs {
 pub struct Grid {
     /// Groups that can be scheduled; PRBs beyond the last whole group are never used.
     pub rbgs: u8,
+    /// PRBs of a group.
+    pub rbg_prbs: Prbs,
     /// What one group carries in one second, in bytes, by CQI 0..=15 (zero at CQI 0).
     pub rate_by_cqi: [f64; 16],
+}
+
+impl Grid {
+    /// What a block over some groups carries at a CQI; nothing out of range.
+    pub fn block(&self, cqi: Cqi, groups: u32) -> Bytes {
+        if cqi == Cqi::OUT_OF_RANGE {
+            return Bytes::ZERO;
+        }
+        transport_block(Direction::Downlink, mcs_of(cqi), Prbs(groups as u16 * self.rbg_prbs.0))
+    }
+}
+
+choice! {
+    /// In which domain a scheduler chooses.
+    pub enum Domain {
+        /// One user for each TTI, by its wideband CQI.
+        Time = "time",
+        /// A user for each resource-block group, by its sub-band CQI.
+        Frequency = "frequency",
+    }
+}
+
+impl Domain {
+    fn link_adaptation(self) -> LinkAdaptation {
+        match self {
+            Domain::Time => LinkAdaptation::Wideband,
+            Domain::Frequency => LinkAdaptation::LowestSubband,
+        }
+    }
+}
+
+choice! {
+    /// Who goes first among users with equal metrics.
+    pub enum Ties {
+        /// The one with the lowest RNTI, always.
+        LowestRnti = "lowest-rnti",
+        /// The next one after the user that was served first in the TTI before.
+        InTurn = "in-turn",
+    }
 }
 
 /// A channel report of a user.
@@ -101,6 +151,9 @@ impl ChannelState {
 pub struct UeView {
     /// What waits in its buffer, as far as the MAC knows.
     pub queue: Bytes,
+    /// How long the oldest of it will have waited when this TTI ends; zero unless the scheduler
+    /// [asks for it](Scheduler::heeds_delay).
+    pub head_of_line: Span,
     /// Where its latest report lies.
     pub(crate) report: u32,
     /// The user's place in the cell, ascending with the RNTI.
@@ -170,8 +223,10 @@ impl Grants {
 /// [`on_served`](Scheduler::on_served), both also with nobody to serve. A TTI whose groups are all taken by
 /// retransmissions is not announced, as in ns-3 LENA.
 pub trait Scheduler: Send {
-    /// A user joins the cell at the next slot. `gbr` is its guaranteed bit rate, zero for none.
-    fn admit(&mut self, gbr: BitRate);
+    /// A user joins the cell at a slot, the first free one, with nothing of its predecessor there.
+    fn admit(&mut self, slot: u16, bearer: &Bearer);
+    /// The user of a slot leaves the cell; it is not seen again before somebody is admitted there.
+    fn release(&mut self, slot: u16);
     /// Hands out the free groups. A user's CQI may be out of range; its queue is never empty.
     fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
     /// What the users got as new data: slot and size of the transport block. Users without a grant are not
@@ -181,135 +236,236 @@ pub trait Scheduler: Send {
     fn on_idle(&mut self, ttis: u64);
     /// Which report the MAC shall follow.
     fn link_adaptation(&self) -> LinkAdaptation;
+    /// Whether it wants to know how long users have waited.
+    fn heeds_delay(&self) -> bool {
+        false
+    }
 }
 
-/// A moving average of each user's rate, in bytes per second.
-#[derive(Clone, Debug)]
-pub(crate) struct RateAverages {
-    averages: Vec<f64>,
-    weight: f64,
+/// Sets the entry of a slot that somebody joins at: the one behind all others, or one that was left.
+pub(crate) fn settle<T>(slots: &mut Vec<T>, slot: u16, entry: T) {
+    match slots.get_mut(usize::from(slot)) {
+        Some(place) => *place = entry,
+        None => {
+            assert_eq!(slots.len(), usize::from(slot), "slots are taken without gaps");
+            slots.push(entry);
+        }
+    }
 }
 
-impl RateAverages {
-    /// No users; the newest TTI weighs 1 / `window`.
-    pub(crate) fn new(window: f64) -> Self {
-        RateAverages { averages: Vec::new(), weight: 1.0 / window }
+/// From which slot on users with equal metrics are asked.
+struct Turn {
+    ties: Ties,
+    next: u16,
+}
+
+impl Turn {
+    fn new(ties: Ties) -> Self {
+        Turn { ties, next: 0 }
     }
-    /// A user joins with 1 B/s, so that its metric is finite.
-    pub(crate) fn admit(&mut self) {
-        self.averages.push(1.0);
-    }
-    pub(crate) fn of(&self, slot: u16) -> f64 {
-        self.averages[slot as usize]
-    }
-    /// A TTI passes for everybody; `served` got their bytes in it.
-    pub(crate) fn update(&mut self, served: &[(u16, Bytes)]) {
-        for average in &mut self.averages {
-            *average *= 1.0 - self.weight;
-        }
-        for (slot, bytes) in served {
-            self.averages[*slot as usize] += self.weight * bytes.0 as f64 * 1000.0;
+    fn first(&self) -> u16 {
+        match self.ties {
+            Ties::LowestRnti => 0,
+            Ties::InTurn => self.next,
         }
     }
-    /// A TTI passes for one user.
-    pub(crate) fn update_one(&mut self, slot: u16, bytes: Bytes) {
-        let average = &mut self.averages[slot as usize];
-        *average = (1.0 - self.weight) * *average + self.weight * bytes.0 as f64 * 1000.0;
-    }
-    /// TTIs pass in which nobody was served.
-    pub(crate) fn idle(&mut self, ttis: u64) {
-        let factor = libm::pow(1.0 - self.weight, ttis as f64);
-        for average in &mut self.averages {
-            *average = (*average * factor).max(f64::MIN_POSITIVE);
-        }
+    /// A TTI is over, in which this user was served first.
+    fn pass(&mut self, leader: Option<u16>) {
+        self.next = leader.map_or(self.next, |slot| slot + 1);
     }
 }
 
 /// Gives each free group to the user with the highest metric for its CQI there, the first of equals; a metric
-/// of zero never wins. Where all users report a flat channel one comparison serves for all groups.
+/// of zero never wins.
 pub(crate) fn best_per_group(
     free: Rbgs,
     ues: Candidates<'_>,
     grants: &mut Grants,
     metric: impl Fn(&UeView, Cqi) -> f64,
 ) {
-    let best = |group: u8| {
-        let mut best: Option<u16> = None;
-        let mut highest = 0.0;
-        for ue in ues.users {
-            let metric = metric(ue, ues.subband(ue, group));
-            if metric > highest {
-                highest = metric;
-                best = Some(ue.slot);
-            }
-        }
-        best
-    };
+    best_per_group_in_turn(0, free, ues, grants, metric);
+}
+
+/// As [`best_per_group`], but the first of equals is counted from the slot `first` on. Where all users report a
+/// flat channel one comparison serves for all groups. Returns the slot that got the first group.
+fn best_per_group_in_turn(
+    first: u16,
+    free: Rbgs,
+    ues: Candidates<'_>,
+    grants: &mut Grants,
+    metric: impl Fn(&UeView, Cqi) -> f64,
+) -> Option<u16> {
+    let best = |group: u8| best(first, ues, |ue| metric(ue, ues.subband(ue, group)));
     if ues.users.iter().all(|ue| ue.flat.is_some()) {
-        if let Some(slot) = best(0) {
-            grants.give(slot, free);
-        }
-        return;
+        let slot = best(0)?;
+        grants.give(slot, free);
+        return Some(slot);
     }
+    let mut leader = None;
     for group in free.iter() {
         if let Some(slot) = best(group) {
             grants.give(slot, Rbgs::one(group));
+            leader = leader.or(Some(slot));
         }
     }
+    leader
+}
+
+/// Gives all free groups to the user with the highest metric above zero, the first of equals counted from the slot
+/// `first` on. Returns its slot.
+fn best_of_tti(
+    first: u16,
+    free: Rbgs,
+    ues: Candidates<'_>,
+    grants: &mut Grants,
+    metric: impl Fn(&UeView) -> f64,
+) -> Option<u16> {
+    let slot = best(first, ues, metric)?;
+    grants.give(slot, free);
+    Some(slot)
+}
+
+/// The user with the highest metric above zero, the first of equals counted from the slot `first` on.
+fn best(first: u16, ues: Candidates<'_>, metric: impl Fn(&UeView) -> f64) -> Option<u16> {
+    let (before, after) = ues.users.split_at(ues.users.partition_point(|ue| ue.slot < first));
+    let mut best = None;
+    let mut highest = 0.0;
+    for ue in after.iter().chain(before) {
+        let metric = metric(ue);
+        if metric > highest {
+            highest = metric;
+            best = Some(ue.slot);
+        }
+    }
+    best
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::qci::Qci;
     use airwnd_catalog::Param;
+    use airwnd_units::BitRate;
 
-    /// What one group and the whole carrier of 15 PRBs carry, in bytes, by CQI (TS 36.213 Table
-    /// 7.1.7.2.1-1 at 2 and 14 PRBs; ns-3's MCS of each CQI).
-    const ONE_GROUP: [u64; 16] = [0, 7, 11, 22, 22, 32, 37, 47, 61, 75, 79, 97, 109, 0, 0, 185];
-    const WHOLE: [u64; 16] = [0, 49, 73, 129, 185, 241, 277, 349, 453, 533, 0, 693, 0, 0, 0, 1287];
-
-    fn grid() -> Grid {
-        Grid { rbgs: 7, rate_by_cqi: ONE_GROUP.map(|bytes| bytes as f64 * 1000.0) }
+    /// A carrier of 15 PRBs: seven groups of two.
+    pub(crate) fn grid() -> Grid {
+        let mut grid = Grid { rbgs: 7, rbg_prbs: Prbs(2), rate_by_cqi: [0.0; 16] };
+        grid.rate_by_cqi = std::array::from_fn(|cqi| grid.block(Cqi(cqi as u8), 1).0 as f64 * 1000.0);
+        grid
     }
 
-    fn scheduler(kind: &str) -> Box<dyn Scheduler> {
-        let node = airwnd_catalog::Node::from_json(&format!("\"{kind}\""), "test").unwrap();
-        Spec::read(&node).unwrap().build(&grid())
+    /// A scheduler as in a scenario: a word, or a table without its braces.
+    pub(crate) fn scheduler(settings: &str) -> Box<dyn Scheduler> {
+        let text = if settings.contains(':') { format!("{{{settings}}}") } else { format!("\"{settings}\"") };
+        Spec::read(&airwnd_catalog::Node::from_json(&text, "test").unwrap()).unwrap().build(&grid())
     }
 
-    /// Saturated users with these (wideband, sub-band) CQIs for `ttis`: blocks sent to each.
-    fn saturate(mut scheduler: Box<dyn Scheduler>, cqis: &[(u8, u8)], ttis: u64) -> Vec<u64> {
-        let users: Vec<UeView> = (0..)
-            .zip(cqis)
-            .map(|(slot, (wideband, subband))| UeView {
-                queue: Bytes(10_000),
-                report: 0,
-                slot,
-                wideband: Cqi(*wideband),
-                flat: Some(Cqi(*subband)),
-            })
+    /// A bearer of a class, with a guaranteed rate if it is one of those.
+    pub(crate) fn bearer(qci: u8, gbr: u64) -> Bearer {
+        Bearer { qci: Qci::new(qci).unwrap(), gbr: BitRate(gbr), mbr: BitRate(0) }
+    }
+
+    /// A user with a flat channel.
+    pub(crate) fn user(slot: u16, wideband: u8, subband: u8) -> UeView {
+        UeView {
+            queue: Bytes(10_000),
+            head_of_line: Span::ZERO,
+            report: 0,
+            slot,
+            wideband: Cqi(wideband),
+            flat: Some(Cqi(subband)),
+        }
+    }
+
+    /// Users with these CQIs of three groups, and their reports.
+    pub(crate) fn selective(cqis: &[[u8; 3]]) -> (Vec<UeView>, Vec<ChannelState>) {
+        let reports: Vec<ChannelState> = cqis
+            .iter()
+            .map(|groups| ChannelState::new(Cqi(groups.iter().sum::<u8>() / 3), groups.map(Cqi)))
             .collect();
-        cqis.iter().for_each(|_| scheduler.admit(BitRate(0)));
-        let mut blocks = vec![0; cqis.len()];
+        let users = (0..).zip(&reports).map(|(slot, report)| UeView {
+            report: u32::from(slot),
+            flat: report.flat,
+            ..user(slot, report.wideband.0, 0)
+        });
+        (users.collect(), reports)
+    }
+
+    /// What a TTI with three groups gives to whom.
+    pub(crate) fn grants_of(
+        scheduler: &mut dyn Scheduler,
+        users: &[UeView],
+        reports: &[ChannelState],
+    ) -> Vec<(u16, u32)> {
+        let mut grants = Grants::default();
+        scheduler.allocate(Tti(0), Rbgs::first(3), Candidates { users, reports }, &mut grants);
+        let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.0)).collect();
+        given.sort_unstable();
+        given
+    }
+
+    /// What users have been sent.
+    #[derive(Debug, Default)]
+    pub(crate) struct Sent {
+        pub blocks: Vec<u64>,
+        pub bytes: Vec<u64>,
+    }
+
+    /// Saturated users with these (wideband, sub-band) CQIs and bearers for `ttis` of seven groups.
+    pub(crate) fn saturate_bearers(
+        mut scheduler: Box<dyn Scheduler>,
+        users: &[((u8, u8), Bearer)],
+        ttis: u64,
+    ) -> Sent {
+        let views: Vec<UeView> = (0..)
+            .zip(users)
+            .map(|(slot, ((wideband, subband), _))| user(slot, *wideband, *subband))
+            .collect();
+        (0..).zip(users).for_each(|(slot, (_, bearer))| scheduler.admit(slot, bearer));
+        let grid = grid();
+        let mut sent = Sent { blocks: vec![0; users.len()], bytes: vec![0; users.len()] };
         let mut grants = Grants::default();
         let mut served = Vec::new();
         for tti in 0..ttis {
             grants.clear();
             served.clear();
-            let ues = Candidates { users: &users, reports: &[] };
+            let ues = Candidates { users: &views, reports: &[] };
             scheduler.allocate(Tti(tti), Rbgs::first(7), ues, &mut grants);
             for (slot, rbgs) in grants.iter() {
-                blocks[slot as usize] += 1;
-                let cqi = cqis[slot as usize].1 as usize;
-                served.push((slot, Bytes(if rbgs.count() == 7 { WHOLE[cqi] } else { ONE_GROUP[cqi] })));
+                let view = &views[slot as usize];
+                let cqi = match scheduler.link_adaptation() {
+                    LinkAdaptation::Wideband => view.wideband,
+                    LinkAdaptation::LowestSubband => ues.lowest(view, rbgs),
+                };
+                let block = grid.block(cqi, rbgs.count());
+                sent.blocks[slot as usize] += 1;
+                sent.bytes[slot as usize] += block.0;
+                served.push((slot, block));
             }
             scheduler.on_served(&served);
         }
-        blocks
+        sent
+    }
+
+    /// The same with best-effort bearers.
+    pub(crate) fn saturate_with(scheduler: Box<dyn Scheduler>, cqis: &[(u8, u8)], ttis: u64) -> Sent {
+        let users: Vec<_> = cqis.iter().map(|cqis| (*cqis, Bearer::default())).collect();
+        saturate_bearers(scheduler, &users, ttis)
+    }
+
+    /// The blocks sent to each.
+    fn saturate(scheduler: Box<dyn Scheduler>, cqis: &[(u8, u8)], ttis: u64) -> Vec<u64> {
+        saturate_with(scheduler, cqis, ttis).blocks
+    }
+
+    /// Whether values lie within a part of their mean.
+    pub(crate) fn alike(values: &[u64], tolerance: f64) -> bool {
+        let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
+        values.iter().all(|value| (*value as f64 / mean - 1.0).abs() < tolerance)
     }
 
     /// The users of the ns-3 run S2 at 13 dBm; the third one's wideband CQI exceeds its sub-band CQI.
-    const S2: [(u8, u8); 10] =
+    pub(crate) const S2: [(u8, u8); 10] =
         [(15, 15), (11, 11), (10, 9), (8, 8), (7, 7), (6, 6), (5, 5), (5, 5), (4, 4), (4, 4)];
 
     #[test]
@@ -324,6 +480,59 @@ mod tests {
         let reference = [1071, 1044, 1102, 1000, 999, 999, 998, 998, 888, 888u64];
         for (ours, theirs) in blocks.iter().zip(reference) {
             assert!(ours.abs_diff(theirs) <= 1, "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn proportional_fair_gives_equal_shares_of_time() {
+        // T_i of a user served in a part a_i of the TTIs is a_i W_i, W_i the block over the whole carrier, and
+        // R_i / T_i is the same for all: a_i is as R_i / W_i, where R_i is the block over one group.
+        let sent = saturate_with(scheduler(r#""kind": "pf", "window": 2000.0"#), &S2, 50_000);
+        let grid = grid();
+        let shares = sent.blocks.iter().zip(S2).map(|(blocks, (_, cqi))| {
+            let block = |groups| grid.block(Cqi(cqi), groups).0;
+            1000 * blocks * block(7) / (7 * block(1))
+        });
+        assert!(alike(&shares.collect::<Vec<_>>(), 0.003), "{sent:?}");
+        // which are a seventh but for the rounding of small blocks: 185 of 7 x 22 B at CQI 4
+        assert!(alike(&sent.blocks, 0.12), "{sent:?}");
+    }
+
+    #[test]
+    fn equals_go_in_order_or_in_turn() {
+        for kind in ["mt", "tta"] {
+            let always = saturate(
+                scheduler(&format!(r#""kind": "{kind}", "ties": "lowest-rnti""#)),
+                &[(7, 7); 4],
+                100,
+            );
+            assert_eq!(always, [100, 0, 0, 0], "{kind}");
+            let turns =
+                saturate(scheduler(&format!(r#""kind": "{kind}", "ties": "in-turn""#)), &[(7, 7); 4], 100);
+            assert_eq!(turns, [25; 4], "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_newcomer_inherits_nothing_of_the_slot() {
+        let users = [0, 1].map(|slot| user(slot, 15, 15));
+        for kind in ["pf", "pss", "bet", "m-lwdf", "exp-pf"] {
+            let mut scheduler = scheduler(kind);
+            scheduler.admit(0, &Bearer::default());
+            scheduler.admit(1, &Bearer::default());
+            let serve = |scheduler: &mut Box<dyn Scheduler>, tti, users: &[UeView]| {
+                let mut grants = Grants::default();
+                scheduler.allocate(Tti(tti), Rbgs::first(7), Candidates { users, reports: &[] }, &mut grants);
+                let served: Vec<_> = grants.iter().map(|(slot, _)| (slot, Bytes(1287))).collect();
+                scheduler.on_served(&served);
+                served.iter().map(|(slot, _)| *slot).collect::<Vec<_>>()
+            };
+            (0..1000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[..1])));
+            assert_eq!(serve(&mut scheduler, 1000, &users), [1], "{kind}: the one that had nothing");
+            scheduler.release(0);
+            (1001..2000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[1..])));
+            scheduler.admit(0, &Bearer::default());
+            assert_eq!(serve(&mut scheduler, 2000, &users), [0], "{kind}: the newcomer");
         }
     }
 

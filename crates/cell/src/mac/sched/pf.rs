@@ -1,8 +1,9 @@
 //! Proportional fair.
 
 use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler};
+use crate::settings::Bearer;
 use airwnd_catalog::params;
-use airwnd_units::{BitRate, Bytes, Tti};
+use airwnd_units::{Bytes, Tti};
 
 params! {
     /// Proportional fair: each group to the user with the highest rate relative to its own average.
@@ -30,9 +31,11 @@ impl Pf {
 }
 
 impl Scheduler for Pf {
-    fn admit(&mut self, _gbr: BitRate) {
-        self.averages.admit();
+    fn admit(&mut self, slot: u16, _bearer: &Bearer) {
+        self.averages.admit(slot);
     }
+
+    fn release(&mut self, _slot: u16) {}
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         super::best_per_group(free, ues, grants, |ue, cqi| {

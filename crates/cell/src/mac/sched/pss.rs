@@ -1,9 +1,10 @@
 //! Priority set scheduler.
 
-use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView};
+use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView, settle};
 use crate::phy::Cqi;
+use crate::settings::Bearer;
 use airwnd_catalog::{choice, params};
-use airwnd_units::{BitRate, Bytes, Tti};
+use airwnd_units::{Bytes, Tti};
 use std::cmp::Ordering;
 
 choice! {
@@ -114,11 +115,13 @@ impl Pss {
 }
 
 impl Scheduler for Pss {
-    fn admit(&mut self, gbr: BitRate) {
-        self.targets.push((gbr.0 / 8) as f64);
-        self.averages.admit();
-        self.scheduled_averages.admit();
+    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+        settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
+        self.averages.admit(slot);
+        self.scheduled_averages.admit(slot);
     }
+
+    fn release(&mut self, _slot: u16) {}
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         self.time_domain(ues.users);

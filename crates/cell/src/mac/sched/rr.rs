@@ -1,8 +1,9 @@
 //! Round robin.
 
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
+use crate::settings::Bearer;
 use airwnd_catalog::params;
-use airwnd_units::{BitRate, Bytes, Tti};
+use airwnd_units::{Bytes, Tti};
 
 params! {
     /// Round robin: equal numbers of resource-block groups in turn, whatever the channel.
@@ -15,21 +16,23 @@ params! {
 
 /// The round-robin scheduler.
 pub struct Rr {
-    users: u16,
+    slots: u16,
     cursor: Option<u16>,
 }
 
 impl Rr {
     /// A scheduler without users.
     pub fn new(_params: Params, _grid: &Grid) -> Self {
-        Rr { users: 0, cursor: None }
+        Rr { slots: 0, cursor: None }
     }
 }
 
 impl Scheduler for Rr {
-    fn admit(&mut self, _gbr: BitRate) {
-        self.users += 1;
+    fn admit(&mut self, slot: u16, _bearer: &Bearer) {
+        self.slots = self.slots.max(slot + 1);
     }
+
+    fn release(&mut self, _slot: u16) {}
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         let served = |ue: &&UeView| ue.wideband.0 > 0;
@@ -39,7 +42,7 @@ impl Scheduler for Rr {
             return;
         }
         let share = (free.count() / eligible).max(1);
-        let start = self.cursor.map_or(0, |cursor| (cursor + 1) % self.users);
+        let start = self.cursor.map_or(0, |cursor| (cursor + 1) % self.slots);
         self.cursor = Some(start);
         let turn = users.partition_point(|ue| ue.slot < start);
         let mut rest = free;

@@ -83,20 +83,30 @@ impl Replay {
     fn elapsed(&self, now: Time) -> Span {
         now.since(self.start) + self.offset
     }
+
+    /// When the opportunity with this number comes.
+    fn opportunity(&self, number: u64) -> Time {
+        self.start + (self.opportunities.at(number) - self.offset)
+    }
+
+    /// The number of the first opportunity that a packet may take that comes now.
+    //= mahimahi link_queue.cc, LinkQueue::rationalize
+    fn first_after(&self, now: Time) -> u64 {
+        if self.last <= now { self.next.max(self.opportunities.until(self.elapsed(now))) } else { self.next }
+    }
 }
 
 impl Service for Replay {
-    //= mahimahi link_queue.cc, LinkQueue::rationalize
     fn serve(&mut self, now: Time, size: Bytes) -> Served {
+        self.next = self.first_after(now);
         if self.last <= now {
             self.left = Bytes::ZERO;
-            self.next = self.next.max(self.opportunities.until(self.elapsed(now)));
         }
         let mut begins = None;
         let mut rest = size;
         while rest > Bytes::ZERO {
             if self.left == Bytes::ZERO {
-                self.last = self.start + (self.opportunities.at(self.next) - self.offset);
+                self.last = self.opportunity(self.next);
                 self.left = OPPORTUNITY;
                 self.next += 1;
             }
@@ -106,6 +116,13 @@ impl Service for Replay {
             self.left -= taken;
         }
         Served { begins: begins.unwrap_or(now), ends: self.last.max(now) }
+    }
+
+    fn begins(&self, now: Time) -> Time {
+        if self.last > now && self.left > Bytes::ZERO {
+            return self.last;
+        }
+        self.opportunity(self.first_after(now))
     }
 
     fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {

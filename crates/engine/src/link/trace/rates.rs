@@ -121,10 +121,14 @@ impl Profile {
 
 impl Service for Profile {
     fn serve(&mut self, now: Time, size: Bytes) -> Served {
-        let begins = now.max(self.free_at);
+        let begins = self.begins(now);
         let amount = self.rates.until(self.elapsed(begins)) + u128::from(size.bits()) * NANOS;
         self.free_at = self.start + (self.rates.reached(amount) - self.offset);
         Served { begins, ends: self.free_at }
+    }
+
+    fn begins(&self, now: Time) -> Time {
+        now.max(self.free_at)
     }
 
     fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {

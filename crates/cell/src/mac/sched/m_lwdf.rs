@@ -1,0 +1,93 @@
+//! Modified largest weighted delay first.
+
+use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, Urgency};
+use crate::settings::Bearer;
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Tti};
+
+params! {
+    /// M-LWDF: proportional fair, times how much of its delay budget a real-time user's oldest packet has used up.
+    ///
+    /// Metric a D R / T for bearers of the classes 1, 2, 3, 5 and 7 (`qci`) and R / T for the others; R the rate of
+    /// one group at the sub-band CQI, T a moving average of what the user was granted, D the waiting time of the
+    /// oldest packet, a = -ln(violation) / budget. Equal metrics go to the lower RNTI.
+    pub struct Params ("Andrews et al., IEEE Communications Magazine 39(2), 2001; Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-C") {
+        /// Part of the packets that may exceed the delay budget.
+        pub violation: f64 = 0.02, unit "1", range 1e-9..=0.99, source "TS 23.203 §6.1.7.2: a confidence of 98 percent";
+        /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+        pub window: f64 = 99.0, unit "TTI", range 1.0..=1e6, source "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow";
+    }
+}
+
+/// The M-LWDF scheduler.
+pub struct MLwdf {
+    rate_by_cqi: [f64; 16],
+    averages: RateAverages,
+    urgency: Urgency,
+}
+
+impl MLwdf {
+    /// A scheduler without users.
+    pub fn new(params: Params, grid: &Grid) -> Self {
+        MLwdf {
+            rate_by_cqi: grid.rate_by_cqi,
+            averages: RateAverages::new(params.window),
+            urgency: Urgency::new(params.violation),
+        }
+    }
+}
+
+impl Scheduler for MLwdf {
+    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+        self.averages.admit(slot);
+        self.urgency.admit(slot, bearer);
+    }
+
+    fn release(&mut self, _slot: u16) {}
+
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        super::best_per_group(free, ues, grants, |ue, cqi| {
+            let fair = self.rate_by_cqi[cqi.0 as usize] / self.averages.of(ue.slot);
+            self.urgency.of_real_time(ue).unwrap_or(1.0) * fair
+        });
+    }
+
+    fn on_served(&mut self, served: &[(u16, Bytes)]) {
+        self.averages.update(served);
+    }
+
+    fn on_idle(&mut self, ttis: u64) {
+        self.averages.idle(ttis);
+    }
+
+    fn link_adaptation(&self) -> LinkAdaptation {
+        LinkAdaptation::LowestSubband
+    }
+
+    fn heeds_delay(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
+    use airwnd_units::Span;
+
+    #[test]
+    fn a_real_time_user_goes_first_once_its_weighted_delay_exceeds_one() {
+        let mut m_lwdf = scheduler("m-lwdf");
+        m_lwdf.admit(0, &bearer(9, 0));
+        m_lwdf.admit(1, &bearer(7, 0));
+        let mut serve = |ms: u64| {
+            let users = [(0, 500), (1, ms)].map(|(slot, ms)| super::super::UeView {
+                head_of_line: Span::from_millis(ms),
+                ..user(slot, 9, 9)
+            });
+            grants_of(&mut *m_lwdf, &users, &[])
+        };
+        // -ln(0.02) D / 80 ms > 1 from D = 20.45 ms on, the rest of the metric being equal
+        assert_eq!(serve(20), [(0, 0b111)]);
+        assert_eq!(serve(21), [(1, 0b111)]);
+    }
+}

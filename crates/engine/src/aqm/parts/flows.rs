@@ -1,0 +1,225 @@
+//! A queue for each flow, served in turn.
+
+use super::limit::Limit;
+use crate::Stream;
+use crate::aqm::{Backlog, Cause, Ctx, Fate, QueueDisc, Waiting};
+use airwnd_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// A discipline that can manage the queue of one flow.
+pub trait FlowQueue: QueueDisc {
+    /// Its settings, the same for all flows.
+    type Params: Clone + Send;
+    /// An empty queue.
+    fn make(params: &Self::Params, ctx: &Ctx) -> Self;
+    /// Gives up its oldest packet, as all queues together hold too much.
+    fn overflow(&mut self, now: Time) -> Option<Waiting>;
+}
+
+/// How flows are told apart and served.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Queues that there may be.
+    pub queues: u32,
+    /// Places that a flow may take: a multiple of them are `queues`.
+    pub ways: u32,
+    /// Bytes that a queue may send in its turn.
+    pub quantum: Bytes,
+    /// What all queues may hold together.
+    pub limit: Limit,
+    /// Most packets that the fattest queue gives up at once.
+    pub drop_batch: u32,
+}
+
+/// Deficit round robin over the queues of flows, those that are new first.
+pub struct Flows<Q: FlowQueue> {
+    settings: Settings,
+    params: Q::Params,
+    ctx: Ctx,
+    hashes: Stream,
+    places: Vec<Place>,
+    /// Queues that have had a packet; they stay.
+    flows: Vec<Flow<Q>>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    backlog: Backlog,
+}
+
+/// Where flows with a hash find their queue.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// The hash of the flow that had it last.
+    tag: u32,
+    flow: Option<u32>,
+}
+
+struct Flow<Q> {
+    queue: Q,
+    /// Bytes that it may still send in its turn.
+    deficit: i64,
+    /// In one of the lists.
+    active: bool,
+}
+
+impl<Q: FlowQueue> Flows<Q> {
+    /// Without a packet.
+    pub fn over(settings: Settings, params: Q::Params, ctx: &Ctx) -> Self {
+        Flows {
+            settings,
+            params,
+            ctx: *ctx,
+            hashes: ctx.stream.child(0),
+            places: vec![Place::default(); settings.queues as usize],
+            flows: Vec::new(),
+            new: VecDeque::with_capacity(64),
+            old: VecDeque::with_capacity(64),
+            backlog: Backlog::default(),
+        }
+    }
+
+    /// The queue of a packet's flow. With one way that is the hash's; with more, another place of its set if that is
+    /// another flow's.
+    //= RFC 8290 §4.1
+    //= Linux sch_cake.c, cake_hash
+    fn classify(&mut self, flow: u32) -> u32 {
+        let hash = self.hashes.child(u64::from(flow)).next_u64() as u32;
+        let (ways, home) = (self.settings.ways, hash % self.settings.queues);
+        let set = home - home % ways;
+        let mut places = (0..ways).map(|step| set + (home + step) % ways);
+        let mut free = places.clone();
+        let place = places
+            .find(|place| self.has(*place, |flow| flow.is_some()) && self.places[*place as usize].tag == hash)
+            .or_else(|| free.find(|place| self.has(*place, |flow| flow.is_none_or(|flow| !flow.active))))
+            .unwrap_or(home);
+        self.places[place as usize].tag = hash;
+        match self.places[place as usize].flow {
+            Some(flow) => flow,
+            None => {
+                let number = self.flows.len() as u32;
+                let ctx = Ctx { stream: self.ctx.stream.child(1 + u64::from(place)), ..self.ctx };
+                let queue = Q::make(&self.params, &ctx);
+                self.flows.push(Flow { queue, deficit: 0, active: false });
+                self.places[place as usize].flow = Some(number);
+                number
+            }
+        }
+    }
+
+    fn has(&self, place: u32, test: impl Fn(Option<&Flow<Q>>) -> bool) -> bool {
+        test(self.places[place as usize].flow.map(|flow| &self.flows[flow as usize]))
+    }
+
+    /// Lets a queue work, and keeps the sum.
+    fn with<T>(&mut self, flow: u32, work: impl FnOnce(&mut Q) -> T) -> T {
+        let queue = &mut self.flows[flow as usize].queue;
+        let before = queue.backlog();
+        let result = work(queue);
+        let after = queue.backlog();
+        self.backlog.bytes = self.backlog.bytes + after.bytes - before.bytes;
+        self.backlog.packets = self.backlog.packets + after.packets - before.packets;
+        result
+    }
+
+    /// Half of the bytes of the fattest queue go, from its head.
+    //= RFC 8290 §4.1
+    //= exception fq-half-in-bytes
+    fn shed(&mut self, now: Time, fate: &mut dyn Fate) {
+        let sizes = self.flows.iter().map(|flow| flow.queue.backlog().bytes);
+        let (mut fattest, mut most) = (0, Bytes::ZERO);
+        for (number, bytes) in (0..).zip(sizes) {
+            if bytes > most {
+                (fattest, most) = (number, bytes);
+            }
+        }
+        let mut gone = Bytes::ZERO;
+        for _ in 0..self.settings.drop_batch {
+            let Some(packet) = self.with(fattest, |queue| queue.overflow(now)) else { return };
+            gone += packet.size;
+            fate.dropped(packet, Cause::Full);
+            if gone * 2 >= most {
+                return;
+            }
+        }
+    }
+
+    /// Whose turn it is.
+    fn head(&self) -> Option<u32> {
+        self.new.front().or(self.old.front()).copied()
+    }
+
+    /// Takes the head of the lists out; tells whether it was new.
+    fn take_head(&mut self) -> bool {
+        let new = self.new.pop_front().is_some();
+        if !new {
+            self.old.pop_front();
+        }
+        new
+    }
+}
+
+impl<Q: FlowQueue> QueueDisc for Flows<Q> {
+    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        let number = self.classify(packet.flow);
+        self.with(number, |queue| queue.enqueue(now, packet, Bytes::ZERO, fate));
+        let flow = &mut self.flows[number as usize];
+        if !flow.active && flow.queue.backlog().packets > 0 {
+            flow.active = true;
+            flow.deficit = self.settings.quantum.0 as i64;
+            self.new.push_back(number);
+        }
+        while self.settings.limit.is_exceeded(self.backlog, held) && self.backlog.packets > 0 {
+            self.shed(now, fate);
+        }
+    }
+
+    //= RFC 8290 §4.2
+    fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+        loop {
+            let number = self.head()?;
+            let flow = &mut self.flows[number as usize];
+            if flow.deficit <= 0 {
+                flow.deficit += self.settings.quantum.0 as i64;
+                self.take_head();
+                self.old.push_back(number);
+                continue;
+            }
+            if let Some(packet) = self.with(number, |queue| queue.dequeue(now, fate)) {
+                self.flows[number as usize].deficit -= packet.size.0 as i64;
+                return Some(packet);
+            }
+            // Once more with the old ones, lest a flow of single packets stay new for ever and starve these.
+            if self.take_head() {
+                self.old.push_back(number);
+            } else {
+                self.flows[number as usize].active = false;
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+        let mut queues: Vec<_> =
+            self.flows.iter().map(|flow| (flow.deficit, flow.queue.inside().peekable())).collect();
+        let mut turns: VecDeque<u32> = self.new.iter().chain(&self.old).copied().collect();
+        let quantum = self.settings.quantum.0 as i64;
+        Box::new(std::iter::from_fn(move || {
+            loop {
+                let number = *turns.front()?;
+                let (deficit, packets) = &mut queues[number as usize];
+                if packets.peek().is_none() {
+                    turns.pop_front();
+                } else if *deficit <= 0 {
+                    *deficit += quantum;
+                    turns.rotate_left(1);
+                } else {
+                    let packet = packets.next()?;
+                    *deficit -= packet.size.0 as i64;
+                    return Some(packet);
+                }
+            }
+        }))
+    }
+}

@@ -1,0 +1,6 @@
+//! What several disciplines are made of; no discipline by itself.
+
+pub mod control_law;
+pub mod flows;
+pub mod limit;
+pub mod ticks;

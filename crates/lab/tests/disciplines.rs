@@ -1,0 +1,40 @@
+//! Queue disciplines on links, seen through whole runs.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Outcome, Scenario, run};
+use airwnd_units::Span;
+
+fn simulate(toml: &str) -> Outcome {
+    let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    run(&scenario, 1, Some(Span::from_millis(10)), &mut |_| true).unwrap()
+}
+
+/// What a run says, but for how many events it took.
+fn told(outcome: &Outcome) -> serde_json::Value {
+    let mut told = outcome.to_json();
+    told.as_object_mut().unwrap().remove("events");
+    told
+}
+
+/// A drop-tail discipline, whose packets leave one by one, and the queue whose packets have their times when they come
+/// give the same run. Where packets of several links come to one at the same instant, which comes first may differ; so
+/// there is one terminal with one flow where instants are whole milliseconds.
+#[test]
+fn drop_tail_is_drop_tail() {
+    let wires = "name = \"wan\"\nrate = \"20Mbps\"\ndelay = \"10ms\"\nloss = {kind = \"packet-error\", rate = 0.001}\n";
+    let own = "name = \"access\"\nrate = \"7Mbps\"\nrate_up = \"3Mbps\"\nper = \"terminal\"\n";
+    let flows = "[[flow]]\n[[flow]]\nid = \"up\"\ndirection = \"up\"\ncc = \"cubic\"\n";
+    let recording = "kind = \"trace\"\ndown = \"nyc-times\"\ndelay = \"5ms\"\n";
+    for (links, users, flows) in [(vec![wires, own], 3, flows), (vec![recording], 1, "[[flow]]\n")] {
+        let run = |queue: &str| {
+            let links: String = links.iter().map(|link| format!("[[link]]\n{link}{queue}\n")).collect();
+            simulate(&format!("duration = \"20s\"\n{links}[[ue]]\ncount = {users}\n{flows}"))
+        };
+        let plain = run("queue = 30");
+        let managed = run("aqm = {kind = \"drop-tail\", buffer = \"1MB\", packets = 30}");
+        assert!(plain.links().iter().any(|row| row.refused > 20));
+        assert!(told(&plain) == told(&managed), "{}\n{}", told(&plain), told(&managed));
+        let tables = |outcome: &Outcome| format!("{:?} {:?}", outcome.series(), outcome.events());
+        assert!(tables(&plain) == tables(&managed), "the series and events of {links:?}");
+    }
+}
