@@ -9,6 +9,7 @@ from airwnd.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patheffects import AbstractPathEffect
     from numpy.typing import NDArray
 
     from airwnd.radio_map import RadioMap
@@ -57,6 +58,8 @@ def _ends(radio: "RadioMap", unit_m: float) -> tuple[Any, ...]:
 
 
 def _draw_levels(axes: "Axes", radio: "RadioMap", quantity: str, unit_m: float) -> None:
+    from matplotlib.ticker import MultipleLocator
+
     values = radio.sinr_db if quantity == "sinr" else radio.rsrp_dbm
     low, high = np.percentile(values, _WITHIN)
     low, high = _STEP_DB * np.floor(low / _STEP_DB), _STEP_DB * np.ceil(high / _STEP_DB)
@@ -65,7 +68,8 @@ def _draw_levels(axes: "Axes", radio: "RadioMap", quantity: str, unit_m: float) 
     )
     beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
     extend = beyond[bool(values.min() < low), bool(values.max() > high)]
-    style.figure_of(axes).colorbar(image, ax=axes, label=_LABELS[quantity], extend=extend)
+    bar = style.figure_of(axes).colorbar(image, ax=axes, label=_LABELS[quantity], extend=extend)
+    bar.locator = MultipleLocator(_STEP_DB)
 
 
 def _draw_cells(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
@@ -94,6 +98,7 @@ def _draw_cells(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
             va="center",
             fontweight="bold",
             clip_on=True,
+            path_effects=[_halo(2.0)],
         )
 
 
@@ -114,6 +119,12 @@ def _apart(cell: "NDArray[np.uint32]") -> dict[int, int]:
     return chosen
 
 
+def _halo(width: float) -> "AbstractPathEffect":
+    from matplotlib.patheffects import withStroke
+
+    return withStroke(linewidth=width, foreground="white")
+
+
 def _draw_terminals(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
     size = 14.0 if radio.ues.height <= _CROWD else 4.0
     axes.scatter(
@@ -129,9 +140,6 @@ def _draw_terminals(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
 
 def _draw_sites(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
     """Draw a triangle for each mast, and for each antenna that looks somewhere a line that way."""
-    from matplotlib.patheffects import withStroke
-
-    halo = [withStroke(linewidth=3.0, foreground="white")]
     length = 0.06 * _longest(radio) / unit_m
     for cell in radio.cells.filter(radio.cells["antenna"] != "isotropic").iter_rows(named=True):
         x, y, angle = cell["x_m"] / unit_m, cell["y_m"] / unit_m, np.radians(cell["boresight_deg"])
@@ -141,7 +149,7 @@ def _draw_sites(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
             color="black",
             linewidth=1.4,
             solid_capstyle="butt",
-            path_effects=halo,
+            path_effects=[_halo(3.0)],
             label="_boresight",
         )
     masts = radio.cells.unique("site", keep="first", maintain_order=True)

@@ -25,9 +25,9 @@ _TTI_MS = 1.0
 _SIZE = (7.2, 3.3)
 _MOST_TTIS_WITH_GAPS = 200
 _MOST_VECTORS = 5000
-_COLOURS_OF_MANY = "viridis"
+_COLOURS_OF_MANY, _MOST_NUMBERS = "viridis", 30
 _RETRANSMISSION = "///////"
-_UNHEARD = {"failed": ("black", "not decoded"), "assignment-lost": ("white", "assignment lost")}
+_UNHEARD = {"failed": ("o", "not decoded"), "assignment-lost": ("X", "assignment lost")}
 
 
 def plot_prbs(
@@ -77,11 +77,13 @@ def _draw(axes: "Axes", rows: pl.DataFrame, group: int, gap: float) -> None:
         blocks = _blocks(part, group, colours)
         blocks.set(linewidth=gap, hatch=_RETRANSMISSION if again else None)
         axes.add_collection(blocks, autolim=False)
-    for reception, (face, label) in _UNHEARD.items():
+    for reception, (marker, label) in _UNHEARD.items():
         part = rows.filter(pl.col("reception") == reception)
         if part.height:
             x, y = zip(*(_middle(row, group) for row in part.iter_rows(named=True)), strict=True)
-            axes.scatter(x, y, s=9, c=face, edgecolors="black", linewidths=0.6, label=label)
+            axes.scatter(
+                x, y, s=13, marker=marker, c="white", edgecolors="black", linewidths=0.7, label=label
+            )
     known = [Patch(facecolor=colours[ue], label=f"UE {ue}") for ue in ues] if _few(ues) else []
     if (rows["transmission"] > 1).any():
         known.append(
@@ -101,11 +103,15 @@ def _colours(axes: "Axes", ues: list[int]) -> dict[int, Any]:
     if _few(ues):
         return {ue: style.LINES[index].colour for index, ue in enumerate(ues)}
     from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
+    from matplotlib.colors import BoundaryNorm
 
-    scale = ScalarMappable(Normalize(ues[0], ues[-1]), _COLOURS_OF_MANY)
-    style.figure_of(axes).colorbar(scale, ax=axes, label="UE", location="bottom", shrink=0.5)
-    return dict(zip(ues, scale.to_rgba(np.array(ues)), strict=True))
+    places = np.arange(len(ues))
+    scale = ScalarMappable(BoundaryNorm(np.arange(len(ues) + 1) - 0.5, 256), _COLOURS_OF_MANY)
+    shown = places[:: 1 + len(ues) // _MOST_NUMBERS]
+    bar = style.figure_of(axes).colorbar(scale, ax=axes, label="UE", location="bottom", aspect=60, pad=0.03)
+    bar.set_ticks(shown.tolist(), labels=[str(ues[place]) for place in shown], minor=False)
+    bar.minorticks_off()
+    return dict(zip(ues, scale.to_rgba(places), strict=True))
 
 
 def _blocks(rows: pl.DataFrame, group: int, colours: dict[int, Any]) -> "PatchCollection":

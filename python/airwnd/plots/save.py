@@ -4,6 +4,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airwnd import style
 from airwnd.errors import InputError
 from airwnd.files import write_atomically
 
@@ -28,5 +29,6 @@ def save(figure: "Figure", path: Path) -> None:
     """Write a figure in the format that the file's name asks for; the same each time."""
     check_name(path)
     stream = BytesIO()
-    figure.savefig(stream, format=path.suffix[1:], metadata=_METADATA[path.suffix])
+    with style.styled():
+        figure.savefig(stream, format=path.suffix[1:], metadata=_METADATA[path.suffix])
     write_atomically(path, stream.getvalue())

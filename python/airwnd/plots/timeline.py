@@ -65,14 +65,12 @@ def plot_timeline(run: "Run", flow: str | None = None) -> "Figure":
                     instant, color=_HANDOVER, linewidth=0.8, linestyle=(0, (4, 2)), label="_handover"
                 )
         stack[-1].set_xlabel("Time (s)")
-        stack[-1].margins(x=0)
+        stack[-1].set_xlim(0, run.duration_s)
         figure.align_ylabels(list(stack))
     return figure
 
 
 def _draw(axes: "Axes", series: pl.DataFrame, panel: _Panel) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     known = series.drop_nulls(panel.column)
     look = style.line(0, 1)
     steps = "steps-post" if panel.column == "cell" else "default"
@@ -82,8 +80,9 @@ def _draw(axes: "Axes", series: pl.DataFrame, panel: _Panel) -> None:
     if panel.from_zero:
         axes.set_ylim(bottom=0)
     if panel.column == "cell":
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.margins(y=0.2)
+        cells = known["cell"].unique().sort().to_list()
+        axes.set_yticks(cells)
+        axes.set_ylim(cells[0] - 0.5, cells[-1] + 0.5)
 
 
 def handovers(series: pl.DataFrame) -> list[float]:
