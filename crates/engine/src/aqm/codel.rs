@@ -168,6 +168,10 @@ impl QueueDisc for Codel {
         self.queue.backlog()
     }
 
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
+    }
+
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
         Box::new(self.queue.iter())
     }
