@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 /// Drops of every cause: a full link to the cell, full bearers, and blocks that nobody sends again.
 const LOSSY: &str = r#"
 duration = "4s"
-core = {s1u_rate = "30Mbps", s1u_queue = 20, server_loss = "packet-error"}
+core = {s1u_rate = "30Mbps", s1u_queue = 32, server_loss = "packet-error"}
 rlc.queue = {kind = "drop-tail", buffer = "20KiB"}
 tcp.min_rto = "200ms"
 radio.amc = {kind = "piro-ew2010", ber = 0.03}
