@@ -98,8 +98,10 @@ pub struct UeFigures {
     pub downlink: BlockFigures,
     /// Uplink blocks.
     pub uplink: BlockFigures,
-    /// How often RLC gave its link up (maxRetxThreshold) and was established anew.
+    /// How often its link failed, be it that RLC gave it up (maxRetxThreshold).
     pub failures: u64,
+    /// How often it was handed over.
+    pub handovers: u64,
 }
 
 /// A cell's figures at the end of a run.
@@ -314,8 +316,8 @@ impl Network {
             }
         }
         if self.ues[number as usize].has_failed() {
-            self.ues[number as usize].failures += 1;
             if !self.fail_link(now, number as usize) {
+                self.ues[number as usize].failures += 1;
                 self.establish_anew(now, number);
             }
         }
@@ -595,6 +597,7 @@ impl Network {
             downlink: ue.downlink.blocks,
             uplink: ue.uplink.blocks,
             failures: ue.failures,
+            handovers: ue.handovers,
         }
     }
 

@@ -996,6 +996,9 @@ impl<'t> Simulation<'t> {
                 sample.queue_bytes = Some(backlog.bytes.0);
                 sample.queue_packets = Some(backlog.packets);
                 sample.sinr_db = figures.sinr.map(|sinr| sinr.0);
+                sample.rsrp_dbm = Some(figures.rsrp.0);
+                sample.x_m = Some(figures.position.x.0);
+                sample.y_m = Some(figures.position.y.0);
                 sample.cell = Some(figures.cell.0.into());
                 let blocks = (figures.downlink.mcs_sum, figures.downlink.first);
                 let sent = blocks.1 - before.blocks.1;
@@ -1234,6 +1237,8 @@ fn ue_row(network: &Network, ue: UeId) -> UeRow {
         blocks: blocks.first,
         bler: mean(blocks.first_failed, blocks.first),
         uplink_bler: mean(figures.uplink.first_failed, figures.uplink.first),
+        handovers: figures.handovers,
+        link_failures: figures.failures,
     }
 }
 
