@@ -4,7 +4,7 @@
 
 use airwnd_catalog::Node;
 use airwnd_lab::tap::{Carried, Node as At, Sight, Tap, Way};
-use airwnd_lab::{Column, Outcome, Scenario, Table, run, run_tapped};
+use airwnd_lab::{Column, Outcome, Records, Scenario, Table, run, run_tapped};
 use airwnd_units::Span;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -142,7 +142,10 @@ fn one_user_past_three_sites() {
         let theirs: Vec<&[f64]> = rates.chunks(ours[0].len()).collect();
         for second in 0..ours[0].len() {
             let [ours, theirs] = [&ours, &theirs].map(|runs| mean(runs.iter().map(|run| run[second])));
-            println!("  {second} s: {ours:.0} / {theirs:.0} kbit/s ({:+.1} %)", 100.0 * (ours / theirs - 1.0));
+            println!(
+                "  {second} s: {ours:.0} / {theirs:.0} kbit/s ({:+.1} %)",
+                100.0 * (ours / theirs - 1.0)
+            );
             let disturbed = DISTURBED.iter().any(|range| range.contains(&second));
             assert!(disturbed || (ours / theirs - 1.0).abs() < 0.1, "{name}, second {second}");
         }
@@ -156,8 +159,9 @@ fn one_user_past_three_sites() {
             println!("  {range:?} s: {least:.0} to {most:.0} / {theirs:.0?} kbit/s");
             assert!(theirs.iter().all(|rate| (0.9 * least..1.1 * most).contains(rate)), "{name}");
         }
-        let [ours, theirs] = [&ours, &theirs]
-            .map(|runs| mean(runs.iter().flat_map(|run| run.iter()).copied().collect::<Vec<_>>().into_iter()));
+        let [ours, theirs] = [&ours, &theirs].map(|runs| {
+            mean(runs.iter().flat_map(|run| run.iter()).copied().collect::<Vec<_>>().into_iter())
+        });
         println!("  all: {ours:.0} / {theirs:.0} kbit/s ({:+.1} %)", 100.0 * (ours / theirs - 1.0));
         assert!((ours / theirs - 1.0).abs() < 0.1, "{name}");
     }
@@ -297,8 +301,8 @@ fn run_cases(number: u32) {
         let node = Node::from_toml(&case.toml(), "fuzz").unwrap();
         let scenario = Scenario::from_node(&node).unwrap();
         let mut order = Order::default();
-        let period = Some(Span::from_secs(1));
-        let outcome = run_tapped(&scenario, case.seed, period, Some(&mut order), &mut |_| true).unwrap();
+        let records = Records { series: Some(Span::from_secs(1)), ..Records::default() };
+        let outcome = run_tapped(&scenario, case.seed, &records, Some(&mut order), &mut |_| true).unwrap();
         let dropped = drops(&outcome);
         for (number, flow) in (0..).zip(outcome.flows()) {
             for to_terminal in [false, true] {
