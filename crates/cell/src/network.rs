@@ -100,8 +100,10 @@ pub struct UeFigures {
     pub downlink: BlockFigures,
     /// Uplink blocks.
     pub uplink: BlockFigures,
-    /// How often RLC gave its link up (maxRetxThreshold) and was established anew.
+    /// How often its link failed, be it that RLC gave it up (maxRetxThreshold).
     pub failures: u64,
+    /// How often it was handed over.
+    pub handovers: u64,
 }
 
 /// A cell's figures at the end of a run.
@@ -315,11 +317,9 @@ impl Network {
                 self.report(now, number, direction);
             }
         }
-        if self.ues[number as usize].has_failed() {
+        if self.ues[number as usize].has_failed() && !self.fail_link(now, number as usize) {
             self.ues[number as usize].failures += 1;
-            if !self.fail_link(now, number as usize) {
-                self.establish_anew(now, number);
-            }
+            self.establish_anew(now, number);
         }
     }
 
@@ -613,6 +613,7 @@ impl Network {
             downlink: ue.downlink.blocks,
             uplink: ue.uplink.blocks,
             failures: ue.failures,
+            handovers: ue.handovers,
         }
     }
 

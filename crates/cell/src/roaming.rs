@@ -327,6 +327,7 @@ impl Network {
             self.roaming.notices.push(Notice::HandoverFailure(ue, CellId(cell as u16)));
             return;
         }
+        self.ues[number].handovers += 1;
         self.attach(now, number);
         self.roaming.notices.push(Notice::HandoverEnd(ue, CellId(cell as u16)));
     }
@@ -357,6 +358,7 @@ impl Network {
         if let Stage::Preparing { target, slot } = self.roaming.terminals[number].stage {
             self.vacate(target.into(), slot);
         }
+        self.ues[number].failures += 1;
         self.leave(number);
         for direction in [Direction::Down, Direction::Up] {
             self.re_establish(now, number, direction, DropCause::LinkFailure, Waiting::Stays);

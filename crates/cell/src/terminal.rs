@@ -51,8 +51,10 @@ pub(crate) struct Ue {
     pub bearer: Bearer,
     /// Whether it is in the list of those whose RLC has reported since the last TTI.
     pub fresh: bool,
-    /// How often RLC gave its link up.
+    /// How often its link failed.
     pub failures: u64,
+    /// How often it was handed over.
+    pub handovers: u64,
     /// The probability that it loses a TTI's control channels; none: they are never lost.
     control_error: Option<f64>,
     control: Stream,
@@ -247,6 +249,7 @@ impl Ue {
             bearer: site.bearer,
             fresh: false,
             failures: 0,
+            handovers: 0,
             control_error: setup.radio.control_errors.then_some(0.0),
             control: Stream::new(setup.seed, "control channel errors").child(number as u64),
             sinr: None,

@@ -15,6 +15,9 @@ pub(crate) struct Sample {
     pub queue_bytes: Option<u64>,
     pub queue_packets: Option<u64>,
     pub sinr_db: Option<f64>,
+    pub rsrp_dbm: Option<f64>,
+    pub x_m: Option<f64>,
+    pub y_m: Option<f64>,
     pub mcs: Option<f64>,
     pub rate_kbps: f64,
     pub cell: Option<u32>,
@@ -22,7 +25,7 @@ pub(crate) struct Sample {
 
 type Quantity = (&'static str, fn(&Sample) -> Option<f64>);
 
-const QUANTITIES: [Quantity; 11] = [
+const QUANTITIES: [Quantity; 14] = [
     ("cwnd_bytes", |sample| sample.cwnd.map(|bytes| bytes as f64)),
     ("ssthresh_bytes", |sample| sample.ssthresh.map(|bytes| bytes as f64)),
     ("rwnd_bytes", |sample| sample.rwnd.map(|bytes| bytes as f64)),
@@ -32,6 +35,9 @@ const QUANTITIES: [Quantity; 11] = [
     ("queue_bytes", |sample| sample.queue_bytes.map(|bytes| bytes as f64)),
     ("queue_packets", |sample| sample.queue_packets.map(|packets| packets as f64)),
     ("sinr_db", |sample| sample.sinr_db),
+    ("rsrp_dbm", |sample| sample.rsrp_dbm),
+    ("x_m", |sample| sample.x_m),
+    ("y_m", |sample| sample.y_m),
     ("mcs", |sample| sample.mcs),
     ("rate_kbps", |sample| Some(sample.rate_kbps)),
 ];

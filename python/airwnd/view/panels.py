@@ -50,6 +50,9 @@ _KNOWN = (
     Panel("rate_kbps", "rate", "kbit/s", shown=True, smooth=True),
     Panel("mcs", "MCS", shown=True),
     Panel("sinr_db", "SINR", "dB"),
+    Panel("rsrp_dbm", "RSRP", "dBm"),
+    Panel("x_m", "east", "m"),
+    Panel("y_m", "north", "m"),
     Panel("cell", "serving cell"),
 )
 
