@@ -42,7 +42,7 @@ fn radio() -> impl Strategy<Value = String> {
         select(vec!["1.4MHz", "3MHz", "5MHz", "10MHz", "15MHz", "20MHz"]),
         select(vec!["friis", "hybrid-buildings", "log-distance"]),
         select(vec!["block-error-target", "piro-ew2010"]),
-        select(vec!["mutual-information", "none"]),
+        select(vec!["mutual-information", "block-error-curves", "none"]),
         select(vec!["rr", "pf", "pss", "mt", "bet", "tta", "tbfq", "lwdf", "m-lwdf", "exp-pf"]),
         (select(vec!["none", "none", "epa", "eva", "etu"]), any::<bool>()),
     );
