@@ -16,5 +16,5 @@ mod terminal;
 pub use identity::{CellId, Direction, UeId};
 pub use network::{Arrival, CellFigures, Network, UeFigures, Unbuildable};
 pub use qci::Qci;
-pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, Setup, UeSite};
+pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, RlcMode, Setup, UeSite};
 pub use terminal::Dropped;

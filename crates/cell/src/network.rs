@@ -6,12 +6,13 @@ use crate::mac::uplink::Uplink;
 use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
-use crate::rlc::{Pdu, Sdu};
+use crate::rlc::{Content, Returned, Sdu};
 use crate::settings::Setup;
-use crate::terminal::{Dropped, Fates, ReportTimers, Terminals, Ue};
+use crate::terminal::{Dropped, Fates, ReportTimers, Terminals, Timed, Ue};
 use airwnd_engine::Key;
 use airwnd_engine::aqm::Backlog;
-use airwnd_units::{Db, Dbm, Tti};
+use airwnd_units::{Bytes, Db, Dbm, Time, Tti};
+use std::collections::VecDeque;
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -49,16 +50,17 @@ pub struct Network {
     on_air: Vec<crate::mac::sched::Rbgs>,
     /// Terminals whose RLC has reported to their MAC since the last TTI.
     fresh: Vec<u32>,
-    /// Bearers whose reordering timer runs.
-    reordering: Vec<(u32, Direction)>,
+    timed: Timed,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
-    decoded_down: Vec<(u32, Pdu)>,
-    decoded_up: Vec<(u32, Pdu)>,
+    decoded_down: Vec<(u32, Content)>,
+    decoded_up: Vec<(u32, Content)>,
     arrivals: Vec<Arrival>,
     fates: Fates,
+    /// What a bearer gives back when its RLC is established anew; empty in between.
+    returned: VecDeque<Returned>,
     signals: Vec<(usize, UplinkSignal)>,
-    /// The pattern behind the newest reports of a cell, by when they come within the period.
-    patterns: Vec<Option<usize>>,
+    /// The pattern behind the newest reports of a cell and when it was measured, by when they come within the period.
+    patterns: Vec<Option<(usize, Tti)>>,
 }
 
 struct Cell {
@@ -88,6 +90,8 @@ pub struct UeFigures {
     pub downlink: BlockFigures,
     /// Uplink blocks.
     pub uplink: BlockFigures,
+    /// How often RLC gave its link up (maxRetxThreshold) and was established anew.
+    pub failures: u64,
 }
 
 /// A cell's figures at the end of a run.
@@ -172,16 +176,17 @@ impl Network {
             cells,
             ues,
             power_control: setup.mac.power_control.clone(),
-            report_timers: ReportTimers::new(setup.rlc.report_period.0.div_ceil(Tti::SPAN.0)),
+            report_timers: ReportTimers::new(setup.rlc.report_period().0.div_ceil(Tti::SPAN.0)),
             fresh: Vec::with_capacity(setup.ues.len()),
             cqi_period: u64::from(setup.radio.cqi_period),
             cqi_delay: u64::from(setup.radio.cqi_delay),
             srs_period: u64::from(srs_period),
             next: Tti(0),
-            reordering: Vec::with_capacity(16),
+            timed: Timed::new(),
             decoded_down: Vec::with_capacity(16),
             decoded_up: Vec::with_capacity(16),
             arrivals: Vec::with_capacity(256),
+            returned: VecDeque::new(),
             fates: Fates { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
             signals: Vec::with_capacity(64),
             patterns: vec![None; usize::from(setup.radio.cqi_period)],
@@ -190,21 +195,27 @@ impl Network {
 
     /// A packet, its size that with its IP header, enters a terminal's bearer: at the base station or at the terminal.
     pub fn send(&mut self, ue: UeId, direction: Direction, packet: Sdu) {
-        let fate = &mut self.fates;
-        let number = ue.0 as usize;
-        let ue = &mut self.ues[number];
+        let Network { ues, report_timers, fates, .. } = self;
+        let leg = ues[ue.0 as usize].leg(direction);
+        leg.rlc.enqueue(packet, fates);
+        if leg.rlc.is_acknowledged() {
+            let next = Tti(packet.arrived.0.div_ceil(Tti::SPAN.0));
+            report_timers.arm(next, (ue.0, direction), leg);
+        } else {
+            report_timers.disarm(leg);
+        }
+        self.report(packet.arrived, ue.0, direction);
+    }
+
+    /// RLC reports to the MAC that sends in a direction.
+    fn report(&mut self, now: Time, number: u32, direction: Direction) {
+        let ue = &mut self.ues[number as usize];
         match direction {
             Direction::Down => {
-                ue.downlink.tx.enqueue(packet, fate);
-                self.report_timers.disarm(&mut ue.downlink);
-                let waiting = ue.downlink.tx.reported();
+                let waiting = ue.reported(now, direction);
                 self.cells[ue.cell].downlink.on_report(ue.slot, waiting);
             }
-            Direction::Up => {
-                ue.uplink.tx.enqueue(packet, fate);
-                self.report_timers.disarm(&mut ue.uplink);
-                ue.on_uplink_report(number as u32, &mut self.fresh);
-            }
+            Direction::Up => ue.on_uplink_report(now, number, &mut self.fresh),
         }
     }
 
@@ -221,7 +232,7 @@ impl Network {
     pub fn is_idle(&self) -> bool {
         self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
-            && self.reordering.is_empty()
+            && self.timed.is_empty()
             && self.fresh.is_empty()
             && self.report_timers.is_idle()
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
@@ -230,27 +241,68 @@ impl Network {
     /// The end of the TTI before `tti`: what was decoded reaches RLC and leaves it.
     pub fn receive(&mut self, tti: Tti) {
         let now = tti.start();
-        let Network { ues, arrivals, fates, reordering, decoded_down, decoded_up, .. } = self;
         //= exception uplink-at-tti-end
-        for (direction, decoded) in [(Direction::Down, decoded_down), (Direction::Up, decoded_up)] {
-            for (number, pdu) in decoded.drain(..) {
-                let leg = ues[number as usize].leg(direction);
-                let mut deliver = arrive(arrivals, number, direction);
-                leg.rx.receive(now, pdu, &mut deliver, fates);
-                if leg.rx.deadline().is_some() && !leg.reordering {
-                    leg.reordering = true;
-                    reordering.push((number, direction));
+        for direction in [Direction::Down, Direction::Up] {
+            let mut decoded = std::mem::take(self.decoded(direction));
+            for (number, content) in decoded.drain(..) {
+                let Network { ues, arrivals, fates, .. } = self;
+                let (leg, other) = ues[number as usize].legs(direction);
+                {
+                    let mut deliver = arrive(arrivals, number, direction);
+                    leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, fates);
                 }
+                self.follow(now, number);
+            }
+            *self.decoded(direction) = decoded;
+        }
+        for index in 0..self.timed.len() {
+            let (number, direction) = self.timed.get(index);
+            let Network { ues, arrivals, fates, .. } = self;
+            let leg = ues[number as usize].leg(direction);
+            if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
+                leg.rlc.expire(now, &mut arrive(arrivals, number, direction), fates);
+                self.follow(now, number);
             }
         }
-        reordering.retain(|(number, direction)| {
-            let leg = ues[*number as usize].leg(*direction);
-            if leg.rx.deadline().is_some_and(|deadline| deadline <= now) {
-                leg.rx.expire(now, &mut arrive(arrivals, *number, *direction), fates);
+        self.timed.forget(&mut self.ues);
+    }
+
+    fn decoded(&mut self, direction: Direction) -> &mut Vec<(u32, Content)> {
+        match direction {
+            Direction::Down => &mut self.decoded_down,
+            Direction::Up => &mut self.decoded_up,
+        }
+    }
+
+    /// What follows from what has come to a terminal's bearer, or from an expiry of its timers.
+    fn follow(&mut self, now: Time, number: u32) {
+        for direction in [Direction::Down, Direction::Up] {
+            let (leg, other) = self.ues[number as usize].legs(direction);
+            self.timed.watch(number, direction, leg);
+            if leg.rlc.take_news(&mut other.rlc) {
+                self.report(now, number, direction);
             }
-            leg.reordering = leg.rx.deadline().is_some();
-            leg.reordering
-        });
+        }
+        if self.ues[number as usize].has_failed() {
+            self.establish_anew(now, number);
+        }
+    }
+
+    /// RLC of a terminal whose link has failed is established anew, and loses nothing.
+    //= TS 36.322 §5.2.1
+    //= exception failure-begins-anew
+    fn establish_anew(&mut self, now: Time, number: u32) {
+        self.ues[number as usize].failures += 1;
+        for direction in [Direction::Down, Direction::Up] {
+            let mut returned = std::mem::take(&mut self.returned);
+            let leg = self.ues[number as usize].leg(direction);
+            leg.rlc.release(now, &mut returned, &mut self.fates);
+            leg.rlc.resume(returned.drain(..));
+            self.returned = returned;
+        }
+        for direction in [Direction::Down, Direction::Up] {
+            self.report(now, number, direction);
+        }
     }
 
     /// The start of a TTI: buffer reports, scheduling decisions, and what is on air in it.
@@ -260,6 +312,7 @@ impl Network {
             self.wake(tti, slept);
         }
         self.next = tti + 1;
+        self.radio.begin(tti);
         self.report_buffers(tti);
         self.schedule(tti);
         self.put_on_air(tti);
@@ -279,48 +332,53 @@ impl Network {
             cell.downlink.on_idle(slept);
         }
         for missed in (tti.0 - slept.min(self.srs_period))..tti.0 {
+            self.radio.begin(Tti(missed));
             self.sound(Tti(missed));
         }
     }
 
     /// Buffers that have waited are reported to the MAC, and terminals whose MAC has news send it.
     fn report_buffers(&mut self, tti: Tti) {
-        let Network { cells, ues, report_timers, fresh, .. } = self;
-        let mut due = report_timers.take(tti);
+        let now = tti.start();
+        let mut due = self.report_timers.take(tti);
         for bearer @ (number, direction) in due.drain(..) {
-            let ue = &mut ues[number as usize];
+            let ue = &mut self.ues[number as usize];
             if ue.leg(direction).report_at != Some(tti) {
                 continue;
             }
-            report_timers.arm(tti, bearer, ue.leg(direction));
-            match direction {
-                Direction::Down => cells[ue.cell].downlink.on_report(ue.slot, ue.downlink.tx.reported()),
-                Direction::Up => ue.on_uplink_report(number, fresh),
+            //= exception last-report-of-nothing
+            let waiting = ue.reported(now, direction);
+            if waiting.again + waiting.new > Bytes::ZERO {
+                self.report_timers.arm(tti, bearer, ue.leg(direction));
+            } else {
+                self.report_timers.disarm(ue.leg(direction));
             }
+            self.report(now, number, direction);
         }
-        report_timers.put_back(tti, due);
+        self.report_timers.put_back(tti, due);
+        let Network { cells, ues, fresh, .. } = self;
         for number in fresh.drain(..) {
             let ue = &mut ues[number as usize];
             ue.fresh = false;
-            cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent);
+            cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent.total());
         }
     }
 
     fn schedule(&mut self, tti: Tti) {
-        let Network { radio, cells, ues, on_air, fates, report_timers, patterns, .. } = self;
+        let Network { radio, cells, ues, on_air, fates, timed, report_timers, patterns, .. } = self;
         let count = cells.len();
-        let mut terminals = Terminals { ues, timers: report_timers, fates };
+        let mut terminals = Terminals { ues, timers: report_timers, timed, fates };
         for (number, cell) in cells.iter_mut().enumerate() {
             let Cell { users, phases, downlink, uplink, .. } = cell;
             patterns.fill(None);
             let report = |radio: &mut Radio, slot: u16| {
                 let phase = phases[slot as usize];
-                let pattern = *patterns[phase as usize].get_or_insert_with(|| {
+                let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
                     let measured = measured_at(tti, phase, self.cqi_period, self.cqi_delay);
                     let before = row(Tti(measured.0.saturating_sub(1))) * count;
-                    radio.pattern(number, &on_air[before..before + count])
+                    (radio.pattern(number, &on_air[before..before + count]), measured)
                 });
-                radio.report(number, pattern, slot, users[slot as usize] as usize)
+                radio.report(number, pattern, slot, users[slot as usize] as usize, measured)
             };
             downlink.schedule(tti, number, users, radio, &mut terminals, report);
             uplink.schedule(tti);
@@ -329,8 +387,8 @@ impl Network {
 
     fn put_on_air(&mut self, tti: Tti) {
         self.sound(tti);
-        let Network { radio, cells, ues, on_air, signals, fates, report_timers, .. } = self;
-        let mut terminals = Terminals { ues, timers: report_timers, fates };
+        let Network { radio, cells, ues, on_air, signals, fates, timed, report_timers, .. } = self;
+        let mut terminals = Terminals { ues, timers: report_timers, timed, fates };
         let count = cells.len();
         let now = &mut on_air[row(tti) * count..][..count];
         for (sent, cell) in now.iter_mut().zip(cells.iter()) {
@@ -381,8 +439,7 @@ impl Network {
         for (number, ue) in self.ues.iter_mut().enumerate() {
             let on_air = &self.on_air[before..before + count];
             let place = self.radio.pattern(ue.cell, on_air);
-            let report = self.radio.report(ue.cell, place, ue.slot, number);
-            let sinr = self.radio.reported_sinr(ue.cell, report);
+            let sinr = self.radio.mean_sinr(ue.cell, place, ue.slot, number, tti);
             ue.sinr = Some(sinr);
             ue.sinr_sum += sinr.0;
             ue.sinr_samples += 1;
@@ -412,12 +469,12 @@ impl Network {
         self.ues
             .iter()
             .flat_map(|ue| [&ue.downlink, &ue.uplink])
-            .flat_map(|leg| leg.tx.inside().chain(leg.rx.inside()).map(|sdu| sdu.packet))
+            .flat_map(|leg| leg.rlc.inside().map(|sdu| sdu.packet))
     }
 
     /// What waits at the base station for a terminal.
     pub fn backlog(&self, ue: UeId) -> Backlog {
-        self.ues[ue.0 as usize].downlink.tx.backlog()
+        self.ues[ue.0 as usize].downlink.rlc.backlog()
     }
 
     /// How many terminals there are.
@@ -437,6 +494,7 @@ impl Network {
             rsrp: self.radio.rsrp(number, ue.cell),
             downlink: ue.downlink.blocks,
             uplink: ue.uplink.blocks,
+            failures: ue.failures,
         }
     }
 

@@ -1,9 +1,10 @@
 //! What a cell can be set to.
 
 use crate::identity::CellId;
-use crate::mac::{power_control, sched};
-use crate::phy::{Position, Prbs, amc, antenna, error_model, propagation, shadowing};
+use crate::mac::{outer_loop, power_control, sched};
+use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use crate::qci::Qci;
+use crate::rlc::am;
 use airwnd_catalog::{choice, params};
 use airwnd_engine::aqm;
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
@@ -59,6 +60,8 @@ params! {
         pub propagation: propagation::Spec = propagation::Spec::Friis(Default::default()), unit "1", source "ns-3 LteHelper default";
         /// Log-normal shadowing of each link.
         pub shadowing: Option<shadowing::Params> = None, unit "1", source "off in the ns-3 reference runs";
+        /// Small-scale fading of each link.
+        pub fading: fading::Spec = fading::Spec::NoFading(fading::none::Params {}), unit "1", source "off in the ns-3 reference runs";
         /// From SINR to CQI.
         pub amc: amc::Spec = amc::Spec::BlockErrorTarget(Default::default()), unit "1", source "ns-3 LteAmc default (MiErrorModel)";
         /// From SINR to block errors.
@@ -77,6 +80,8 @@ params! {
     pub struct Mac ("TS 36.321; ns-3 LENA") {
         /// Downlink scheduler.
         pub scheduler: sched::Spec = sched::Spec::Pf(Default::default()), unit "1", source "ns-3 LteHelper default";
+        /// Outer-loop link adaptation in the downlink; none: the reports decide.
+        pub olla: Option<outer_loop::Params> = None, unit "1", source "ns-3 LENA has none";
         /// HARQ transmissions of a block, the first included.
         pub harq_transmissions: u8 = 4, unit "1", range 1..=8, source "ns-3 LENA: dropped after redundancy version 3";
         /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320
@@ -87,17 +92,41 @@ params! {
     }
 }
 
+choice! {
+    /// Modes of radio link control.
+    pub enum RlcMode {
+        /// Unacknowledged: a block that HARQ gives up is a loss.
+        Um = "um",
+        /// Acknowledged: what is lost is sent again.
+        Am = "am",
+    }
+}
+
 params! {
-    /// Radio link control in unacknowledged mode.
-    pub struct Rlc ("TS 36.322; ns-3 LteRlcUm") {
+    /// Radio link control.
+    pub struct Rlc ("TS 36.322; ns-3 LteRlcUm, LteRlcAm") {
+        /// Whether what is lost is sent again.
+        pub mode: RlcMode = RlcMode::Um, unit "word", source "ns-3 LteEnbRrc::EpsBearerToRlcMapping RLC_UM_ALWAYS, RLC_AM_ALWAYS";
         /// Queue discipline and size of each user's downlink buffer at the base station.
         pub queue: aqm::Spec = aqm::Spec::DropTail(Default::default()), unit "1", source "ns-3 LteRlcUm";
         /// Queue discipline and size of the terminal's uplink buffer; none: like `queue`.
         pub uplink_queue: Option<aqm::Spec> = None, unit "1", source "ns-3: one default for both ends";
-        /// t-Reordering: how long a missing PDU is waited for.
+        /// t-Reordering of unacknowledged mode: how long a missing PDU is waited for.
         pub reordering: Span = Span::from_millis(100), unit "time", range Span::ZERO..=Span::from_secs(10), source "ns-3 LteRlcUm::ReorderingTimer";
-        /// How often a buffer that is not empty is reported to the MAC while nothing arrives.
+        /// How often a buffer that is not empty is reported to the MAC while nothing arrives, in unacknowledged mode.
         pub report_period: Span = Span::from_millis(10), unit "time", range Span::from_millis(1)..=Span::from_secs(1), source "ns-3 lte-rlc-um.cc, m_rbsTimer";
+        /// Acknowledged mode.
+        pub am: am::Params = am::Params::default(), unit "1", source "ns-3 LteRlcAm";
+    }
+}
+
+impl Rlc {
+    /// How often a buffer that is not empty is reported to the MAC.
+    pub fn report_period(&self) -> Span {
+        match self.mode {
+            RlcMode::Um => self.report_period,
+            RlcMode::Am => self.am.report_period,
+        }
     }
 }
 

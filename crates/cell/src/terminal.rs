@@ -4,11 +4,11 @@ use crate::identity::Direction;
 use crate::mac::BlockFigures;
 use crate::phy::Position;
 use crate::radio::Radio;
-use crate::rlc::{DropCause, Fate, Pdu, RlcRx, RlcTx, Sdu};
+use crate::rlc::{BufferStatus, Content, DropCause, Fate, OneWay, Sdu};
 use crate::settings::Setup;
 use airwnd_engine::aqm::{self, Ctx};
 use airwnd_engine::{Key, Stream};
-use airwnd_units::{Bytes, Db, Span, Tti};
+use airwnd_units::{Bytes, Db, Span, Time, Tti};
 
 /// A packet that was dropped on the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +44,11 @@ pub(crate) struct Ue {
     pub downlink: Leg,
     pub uplink: Leg,
     /// What the terminal's MAC believes to wait in its own RLC.
-    pub unsent: Bytes,
+    pub unsent: BufferStatus,
     /// Whether it is in the list of those whose RLC has reported since the last TTI.
     pub fresh: bool,
+    /// How often RLC gave its link up.
+    pub failures: u64,
     /// The probability that it loses a TTI's control channels; none: they are never lost.
     control_error: Option<f64>,
     control: Stream,
@@ -59,6 +61,7 @@ pub(crate) struct Ue {
 pub(crate) struct Terminals<'a> {
     pub ues: &'a mut [Ue],
     pub timers: &'a mut ReportTimers,
+    pub timed: &'a mut Timed,
     pub fates: &'a mut Fates,
 }
 
@@ -68,33 +71,82 @@ impl Terminals<'_> {
         &mut self.ues[number as usize]
     }
 
-    /// The base station fills a grant for a terminal.
-    pub fn transmit_down(&mut self, number: u32, tti: Tti, grant: Bytes) -> Option<Pdu> {
-        self.fill(number, Direction::Down, tti, grant)
+    /// The base station fills a block for a terminal, which a HARQ process will send.
+    pub fn transmit_down(&mut self, number: u32, tti: Tti, size: Bytes, process: u8) -> Option<Content> {
+        self.fill(number, Direction::Down, tti, size, process, None)
     }
 
     /// A terminal fills a grant; it does not answer one if it believes that nothing waits.
-    pub fn transmit_up(&mut self, number: u32, tti: Tti, grant: Bytes) -> Option<Pdu> {
+    pub fn transmit_up(&mut self, number: u32, tti: Tti, grant: Bytes, process: u8) -> Option<Content> {
         let ue = &mut self.ues[number as usize];
         //= exception seven-bytes-are-sent
-        if ue.unsent == Bytes::ZERO {
+        let told = ue.unsent;
+        if told.total() == Bytes::ZERO {
             return None;
         }
-        ue.unsent = ue.unsent.saturating_sub(grant.saturating_sub(Bytes(2)));
-        self.fill(number, Direction::Up, tti, grant)
+        ue.unsent.on_block_up(grant);
+        self.fill(number, Direction::Up, tti, grant, process, Some(told))
     }
 
-    /// After an opportunity to send, what is left is reported after a while.
-    fn fill(&mut self, number: u32, direction: Direction, tti: Tti, grant: Bytes) -> Option<Pdu> {
-        let leg = self.ues[number as usize].leg(direction);
-        let Leg { tx, rx, .. } = leg;
-        let pdu = tx.transmit(tti.start(), grant, &mut |sdu| rx.expect(sdu), self.fates);
-        if leg.tx.backlog().bytes > Bytes::ZERO {
+    fn fill(
+        &mut self,
+        number: u32,
+        direction: Direction,
+        tti: Tti,
+        size: Bytes,
+        process: u8,
+        told: Option<BufferStatus>,
+    ) -> Option<Content> {
+        let (leg, other) = self.ues[number as usize].legs(direction);
+        let content = leg.rlc.transmit(tti.start(), size, process, &mut other.rlc, told, self.fates);
+        if leg.rlc.is_acknowledged() {
+            self.timed.watch(number, direction, leg);
+        } else if leg.rlc.backlog().bytes > Bytes::ZERO {
+            // After an opportunity to send, what is left is reported after a while.
             self.timers.arm(tti, (number, direction), leg);
         } else {
             self.timers.disarm(leg);
         }
-        pdu
+        content
+    }
+}
+
+/// The bearers of which an RLC timer runs.
+pub(crate) struct Timed(Vec<(u32, Direction)>);
+
+impl Timed {
+    pub fn new() -> Timed {
+        Timed(Vec::with_capacity(16))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many bearers there are, and each of them.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn get(&self, index: usize) -> (u32, Direction) {
+        self.0[index]
+    }
+
+    /// A timer of a bearer may have started.
+    pub fn watch(&mut self, number: u32, direction: Direction, leg: &mut Leg) {
+        if !leg.timed && leg.rlc.deadline().is_some() {
+            leg.timed = true;
+            self.0.push((number, direction));
+        }
+    }
+
+    /// Drops those of which none runs any more.
+    pub fn forget(&mut self, ues: &mut [Ue]) {
+        self.0.retain(|(number, direction)| {
+            let leg = ues[*number as usize].leg(*direction);
+            leg.timed = leg.rlc.deadline().is_some();
+            leg.timed
+        });
     }
 }
 
@@ -144,11 +196,11 @@ impl ReportTimers {
 
 /// One direction of a bearer: RLC at both ends.
 pub(crate) struct Leg {
-    pub tx: RlcTx,
-    pub rx: RlcRx,
+    pub rlc: OneWay,
     /// When RLC reports its buffer to the MAC unless something arrives before.
     pub report_at: Option<Tti>,
-    pub reordering: bool,
+    /// It is among those of which an RLC timer runs.
+    pub timed: bool,
     errors: Stream,
     pub blocks: BlockFigures,
 }
@@ -164,13 +216,13 @@ impl Ue {
     pub fn new(setup: &Setup, radio: &Radio, number: usize, cell: usize, slot: u16) -> Ue {
         let site = &setup.ues[number];
         let leg = |queue: &aqm::Spec, stream, name| Leg {
-            tx: RlcTx::new(
+            rlc: OneWay::new(
+                &setup.rlc,
                 queue
                     .build(&Ctx { stream: Stream::new(setup.seed, stream).child(number as u64), rate: None }),
             ),
-            rx: RlcRx::new(setup.rlc.reordering),
             report_at: None,
-            reordering: false,
+            timed: false,
             errors: Stream::new(setup.seed, name).child(number as u64),
             blocks: BlockFigures::default(),
         };
@@ -184,8 +236,9 @@ impl Ue {
                 "uplink queue",
                 "uplink block errors",
             ),
-            unsent: Bytes::ZERO,
+            unsent: BufferStatus::default(),
             fresh: false,
+            failures: 0,
             control_error: setup.radio.control_errors.then_some(0.0),
             control: Stream::new(setup.seed, "control channel errors").child(number as u64),
             sinr: None,
@@ -210,20 +263,46 @@ impl Ue {
         }
     }
 
+    /// A direction, and the other one.
+    pub fn legs(&mut self, direction: Direction) -> (&mut Leg, &mut Leg) {
+        match direction {
+            Direction::Down => (&mut self.downlink, &mut self.uplink),
+            Direction::Up => (&mut self.uplink, &mut self.downlink),
+        }
+    }
+
+    /// What RLC has to report to the MAC that sends in a direction.
+    pub fn reported(&self, now: Time, direction: Direction) -> BufferStatus {
+        match direction {
+            Direction::Down => self.downlink.rlc.reported(now, &self.uplink.rlc),
+            Direction::Up => self.uplink.rlc.reported(now, &self.downlink.rlc),
+        }
+    }
+
+    /// Whether either direction has given up a PDU.
+    pub fn has_failed(&self) -> bool {
+        self.downlink.rlc.has_failed() || self.uplink.rlc.has_failed()
+    }
+
     /// How long the oldest data for it at the base station will have waited when this TTI ends; no longer than
     /// the TTI if RLC has less than the MAC believes, so that a grant can tell.
     pub fn head_of_line(&self, tti: Tti) -> Span {
-        self.downlink.tx.oldest().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
+        self.downlink.rlc.head_of_line().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
-    /// Whether the terminal fails to decode the control channels of a TTI.
-    pub fn loses_control(&self, tti: Tti) -> bool {
+    /// Whether the terminal, which has this number, fails to decode the control channels of the TTI on air.
+    pub fn loses_control(&mut self, tti: Tti, number: u32, radio: &mut Radio) -> bool {
+        if self.control_error.is_some()
+            && let Some(sinr) = radio.faded_control_sinr(number as usize)
+        {
+            self.hear_control(sinr);
+        }
         self.control_error.is_some_and(|error| error > 0.0 && self.control.at(tti.0) < error)
     }
 
     /// RLC reports what waits to the terminal's MAC.
-    pub fn on_uplink_report(&mut self, number: u32, fresh: &mut Vec<u32>) {
-        self.unsent = self.uplink.tx.reported();
+    pub fn on_uplink_report(&mut self, now: Time, number: u32, fresh: &mut Vec<u32>) {
+        self.unsent = self.reported(now, Direction::Up);
         if !std::mem::replace(&mut self.fresh, true) {
             fresh.push(number);
         }

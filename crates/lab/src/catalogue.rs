@@ -17,6 +17,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         phy::amc::Spec::catalogue(),
         phy::error_model::Spec::catalogue(),
         phy::propagation::Spec::catalogue(),
+        phy::fading::Spec::catalogue(),
         phy::antenna::Spec::catalogue(),
         link::Spec::catalogue(),
         loss::Spec::catalogue(),

@@ -97,7 +97,7 @@ impl Link {
             let message = format!("the queue is that of `aqm`, \"{}\"; set its own keys", discipline.kind());
             return Err((key.to_string(), message));
         }
-        Ok(())
+        discipline.check().map_err(|(parameter, message)| (format!("aqm.{parameter}"), message))
     }
 
     /// A shared medium has no delay, and does not know how long a packet will wait.

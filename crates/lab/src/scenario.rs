@@ -262,6 +262,7 @@ impl Scenario {
         }
         self.check_sizes().or_else(|(key, message)| complain(key, message))?;
         self.check_losses().or_else(|(key, message)| complain(&key, message))?;
+        self.check_queues().or_else(|(key, message)| complain(&key, message))?;
         for (index, link) in self.link.iter().enumerate() {
             self.check_link(index, link)
                 .or_else(|(key, message)| complain(&format!("link[{index}].{key}"), message))?;
@@ -271,6 +272,10 @@ impl Scenario {
             let message = format!("the least timeout {} exceeds the greatest {}", tcp.min_rto, tcp.max_rto);
             return complain(if self.tcp.min_rto.is_some() { "tcp.min_rto" } else { "tcp.max_rto" }, message);
         }
+        self.radio
+            .fading
+            .check()
+            .or_else(|(key, message)| complain(&format!("radio.fading.{key}"), message))?;
         let power = &self.mac.power_control;
         if power.min_power > power.max_power {
             let message =
@@ -334,6 +339,16 @@ impl Scenario {
         ];
         for (key, loss) in core {
             loss.check().map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
+        }
+        Ok(())
+    }
+
+    fn check_queues(&self) -> Result<(), (String, String)> {
+        let bearer =
+            [("rlc.queue", Some(&self.rlc.queue)), ("rlc.uplink_queue", self.rlc.uplink_queue.as_ref())];
+        for (key, queue) in bearer {
+            let checked = queue.map_or(Ok(()), |queue| queue.check());
+            checked.map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
         }
         Ok(())
     }

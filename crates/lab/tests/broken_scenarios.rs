@@ -430,6 +430,29 @@ mac.scheduler"#,
         ":8: mac.power_control.max_power: the largest power -30dBm is below the smallest -20dBm",
     ),
     (
+        "mac.scheduler",
+        r#"radio.fading = {kind = "eva", speed = "60km/h", doppler = "70Hz"}
+mac.scheduler"#,
+        ":8: radio.fading.doppler: `speed` = 60km/h says it already; give one of the two",
+    ),
+    (
+        "mac.scheduler",
+        r#"radio.fading = {kind = "eva", speed = "60"}
+mac.scheduler"#,
+        r#":8: radio.fading.speed: `60` needs a unit, as in "3km/h"; allowed units: m/s, km/h"#,
+    ),
+    (
+        "mac.scheduler",
+        r#"radio.fading = {kind = "etu", speed = "900km/h"}
+mac.scheduler"#,
+        ":8: radio.fading.speed: 250m/s is outside 0m/s..200m/s",
+    ),
+    (
+        "mac.scheduler",
+        "mac.olla.target = 1.0\nmac.scheduler",
+        ":8: mac.olla.target: 1.0 is outside 0.001..0.9",
+    ),
+    (
         r#"kind = "drwa", lambda = 3.0"#,
         r#"kind = "arwa""#,
         ":24: flow[0].rwnd: `arwa` measures delay by timestamps; set tcp.timestamps = true",

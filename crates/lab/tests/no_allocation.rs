@@ -57,12 +57,25 @@ fn steady_state_allocates_nothing() {
     let managed =
         "duration = \"30s\"\n[[link]]\nrate = \"20Mbps\"\naqm = \"drop-tail\"\n[[ue]]\ncount = 3\n[[flow]]\n"
             .to_string();
+    let fading = r#"
+        duration = "30s"
+        radio.fading = {kind = "eva", speed = "60km/h"}
+        mac.olla = {}
+        [[site]]
+        sectors = 3
+        antenna = "parabolic"
+        [[ue]]
+        count = 12
+        [[flow]]
+    "#
+    .to_string();
     for (name, toml) in [
         ("20 users, fixed", cell(20, "fixed")),
         ("60 users, autotuning", cell(60, "autotuning")),
         ("60 users, drwa", cell(60, "drwa")),
         ("60 users, arwa", cell(60, "arwa")),
         ("one user, fixed", cell(1, "fixed")),
+        ("12 users whose channels fade", fading),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),

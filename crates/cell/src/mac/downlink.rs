@@ -1,12 +1,13 @@
 //! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
 
+use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Pipeline};
+use crate::phy::Cqi;
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, mcs_of, transport_block};
-use crate::phy::{Cqi, Mcs};
 use crate::radio::Radio;
-use crate::rlc::Pdu;
+use crate::rlc::{BufferStatus, Content, PROCESSES};
 use crate::terminal::Terminals;
 use airwnd_units::{Bytes, Span, Tti};
 
@@ -18,13 +19,11 @@ const AIR_TO_FEEDBACK: u64 = 5;
 /// TTIs after which a process whose feedback never came is free again (ns-3 HARQ_DL_TIMEOUT of 11, found
 /// expired at the next trigger).
 const FEEDBACK_TIMEOUT: u64 = 12;
-/// HARQ processes of a user (TS 36.213 §7).
-const PROCESSES: u8 = 8;
-
 /// The downlink side of a cell.
 pub(crate) struct Downlink {
     scheduler: Box<dyn Scheduler>,
     grid: Grid,
+    outer_loop: Option<OuterLoop>,
     max_transmissions: u8,
     users: Vec<User>,
     processes: Vec<[Option<Process>; PROCESSES as usize]>,
@@ -40,14 +39,14 @@ pub(crate) struct Downlink {
     views: Vec<UeView>,
     grants: Grants,
     served: Vec<(u16, Bytes)>,
-    decoded: Vec<(u32, Pdu)>,
+    decoded: Vec<(u32, Content)>,
 }
 
 /// What decides in each TTI whether a user may be served; its blocks lie apart.
 #[derive(Clone, Copy, Default)]
 struct User {
     /// What the MAC believes to wait: the last report less what was granted since.
-    queue: Bytes,
+    queue: BufferStatus,
     /// The last TTI in which a retransmission was scheduled: no new data in the same one.
     retransmitted: Option<Tti>,
     /// HARQ processes in use, a bit each.
@@ -94,7 +93,12 @@ impl Downlink {
             *entry = rate(cqi);
         }
         let grid = Grid { rbgs: radio.rbgs(), rbg_prbs: radio.rbg_prbs(), rate_by_cqi };
+        let outer_loop =
+            setup.mac.olla.as_ref().map(|params| {
+                OuterLoop::new(params.clone(), &*setup.radio.error_model.build(), radio.prbs())
+            });
         Downlink {
+            outer_loop,
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
             max_transmissions: setup.mac.harq_transmissions,
@@ -119,19 +123,22 @@ impl Downlink {
         self.scheduler.admit(slot, &bearer);
         settle(&mut self.users, slot, User::default());
         settle(&mut self.processes, slot, [None; PROCESSES as usize]);
+        if let Some(outer_loop) = &mut self.outer_loop {
+            outer_loop.admit(slot);
+        }
         self.views.reserve(self.users.len());
     }
 
     /// RLC reports what waits for a user.
-    pub fn on_report(&mut self, slot: u16, waiting: Bytes) {
+    pub fn on_report(&mut self, slot: u16, waiting: BufferStatus) {
         self.set_queue(slot, waiting);
     }
 
-    fn set_queue(&mut self, slot: u16, bytes: Bytes) {
+    fn set_queue(&mut self, slot: u16, waiting: BufferStatus) {
         let queue = &mut self.users[slot as usize].queue;
-        self.backlogged += usize::from(bytes > Bytes::ZERO);
-        self.backlogged -= usize::from(*queue > Bytes::ZERO);
-        *queue = bytes;
+        self.backlogged += usize::from(waiting.total() > Bytes::ZERO);
+        self.backlogged -= usize::from(queue.total() > Bytes::ZERO);
+        *queue = waiting;
     }
 
     /// Whether a TTI has anything to do here.
@@ -162,7 +169,8 @@ impl Downlink {
         if self.backlogged > 0 {
             let heeds_delay = self.scheduler.heeds_delay();
             for (slot, user) in (0..).zip(&self.users) {
-                if user.queue > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti) {
+                if user.queue.total() > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti)
+                {
                     let report = report(radio, slot);
                     let state = &radio.reports(cell)[report as usize];
                     let (wideband, flat) = (state.wideband, state.flat);
@@ -171,7 +179,7 @@ impl Downlink {
                     } else {
                         Span::ZERO
                     };
-                    let queue = user.queue;
+                    let queue = user.queue.total();
                     self.views.push(UeView { queue, head_of_line, report, slot, wideband, flat });
                 }
             }
@@ -189,30 +197,40 @@ impl Downlink {
                 LinkAdaptation::Wideband => view.wideband,
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
-            let mcs = mcs_of(cqi);
+            let mcs = match &self.outer_loop {
+                None => mcs_of(cqi),
+                Some(outer_loop) => outer_loop.mcs(slot, cqi),
+            };
             //= exception single-antenna
             //= exception no-mac-headers
             let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
-            let pdu = terminals.transmit_down(users[slot as usize], tti, size);
-            self.send_new(tti, slot, rbgs, mcs, size, pdu);
+            let process = self.users[slot as usize].next_free();
+            let content = terminals.transmit_down(users[slot as usize], tti, size, process);
+            let block = Block { mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
+            self.send_new(tti, slot, process, Process { block, rbgs });
         }
         self.grants = grants;
         self.views = views;
         self.scheduler.on_served(&self.served);
     }
 
-    fn send_new(&mut self, tti: Tti, slot: u16, rbgs: Rbgs, mcs: Mcs, size: Bytes, pdu: Option<Pdu>) {
-        let waiting = self.users[slot as usize].queue.saturating_sub(size.saturating_sub(Bytes(2)));
+    fn send_new(&mut self, tti: Tti, slot: u16, process: u8, held: Process) {
+        let Process { block, rbgs } = held;
+        let mut waiting = self.users[slot as usize].queue;
+        waiting.on_block_down(block.size);
         self.set_queue(slot, waiting);
         let user = &mut self.users[slot as usize];
-        let process = user.next_free();
         user.busy |= 1 << process;
         user.last = process;
         //= exception harq-clean-buffers
-        let block = Block { mcs, size, pdu, soft: SoftBits::default(), transmissions: 1 };
-        self.processes[slot as usize][process as usize] = Some(Process { block, rbgs });
-        self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
-        self.served.push((slot, size));
+        self.processes[slot as usize][process as usize] = Some(held);
+        if block.content.is_some() {
+            self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
+        } else {
+            //= exception padding-stays-silent
+            self.feedback.push(tti + FEEDBACK_TIMEOUT, Feedback::Silence(slot, process));
+        }
+        self.served.push((slot, block.size));
     }
 
     /// Handles the feedback that has come in and schedules retransmissions; returns the groups left free.
@@ -227,6 +245,7 @@ impl Downlink {
         }
         self.postponed.drain(..postponed);
         for answer in &answers {
+            self.adapt(*answer);
             match *answer {
                 Feedback::Ack(slot, process) | Feedback::Silence(slot, process) => {
                     self.free(slot, process);
@@ -244,6 +263,20 @@ impl Downlink {
         }
         self.answers = answers;
         free
+    }
+
+    /// Outer-loop link adaptation learns from first transmissions that met the channel.
+    fn adapt(&mut self, answer: Feedback) {
+        let Some(outer_loop) = &mut self.outer_loop else { return };
+        let (slot, process, decoded) = match answer {
+            Feedback::Ack(slot, process) => (slot, process, true),
+            Feedback::Nack(slot, process) => (slot, process, false),
+            Feedback::Silence(..) => return,
+        };
+        let held = self.processes[slot as usize][process as usize].as_ref();
+        if held.expect("a process waits for its feedback").block.transmissions == 1 {
+            outer_loop.on_feedback(slot, decoded);
+        }
     }
 
     fn free(&mut self, slot: u16, process: u8) {
@@ -284,7 +317,7 @@ impl Downlink {
         on_air: &[Rbgs],
         radio: &mut Radio,
         terminals: &mut Terminals<'_>,
-    ) -> &[(u32, Pdu)] {
+    ) -> &[(u32, Content)] {
         self.decoded.clear();
         let mut sending = std::mem::take(&mut self.sending);
         self.air.take(tti, &mut sending);
@@ -294,7 +327,7 @@ impl Downlink {
             let process = &mut self.processes[sent.slot as usize][sent.process as usize];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
             self.figures.prbs += u64::from(radio.prbs_of(sent.rbgs).0);
-            if ue.loses_control(tti) {
+            if ue.loses_control(tti, number, radio) {
                 let due = tti + (FEEDBACK_TIMEOUT - DECISION_TO_AIR);
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
                 continue;
@@ -306,7 +339,7 @@ impl Downlink {
             self.feedback.push(tti + AIR_TO_FEEDBACK, answer(sent.slot, sent.process));
             if !failed {
                 self.figures.bytes += block.size.0;
-                self.decoded.extend(block.pdu.map(|pdu| (number, pdu)));
+                self.decoded.extend(block.content.map(|content| (number, content)));
             }
         }
         self.sending = sending;

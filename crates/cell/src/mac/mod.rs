@@ -1,11 +1,12 @@
 //! Medium access control: scheduling, HARQ, buffer status, power control.
 
 pub(crate) mod downlink;
+pub mod outer_loop;
 pub mod power_control;
 pub mod sched;
 pub(crate) mod uplink;
 
-use crate::rlc::Pdu;
+use crate::rlc::Content;
 use airwnd_units::{Bytes, Tti};
 
 /// A transport block and what is needed to send it again.
@@ -14,7 +15,7 @@ pub(crate) struct Block {
     pub mcs: crate::phy::Mcs,
     pub size: Bytes,
     /// What it carries; a grant to an empty buffer is padding.
-    pub pdu: Option<Pdu>,
+    pub content: Option<Content>,
     pub soft: crate::phy::error_model::SoftBits,
     /// Transmissions so far, this one included.
     pub transmissions: u8,

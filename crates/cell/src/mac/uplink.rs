@@ -9,7 +9,7 @@ use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, cqi_below, mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Radio, UplinkSignal};
-use crate::rlc::Pdu;
+use crate::rlc::{Content, PROCESSES};
 use crate::terminal::Terminals;
 use airwnd_units::{Bytes, Db, Tti};
 
@@ -22,6 +22,9 @@ const GRANT_TO_AIR: u64 = 4;
 /// TTIs from a transmission to the decision that can answer it.
 //= exception uplink-harq-seven
 const AIR_TO_FEEDBACK: u64 = 1;
+/// TTIs after which a process sends again, and as many processes.
+const ROUND_TRIP: u64 = DECISION_TO_GRANT + GRANT_TO_AIR + AIR_TO_FEEDBACK;
+const _: () = assert!(ROUND_TRIP <= PROCESSES as u64, "RLC keeps what each process sends");
 /// The smallest allocation, in PRBs (ns-3 rr-ff-mac-scheduler.cc).
 const SMALLEST_SHARE: u16 = 3;
 
@@ -65,7 +68,7 @@ pub(crate) struct Uplink {
     due_grants: Vec<Grant>,
     due_sendings: Vec<Sending>,
     repeated: Vec<u16>,
-    decoded: Vec<(u32, Pdu)>,
+    decoded: Vec<(u32, Content)>,
 }
 
 /// What a cell's uplink has done.
@@ -270,7 +273,7 @@ impl Uplink {
         &mut self,
         tti: Tti,
         users: &[u32],
-        radio: &Radio,
+        radio: &mut Radio,
         terminals: &mut Terminals<'_>,
         control: &super::power_control::Params,
     ) {
@@ -278,18 +281,19 @@ impl Uplink {
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
-            if terminals.get(number).loses_control(tti) {
+            if terminals.get(number).loses_control(tti, number, radio) {
                 continue;
             }
             let block = match grant.again {
                 Some(block) => Block { transmissions: block.transmissions + 1, ..block },
                 None => {
                     let size = transport_block(Direction::Uplink, grant.mcs, Prbs(grant.prbs));
-                    let Some(pdu) = terminals.transmit_up(number, tti, size) else { continue };
+                    let process = (tti.0 % ROUND_TRIP) as u8;
+                    let Some(content) = terminals.transmit_up(number, tti, size, process) else { continue };
                     Block {
                         mcs: grant.mcs,
                         size,
-                        pdu: Some(pdu),
+                        content: Some(content),
                         soft: SoftBits::default(),
                         transmissions: 1,
                     }
@@ -316,7 +320,7 @@ impl Uplink {
         signals: &[(usize, UplinkSignal)],
         radio: &mut Radio,
         terminals: &mut Terminals<'_>,
-    ) -> &[(u32, Pdu)] {
+    ) -> &[(u32, Content)] {
         self.decoded.clear();
         let mut sendings = std::mem::take(&mut self.due_sendings);
         self.air.take(tti, &mut sendings);
@@ -331,7 +335,7 @@ impl Uplink {
                 self.undecoded.push(tti + AIR_TO_FEEDBACK, *sending);
             } else {
                 self.figures.bytes += sending.block.size.0;
-                self.decoded.extend(sending.block.pdu.map(|pdu| (sending.signal.ue, pdu)));
+                self.decoded.extend(sending.block.content.map(|content| (sending.signal.ue, content)));
             }
         }
         self.due_sendings = sendings;

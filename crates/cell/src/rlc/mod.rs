@@ -1,17 +1,20 @@
-//! Radio link control, unacknowledged mode (TS 36.322), with PDCP's header (TS 36.323).
+//! Radio link control (TS 36.322), with PDCP's header (TS 36.323).
 //!
-//! Downlink and uplink use the same two halves: [`RlcTx`] queues SDUs, segments and concatenates them into
-//! PDUs of whatever size the MAC grants; [`RlcRx`] reorders PDUs and reassembles SDUs.
+//! Downlink and uplink use the same two halves: a transmitter queues SDUs, segments and concatenates them into PDUs
+//! of whatever size the MAC grants; a receiver reorders PDUs and reassembles SDUs. In unacknowledged mode ([`um`])
+//! what is lost is lost; in acknowledged mode ([`am`]) it is sent again.
 //!
 //! Payload bytes do not exist in a simulator, but their positions do: the SDUs of a bearer, one after the
 //! other, form a stream of bytes, and a PDU is an interval of it. So a PDU is three numbers, and reassembly
 //! asks which SDUs lie wholly inside what has arrived.
 
-mod rx;
-mod tx;
+pub mod am;
+mod one_way;
+mod segmenter;
+pub mod um;
 
-pub use rx::RlcRx;
-pub use tx::RlcTx;
+pub use one_way::{Content, OneWay, PROCESSES};
+pub use segmenter::Returned;
 
 use airwnd_engine::{Key, aqm};
 use airwnd_units::Bytes;
@@ -22,21 +25,50 @@ pub use airwnd_engine::aqm::Waiting as Sdu;
 /// PDCP data PDU header with a 12-bit sequence number (TS 36.323 §6.2.3).
 //= exception pdcp-plain
 pub const PDCP_HEADER: Bytes = Bytes(2);
-/// RLC UM header with a 10-bit sequence number (TS 36.322 §6.2.1.3).
-//= exception unacknowledged-mode-only
-pub const RLC_FIXED_HEADER: Bytes = Bytes(2);
 
-/// An RLC PDU: an interval of the bearer's stream of SDU bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pdu {
-    /// Sequence number, counted without wrap-around. On air it has 10 bits; the receive window of 512
-    /// (TS 36.322 §7.2) tells the two apart as long as fewer PDUs than that are under way.
-    //= exception rlc-numbers-do-not-wrap
-    pub sn: u64,
-    /// First byte of the stream in this PDU.
-    pub begin: u64,
-    /// One past the last byte.
-    pub end: u64,
+/// What RLC tells the MAC to wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferStatus {
+    /// The STATUS PDU that is due.
+    pub status: Bytes,
+    /// What is to be sent again, or may have to.
+    pub again: Bytes,
+    /// What is new.
+    pub new: Bytes,
+}
+
+impl BufferStatus {
+    /// All of it.
+    pub fn total(&self) -> Bytes {
+        self.status + self.again + self.new
+    }
+
+    /// What the base station believes to be left after a block of `size` bytes. The block is taken for what comes
+    /// first and fits.
+    //= exception one-kind-a-block
+    pub fn on_block_down(&mut self, size: Bytes) {
+        if self.status > Bytes::ZERO && size >= self.status {
+            self.status = Bytes::ZERO;
+        } else if self.again > Bytes::ZERO && size >= self.again {
+            self.again = Bytes::ZERO;
+        } else {
+            self.new = self.new.saturating_sub(size.saturating_sub(um::FIXED_HEADER));
+        }
+    }
+
+    /// What a terminal believes to be left after a block of `size` bytes.
+    //= exception one-kind-a-block
+    pub fn on_block_up(&mut self, size: Bytes) {
+        let mut size = size;
+        if size > self.status {
+            size -= std::mem::take(&mut self.status);
+        }
+        if self.again > Bytes::ZERO {
+            self.again = self.again.saturating_sub(size);
+        } else {
+            self.new = self.new.saturating_sub(size.saturating_sub(um::FIXED_HEADER));
+        }
+    }
 }
 
 /// Why a packet was dropped inside a bearer.
@@ -90,10 +122,13 @@ mod tests {
     }
 
     /// A transmitter whose queue holds this much.
-    pub fn transmitter(buffer: Bytes) -> RlcTx {
+    pub fn transmitter(buffer: Bytes) -> um::Tx {
+        um::Tx::new(queue(buffer))
+    }
+
+    /// A queue that holds this much.
+    pub fn queue(buffer: Bytes) -> Box<dyn aqm::QueueDisc> {
         let params = aqm::drop_tail::Params { buffer, packets: None };
-        RlcTx::new(
-            aqm::Spec::DropTail(params).build(&aqm::Ctx { stream: Stream::new(1, "test queue"), rate: None }),
-        )
+        aqm::Spec::DropTail(params).build(&aqm::Ctx { stream: Stream::new(1, "test queue"), rate: None })
     }
 }

@@ -54,7 +54,8 @@ impl FqCobalt {
             drop_batch: params.drop_batch,
         };
         let Params { target, interval, increment, decrement, ecn, .. } = params;
-        let each = cobalt::Params { target, interval, increment, decrement, ecn, packets: None, buffer: None };
+        let each =
+            cobalt::Params { target, interval, increment, decrement, ecn, packets: None, buffer: None };
         Flows::over(settings, each, ctx)
     }
 }

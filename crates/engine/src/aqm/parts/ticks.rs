@@ -40,11 +40,10 @@ mod tests {
     fn each_is_taken_once() {
         let mut ticks = Ticks::new(Span(10));
         assert_eq!(ticks.take(Time(9)), None);
-        assert_eq!([ticks.take(Time(25)), ticks.take(Time(25)), ticks.take(Time(25))], [
-            Some(Time(10)),
-            Some(Time(20)),
-            None
-        ]);
+        assert_eq!(
+            [ticks.take(Time(25)), ticks.take(Time(25)), ticks.take(Time(25))],
+            [Some(Time(10)), Some(Time(20)), None]
+        );
         ticks.skip(Time(50));
         assert_eq!((ticks.take(Time(59)), ticks.take(Time(60))), (None, Some(Time(60))));
     }

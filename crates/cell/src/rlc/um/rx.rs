@@ -1,6 +1,7 @@
 //! The receiving half: reordering and reassembly.
 
-use super::{DropCause, Fate, Pdu, Sdu};
+use super::Pdu;
+use crate::rlc::{DropCause, Fate, Sdu};
 use airwnd_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -9,10 +10,10 @@ const WINDOW: u64 = 512;
 
 /// An unacknowledged-mode receiver (TS 36.322 §5.1.2.2).
 ///
-/// The owner tells it of each SDU that goes on air ([`RlcRx::expect`], the stream's boundaries, which the
+/// The owner tells it of each SDU that goes on air ([`Rx::expect`], the stream's boundaries, which the
 /// real protocol carries in length indicators) and of each PDU that the MAC decoded, and lets the
 /// reordering timer expire.
-pub struct RlcRx {
+pub struct Rx {
     reordering: Span,
     /// SDUs on air or received in part, with the end of each in the stream.
     expected: VecDeque<(u64, Sdu)>,
@@ -32,10 +33,10 @@ pub struct RlcRx {
     whole_to: u64,
 }
 
-impl RlcRx {
+impl Rx {
     /// A receiver with this t-Reordering.
     pub fn new(reordering: Span) -> Self {
-        RlcRx {
+        Rx {
             reordering,
             expected: VecDeque::with_capacity(256),
             expected_to: 0,
@@ -90,6 +91,14 @@ impl RlcRx {
         self.rearm(now);
     }
 
+    /// What has gone on air and is not complete is lost, and all begins anew (TS 36.322 §5.4).
+    pub fn release(&mut self, fate: &mut dyn Fate) {
+        for (_, sdu) in self.expected.drain(..) {
+            fate.dropped(sdu, DropCause::RadioLoss);
+        }
+        *self = Rx { expected: std::mem::take(&mut self.expected), ..Rx::new(self.reordering) };
+    }
+
     /// SDUs that have gone on air and whose fate is open.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.expected.iter().map(|(_, sdu)| sdu)
@@ -142,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Sends SDUs of these sizes in grants of these sizes and returns the PDUs.
-    fn pdus(sizes: &[u64], grants: &[u64], rx: &mut RlcRx) -> Vec<Pdu> {
+    fn pdus(sizes: &[u64], grants: &[u64], rx: &mut Rx) -> Vec<Pdu> {
         let mut tx = transmitter(Bytes(1 << 30));
         let mut fate = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
         for (key, size) in (0..).zip(sizes) {
@@ -161,7 +170,7 @@ mod tests {
     }
 
     impl Seen {
-        fn receive(&mut self, rx: &mut RlcRx, now: Time, pdu: Pdu) {
+        fn receive(&mut self, rx: &mut Rx, now: Time, pdu: Pdu) {
             let dropped = &mut self.dropped;
             let mut fate = |sdu: Sdu, cause| {
                 assert_eq!(cause, DropCause::RadioLoss);
@@ -169,7 +178,7 @@ mod tests {
             };
             rx.receive(now, pdu, &mut |sdu| self.delivered.push(sdu.packet.0), &mut fate);
         }
-        fn expire(&mut self, rx: &mut RlcRx, now: Time) {
+        fn expire(&mut self, rx: &mut Rx, now: Time) {
             let dropped = &mut self.dropped;
             let mut fate = |sdu: Sdu, _: DropCause| dropped.push(sdu.packet.0);
             rx.expire(now, &mut |sdu| self.delivered.push(sdu.packet.0), &mut fate);
@@ -178,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_late_pdu_holds_back_the_later_ones() {
-        let mut rx = RlcRx::new(Span::from_millis(100));
+        let mut rx = Rx::new(Span::from_millis(100));
         let pdus = pdus(&[100, 100, 100], &[104, 104, 104], &mut rx);
         let mut seen = Seen::default();
         seen.receive(&mut rx, Time(0), pdus[0]);
@@ -191,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_lost_pdu_is_given_up_after_t_reordering() {
-        let mut rx = RlcRx::new(Span::from_millis(100));
+        let mut rx = Rx::new(Span::from_millis(100));
         // 150 B grants: SDU 1 lies in PDUs 0 and 1, SDU 2 in PDUs 1 and 2
         let pdus = pdus(&[100, 100, 100], &[150, 100, 300], &mut rx);
         let mut seen = Seen::default();
@@ -213,7 +222,7 @@ mod tests {
             grants in prop::collection::vec(10u64..300, 1..60),
             fates in prop::collection::vec(0u8..10, 60),
         ) {
-            let mut rx = RlcRx::new(Span::from_millis(100));
+            let mut rx = Rx::new(Span::from_millis(100));
             let pdus = pdus(&sizes, &grants, &mut rx);
             let mut seen = Seen::default();
             let mut late = Vec::new();

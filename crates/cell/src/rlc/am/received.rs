@@ -1,0 +1,162 @@
+//! The reception buffer: which PDUs have come, whole or in part.
+
+use super::{Pdu, WINDOW};
+use std::collections::VecDeque;
+
+/// What has come of one PDU.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// Where it begins in the stream; known once anything of it has come.
+    begin: Option<u64>,
+    /// Where it ends; known once its last part has come.
+    end: Option<u64>,
+    whole: bool,
+}
+
+/// PDUs from VR(R) on.
+#[derive(Default)]
+pub(super) struct Received {
+    /// VR(R): the first PDU that is not complete.
+    first: u64,
+    slots: VecDeque<Slot>,
+    /// The parts of incomplete PDUs that have come: SN, begin and end in the stream, in order, disjoint.
+    parts: Vec<(u64, u64, u64)>,
+    /// The stream is complete up to here.
+    whole_to: u64,
+}
+
+impl Received {
+    /// VR(R).
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// VR(H): one past the highest of which anything has come.
+    pub fn highest(&self) -> u64 {
+        self.first + self.slots.len() as u64
+    }
+
+    /// The stream is complete up to here.
+    pub fn whole_to(&self) -> u64 {
+        self.whole_to
+    }
+
+    /// Whether a PDU falls within the receiving window.
+    //= TS 36.322 §5.1.3.2.1
+    pub fn is_within(&self, sn: u64) -> bool {
+        (self.first..self.first + WINDOW).contains(&sn)
+    }
+
+    /// Whether all of a PDU has come.
+    pub fn is_whole(&self, sn: u64) -> bool {
+        sn < self.first || self.slots.get((sn - self.first) as usize).is_some_and(|slot| slot.whole)
+    }
+
+    /// The first PDU from this one on that is not complete.
+    pub fn first_missing_from(&self, sn: u64) -> u64 {
+        (sn.max(self.first)..).find(|sn| !self.is_whole(*sn)).expect("the window ends")
+    }
+
+    /// Places a PDU within the window in the buffer, and what is complete in order behind it.
+    //= TS 36.322 §5.1.3.2.2
+    pub fn place(&mut self, pdu: Pdu) {
+        let index = (pdu.sn - self.first) as usize;
+        if self.slots.len() <= index {
+            self.slots.resize(index + 1, Slot::default());
+        }
+        let slot = &mut self.slots[index];
+        if slot.whole {
+            return;
+        }
+        slot.begin = Some(pdu.whole_from);
+        if pdu.last {
+            slot.end = Some(pdu.end);
+        }
+        slot.whole = pdu.last && pdu.begin == pdu.whole_from;
+        if !slot.whole {
+            let merged = merge(&mut self.parts, (pdu.sn, pdu.begin, pdu.end));
+            slot.whole = slot.begin == Some(merged.1) && slot.end == Some(merged.2);
+        }
+        if slot.whole {
+            self.parts.retain(|part| part.0 != pdu.sn);
+        }
+        self.advance();
+    }
+
+    /// VR(R) moves to the first PDU that is not complete.
+    fn advance(&mut self) {
+        while let Some(slot) = self.slots.front().filter(|slot| slot.whole) {
+            self.whole_to = slot.end.expect("a complete PDU has an end");
+            self.first += 1;
+            self.slots.pop_front();
+        }
+        if let Some((_, begin, end)) = self.parts.first().filter(|part| part.0 == self.first)
+            && *begin == self.whole_to
+        {
+            self.whole_to = *end;
+        }
+    }
+
+    /// What is missing of a PDU that is not complete, in bytes from its beginning; nothing is told of one of which
+    /// nothing has come.
+    pub fn gaps(&self, sn: u64) -> impl Iterator<Item = (u64, Option<u64>)> + '_ {
+        let slot = self.slots.get((sn - self.first) as usize).copied().unwrap_or_default();
+        let from = self.parts.partition_point(|part| part.0 < sn);
+        let parts = self.parts[from..].iter().take_while(move |part| part.0 == sn);
+        let ends = parts.clone().map(|part| Some(part.1)).chain([slot.end]);
+        let begins = slot.begin.into_iter().chain(parts.map(|part| part.2));
+        begins.zip(ends).filter(|(begin, end)| Some(*begin) != *end).map(move |(begin, end)| {
+            let base = slot.begin.expect("its first part has come");
+            (begin - base, end.map(|end| end - base))
+        })
+    }
+}
+
+/// Adds an interval of a PDU to a sorted list of disjoint ones, and returns the one that it is now part of.
+pub(super) fn merge(parts: &mut Vec<(u64, u64, u64)>, (sn, begin, end): (u64, u64, u64)) -> (u64, u64, u64) {
+    let from = parts.partition_point(|part| (part.0, part.2) < (sn, begin));
+    let touching = parts[from..].iter().take_while(|part| part.0 == sn && part.1 <= end).count();
+    let met = &parts[from..from + touching];
+    let all = (
+        sn,
+        met.first().map_or(begin, |part| part.1.min(begin)),
+        met.last().map_or(end, |part| part.2.max(end)),
+    );
+    parts.splice(from..from + touching, [all]);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_units::Bytes;
+
+    fn pdu(sn: u64, whole_from: u64, begin: u64, end: u64, last: bool) -> Pdu {
+        Pdu { sn, whole_from, begin, end, last, poll: false, size: Bytes(2 + end - begin) }
+    }
+
+    #[test]
+    fn parts_make_a_whole() {
+        let mut received = Received::default();
+        received.place(pdu(1, 100, 100, 200, true));
+        received.place(pdu(0, 0, 60, 80, false));
+        assert_eq!(received.gaps(0).collect::<Vec<_>>(), [(0, Some(60)), (80, None)]);
+        received.place(pdu(0, 0, 0, 50, false));
+        assert_eq!((received.whole_to(), received.first()), (50, 0));
+        received.place(pdu(0, 0, 90, 100, true));
+        assert_eq!(received.gaps(0).collect::<Vec<_>>(), [(50, Some(60)), (80, Some(90))]);
+        received.place(pdu(0, 0, 40, 95, false));
+        assert_eq!((received.whole_to(), received.first(), received.highest()), (200, 2, 2));
+        assert_eq!(received.gaps(2).count(), 0);
+    }
+
+    #[test]
+    fn intervals_merge_when_they_touch_within_one_pdu() {
+        let mut parts = vec![(0, 10, 20), (0, 30, 40), (1, 40, 50)];
+        assert_eq!(merge(&mut parts, (0, 20, 30)), (0, 10, 40));
+        assert_eq!(parts, [(0, 10, 40), (1, 40, 50)]);
+        merge(&mut parts, (1, 60, 70));
+        merge(&mut parts, (0, 5, 6));
+        assert_eq!(parts, [(0, 5, 6), (0, 10, 40), (1, 40, 50), (1, 60, 70)]);
+    }
+}

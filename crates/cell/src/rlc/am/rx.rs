@@ -1,0 +1,298 @@
+//! The receiving half: reordering, reassembly, status reports.
+
+use super::received::Received;
+use super::status::{Status, Writer};
+use super::{Params, Pdu};
+use crate::rlc::Sdu;
+use crate::rlc::segmenter::Returned;
+use airwnd_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// An acknowledged-mode receiver (TS 36.322 §5.1.3.2, §5.2.3).
+///
+/// The owner tells it of each SDU that goes on air ([`Rx::expect`], the stream's boundaries, which the real
+/// protocol carries in length indicators) and of each PDU that the MAC decoded, and lets its timers expire.
+pub struct Rx {
+    params: Params,
+    /// SDUs on air or received in part, with the end of each in the stream.
+    expected: VecDeque<(u64, Returned)>,
+    /// The end of the newest of them.
+    expected_to: u64,
+    received: Received,
+    /// VR(MS): the first PDU that may be reported neither received nor missing.
+    reported_to: u64,
+    /// VR(X) and the expiry of t-Reordering, while it runs.
+    timer: Option<(u64, Time)>,
+    /// The highest PDU with a poll that is not answered until what is missing before it has had its time.
+    polled: Option<u64>,
+    /// A STATUS PDU is due.
+    triggered: bool,
+    /// When t-StatusProhibit expires.
+    prohibited_until: Time,
+    /// Its expiry brings news.
+    held_back: bool,
+    /// The MAC has something to hear.
+    news: bool,
+}
+
+impl Rx {
+    /// A receiver of which nothing is expected.
+    pub fn new(params: Params) -> Self {
+        Rx {
+            params,
+            expected: VecDeque::with_capacity(256),
+            expected_to: 0,
+            received: Received::default(),
+            reported_to: 0,
+            timer: None,
+            polled: None,
+            triggered: false,
+            prohibited_until: Time::ZERO,
+            held_back: false,
+            news: false,
+        }
+    }
+
+    /// An SDU has gone on air, behind all earlier ones.
+    pub fn expect(&mut self, sdu: Returned) {
+        self.expected_to += sdu.sdu.size.0;
+        self.expected.push_back((self.expected_to, sdu));
+    }
+
+    /// A data PDU was decoded. SDUs that are complete and in order are handed to `deliver`.
+    pub fn receive(&mut self, now: Time, pdu: Pdu, deliver: &mut impl FnMut(Sdu)) {
+        let discarded = !self.received.is_within(pdu.sn) || self.received.is_whole(pdu.sn);
+        if pdu.poll {
+            //= exception poll-answered-at-once
+            if discarded || !self.params.is_standard() {
+                self.trigger(now);
+            } else {
+                self.polled = self.polled.max(Some(pdu.sn));
+            }
+        }
+        if discarded {
+            return;
+        }
+        self.received.place(pdu);
+        self.deliver(deliver);
+        //= TS 36.322 §5.1.3.2.3
+        self.reported_to = self.received.first_missing_from(self.reported_to);
+        self.answer_poll(now);
+        if self.timer.is_some_and(|(until, _)| until <= self.received.first()) {
+            self.timer = None;
+        }
+        if self.timer.is_none() && self.received.highest() > self.received.first() {
+            self.timer = Some((self.received.highest(), now + self.params.reordering));
+        }
+    }
+
+    /// When the next of its timers expires.
+    pub fn deadline(&self) -> Option<Time> {
+        let reordering = self.timer.map(|(_, expiry)| expiry);
+        let prohibit = self.held_back.then_some(self.prohibited_until);
+        reordering.into_iter().chain(prohibit).min()
+    }
+
+    /// Lets the timers expire that are due.
+    pub fn expire(&mut self, now: Time) {
+        //= TS 36.322 §5.1.3.2.4
+        if let Some((until, _)) = self.timer.filter(|(_, expiry)| *expiry <= now) {
+            self.timer = None;
+            self.reported_to = self.received.first_missing_from(until);
+            if self.received.highest() > self.reported_to {
+                self.timer = Some((self.received.highest(), now + self.params.reordering));
+            }
+            self.polled = self.polled.filter(|sn| *sn >= self.reported_to);
+            if self.params.is_standard() {
+                self.trigger(now);
+            } else {
+                self.triggered = true;
+            }
+        }
+        if self.held_back && self.prohibited_until <= now {
+            self.held_back = false;
+            self.news = true;
+        }
+    }
+
+    /// A poll is answered when what is missing before its PDU has had its time.
+    //= TS 36.322 §5.2.3
+    fn answer_poll(&mut self, now: Time) {
+        if self.polled.is_some_and(|sn| sn < self.reported_to) {
+            self.polled = None;
+            self.trigger(now);
+        }
+    }
+
+    /// A STATUS PDU is due, at once or when t-StatusProhibit expires.
+    fn trigger(&mut self, now: Time) {
+        self.triggered = true;
+        if now >= self.prohibited_until {
+            self.news = true;
+        } else {
+            self.held_back = self.params.is_standard();
+        }
+    }
+
+    /// Whether the MAC has something to hear that it was not told yet.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
+    /// The size of the STATUS PDU that waits; zero if none may be sent.
+    pub fn reported(&self, now: Time) -> Bytes {
+        if !self.is_due(now) {
+            return Bytes::ZERO;
+        }
+        //= exception status-of-four-bytes
+        if !self.params.is_standard() {
+            return Bytes(4);
+        }
+        self.write(&mut Status::default(), Bytes(u64::from(u16::MAX))).expect("there is room")
+    }
+
+    fn is_due(&self, now: Time) -> bool {
+        self.triggered && now >= self.prohibited_until
+    }
+
+    /// Makes the STATUS PDU that is due, within `room` bytes, and returns its size.
+    //= TS 36.322 §5.2.3
+    pub fn send_status(&mut self, now: Time, room: Bytes, status: &mut Status) -> Option<Bytes> {
+        if !self.is_due(now) {
+            return None;
+        }
+        let size = self.write(status, room)?;
+        self.triggered = false;
+        self.held_back = false;
+        self.prohibited_until = now + self.params.status_prohibit;
+        Some(size)
+    }
+
+    fn write(&self, status: &mut Status, room: Bytes) -> Option<Bytes> {
+        let mut writer = Writer::new(status, room)?;
+        let mut missing = (self.received.first()..self.reported_to).filter(|sn| !self.received.is_whole(*sn));
+        let left_out = missing.find(|sn| !writer.miss(*sn, self.received.gaps(*sn)));
+        Some(writer.finish(left_out.unwrap_or(self.reported_to)))
+    }
+
+    /// SDUs that have gone on air and are not delivered.
+    pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
+        self.expected.iter().filter(|(_, sdu)| !sdu.delivered).map(|(_, sdu)| &sdu.sdu)
+    }
+
+    /// The stream is delivered up to here.
+    pub fn delivered_to(&self) -> u64 {
+        self.received.whole_to()
+    }
+
+    /// Begins anew (TS 36.322 §5.4).
+    pub fn release(&mut self) {
+        self.expected.clear();
+        *self = Rx { expected: std::mem::take(&mut self.expected), ..Rx::new(self.params.clone()) };
+    }
+
+    fn deliver(&mut self, deliver: &mut impl FnMut(Sdu)) {
+        while let Some((_, sdu)) = self.expected.front().filter(|(end, _)| *end <= self.received.whole_to()) {
+            if !sdu.delivered {
+                deliver(sdu.sdu);
+            }
+            self.expected.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rlc::am::{Conduct, Nack};
+    use crate::rlc::tests::packet;
+    use airwnd_units::Span;
+
+    fn standard() -> Params {
+        Params { conduct: Conduct::Standard, ..Params::default() }
+    }
+
+    /// A receiver that expects ten SDUs of 100 B.
+    fn receiver(params: Params) -> Rx {
+        let mut rx = Rx::new(params);
+        (0..10).for_each(|number| rx.expect(Returned { sdu: packet(number, 100), delivered: false }));
+        rx
+    }
+
+    /// A PDU with one SDU.
+    fn pdu(sn: u64, poll: bool) -> Pdu {
+        let (begin, end) = (100 * sn, 100 * sn + 100);
+        Pdu { sn, whole_from: begin, begin, end, last: true, poll, size: Bytes(102) }
+    }
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn status(rx: &mut Rx, now: Time) -> Option<Status> {
+        let mut status = Status::default();
+        rx.send_status(now, Bytes(100), &mut status).map(|_| status)
+    }
+
+    #[test]
+    fn late_pdus_wait_and_nothing_is_delivered_twice() {
+        let mut rx = receiver(standard());
+        let mut seen = Vec::new();
+        for sn in [0, 2, 2, 0, 3, 1, 1, 4] {
+            rx.receive(ms(0), pdu(sn, false), &mut |sdu| seen.push(sdu.packet.0));
+        }
+        assert_eq!((seen, rx.inside().count(), rx.deadline()), (vec![0, 1, 2, 3, 4], 5, None));
+    }
+
+    #[test]
+    fn a_poll_is_answered_after_the_gaps_before_it_have_had_their_time() {
+        let mut rx = receiver(standard());
+        rx.receive(ms(0), pdu(0, true), &mut |_| {});
+        assert_eq!(status(&mut rx, ms(0)), Some(Status { ack: 1, nacks: vec![] }));
+        rx.receive(ms(10), pdu(3, true), &mut |_| {});
+        assert_eq!((status(&mut rx, ms(10)), rx.deadline()), (None, Some(ms(20))));
+        rx.expire(ms(20));
+        let nacks = [1, 2].map(|sn| Nack { sn, part: None }).to_vec();
+        assert_eq!(status(&mut rx, ms(20)), Some(Status { ack: 4, nacks }));
+    }
+
+    #[test]
+    fn ns3_answers_a_poll_at_once_and_says_nothing_of_gaps() {
+        let mut rx = receiver(Params::default());
+        rx.receive(ms(0), pdu(0, false), &mut |_| {});
+        rx.receive(ms(0), pdu(3, true), &mut |_| {});
+        assert_eq!(rx.reported(ms(0)), Bytes(4));
+        assert_eq!(status(&mut rx, ms(0)), Some(Status { ack: 1, nacks: vec![] }));
+    }
+
+    #[test]
+    fn status_is_prohibited_for_a_while() {
+        let mut rx = receiver(standard());
+        rx.receive(ms(0), pdu(0, true), &mut |_| {});
+        assert!(rx.take_news() && status(&mut rx, ms(0)).is_some());
+        rx.receive(ms(4), pdu(1, true), &mut |_| {});
+        assert_eq!((rx.take_news(), rx.reported(ms(4)), rx.deadline()), (false, Bytes(0), Some(ms(10))));
+        rx.expire(ms(10));
+        assert_eq!((rx.take_news(), rx.reported(ms(10)), rx.deadline()), (true, Bytes(2), None));
+    }
+
+    #[test]
+    fn a_discarded_pdu_with_a_poll_is_answered() {
+        let mut rx = receiver(standard());
+        rx.receive(ms(0), pdu(0, false), &mut |_| {});
+        rx.receive(ms(1), pdu(0, true), &mut |_| unreachable!("it was delivered before"));
+        assert!(status(&mut rx, ms(1)).is_some());
+        rx.receive(ms(20), pdu(1 + 512, true), &mut |_| unreachable!("it is outside of the window"));
+        assert_eq!(status(&mut rx, ms(20)), Some(Status { ack: 1, nacks: vec![] }));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_spoken_of() {
+        let mut rx = receiver(standard());
+        rx.receive(ms(0), pdu(4, true), &mut |_| {});
+        rx.expire(ms(10));
+        let mut status = Status::default();
+        assert_eq!(rx.send_status(ms(10), Bytes(5), &mut status), Some(Bytes(5)));
+        assert_eq!((status.ack, status.nacks.len()), (2, 2));
+    }
+}

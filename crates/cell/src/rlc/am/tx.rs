@@ -1,0 +1,515 @@
+//! The transmitting half: windows, polls, retransmission.
+
+use super::received::merge;
+use super::{Params, Pdu, Status, WINDOW};
+use crate::rlc::segmenter::{Returned, Segmenter};
+use crate::rlc::{Fate, Sdu};
+use airwnd_engine::aqm::{Backlog, QueueDisc};
+use airwnd_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// A PDU that has been sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    begin: u64,
+    end: u64,
+    /// With its header.
+    size: Bytes,
+    acknowledged: bool,
+    /// RETX_COUNT; none before its first retransmission is due.
+    retransmissions: Option<u16>,
+}
+
+/// An acknowledged-mode transmitter (TS 36.322 §5.1.3.1, §5.2.1, §5.2.2).
+pub struct Tx {
+    params: Params,
+    source: Segmenter,
+    /// VT(A): the first PDU that is not acknowledged.
+    first: u64,
+    /// The PDUs from VT(A) to VT(S).
+    sent: VecDeque<Sent>,
+    /// SDUs begun of which not all is acknowledged, with the end of each in the stream.
+    open: VecDeque<(u64, Returned)>,
+    /// What is to be sent again: SN, begin and end in the stream, in order, disjoint.
+    again: Vec<(u64, u64, u64)>,
+    /// Bytes of PDUs that are not acknowledged, with headers.
+    unacknowledged: Bytes,
+    /// PDU_WITHOUT_POLL and BYTE_WITHOUT_POLL.
+    without_poll: (u64, Bytes),
+    /// POLL_SN and the expiry of t-PollRetransmit, while it runs.
+    timer: Option<(u64, Time)>,
+    /// t-PollRetransmit has expired: the next PDU has a poll.
+    poll_again: bool,
+    failed: bool,
+    news: bool,
+}
+
+impl Tx {
+    /// A transmitter with an empty queue.
+    pub fn new(params: Params, queue: Box<dyn QueueDisc>) -> Self {
+        Tx {
+            params,
+            source: Segmenter::new(queue),
+            first: 0,
+            sent: VecDeque::with_capacity(64),
+            open: VecDeque::with_capacity(256),
+            again: Vec::with_capacity(32),
+            unacknowledged: Bytes::ZERO,
+            without_poll: (0, Bytes::ZERO),
+            timer: None,
+            poll_again: false,
+            failed: false,
+            news: false,
+        }
+    }
+
+    /// A packet arrives from above, its size that with its IP header.
+    pub fn enqueue(&mut self, packet: Sdu, fate: &mut dyn Fate) {
+        self.source.enqueue(packet, fate);
+    }
+
+    /// VT(S): the number of the next new PDU.
+    fn next(&self) -> u64 {
+        self.first + self.sent.len() as u64
+    }
+
+    /// How many PDUs are sent and within the window.
+    #[cfg(test)]
+    pub fn in_window(&self) -> u64 {
+        self.sent.len() as u64
+    }
+
+    /// VT(S) has reached VT(MS).
+    fn is_stalled(&self) -> bool {
+        self.sent.len() as u64 >= WINDOW
+    }
+
+    /// Makes a PDU of at most `room` bytes with its header: of what is to be sent again, before what is new. Each
+    /// SDU that goes on air for the first time is handed to `begun`, in the order of the stream.
+    //= TS 36.322 §5.1.3.1.1
+    pub fn transmit(
+        &mut self,
+        now: Time,
+        room: Bytes,
+        begun: &mut impl FnMut(Returned),
+        fate: &mut dyn Fate,
+    ) -> Option<Pdu> {
+        match self.again.first().copied() {
+            Some(portion) => self.retransmit(now, room, portion),
+            None => self.send_new(now, room, begun, fate),
+        }
+    }
+
+    fn send_new(
+        &mut self,
+        now: Time,
+        room: Bytes,
+        begun: &mut impl FnMut(Returned),
+        fate: &mut dyn Fate,
+    ) -> Option<Pdu> {
+        let header = self.fixed_header(false);
+        if room <= header || self.is_stalled() {
+            return None;
+        }
+        let Tx { source, open, .. } = self;
+        let mut end = open.back().map_or(source.sent(), |(end, _)| *end);
+        let field = source.cut(
+            now,
+            room - header,
+            &mut |sdu| {
+                end += sdu.sdu.size.0;
+                open.push_back((end, sdu));
+                begun(sdu);
+            },
+            fate,
+        )?;
+        let data = Bytes(field.end - field.begin);
+        let size = header + indicators(field.pieces) + data;
+        let sn = self.next();
+        self.sent.push_back(Sent {
+            begin: field.begin,
+            end: field.end,
+            size,
+            acknowledged: false,
+            retransmissions: None,
+        });
+        self.unacknowledged += size;
+        self.without_poll.0 += 1;
+        self.without_poll.1 += data;
+        let (pdus, bytes) = self.without_poll;
+        let poll = self.polls(now, pdus >= self.params.poll_pdu || bytes >= self.params.poll_byte);
+        Some(Pdu { sn, whole_from: field.begin, begin: field.begin, end: field.end, last: true, poll, size })
+    }
+
+    /// As much as fits of a portion that is to be sent again.
+    //= TS 36.322 §5.2.1
+    fn retransmit(&mut self, now: Time, room: Bytes, (sn, begin, to): (u64, u64, u64)) -> Option<Pdu> {
+        let of = self.sent[(sn - self.first) as usize];
+        let whole = begin == of.begin && to == of.end && of.size <= room;
+        let (end, size) = if whole {
+            (to, of.size)
+        } else if self.params.is_standard() {
+            self.part(begin, to, room)?
+        } else {
+            //= exception whole-retransmissions
+            return None;
+        };
+        if end == to {
+            self.again.remove(0);
+        } else {
+            self.again[0].1 = end;
+        }
+        let poll = self.polls(now, false);
+        Some(Pdu { sn, whole_from: of.begin, begin, end, last: end == of.end, poll, size })
+    }
+
+    /// How far into a portion a PDU of at most `room` bytes reaches, and its size.
+    fn part(&self, begin: u64, to: u64, room: Bytes) -> Option<(u64, Bytes)> {
+        let from = self.open.partition_point(|(end, _)| *end <= begin);
+        let mut best = None;
+        for (pieces, (boundary, _)) in (1..).zip(self.open.range(from..)) {
+            let header = self.fixed_header(true) + indicators(pieces);
+            let end = (*boundary).min(to).min(begin + room.saturating_sub(header).0);
+            if best.is_some_and(|(reached, _)| end <= reached) || end <= begin {
+                break;
+            }
+            best = Some((end, header + Bytes(end - begin)));
+            if end == to || end < *boundary {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Whether a PDU that has just been taken has a poll; if so, t-PollRetransmit starts.
+    //= TS 36.322 §5.2.2.1
+    fn polls(&mut self, now: Time, counted: bool) -> bool {
+        let emptied = self.again.is_empty() && self.source.backlog().packets == 0;
+        if !(counted || emptied || self.is_stalled() || self.poll_again) {
+            return false;
+        }
+        self.poll_again = false;
+        self.without_poll = (0, Bytes::ZERO);
+        self.timer = Some((self.next() - 1, now + self.params.poll_retransmit));
+        true
+    }
+
+    /// A STATUS PDU has come.
+    //= TS 36.322 §5.2.1
+    //= TS 36.322 §5.2.2.2
+    pub fn on_status(&mut self, status: &Status) {
+        let ack = status.ack.min(self.next());
+        if self.timer.is_some_and(|(sn, _)| sn < ack) {
+            self.timer = None;
+        }
+        let mut nacks = status.nacks.iter().filter(|nack| nack.sn < ack).peekable();
+        for sn in self.first..ack {
+            let mut missing = false;
+            while let Some(nack) = nacks.next_if(|nack| nack.sn <= sn) {
+                if nack.sn == sn {
+                    missing = true;
+                    self.miss(sn, nack.part);
+                }
+            }
+            if !missing {
+                self.acknowledge(sn);
+            }
+        }
+        //= TS 36.322 §5.1.3.1.1
+        while self.sent.front().is_some_and(|sent| sent.acknowledged) {
+            self.sent.pop_front();
+            self.first += 1;
+        }
+        let kept_from = self.sent.front().map_or(self.source.sent(), |sent| sent.begin);
+        while self.open.front().is_some_and(|(end, _)| *end <= kept_from) {
+            self.open.pop_front();
+        }
+    }
+
+    fn acknowledge(&mut self, sn: u64) {
+        let sent = &mut self.sent[(sn - self.first) as usize];
+        if !std::mem::replace(&mut sent.acknowledged, true) {
+            self.unacknowledged -= sent.size;
+            self.again.retain(|portion| portion.0 != sn);
+        }
+    }
+
+    /// A PDU or a part of it is to be sent again.
+    fn miss(&mut self, sn: u64, part: Option<(u64, Option<u64>)>) {
+        let sent = &mut self.sent[(sn - self.first) as usize];
+        if sent.acknowledged {
+            return;
+        }
+        if !self.again.iter().any(|portion| portion.0 == sn) {
+            let count = sent.retransmissions.map_or(0, |count| count.saturating_add(1));
+            sent.retransmissions = Some(count);
+            self.failed |= self.params.max_retx == Some(count);
+            self.news |= self.params.is_standard();
+        }
+        let (from, to) = part.unwrap_or((0, None));
+        let begin = (sent.begin + from).min(sent.end);
+        let end = to.map_or(sent.end, |to| sent.begin + to).min(sent.end);
+        if begin < end {
+            merge(&mut self.again, (sn, begin, end));
+        }
+    }
+
+    /// When t-PollRetransmit expires, if it runs.
+    pub fn deadline(&self) -> Option<Time> {
+        self.timer.map(|(_, expiry)| expiry)
+    }
+
+    /// Lets t-PollRetransmit expire if it is due: the next PDU has a poll, and if there is none, one is sent again.
+    //= TS 36.322 §5.2.2.3
+    pub fn expire(&mut self, now: Time) {
+        if self.timer.is_none_or(|(_, expiry)| now < expiry) {
+            return;
+        }
+        self.timer = None;
+        self.poll_again = true;
+        self.news = true;
+        if self.is_stalled() || self.again.is_empty() && self.source.backlog().packets == 0 {
+            let last = self.next() - 1;
+            let from = if self.params.is_standard() { last } else { self.first };
+            for sn in from..=last {
+                self.miss(sn, None);
+            }
+        }
+    }
+
+    /// Whether the MAC has something to hear that it was not told yet.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Whether a PDU has been sent again as often as it may be (maxRetxThreshold).
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// What waits for its first transmission, counting the rest of a partly sent SDU.
+    pub fn backlog(&self) -> Backlog {
+        self.source.backlog()
+    }
+
+    /// What the MAC is told to wait: bytes to send again, and new ones.
+    //= exception unacknowledged-waits
+    pub fn reported(&self) -> (Bytes, Bytes) {
+        let new = self.source.backlog();
+        if self.params.is_standard() {
+            let header = self.fixed_header(true);
+            let portion = |(_, begin, end): &(u64, u64, u64)| Bytes(end - begin) + header;
+            let again = self.again.iter().map(portion).fold(Bytes::ZERO, |sum, size| sum + size);
+            let new = if self.is_stalled() { Bytes::ZERO } else { new.bytes + Bytes(2) * new.packets };
+            (again, new)
+        } else {
+            (self.unacknowledged, new.bytes)
+        }
+    }
+
+    /// When the oldest SDU arrived of which something is to be sent, again or for the first time.
+    pub fn head_of_line(&self) -> Option<Time> {
+        let again = self.again.first().and(self.open.front()).map(|(_, sdu)| sdu.sdu.arrived);
+        again.or_else(|| self.source.head_of_line())
+    }
+
+    /// SDUs of which nothing has been sent yet.
+    pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
+        self.source.inside()
+    }
+
+    /// Gives back the SDUs that are not acknowledged, in their order, and begins anew (TS 36.322 §5.4). The stream is
+    /// delivered up to `delivered_to`.
+    pub fn release(
+        &mut self,
+        now: Time,
+        delivered_to: u64,
+        into: &mut VecDeque<Returned>,
+        fate: &mut dyn Fate,
+    ) {
+        for (end, sdu) in self.open.drain(..) {
+            into.push_back(Returned { delivered: sdu.delivered || end <= delivered_to, ..sdu });
+        }
+        self.source.release(now, into, fate);
+        self.first = 0;
+        self.sent.clear();
+        self.again.clear();
+        self.unacknowledged = Bytes::ZERO;
+        self.without_poll = (0, Bytes::ZERO);
+        self.timer = None;
+        self.poll_again = false;
+        self.failed = false;
+    }
+
+    /// Takes SDUs that go before all that comes.
+    pub fn resume(&mut self, returned: impl IntoIterator<Item = Returned>) {
+        self.source.resume(returned);
+    }
+
+    /// Header of a PDU (TS 36.322 §6.2.1.4) or of a part of one (§6.2.1.5), before its length indicators.
+    //= exception header-of-four-bytes
+    fn fixed_header(&self, part: bool) -> Bytes {
+        if part || !self.params.is_standard() { Bytes(4) } else { Bytes(2) }
+    }
+}
+
+/// The length indicators of a data field: 12 bits for each piece but the last.
+fn indicators(pieces: u64) -> Bytes {
+    Bytes((3 * (pieces - 1)).div_ceil(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rlc::am::{Conduct, Nack};
+    use crate::rlc::tests::{packet, queue};
+    use airwnd_units::Span;
+
+    /// Polls only where it must.
+    fn standard() -> Params {
+        Params {
+            conduct: Conduct::Standard,
+            poll_pdu: 1_000_000,
+            poll_byte: Bytes(1 << 40),
+            ..Params::default()
+        }
+    }
+
+    /// A transmitter with `sdus` SDUs of 100 B.
+    fn transmitter(params: Params, sdus: u32) -> Tx {
+        let mut tx = Tx::new(params, queue(Bytes(1 << 30)));
+        (0..sdus).for_each(|number| tx.enqueue(packet(number, 98), &mut no_drops()));
+        tx
+    }
+
+    fn no_drops() -> impl FnMut(Sdu, crate::rlc::DropCause) {
+        |_, _| unreachable!("the buffer is large")
+    }
+
+    fn send(tx: &mut Tx, at: u64, room: u64) -> Option<Pdu> {
+        tx.transmit(ms(at), Bytes(room), &mut |_| {}, &mut no_drops())
+    }
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn status(ack: u64, nacks: &[u64]) -> Status {
+        Status { ack, nacks: nacks.iter().map(|sn| Nack { sn: *sn, part: None }).collect() }
+    }
+
+    #[test]
+    fn sequence_numbers_count_and_the_last_pdu_polls() {
+        let mut tx = transmitter(standard(), 3);
+        let pdus: Vec<Pdu> = (0..4).filter_map(|at| send(&mut tx, at, 102)).collect();
+        let expected = [(0, false), (1, false), (2, true)];
+        assert_eq!(pdus.iter().map(|pdu| (pdu.sn, pdu.poll)).collect::<Vec<_>>(), expected);
+        assert_eq!(tx.deadline(), Some(ms(22)));
+        tx.on_status(&status(3, &[]));
+        assert_eq!((tx.deadline(), tx.reported(), tx.open.len()), (None, (Bytes(0), Bytes(0)), 0));
+    }
+
+    #[test]
+    fn every_so_many_pdus_or_bytes_poll() {
+        let polls = |params| {
+            let mut tx = transmitter(params, 10);
+            (0..6).map(|at| send(&mut tx, at, 102).unwrap().poll).collect::<Vec<_>>()
+        };
+        assert_eq!(polls(Params { poll_pdu: 2, ..standard() }), [false, true, false, true, false, true]);
+        let by_bytes = Params { poll_byte: Bytes(201), ..standard() };
+        assert_eq!(polls(by_bytes), [false, false, true, false, false, true]);
+    }
+
+    #[test]
+    fn what_is_missing_goes_before_what_is_new_and_polls_when_nothing_is_left() {
+        let mut tx = transmitter(standard(), 5);
+        (0..4).for_each(|at| assert!(send(&mut tx, at, 102).is_some()));
+        tx.on_status(&status(3, &[1]));
+        assert_eq!((tx.first, tx.reported()), (1, (Bytes(104), Bytes(102))));
+        let again = send(&mut tx, 5, 102).unwrap();
+        assert_eq!((again.sn, again.begin, again.end, again.poll), (1, 100, 200, false));
+        let new = send(&mut tx, 6, 102).unwrap();
+        assert_eq!((new.sn, new.poll), (4, true));
+        tx.on_status(&status(5, &[]));
+        assert_eq!((tx.first, tx.unacknowledged), (5, Bytes(0)));
+    }
+
+    #[test]
+    fn a_pdu_that_does_not_fit_is_sent_again_in_parts() {
+        let mut tx = transmitter(standard(), 2);
+        assert_eq!(send(&mut tx, 0, 500).map(|pdu| (pdu.end, pdu.size)), Some((200, Bytes(204))));
+        tx.on_status(&status(1, &[0]));
+        // 4 B of header and 46 B; 4 + 2 B of header with the boundary at 100 B; the rest
+        let parts: Vec<Pdu> = [50, 96, 500].iter().filter_map(|room| send(&mut tx, 30, *room)).collect();
+        let seen: Vec<_> =
+            parts.iter().map(|pdu| (pdu.sn, pdu.begin, pdu.end, pdu.last, pdu.size.0)).collect();
+        assert_eq!(seen, [(0, 0, 46, false, 50), (0, 46, 136, false, 96), (0, 136, 200, true, 68)]);
+        assert_eq!(parts.iter().map(|pdu| pdu.poll).collect::<Vec<_>>(), [false, false, true]);
+        let part = Nack { sn: 0, part: Some((46, Some(136))) };
+        tx.on_status(&Status { ack: 1, nacks: vec![part] });
+        assert_eq!(send(&mut tx, 60, 500).map(|pdu| (pdu.begin, pdu.end, pdu.last)), Some((46, 136, false)));
+    }
+
+    #[test]
+    fn ns3_waits_until_the_whole_pdu_fits() {
+        let mut tx = transmitter(Params::default(), 1);
+        assert_eq!(send(&mut tx, 0, 500).map(|pdu| pdu.size), Some(Bytes(104)));
+        tx.on_status(&status(1, &[0]));
+        assert_eq!(send(&mut tx, 1, 103), None);
+        assert_eq!(send(&mut tx, 2, 104).map(|pdu| pdu.end), Some(100));
+    }
+
+    #[test]
+    fn without_an_answer_the_last_pdu_polls_again() {
+        let mut tx = transmitter(standard(), 3);
+        (0..3).for_each(|at| assert!(send(&mut tx, at, 102).is_some()));
+        tx.expire(ms(21));
+        assert_eq!(send(&mut tx, 21, 102), None);
+        tx.expire(ms(22));
+        assert!(tx.take_news());
+        let again = send(&mut tx, 23, 102).unwrap();
+        assert_eq!((again.sn, again.poll, tx.deadline()), (2, true, Some(ms(43))));
+    }
+
+    #[test]
+    fn a_window_of_512_is_not_exceeded_and_its_last_pdu_polls() {
+        let mut tx = transmitter(standard(), 600);
+        let pdus: Vec<Pdu> = (0..600).map_while(|_| send(&mut tx, 0, 102)).collect();
+        assert_eq!((pdus.len(), pdus[510].poll, pdus[511].poll), (512, false, true));
+        assert_eq!(tx.reported(), (Bytes(0), Bytes(0)));
+        tx.on_status(&status(2, &[0]));
+        assert_eq!(send(&mut tx, 1, 102).map(|pdu| pdu.sn), Some(0));
+        assert_eq!(send(&mut tx, 1, 102), None);
+        tx.on_status(&status(2, &[]));
+        assert_eq!(send(&mut tx, 2, 102).map(|pdu| pdu.sn), Some(512));
+    }
+
+    /// RETX_COUNT is 0 when a PDU is first considered for retransmission, and counts from there.
+    #[test]
+    fn a_pdu_that_is_missing_too_often_fails_the_link() {
+        let mut tx = transmitter(Params { max_retx: Some(2), ..standard() }, 2);
+        send(&mut tx, 0, 102);
+        for at in 1..4 {
+            assert!(!tx.has_failed());
+            tx.on_status(&status(1, &[0]));
+            tx.on_status(&status(1, &[0]));
+            send(&mut tx, at, 102);
+        }
+        assert!(tx.has_failed());
+    }
+
+    #[test]
+    fn what_is_not_acknowledged_is_given_back_in_order() {
+        let mut tx = transmitter(standard(), 5);
+        (0..3).for_each(|at| assert!(send(&mut tx, at, 102).is_some()));
+        assert!(send(&mut tx, 3, 52).is_some());
+        tx.on_status(&status(1, &[]));
+        let mut returned = VecDeque::new();
+        tx.release(ms(4), 200, &mut returned, &mut no_drops());
+        let seen: Vec<_> = returned.iter().map(|sdu| (sdu.sdu.packet.0, sdu.delivered)).collect();
+        assert_eq!(seen, [(1, true), (2, false), (3, false), (4, false)]);
+        tx.resume(returned);
+        assert_eq!((tx.backlog().packets, tx.inside().count()), (4, 3));
+        assert_eq!(send(&mut tx, 5, 102).map(|pdu| (pdu.sn, pdu.begin, pdu.end)), Some((0, 0, 100)));
+    }
+}

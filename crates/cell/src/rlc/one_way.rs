@@ -1,0 +1,260 @@
+//! One direction of a bearer: RLC at both ends.
+
+use super::{BufferStatus, Fate, Returned, Sdu, am, um};
+use crate::settings;
+use airwnd_engine::aqm::{Backlog, QueueDisc};
+use airwnd_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// HARQ processes of a terminal and direction (TS 36.213 §7).
+pub const PROCESSES: u8 = 8;
+
+/// What RLC has put into a transport block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A PDU.
+    Um(um::Pdu),
+    /// PDUs that lie with the bearer, under the number of the block's HARQ process.
+    Am(u8),
+}
+
+/// Transmitter and receiver of one direction.
+pub enum OneWay {
+    /// In unacknowledged mode.
+    Um(um::Tx, um::Rx),
+    /// In acknowledged mode.
+    Am(Box<Acknowledged>),
+}
+
+/// Transmitter and receiver in acknowledged mode, and what lies between them.
+pub struct Acknowledged {
+    params: am::Params,
+    tx: am::Tx,
+    rx: am::Rx,
+    /// What is on its way, by HARQ process.
+    blocks: [am::Block; PROCESSES as usize],
+}
+
+impl OneWay {
+    /// Both ends as they are set up.
+    pub fn new(rlc: &settings::Rlc, queue: Box<dyn QueueDisc>) -> OneWay {
+        match rlc.mode {
+            settings::RlcMode::Um => OneWay::Um(um::Tx::new(queue), um::Rx::new(rlc.reordering)),
+            settings::RlcMode::Am => OneWay::Am(Box::new(Acknowledged {
+                params: rlc.am.clone(),
+                tx: am::Tx::new(rlc.am.clone(), queue),
+                rx: am::Rx::new(rlc.am.clone()),
+                blocks: Default::default(),
+            })),
+        }
+    }
+
+    /// Whether what is lost is sent again.
+    pub fn is_acknowledged(&self) -> bool {
+        matches!(self, OneWay::Am(_))
+    }
+
+    /// A packet arrives from above, its size that with its IP header.
+    pub fn enqueue(&mut self, packet: Sdu, fate: &mut dyn Fate) {
+        match self {
+            OneWay::Um(tx, _) => tx.enqueue(packet, fate),
+            OneWay::Am(way) => way.tx.enqueue(packet, fate),
+        }
+    }
+
+    /// Fills a block of `size` bytes that a HARQ process will send. `other` is the other direction, of which STATUS
+    /// PDUs tell. `told` is what a terminal's MAC was told to wait; none: the base station sends. Returns nothing if
+    /// nothing is sent.
+    pub fn transmit(
+        &mut self,
+        now: Time,
+        size: Bytes,
+        process: u8,
+        other: &mut OneWay,
+        told: Option<BufferStatus>,
+        fate: &mut dyn Fate,
+    ) -> Option<Content> {
+        match (self, other) {
+            (OneWay::Um(tx, rx), _) => {
+                tx.transmit(now, size, &mut |sdu| rx.expect(sdu), fate).map(Content::Um)
+            }
+            (OneWay::Am(way), OneWay::Am(other)) => {
+                let filled = way.fill(now, size, process, &mut other.rx, told, fate);
+                filled.then_some(Content::Am(process))
+            }
+            _ => unreachable!("both directions of a bearer have one mode"),
+        }
+    }
+
+    /// A block was decoded. SDUs that are complete and in order are handed to `deliver`.
+    pub fn receive(
+        &mut self,
+        now: Time,
+        content: Content,
+        other: &mut OneWay,
+        deliver: &mut impl FnMut(Sdu),
+        fate: &mut dyn Fate,
+    ) {
+        match (self, other, content) {
+            (OneWay::Um(_, rx), _, Content::Um(pdu)) => rx.receive(now, pdu, deliver, fate),
+            (OneWay::Am(way), OneWay::Am(other), Content::Am(process)) => {
+                let Acknowledged { rx, blocks, .. } = &mut **way;
+                let block = &mut blocks[process as usize];
+                for pdu in block.data.drain(..) {
+                    rx.receive(now, pdu, deliver);
+                }
+                if std::mem::take(&mut block.has_status) {
+                    other.tx.on_status(&block.status);
+                }
+            }
+            _ => unreachable!("both directions of a bearer have one mode"),
+        }
+    }
+
+    /// When the next timer of either end expires.
+    pub fn deadline(&self) -> Option<Time> {
+        match self {
+            OneWay::Um(_, rx) => rx.deadline(),
+            OneWay::Am(way) => way.tx.deadline().into_iter().chain(way.rx.deadline()).min(),
+        }
+    }
+
+    /// Lets the timers expire that are due.
+    pub fn expire(&mut self, now: Time, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+        match self {
+            OneWay::Um(_, rx) => rx.expire(now, deliver, fate),
+            OneWay::Am(way) => {
+                way.tx.expire(now);
+                way.rx.expire(now);
+            }
+        }
+    }
+
+    /// What is reported to the MAC of the end that sends; `other` is the other direction.
+    pub fn reported(&self, now: Time, other: &OneWay) -> BufferStatus {
+        match (self, other) {
+            (OneWay::Am(way), OneWay::Am(other)) => {
+                let (again, new) = way.tx.reported();
+                BufferStatus { status: other.rx.reported(now), again, new }
+            }
+            (OneWay::Um(tx, _), _) => tx.reported(),
+            _ => unreachable!("both directions of a bearer have one mode"),
+        }
+    }
+
+    /// Whether the MAC of the end that sends has something to hear that it was not told yet.
+    pub fn take_news(&mut self, other: &mut OneWay) -> bool {
+        match (self, other) {
+            (OneWay::Am(way), OneWay::Am(other)) => way.tx.take_news() | other.rx.take_news(),
+            _ => false,
+        }
+    }
+
+    /// Whether a PDU has been sent again as often as it may be.
+    pub fn has_failed(&self) -> bool {
+        matches!(self, OneWay::Am(way) if way.tx.has_failed())
+    }
+
+    /// What waits for its first transmission, counting the rest of a partly sent SDU.
+    pub fn backlog(&self) -> Backlog {
+        match self {
+            OneWay::Um(tx, _) => tx.backlog(),
+            OneWay::Am(way) => way.tx.backlog(),
+        }
+    }
+
+    /// When the oldest SDU arrived of which something is to be sent.
+    pub fn head_of_line(&self) -> Option<Time> {
+        match self {
+            OneWay::Um(tx, _) => tx.head_of_line(),
+            OneWay::Am(way) => way.tx.head_of_line(),
+        }
+    }
+
+    /// SDUs that are neither delivered nor dropped.
+    pub fn inside(&self) -> Box<dyn Iterator<Item = &Sdu> + '_> {
+        match self {
+            OneWay::Um(tx, rx) => Box::new(tx.inside().chain(rx.inside())),
+            OneWay::Am(way) => Box::new(way.tx.inside().chain(way.rx.inside())),
+        }
+    }
+
+    /// Ends both entities and begins anew (TS 36.322 §5.4). Gives back, in order, the SDUs that are to be sent again:
+    /// in acknowledged mode all that are not acknowledged, in unacknowledged mode those of which nothing has been
+    /// sent; the others are lost.
+    //= TS 36.323 §5.2
+    pub fn release(&mut self, now: Time, into: &mut VecDeque<Returned>, fate: &mut dyn Fate) {
+        match self {
+            OneWay::Um(tx, rx) => {
+                rx.release(fate);
+                tx.release(now, into, fate);
+            }
+            OneWay::Am(way) => {
+                way.tx.release(now, way.rx.delivered_to(), into, fate);
+                way.rx.release();
+                way.blocks.iter_mut().for_each(am::Block::clear);
+            }
+        }
+    }
+
+    /// Takes SDUs that go before all that wait.
+    pub fn resume(&mut self, returned: impl IntoIterator<Item = Returned>) {
+        match self {
+            OneWay::Um(tx, _) => tx.resume(returned),
+            OneWay::Am(way) => way.tx.resume(returned),
+        }
+    }
+}
+
+impl Acknowledged {
+    /// PDUs within the transmitting window.
+    #[cfg(test)]
+    pub fn in_window(&self) -> u64 {
+        self.tx.in_window()
+    }
+
+    /// STATUS PDU first, then what is to be sent again, then what is new; tells whether there was any.
+    //= TS 36.322 §5.1.3.1.1
+    fn fill(
+        &mut self,
+        now: Time,
+        size: Bytes,
+        process: u8,
+        answered: &mut am::Rx,
+        told: Option<BufferStatus>,
+        fate: &mut dyn Fate,
+    ) -> bool {
+        let Acknowledged { params, tx, rx, blocks } = self;
+        let block = &mut blocks[process as usize];
+        block.clear();
+        let mut room = size;
+        let mut send_status = |block: &mut am::Block, room: Bytes| {
+            let size = answered.send_status(now, room, &mut block.status);
+            block.has_status |= size.is_some();
+            size
+        };
+        let standard = params.conduct == am::Conduct::Standard;
+        //= exception one-kind-a-block
+        if let Some(told) = told.filter(|told| !standard && told.status > Bytes::ZERO && size > told.status) {
+            send_status(block, told.status);
+            room -= told.status;
+            if room <= Bytes(7) || told.again + told.new == Bytes::ZERO {
+                return block.has_status;
+            }
+        }
+        if let Some(size) = send_status(block, room) {
+            if !standard {
+                return true;
+            }
+            room -= size;
+        }
+        while let Some(pdu) = tx.transmit(now, room, &mut |sdu| rx.expect(sdu), fate) {
+            room -= pdu.size;
+            block.data.push(pdu);
+            if !standard {
+                break;
+            }
+        }
+        block.has_status || !block.data.is_empty()
+    }
+}
