@@ -364,6 +364,7 @@ impl Network {
         }
         for cell in &mut self.cells {
             cell.downlink.on_idle(slept);
+            cell.uplink.on_idle(slept);
         }
         for missed in (tti.0 - slept.min(self.srs_period))..tti.0 {
             self.radio.begin(Tti(missed));

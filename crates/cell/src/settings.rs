@@ -2,7 +2,7 @@
 
 use crate::handover;
 use crate::identity::CellId;
-use crate::mac::{outer_loop, power_control, sched};
+use crate::mac::{outer_loop, power_control, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use crate::qci::Qci;
@@ -86,6 +86,8 @@ params! {
         pub scheduler: sched::Spec = sched::Spec::Pf(Default::default()), unit "1", source "ns-3 LteHelper default";
         /// Outer-loop link adaptation in the downlink; none: the reports decide.
         pub olla: Option<outer_loop::Params> = None, unit "1", source "ns-3 LENA has none";
+        /// Uplink scheduler.
+        pub uplink_scheduler: uplink_sched::Spec = uplink_sched::Spec::Rr(Default::default()), unit "1", source "ns-3 pss-ff-mac-scheduler.cc";
         /// HARQ transmissions of a block, the first included.
         pub harq_transmissions: u8 = 4, unit "1", range 1..=8, source "ns-3 LENA: dropped after redundancy version 3";
         /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320
