@@ -1,12 +1,14 @@
 //! What a cell can be set to.
 
+use crate::handover;
 use crate::identity::CellId;
 use crate::mac::{outer_loop, power_control, sched};
+use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use crate::qci::Qci;
 use crate::rlc::am;
 use airwnd_catalog::{choice, params};
-use airwnd_engine::aqm;
+use airwnd_engine::{Stream, aqm};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
 
 choice! {
@@ -66,6 +68,8 @@ params! {
         pub amc: amc::Spec = amc::Spec::BlockErrorTarget(Default::default()), unit "1", source "ns-3 LteAmc default (MiErrorModel)";
         /// From SINR to block errors.
         pub error_model: error_model::Spec = error_model::Spec::MutualInformation(Default::default()), unit "1", source "ns-3 LteSpectrumPhy default";
+        /// How often the channel follows terminals that move.
+        pub position_period: Span = Span::from_millis(10), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "20 cm at 20 m/s";
         /// Whether control channels (PCFICH and PDCCH) can be lost.
         pub control_errors: bool = true, unit "1", source "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled";
         /// TTIs between two CQI reports of a user; two because ns-3 LENA's 1 ms period asks for more than 1 ms.
@@ -102,6 +106,45 @@ choice! {
     }
 }
 
+choice! {
+    /// How long an SDU may wait in PDCP (TS 36.331 §6.3.2, PDCP-Config).
+    pub enum DiscardTimer {
+        /// 50 ms.
+        Ms50 = "50ms",
+        /// 100 ms.
+        Ms100 = "100ms",
+        /// 150 ms.
+        Ms150 = "150ms",
+        /// 300 ms.
+        Ms300 = "300ms",
+        /// 500 ms.
+        Ms500 = "500ms",
+        /// 750 ms.
+        Ms750 = "750ms",
+        /// 1500 ms.
+        Ms1500 = "1500ms",
+        /// For ever.
+        Infinity = "infinity",
+    }
+}
+
+impl DiscardTimer {
+    /// The time; none: no limit.
+    pub fn span(self) -> Option<Span> {
+        let ms = match self {
+            DiscardTimer::Ms50 => 50,
+            DiscardTimer::Ms100 => 100,
+            DiscardTimer::Ms150 => 150,
+            DiscardTimer::Ms300 => 300,
+            DiscardTimer::Ms500 => 500,
+            DiscardTimer::Ms750 => 750,
+            DiscardTimer::Ms1500 => 1500,
+            DiscardTimer::Infinity => return None,
+        };
+        Some(Span::from_millis(ms))
+    }
+}
+
 params! {
     /// Radio link control.
     pub struct Rlc ("TS 36.322; ns-3 LteRlcUm, LteRlcAm") {
@@ -111,6 +154,9 @@ params! {
         pub queue: aqm::Spec = aqm::Spec::DropTail(Default::default()), unit "1", source "ns-3 LteRlcUm";
         /// Queue discipline and size of the terminal's uplink buffer; none: like `queue`.
         pub uplink_queue: Option<aqm::Spec> = None, unit "1", source "ns-3: one default for both ends";
+        /// PDCP's discard timer: how long an SDU may wait of which nothing has been sent.
+        //= exception pdcp-waits-by-default
+        pub discard_timer: DiscardTimer = DiscardTimer::Infinity, unit "word", source "TS 36.323 §5.4; TS 36.331 §6.3.2, discardTimer";
         /// t-Reordering of unacknowledged mode: how long a missing PDU is waited for.
         pub reordering: Span = Span::from_millis(100), unit "time", range Span::ZERO..=Span::from_secs(10), source "ns-3 LteRlcUm::ReorderingTimer";
         /// How often a buffer that is not empty is reported to the MAC while nothing arrives, in unacknowledged mode.
@@ -140,6 +186,10 @@ pub struct Setup {
     pub mac: Mac,
     /// Radio link control.
     pub rlc: Rlc,
+    /// Handover.
+    pub handover: handover::Settings,
+    /// One-way delay between two cells.
+    pub x2_delay: Span,
     /// The cells (sectors).
     pub cells: Vec<CellSite>,
     /// The terminals.
@@ -168,8 +218,12 @@ pub struct CellSite {
 /// A terminal.
 #[derive(Clone, Debug)]
 pub struct UeSite {
-    /// Where it is.
+    /// Where it is at first.
     pub position: Position,
+    /// How it moves from there.
+    pub mobility: mobility::Spec,
+    /// The random stream of its way.
+    pub way: Stream,
     /// Noise figure of the receiver.
     pub noise_figure: Db,
     /// The cell that serves it; none: the strongest.

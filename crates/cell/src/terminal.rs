@@ -5,7 +5,7 @@ use crate::mac::BlockFigures;
 use crate::phy::Position;
 use crate::radio::Radio;
 use crate::rlc::{BufferStatus, Content, DropCause, Fate, OneWay, Sdu};
-use crate::settings::Setup;
+use crate::settings::{Bearer, Setup};
 use airwnd_engine::aqm::{self, Ctx};
 use airwnd_engine::{Key, Stream};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};
@@ -45,6 +45,10 @@ pub(crate) struct Ue {
     pub uplink: Leg,
     /// What the terminal's MAC believes to wait in its own RLC.
     pub unsent: BufferStatus,
+    /// Whether its cell can schedule it.
+    pub joined: bool,
+    /// What its cells have to know of its bearer.
+    pub bearer: Bearer,
     /// Whether it is in the list of those whose RLC has reported since the last TTI.
     pub fresh: bool,
     /// How often RLC gave its link up.
@@ -115,8 +119,9 @@ impl Terminals<'_> {
 pub(crate) struct Timed(Vec<(u32, Direction)>);
 
 impl Timed {
-    pub fn new() -> Timed {
-        Timed(Vec::with_capacity(16))
+    /// None yet, with room for each of so many terminals.
+    pub fn new(ues: usize) -> Timed {
+        Timed(Vec::with_capacity(2 * ues))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -168,9 +173,10 @@ impl ReportTimers {
     pub fn arm(&mut self, tti: Tti, bearer: (u32, Direction), leg: &mut Leg) {
         let at = tti + self.period;
         self.armed += usize::from(leg.report_at.is_none());
-        leg.report_at = Some(at);
-        let place = at.0 as usize % self.due.len();
-        self.due[place].push(bearer);
+        if leg.report_at.replace(at) != Some(at) {
+            let place = at.0 as usize % self.due.len();
+            self.due[place].push(bearer);
+        }
     }
 
     /// Whether any timer runs.
@@ -237,6 +243,8 @@ impl Ue {
                 "uplink block errors",
             ),
             unsent: BufferStatus::default(),
+            joined: true,
+            bearer: site.bearer,
             fresh: false,
             failures: 0,
             control_error: setup.radio.control_errors.then_some(0.0),

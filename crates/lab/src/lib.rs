@@ -23,14 +23,19 @@
 
 mod build;
 mod catalogue;
+mod detour;
+mod handover;
+mod hexagon;
 mod incidents;
 mod ledger;
 mod links;
+mod map;
 mod meter;
 mod outcome;
 pub mod path;
 pub mod placement;
 mod recordings;
+mod records;
 mod routes;
 mod scenario;
 mod series;
@@ -38,10 +43,12 @@ mod table;
 pub mod tap;
 pub mod traffic;
 
+pub use airwnd_cell::RadioMap;
 pub use airwnd_tcp::cc::outside::Plugins;
 pub use catalogue::{catalogue, schema};
 pub use links::{Link, LinkSettings, Sharing};
 pub use outcome::{CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow};
 pub use path::{run, run_tapped};
+pub use records::Records;
 pub use scenario::{Core, DataDirection, Flow, Scenario, Site, UeGroup};
 pub use table::{Column, NOTHING, Table};

@@ -23,6 +23,7 @@ pub struct Outcome {
     pub(crate) inside: Count,
     pub(crate) series: Table,
     pub(crate) incidents: Table,
+    pub(crate) allocations: Table,
 }
 
 /// Mean and percentiles in milliseconds; none where nothing was measured.
@@ -235,14 +236,20 @@ impl Outcome {
     pub fn series(&self) -> &Table {
         &self.series
     }
-    /// What befell the flows, empty unless time series were asked for: `time_s`, `flow`, `event`, and for drops
-    /// `cause` and `bytes`.
+    /// What befell the flows, empty unless time series were asked for: `time_s`, `flow`, `event`, for drops
+    /// `cause` and `bytes`, and for handovers the new `cell`.
     pub fn events(&self) -> &Table {
         &self.incidents
     }
-    /// The time series and the events, to keep.
-    pub fn into_tables(self) -> (Table, Table) {
-        (self.series, self.incidents)
+    /// The downlink's transmissions, empty unless asked for: `time_s`, `cell`, `ue`, `rbgs` (the resource-block groups, a
+    /// bit each, the least significant one the first), `transmission` of its block (1 is new data), `mcs`, `bytes`, and
+    /// `reception`.
+    pub fn allocations(&self) -> &Table {
+        &self.allocations
+    }
+    /// The tables by name, to keep.
+    pub fn into_tables(self) -> [(&'static str, Table); 3] {
+        [("series", self.series), ("events", self.incidents), ("allocations", self.allocations)]
     }
 
     /// The whole but the tables as one object.

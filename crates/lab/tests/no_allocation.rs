@@ -46,6 +46,7 @@ fn steady_state_allocates_nothing() {
             "#
         )
     };
+    let lossy = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"\nrlc.am.status_prohibit = \"5ms\"\n";
     let wire =
         "duration = \"30s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
     let wifi = "duration = \"30s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
@@ -76,12 +77,19 @@ fn steady_state_allocates_nothing() {
         ("60 users, arwa", cell(60, "arwa")),
         ("one user, fixed", cell(1, "fixed")),
         ("12 users whose channels fade", fading),
+        ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
+        ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),
         ("a link with a discipline", managed),
     ] {
         assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");
+    }
+    for kind in airwnd_engine::aqm::Spec::kinds() {
+        let link = format!("[[link]]\nrate = \"20Mbps\"\nring = 1\naqm = \"{kind}\"\n");
+        let toml = format!("duration = \"10s\"\ntcp.ecn = \"classic\"\n{link}[[ue]]\ncount = 3\n[[flow]]\n");
+        assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind} before a link");
     }
     for kind in airwnd_cell::mac::sched::Spec::kinds() {
         let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("30s", "10s");

@@ -7,6 +7,7 @@
 mod decoder;
 mod fading;
 mod gains;
+mod map;
 mod reports;
 
 use crate::mac::Block;
@@ -23,6 +24,7 @@ use airwnd_units::{Db, Dbm, Tti};
 use decoder::Decoder;
 use fading::LinkFading;
 use gains::Gains;
+pub use map::{Listener, RadioMap};
 use reports::Reports;
 
 /// The radio channel between all cells and all terminals.
@@ -61,7 +63,6 @@ pub(crate) struct UplinkSignal {
 }
 
 impl Radio {
-    //= exception no-mobility
     pub fn new(setup: &Setup) -> Radio {
         let prbs = setup.carrier.bandwidth.prbs();
         let rbg_prbs = rbg_size(prbs).0;
@@ -143,6 +144,11 @@ impl Radio {
     //= exception rsrp-averages-fading
     pub fn rsrp(&self, ue: usize, cell: usize) -> Dbm {
         crate::phy::link_budget::rsrp(Dbm::from_milliwatts(self.gains.heard(ue)[cell]))
+    }
+
+    /// The power per PRB in mW at which a terminal hears each cell, and its noise.
+    pub fn heard(&self, ue: usize) -> (&[f64], f64) {
+        (self.gains.heard(ue), self.gains.ue_noise(ue))
     }
 
     fn disturbance(&self, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {

@@ -3,7 +3,7 @@
 use super::parts::limit::Limit;
 use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time};
 
 params! {
     /// Drop-head: a packet that does not fit pushes out the oldest ones.
@@ -47,8 +47,16 @@ impl QueueDisc for DropHead {
         self.queue.pop()
     }
 
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
     }
 
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {

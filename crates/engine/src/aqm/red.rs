@@ -23,6 +23,8 @@ params! {
         pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "Floyd and Jacobson 1993 §5, w_q";
         /// How drops are spaced.
         pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
+        /// Packets without which nothing is dropped, and spacing begins anew.
+        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
         /// In what queues and thresholds are measured.
         pub unit: Unit = Unit::Packets, unit "word", source "Floyd and Jacobson 1993 §8";
         /// Size of a packet, in `bytes` and for `packet_time`.
@@ -56,6 +58,7 @@ impl Curve for Params {
             weight: self.weight,
             packet_time: self.packet_time,
             spacing: self.spacing,
+            least_queue: self.least_queue,
             ecn: self.ecn,
         }
     }

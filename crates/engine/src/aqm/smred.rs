@@ -25,6 +25,8 @@ params! {
         pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "not said; Floyd and Jacobson 1993 §5";
         /// How drops are spaced.
         pub spacing: Spacing = Spacing::None, unit "word", source "SmRED 2017, equation 5: the probability of a drop";
+        /// Packets without which nothing is dropped, and spacing begins anew.
+        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
         /// In what queues and thresholds are measured.
         pub unit: Unit = Unit::Packets, unit "word", source "SmRED 2017 §5.1";
         /// Size of a packet, in `bytes` and for `packet_time`.
@@ -58,6 +60,7 @@ impl Curve for Params {
             weight: self.weight,
             packet_time: self.packet_time,
             spacing: self.spacing,
+            least_queue: self.least_queue,
             ecn: self.ecn,
         }
     }

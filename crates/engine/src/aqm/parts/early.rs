@@ -44,6 +44,8 @@ pub struct Settings {
     pub packet_time: Option<Span>,
     /// How drops are spaced.
     pub spacing: Spacing,
+    /// Packets without which nothing is dropped.
+    pub least_queue: u64,
     /// Mark packets that can say so instead of dropping them.
     pub ecn: bool,
 }
@@ -150,14 +152,18 @@ impl<C: Curve> Early<C> {
 impl<C: Curve> QueueDisc for Early<C> {
     fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
         let average = self.observe(now);
-        let (is_hit, may_be_marked) = match self.curve.verdict(now, average) {
-            Verdict::Pass => {
+        let verdict = self.curve.verdict(now, average);
+        let is_short = self.queue.packets() < self.settings.least_queue;
+        let (is_hit, may_be_marked) = match verdict {
+            Verdict::Chance(probability) if !is_short => {
+                (self.hits(probability, packet.size), self.settings.ecn)
+            }
+            //= RFC 3168 §7
+            Verdict::Drop if !is_short => (true, false),
+            _ => {
                 self.count = -1;
                 (false, false)
             }
-            Verdict::Chance(probability) => (self.hits(probability, packet.size), self.settings.ecn),
-            //= RFC 3168 §7
-            Verdict::Drop => (true, false),
         };
         if is_hit {
             self.count = 0;
@@ -184,8 +190,20 @@ impl<C: Curve> QueueDisc for Early<C> {
         Some(packet)
     }
 
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
+        if self.queue.is_empty() {
+            self.idle_since.get_or_insert(now);
+            self.pace.emptied();
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
     }
 
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
