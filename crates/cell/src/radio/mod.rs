@@ -20,7 +20,7 @@ use crate::phy::error_model::{self, ErrorModel};
 use crate::phy::tables::rbg_size;
 use crate::phy::{Position, Prbs, Sinr};
 use crate::settings::Setup;
-use airwnd_units::{Db, Dbm, Tti};
+use airwnd_units::{Db, Dbm, Time, Tti};
 use decoder::Decoder;
 use fading::LinkFading;
 use gains::Gains;
@@ -116,10 +116,10 @@ impl Radio {
     }
 
     /// A terminal is here from now on.
-    pub fn place(&mut self, ue: usize, position: Position) {
+    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         self.gains.place(ue, position);
         if let Some(faded) = &mut self.fading {
-            faded.links.place(ue, position, self.now);
+            faded.links.place(now, ue, position);
         }
         self.serve(ue, self.serving[ue].0);
     }
