@@ -137,7 +137,7 @@ impl Network {
         let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
         for (ue, [x, y]) in roaming.beginnings() {
             positions[ue] = Position { x, y, ..positions[ue] };
-            radio.place(ue, positions[ue]);
+            radio.place(Time::ZERO, ue, positions[ue]);
         }
         let serving: Vec<usize> = (0..setup.ues.len())
             .map(|ue| setup.ues[ue].cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0)))
@@ -243,11 +243,11 @@ impl Network {
     }
 
     /// A terminal is here from now on.
-    pub fn place(&mut self, ue: UeId, position: Position) {
+    pub fn place(&mut self, now: Time, ue: UeId, position: Position) {
         let number = ue.0 as usize;
         let ue = &mut self.ues[number];
         ue.position = position;
-        self.radio.place(number, position);
+        self.radio.place(now, number, position);
         ue.hear_control(self.radio.control_sinr(number, ue.cell));
     }
 

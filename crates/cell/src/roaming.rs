@@ -205,7 +205,7 @@ impl Network {
         for (number, way) in &mut movers {
             let [x, y] = way.position(now);
             let z = self.ues[*number as usize].position.z;
-            self.place(UeId(*number), Position { x, y, z });
+            self.place(now, UeId(*number), Position { x, y, z });
             self.sample(*number as usize);
         }
         self.roaming.movers = movers;

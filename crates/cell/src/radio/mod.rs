@@ -19,7 +19,7 @@ use crate::phy::error_model::{self, ErrorModel};
 use crate::phy::tables::rbg_size;
 use crate::phy::{Position, Prbs, Sinr};
 use crate::settings::Setup;
-use airwnd_units::{Db, Dbm, Tti};
+use airwnd_units::{Db, Dbm, Time, Tti};
 use decoder::Decoder;
 use fading::LinkFading;
 use gains::Gains;
@@ -116,10 +116,10 @@ impl Radio {
     }
 
     /// A terminal is here from now on.
-    pub fn place(&mut self, ue: usize, position: Position) {
+    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         self.gains.place(ue, position);
         if let Some(faded) = &mut self.fading {
-            faded.links.place(ue, position, self.now);
+            faded.links.place(now, ue, position);
         }
         self.serve(ue, self.serving[ue].0);
     }
@@ -377,8 +377,10 @@ impl Radio {
 /// The SINR of a flat channel with the mean capacity of these PRBs, whose SINR is linear.
 //= exception groups-by-capacity
 fn effective(prbs: &[f64]) -> Db {
-    let capacity = prbs.iter().map(|sinr| libm::log2(1.0 + sinr)).sum::<f64>() / prbs.len() as f64;
-    Db::from_linear(libm::exp2(capacity) - 1.0)
+    // A logarithm of a product instead of several: four factors stay within the numbers.
+    let product = |prbs: &[f64]| prbs.iter().map(|sinr| 1.0 + sinr).product();
+    let capacity = prbs.chunks(4).map(|prbs| libm::log2(product(prbs))).sum::<f64>();
+    Db::from_linear(libm::exp2(capacity / prbs.len() as f64) - 1.0)
 }
 
 /// The loudest cell, the first of equals.
