@@ -1,12 +1,14 @@
 //! What a cell can be set to.
 
+use crate::handover;
 use crate::identity::CellId;
-use crate::mac::{power_control, sched};
-use crate::phy::{Position, Prbs, amc, antenna, error_model, propagation, shadowing};
+use crate::mac::{outer_loop, power_control, sched};
+use crate::mobility;
+use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use crate::qci::Qci;
 use crate::rlc::am;
 use airwnd_catalog::{choice, params};
-use airwnd_engine::aqm;
+use airwnd_engine::{Stream, aqm};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
 
 choice! {
@@ -60,10 +62,14 @@ params! {
         pub propagation: propagation::Spec = propagation::Spec::Friis(Default::default()), unit "1", source "ns-3 LteHelper default";
         /// Log-normal shadowing of each link.
         pub shadowing: Option<shadowing::Params> = None, unit "1", source "off in the ns-3 reference runs";
+        /// Small-scale fading of each link.
+        pub fading: fading::Spec = fading::Spec::NoFading(fading::none::Params {}), unit "1", source "off in the ns-3 reference runs";
         /// From SINR to CQI.
         pub amc: amc::Spec = amc::Spec::BlockErrorTarget(Default::default()), unit "1", source "ns-3 LteAmc default (MiErrorModel)";
         /// From SINR to block errors.
         pub error_model: error_model::Spec = error_model::Spec::MutualInformation(Default::default()), unit "1", source "ns-3 LteSpectrumPhy default";
+        /// How often the channel follows terminals that move.
+        pub position_period: Span = Span::from_millis(10), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "20 cm at 20 m/s";
         /// Whether control channels (PCFICH and PDCCH) can be lost.
         pub control_errors: bool = true, unit "1", source "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled";
         /// TTIs between two CQI reports of a user; two because ns-3 LENA's 1 ms period asks for more than 1 ms.
@@ -78,6 +84,8 @@ params! {
     pub struct Mac ("TS 36.321; ns-3 LENA") {
         /// Downlink scheduler.
         pub scheduler: sched::Spec = sched::Spec::Pf(Default::default()), unit "1", source "ns-3 LteHelper default";
+        /// Outer-loop link adaptation in the downlink; none: the reports decide.
+        pub olla: Option<outer_loop::Params> = None, unit "1", source "ns-3 LENA has none";
         /// HARQ transmissions of a block, the first included.
         pub harq_transmissions: u8 = 4, unit "1", range 1..=8, source "ns-3 LENA: dropped after redundancy version 3";
         /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320
@@ -136,6 +144,10 @@ pub struct Setup {
     pub mac: Mac,
     /// Radio link control.
     pub rlc: Rlc,
+    /// Handover.
+    pub handover: handover::Settings,
+    /// One-way delay between two cells.
+    pub x2_delay: Span,
     /// The cells (sectors).
     pub cells: Vec<CellSite>,
     /// The terminals.
@@ -164,8 +176,12 @@ pub struct CellSite {
 /// A terminal.
 #[derive(Clone, Debug)]
 pub struct UeSite {
-    /// Where it is.
+    /// Where it is at first.
     pub position: Position,
+    /// How it moves from there.
+    pub mobility: mobility::Spec,
+    /// The random stream of its way.
+    pub way: Stream,
     /// Noise figure of the receiver.
     pub noise_figure: Db,
     /// The cell that serves it; none: the strongest.

@@ -5,7 +5,7 @@ use crate::mac::BlockFigures;
 use crate::phy::Position;
 use crate::radio::Radio;
 use crate::rlc::{BufferStatus, Content, DropCause, Fate, OneWay, Sdu};
-use crate::settings::Setup;
+use crate::settings::{Bearer, Setup};
 use airwnd_engine::aqm::{self, Ctx};
 use airwnd_engine::{Key, Stream};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};
@@ -45,6 +45,10 @@ pub(crate) struct Ue {
     pub uplink: Leg,
     /// What the terminal's MAC believes to wait in its own RLC.
     pub unsent: BufferStatus,
+    /// Whether its cell can schedule it.
+    pub joined: bool,
+    /// What its cells have to know of its bearer.
+    pub bearer: Bearer,
     /// Whether it is in the list of those whose RLC has reported since the last TTI.
     pub fresh: bool,
     /// How often RLC gave its link up.
@@ -239,6 +243,8 @@ impl Ue {
                 "uplink block errors",
             ),
             unsent: BufferStatus::default(),
+            joined: true,
+            bearer: site.bearer,
             fresh: false,
             failures: 0,
             control_error: setup.radio.control_errors.then_some(0.0),
@@ -289,11 +295,16 @@ impl Ue {
     /// How long the oldest data for it at the base station will have waited when this TTI ends; no longer than
     /// the TTI if RLC has less than the MAC believes, so that a grant can tell.
     pub fn head_of_line(&self, tti: Tti) -> Span {
-        self.downlink.rlc.head_of_line().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
+        self.downlink.rlc.oldest().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
-    /// Whether the terminal fails to decode the control channels of a TTI.
-    pub fn loses_control(&self, tti: Tti) -> bool {
+    /// Whether the terminal, which has this number, fails to decode the control channels of the TTI on air.
+    pub fn loses_control(&mut self, tti: Tti, number: u32, radio: &mut Radio) -> bool {
+        if self.control_error.is_some()
+            && let Some(sinr) = radio.faded_control_sinr(number as usize)
+        {
+            self.hear_control(sinr);
+        }
         self.control_error.is_some_and(|error| error > 0.0 && self.control.at(tti.0) < error)
     }
 

@@ -1,9 +1,9 @@
 //! What a simulated second costs.
 //!
 //! `cargo run --release -p airwnd-lab --example bench` prints, for 1 to 100 users of the three-sector site of
-//! the ns-3 reference run S3 and for one TCP flow over a wire (S5): CPU seconds per simulated second, events per
-//! second, nanoseconds per event, and the memory held at most. Machines are noisy: each row is the median of
-//! five runs.
+//! the ns-3 reference run S3, for ten users under every scheduler and for one TCP flow over a wire (S5): CPU
+//! seconds per simulated second, events per second, nanoseconds per event, and the memory held at most. Machines
+//! are noisy: each row is the median of five runs.
 
 #[path = "../tests/support/counting.rs"]
 mod counting;
@@ -11,6 +11,7 @@ mod counting;
 mod s3;
 
 use airwnd_catalog::Node;
+use airwnd_cell::mac::sched;
 use airwnd_lab::{Scenario, run};
 use cpu_time::ProcessTime;
 
@@ -40,6 +41,25 @@ fn main() {
         ("b", "100", "100"),
     ] {
         row(&format!("S3 {variant}, {users} users"), &s3::scenario(variant, users, placed, "20", "80"));
+    }
+    for scheduler in sched::Spec::kinds() {
+        row(
+            &format!("ten cars, {scheduler}"),
+            &format!(
+                r#"
+                duration = "20s"
+                radio.fading = {{kind = "eva", speed = "20m/s"}}
+                mac.scheduler = "{scheduler}"
+                rlc.queue = {{kind = "drop-tail", buffer = "51200B"}}
+                [[site]]
+                power = "33dBm"
+                [[ue]]
+                count = 10
+                placement = "line"
+                [[flow]]
+                "#
+            ),
+        );
     }
     row(
         "S5, one flow on a wire",

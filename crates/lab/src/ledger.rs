@@ -21,10 +21,14 @@ pub(crate) enum Cause {
     RlcEarly,
     /// HARQ gave up a transport block with a part of it.
     Radio,
+    /// Its terminal changed cells while it was on air, or it was not forwarded.
+    Handover,
+    /// The radio link failed while it was on air.
+    LinkFailure,
 }
 
 impl Cause {
-    pub const ALL: [Cause; 7] = [
+    pub const ALL: [Cause; 9] = [
         Cause::LinkQueue,
         Cause::LinkEarly,
         Cause::LinkError,
@@ -32,6 +36,8 @@ impl Cause {
         Cause::RlcQueue,
         Cause::RlcEarly,
         Cause::Radio,
+        Cause::Handover,
+        Cause::LinkFailure,
     ];
 
     /// The cause's name in results.
@@ -44,6 +50,8 @@ impl Cause {
             Cause::RlcQueue => "rlc_queue_full",
             Cause::RlcEarly => "rlc_queue_early",
             Cause::Radio => "radio_loss",
+            Cause::Handover => "handover",
+            Cause::LinkFailure => "radio_link_failure",
         }
     }
 }
@@ -54,6 +62,8 @@ impl From<DropCause> for Cause {
             DropCause::Queue(aqm::Cause::Full) => Cause::RlcQueue,
             DropCause::Queue(aqm::Cause::Early) => Cause::RlcEarly,
             DropCause::RadioLoss => Cause::Radio,
+            DropCause::Handover => Cause::Handover,
+            DropCause::LinkFailure => Cause::LinkFailure,
         }
     }
 }

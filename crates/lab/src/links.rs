@@ -45,6 +45,8 @@ params! {
         pub mark_above_delay: Option<Span> = None, unit "time", range Span::ZERO..=Span::from_secs(60), source "Linux sch_dualpi2, step_thresh";
         /// Queue discipline before it, each way, in place of `queue`, `queue_bytes` and the marks; none: drop-tail by these.
         pub aqm: Option<aqm::Spec> = None, unit "1", source "RFC 7567";
+        /// Packets that the interface takes from `aqm` ahead of their transmission, each way.
+        pub ring: u64 = 0, unit "packets", range 0..=100_000, source "ns-3 reference run S5: 1, the device's queue; Linux: the driver's ring, byte queue limits";
         /// What it loses towards the terminals: the data of downloads.
         pub loss: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference run S5";
         /// What it loses towards the servers: the acknowledgments of downloads.
@@ -86,7 +88,10 @@ impl Link {
     /// A discipline has its own limits and marks.
     fn check_queue(&self) -> Result<(), (String, String)> {
         let settings = &self.settings;
-        let Some(discipline) = &settings.aqm else { return Ok(()) };
+        let Some(discipline) = &settings.aqm else {
+            let message = "packets wait in it behind a discipline; set `aqm`";
+            return if settings.ring > 0 { Err(("ring".into(), message.into())) } else { Ok(()) };
+        };
         let others = [
             ("queue", settings.queue.is_some()),
             ("queue_bytes", settings.queue_bytes.is_some()),
@@ -97,7 +102,7 @@ impl Link {
             let message = format!("the queue is that of `aqm`, \"{}\"; set its own keys", discipline.kind());
             return Err((key.to_string(), message));
         }
-        Ok(())
+        discipline.check().map_err(|(parameter, message)| (format!("aqm.{parameter}"), message))
     }
 
     /// A shared medium has no delay, and does not know how long a packet will wait.

@@ -90,7 +90,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `height`, `noise_figure`, `gbr`, `via`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `height`, `noise_figure`, `qci`, `gbr`, `mbr`, `via`",
     ),
     (
         r#"radius = "300m""#,
@@ -259,6 +259,40 @@ position"#,
     ("lambda = 3.0", "lambda = 1e400", ":24: flow[0].rwnd.lambda: expected a finite number, found inf"),
     ("lambda = 3.0", "lambda = -3", ":24: flow[0].rwnd.lambda: -3.0 is outside 0.1..100.0"),
     ("target = 0.1", "target = 1.5", ":7: radio.amc.target: 1.5 is outside 1e-6..0.9"),
+    // Bearers.
+    (r#"name = "far""#, "qci = 10", ":18: ue[1].qci: 10 is outside 1..9"),
+    (
+        r#"name = "far""#,
+        "qci = 2",
+        ":18: ue[1].qci: class 2 has a guaranteed bit rate; set gbr, or take 5 to 9",
+    ),
+    (
+        r#"name = "far""#,
+        r#"qci = 9
+gbr = "1Mbps""#,
+        ":18: ue[1].qci: class 9 has no guaranteed bit rate; leave out gbr, or take 1 to 4",
+    ),
+    (
+        r#"name = "far""#,
+        r#"mbr = "1Mbps""#,
+        ":18: ue[1].mbr: a maximum bit rate belongs to a guaranteed one; set gbr",
+    ),
+    (
+        r#"name = "far""#,
+        r#"gbr = "2Mbps"
+mbr = "1Mbps""#,
+        ":19: ue[1].mbr: the maximum bit rate 1Mbps is below the guaranteed 2Mbps",
+    ),
+    (
+        r#"kind = "pss", multiplexed = 2"#,
+        r#"kind = "mt", domain = "space""#,
+        ":8: mac.scheduler.domain: unknown word `space`; allowed: `time`, `frequency`",
+    ),
+    (
+        r#"kind = "pss", multiplexed = 2"#,
+        r#"kind = "m-lwdf", violation = 1.0"#,
+        ":8: mac.scheduler.violation: 1.0 is outside 1e-9..0.99",
+    ),
     (r#"name = "far""#, r#"gbr = "0bps""#, ":18: ue[1].gbr: 0bps is outside 1bps..10Gbps"),
     (
         r#"name = "far""#,
@@ -292,7 +326,7 @@ position"#,
     (
         r#"kind = "pss""#,
         r#"kind = "psss""#,
-        ":8: mac.scheduler.kind: unknown sched `psss`; did you mean `pss`?; allowed: `rr`, `pf`, `pss`",
+        ":8: mac.scheduler.kind: unknown sched `psss`; did you mean `pss`?; allowed: `rr`, `pf`, `pss`, `mt`, `bet`, `tta`, `tbfq`, `lwdf`, `m-lwdf`, `exp-pf`",
     ),
     (
         r#"kind = "drop-tail""#,
@@ -394,6 +428,29 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
         r#"mac.power_control = {max_power = "-30dBm", min_power = "-20dBm"}
 mac.scheduler"#,
         ":8: mac.power_control.max_power: the largest power -30dBm is below the smallest -20dBm",
+    ),
+    (
+        "mac.scheduler",
+        r#"radio.fading = {kind = "eva", speed = "60km/h", doppler = "70Hz"}
+mac.scheduler"#,
+        ":8: radio.fading.doppler: `speed` = 60km/h says it already; give one of the two",
+    ),
+    (
+        "mac.scheduler",
+        r#"radio.fading = {kind = "eva", speed = "60"}
+mac.scheduler"#,
+        r#":8: radio.fading.speed: `60` needs a unit, as in "3km/h"; allowed units: m/s, km/h"#,
+    ),
+    (
+        "mac.scheduler",
+        r#"radio.fading = {kind = "etu", speed = "900km/h"}
+mac.scheduler"#,
+        ":8: radio.fading.speed: 250m/s is outside 0m/s..200m/s",
+    ),
+    (
+        "mac.scheduler",
+        "mac.olla.target = 1.0\nmac.scheduler",
+        ":8: mac.olla.target: 1.0 is outside 0.001..0.9",
     ),
     (
         r#"kind = "drwa", lambda = 3.0"#,

@@ -43,19 +43,21 @@ fn radio() -> impl Strategy<Value = String> {
         select(vec!["friis", "hybrid-buildings", "log-distance"]),
         select(vec!["block-error-target", "piro-ew2010"]),
         select(vec!["mutual-information", "none"]),
-        select(vec!["rr", "pf", "pss"]),
+        select(vec!["rr", "pf", "pss", "mt", "bet", "tta", "tbfq", "lwdf", "m-lwdf", "exp-pf"]),
+        (select(vec!["none", "none", "epa", "eva", "etu"]), any::<bool>()),
     );
     let settings = (1u16..10, 1u16..13, any::<bool>(), 0f64..8.0, 1u8..9, 0u32..150, 1u32..30);
     let power = (-10f64..40.0, 0f64..1.0);
     (words, settings, power, rlc()).prop_map(|(words, settings, (max_power, alpha), rlc)| {
-        let (bandwidth, loss, amc, errors, scheduler) = words;
+        let (bandwidth, loss, amc, errors, scheduler, (fading, outer_loop)) = words;
+        let outer_loop = if outer_loop { ", olla = {}" } else { "" };
         let (cqi_period, cqi_delay, control, sigma, harq, reordering, report) = settings;
         format!(
             "carrier.bandwidth = \"{bandwidth}\"\n\
-             mac = {{scheduler = \"{scheduler}\", harq_transmissions = {harq}, \
+             mac = {{scheduler = \"{scheduler}\", harq_transmissions = {harq}{outer_loop}, \
              power_control = {{max_power = \"{max_power:.1}dBm\", alpha = {alpha:.2}}}}}\n\
              rlc.reordering = \"{reordering}ms\"\nrlc.report_period = \"{report}ms\"\n{rlc}\
-             [radio]\npropagation = \"{loss}\"\namc = \"{amc}\"\nerror_model = \"{errors}\"\n\
+             [radio]\npropagation = \"{loss}\"\namc = \"{amc}\"\nerror_model = \"{errors}\"\nfading = \"{fading}\"\n\
              cqi_period = {cqi_period}\ncqi_delay = {cqi_delay}\ncontrol_errors = {control}\n\
              shadowing = {{sigma = \"{sigma:.1}dB\"}}\n"
         )

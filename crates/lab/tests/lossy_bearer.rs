@@ -6,11 +6,13 @@
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::phy::{Position, amc, antenna};
 use airwnd_cell::rlc::{DropCause, am};
-use airwnd_cell::{Bearer, CellSite, Direction, Network, RadioSettings, RlcMode, Setup, UeId, UeSite};
+use airwnd_cell::{
+    Bearer, CellSite, Direction, Network, RadioSettings, RlcMode, Setup, UeId, UeSite, mobility,
+};
 use airwnd_engine::aqm::Waiting;
-use airwnd_engine::{Codepoint, Key};
+use airwnd_engine::{Codepoint, Key, Stream};
 use airwnd_lab::{Outcome, Scenario, run};
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Tti};
+use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Span, Tti};
 use std::collections::BTreeSet;
 
 fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> Setup {
@@ -26,6 +28,8 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> Setup {
             am: am.unwrap_or_default(),
             ..Default::default()
         },
+        handover: Default::default(),
+        x2_delay: Span::ZERO,
         cells: vec![CellSite {
             site: 0,
             position: Position::new(0.0, 0.0, 30.0),
@@ -36,6 +40,8 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> Setup {
         }],
         ues: vec![UeSite {
             position: Position { x: Metres(distance), y: Metres(0.0), z: Metres(1.5) },
+            mobility: mobility::Spec::Static(Default::default()),
+            way: Stream::new(1, "mobility"),
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
@@ -63,6 +69,7 @@ fn exchange(distance: f64, transmissions: u8, am: Option<am::Params>) -> Fates {
     let mut network = Network::new(&setup(distance, transmissions, am)).unwrap();
     let (mut fates, mut arrivals, mut drops) = (Fates::default(), Vec::new(), Vec::new());
     for tti in (0..3000).map(Tti) {
+        network.receive_uplink(tti.start());
         network.receive(tti);
         network.take_arrivals(&mut arrivals);
         fates.arrived.extend(arrivals.iter().map(|arrival| {

@@ -58,6 +58,18 @@ fn steady_state_allocates_nothing() {
     let managed =
         "duration = \"30s\"\n[[link]]\nrate = \"20Mbps\"\naqm = \"drop-tail\"\n[[ue]]\ncount = 3\n[[flow]]\n"
             .to_string();
+    let fading = r#"
+        duration = "30s"
+        radio.fading = {kind = "eva", speed = "60km/h"}
+        mac.olla = {}
+        [[site]]
+        sectors = 3
+        antenna = "parabolic"
+        [[ue]]
+        count = 12
+        [[flow]]
+    "#
+    .to_string();
     for (name, toml) in [
         ("20 users, fixed", cell(20, "fixed")),
         ("60 users, autotuning", cell(60, "autotuning")),
@@ -66,11 +78,21 @@ fn steady_state_allocates_nothing() {
         ("one user, fixed", cell(1, "fixed")),
         ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
         ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
+        ("12 users whose channels fade", fading),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),
         ("a link with a discipline", managed),
     ] {
         assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");
+    }
+    for kind in airwnd_engine::aqm::Spec::kinds() {
+        let link = format!("[[link]]\nrate = \"20Mbps\"\nring = 1\naqm = \"{kind}\"\n");
+        let toml = format!("duration = \"10s\"\ntcp.ecn = \"classic\"\n{link}[[ue]]\ncount = 3\n[[flow]]\n");
+        assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind} before a link");
+    }
+    for kind in airwnd_cell::mac::sched::Spec::kinds() {
+        let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("30s", "10s");
+        assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind}");
     }
 }

@@ -1,5 +1,6 @@
 //! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
 
+use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Pipeline};
 use crate::phy::Cqi;
@@ -22,6 +23,7 @@ const FEEDBACK_TIMEOUT: u64 = 12;
 pub(crate) struct Downlink {
     scheduler: Box<dyn Scheduler>,
     grid: Grid,
+    outer_loop: Option<OuterLoop>,
     max_transmissions: u8,
     users: Vec<User>,
     processes: Vec<[Option<Process>; PROCESSES as usize]>,
@@ -67,6 +69,13 @@ enum Feedback {
     Silence(u16, u8),
 }
 
+impl Feedback {
+    fn slot(self) -> u16 {
+        let (Feedback::Ack(slot, _) | Feedback::Nack(slot, _) | Feedback::Silence(slot, _)) = self;
+        slot
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct OnAir {
     slot: u16,
@@ -91,7 +100,12 @@ impl Downlink {
             *entry = rate(cqi);
         }
         let grid = Grid { rbgs: radio.rbgs(), rbg_prbs: radio.rbg_prbs(), rate_by_cqi };
+        let outer_loop =
+            setup.mac.olla.as_ref().map(|params| {
+                OuterLoop::new(params.clone(), &*setup.radio.error_model.build(), radio.prbs())
+            });
         Downlink {
+            outer_loop,
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
             max_transmissions: setup.mac.harq_transmissions,
@@ -116,7 +130,22 @@ impl Downlink {
         self.scheduler.admit(slot, &bearer);
         settle(&mut self.users, slot, User::default());
         settle(&mut self.processes, slot, [None; PROCESSES as usize]);
+        if let Some(outer_loop) = &mut self.outer_loop {
+            outer_loop.admit(slot);
+        }
         self.views.reserve(self.users.len());
+    }
+
+    /// The user of a slot leaves: what its HARQ processes hold is gone.
+    //= TS 36.321 §5.9
+    pub fn release(&mut self, slot: u16) {
+        self.scheduler.release(slot);
+        self.set_queue(slot, BufferStatus::default());
+        self.users[slot as usize] = User::default();
+        self.processes[slot as usize] = [None; PROCESSES as usize];
+        self.feedback.retain(|answer| answer.slot() != slot);
+        self.postponed.retain(|(postponed, _)| *postponed != slot);
+        self.air.retain(|sent| sent.slot != slot);
     }
 
     /// RLC reports what waits for a user.
@@ -187,7 +216,10 @@ impl Downlink {
                 LinkAdaptation::Wideband => view.wideband,
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
-            let mcs = mcs_of(cqi);
+            let mcs = match &self.outer_loop {
+                None => mcs_of(cqi),
+                Some(outer_loop) => outer_loop.mcs(slot, cqi),
+            };
             //= exception single-antenna
             //= exception no-mac-headers
             let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
@@ -232,6 +264,7 @@ impl Downlink {
         }
         self.postponed.drain(..postponed);
         for answer in &answers {
+            self.adapt(*answer);
             match *answer {
                 Feedback::Ack(slot, process) | Feedback::Silence(slot, process) => {
                     self.free(slot, process);
@@ -249,6 +282,20 @@ impl Downlink {
         }
         self.answers = answers;
         free
+    }
+
+    /// Outer-loop link adaptation learns from first transmissions that met the channel.
+    fn adapt(&mut self, answer: Feedback) {
+        let Some(outer_loop) = &mut self.outer_loop else { return };
+        let (slot, process, decoded) = match answer {
+            Feedback::Ack(slot, process) => (slot, process, true),
+            Feedback::Nack(slot, process) => (slot, process, false),
+            Feedback::Silence(..) => return,
+        };
+        let held = self.processes[slot as usize][process as usize].as_ref();
+        if held.expect("a process waits for its feedback").block.transmissions == 1 {
+            outer_loop.on_feedback(slot, decoded);
+        }
     }
 
     fn free(&mut self, slot: u16, process: u8) {
@@ -299,7 +346,7 @@ impl Downlink {
             let process = &mut self.processes[sent.slot as usize][sent.process as usize];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
             self.figures.prbs += u64::from(radio.prbs_of(sent.rbgs).0);
-            if ue.loses_control(tti) {
+            if ue.loses_control(tti, number, radio) {
                 let due = tti + (FEEDBACK_TIMEOUT - DECISION_TO_AIR);
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
                 continue;

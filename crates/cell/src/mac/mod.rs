@@ -1,6 +1,7 @@
 //! Medium access control: scheduling, HARQ, buffer status, power control.
 
 pub(crate) mod downlink;
+pub mod outer_loop;
 pub mod power_control;
 pub mod sched;
 pub(crate) mod uplink;
@@ -41,6 +42,10 @@ impl<T> Pipeline<T> {
     pub fn take(&mut self, tti: Tti, into: &mut Vec<T>) {
         into.clear();
         std::mem::swap(&mut self.stages[tti.0 as usize % Self::DEPTH], into);
+    }
+    /// Strikes out work that has lost its purpose.
+    pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.stages.iter_mut().for_each(|stage| stage.retain(&mut keep));
     }
     /// What is due in this TTI.
     pub fn at(&self, tti: Tti) -> &[T] {

@@ -140,6 +140,17 @@ impl Uplink {
         settle(&mut self.sounded, slot, None);
     }
 
+    /// The user of a slot leaves: its reports, grants and blocks are gone.
+    //= TS 36.321 §5.9
+    pub fn release(&mut self, slot: u16) {
+        self.set_buffer(slot, Bytes::ZERO);
+        self.sounded[slot as usize] = None;
+        self.reports.retain(|(reported, _)| *reported != slot);
+        self.grants.retain(|grant| grant.slot != slot);
+        self.air.retain(|sending| sending.slot != slot);
+        self.undecoded.retain(|sending| sending.slot != slot);
+    }
+
     /// A terminal sends a buffer status report.
     //= exception ideal-buffer-reports
     pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
@@ -273,7 +284,7 @@ impl Uplink {
         &mut self,
         tti: Tti,
         users: &[u32],
-        radio: &Radio,
+        radio: &mut Radio,
         terminals: &mut Terminals<'_>,
         control: &super::power_control::Params,
     ) {
@@ -281,7 +292,7 @@ impl Uplink {
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
-            if terminals.get(number).loses_control(tti) {
+            if terminals.get(number).loses_control(tti, number, radio) {
                 continue;
             }
             let block = match grant.again {

@@ -4,6 +4,7 @@ pub mod amc;
 pub mod antenna;
 pub mod bit_channel;
 pub mod error_model;
+pub mod fading;
 pub mod link_budget;
 pub mod propagation;
 pub mod shadowing;

@@ -5,20 +5,23 @@
 //! each of them once.
 
 mod decoder;
+mod fading;
 mod gains;
 mod reports;
 
 use crate::mac::Block;
 use crate::mac::power_control;
-use crate::mac::sched::{ChannelState, MAX_RBGS, Rbgs};
+use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::amc::Amc;
+use crate::phy::amc::steps::Steps;
 use crate::phy::error_model::mutual_information::{self, MutualInformation};
 use crate::phy::error_model::{self, ErrorModel};
 use crate::phy::tables::rbg_size;
 use crate::phy::{Position, Prbs, Sinr};
 use crate::settings::Setup;
-use airwnd_units::{Db, Dbm};
+use airwnd_units::{Db, Dbm, Tti};
 use decoder::Decoder;
+use fading::LinkFading;
 use gains::Gains;
 use reports::Reports;
 
@@ -30,12 +33,22 @@ pub(crate) struct Radio {
     amc: Box<dyn Amc>,
     decoder: Decoder,
     gains: Gains,
+    /// None: channels are flat, and change only when terminals move.
+    fading: Option<Faded>,
+    /// The TTI that is on air.
+    now: Tti,
     /// The cell that serves each terminal, and the downlink's loss to it.
     serving: Vec<(usize, Db)>,
     /// By cell.
     reports: Vec<Reports>,
     /// Scratch: SINR of each run of PRBs.
     runs: Vec<(Db, Prbs)>,
+}
+
+/// Channels that fade, and where each CQI of a group begins.
+struct Faded {
+    links: LinkFading,
+    steps: Steps,
 }
 
 /// A transmission of a terminal: PRBs and power on each in mW.
@@ -48,8 +61,6 @@ pub(crate) struct UplinkSignal {
 }
 
 impl Radio {
-    //= exception no-mobility
-    //= exception no-fading
     pub fn new(setup: &Setup) -> Radio {
         let prbs = setup.carrier.bandwidth.prbs();
         let rbg_prbs = rbg_size(prbs).0;
@@ -62,19 +73,29 @@ impl Radio {
             other => (MutualInformation::new(mutual_information::Params::default()), other.build()),
         };
         let gains = Gains::new(setup, prbs);
+        let amc = setup.radio.amc.build(&receiver);
+        let fading = LinkFading::of(setup, prbs, rbg_prbs)
+            .map(|links| Faded { links, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
         let strongest = |ue| (strongest(gains.heard(ue)), Db(0.0));
         Radio {
             prbs,
             rbg_prbs,
             //= exception whole-groups-only
             rbgs: (prbs.0 / rbg_prbs) as u8,
-            amc: setup.radio.amc.build(&receiver),
+            amc,
             decoder: Decoder::new(errors),
             serving: (0..setup.ues.len()).map(strongest).collect(),
             reports: setup.cells.iter().map(|_| Reports::new(setup.cells.len(), 0)).collect(),
             gains,
-            runs: Vec::with_capacity(MAX_RBGS + 1),
+            fading,
+            now: Tti(0),
+            runs: Vec::with_capacity(usize::from(prbs.0) + 1),
         }
+    }
+
+    /// This TTI is on air from now on.
+    pub fn begin(&mut self, tti: Tti) {
+        self.now = tti;
     }
 
     /// The cell that a terminal hears best, the first of equals.
@@ -95,6 +116,9 @@ impl Radio {
     /// A terminal is here from now on.
     pub fn place(&mut self, ue: usize, position: Position) {
         self.gains.place(ue, position);
+        if let Some(faded) = &mut self.fading {
+            faded.links.place(ue, position, self.now);
+        }
         self.serve(ue, self.serving[ue].0);
     }
 
@@ -114,9 +138,15 @@ impl Radio {
     pub fn prbs(&self) -> Prbs {
         self.prbs
     }
-    /// The received power of one reference-signal element.
+    /// The received power of one reference-signal element, measured for so long that fading averages out.
+    //= exception rsrp-averages-fading
     pub fn rsrp(&self, ue: usize, cell: usize) -> Dbm {
         crate::phy::link_budget::rsrp(Dbm::from_milliwatts(self.gains.heard(ue)[cell]))
+    }
+
+    /// The power per PRB in mW at which a terminal hears each cell, and its noise.
+    pub fn heard(&self, ue: usize) -> (&[f64], f64) {
+        (self.gains.heard(ue), self.gains.ue_noise(ue))
     }
 
     fn disturbance(&self, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
@@ -142,6 +172,14 @@ impl Radio {
     }
 
     fn measure_block(&mut self, ue: usize, serving: usize, rbgs: Rbgs, on_air: &[Rbgs]) {
+        if let Some(Faded { links, .. }) = &mut self.fading {
+            let sinrs = links.downlink(&self.gains, (ue, serving), |cell| on_air[cell], self.now);
+            let width = usize::from(self.rbg_prbs);
+            let used = rbgs.iter().flat_map(|group| &sinrs[usize::from(group) * width..][..width]);
+            self.runs.clear();
+            self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+            return;
+        }
         let signal = self.gains.heard(ue)[serving];
         self.runs.clear();
         let mut rest = rbgs;
@@ -156,6 +194,13 @@ impl Radio {
             self.runs.push((sinr, self.prbs_of(alike)));
             rest = rest.without(alike);
         }
+    }
+
+    /// The SINR of control channels over a channel that fades, in the TTI on air. None if channels do not fade.
+    pub fn faded_control_sinr(&mut self, ue: usize) -> Option<Db> {
+        let Faded { links, .. } = self.fading.as_mut()?;
+        let everywhere = |_| Rbgs(u32::MAX);
+        Some(effective(links.downlink(&self.gains, (ue, self.serving[ue].0), everywhere, self.now)))
     }
 
     /// The SINR of control channels, which every cell sends at full power in every TTI.
@@ -180,12 +225,14 @@ impl Radio {
     }
 
     /// Where the report of the user in `slot` lies for a pattern; it is measured if nobody asked before.
-    pub fn report(&mut self, cell: usize, place: usize, slot: u16, ue: usize) -> u32 {
-        let version = self.gains.version(ue);
+    /// `measured` is the TTI at whose start that is, or was.
+    pub fn report(&mut self, cell: usize, place: usize, slot: u16, ue: usize, measured: Tti) -> u32 {
+        // A channel that fades is another one in each TTI.
+        let version = if self.fading.is_some() { measured.0 } else { self.gains.version(ue) };
         let (at, known) = self.reports[cell].find(place, slot, ue as u32, version);
         if !known {
-            let measured = self.measure(ue, cell, place);
-            self.reports[cell].keep(at, ue as u32, version, measured);
+            let report = self.measure(ue, cell, place, measured);
+            self.reports[cell].keep(at, ue as u32, version, report);
         }
         at as u32
     }
@@ -195,13 +242,39 @@ impl Radio {
         self.reports[cell].states()
     }
 
-    /// The mean SINR over the PRBs behind a report.
-    pub fn reported_sinr(&self, cell: usize, report: u32) -> Db {
+    /// The mean SINR over the PRBs behind a user's report.
+    pub fn mean_sinr(&mut self, cell: usize, place: usize, slot: u16, ue: usize, measured: Tti) -> Db {
+        if let Some(Faded { links, .. }) = &mut self.fading {
+            let on_air = self.reports[cell].pattern(place);
+            let sinrs = links.downlink(&self.gains, (ue, cell), |other| on_air[other], measured);
+            let scheduled = &sinrs[..usize::from(self.rbgs) * usize::from(self.rbg_prbs)];
+            return Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
+        }
+        let report = self.report(cell, place, slot, ue, measured);
         self.reports[cell].sinr(report as usize)
     }
 
+    /// A report of a channel that fades.
+    fn measure_faded(&mut self, ue: usize, cell: usize, place: usize, measured: Tti) -> (ChannelState, Db) {
+        let Faded { links, steps } = self.fading.as_mut().expect("asked for channels that fade");
+        let on_air = self.reports[cell].pattern(place);
+        let sinrs = links.downlink(&self.gains, (ue, cell), |other| on_air[other], measured);
+        let width = usize::from(self.rbg_prbs);
+        let scheduled = &sinrs[..usize::from(self.rbgs) * width];
+        let mean = Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
+        self.runs.clear();
+        self.runs.extend(scheduled.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+        self.runs.push((mean, Prbs(self.prbs.0 - scheduled.len() as u16)));
+        let wideband = self.amc.cqi(Sinr::Groups(&self.runs), self.prbs);
+        let groups = scheduled.chunks_exact(width).map(|prbs| steps.cqi(effective(prbs)));
+        (ChannelState::new(wideband, groups), mean)
+    }
+
     /// PRBs beyond the last whole group are never scheduled; their SINR is taken as the mean of the others.
-    fn measure(&mut self, ue: usize, cell: usize, place: usize) -> (ChannelState, Db) {
+    fn measure(&mut self, ue: usize, cell: usize, place: usize, measured: Tti) -> (ChannelState, Db) {
+        if self.fading.is_some() {
+            return self.measure_faded(ue, cell, place, measured);
+        }
         let signal = self.gains.heard(ue)[cell];
         let mut runs = std::mem::take(&mut self.runs);
         runs.clear();
@@ -256,6 +329,10 @@ impl Radio {
         signal: &UplinkSignal,
         others: impl Iterator<Item = &'a UplinkSignal> + Clone,
     ) -> Db {
+        if let Some(Faded { links, .. }) = &mut self.fading {
+            //= exception sounding-over-carrier
+            return effective(links.uplink(&self.gains, cell, signal, others, self.now));
+        }
         self.measure_uplink(cell, signal, others);
         self.runs[0].0
     }
@@ -266,6 +343,12 @@ impl Radio {
         signal: &UplinkSignal,
         others: impl Iterator<Item = &'a UplinkSignal> + Clone,
     ) {
+        if let Some(Faded { links, .. }) = &mut self.fading {
+            let sinrs = links.uplink(&self.gains, cell, signal, others, self.now);
+            self.runs.clear();
+            self.runs.extend(sinrs.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+            return;
+        }
         let received = |signal: &UplinkSignal| signal.power * self.gains.uplink(signal.ue as usize, cell);
         let own = received(signal);
         let end = signal.first + signal.prbs;
@@ -287,6 +370,13 @@ impl Radio {
             at = until;
         }
     }
+}
+
+/// The SINR of a flat channel with the mean capacity of these PRBs, whose SINR is linear.
+//= exception groups-by-capacity
+fn effective(prbs: &[f64]) -> Db {
+    let capacity = prbs.iter().map(|sinr| libm::log2(1.0 + sinr)).sum::<f64>() / prbs.len() as f64;
+    Db::from_linear(libm::exp2(capacity) - 1.0)
 }
 
 /// The loudest cell, the first of equals.

@@ -1,6 +1,6 @@
 //! One direction of a bearer: RLC at both ends.
 
-use super::{BufferStatus, Fate, Returned, Sdu, am, um};
+use super::{BufferStatus, DropCause, Fate, Returned, Sdu, am, um};
 use crate::settings;
 use airwnd_engine::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time, Tti};
@@ -168,10 +168,10 @@ impl OneWay {
     }
 
     /// When the oldest SDU arrived of which something is to be sent.
-    pub fn head_of_line(&self) -> Option<Time> {
+    pub fn oldest(&self) -> Option<Time> {
         match self {
-            OneWay::Um(tx, _) => tx.head_of_line(),
-            OneWay::Am(way) => way.tx.head_of_line(),
+            OneWay::Um(tx, _) => tx.oldest(),
+            OneWay::Am(way) => way.tx.oldest(),
         }
     }
 
@@ -185,12 +185,18 @@ impl OneWay {
 
     /// Ends both entities and begins anew (TS 36.322 §5.4). Gives back, in order, the SDUs that are to be sent again:
     /// in acknowledged mode all that are not acknowledged, in unacknowledged mode those of which nothing has been
-    /// sent; the others are lost.
+    /// sent; the others are lost by this cause.
     //= TS 36.323 §5.2
-    pub fn release(&mut self, now: Time, into: &mut VecDeque<Returned>, fate: &mut dyn Fate) {
+    pub fn release(
+        &mut self,
+        now: Time,
+        cause: DropCause,
+        into: &mut VecDeque<Returned>,
+        fate: &mut dyn Fate,
+    ) {
         match self {
             OneWay::Um(tx, rx) => {
-                rx.release(fate);
+                rx.release(cause, fate);
                 tx.release(now, into, fate);
             }
             OneWay::Am(way) => {

@@ -126,9 +126,10 @@ impl Segmenter {
     }
 
     /// When the oldest SDU arrived of which something is to be sent for the first time.
-    pub fn head_of_line(&self) -> Option<Time> {
-        let returned = || self.returned.front().map(|returned| returned.sdu.arrived);
-        self.partial.map(|(sdu, _)| sdu.arrived).or_else(returned).or_else(|| self.queue.head())
+    pub fn oldest(&self) -> Option<Time> {
+        let partial = self.partial.map(|(sdu, _)| sdu.arrived);
+        let returned = self.returned.front().map(|returned| returned.sdu.arrived);
+        [partial, returned, self.queue.oldest()].into_iter().flatten().min()
     }
 
     /// SDUs of which nothing has been sent yet, and that the receiver does not have.

@@ -53,6 +53,7 @@ impl Cobalt {
     /// An empty queue.
     pub fn new(params: Params, ctx: &Ctx) -> Self {
         Cobalt {
+            //= exception cobalt-exact-root
             law: ControlLaw::new(params.interval, Root::Exact),
             params,
             queue: Fifo::default(),
@@ -165,6 +166,10 @@ impl QueueDisc for Cobalt {
 
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
     }
 
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {

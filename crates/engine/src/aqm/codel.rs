@@ -1,11 +1,13 @@
 //! CoDel: controlled delay.
 
-use super::parts::control_law::{ControlLaw, Root};
+use super::parts::control_law::ControlLaw;
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
 use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
+
+pub use super::parts::control_law::Root;
 
 params! {
     /// CoDel: signals congestion once packets have waited too long for too long, then ever more often.
@@ -164,6 +166,10 @@ impl QueueDisc for Codel {
 
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
     }
 
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {

@@ -50,8 +50,8 @@ impl QueueDisc for DropTail {
         self.queue.backlog()
     }
 
-    fn head(&self) -> Option<Time> {
-        self.queue.head().map(|packet| packet.arrived)
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
     }
 
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {

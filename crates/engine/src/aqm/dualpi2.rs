@@ -249,6 +249,10 @@ impl QueueDisc for DualPi2 {
         Backlog { bytes: low.bytes + classic.bytes, packets: low.packets + classic.packets }
     }
 
+    fn oldest(&self) -> Option<Time> {
+        [&self.low_latency, &self.classic].into_iter().filter_map(|part| part.queue.oldest()).min()
+    }
+
     /// By turns of the scheduler, if none of them is dropped and no time passes.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
         let mut low = self.low_latency.queue.iter().peekable();

@@ -1,7 +1,7 @@
 //! Packets in the order in which they came, and their bytes.
 
 use super::{Backlog, Waiting};
-use airwnd_units::Bytes;
+use airwnd_units::{Bytes, Time};
 use std::collections::VecDeque;
 
 /// A queue without a discipline.
@@ -34,6 +34,11 @@ impl Fifo {
     /// The oldest packet.
     pub fn head(&self) -> Option<&Waiting> {
         self.packets.front()
+    }
+
+    /// When the oldest packet arrived.
+    pub fn oldest(&self) -> Option<Time> {
+        self.head().map(|packet| packet.arrived)
     }
 
     /// How many packets wait.

@@ -1,8 +1,7 @@
 //! FQ-CoDel.
 
 use super::Ctx;
-use super::codel::{self, Codel};
-use super::parts::control_law::Root;
+use super::codel::{self, Codel, Root};
 use super::parts::flows::{Flows, Settings};
 use super::parts::limit::Limit;
 use airwnd_catalog::params;

@@ -16,10 +16,27 @@ pub use fifo::Fifo;
 family! {
     /// Queue discipline of a bearer's buffer before RLC, or of a link.
     pub family Spec ("aqm") {
-        drop_tail: DropTail, codel: Codel, pie: Pie, cobalt: Cobalt, fq_codel: FqCodel, fq_pie: FqPie,
-        fq_cobalt: FqCobalt, dualpi2: DualPi2,
+        drop_tail: DropTail, drop_head: DropHead, red: Red, gentle_red: GentleRed, adaptive_red: AdaptiveRed,
+        smred: Smred, blue: Blue, avq: Avq, codel: Codel, pie: Pie, cobalt: Cobalt, fq_codel: FqCodel,
+        fq_pie: FqPie, fq_cobalt: FqCobalt, dualpi2: DualPi2,
     }
     build fn build(ctx: &Ctx) -> Box<dyn QueueDisc>;
+}
+
+impl Spec {
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            Spec::Red(params) => params.check(),
+            Spec::GentleRed(params) => params.check(),
+            Spec::AdaptiveRed(params) => params.check(),
+            Spec::Smred(params) => params.check(),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Where a queue stands.
@@ -97,9 +114,10 @@ pub trait QueueDisc: Send {
     fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting>;
     /// What waits now.
     fn backlog(&self) -> Backlog;
-    /// When the packet arrived that would leave next; none: nothing waits.
-    fn head(&self) -> Option<Time> {
-        self.inside().next().map(|packet| packet.arrived)
+    /// When the oldest packet inside arrived; none: nothing waits. Schedulers ask for it in each TTI; a discipline
+    /// knows it without looking at all packets.
+    fn oldest(&self) -> Option<Time> {
+        self.inside().map(|packet| packet.arrived).min()
     }
     /// The packets inside, in the order in which they would leave if nothing were dropped.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_>;
@@ -108,6 +126,7 @@ pub trait QueueDisc: Send {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use airwnd_units::Span;
 
     /// A place whose service varies.
     pub fn ctx() -> Ctx {
@@ -143,5 +162,27 @@ pub(crate) mod tests {
         let mut capable = Waiting { ecn: Codepoint::Ect0, ..packet(1, 100, Time::ZERO) };
         assert!(capable.mark(&mut seen));
         assert_eq!((capable.ecn, seen.marked), (Codepoint::Ce, vec![1]));
+    }
+
+    #[test]
+    fn every_discipline_knows_its_oldest_packet() {
+        for kind in Spec::kinds() {
+            let node = airwnd_catalog::Node::from_json(&format!("\"{kind}\""), "test").unwrap();
+            let mut queue = <Spec as airwnd_catalog::Param>::read(&node).unwrap().build(&ctx());
+            let mut seen = Seen::default();
+            let mut now = Time::ZERO;
+            for step in 0..200u32 {
+                now += Span::from_millis(1);
+                if step % 20 < 12 {
+                    let ecn = if step % 2 == 0 { Codepoint::NotEct } else { Codepoint::Ect1 };
+                    let arrival = Waiting { flow: step % 5, ecn, ..packet(step, 1000, now) };
+                    queue.enqueue(now, arrival, Bytes::ZERO, &mut seen);
+                } else {
+                    queue.dequeue(now, &mut seen);
+                }
+                let oldest = queue.inside().map(|packet| packet.arrived).min();
+                assert_eq!(queue.oldest(), oldest, "{kind}");
+            }
+        }
     }
 }

@@ -157,7 +157,7 @@ impl Pie {
             step = step.min(0.02);
         }
         self.probability += step;
-        //= exception pie-decay
+        // Appendix B decays below half of the reference already.
         if self.delay == Span::ZERO && self.delay_before == Span::ZERO {
             self.probability *= 0.98;
         }
@@ -232,6 +232,10 @@ impl QueueDisc for Pie {
 
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
     }
 
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {

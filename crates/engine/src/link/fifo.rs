@@ -148,9 +148,23 @@ impl<T> Link<T> {
         self.server.begins(now)
     }
 
+    /// From when on fewer packets than this wait; none: they do already.
+    pub(super) fn has_fewer_from(&self, packets: usize) -> Option<Time> {
+        self.in_flight
+            .len()
+            .checked_sub(packets)
+            .and_then(|behind| self.in_flight.get(behind))
+            .map(|one| one.begins)
+    }
+
     /// What it adds to each packet.
     pub(super) fn framing(&self) -> Bytes {
         self.framing
+    }
+
+    /// What it has counted, for what stands before it.
+    pub(super) fn figures_mut(&mut self) -> &mut Figures {
+        &mut self.figures
     }
 
     /// A packet that was to be marked could be.

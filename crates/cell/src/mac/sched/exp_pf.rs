@@ -3,17 +3,29 @@
 use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, Urgency};
 use crate::phy::Cqi;
 use crate::settings::Bearer;
-use airwnd_catalog::params;
+use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Tti};
 
+choice! {
+    /// What users do that can wait.
+    pub enum BestEffort {
+        /// They count as never late in the exponential, and so give way as real-time users get late.
+        GivesWay = "gives-way",
+        /// They have the metric of proportional fair; a single real-time user, which is its own mean, has the same.
+        ProportionalFair = "proportional-fair",
+    }
+}
+
 params! {
-    /// EXP/PF: proportional fair, times an exponential of how much later a real-time user is than real-time users are.
+    /// EXP/PF: proportional fair, times an exponential of how much later a user is than real-time users are on average.
     ///
-    /// Metric exp((a D - m) / (1 + sqrt(m))) R / T for bearers of the classes 1, 2, 3, 5 and 7 (`qci`) and R / T
-    /// for the others; R the rate of one group at the sub-band CQI, T a moving average of what the user was
-    /// granted, D the waiting time of the oldest packet, a = -ln(violation) / budget, m the mean of a D over the
-    /// real-time users that wait. Equal metrics go to the lower RNTI.
+    /// Metric exp((a D - m) / (1 + sqrt(m))) R / T; R the rate of one group at the sub-band CQI, T a moving average of
+    /// what the user was granted, D the waiting time of the oldest packet, a = -ln(violation) / budget for bearers of
+    /// the classes 1, 2, 3, 5 and 7 (`qci`), m the mean of a D over those of them that wait. The others wait with
+    /// a D = 0. Equal metrics go to the lower RNTI.
     pub struct Params ("Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-C; Rhee, Holtzman and Kim, VTC 2003 Fall") {
+        /// What users of the other classes do.
+        pub best_effort: BestEffort = BestEffort::GivesWay, unit "word", source "airwnd; Capozzi et al. 2013 and LTE-Sim: proportional-fair";
         /// Part of the packets that may exceed the delay budget.
         pub violation: f64 = 0.02, unit "1", range 1e-9..=0.99, source "TS 23.203 §6.1.7.2: a confidence of 98 percent";
         /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
@@ -26,6 +38,7 @@ pub struct ExpPf {
     rate_by_cqi: [f64; 16],
     averages: RateAverages,
     urgency: Urgency,
+    best_effort: BestEffort,
     /// The factor of each user, by slot, in this TTI.
     factors: Vec<f64>,
 }
@@ -37,6 +50,7 @@ impl ExpPf {
             rate_by_cqi: grid.rate_by_cqi,
             averages: RateAverages::new(params.window),
             urgency: Urgency::new(params.violation),
+            best_effort: params.best_effort,
             factors: Vec::new(),
         }
     }
@@ -52,11 +66,18 @@ impl Scheduler for ExpPf {
     fn release(&mut self, _slot: u16) {}
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        let reachable = || ues.users.iter().filter(|ue| ue.flat != Some(Cqi::OUT_OF_RANGE));
-        let urgent = || reachable().filter_map(|ue| Some((ue.slot, self.urgency.of_real_time(ue)?)));
-        let mean = urgent().map(|(_, urgency)| urgency).sum::<f64>() / urgent().count().max(1) as f64;
-        for (slot, urgency) in urgent() {
-            self.factors[usize::from(slot)] = libm::exp((urgency - mean) / (1.0 + libm::sqrt(mean)));
+        let reachable = ues.users.iter().filter(|ue| ue.flat != Some(Cqi::OUT_OF_RANGE));
+        let urgent = reachable.filter_map(|ue| self.urgency.of_real_time(ue));
+        let (count, sum) = urgent.fold((0.0, 0.0), |(count, sum), urgency| (count + 1.0, sum + urgency));
+        let mean = if count > 0.0 { sum / count } else { 0.0 };
+        for ue in ues.users {
+            //= exception exp-pf-best-effort
+            let urgency = match (self.urgency.of_real_time(ue), self.best_effort) {
+                (Some(urgency), _) => urgency,
+                (None, BestEffort::GivesWay) => 0.0,
+                (None, BestEffort::ProportionalFair) => mean,
+            };
+            self.factors[usize::from(ue.slot)] = libm::exp((urgency - mean) / (1.0 + libm::sqrt(mean)));
         }
         super::best_per_group(free, ues, grants, |ue, cqi| {
             self.factors[usize::from(ue.slot)] * self.rate_by_cqi[cqi.0 as usize] / self.averages.of(ue.slot)
@@ -77,5 +98,57 @@ impl Scheduler for ExpPf {
 
     fn heeds_delay(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cqi;
+    use crate::mac::sched::UeView;
+    use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
+    use airwnd_units::Span;
+
+    /// A best-effort user and others with live video, who have waited so many ms.
+    fn users(best_effort_cqi: u8, waits: &[u64]) -> Vec<UeView> {
+        let best_effort =
+            UeView { head_of_line: Span::from_millis(500), ..user(0, best_effort_cqi, best_effort_cqi) };
+        let video = (1..)
+            .zip(waits)
+            .map(|(slot, ms)| UeView { head_of_line: Span::from_millis(*ms), ..user(slot, 9, 9) });
+        std::iter::once(best_effort).chain(video).collect()
+    }
+
+    fn first(settings: &str, users: &[UeView]) -> u16 {
+        let mut exp_pf = scheduler(settings);
+        users.iter().for_each(|ue| exp_pf.admit(ue.slot, &bearer(if ue.slot == 0 { 9 } else { 7 }, 0)));
+        grants_of(&mut *exp_pf, users, &[])[0].0
+    }
+
+    #[test]
+    fn the_exponential_is_of_the_distance_from_the_mean() {
+        // a = -ln(0.02) / 80 ms = 48.9 / s; a D of 3.912 and 0.978, m = 2.445, (3.912 - m) / (1 + 1.564) = 0.572:
+        // e^0.572 = 1.772 times a group of 75 B at CQI 9 beats 109 B at CQI 12 and not 185 B at CQI 15
+        let fair = r#""kind": "exp-pf", "best_effort": "proportional-fair""#;
+        assert_eq!(first(fair, &users(12, &[80, 20])), 1);
+        assert_eq!(first(fair, &users(15, &[80, 20])), 0);
+        // and both if these are taken times e^(-m / 2.564) = 0.385
+        assert_eq!(first("exp-pf", &users(15, &[80, 20])), 1);
+    }
+
+    #[test]
+    fn a_single_real_time_user_is_its_own_mean() {
+        // m = 3.912: e^(-m / (1 + 1.978)) = 0.269 times 185 B is less than 75 B
+        assert_eq!(first(r#""kind": "exp-pf", "best_effort": "proportional-fair""#, &users(10, &[80])), 0);
+        assert_eq!(first("exp-pf", &users(15, &[80])), 1);
+        // m = 0.489: 0.75 times 109 B is more
+        assert_eq!(first("exp-pf", &users(12, &[10])), 0);
+    }
+
+    #[test]
+    fn a_user_out_of_reach_does_not_raise_the_mean() {
+        // with the third the mean would be 1469, and the second's factor not to be told from the first's
+        let mut users = users(12, &[80, 60_000]);
+        users[2].flat = Some(Cqi::OUT_OF_RANGE);
+        assert_eq!(first("exp-pf", &users), 1);
     }
 }

@@ -53,3 +53,26 @@ impl Scheduler for Lwdf {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
+    use airwnd_units::Span;
+
+    #[test]
+    fn the_one_nearest_its_budget_goes_first() {
+        let mut lwdf = scheduler("lwdf");
+        lwdf.admit(0, &bearer(9, 0));
+        lwdf.admit(1, &bearer(7, 0));
+        let mut serve = |first: u64, second: u64| {
+            let users = [(0, first), (1, second)].map(|(slot, ms)| super::super::UeView {
+                head_of_line: Span::from_millis(ms),
+                ..user(slot, 9, 9)
+            });
+            grants_of(&mut *lwdf, &users, &[])
+        };
+        // budgets of 280 and 80 ms: 27 / 80 > 94 / 280 > 26 / 80
+        assert_eq!(serve(94, 27), [(1, 0b111)]);
+        assert_eq!(serve(94, 26), [(0, 0b111)]);
+    }
+}

@@ -68,3 +68,26 @@ impl Scheduler for MLwdf {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
+    use airwnd_units::Span;
+
+    #[test]
+    fn a_real_time_user_goes_first_once_its_weighted_delay_exceeds_one() {
+        let mut m_lwdf = scheduler("m-lwdf");
+        m_lwdf.admit(0, &bearer(9, 0));
+        m_lwdf.admit(1, &bearer(7, 0));
+        let mut serve = |ms: u64| {
+            let users = [(0, 500), (1, ms)].map(|(slot, ms)| super::super::UeView {
+                head_of_line: Span::from_millis(ms),
+                ..user(slot, 9, 9)
+            });
+            grants_of(&mut *m_lwdf, &users, &[])
+        };
+        // -ln(0.02) D / 80 ms > 1 from D = 20.45 ms on, the rest of the metric being equal
+        assert_eq!(serve(20), [(0, 0b111)]);
+        assert_eq!(serve(21), [(1, 0b111)]);
+    }
+}

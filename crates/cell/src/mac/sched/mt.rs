@@ -58,3 +58,26 @@ impl Scheduler for Mt {
         self.domain.link_adaptation()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::mac::sched::tests::{S2, grants_of, saturate_with, scheduler, selective};
+
+    #[test]
+    fn the_best_user_has_it_all() {
+        for domain in ["time", "frequency"] {
+            let sent = saturate_with(scheduler(&format!(r#""kind": "mt", "domain": "{domain}""#)), &S2, 1000);
+            assert_eq!(sent.blocks, [1000, 0, 0, 0, 0, 0, 0, 0, 0, 0], "{domain}");
+        }
+    }
+
+    #[test]
+    fn each_group_goes_to_its_best_user_or_all_to_the_best_on_the_whole() {
+        let (users, reports) = selective(&[[9, 2, 4], [5, 8, 8]]);
+        let mut frequency = scheduler("mt");
+        assert_eq!(grants_of(&mut *frequency, &users, &reports), [(0, 0b001), (1, 0b110)]);
+        let mut time = scheduler(r#""kind": "mt", "domain": "time""#);
+        // wideband 5 and 7
+        assert_eq!(grants_of(&mut *time, &users, &reports), [(1, 0b111)]);
+    }
+}

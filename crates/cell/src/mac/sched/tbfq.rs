@@ -9,23 +9,23 @@ use airwnd_units::{BitRate, Bytes, Tti};
 params! {
     /// Token bank fair queueing: users are served by what they have left to others, in tokens.
     ///
-    /// A user's tokens, one for each byte, come at a rate r. They fill its pool, and what overflows goes into a bank
-    /// that all share; a user draws on its pool first and on the bank then. E counts what it gave to the bank less
-    /// what it took. The highest E / r goes first, of equals the lower RNTI. In the time domain it gets the whole
-    /// TTI. In the frequency domain it gets groups, its best first, while its tokens pay for the whole block and
-    /// data waits; what it may draw from the bank is E - `debt_limit`, at most `credit_limit`; then the next
-    /// user's turn comes. What nobody has tokens for stays empty, so that r is a limit as well.
+    /// A user's tokens, one for each byte, come at a rate r: the bearer's maximum bit rate (`mbr`), else its guaranteed
+    /// one (`gbr`), else `token_rate`. They fill its pool, and what overflows goes into a bank that all share; a
+    /// user draws on its pool first and on the bank then. E counts what it gave to the bank less what it took. The
+    /// highest E / r goes first, of equals the lower RNTI. In the time domain it gets the whole TTI. In the frequency
+    /// domain it gets groups, its best first, while its tokens pay for the whole block and data waits; what it may
+    /// draw from the bank is what it is above its debt limit, at most `credit_limit`; then the next user's turn
+    /// comes. What nobody has tokens for stays empty, so that r is a limit as well.
     ///
-    /// r is the bearer's maximum bit rate (`mbr`), else its guaranteed one (`gbr`), else `token_rate`. Users with
-    /// equal r and always something to send get equal throughput; a user with more r gets more. A TTI brings whole
-    /// bytes, rounded down.
+    /// Users with equal r and always something to send get equal throughput, others in the time domain throughput in
+    /// proportion to r. A TTI brings whole bytes, rounded down.
     pub struct Params ("Wong, Tang and Leung, International Journal of Communication Systems 17, 2004; Bokhari et al., EURASIP Journal on Wireless Communications and Networking, 2009; ns-3 fdtbfq-ff-mac-scheduler.cc and tdtbfq-ff-mac-scheduler.cc") {
         /// Whether groups or whole TTIs are given away.
         pub domain: Domain = Domain::Frequency, unit "word", source "ns-3 FdTbfqFfMacScheduler and TdTbfqFfMacScheduler";
-        /// Rate of the tokens of a bearer without a rate; none: an equal share of what the carrier carries at CQI 15.
-        /// Zero is what ns-3 LENA gives such bearers: nobody can pay in the frequency domain, and in the time domain
-        /// all are equal, so that the lowest RNTI is served alone.
-        pub token_rate: Option<BitRate> = None, unit "bit/s", range BitRate(0)..=BitRate(10_000_000_000), source "airwnd: the shares of a cell that is full";
+        /// Rate of the tokens of a bearer without a rate; none: it is not limited, and shares equally what bearers with
+        /// a rate leave. Zero is what ns-3 LENA gives such bearers: nobody can pay in the frequency domain, and in the
+        /// time domain all are equal, so that the lowest RNTI is served alone.
+        pub token_rate: Option<BitRate> = None, unit "bit/s", range BitRate(0)..=BitRate(10_000_000_000), source "TS 23.203 §6.1.7: bearers without guaranteed rates have no limit of their own";
         /// Size of a user's pool of tokens.
         pub pool: Bytes = Bytes(1), unit "B", range Bytes(0)..=Bytes(1 << 40), source "ns-3 FdTbfqFfMacScheduler::TokenPoolSize";
         /// The lowest E at which a user may still draw on the bank, below zero by this much (frequency domain).
@@ -40,8 +40,6 @@ pub struct Tbfq {
     params: Params,
     grid: Grid,
     accounts: Vec<Account>,
-    /// Users in the cell that share the carrier's best rate.
-    sharing: u64,
     /// Tokens that anybody may draw.
     bank: i64,
     /// The candidates in the order of their turns: E / r and place. Kept for its capacity.
@@ -51,8 +49,10 @@ pub struct Tbfq {
 /// A user's tokens, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
-    /// What each TTI brings; none: an equal share.
-    rate: Option<u64>,
+    /// What each TTI brings.
+    rate: u64,
+    /// Whether it can spend no more than it has or may draw.
+    limited: bool,
     pool: u64,
     /// Given to the bank less taken from it.
     given: i64,
@@ -61,41 +61,36 @@ struct Account {
 impl Tbfq {
     /// A scheduler without users.
     pub fn new(params: Params, grid: &Grid) -> Self {
-        Tbfq { params, grid: grid.clone(), accounts: Vec::new(), sharing: 0, bank: 0, turns: Vec::new() }
-    }
-
-    /// What a TTI brings to a user, in bytes.
-    fn rate(&self, account: &Account) -> u64 {
-        account
-            .rate
-            .unwrap_or_else(|| self.grid.block(Cqi::MAX, u32::from(self.grid.rbgs)).0 / self.sharing.max(1))
+        Tbfq { params, grid: grid.clone(), accounts: Vec::new(), bank: 0, turns: Vec::new() }
     }
 
     /// E / r; zero without tokens.
     fn precedence(&self, ue: &UeView) -> f64 {
         let account = &self.accounts[usize::from(ue.slot)];
-        let rate = self.rate(account);
-        if rate == 0 { 0.0 } else { account.given as f64 / rate as f64 }
+        if account.rate == 0 { 0.0 } else { account.given as f64 / account.rate as f64 }
     }
 
     /// Tokens come in.
     fn earn(&mut self, ttis: u64) {
-        for slot in 0..self.accounts.len() {
-            let rate = self.rate(&self.accounts[slot]);
-            let account = &mut self.accounts[slot];
-            let tokens = account.pool + rate * ttis;
+        for account in &mut self.accounts {
+            let tokens = account.pool + account.rate * ttis;
             account.pool = tokens.min(self.params.pool.0);
             let surplus = (tokens - account.pool) as i64;
             account.given += surplus;
-            self.bank += surplus;
+            if account.limited {
+                self.bank += surplus;
+            }
         }
     }
 
     /// What a user can pay for in this TTI.
     fn budget(&self, slot: u16) -> u64 {
         let account = &self.accounts[usize::from(slot)];
+        if !account.limited {
+            return u64::MAX;
+        }
         let lendable = account.given.saturating_add_unsigned(self.params.debt_limit.0).max(0) as u64;
-        account.pool + lendable.min(self.params.credit_limit.0).min(self.bank.max(0) as u64)
+        account.pool + lendable.min(self.params.credit_limit.0).min(self.bank as u64)
     }
 
     fn pay(&mut self, slot: u16, block: Bytes) {
@@ -103,7 +98,9 @@ impl Tbfq {
         let lent = block.0.saturating_sub(account.pool);
         account.pool -= block.0 - lent;
         account.given -= lent as i64;
-        self.bank = (self.bank - lent as i64).max(0);
+        if account.limited {
+            self.bank = (self.bank - lent as i64).max(0);
+        }
     }
 
     fn time_domain(&mut self, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
@@ -170,15 +167,14 @@ impl Scheduler for Tbfq {
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         let own = [bearer.mbr, bearer.gbr].into_iter().find(|rate| rate.0 > 0);
         let rate = own.or(self.params.token_rate).map(|rate| rate.0 / 8 / 1000);
-        self.sharing += u64::from(rate.is_none());
-        settle(&mut self.accounts, slot, Account { rate, ..Account::default() });
+        // The least rate puts the others first.
+        let account = Account { rate: rate.unwrap_or(1), limited: rate.is_some(), ..Account::default() };
+        settle(&mut self.accounts, slot, account);
         self.turns.reserve(self.accounts.len());
     }
 
     fn release(&mut self, slot: u16) {
-        let account = &mut self.accounts[usize::from(slot)];
-        self.sharing -= u64::from(account.rate.is_none());
-        *account = Account { rate: Some(0), ..Account::default() };
+        self.accounts[usize::from(slot)] = Account::default();
     }
 
     //= exception tbfq-no-creditable-threshold
@@ -198,5 +194,119 @@ impl Scheduler for Tbfq {
 
     fn link_adaptation(&self) -> LinkAdaptation {
         LinkAdaptation::LowestSubband
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mac::sched::tests::{
+        S2, alike, bearer, grants_of, saturate_bearers, saturate_with, scheduler, selective, user,
+    };
+
+    fn at_rates(domain: &str, rates: &[u64], ttis: u64) -> Vec<u64> {
+        let users: Vec<_> = rates.iter().map(|rate| ((7, 7), bearer(4, *rate))).collect();
+        saturate_bearers(scheduler(&format!(r#""kind": "tbfq", "domain": "{domain}""#)), &users, ttis).bytes
+    }
+
+    #[test]
+    fn equal_tokens_are_equal_throughput() {
+        for domain in ["time", "frequency"] {
+            let sent =
+                saturate_with(scheduler(&format!(r#""kind": "tbfq", "domain": "{domain}""#)), &S2, 50_000);
+            assert!(alike(&sent.bytes, 0.01), "{domain}: {sent:?}");
+        }
+    }
+
+    #[test]
+    fn throughput_is_as_tokens() {
+        // 349 B in a TTI for rates of 100, 200 and 400 B: E / r stays level when bytes are as r
+        let bytes = at_rates("time", &[800_000, 1_600_000, 3_200_000], 70_000);
+        for (bytes, part) in bytes.iter().zip([1.0, 2.0, 4.0]) {
+            let share = 349.0 * 70_000.0 * part / 7.0;
+            assert!((*bytes as f64 / share - 1.0).abs() < 0.01, "{bytes} / {share}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_a_limit_in_the_frequency_domain_alone() {
+        // 25 B and 50 B of tokens in a TTI, of 349 B
+        let limited = at_rates("frequency", &[200_000, 400_000], 10_000);
+        for (bytes, tokens) in limited.iter().zip([250_000.0, 500_000.0]) {
+            assert!((*bytes as f64 / tokens - 1.0).abs() < 0.01, "{limited:?}");
+        }
+        let all: u64 = at_rates("time", &[200_000, 400_000], 10_000).iter().sum();
+        assert_eq!(all, 3_490_000);
+    }
+
+    #[test]
+    fn nobody_pays_without_tokens() {
+        let none = |domain: &str| {
+            let settings = format!(r#""kind": "tbfq", "domain": "{domain}", "token_rate": "0bps""#);
+            saturate_with(scheduler(&settings), &[(7, 7); 3], 100).blocks
+        };
+        assert_eq!(none("frequency"), [0; 3]);
+        assert_eq!(none("time"), [100, 0, 0]);
+    }
+
+    #[test]
+    fn a_user_takes_its_best_groups_and_no_more_than_waits() {
+        let (mut users, reports) = selective(&[[5, 9, 7]]);
+        let mut tbfq = scheduler("tbfq");
+        tbfq.admit(0, &Bearer::default());
+        tbfq.on_idle(1000);
+        // one group at CQI 9 carries 75 B; two at CQI 7 carry 97 B
+        users[0].queue = Bytes(60);
+        assert_eq!(grants_of(&mut *tbfq, &users, &reports), [(0, 0b010)]);
+        users[0].queue = Bytes(90);
+        assert_eq!(grants_of(&mut *tbfq, &users, &reports), [(0, 0b110)]);
+    }
+
+    #[test]
+    fn debts_and_credits_are_limited() {
+        let params = Params {
+            token_rate: Some(BitRate(800_000)),
+            debt_limit: Bytes(500),
+            credit_limit: Bytes(300),
+            ..Params::default()
+        };
+        let mut tbfq = Tbfq::new(params, &crate::mac::sched::tests::grid());
+        (0..11).for_each(|slot| tbfq.admit(slot, &Bearer::default()));
+        // 10 TTIs: a pool of 1 B, 999 B given by each to the bank
+        tbfq.on_idle(10);
+        assert_eq!((tbfq.bank, tbfq.accounts[0].given, tbfq.budget(0)), (11 * 999, 999, 301));
+        for paid in [301, 699 + 400] {
+            tbfq.pay(0, Bytes(paid));
+        }
+        // 1 B of the pool, 300 and 1099 B of the bank: 400 B in debt, 100 B left of the limit
+        assert_eq!((tbfq.bank, tbfq.accounts[0].given, tbfq.budget(0)), (11 * 999 - 1399, -400, 100));
+        tbfq.pay(0, Bytes(100));
+        assert_eq!(tbfq.budget(0), 0);
+        assert_eq!(tbfq.precedence(&user(0, 7, 7)), -5.0);
+    }
+
+    #[test]
+    fn whoever_joins_has_neither_debts_nor_credit() {
+        let params = Params { token_rate: Some(BitRate(800_000)), ..Params::default() };
+        let mut tbfq = Tbfq::new(params, &crate::mac::sched::tests::grid());
+        tbfq.admit(0, &Bearer::default());
+        tbfq.on_idle(100);
+        assert_eq!(tbfq.accounts[0].given, 100 * 100 - 1);
+        tbfq.release(0);
+        tbfq.on_idle(1);
+        assert_eq!((tbfq.accounts[0].given, tbfq.bank), (0, 9999));
+        tbfq.admit(0, &Bearer::default());
+        assert_eq!(tbfq.accounts[0].given, 0);
+    }
+
+    #[test]
+    fn best_effort_shares_what_guaranteed_rates_leave() {
+        // 349 B in a TTI; 50 B of tokens for the first
+        let users = [((7, 7), bearer(4, 400_000)), ((7, 7), Bearer::default()), ((7, 7), Bearer::default())];
+        let bytes = saturate_bearers(scheduler("tbfq"), &users, 10_000).bytes;
+        assert!((bytes[0] as f64 / 500_000.0 - 1.0).abs() < 0.01, "{bytes:?}");
+        assert!(alike(&bytes[1..], 0.01), "{bytes:?}");
+        // blocks of one group or six carry a little less than one of seven
+        assert!(bytes.iter().sum::<u64>() > 3_300_000, "{bytes:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! Adaptive modulation and coding: from the channel to a CQI.
 
+pub mod steps;
+
 use super::error_model::mutual_information::MutualInformation;
 use super::{Cqi, Prbs, Sinr};
 use airwnd_catalog::family;

@@ -311,9 +311,9 @@ impl Tx {
     }
 
     /// When the oldest SDU arrived of which something is to be sent, again or for the first time.
-    pub fn head_of_line(&self) -> Option<Time> {
+    pub fn oldest(&self) -> Option<Time> {
         let again = self.again.first().and(self.open.front()).map(|(_, sdu)| sdu.sdu.arrived);
-        again.or_else(|| self.source.head_of_line())
+        again.or_else(|| self.source.oldest())
     }
 
     /// SDUs of which nothing has been sent yet.

@@ -53,8 +53,8 @@ impl Tx {
     }
 
     /// When the oldest SDU arrived of which something is to be sent.
-    pub fn head_of_line(&self) -> Option<Time> {
-        self.source.head_of_line()
+    pub fn oldest(&self) -> Option<Time> {
+        self.source.oldest()
     }
 
     /// SDUs of which nothing has been sent yet.

@@ -81,6 +81,7 @@ impl<Q: FlowQueue> Flows<Q> {
     /// another flow's.
     //= RFC 8290 §4.1
     //= Linux sch_cake.c, cake_hash
+    //= exception fq-hash
     fn classify(&mut self, flow: u32) -> u32 {
         let hash = self.hashes.child(u64::from(flow)).next_u64() as u32;
         let (ways, home) = (self.settings.ways, hash % self.settings.queues);
@@ -194,6 +195,11 @@ impl<Q: FlowQueue> QueueDisc for Flows<Q> {
                 self.flows[number as usize].active = false;
             }
         }
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        let active = self.new.iter().chain(&self.old);
+        active.filter_map(|number| self.flows[*number as usize].queue.oldest()).min()
     }
 
     fn backlog(&self) -> Backlog {

@@ -1,0 +1,352 @@
+//! The gains of a tapped delay line, by sums of sinusoids.
+
+use super::Tap;
+use crate::phy::Prbs;
+use crate::phy::link_budget::PRB_BANDWIDTH;
+use airwnd_engine::Stream;
+use std::f64::consts::TAU;
+
+/// Sinusoids of a tap. The fourth moment of a tap's amplitude is 2 - 1/16 where Rayleigh's is 2; that of a gain,
+/// to which all taps contribute, is nearer still.
+const SINUSOIDS: usize = 16;
+/// Points of a turn at which sine and cosine are tabulated; between them a tangent leaves an error of 5e-6.
+const POINTS: usize = 1024;
+
+/// A place on the map in wavelengths: what fades is a function of place, and changes because terminals move.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wavelengths {
+    /// East of the origin.
+    pub east: f64,
+    /// North of the origin.
+    pub north: f64,
+}
+
+impl Wavelengths {
+    /// So far to the east.
+    pub const fn east(east: f64) -> Wavelengths {
+        Wavelengths { east, north: 0.0 }
+    }
+}
+
+/// One wave of a tap: where it comes from and its phase at the start.
+///
+/// Phases are whole fractions of a turn and wrap around, so a gain is the same bit for bit whatever was asked
+/// before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sinusoid {
+    /// Turns for each wavelength east and north, in units of 2^-31: cosine and sine of the angle of arrival.
+    east: i32,
+    north: i32,
+    /// In units of 2^-32 turns.
+    phase: u32,
+}
+
+/// A tapped delay line over a carrier: Rayleigh taps with Clarke's Doppler spectrum.
+pub struct DelayLine {
+    prbs: usize,
+    /// The square root of each tap's power over its sinusoids.
+    amplitudes: Vec<f32>,
+    /// The phase that a tap's delay gives each PRB's centre: `[tap * prbs + prb]`.
+    cos: Vec<f32>,
+    sin: Vec<f32>,
+    /// Cosine and sine of a turn in equal steps.
+    circle: Vec<(f32, f32)>,
+    // Scratch: the channel at each PRB's centre.
+    real: Vec<f32>,
+    imaginary: Vec<f32>,
+}
+
+impl DelayLine {
+    /// The delay line of `taps` over a carrier of this many PRBs.
+    pub fn new(taps: &[Tap], prbs: Prbs) -> DelayLine {
+        let total: f64 = taps.iter().map(|tap| tap.power.linear()).sum();
+        let amplitude = |tap: &Tap| libm::sqrt(tap.power.linear() / total / SINUSOIDS as f64) as f32;
+        let middle = f64::from(prbs.0 - 1) / 2.0;
+        let phases = || {
+            taps.iter().flat_map(move |tap| {
+                (0..prbs.0)
+                    .map(move |prb| -TAU * (f64::from(prb) - middle) * PRB_BANDWIDTH.0 * tap.delay.as_secs())
+            })
+        };
+        let angle = |point: usize| TAU * point as f64 / POINTS as f64;
+        DelayLine {
+            prbs: usize::from(prbs.0),
+            amplitudes: taps.iter().map(amplitude).collect(),
+            cos: phases().map(|phase| libm::cos(phase) as f32).collect(),
+            sin: phases().map(|phase| libm::sin(phase) as f32).collect(),
+            circle: (0..POINTS)
+                .map(|point| (libm::cos(angle(point)) as f32, libm::sin(angle(point)) as f32))
+                .collect(),
+            real: vec![0.0; usize::from(prbs.0)],
+            imaginary: vec![0.0; usize::from(prbs.0)],
+        }
+    }
+
+    /// How many sinusoids a link has.
+    pub fn sinusoids(&self) -> usize {
+        self.amplitudes.len() * SINUSOIDS
+    }
+
+    /// Draws the sinusoids of a link from a stream of its own.
+    pub fn draw(&self, mut stream: Stream, sinusoids: &mut [Sinusoid]) {
+        for (index, sinusoid) in sinusoids.iter_mut().enumerate() {
+            let bits = stream.next_u64();
+            //= Xiao, Zheng and Beaulieu 2006: alpha_n = (2 pi n + theta_n) / N, theta_n uniform on a turn
+            let theta = (bits >> 32) as f64 / (1u64 << 32) as f64;
+            let arrival = TAU * ((index % SINUSOIDS) as f64 + theta) / SINUSOIDS as f64;
+            let turns = |part: f64| (part * f64::from(1u32 << 31)) as i32;
+            *sinusoid = Sinusoid {
+                east: turns(libm::cos(arrival)),
+                north: turns(libm::sin(arrival)),
+                phase: bits as u32,
+            };
+        }
+    }
+
+    /// The power gain of each PRB for a terminal at this place. Their mean over links is one.
+    pub fn gains(&mut self, sinusoids: &[Sinusoid], place: Wavelengths, gains: &mut [f32]) {
+        self.real.fill(0.0);
+        self.imaginary.fill(0.0);
+        let taps = self.cos.chunks_exact(self.prbs).zip(self.sin.chunks_exact(self.prbs));
+        for (tap, (cos, sin)) in taps.enumerate() {
+            let (x, y) = self.tap(tap, sinusoids, place);
+            for (prb, (real, imaginary)) in self.real.iter_mut().zip(&mut self.imaginary).enumerate() {
+                *real += x * cos[prb] - y * sin[prb];
+                *imaginary += x * sin[prb] + y * cos[prb];
+            }
+        }
+        for ((gain, real), imaginary) in gains.iter_mut().zip(&self.real).zip(&self.imaginary) {
+            *gain = real * real + imaginary * imaginary;
+        }
+    }
+
+    /// The complex amplitude of one tap.
+    fn tap(&self, tap: usize, sinusoids: &[Sinusoid], place: Wavelengths) -> (f32, f32) {
+        let whole = |wavelengths: f64| (wavelengths * (1u64 << 32) as f64) as i64;
+        let (east, north) = (whole(place.east), whole(place.north));
+        let (mut x, mut y) = (0.0, 0.0);
+        for sinusoid in &sinusoids[tap * SINUSOIDS..][..SINUSOIDS] {
+            // 2^-32 wavelengths times 2^-31 turns; whole turns are lost, as they may be.
+            let turned = east
+                .wrapping_mul(i64::from(sinusoid.east))
+                .wrapping_add(north.wrapping_mul(i64::from(sinusoid.north)))
+                >> 31;
+            let (cos, sin) = self.phasor(sinusoid.phase.wrapping_add(turned as u32));
+            x += cos;
+            y += sin;
+        }
+        (x * self.amplitudes[tap], y * self.amplitudes[tap])
+    }
+
+    /// Cosine and sine of a phase in units of 2^-32 turns.
+    fn phasor(&self, phase: u32) -> (f32, f32) {
+        const STEP: u32 = 1 << (32 - POINTS.trailing_zeros());
+        const RADIANS: f32 = (TAU / (1u64 << 32) as f64) as f32;
+        let nearest = phase.wrapping_add(STEP / 2) / STEP;
+        let beyond = phase.wrapping_sub(nearest.wrapping_mul(STEP)) as i32 as f32 * RADIANS;
+        let (cos, sin) = self.circle[nearest as usize % POINTS];
+        (cos - beyond * sin, sin + beyond * cos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::fading::{Fading, epa, etu, eva};
+
+    fn profiles() -> [(&'static str, Vec<Tap>); 3] {
+        [
+            ("epa", epa::Epa::new(epa::Params::default()).taps().to_vec()),
+            ("eva", eva::Eva::new(eva::Params::default()).taps().to_vec()),
+            ("etu", etu::Etu::new(etu::Params::default()).taps().to_vec()),
+        ]
+    }
+
+    fn link(line: &DelayLine, number: u64) -> Vec<Sinusoid> {
+        let mut sinusoids = vec![Sinusoid::default(); line.sinusoids()];
+        line.draw(Stream::new(1, "fading").child(number), &mut sinusoids);
+        sinusoids
+    }
+
+    /// The gains of one PRB of many links at one place.
+    fn ensemble(line: &mut DelayLine, prb: usize, links: u64) -> Vec<f64> {
+        let mut gains = vec![0.0; line.prbs];
+        let sample = |number| {
+            let sinusoids = link(line, number);
+            line.gains(&sinusoids, Wavelengths::east(3.0), &mut gains);
+            f64::from(gains[prb])
+        };
+        (0..links).map(sample).collect()
+    }
+
+    #[test]
+    fn gains_have_the_distribution_of_rayleigh_amplitudes() {
+        // Powers are exponential with mean 1 and mean square 2. The greatest distance between the distributions
+        // of 4000 draws exceeds 1.63 / sqrt(4000) = 0.0258 once in a hundred times (Kolmogorov).
+        for (name, taps) in profiles() {
+            let mut gains = ensemble(&mut DelayLine::new(&taps, Prbs(50)), 7, 4000);
+            gains.sort_by(f64::total_cmp);
+            let count = gains.len() as f64;
+            let mean = gains.iter().sum::<f64>() / count;
+            let square = gains.iter().map(|gain| gain * gain).sum::<f64>() / count;
+            assert!((mean - 1.0).abs() < 0.05, "{name}: {mean}");
+            assert!((square - 2.0).abs() < 0.2, "{name}: {square}");
+            let distance = (0..).zip(&gains).fold(0.0, |most: f64, (rank, gain)| {
+                let below = 1.0 - libm::exp(-gain);
+                most.max((below - f64::from(rank) / count).abs())
+                    .max((below - f64::from(rank + 1) / count).abs())
+            });
+            assert!(distance < 0.0258, "{name}: {distance}");
+        }
+    }
+
+    #[test]
+    fn a_link_has_its_mean_power_over_a_long_way() {
+        // Along a way of 1000 wavelengths some 2000 gains are independent: the mean is within 0.07 of one (3 of its
+        // standard errors), and over the PRBs of the wider profiles closer still.
+        for (name, taps) in profiles() {
+            let mut line = DelayLine::new(&taps, Prbs(50));
+            let (sinusoids, mut gains) = (link(&line, 5), vec![0.0; 50]);
+            let mut sum = 0.0;
+            for step in 0..10_000 {
+                line.gains(&sinusoids, Wavelengths::east(f64::from(step) * 0.1), &mut gains);
+                sum += gains.iter().map(|gain| f64::from(*gain)).sum::<f64>() / 50.0;
+            }
+            assert!((sum / 1e4 - 1.0).abs() < 0.07, "{name}: {}", sum / 1e4);
+        }
+    }
+
+    #[test]
+    fn a_tap_forgets_as_clarke_says() {
+        // E[h(x) h*(x + d)] = J0(2 pi d), d in wavelengths; the standard error of 20 000 links is 0.007
+        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6));
+        let start = Wavelengths { east: 100.0, north: -7.0 };
+        for distance in [0.0, 0.1, 0.25, 0.3827, 0.6, 1.0, 2.0] {
+            let (mut real, mut imaginary) = (0.0, 0.0);
+            for number in 0..20_000 {
+                let sinusoids = link(&line, number);
+                let (a, b) = line.tap(0, &sinusoids, start);
+                let (c, d) = line.tap(
+                    0,
+                    &sinusoids,
+                    Wavelengths { east: 100.0 + 0.6 * distance, north: -7.0 + 0.8 * distance },
+                );
+                real += f64::from(a * c + b * d) / 2e4;
+                imaginary += f64::from(b * c - a * d) / 2e4;
+            }
+            let expected = libm::j0(TAU * distance);
+            assert!((real - expected).abs() < 0.025, "{distance}: {real} {expected}");
+            assert!(imaginary.abs() < 0.025, "{distance}: {imaginary}");
+        }
+    }
+
+    #[test]
+    fn amplitudes_cross_their_mean_square_as_often_as_rice_says() {
+        // sqrt(2 pi) rho exp(-rho^2) times upwards in a wavelength, rho = 1: 0.922 (Rice 1948)
+        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6));
+        let (sinusoids, mut gains) = (link(&line, 9), vec![0.0; 6]);
+        let (mut crossings, mut above) = (0, true);
+        for step in 0..60_000 {
+            line.gains(&sinusoids, Wavelengths::east(f64::from(step) * 0.02), &mut gains);
+            crossings += u32::from(gains[0] >= 1.0 && !above);
+            above = gains[0] >= 1.0;
+        }
+        let rate = f64::from(crossings) / 1200.0;
+        assert!((rate - 0.922).abs() < 0.06, "{rate}");
+    }
+
+    #[test]
+    fn neighbours_in_frequency_fade_as_the_delays_say() {
+        // E[H(f) H*(f + d)] = sum of p exp(2 pi i d tau) over the taps; the standard error of 4000 links is 0.016
+        for (name, taps) in profiles() {
+            let mut line = DelayLine::new(&taps, Prbs(50));
+            let total: f64 = taps.iter().map(|tap| tap.power.linear()).sum();
+            let mut gains = vec![0.0; 50];
+            let mut correlation = [(0.0, 0.0); 50];
+            for number in 0..4000 {
+                let sinusoids = link(&line, number);
+                line.gains(&sinusoids, Wavelengths::east(0.0), &mut gains);
+                let (a, b) = (line.real[0], line.imaginary[0]);
+                for ((real, imaginary), (c, d)) in
+                    correlation.iter_mut().zip(line.real.iter().zip(&line.imaginary))
+                {
+                    *real += f64::from(a * c + b * d) / 4000.0;
+                    *imaginary += f64::from(b * c - a * d) / 4000.0;
+                }
+            }
+            for prb in [0, 1, 3, 10, 30, 49] {
+                let angle = |tap: &Tap| TAU * prb as f64 * PRB_BANDWIDTH.0 * tap.delay.as_secs();
+                let weighted = |of: fn(f64) -> f64| {
+                    taps.iter().map(|tap| tap.power.linear() / total * of(angle(tap))).sum::<f64>()
+                };
+                let (real, imaginary) = correlation[prb];
+                assert!((real - weighted(libm::cos)).abs() < 0.06, "{name} {prb}: {real}");
+                assert!((imaginary - weighted(libm::sin)).abs() < 0.06, "{name} {prb}: {imaginary}");
+            }
+        }
+    }
+
+    #[test]
+    fn links_fade_independently() {
+        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6));
+        let links = [link(&line, 1), link(&line, 2)];
+        let mut gains = vec![0.0; 6];
+        let mut product = 0.0;
+        for step in 0..10_000 {
+            let place = Wavelengths::east(f64::from(step) * 0.25);
+            let [a, b] = [0, 1].map(|index: usize| {
+                line.gains(&links[index], place, &mut gains);
+                f64::from(gains[0]) - 1.0
+            });
+            product += a * b / 1e4;
+        }
+        // the variance of a gain is one; of some 5000 independent products the standard error is 0.014
+        assert!(product.abs() < 0.06, "{product}");
+    }
+
+    #[test]
+    fn a_gain_does_not_depend_on_what_was_asked_before() {
+        let mut line = DelayLine::new(&profiles()[2].1, Prbs(100));
+        let links = [link(&line, 1), link(&line, 2)];
+        let mut gains = vec![0.0; 100];
+        let mut bits = |index: usize, tti: u32| {
+            line.gains(&links[index], Wavelengths::east(f64::from(tti) * 0.0059), &mut gains);
+            gains.iter().map(|gain| gain.to_bits()).collect::<Vec<_>>()
+        };
+        let forwards: Vec<_> = (0..200).map(|tti| bits(0, tti)).collect();
+        for tti in (0..200).rev().step_by(7) {
+            bits(1, tti * 3);
+            assert_eq!(bits(0, tti), forwards[tti as usize]);
+        }
+    }
+
+    #[test]
+    fn a_delay_turns_the_phase_over_the_carrier() {
+        // Two equal paths 1 us apart cancel where the frequency times the delay is a whole number and a half: the
+        // gain along the carrier has a period of 1 MHz, 5.56 PRBs, and is 1 + cos(2 pi f tau + phase).
+        let mut line = DelayLine::new(&[Tap::new(0, 0.0), Tap::new(1000, 0.0)], Prbs(50));
+        let sinusoids = link(&line, 3);
+        let mut gains = vec![0.0; 50];
+        line.gains(&sinusoids, Wavelengths::east(1.0), &mut gains);
+        let [(a, b), (c, d)] = [0, 1].map(|tap| line.tap(tap, &sinusoids, Wavelengths::east(1.0)));
+        for (prb, gain) in gains.iter().enumerate() {
+            let angle = -TAU * (prb as f64 - 24.5) * 180e3 * 1e-6;
+            let (cos, sin) = (libm::cos(angle) as f32, libm::sin(angle) as f32);
+            let (x, y) = (a + c * cos - d * sin, b + c * sin + d * cos);
+            assert!((gain - (x * x + y * y)).abs() < 1e-5, "{prb}");
+        }
+    }
+
+    #[test]
+    fn sines_are_as_exact_as_their_table_says() {
+        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6));
+        let mut stream = Stream::new(1, "phases");
+        for _ in 0..10_000 {
+            let phase = stream.next_u64() as u32;
+            let (cos, sin) = line.phasor(phase);
+            let angle = TAU * f64::from(phase) / (1u64 << 32) as f64;
+            assert!((f64::from(cos) - libm::cos(angle)).abs() < 6e-6);
+            assert!((f64::from(sin) - libm::sin(angle)).abs() < 6e-6);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Small-scale fading: paths of different lengths add up and cancel, so that a link's gain varies around its
+//! mean, over frequency and with every part of a wavelength that the terminal moves.
+
+pub mod delay_line;
+
+use airwnd_catalog::family;
+use airwnd_units::{Db, Hertz, Span, Speed};
+
+family! {
+    /// Small-scale fading: how the gain of a link varies around its mean, in time and over frequency.
+    pub family Spec ("fading") { none: NoFading, epa: Epa, eva: Eva, etu: Etu }
+    build fn build() -> Box<dyn Fading>;
+}
+
+/// A multipath channel as a tapped delay line: what arrives when, how strong, and how fast that changes.
+///
+/// Every tap fades by itself with Rayleigh's distribution and Clarke's spectrum.
+pub trait Fading: Send + Sync {
+    /// The paths that a receiver can tell apart; a channel without any is constant.
+    fn taps(&self) -> &[Tap];
+    /// How fast the taps change.
+    fn pace(&self) -> Pace;
+    /// Whether the signals that interfere fade, too.
+    fn fades_interference(&self) -> bool;
+}
+
+/// A path, or several that arrive at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tap {
+    /// When it arrives after the first one.
+    pub delay: Span,
+    /// Its mean power; what counts is the ratio between taps, their sum is brought to one.
+    pub power: Db,
+}
+
+impl Tap {
+    /// A tap as the standard's tables give it.
+    const fn new(delay_ns: u64, power_db: f64) -> Tap {
+        Tap { delay: Span::from_nanos(delay_ns), power: Db(power_db) }
+    }
+}
+
+/// How fast fading goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// As for a terminal of this speed.
+    Speed(Speed),
+    /// With this greatest Doppler shift of the downlink's carrier.
+    Doppler(Hertz),
+    /// As fast as each terminal moves, and at least as [`LEAST_SPEED`].
+    Own,
+}
+
+/// How fast the surroundings of a terminal at rest are taken to move (ns-3's slowest traces are of 3 km/h).
+//= exception fading-at-rest
+pub const LEAST_SPEED: Speed = Speed(3.0 / 3.6);
+
+impl Pace {
+    /// The pace that two parameters ask for, of which one at most is given.
+    fn of(speed: Option<Speed>, doppler: Option<Hertz>) -> Pace {
+        match (speed, doppler) {
+            (Some(speed), _) => Pace::Speed(speed),
+            (None, Some(doppler)) => Pace::Doppler(doppler),
+            (None, None) => Pace::Own,
+        }
+    }
+}
+
+impl Spec {
+    /// What no single parameter shows: the parameter and what is wrong with it.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        let (speed, doppler) = match self {
+            Spec::NoFading(_) => (None, None),
+            Spec::Epa(params) => (params.speed, params.doppler),
+            Spec::Eva(params) => (params.speed, params.doppler),
+            Spec::Etu(params) => (params.speed, params.doppler),
+        };
+        match (speed, doppler) {
+            (Some(speed), Some(_)) => {
+                Err(("doppler", format!("`speed` = {speed} says it already; give one of the two")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_have_the_delay_spreads_that_they_are_known_by() {
+        // root mean square of the delays around their mean, weighted by power: 43, 357 and 991 ns
+        for (spec, expected) in [
+            (Spec::Epa(epa::Params::default()), 43.0),
+            (Spec::Eva(eva::Params::default()), 357.0),
+            (Spec::Etu(etu::Params::default()), 991.0),
+        ] {
+            let fading = spec.build();
+            let taps: Vec<(f64, f64)> =
+                fading.taps().iter().map(|tap| (tap.power.linear(), tap.delay.0 as f64)).collect();
+            let mean = |of: &dyn Fn(f64) -> f64| {
+                taps.iter().map(|(power, delay)| power * of(*delay)).sum::<f64>()
+                    / taps.iter().map(|(power, _)| power).sum::<f64>()
+            };
+            let middle = mean(&|delay| delay);
+            let spread = libm::sqrt(mean(&|delay| (delay - middle) * (delay - middle)));
+            assert!((spread - expected).abs() < 0.5, "{}: {spread}", spec.kind());
+        }
+        assert!(Spec::NoFading(none::Params {}).build().taps().is_empty());
+    }
+
+    #[test]
+    fn a_pace_is_a_speed_or_a_shift_but_not_both() {
+        let eva = |speed, doppler| Spec::Eva(eva::Params { speed, doppler, interference: true });
+        let (speed, doppler) = (Speed(10.0), Hertz(70.0));
+        for (spec, pace) in [
+            (eva(None, None), Pace::Own),
+            (eva(Some(speed), None), Pace::Speed(speed)),
+            (eva(None, Some(doppler)), Pace::Doppler(doppler)),
+        ] {
+            assert_eq!((spec.build().pace(), spec.check()), (pace, Ok(())));
+        }
+        let (key, message) = eva(Some(speed), Some(doppler)).check().unwrap_err();
+        assert_eq!(
+            (key, message.as_str()),
+            ("doppler", "`speed` = 10m/s says it already; give one of the two")
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Adaptive RED.
+
+use super::Ctx;
+use super::gentle_red::gentle;
+use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place};
+use super::parts::limit::Limit;
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// Adaptive RED: gentle RED that moves max_p until the average stands midway between the thresholds.
+    ///
+    /// Every `interval`, max_p += min(alpha, max_p / 4) if the average is above the target and max_p at most `top`;
+    /// max_p *= beta if it is below and max_p at least `bottom`. The target are the middle fifth of the way between the
+    /// thresholds. As [`gentle-red`](#gentle-red) for the rest.
+    pub struct Params ("Floyd, Gummadi and Shenker, Adaptive RED, 2001") {
+        /// Average queue from which on packets are dropped.
+        pub min_th: f64 = 5.0, unit "packets", range 0.0..=1e9, source "Adaptive RED 2001 §3.4";
+        /// Average queue at which they are with max_p; at twice as much all are.
+        pub max_th: f64 = 15.0, unit "packets", range 0.0..=1e9, source "Adaptive RED 2001 §3.4: 3 min_th";
+        /// Probability of a drop at `max_th`, to begin with.
+        pub max_p: f64 = 0.02, unit "1", range 0.0..=1.0, source "ns-3 RedQueueDisc::LInterm";
+        /// How often max_p is adapted.
+        pub interval: Span = Span::from_millis(500), unit "time", range Span::from_millis(1)..=Span::from_secs(1000), source "Adaptive RED 2001, figure 4";
+        /// The most by which max_p grows.
+        pub alpha: f64 = 0.01, unit "1", range 0.0..=1.0, source "Adaptive RED 2001, figure 4";
+        /// The part of max_p that is left when it shrinks.
+        pub beta: f64 = 0.9, unit "1", range 0.0..=1.0, source "Adaptive RED 2001, figure 4";
+        /// max_p above which it grows no more.
+        pub top: f64 = 0.5, unit "1", range 0.0..=1.0, source "Adaptive RED 2001, figure 4";
+        /// max_p below which it shrinks no more.
+        pub bottom: f64 = 0.01, unit "1", range 0.0..=1.0, source "Adaptive RED 2001, figure 4";
+        /// Weight of a queue in the average; none: 1 - exp(-1 / C) at C packets a second, 0.002 if the rate varies.
+        pub weight: Option<f64> = None, unit "1", range 1e-9..=1.0, source "Adaptive RED 2001 §3.4, w_q";
+        /// How drops are spaced.
+        pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
+        /// Packets without which nothing is dropped, and spacing begins anew.
+        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
+        /// In what queues and thresholds are measured.
+        pub unit: Unit = Unit::Packets, unit "word", source "Floyd and Jacobson 1993 §8";
+        /// Size of a packet, in `bytes` and for `packet_time`.
+        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "Floyd and Jacobson 1993 §5";
+        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
+        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "Floyd and Jacobson 1993 §11, s";
+        /// Mark packets that can say so instead of dropping them, below twice `max_th`.
+        pub ecn: bool = true, unit "true or false", source "RFC 3168 §7";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5";
+        /// Size of the buffer; none: no limit in bytes.
+        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5";
+    }
+}
+
+/// The weight where no rate is known to compute it from.
+const WEIGHT: f64 = 0.002;
+
+/// A queue with adaptive RED.
+pub type AdaptiveRed = Early<Adaptation>;
+
+/// Parameters of which one moves.
+pub struct Adaptation {
+    params: Params,
+    max_p: f64,
+    average: f64,
+    /// When max_p was last adapted.
+    adapted: Time,
+}
+
+impl Params {
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        in_order(self.min_th, self.max_th)?;
+        if self.bottom > self.top {
+            return Err(("bottom", format!("{} exceeds top, {}", self.bottom, self.top)));
+        }
+        Ok(())
+    }
+}
+
+impl From<Params> for Adaptation {
+    fn from(params: Params) -> Adaptation {
+        Adaptation { max_p: params.max_p, params, average: 0.0, adapted: Time::ZERO }
+    }
+}
+
+impl Adaptation {
+    //= Floyd, Gummadi and Shenker 2001, figure 4
+    fn adapt(&mut self) {
+        let Params { min_th, max_th, alpha, beta, top, bottom, .. } = self.params;
+        let place = place(self.average, min_th, max_th);
+        if place > 0.6 && self.max_p <= top {
+            self.max_p += alpha.min(self.max_p / 4.0);
+        } else if place < 0.4 && self.max_p >= bottom {
+            self.max_p *= beta;
+        }
+    }
+}
+
+impl Curve for Adaptation {
+    fn settings(&self, ctx: &Ctx) -> Settings {
+        let Params { mean_packet, .. } = self.params;
+        //= Floyd, Gummadi and Shenker 2001 §3.4
+        let weight = self.params.weight.unwrap_or_else(|| {
+            ctx.rate.map_or(WEIGHT, |rate| 1.0 - libm::exp(-rate.transmission_time(mean_packet).as_secs()))
+        });
+        Settings {
+            limit: Limit { bytes: self.params.buffer, packets: self.params.packets },
+            unit: self.params.unit,
+            mean_packet,
+            weight,
+            packet_time: self.params.packet_time,
+            spacing: self.params.spacing,
+            least_queue: self.params.least_queue,
+            ecn: self.params.ecn,
+        }
+    }
+
+    fn verdict(&mut self, now: Time, average: f64) -> Verdict {
+        let Params { min_th, max_th, interval, .. } = self.params;
+        // The average stays as it was while nothing comes.
+        while now.since(self.adapted) >= interval {
+            self.adapted += interval;
+            self.adapt();
+        }
+        self.average = average;
+        gentle(average, min_th, max_th, self.max_p)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_units::BitRate;
+
+    /// max_p after so many intervals with an average.
+    fn after(intervals: u64, average: f64, max_p: f64) -> f64 {
+        let mut curve = Adaptation::from(Params { max_p, ..Params::default() });
+        curve.verdict(Time::ZERO, average);
+        curve.verdict(Time::ZERO + Span::from_millis(500) * intervals, average);
+        curve.max_p
+    }
+
+    /// Up by 0.01 or a quarter, down by a tenth, and not at all in the middle fifth: averages of 9 to 11.
+    #[test]
+    fn max_p_follows_the_average() {
+        assert!((after(1, 11.1, 0.1) - 0.11).abs() < 1e-12);
+        assert!((after(1, 11.1, 0.02) - 0.025).abs() < 1e-12);
+        assert!((after(3, 8.9, 0.1) - 0.1 * 0.9_f64.powi(3)).abs() < 1e-12);
+        assert_eq!((after(100, 9.1, 0.1), after(100, 10.9, 0.1)), (0.1, 0.1));
+        // The last step may pass the bounds.
+        assert!((0.5..0.51 + 1e-12).contains(&after(1000, 20.0, 0.1)));
+        assert!((0.009..0.01).contains(&after(1000, 0.0, 0.1)));
+    }
+
+    /// 1 - exp(-1 / C): at 10 Mbit/s C are 1250 packets of 1000 B a second.
+    #[test]
+    fn the_weight_comes_from_the_rate() {
+        let curve = Adaptation::from(Params::default());
+        let ctx = crate::aqm::tests::ctx();
+        let weight = |rate| curve.settings(&Ctx { rate, ..ctx }).weight;
+        assert!((weight(Some(BitRate(10_000_000))) - (1.0 - (-1.0 / 1250.0_f64).exp())).abs() < 1e-12);
+        assert_eq!(weight(None), 0.002);
+    }
+}

@@ -1,0 +1,147 @@
+//! AVQ: adaptive virtual queue.
+
+use super::parts::limit::Limit;
+use super::parts::pace::Pace;
+use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use airwnd_catalog::params;
+use airwnd_units::{BitRate, Bytes, Time};
+
+params! {
+    /// AVQ: drops what would overflow a virtual queue whose capacity is moved until the link is used as desired.
+    ///
+    /// The virtual queue has the buffer of the real one and is served at C~ <= C. At each arrival of b bytes after t
+    /// seconds, C~ <- max(min(C~ + alpha gamma C t, C) - alpha b, 0): it falls when more comes than gamma C.
+    pub struct Params ("Kunniyur and Srikant, SIGCOMM 2001: Analysis and design of an adaptive virtual queue (AVQ) algorithm") {
+        /// How fast the virtual capacity moves.
+        pub alpha: f64 = 0.15, unit "1/s", range 0.0..=1000.0, source "Kunniyur and Srikant 2001 §5";
+        /// Desired utilisation of the link.
+        pub gamma: f64 = 0.98, unit "1", range 0.0..=1.0, source "Kunniyur and Srikant 2001 §5";
+        /// The link's capacity C; none: its rate, measured if it varies.
+        pub capacity: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "Kunniyur and Srikant 2001, figure 1";
+        /// Mark packets that can say so instead of dropping them.
+        pub ecn: bool = true, unit "true or false", source "Kunniyur and Srikant 2001, figure 1";
+        /// Size of the buffer, real and virtual.
+        pub buffer: Bytes = Bytes(100_000), unit "B", range Bytes(1)..=Bytes(1 << 40), source "Kunniyur and Srikant 2001 §5: 100 packets of 1000 B";
+        /// Largest number of packets in the real queue, counting a partly sent one; none: no limit.
+        pub packets: Option<u64> = None, unit "packets", range 1..=1_000_000_000, source "Kunniyur and Srikant 2001, figure 1";
+    }
+}
+
+/// A FIFO beside a virtual queue.
+pub struct Avq {
+    params: Params,
+    limit: Limit,
+    queue: Fifo,
+    pace: Pace,
+    /// Bytes in the virtual queue.
+    virtual_queue: f64,
+    /// In bytes per second; none: nothing is known of the real one yet.
+    virtual_capacity: Option<f64>,
+    /// When the last packet came.
+    last: Time,
+}
+
+impl Avq {
+    /// An empty queue.
+    pub fn new(params: Params, ctx: &Ctx) -> Self {
+        Avq {
+            limit: Limit { bytes: Some(params.buffer), packets: params.packets },
+            pace: Pace::new(params.capacity.or(ctx.rate)),
+            params,
+            queue: Fifo::default(),
+            virtual_queue: 0.0,
+            virtual_capacity: None,
+            last: Time::ZERO,
+        }
+    }
+
+    /// Whether a packet of this size overflows the virtual queue.
+    //= Kunniyur and Srikant 2001, figure 1
+    fn overflows(&mut self, now: Time, size: Bytes) -> bool {
+        let Params { alpha, gamma, buffer, .. } = self.params;
+        let Some(capacity) = self.pace.bytes_per_second() else { return false };
+        let virtual_capacity = self.virtual_capacity.unwrap_or(capacity);
+        let (passed, size) = (now.since(self.last).as_secs(), size.0 as f64);
+        self.virtual_queue = (self.virtual_queue - virtual_capacity * passed).max(0.0);
+        let overflows = self.virtual_queue + size > buffer.0 as f64;
+        if !overflows {
+            self.virtual_queue += size;
+        }
+        let risen = (virtual_capacity + alpha * gamma * capacity * passed).min(capacity);
+        self.virtual_capacity = Some((risen - alpha * size).max(0.0));
+        self.last = now;
+        overflows
+    }
+}
+
+impl QueueDisc for Avq {
+    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        let is_hit = self.overflows(now, packet.size);
+        if is_hit && !(self.params.ecn && packet.ecn.is_capable()) {
+            return fate.dropped(packet, Cause::Early);
+        }
+        if !self.limit.admits(self.queue.backlog(), held, packet.size) {
+            return fate.dropped(packet, Cause::Full);
+        }
+        if is_hit {
+            packet.mark(fate);
+        }
+        self.queue.push(packet);
+    }
+
+    fn dequeue(&mut self, now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+        let packet = self.queue.pop()?;
+        self.pace.left(now, packet.size, !self.queue.is_empty());
+        Some(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
+    }
+
+    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+        Box::new(self.queue.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+    use airwnd_units::Span;
+
+    /// A capacity of 1 MB/s, and packets of 1000 B that come evenly and leave at once.
+    fn drops(gap_us: u64, count: u32) -> (Avq, usize) {
+        let ctx = Ctx { rate: Some(BitRate(8_000_000)), ..ctx() };
+        let (mut queue, mut seen) = (Avq::new(Params::default(), &ctx), Seen::default());
+        for key in 0..count {
+            let now = Time::ZERO + Span::from_micros(gap_us * u64::from(key));
+            queue.enqueue(now, packet(key, 1000, now), Bytes::ZERO, &mut seen);
+            queue.dequeue(now, &mut seen);
+        }
+        (queue, seen.dropped.len())
+    }
+
+    /// A load below gamma C is not touched, and the virtual capacity stays that of the link.
+    #[test]
+    fn a_load_as_desired_passes() {
+        let (queue, dropped) = drops(1030, 100_000);
+        assert_eq!(dropped, 0);
+        // Each arrival takes alpha b from what has come back to C.
+        assert!((queue.virtual_capacity.unwrap() - (1e6 - 0.15 * 1000.0)).abs() < 1.0);
+    }
+
+    /// dC~/dt = alpha (gamma C - lambda): a load of 1.25 C takes 0.15 * 0.27 of C each second.
+    #[test]
+    fn an_overload_lowers_the_virtual_capacity() {
+        let (queue, dropped) = drops(800, 12_500);
+        let expected = 1e6 * (1.0 - 0.15 * (1.25 - 0.98) * 10.0);
+        let found = queue.virtual_capacity.unwrap();
+        assert!((found / expected - 1.0).abs() < 0.001, "{found} {expected}");
+        assert!(dropped > 1000, "{dropped}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Drop-head.
+
+use super::parts::limit::Limit;
+use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Time};
+
+params! {
+    /// Drop-head: a packet that does not fit pushes out the oldest ones.
+    ///
+    /// Its sender learns of the loss a queueing delay earlier than with drop-tail, and what is delivered is younger. A
+    /// packet larger than the whole buffer is dropped itself.
+    pub struct Params ("Lakshman, Neidhardt and Ott, INFOCOM 1996: The drop from front strategy in TCP and in TCP over ATM") {
+        /// Size of the buffer; in a bearer with PDCP headers.
+        pub buffer: Bytes = Bytes(10 * 1024), unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 LteRlcUm::MaxTxBufferSize";
+        /// Largest number of packets, counting a partly sent one; none: no limit.
+        pub packets: Option<u64> = None, unit "packets", range 1..=1_000_000_000, source "no limit in ns-3 LENA";
+    }
+}
+
+/// A FIFO that drops its head.
+pub struct DropHead {
+    limit: Limit,
+    queue: Fifo,
+}
+
+impl DropHead {
+    /// An empty queue.
+    pub fn new(params: Params, _ctx: &Ctx) -> Self {
+        let limit = Limit { bytes: Some(params.buffer), packets: params.packets };
+        DropHead { limit, queue: Fifo::default() }
+    }
+}
+
+impl QueueDisc for DropHead {
+    fn enqueue(&mut self, _now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        while !self.limit.admits(self.queue.backlog(), held, packet.size) {
+            match self.queue.pop() {
+                Some(oldest) => fate.dropped(oldest, Cause::Full),
+                None => return fate.dropped(packet, Cause::Full),
+            }
+        }
+        self.queue.push(packet);
+    }
+
+    fn dequeue(&mut self, _now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+        self.queue.pop()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
+    }
+
+    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+        Box::new(self.queue.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    /// What a queue with these limits drops, one packet of each size coming after the other.
+    fn dropped(params: Params, sizes: &[u64], held: u64) -> Vec<u32> {
+        let (mut queue, mut seen) = (DropHead::new(params, &ctx()), Seen::default());
+        for (key, size) in (0..).zip(sizes) {
+            queue.enqueue(Time::ZERO, packet(key, *size, Time::ZERO), Bytes(held), &mut seen);
+        }
+        assert!(seen.dropped.iter().all(|(_, cause)| *cause == Cause::Full));
+        seen.dropped.into_iter().map(|(key, _)| key).collect()
+    }
+
+    #[test]
+    fn the_oldest_make_room() {
+        let bytes = |buffer| Params { buffer: Bytes(buffer), packets: None };
+        assert_eq!(dropped(bytes(3000), &[1000, 1000, 1000, 500], 0), [0]);
+        assert_eq!(dropped(bytes(3000), &[1000, 1000, 1000, 1500], 0), [0, 1]);
+        assert_eq!(dropped(bytes(3000), &[1000, 1000, 1000], 1), [0]);
+        let packets = Params { buffer: Bytes(1 << 30), packets: Some(2) };
+        assert_eq!(dropped(packets.clone(), &[1, 1, 1, 1], 0), [0, 1]);
+        assert_eq!(dropped(packets, &[1, 1, 1], 1), [0, 1]);
+    }
+
+    /// What can never fit pushes out the others and then has no room itself.
+    #[test]
+    fn a_giant_does_not_stay() {
+        let params = Params { buffer: Bytes(3000), packets: None };
+        assert_eq!(dropped(params.clone(), &[1000, 3001], 0), [0, 1]);
+        assert_eq!(dropped(params, &[1000], 2500), [0]);
+    }
+}

@@ -1,0 +1,95 @@
+//! Gentle RED.
+
+use super::Ctx;
+use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place};
+use super::parts::limit::Limit;
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// Gentle RED: RED whose probability rises on from max_p to 1 between max_th and 2 max_th.
+    ///
+    /// As [`red`](#red) below max_th; from 2 max_th on all are dropped.
+    pub struct Params ("Floyd, Recommendation on using the gentle_ variant of RED, 2000") {
+        /// Average queue from which on packets are dropped.
+        pub min_th: f64 = 5.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
+        /// Average queue at which they are with `max_p`; at twice as much all are.
+        pub max_th: f64 = 15.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
+        /// Probability of a drop at `max_th`.
+        pub max_p: f64 = 0.02, unit "1", range 0.0..=1.0, source "Floyd and Jacobson 1993 §5: 1/50";
+        /// Weight of a queue in the average.
+        pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "Floyd and Jacobson 1993 §5, w_q";
+        /// How drops are spaced.
+        pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
+        /// Packets without which nothing is dropped, and spacing begins anew.
+        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
+        /// In what queues and thresholds are measured.
+        pub unit: Unit = Unit::Packets, unit "word", source "Floyd and Jacobson 1993 §8";
+        /// Size of a packet, in `bytes` and for `packet_time`.
+        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "Floyd and Jacobson 1993 §5";
+        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
+        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "Floyd and Jacobson 1993 §11, s";
+        /// Mark packets that can say so instead of dropping them, below twice `max_th`.
+        pub ecn: bool = true, unit "true or false", source "RFC 3168 §7";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5";
+        /// Size of the buffer; none: no limit in bytes.
+        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5";
+    }
+}
+
+/// A queue with gentle RED.
+pub type GentleRed = Early<Params>;
+
+impl Params {
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        in_order(self.min_th, self.max_th)
+    }
+}
+
+impl Curve for Params {
+    fn settings(&self, _ctx: &Ctx) -> Settings {
+        Settings {
+            limit: Limit { bytes: self.buffer, packets: self.packets },
+            unit: self.unit,
+            mean_packet: self.mean_packet,
+            weight: self.weight,
+            packet_time: self.packet_time,
+            spacing: self.spacing,
+            least_queue: self.least_queue,
+            ecn: self.ecn,
+        }
+    }
+
+    fn verdict(&mut self, _now: Time, average: f64) -> Verdict {
+        gentle(average, self.min_th, self.max_th, self.max_p)
+    }
+}
+
+/// What becomes of a packet by the curve that has no jump at `max_th`.
+//= Floyd 2000
+pub(super) fn gentle(average: f64, min_th: f64, max_th: f64, max_p: f64) -> Verdict {
+    if average < min_th {
+        Verdict::Pass
+    } else if average < max_th {
+        Verdict::Chance(max_p * place(average, min_th, max_th))
+    } else if average < 2.0 * max_th {
+        Verdict::Chance(max_p + (1.0 - max_p) * place(average, max_th, 2.0 * max_th))
+    } else {
+        Verdict::Drop
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curve_has_no_jump_below_its_end() {
+        let at = |average| gentle(average, 5.0, 15.0, 0.02);
+        assert_eq!((at(4.99), at(10.0)), (Verdict::Pass, Verdict::Chance(0.01)));
+        // From max_p at max_th to 1 at twice as much.
+        assert_eq!((at(15.0), at(22.5)), (Verdict::Chance(0.02), Verdict::Chance(0.51)));
+        assert_eq!(at(30.0), Verdict::Drop);
+    }
+}

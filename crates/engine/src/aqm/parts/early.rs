@@ -1,0 +1,232 @@
+//! What the RED family shares: the average queue, and packets dropped or marked at random as they come.
+
+use super::limit::Limit;
+use super::pace::Pace;
+use crate::Stream;
+use crate::aqm::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use airwnd_catalog::choice;
+use airwnd_units::{Bytes, Span, Time};
+
+choice! {
+    /// In what a queue is measured.
+    pub enum Unit {
+        /// Packets.
+        Packets = "packets",
+        /// Bytes, in packets of `mean_packet`; a larger packet is more likely to be dropped.
+        Bytes = "bytes",
+    }
+}
+
+choice! {
+    /// How drops at the same probability are spaced.
+    pub enum Spacing {
+        /// Each packet by itself: geometrically distributed gaps.
+        None = "none",
+        /// By the packets since the last one: gaps uniform up to 1 / p.
+        Uniform = "uniform",
+        /// None before 1 / p packets: gaps uniform from 1 / p to 2 / p.
+        Wait = "wait",
+    }
+}
+
+/// What the members of the family have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How much may wait.
+    pub limit: Limit,
+    /// In what the queue is measured.
+    pub unit: Unit,
+    /// Size of a packet, where a typical one counts.
+    pub mean_packet: Bytes,
+    /// Weight of a queue in the average.
+    pub weight: f64,
+    /// Time that a typical packet takes; none: from the rate.
+    pub packet_time: Option<Span>,
+    /// How drops are spaced.
+    pub spacing: Spacing,
+    /// Packets without which nothing is dropped.
+    pub least_queue: u64,
+    /// Mark packets that can say so instead of dropping them.
+    pub ecn: bool,
+}
+
+/// What an average says of a packet that comes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// It passes.
+    Pass,
+    /// It is dropped or marked with this probability, before spacing.
+    Chance(f64),
+    /// It is dropped, and marked by nobody.
+    Drop,
+}
+
+/// How the probability follows from the average.
+pub trait Curve: Send {
+    /// What the family has in common.
+    fn settings(&self, ctx: &Ctx) -> Settings;
+    /// What becomes of a packet that finds this average, in packets.
+    fn verdict(&mut self, now: Time, average: f64) -> Verdict;
+}
+
+/// A FIFO whose packets are dropped or marked by a curve over the average queue.
+pub struct Early<C> {
+    curve: C,
+    settings: Settings,
+    queue: Fifo,
+    stream: Stream,
+    average: f64,
+    /// Since when the queue is empty; the average has decayed until then.
+    idle_since: Option<Time>,
+    pace: Pace,
+    /// Packets since the last one dropped or marked; -1: the average was low.
+    count: i64,
+}
+
+impl<C: Curve> Early<C> {
+    /// An empty queue.
+    pub fn new(params: impl Into<C>, ctx: &Ctx) -> Self {
+        let curve = params.into();
+        Early {
+            settings: curve.settings(ctx),
+            curve,
+            queue: Fifo::default(),
+            stream: ctx.stream,
+            average: 0.0,
+            idle_since: Some(Time::ZERO),
+            pace: Pace::new(ctx.rate),
+            count: -1,
+        }
+    }
+
+    /// The average that a packet finds.
+    //= Floyd and Jacobson 1993, figure 2
+    fn observe(&mut self, now: Time) -> f64 {
+        let Settings { unit, mean_packet, weight, .. } = self.settings;
+        self.average = match self.idle_since {
+            None => {
+                let queue = match unit {
+                    Unit::Packets => self.queue.packets() as f64,
+                    Unit::Bytes => self.queue.bytes().0 as f64 / mean_packet.0 as f64,
+                };
+                (1.0 - weight) * self.average + weight * queue
+            }
+            Some(since) => {
+                //= exception red-idles-once
+                self.idle_since = Some(now);
+                self.average * libm::pow(1.0 - weight, self.missed(now.since(since)))
+            }
+        };
+        self.average
+    }
+
+    /// How many typical packets could have passed in a time of idleness.
+    //= exception red-idles-at-the-measured-rate
+    fn missed(&self, time: Span) -> f64 {
+        let Settings { mean_packet, packet_time, .. } = self.settings;
+        let packet_time = packet_time.or_else(|| self.pace.transmission_time(mean_packet));
+        packet_time.map_or(0.0, |packet_time| time.0 as f64 / packet_time.0.max(1) as f64)
+    }
+
+    /// Whether a packet of this size is hit that has this probability.
+    //= Floyd and Jacobson 1993, figure 2 and §8
+    pub(in crate::aqm) fn hits(&mut self, probability: f64, size: Bytes) -> bool {
+        self.count += 1;
+        let p = match self.settings.unit {
+            Unit::Packets => probability,
+            Unit::Bytes => probability * size.0 as f64 / self.settings.mean_packet.0 as f64,
+        };
+        let sum = self.count as f64 * p;
+        let spaced = match self.settings.spacing {
+            Spacing::None => p,
+            Spacing::Uniform if sum < 1.0 => p / (1.0 - sum),
+            //= ns-2.35 red.cc, REDQueue::modify_p
+            Spacing::Wait if sum < 1.0 => 0.0,
+            Spacing::Wait if sum < 2.0 => p / (2.0 - sum),
+            Spacing::Uniform | Spacing::Wait => 1.0,
+        };
+        self.stream.uniform() < spaced
+    }
+}
+
+impl<C: Curve> QueueDisc for Early<C> {
+    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        let average = self.observe(now);
+        let verdict = self.curve.verdict(now, average);
+        let is_short = self.queue.packets() < self.settings.least_queue;
+        let (is_hit, may_be_marked) = match verdict {
+            Verdict::Chance(probability) if !is_short => {
+                (self.hits(probability, packet.size), self.settings.ecn)
+            }
+            //= RFC 3168 §7
+            Verdict::Drop if !is_short => (true, false),
+            _ => {
+                self.count = -1;
+                (false, false)
+            }
+        };
+        if is_hit {
+            self.count = 0;
+        }
+        if is_hit && !(may_be_marked && packet.ecn.is_capable()) {
+            fate.dropped(packet, Cause::Early);
+        } else if !self.settings.limit.admits(self.queue.backlog(), held, packet.size) {
+            fate.dropped(packet, Cause::Full);
+        } else {
+            if is_hit {
+                packet.mark(fate);
+            }
+            self.queue.push(packet);
+            self.idle_since = None;
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+        let packet = self.queue.pop()?;
+        self.pace.left(now, packet.size, !self.queue.is_empty());
+        if self.queue.is_empty() {
+            self.idle_since = Some(now);
+        }
+        Some(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        self.queue.oldest()
+    }
+
+    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+        Box::new(self.queue.iter())
+    }
+}
+
+/// Thresholds of an average are in order.
+///
+/// # Errors
+/// The key at fault, and what is wrong with it.
+pub fn in_order(min_th: f64, max_th: f64) -> Result<(), (&'static str, String)> {
+    if min_th < max_th {
+        return Ok(());
+    }
+    Err(("max_th", format!("{max_th} packets is not above min_th, {min_th}")))
+}
+
+/// The part of the way from `min_th` to `max_th` that an average has gone.
+pub fn place(average: f64, min_th: f64, max_th: f64) -> f64 {
+    (average - min_th) / (max_th - min_th)
+}
+
+#[cfg(test)]
+impl<C> Early<C> {
+    /// The average that the last packet found.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+    /// A packet has been hit.
+    pub fn reset_count(&mut self) {
+        self.count = 0;
+    }
+}

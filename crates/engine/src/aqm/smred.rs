@@ -1,0 +1,118 @@
+//! SmRED-i: smart RED.
+
+use super::Ctx;
+use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place};
+use super::parts::limit::Limit;
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// SmRED-i: RED that drops less below the middle of its thresholds and more above it.
+    ///
+    /// p = max_p x^i below Target = (min_th + max_th) / 2, max_p x^(1/i) above, with x = (avg - min_th) /
+    /// (max_th - min_th): at Target it jumps, with i = 4 from max_p / 16 to 0.84 max_p. From max_th on all are dropped.
+    /// What the paper leaves open is a parameter: the average is [`red`](#red)'s, and its drops are not spaced.
+    pub struct Params ("Paul, Kawakami, Tachibana and Hasegawa, Electronics (MDPI), 2017: SmRED") {
+        /// The i of SmRED-i.
+        pub i: u32 = 4, unit "1", range 2..=1000, source "SmRED 2017 §6: SmRED-4";
+        /// Average queue from which on packets are dropped.
+        pub min_th: f64 = 20.0, unit "packets", range 0.0..=1e9, source "SmRED 2017 §5.1";
+        /// Average queue from which on all are.
+        pub max_th: f64 = 60.0, unit "packets", range 0.0..=1e9, source "SmRED 2017 §5.1: 3 min_th";
+        /// Probability of a drop at the upper threshold.
+        pub max_p: f64 = 0.1, unit "1", range 0.0..=1.0, source "SmRED 2017 §5.1";
+        /// Weight of a queue in the average.
+        pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "not said; Floyd and Jacobson 1993 §5";
+        /// How drops are spaced.
+        pub spacing: Spacing = Spacing::None, unit "word", source "SmRED 2017, equation 5: the probability of a drop";
+        /// Packets without which nothing is dropped, and spacing begins anew.
+        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
+        /// In what queues and thresholds are measured.
+        pub unit: Unit = Unit::Packets, unit "word", source "SmRED 2017 §5.1";
+        /// Size of a packet, in `bytes` and for `packet_time`.
+        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "SmRED 2017 table 1";
+        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
+        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "not said; Floyd and Jacobson 1993 §11, s";
+        /// Mark packets that can say so instead of dropping them, below `max_th`.
+        pub ecn: bool = true, unit "true or false", source "RFC 3168 §7";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "SmRED 2017 §5.1";
+        /// Size of the buffer; none: no limit in bytes.
+        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "SmRED 2017 §5.1: packets";
+    }
+}
+
+/// A queue with SmRED-i.
+pub type Smred = Early<Params>;
+
+impl Params {
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        in_order(self.min_th, self.max_th)
+    }
+}
+
+impl Curve for Params {
+    fn settings(&self, _ctx: &Ctx) -> Settings {
+        Settings {
+            limit: Limit { bytes: self.buffer, packets: self.packets },
+            unit: self.unit,
+            mean_packet: self.mean_packet,
+            weight: self.weight,
+            packet_time: self.packet_time,
+            spacing: self.spacing,
+            least_queue: self.least_queue,
+            ecn: self.ecn,
+        }
+    }
+
+    //= SmRED 2017, equation 5
+    fn verdict(&mut self, _now: Time, average: f64) -> Verdict {
+        let Params { min_th, max_th, max_p, .. } = *self;
+        let i = f64::from(self.i);
+        let target = min_th + (max_th - min_th) / 2.0;
+        let x = place(average, min_th, max_th);
+        if average < min_th {
+            Verdict::Pass
+        } else if average < target {
+            Verdict::Chance(max_p * libm::pow(x, i))
+        } else if average < max_th {
+            Verdict::Chance(max_p * libm::pow(x, 1.0 / i))
+        } else {
+            Verdict::Drop
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chance(i: u32, average: f64) -> f64 {
+        // The thresholds and Pmax of the paper's figure 4.
+        let mut params = Params { i, min_th: 20.0, max_th: 80.0, max_p: 0.5, ..Params::default() };
+        match params.verdict(Time::ZERO, average) {
+            Verdict::Chance(p) => p,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Pmax / 2^i below the middle, Pmax / 2^(1/i) from there on.
+    #[test]
+    fn the_probability_jumps_at_target() {
+        for i in 2..=5 {
+            let power = 2.0_f64.powi(i as i32);
+            assert!((chance(i, 50.0 - 1e-9) - 0.5 / power).abs() < 1e-9, "{i}");
+            assert!((chance(i, 50.0) - 0.5 / 2.0_f64.powf(1.0 / f64::from(i))).abs() < 1e-12, "{i}");
+        }
+        assert!((chance(4, 50.0) / 0.5 - 0.84).abs() < 0.001);
+    }
+
+    #[test]
+    fn the_ends_are_those_of_red() {
+        let mut params = Params::default();
+        assert_eq!(params.verdict(Time::ZERO, 19.99), Verdict::Pass);
+        assert_eq!(params.verdict(Time::ZERO, 20.0), Verdict::Chance(0.0));
+        assert_eq!(params.verdict(Time::ZERO, 60.0), Verdict::Drop);
+        assert!((chance(3, 80.0 - 1e-9) - 0.5).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,167 @@
+//! Channels that fade: against ns-3, and what they do to link adaptation and scheduling.
+//!
+//! `cargo test -p airwnd-lab --test fading -- --nocapture` prints every comparison.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Outcome, Scenario, run};
+
+fn simulate(toml: &str, changes: &[(&str, &str)]) -> Outcome {
+    let mut node = Node::from_toml(toml, "fading").unwrap();
+    changes.iter().for_each(|(key, value)| node.set(key, value).unwrap());
+    let scenario = Scenario::from_node(&node).unwrap();
+    run(&scenario, scenario.seed, None, &mut |_| true).unwrap()
+}
+
+/// One user at 500 m and 15 dB whose channel is that of a car at 60 km/h.
+const CAR: &str = r#"
+    duration = "10s"
+    radio.fading = {kind = "eva", speed = "60km/h"}
+    mac.scheduler = "rr"
+    [[site]]
+    power = "13dBm"
+    [[ue]]
+    placement = {kind = "list", points = [["500m", "0m"]]}
+    [[flow]]
+    traffic = {kind = "cbr", rate = "40Mbps", packet = "1000B"}
+"#;
+
+#[test]
+fn the_channel_is_the_same_for_every_algorithm() {
+    // A saturated cell works in each TTI from the start of its traffic on, so the same ones are sampled.
+    let sinr = |changes: &[(&str, &str)]| simulate(CAR, changes).ues()[0].sinr_db.unwrap();
+    let reference = sinr(&[]);
+    for change in [
+        ("mac.scheduler", "pf"),
+        ("mac.scheduler", "pss"),
+        ("mac.olla", "{target = 0.2}"),
+        ("rlc.queue", "{kind = \"drop-tail\", buffer = \"100KiB\"}"),
+        ("radio.amc", "piro-ew2010"),
+    ] {
+        assert_eq!(sinr(&[change]), reference, "{change:?}");
+    }
+    assert_ne!(sinr(&[("radio.fading.speed", "61km/h")]), reference);
+}
+
+/// Throughput of one user over distance. Fades differ, so means are compared: of ns-3 over its traces, here over seeds,
+/// more of them at 3 km/h, where ten seconds see few fades.
+///
+/// EVA at 60 km/h: within 7 % under RR and 9 % under PF. Most of the difference is which SINR each model takes for the
+/// beginning of a scheme: at 1000 m ns-3 sends 55 % of the blocks with MCS 14, and here 38 % are. At 3 km/h within 10 %,
+/// with standard errors of 2 to 3 % in ns-3's means.
+#[test]
+fn throughput_over_distance_is_that_of_ns3() {
+    let mut lines = include_str!("data/fading.csv").lines().filter(|line| !line.starts_with('#')).skip(1);
+    let mut compared = 0;
+    for line in &mut lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |column: usize| cells[column].parse::<f64>().unwrap();
+        let (profile, speed, scheduler, distance) = (cells[0], cells[1], cells[2], cells[3]);
+        let seeds = if profile == "eva" { 1..=2 } else { 1..=8 };
+        let count = seeds.clone().count() as f64;
+        let (mut sinr, mut throughput) = (0.0, 0.0);
+        for seed in seeds {
+            let outcome = simulate(
+                CAR,
+                &[
+                    ("seed", &format!("{seed}")),
+                    ("radio.fading", &format!("{{kind = \"{profile}\", speed = \"{speed}km/h\"}}")),
+                    ("radio.error_model", "{kind = \"mutual-information\", sixteen_bits = true}"),
+                    ("rlc.queue", "{kind = \"drop-tail\", buffer = \"10240B\"}"),
+                    ("mac.scheduler", scheduler),
+                    (
+                        "ue[0].placement",
+                        &format!("{{kind = \"list\", points = [[\"{distance}m\", \"0m\"]]}}"),
+                    ),
+                ],
+            );
+            sinr += outcome.ues()[0].sinr_db.unwrap() / count;
+            throughput += outcome.flows()[0].throughput_kbps / count;
+        }
+        let deviation = throughput / number(8) - 1.0;
+        let name = format!("{profile} {speed} km/h, {scheduler}, {distance} m");
+        println!("{name}: {throughput:.0} / {} kbit/s ({:+.1} %)", number(8), 100.0 * deviation);
+        let (decibels, tolerance) = match (profile, scheduler) {
+            ("eva", "rr") => (0.15, 0.07),
+            ("eva", _) => (0.15, 0.09),
+            _ => (0.5, 0.10),
+        };
+        assert!((sinr - number(5)).abs() < decibels, "{name}: {sinr} dB");
+        assert!(deviation.abs() < tolerance, "{name}: {throughput}");
+        compared += 1;
+    }
+    assert_eq!(compared, 14);
+}
+
+/// Reports are 5 to 6 ms old, in which a car's channel becomes another one: the reports' own target of 10 % is
+/// missed by far. The outer loop brings it back.
+#[test]
+fn the_outer_loop_keeps_its_target_where_reports_are_old() {
+    let share = |changes: &[(&str, &str)]| simulate(CAR, changes).ues()[0].bler.unwrap();
+    let without = share(&[]);
+    assert!(without > 0.2, "{without}");
+    for target in [0.05, 0.1, 0.2] {
+        let with = share(&[("mac.olla", &format!("{{target = {target}}}"))]);
+        println!("target {target}: {with}");
+        assert!((with - target).abs() < 0.01, "{target}: {with}");
+    }
+}
+
+/// Eight pedestrians at one distance. Round robin takes each channel as it is; proportional fair waits for the good ones,
+/// in time and in frequency.
+#[test]
+fn proportional_fair_gains_from_users_who_fade_apart() {
+    let goodput = |scheduler: &str, fading: &str| {
+        let toml = format!(
+            r#"
+            duration = "4s"
+            radio.fading = {fading}
+            mac.scheduler = "{scheduler}"
+            [[site]]
+            power = "13dBm"
+            [[ue]]
+            count = 8
+            placement = {{kind = "ring", radius = "1km"}}
+            [[flow]]
+            traffic = {{kind = "cbr", rate = "4Mbps", packet = "1000B"}}
+            "#
+        );
+        simulate(&toml, &[]).totals().goodput_kbps
+    };
+    let gain = |fading: &str| goodput("pf", fading) / goodput("rr", fading);
+    let (flat, faded) = (gain("\"none\""), gain("{kind = \"epa\", speed = \"3km/h\"}"));
+    println!("PF over RR: {flat} flat, {faded} faded");
+    assert!((flat - 1.0).abs() < 0.1, "{flat}");
+    assert!(faded > 1.4 * flat, "{faded}");
+}
+
+/// A terminal near the middle between two cells that both send all the time. Its mean SINR over the carrier is taken by
+/// TTI, and fading brings moments in which hardly anything disturbs.
+#[test]
+fn interference_fades_unless_told_otherwise() {
+    let sinr = |interference: bool| {
+        let toml = format!(
+            r#"
+            duration = "4s"
+            [radio]
+            fading = {{kind = "etu", doppler = "70Hz", interference = {interference}}}
+            amc = {{kind = "fixed", cqi = 1}}
+            control_errors = false
+            [[site]]
+            [[site]]
+            position = ["1km", "0m"]
+            [[ue]]
+            count = 2
+            placement = {{kind = "list", points = [["450m", "0m"], ["550m", "0m"]]}}
+            [[flow]]
+            traffic = {{kind = "cbr", rate = "40Mbps", packet = "1000B"}}
+            "#
+        );
+        simulate(&toml, &[]).ues()[0].sinr_db.unwrap()
+    };
+    let (steady, faded) = (sinr(false), sinr(true));
+    println!("steady interference {steady} dB, faded {faded} dB");
+    // 20 log10(550 / 450) = 1.74 dB; the mean over the PRBs in decibels is lower by at most 2.51 dB, which fading of
+    // the whole carrier alike would make of it (Euler's constant times 10 / ln 10).
+    assert!((1.74 - 2.51..1.74).contains(&steady), "{steady}");
+    assert!(faded > steady + 1.0, "{steady} {faded}");
+}

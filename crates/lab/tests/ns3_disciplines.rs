@@ -1,0 +1,85 @@
+//! Four NewReno flows through queue disciplines as ns-3 3.44 ran them (S5): 10 Mbit/s, 25 ms one way, 60 s, flows 0.1 s
+//! apart, disciplines over a device queue of one packet.
+//!
+//! What waits is that of both queues. A discipline that draws is compared by the mean of some seeds.
+//! `cargo test -p airwnd-lab --test ns3_disciplines -- --nocapture` prints every comparison.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Scenario, run};
+
+struct Figures {
+    goodput_kbps: f64,
+    mean_queue: f64,
+}
+
+fn simulate(aqm: &str, seed: u64) -> Figures {
+    let flow = |number| format!("[[flow]]\nid = \"{number}\"\nstart = \"{}ms\"\n", 100 * number);
+    let flows: String = (0..4).map(flow).collect();
+    let toml = format!(
+        r#"
+        duration = "60s"
+        warmup = "0s"
+        tcp = {{mss = 1000, send_buffer = "4MiB", receive_buffer = "4MiB", recount_at_exit = true}}
+        core = {{server_rate = "1Gbps", server_delay = "1us"}}
+        [[link]]
+        rate = "10Mbps"
+        delay = "25ms"
+        ring = 1
+        aqm = {aqm}
+        [[ue]]
+        {flows}
+        "#
+    );
+    let scenario = Scenario::from_node(&Node::from_toml(&toml, "s5").unwrap()).unwrap();
+    let outcome = run(&scenario, seed, None, &mut |_| true).unwrap();
+    let link = outcome.links().iter().find(|row| row.link == "link").unwrap();
+    Figures { goodput_kbps: outcome.totals().goodput_kbps, mean_queue: link.queue_packets.mean }
+}
+
+/// The rows of a CSV text with comment lines, as named columns.
+fn rows(csv: &'static str) -> Vec<impl Fn(&str) -> &'static str> {
+    let mut lines = csv.lines().filter(|line| !line.starts_with('#'));
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    lines
+        .map(|line| {
+            let (names, cells): (_, Vec<&str>) = (names.clone(), line.split(',').collect());
+            move |name: &str| cells[names.iter().position(|known| *known == name).unwrap()]
+        })
+        .collect()
+}
+
+/// With ns-3's settings: Newton's step for CoDel's root, no de-randomization for PIE, which counts two packets rather
+/// than their bytes, a quantum of the device's MTU.
+fn as_in_ns3(discipline: &str, packets: &str) -> String {
+    let settings = match discipline {
+        "DropTail" => "kind = \"drop-tail\", buffer = \"1GB\"",
+        "CoDel" => "kind = \"codel\", root = \"newton\"",
+        "Pie" => "kind = \"pie\", derandomize = false, mean_pktsize = \"1054B\"",
+        "Cobalt" => "kind = \"cobalt\"",
+        "FqCoDel" => "kind = \"fq-codel\", root = \"newton\", quantum = \"1500B\"",
+        "FqPie" => "kind = \"fq-pie\", derandomize = false, mean_pktsize = \"1054B\", quantum = \"1500B\"",
+        "FqCobalt" => "kind = \"fq-cobalt\", quantum = \"1500B\", drop_batch = 64",
+        other => unreachable!("no row of {other}"),
+    };
+    format!("{{{settings}, packets = {packets}}}")
+}
+
+#[test]
+fn four_flows_through_every_discipline() {
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    for row in rows(include_str!("data/s5_aqm.csv")) {
+        let aqm = as_in_ns3(row("discipline"), row("packets"));
+        let runs: Vec<Figures> = (1..=3).map(|seed| simulate(&aqm, seed)).collect();
+        let mean = |of: fn(&Figures) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        let (goodput, queue) = (mean(|run| run.goodput_kbps), mean(|run| run.mean_queue));
+        let their_queue = number(row("mean_qdisc_pkts")) + number(row("mean_devq_pkts"));
+        let of_goodput = 100.0 * (goodput / number(row("goodput_kbps")) - 1.0);
+        let of_queue = 100.0 * (queue / their_queue - 1.0);
+        println!(
+            "{aqm}: {goodput:.0} / {} kbit/s ({of_goodput:+.2} %), {queue:.2} / {their_queue:.2} packets ({of_queue:+.2} %)",
+            row("goodput_kbps")
+        );
+        assert!(of_goodput.abs() <= 3.0, "{aqm}: goodput off by {of_goodput:.2} %");
+        assert!(of_queue.abs() <= 10.0, "{aqm}: mean queue off by {of_queue:.2} %");
+    }
+}

@@ -1,0 +1,98 @@
+//! What schedulers do for a user that cannot wait, seen from its application.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Outcome, Scenario, run};
+
+fn simulate(toml: &str) -> Outcome {
+    let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    run(&scenario, 1, None, &mut |_| true).unwrap()
+}
+
+/// Nine saturated users, and one behind them, 4.5 km from the site, with live video of 250 kbit/s.
+fn video_among_downloads(scheduler: &str, bearer: &str) -> Outcome {
+    let toml = format!(
+        r#"
+        duration = "10s"
+        carrier.bandwidth = "3MHz"
+        mac.scheduler = {scheduler}
+        rlc.queue = {{kind = "drop-tail", buffer = "50kB"}}
+        [[site]]
+        power = "13dBm"
+        [[ue]]
+        name = "video"
+        placement = {{kind = "list", points = [["4500m", "0m"]]}}
+        {bearer}
+        [[ue]]
+        name = "downloads"
+        count = 9
+        placement = "line"
+        [[flow]]
+        id = "video"
+        ue = "video"
+        traffic = {{kind = "cbr", rate = "250kbps", packet = "500B"}}
+        [[flow]]
+        id = "download"
+        ue = "downloads"
+        traffic = {{kind = "cbr", rate = "12Mbps", packet = "1000B"}}
+        "#
+    );
+    simulate(&toml)
+}
+
+/// A tenth of the TTIs, which is what PF gives, carries 148 kbit/s there; 98 packets of 100 shall arrive within
+/// 80 ms (TS 23.203 Table 6.1.7-A, class 7, less 20 ms beyond the base station).
+#[test]
+fn schedulers_that_heed_delay_keep_a_budget_where_proportional_fair_does_not() {
+    for (scheduler, keeps) in [("pf", false), ("bet", false), ("m-lwdf", true), ("exp-pf", true)] {
+        let outcome = video_among_downloads(&format!("\"{scheduler}\""), "qci = 7");
+        let video = &outcome.flows()[0];
+        println!(
+            "{scheduler}: video {:.0} kbit/s, {:?} ms; all {:.0} kbit/s",
+            video.goodput_kbps,
+            video.delay_ms,
+            outcome.totals().goodput_kbps
+        );
+        assert_eq!(video.delay_ms.p99.unwrap() < 80.0, keeps, "{scheduler}");
+        assert_eq!(video.goodput_kbps > 247.0, keeps, "{scheduler}");
+    }
+}
+
+/// D / budget is the same for all who always wait: budgets of 80 and 280 ms, so delays of 1 to 3.5, and with equal
+/// buffers, which are delay times rate, throughputs of 3.5 to 1.
+#[test]
+fn largest_weighted_delay_first_divides_by_budgets() {
+    let group = |name: &str, qci: u8| {
+        format!(
+            "[[ue]]\nname = \"{name}\"\nqci = {qci}\nplacement = {{kind = \"ring\", radius = \"500m\"}}\n\
+             [[flow]]\nid = \"{name}\"\nue = \"{name}\"\n\
+             traffic = {{kind = \"cbr\", rate = \"12Mbps\", packet = \"1000B\"}}\n"
+        )
+    };
+    let toml = format!(
+        "duration = \"30s\"\ncarrier.bandwidth = \"3MHz\"\nmac.scheduler = \"lwdf\"\n\
+         rlc.queue = {{kind = \"drop-tail\", buffer = \"100kB\"}}\n[[site]]\n{}{}",
+        group("live", 7),
+        group("download", 9)
+    );
+    let outcome = simulate(&toml);
+    let [live, download] = outcome.flows() else { panic!("two flows") };
+    let throughputs = live.goodput_kbps / download.goodput_kbps;
+    assert!((throughputs / 3.5 - 1.0).abs() < 0.02, "{throughputs}");
+}
+
+/// A tenth of the TTIs carries 148 kbit/s; token banks put a bearer with a rate first, PSS weighs it up.
+#[test]
+fn a_guaranteed_rate_comes_before_best_effort() {
+    for (scheduler, least) in [
+        (r#""pss""#, 245.0),
+        (r#"{kind = "tbfq", domain = "time"}"#, 249.0),
+        (r#"{kind = "tbfq", domain = "frequency"}"#, 249.0),
+    ] {
+        let outcome = video_among_downloads(scheduler, "gbr = \"275kbps\"");
+        let video = outcome.flows()[0].goodput_kbps;
+        println!("{scheduler}: video {video:.0} kbit/s, all {:.0} kbit/s", outcome.totals().goodput_kbps);
+        assert!(video > least, "{scheduler}: {video}");
+        let without = video_among_downloads(scheduler, "").flows()[0].goodput_kbps;
+        assert!(without < 0.85 * least, "{scheduler} without: {without}");
+    }
+}
