@@ -93,6 +93,8 @@ params! {
         /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320
         /// that has an offset for each user of the fullest cell.
         pub srs_period: Option<u16> = None, unit "TTI", range 2..=320, source "TS 36.213 Table 8.2-1; ns-3 default 40";
+        /// retxBSR-Timer: a terminal that waits for a grant reports its buffer again after this time; none: never.
+        pub retx_bsr_timer: Option<Span> = None, unit "time", range Span::from_millis(1)..=Span::from_millis(10_240), source "not in ns-3 LENA; TS 36.331 §9.2.2: 2.56 s";
         /// Uplink power control.
         pub power_control: power_control::Params = power_control::Params::default(), unit "1", source "TS 36.213 §5.1.1";
     }
