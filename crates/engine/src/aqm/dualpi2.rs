@@ -217,7 +217,7 @@ impl QueueDisc for DualPi2 {
     fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
         self.catch_up(now);
         let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
-        if !limit.admits(self.backlog(), held, self.params.mtu) {
+        if !limit.admits(self.backlog(), held, packet.size.max(self.params.mtu)) {
             fate.dropped(packet, Cause::Full);
             return;
         }
