@@ -164,6 +164,10 @@ impl QueueDisc for Codel {
         }
     }
 
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

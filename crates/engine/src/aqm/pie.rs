@@ -230,6 +230,10 @@ impl QueueDisc for Pie {
         Some(packet)
     }
 
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
