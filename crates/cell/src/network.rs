@@ -201,7 +201,7 @@ impl Network {
             cqi_delay: u64::from(setup.radio.cqi_delay),
             srs_period: u64::from(srs_period),
             next: Tti(0),
-            timed: Timed::new(),
+            timed: Timed::new(setup.ues.len()),
             decoded_down: Vec::with_capacity(16),
             decoded_up: Vec::with_capacity(16),
             arrivals: Vec::with_capacity(256),

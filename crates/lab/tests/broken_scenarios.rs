@@ -330,8 +330,55 @@ mbr = "1Mbps""#,
     ),
     (
         r#"kind = "drop-tail""#,
-        r#"kind = "codel""#,
-        ":9: rlc.queue.kind: unknown aqm `codel`; allowed: `drop-tail`",
+        r#"kind = "drop-tale""#,
+        ":9: rlc.queue.kind: unknown aqm `drop-tale`; did you mean `drop-tail`?; allowed: `drop-tail`, `drop-head`, \
+         `red`, `gentle-red`, `adaptive-red`, `smred`, `blue`, `avq`, `codel`, `pie`, `cobalt`, `fq-codel`, `fq-pie`, \
+         `fq-cobalt`, `dualpi2`",
+    ),
+    (
+        r#"kind = "drop-tail", buffer = "50KiB""#,
+        r#"kind = "red", min_th = 20.0, max_th = 20.0"#,
+        ":9: rlc.queue.max_th: 20 packets is not above min_th, 20",
+    ),
+    (
+        r#"kind = "drop-tail", buffer = "50KiB""#,
+        r#"kind = "gentle-red", min_th = 16.0"#,
+        ":9: rlc.queue.max_th: 15 packets is not above min_th, 16",
+    ),
+    (
+        r#"kind = "drop-tail", buffer = "50KiB""#,
+        r#"kind = "adaptive-red", max_th = 4.0"#,
+        ":9: rlc.queue.max_th: 4 packets is not above min_th, 5",
+    ),
+    (
+        r#"kind = "drop-tail", buffer = "50KiB""#,
+        r#"kind = "adaptive-red", bottom = 0.6"#,
+        ":9: rlc.queue.bottom: 0.6 exceeds top, 0.5",
+    ),
+    (
+        r#"kind = "drop-tail", buffer = "50KiB""#,
+        r#"kind = "smred", min_th = 60.0"#,
+        ":9: rlc.queue.max_th: 60 packets is not above min_th, 60",
+    ),
+    (
+        r#"kind = "drop-tail", buffer = "50KiB""#,
+        r#"kind = "red", max_p = 1.01"#,
+        ":9: rlc.queue.max_p: 1.01 is outside 0..1",
+    ),
+    (
+        r#"kind = "drop-tail", buffer = "50KiB""#,
+        r#"kind = "smred", i = 1"#,
+        ":9: rlc.queue.i: 1 is outside 2..1000",
+    ),
+    (
+        r#"kind = "drop-tail", buffer = "50KiB""#,
+        r#"kind = "smred", i = 2.5"#,
+        ":9: rlc.queue.i: expected a whole number, found 2.5",
+    ),
+    (
+        r#"kind = "drop-tail", buffer = "50KiB""#,
+        r#"kind = "avq", gamma = 1.5"#,
+        ":9: rlc.queue.gamma: 1.5 is outside 0..1",
     ),
     (
         r#"kind = "drwa""#,

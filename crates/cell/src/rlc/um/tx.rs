@@ -4,7 +4,7 @@ use super::{FIXED_HEADER, Pdu};
 use crate::rlc::segmenter::{Returned, Segmenter};
 use crate::rlc::{BufferStatus, Fate, Sdu};
 use airwnd_engine::aqm::{Backlog, QueueDisc};
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// An unacknowledged-mode transmitter (TS 36.322 §5.1.2.1).
@@ -17,6 +17,11 @@ impl Tx {
     /// A transmitter with an empty queue.
     pub fn new(queue: Box<dyn QueueDisc>) -> Self {
         Tx { source: Segmenter::new(queue), next_sn: 0 }
+    }
+
+    /// SDUs of which nothing has been sent may wait for so long; none: for ever.
+    pub fn discarding(self, discard_timer: Option<Span>) -> Self {
+        Tx { source: self.source.discarding(discard_timer), ..self }
     }
 
     /// A packet arrives from above, its size that with its IP header.

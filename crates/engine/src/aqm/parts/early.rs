@@ -190,6 +190,14 @@ impl<C: Curve> QueueDisc for Early<C> {
         Some(packet)
     }
 
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
+        if self.queue.is_empty() {
+            self.idle_since.get_or_insert(now);
+            self.pace.emptied();
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
