@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Columns of the series with their names, the label of the axis, and how many of their units one of it is."""
+    """Columns of the series with their names, the axis's label, and how many of their units its unit is."""
 
     columns: dict[str, str]
     label: str
