@@ -66,8 +66,13 @@ class Run:
             Mean of the first downlink transmissions since the last sample.
         ``rate_kbps``
             Payload that arrived since the last sample.
-        ``cell``
-            The number of the serving cell.
+        ``rsrp_dbm``, ``neighbour_rsrp_dbm``
+            Reference signal received power of the serving cell, and of the best other one, as they are at
+            this instant: before the filters of measurements.
+        ``x_m``, ``y_m``
+            Where the UE is, if it moves; else `ues` says it.
+        ``cell``, ``neighbour``
+            The numbers of the serving cell, and of the best other one.
     engine
         Version and contents of the engine that ran it.
     events

@@ -656,6 +656,13 @@ impl Network {
         }
     }
 
+    /// The cell that a terminal hears best besides its own, and the power of one reference-signal element of it.
+    pub fn neighbour(&self, ue: UeId) -> Option<(CellId, Dbm)> {
+        let number = ue.0 as usize;
+        let best = self.radio.strongest_but(number, self.ues[number].cell)?;
+        Some((CellId(best as u16), self.radio.rsrp(number, best)))
+    }
+
     /// The cells' figures so far.
     pub fn cell_figures(&self) -> impl Iterator<Item = CellFigures> + '_ {
         self.cells.iter().map(|cell| CellFigures {

@@ -167,6 +167,11 @@ impl Roaming {
 }
 
 impl Network {
+    /// Whether a terminal moves.
+    pub fn moves(&self, ue: UeId) -> bool {
+        self.roaming.movers.binary_search_by_key(&ue.0, |(number, _)| *number).is_ok()
+    }
+
     /// When something happens besides TTIs.
     pub fn next_event(&self) -> Option<Time> {
         self.roaming.agenda.next()

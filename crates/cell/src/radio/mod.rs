@@ -151,6 +151,13 @@ impl Radio {
         (self.gains.heard(ue), self.gains.ue_noise(ue))
     }
 
+    /// The cell that a terminal hears best besides this one.
+    pub fn strongest_but(&self, ue: usize, serving: usize) -> Option<usize> {
+        let heard = self.gains.heard(ue);
+        let others = (0..heard.len()).filter(|cell| *cell != serving);
+        others.reduce(|best, cell| if heard[cell] > heard[best] { cell } else { best })
+    }
+
     fn disturbance(&self, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
         let others = self.gains.heard(ue).iter().zip(on_air).enumerate();
         let interference = others
