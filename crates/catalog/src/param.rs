@@ -36,9 +36,9 @@ fn plain(value: &Json) -> String {
     }
 }
 
-/// The scenario's word for an algorithm whose file has this stem.
+/// The scenario's word for an algorithm whose file has this stem; `r#` stands before one that is a word of Rust.
 pub fn kind_of(stem: &str) -> String {
-    stem.replace('_', "-")
+    stem.trim_start_matches("r#").replace('_', "-")
 }
 
 /// A table being read.

@@ -3,18 +3,22 @@
 //! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] decides
 //! what arrives, [`rlc`] reassembles. [`Network`] is the whole of it, advanced TTI by TTI.
 
+pub mod handover;
 mod identity;
 pub mod mac;
+pub mod mobility;
 mod network;
 pub mod phy;
 mod qci;
 mod radio;
 pub mod rlc;
+mod roaming;
 mod settings;
 mod terminal;
 
 pub use identity::{CellId, Direction, UeId};
 pub use network::{Arrival, CellFigures, Network, UeFigures, Unbuildable};
 pub use qci::Qci;
+pub use roaming::{Forward, Notice};
 pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, RlcMode, Setup, UeSite};
 pub use terminal::Dropped;

@@ -6,12 +6,13 @@ use crate::mac::uplink::Uplink;
 use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
-use crate::rlc::{Content, Returned, Sdu};
+use crate::rlc::{Content, DropCause, Returned, Sdu};
+use crate::roaming::Roaming;
 use crate::settings::Setup;
 use crate::terminal::{Dropped, Fates, ReportTimers, Terminals, Timed, Ue};
 use airwnd_engine::Key;
 use airwnd_engine::aqm::Backlog;
-use airwnd_units::{Bytes, Db, Dbm, Time, Tti};
+use airwnd_units::{Bytes, Db, Dbm, Span, Time, Tti};
 use std::collections::VecDeque;
 
 /// A packet that has crossed the radio link.
@@ -28,6 +29,11 @@ pub struct Arrival {
 /// How often a terminal's SINR is sampled for its figures.
 //= exception sinr-sampled
 const SAMPLE_PERIOD: u64 = 10;
+/// From the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding signals
+/// (TS 36.211 §5.3.4, §5.5.3.3).
+const UPLINK_DURATION: Span = Span::from_nanos(928_571);
+/// In a slot that is free.
+const NOBODY: u32 = u32::MAX;
 /// TTIs of past transmissions that channel reports look back on.
 const REMEMBERED_TTIS: u64 = 16;
 
@@ -37,9 +43,10 @@ const REMEMBERED_TTIS: u64 = 16;
 /// [`receive`](Network::receive), lets the packets that have arrived act, and calls
 /// [`transmit`](Network::transmit). While [`is_idle`](Network::is_idle) the TTIs may be left out.
 pub struct Network {
-    radio: Radio,
+    pub(crate) radio: Radio,
     cells: Vec<Cell>,
-    ues: Vec<Ue>,
+    pub(crate) ues: Vec<Ue>,
+    pub(crate) roaming: Roaming,
     power_control: power_control::Params,
     report_timers: ReportTimers,
     cqi_period: u64,
@@ -55,15 +62,16 @@ pub struct Network {
     decoded_down: Vec<(u32, Content)>,
     decoded_up: Vec<(u32, Content)>,
     arrivals: Vec<Arrival>,
-    fates: Fates,
+    pub(crate) fates: Fates,
     /// What a bearer gives back when its RLC is established anew; empty in between.
-    returned: VecDeque<Returned>,
+    pub(crate) returned: VecDeque<Returned>,
     signals: Vec<(usize, UplinkSignal)>,
     /// The pattern behind the newest reports of a cell and when it was measured, by when they come within the period.
     patterns: Vec<Option<(usize, Tti)>>,
 }
 
 struct Cell {
+    /// By slot; [`NOBODY`] where one is free.
     users: Vec<u32>,
     /// When each user reports its channel, within the period.
     phases: Vec<u16>,
@@ -121,6 +129,12 @@ impl Network {
     //= exception no-radio-link-failure
     pub fn new(setup: &Setup) -> Result<Network, Unbuildable> {
         let mut radio = Radio::new(setup);
+        let mut roaming = Roaming::new(setup);
+        let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
+        for (ue, [x, y]) in roaming.beginnings() {
+            positions[ue] = Position { x, y, ..positions[ue] };
+            radio.place(ue, positions[ue]);
+        }
         let serving: Vec<usize> = (0..setup.ues.len())
             .map(|ue| setup.ues[ue].cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0)))
             .collect();
@@ -169,12 +183,15 @@ impl Network {
                 Ok(Cell { phases: phases.collect(), users, downlink, uplink, sounding })
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let ues = (0..setup.ues.len()).map(|ue| Ue::new(setup, &radio, ue, serving[ue], slots[ue])).collect();
+        let mut ues: Vec<Ue> =
+            (0..setup.ues.len()).map(|ue| Ue::new(setup, &radio, ue, serving[ue], slots[ue])).collect();
+        ues.iter_mut().zip(positions).for_each(|(ue, position)| ue.position = position);
         Ok(Network {
             on_air: vec![Default::default(); REMEMBERED_TTIS as usize * cells.len()],
             radio,
             cells,
             ues,
+            roaming,
             power_control: setup.mac.power_control.clone(),
             report_timers: ReportTimers::new(setup.rlc.report_period().0.div_ceil(Tti::SPAN.0)),
             fresh: Vec::with_capacity(setup.ues.len()),
@@ -212,8 +229,10 @@ impl Network {
         let ue = &mut self.ues[number as usize];
         match direction {
             Direction::Down => {
-                let waiting = ue.reported(now, direction);
-                self.cells[ue.cell].downlink.on_report(ue.slot, waiting);
+                if ue.joined {
+                    let waiting = ue.reported(now, direction);
+                    self.cells[ue.cell].downlink.on_report(ue.slot, waiting);
+                }
             }
             Direction::Up => ue.on_uplink_report(now, number, &mut self.fresh),
         }
@@ -238,23 +257,34 @@ impl Network {
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
     }
 
-    /// The end of the TTI before `tti`: what was decoded reaches RLC and leaves it.
+    /// When the uplink blocks of a TTI that has been transmitted reach RLC, if any was decoded.
+    pub fn uplink_ends(&self, tti: Tti) -> Option<Time> {
+        (!self.decoded_up.is_empty()).then(|| tti.start() + UPLINK_DURATION)
+    }
+
+    /// Uplink blocks have ended: what was decoded reaches RLC and leaves it.
+    pub fn receive_uplink(&mut self, now: Time) {
+        self.reassemble(now, Direction::Up);
+    }
+
+    fn reassemble(&mut self, now: Time, direction: Direction) {
+        let mut decoded = std::mem::take(self.decoded(direction));
+        for (number, content) in decoded.drain(..) {
+            let Network { ues, arrivals, fates, .. } = self;
+            let (leg, other) = ues[number as usize].legs(direction);
+            {
+                let mut deliver = arrive(arrivals, number, direction);
+                leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, fates);
+            }
+            self.follow(now, number);
+        }
+        *self.decoded(direction) = decoded;
+    }
+
+    /// The end of the TTI before `tti`: what was decoded in the downlink reaches RLC and leaves it.
     pub fn receive(&mut self, tti: Tti) {
         let now = tti.start();
-        //= exception uplink-at-tti-end
-        for direction in [Direction::Down, Direction::Up] {
-            let mut decoded = std::mem::take(self.decoded(direction));
-            for (number, content) in decoded.drain(..) {
-                let Network { ues, arrivals, fates, .. } = self;
-                let (leg, other) = ues[number as usize].legs(direction);
-                {
-                    let mut deliver = arrive(arrivals, number, direction);
-                    leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, fates);
-                }
-                self.follow(now, number);
-            }
-            *self.decoded(direction) = decoded;
-        }
+        self.reassemble(now, Direction::Down);
         for index in 0..self.timed.len() {
             let (number, direction) = self.timed.get(index);
             let Network { ues, arrivals, fates, .. } = self;
@@ -284,7 +314,10 @@ impl Network {
             }
         }
         if self.ues[number as usize].has_failed() {
-            self.establish_anew(now, number);
+            self.ues[number as usize].failures += 1;
+            if !self.fail_link(now, number as usize) {
+                self.establish_anew(now, number);
+            }
         }
     }
 
@@ -292,11 +325,10 @@ impl Network {
     //= TS 36.322 §5.2.1
     //= exception failure-begins-anew
     fn establish_anew(&mut self, now: Time, number: u32) {
-        self.ues[number as usize].failures += 1;
         for direction in [Direction::Down, Direction::Up] {
             let mut returned = std::mem::take(&mut self.returned);
             let leg = self.ues[number as usize].leg(direction);
-            leg.rlc.release(now, &mut returned, &mut self.fates);
+            leg.rlc.release(now, DropCause::LinkFailure, &mut returned, &mut self.fates);
             leg.rlc.resume(returned.drain(..));
             self.returned = returned;
         }
@@ -360,7 +392,9 @@ impl Network {
         for number in fresh.drain(..) {
             let ue = &mut ues[number as usize];
             ue.fresh = false;
-            cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent.total());
+            if ue.joined {
+                cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent.total());
+            }
         }
     }
 
@@ -436,13 +470,79 @@ impl Network {
     fn sample_sinr(&mut self, tti: Tti) {
         let count = self.cells.len();
         let before = row(Tti(tti.0.saturating_sub(1))) * count;
-        for (number, ue) in self.ues.iter_mut().enumerate() {
+        for (number, ue) in self.ues.iter_mut().enumerate().filter(|(_, ue)| ue.joined) {
             let on_air = &self.on_air[before..before + count];
             let place = self.radio.pattern(ue.cell, on_air);
             let sinr = self.radio.mean_sinr(ue.cell, place, ue.slot, number, tti);
             ue.sinr = Some(sinr);
             ue.sinr_sum += sinr.0;
             ue.sinr_samples += 1;
+        }
+    }
+
+    /// The cell that has a terminal's bearer: downlink packets go there.
+    pub fn cell_of(&self, ue: UeId) -> CellId {
+        CellId(self.ues[ue.0 as usize].cell as u16)
+    }
+
+    // Who belongs where.
+
+    /// A cell keeps a slot for a terminal, if it has one and a sounding resource besides.
+    pub(crate) fn reserve(&mut self, number: usize, cell: usize) -> Option<u16> {
+        let Cell { users, phases, downlink, uplink, sounding } = &mut self.cells[cell];
+        let slot = users.iter().position(|user| *user == NOBODY).unwrap_or(users.len());
+        if slot == users.len() {
+            if slot == sounding.len() {
+                return None;
+            }
+            users.push(NOBODY);
+            phases.push((slot as u64 % self.cqi_period) as u16);
+            self.radio.reserve(cell, users.len().next_power_of_two());
+        }
+        users[slot] = number as u32;
+        downlink.admit(slot as u16, self.ues[number].bearer);
+        uplink.admit(slot as u16);
+        Some(slot as u16)
+    }
+
+    /// A slot is free again.
+    pub(crate) fn vacate(&mut self, cell: usize, slot: u16) {
+        let Cell { users, downlink, uplink, sounding, .. } = &mut self.cells[cell];
+        downlink.release(slot);
+        uplink.release(slot);
+        users[usize::from(slot)] = NOBODY;
+        sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
+    }
+
+    /// A terminal's cell serves it no longer: what is on air is gone.
+    pub(crate) fn leave(&mut self, number: usize) {
+        let ue = &mut self.ues[number];
+        ue.joined = false;
+        self.report_timers.disarm(&mut ue.downlink);
+        self.report_timers.disarm(&mut ue.uplink);
+        let (cell, slot) = (ue.cell, ue.slot);
+        self.vacate(cell, slot);
+        let stays = |(other, _): &(u32, Content)| *other != number as u32;
+        self.decoded_down.retain(stays);
+        self.decoded_up.retain(stays);
+    }
+
+    /// A terminal listens to a cell that keeps a slot for it.
+    pub(crate) fn tune(&mut self, number: usize, cell: usize, slot: u16) {
+        let ue = &mut self.ues[number];
+        (ue.cell, ue.slot) = (cell, slot);
+        self.radio.serve(number, cell);
+        ue.hear_control(self.radio.control_sinr(number, cell));
+    }
+
+    /// The cell that a terminal listens to serves it from now on.
+    pub(crate) fn activate(&mut self, now: Time, number: usize) {
+        let ue = &mut self.ues[number];
+        let resource = self.cells[ue.cell].sounding.iter_mut().find(|user| user.is_none());
+        *resource.expect("there is one for each slot") = Some(ue.slot);
+        ue.joined = true;
+        for direction in [Direction::Down, Direction::Up] {
+            self.report(now, number as u32, direction);
         }
     }
 
@@ -501,7 +601,7 @@ impl Network {
     /// The cells' figures so far.
     pub fn cell_figures(&self) -> impl Iterator<Item = CellFigures> + '_ {
         self.cells.iter().map(|cell| CellFigures {
-            users: cell.users.len(),
+            users: cell.users.iter().filter(|user| **user != NOBODY).count(),
             prbs: self.radio.prbs(),
             downlink_prbs: cell.downlink.figures.prbs,
             downlink_bytes: cell.downlink.figures.bytes,

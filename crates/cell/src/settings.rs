@@ -1,12 +1,14 @@
 //! What a cell can be set to.
 
+use crate::handover;
 use crate::identity::CellId;
 use crate::mac::{outer_loop, power_control, sched};
+use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use crate::qci::Qci;
 use crate::rlc::am;
 use airwnd_catalog::{choice, params};
-use airwnd_engine::aqm;
+use airwnd_engine::{Stream, aqm};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
 
 choice! {
@@ -66,6 +68,8 @@ params! {
         pub amc: amc::Spec = amc::Spec::BlockErrorTarget(Default::default()), unit "1", source "ns-3 LteAmc default (MiErrorModel)";
         /// From SINR to block errors.
         pub error_model: error_model::Spec = error_model::Spec::MutualInformation(Default::default()), unit "1", source "ns-3 LteSpectrumPhy default";
+        /// How often the channel follows terminals that move.
+        pub position_period: Span = Span::from_millis(10), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "20 cm at 20 m/s";
         /// Whether control channels (PCFICH and PDCCH) can be lost.
         pub control_errors: bool = true, unit "1", source "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled";
         /// TTIs between two CQI reports of a user; two because ns-3 LENA's 1 ms period asks for more than 1 ms.
@@ -182,6 +186,10 @@ pub struct Setup {
     pub mac: Mac,
     /// Radio link control.
     pub rlc: Rlc,
+    /// Handover.
+    pub handover: handover::Settings,
+    /// One-way delay between two cells.
+    pub x2_delay: Span,
     /// The cells (sectors).
     pub cells: Vec<CellSite>,
     /// The terminals.
@@ -210,8 +218,12 @@ pub struct CellSite {
 /// A terminal.
 #[derive(Clone, Debug)]
 pub struct UeSite {
-    /// Where it is.
+    /// Where it is at first.
     pub position: Position,
+    /// How it moves from there.
+    pub mobility: mobility::Spec,
+    /// The random stream of its way.
+    pub way: Stream,
     /// Noise figure of the receiver.
     pub noise_figure: Db,
     /// The cell that serves it; none: the strongest.

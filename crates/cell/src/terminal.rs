@@ -5,7 +5,7 @@ use crate::mac::BlockFigures;
 use crate::phy::Position;
 use crate::radio::Radio;
 use crate::rlc::{BufferStatus, Content, DropCause, Fate, OneWay, Sdu};
-use crate::settings::Setup;
+use crate::settings::{Bearer, Setup};
 use airwnd_engine::aqm::{self, Ctx};
 use airwnd_engine::{Key, Stream};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};
@@ -45,6 +45,10 @@ pub(crate) struct Ue {
     pub uplink: Leg,
     /// What the terminal's MAC believes to wait in its own RLC.
     pub unsent: BufferStatus,
+    /// Whether its cell can schedule it.
+    pub joined: bool,
+    /// What its cells have to know of its bearer.
+    pub bearer: Bearer,
     /// Whether it is in the list of those whose RLC has reported since the last TTI.
     pub fresh: bool,
     /// How often RLC gave its link up.
@@ -237,6 +241,8 @@ impl Ue {
                 "uplink block errors",
             ),
             unsent: BufferStatus::default(),
+            joined: true,
+            bearer: site.bearer,
             fresh: false,
             failures: 0,
             control_error: setup.radio.control_errors.then_some(0.0),

@@ -1,10 +1,10 @@
 //! A terminal that is elsewhere hears as if it had always been there.
 
 use airwnd_cell::phy::{Position, antenna};
-use airwnd_cell::{Bearer, CellSite, Direction, Network, Setup, UeId, UeSite};
+use airwnd_cell::{Bearer, CellSite, Direction, Network, Setup, UeId, UeSite, mobility};
 use airwnd_engine::aqm::Waiting;
-use airwnd_engine::{Codepoint, Key};
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Tti};
+use airwnd_engine::{Codepoint, Key, Stream};
+use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Tti};
 
 const NEAR: Position = Position::new(100.0, 50.0, 1.5);
 const FAR: Position = Position::new(380.0, 50.0, 1.5);
@@ -19,13 +19,22 @@ fn network(position: Position) -> Network {
         power: Dbm(43.0),
         noise_figure: Db(5.0),
     };
-    let ue =
-        UeSite { position, noise_figure: Db(9.0), cell: None, srs_offset: None, bearer: Bearer::default() };
+    let ue = UeSite {
+        position,
+        mobility: mobility::Spec::Static(Default::default()),
+        way: Stream::new(1, "mobility"),
+        noise_figure: Db(9.0),
+        cell: None,
+        srs_offset: None,
+        bearer: Bearer::default(),
+    };
     Network::new(&Setup {
         carrier: Default::default(),
         radio: Default::default(),
         mac: Default::default(),
         rlc: Default::default(),
+        handover: Default::default(),
+        x2_delay: Span::ZERO,
         cells: vec![cell],
         ues: vec![ue],
         seed: 1,

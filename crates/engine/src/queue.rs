@@ -85,6 +85,11 @@ impl<E: Event> EventQueue<E> {
         self.scheduled
     }
 
+    /// When the earliest pending event is due.
+    pub fn next(&self) -> Option<Time> {
+        self.heap.peek().map(|entry| entry.at)
+    }
+
     /// How many events are pending.
     pub fn len(&self) -> usize {
         self.heap.len()

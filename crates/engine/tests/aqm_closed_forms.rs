@@ -233,7 +233,8 @@ fn cobalt_finds_what_is_too_much() {
     let mut causes = Causes::default();
     for ms in 0..100_000u64 {
         let now = Time::ZERO + SERVICE * ms;
-        let packet = Waiting { packet: Key(0), size: Bytes(1000), arrived: now, flow: 0, ecn: Codepoint::NotEct };
+        let packet =
+            Waiting { packet: Key(0), size: Bytes(1000), arrived: now, flow: 0, ecn: Codepoint::NotEct };
         for _ in 0..2 {
             queue.enqueue(now, packet, Bytes::ZERO, &mut causes);
         }

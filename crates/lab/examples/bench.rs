@@ -44,10 +44,11 @@ fn main() {
     }
     for scheduler in sched::Spec::kinds() {
         row(
-            &format!("ten users, {scheduler}"),
+            &format!("ten cars, {scheduler}"),
             &format!(
                 r#"
                 duration = "20s"
+                radio.fading = {{kind = "eva", speed = "20m/s"}}
                 mac.scheduler = "{scheduler}"
                 rlc.queue = {{kind = "drop-tail", buffer = "51200B"}}
                 [[site]]

@@ -27,10 +27,11 @@ fn places_with(group: &UeGroup, index: usize, seed: u64) -> Vec<Place> {
 
 /// The radio network of a scenario.
 pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
-    let cells = (0..).zip(&scenario.site).flat_map(|(number, site)| {
+    let cells = (0..).zip(scenario.masts()).flat_map(|(number, (place, [x, y]))| {
+        let site = &scenario.site[place];
         (0..site.sectors).map(move |sector| CellSite {
             site: number,
-            position: Position { x: site.position[0], y: site.position[1], z: site.height },
+            position: Position { x, y, z: site.height },
             boresight: Degrees(site.azimuth.0 + 360.0 * f64::from(sector) / f64::from(site.sectors)),
             antenna: site.antenna.clone(),
             power: site.power,
@@ -39,8 +40,11 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
     });
     //= exception slot-is-rnti
     let ues = scenario.ue.iter().enumerate().flat_map(|(index, group)| {
-        places_with(group, index, seed).into_iter().map(move |place| UeSite {
+        let ways = Stream::new(seed, "mobility").child(index as u64);
+        (0..).zip(places_with(group, index, seed)).map(move |(number, place)| UeSite {
             position: Position { x: place.x, y: place.y, z: group.height },
+            mobility: group.mobility.clone(),
+            way: ways.child(number),
             noise_figure: group.noise_figure,
             cell: place.cell.map(CellId),
             srs_offset: place.srs_offset,
@@ -52,6 +56,8 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
         radio: scenario.radio.clone(),
         mac: scenario.mac.clone(),
         rlc: scenario.rlc.clone(),
+        handover: scenario.handover.clone(),
+        x2_delay: scenario.core.x2_delay,
         cells: cells.collect(),
         ues: ues.collect(),
         seed,

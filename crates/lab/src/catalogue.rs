@@ -2,7 +2,7 @@
 
 use crate::{Scenario, placement, traffic};
 use airwnd_catalog::{FamilyInfo, Param};
-use airwnd_cell::{mac, phy};
+use airwnd_cell::{handover, mac, mobility, phy};
 use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::{cc, rwnd};
 
@@ -14,6 +14,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         rwnd::Spec::catalogue(),
         aqm::Spec::catalogue(),
         mac::sched::Spec::catalogue(),
+        handover::Spec::catalogue(),
         phy::amc::Spec::catalogue(),
         phy::error_model::Spec::catalogue(),
         phy::propagation::Spec::catalogue(),
@@ -23,6 +24,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         loss::Spec::catalogue(),
         traffic::Spec::catalogue(),
         placement::Spec::catalogue(),
+        mobility::Spec::catalogue(),
     ]
 }
 

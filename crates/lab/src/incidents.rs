@@ -1,4 +1,4 @@
-//! What befell the flows between two samples of their series: drops, timeouts, loss recovery.
+//! What befell the flows between two samples of their series: drops, timeouts, loss recovery, handover.
 
 use crate::ledger::Cause;
 use crate::table::{Column, NOTHING, Table, table};
@@ -13,10 +13,29 @@ pub(crate) enum Incident {
     Timeout,
     /// Its sender began to repair a loss.
     Recovery,
+    /// Its terminal left its cell for this one.
+    HandoverStart(u16),
+    /// This cell serves its terminal.
+    HandoverEnd(u16),
+    /// This cell could not take its terminal.
+    HandoverFailure(u16),
+    /// Its terminal gave its cell up.
+    LinkFailure,
+    /// This cell serves its terminal after a failure.
+    Reestablishment(u16),
 }
 
 impl Incident {
-    const WORDS: [&str; 3] = ["drop", "timeout", "recovery"];
+    const WORDS: [&str; 8] = [
+        "drop",
+        "timeout",
+        "recovery",
+        "handover_start",
+        "handover_end",
+        "handover_failure",
+        "radio_link_failure",
+        "reestablishment",
+    ];
 
     /// The place of its word in [`Incident::WORDS`].
     fn word(self) -> u32 {
@@ -24,20 +43,35 @@ impl Incident {
             Incident::Drop(..) => 0,
             Incident::Timeout => 1,
             Incident::Recovery => 2,
+            Incident::HandoverStart(_) => 3,
+            Incident::HandoverEnd(_) => 4,
+            Incident::HandoverFailure(_) => 5,
+            Incident::LinkFailure => 6,
+            Incident::Reestablishment(_) => 7,
         }
     }
 
     fn cause(self) -> Option<Cause> {
         match self {
             Incident::Drop(cause, _) => Some(cause),
-            Incident::Timeout | Incident::Recovery => None,
+            _ => None,
         }
     }
 
     fn bytes(self) -> Option<Bytes> {
         match self {
             Incident::Drop(_, size) => Some(size),
-            Incident::Timeout | Incident::Recovery => None,
+            _ => None,
+        }
+    }
+
+    fn cell(self) -> Option<u16> {
+        match self {
+            Incident::HandoverStart(cell)
+            | Incident::HandoverEnd(cell)
+            | Incident::HandoverFailure(cell)
+            | Incident::Reestablishment(cell) => Some(cell),
+            _ => None,
         }
     }
 }
@@ -71,6 +105,7 @@ impl Incidents {
                 ),
             ),
             ("bytes", Column::U32(whole(|incident| incident.bytes().map(|size| size.0 as u32)))),
+            ("cell", Column::U32(whole(|incident| incident.cell().map(u32::from)))),
         ])
     }
 }
@@ -82,9 +117,19 @@ mod tests {
     #[test]
     fn each_word_stands_at_its_place() {
         let drop = Incident::Drop(Cause::Radio, Bytes(1));
-        let words = [drop, Incident::Timeout, Incident::Recovery]
-            .map(|incident| Incident::WORDS[incident.word() as usize]);
-        assert_eq!(words, ["drop", "timeout", "recovery"]);
+        let all = [
+            (drop, "drop"),
+            (Incident::Timeout, "timeout"),
+            (Incident::Recovery, "recovery"),
+            (Incident::HandoverStart(1), "handover_start"),
+            (Incident::HandoverEnd(1), "handover_end"),
+            (Incident::HandoverFailure(1), "handover_failure"),
+            (Incident::LinkFailure, "radio_link_failure"),
+            (Incident::Reestablishment(1), "reestablishment"),
+        ];
+        for (incident, word) in all {
+            assert_eq!(Incident::WORDS[incident.word() as usize], word);
+        }
         for (place, cause) in Cause::ALL.iter().enumerate() {
             assert_eq!(*cause as usize, place, "{cause:?}");
         }

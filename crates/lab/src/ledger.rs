@@ -23,10 +23,14 @@ pub(crate) enum Cause {
     Discarded,
     /// HARQ gave up a transport block with a part of it.
     Radio,
+    /// Its terminal changed cells while it was on air, or it was not forwarded.
+    Handover,
+    /// The radio link failed while it was on air.
+    LinkFailure,
 }
 
 impl Cause {
-    pub const ALL: [Cause; 8] = [
+    pub const ALL: [Cause; 10] = [
         Cause::LinkQueue,
         Cause::LinkEarly,
         Cause::LinkError,
@@ -35,6 +39,8 @@ impl Cause {
         Cause::RlcEarly,
         Cause::Discarded,
         Cause::Radio,
+        Cause::Handover,
+        Cause::LinkFailure,
     ];
 
     /// The cause's name in results.
@@ -48,6 +54,8 @@ impl Cause {
             Cause::RlcEarly => "rlc_queue_early",
             Cause::Discarded => "pdcp_discard",
             Cause::Radio => "radio_loss",
+            Cause::Handover => "handover",
+            Cause::LinkFailure => "radio_link_failure",
         }
     }
 }
@@ -59,6 +67,8 @@ impl From<DropCause> for Cause {
             DropCause::Queue(aqm::Cause::Early) => Cause::RlcEarly,
             DropCause::Discarded => Cause::Discarded,
             DropCause::RadioLoss => Cause::Radio,
+            DropCause::Handover => Cause::Handover,
+            DropCause::LinkFailure => Cause::LinkFailure,
         }
     }
 }

@@ -23,6 +23,9 @@
 
 mod build;
 mod catalogue;
+mod detour;
+mod handover;
+mod hexagon;
 mod incidents;
 mod ledger;
 mod links;

@@ -235,8 +235,8 @@ impl Outcome {
     pub fn series(&self) -> &Table {
         &self.series
     }
-    /// What befell the flows, empty unless time series were asked for: `time_s`, `flow`, `event`, and for drops
-    /// `cause` and `bytes`.
+    /// What befell the flows, empty unless time series were asked for: `time_s`, `flow`, `event`, for drops
+    /// `cause` and `bytes`, and for handovers the new `cell`.
     pub fn events(&self) -> &Table {
         &self.incidents
     }

@@ -5,6 +5,8 @@
 //! the terminal's TCP receives and acknowledges, and the acknowledgment goes back the same way.
 
 use crate::build;
+use crate::detour::{Anchor, Road};
+use crate::handover::Paths;
 use crate::incidents::{Incident, Incidents};
 use crate::ledger::{Cause, Count, Ledger};
 use crate::meter::{Meter, Spread};
@@ -48,6 +50,10 @@ enum Happening {
     OnMedium(u32),
     /// A TTI ends and the next one begins.
     Tti,
+    /// Uplink blocks end.
+    Uplink,
+    /// Terminals have moved, and may change cells.
+    Cells,
     /// A connection's timer at one end.
     Timer(u32, End),
     /// Time series are sampled.
@@ -65,15 +71,16 @@ impl Event for Happening {
             Happening::Timer(..) | Happening::Failure(_) => 0,
             Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
             Happening::OntoLink(..) | Happening::OffLink(..) | Happening::OnMedium(_) => 2,
-            Happening::Tti => 3,
-            Happening::Sample | Happening::Progress => 4,
+            Happening::Uplink | Happening::Tti => 3,
+            Happening::Cells => 4,
+            Happening::Sample | Happening::Progress => 5,
         }
     }
 }
 
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub(crate) enum End {
     Server,
     Ue,
 }
@@ -97,13 +104,15 @@ impl End {
 
 /// An IP packet.
 #[derive(Clone, Copy, Debug)]
-struct Packet {
-    flow: u32,
+pub(crate) struct Packet {
+    pub flow: u32,
     to: End,
     /// The place of its next step in [`Routes::steps`].
     next: u32,
     sent_at: Time,
-    size: Bytes,
+    pub size: Bytes,
+    /// Where it is going since it has left the gateway, if terminals change cells.
+    pub road: Option<Road>,
     /// Counts the packets of this end of the flow (RFC 791 §3.1, identification).
     identification: u16,
     content: Carried,
@@ -141,10 +150,10 @@ enum Stop {
     BaseStation,
 }
 
-struct Flow {
+pub(crate) struct Flow {
     id: String,
     group: String,
-    ue: u32,
+    pub ue: u32,
     kind: String,
     cc: Option<String>,
     rwnd: Option<String>,
@@ -212,17 +221,18 @@ impl Connection {
     }
 }
 
-struct Simulation<'t> {
+pub(crate) struct Simulation<'t> {
     queue: EventQueue<Happening>,
-    packets: Slab<Packet>,
+    pub packets: Slab<Packet>,
     links: Vec<Duplex>,
     media: Vec<Shared>,
     /// The ways of the terminals' packets, and where each begins.
     steps: Vec<Step>,
     begins: Vec<(u32, u32)>,
     /// The cells behind the links, if there are any.
-    network: Option<Box<Network>>,
-    flows: Vec<Flow>,
+    pub network: Option<Box<Network>>,
+    pub paths: Paths,
+    pub flows: Vec<Flow>,
     ledger: Ledger,
     /// The TTI that has been handled last, and whether the next one is scheduled.
     last_tti: Option<Tti>,
@@ -230,7 +240,7 @@ struct Simulation<'t> {
     record: Option<Record>,
     tap: Option<&'t mut dyn Tap>,
     /// The end of the warm-up.
-    begin: Time,
+    pub begin: Time,
     // Scratch lists, kept for their capacity.
     arrivals: Vec<Arrival>,
     drops: Vec<Dropped>,
@@ -300,6 +310,8 @@ pub fn run_tapped(
             Happening::OffLink(link, end) => simulation.off_link(now, link, end),
             Happening::OnMedium(medium) => simulation.on_medium(now, medium),
             Happening::Tti => simulation.tti(now),
+            Happening::Uplink => simulation.uplink(now),
+            Happening::Cells => simulation.cells_turn(now),
             Happening::Timer(flow, end) => simulation.timer(now, flow, end),
             Happening::Sample => simulation.sample(now),
             Happening::Progress => {
@@ -338,6 +350,7 @@ impl<'t> Simulation<'t> {
             steps: routes.steps,
             begins: routes.begins,
             network,
+            paths: routes.paths,
             flows: Vec::new(),
             ledger: Ledger::default(),
             last_tti: None,
@@ -359,6 +372,7 @@ impl<'t> Simulation<'t> {
         for flow in 0..simulation.flows.len() as u32 {
             simulation.watch(Time::ZERO, flow);
         }
+        simulation.watch_cells();
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
         if let Some(record) = &simulation.record {
             simulation.queue.schedule(simulation.begin + record.period, Happening::Sample);
@@ -592,8 +606,16 @@ impl<'t> Simulation<'t> {
         let first = if from == End::Server { down } else { up };
         let identification = flow.identifications[from as usize];
         flow.identifications[from as usize] = identification.wrapping_add(1);
-        let packet =
-            Packet { flow: number, to, next: first + 1, sent_at: now, size, identification, content };
+        let packet = Packet {
+            flow: number,
+            to,
+            next: first + 1,
+            sent_at: now,
+            size,
+            road: None,
+            identification,
+            content,
+        };
         let key = self.packets.insert(packet);
         self.show(now, key, Stop::End(from), Way::Out);
         self.take_step(now, self.steps[first as usize], key, number, to, size);
@@ -612,15 +634,17 @@ impl<'t> Simulation<'t> {
     fn take_step(&mut self, now: Time, step: Step, key: Key, flow: u32, to: End, size: Bytes) {
         match step {
             Step::Link(link) => self.onto_link(now, key, link, to, size),
+            Step::S1u => self.onto_s1u(now, key, flow, to),
             Step::Medium { medium, station } => self.onto_medium(now, key, medium, station),
-            Step::Air => self.onto_air(now, key, flow, to),
+            Step::Air if to == End::Ue => self.at_cell(now, key),
+            Step::Air => self.into_bearer(now, key),
             Step::End => self.deliver(now, key),
         }
     }
 
     /// A packet goes onto a link, or is booked if the link refuses it.
     #[inline]
-    fn onto_link(&mut self, now: Time, key: Key, number: u32, to: End, size: Bytes) {
+    pub(crate) fn onto_link(&mut self, now: Time, key: Key, number: u32, to: End, size: Bytes) {
         if number == SERVER_LINK && to == End::Server {
             self.show(now, key, Stop::Gateway, Way::Out);
         }
@@ -683,7 +707,11 @@ impl<'t> Simulation<'t> {
                 if link == SERVER_LINK && end == End::Ue {
                     self.show(now, key, Stop::Gateway, Way::In);
                 }
-                self.forward(now, key);
+                if self.paths.is_x2(link) {
+                    self.at_cell(now, key);
+                } else {
+                    self.forward(now, key);
+                }
             }
             Err(Lost(key)) => self.drop_packet(now, key, Cause::LinkError),
         }
@@ -736,7 +764,8 @@ impl<'t> Simulation<'t> {
     }
 
     /// A packet enters the queue of its terminal's bearer.
-    fn onto_air(&mut self, now: Time, key: Key, flow: u32, to: End) {
+    pub(crate) fn into_bearer(&mut self, now: Time, key: Key) {
+        let Packet { flow, to, .. } = *self.packets.get(key);
         let direction = if to == End::Ue { Direction::Down } else { Direction::Up };
         if to == End::Ue {
             self.show(now, key, Stop::BaseStation, Way::In);
@@ -758,18 +787,38 @@ impl<'t> Simulation<'t> {
         self.cells().receive(tti);
         self.cells().take_arrivals(&mut arrivals);
         for arrival in &arrivals {
-            match arrival.direction {
-                Direction::Down => self.deliver(now, arrival.packet),
-                Direction::Up => {
-                    self.show(now, arrival.packet, Stop::BaseStation, Way::Out);
-                    self.forward(now, arrival.packet);
-                }
-            }
+            self.off_air(now, arrival);
         }
         self.arrivals = arrivals;
         self.cells().transmit(tti);
+        if let Some(at) = self.cells().uplink_ends(tti) {
+            self.queue.schedule(at, Happening::Uplink);
+        }
         self.settle_fates(now);
         self.wake_cells(now);
+    }
+
+    /// Uplink blocks end before their TTI: what they bring goes on at once.
+    fn uplink(&mut self, now: Time) {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        self.cells().receive_uplink(now);
+        self.cells().take_arrivals(&mut arrivals);
+        for arrival in &arrivals {
+            self.off_air(now, arrival);
+        }
+        self.arrivals = arrivals;
+        self.settle_fates(now);
+    }
+
+    /// A packet has crossed the radio.
+    fn off_air(&mut self, now: Time, arrival: &Arrival) {
+        match arrival.direction {
+            Direction::Down => self.deliver(now, arrival.packet),
+            Direction::Up => {
+                self.show(now, arrival.packet, Stop::BaseStation, Way::Out);
+                self.forward(now, arrival.packet);
+            }
+        }
     }
 
     /// A packet reaches the end that it was sent to.
@@ -812,12 +861,12 @@ impl<'t> Simulation<'t> {
 
     // The cells.
 
-    fn cells(&mut self) -> &mut Network {
+    pub(crate) fn cells(&mut self) -> &mut Network {
         self.network.as_mut().expect("only cells have TTIs")
     }
 
     /// Schedules the next TTI if it has anything to do.
-    fn wake_cells(&mut self, now: Time) {
+    pub(crate) fn wake_cells(&mut self, now: Time) {
         if self.tti_pending || self.cells().is_idle() {
             return;
         }
@@ -828,7 +877,14 @@ impl<'t> Simulation<'t> {
     }
 
     /// Marks and drops what the cells have marked and dropped.
-    fn settle_fates(&mut self, now: Time) {
+    /// Schedules what happens next in the cells besides TTIs.
+    pub(crate) fn watch_cells(&mut self) {
+        if let Some(at) = self.network.as_ref().and_then(|network| network.next_event()) {
+            self.queue.schedule(at, Happening::Cells);
+        }
+    }
+
+    pub(crate) fn settle_fates(&mut self, now: Time) {
         let mut marks = std::mem::take(&mut self.marks);
         self.cells().take_marks(&mut marks);
         for key in &marks {
@@ -843,8 +899,13 @@ impl<'t> Simulation<'t> {
         self.drops = drops;
     }
 
-    fn drop_packet(&mut self, now: Time, key: Key, cause: Cause) {
-        let Packet { flow, to, size, .. } = self.packets.remove(key);
+    pub(crate) fn drop_packet(&mut self, now: Time, key: Key, cause: Cause) {
+        let Packet { flow, to, size, road, .. } = self.packets.remove(key);
+        if let Some(road) = road {
+            let ue = self.flows[flow as usize].ue;
+            self.paths.anchors[ue as usize].forget(road);
+            self.release_held(now, ue);
+        }
         self.ledger.drop(cause, size);
         let of = &mut self.flows[flow as usize];
         of.meter.dropped += u64::from(to != of.sender);
@@ -887,7 +948,7 @@ impl<'t> Simulation<'t> {
         });
     }
 
-    fn note(&mut self, now: Time, flow: u32, incident: Incident) {
+    pub(crate) fn note(&mut self, now: Time, flow: u32, incident: Incident) {
         if let Some(record) = &mut self.record {
             record.incidents.record(now - self.begin, flow, incident);
         }
@@ -953,7 +1014,7 @@ impl<'t> Simulation<'t> {
                                 packets: medium.waiting(station, link::Way::Down),
                             }
                         }
-                        Step::Air | Step::End => continue,
+                        Step::S1u | Step::Air | Step::End => continue,
                     };
                     bytes += waiting.bytes;
                     packets += waiting.packets;
@@ -985,7 +1046,12 @@ impl<'t> Simulation<'t> {
             ),
         };
         let media = self.media.iter().flat_map(|medium| medium.rows(self.begin, duration));
-        let links = self.links.iter().flat_map(|link| link.rows(self.begin, duration)).chain(media).collect();
+        // X2 leads from a cell to the others, one way.
+        let directions = |link| if self.paths.is_x2(link) { 1 } else { 2 };
+        let of_link = |(link, duplex): (u32, &Duplex)| {
+            duplex.rows(self.begin, duration).into_iter().take(directions(link))
+        };
+        let links = (0..).zip(&self.links).flat_map(of_link).chain(media).collect();
         let prb_use = |of: fn(&CellRow) -> f64| {
             (!cells.is_empty()).then(|| cells.iter().map(of).sum::<f64>() / cells.len() as f64)
         };
@@ -1030,7 +1096,8 @@ impl<'t> Simulation<'t> {
         let links = self.links.iter().map(|link| link.down.inside() + link.up.inside());
         let cells = self.network.as_ref().map_or(0, |network| network.inside().count());
         let media = self.media.iter().map(|shared| shared.medium.inside().count());
-        (links.sum::<usize>() + media.sum::<usize>() + cells) as u64
+        let held = self.paths.anchors.iter().map(Anchor::held);
+        (links.sum::<usize>() + media.sum::<usize>() + cells + held.sum::<usize>()) as u64
     }
 }
 

@@ -1,7 +1,9 @@
 //! The links that run, and each terminal's way over them.
 
+use crate::detour::Anchor;
+use crate::handover::Paths;
 use crate::links::Sharing;
-use crate::scenario::{S1U, SERVER, Scenario};
+use crate::scenario::{S1U, SERVER, Scenario, X2};
 use airwnd_cell::{Network, UeId};
 use airwnd_engine::aqm::{Backlog, Ctx};
 use airwnd_engine::link::wifi::Medium;
@@ -91,6 +93,8 @@ pub(crate) struct Shared {
 pub(crate) enum Step {
     /// It goes onto this link.
     Link(u32),
+    /// It goes onto the S1-U link of the cell that has its terminal.
+    S1u,
     /// It goes onto this medium, to or from a station.
     Medium { medium: u32, station: u32 },
     /// It enters the queue of its terminal's bearer; the way down ends behind it.
@@ -107,10 +111,12 @@ pub(crate) struct Routes {
     pub steps: Vec<Step>,
     /// Where among them a terminal's way from the server begins, and its way to the server.
     pub begins: Vec<(u32, u32)>,
+    /// The links between gateway and cells, and between cells.
+    pub paths: Paths,
 }
 
 impl Routes {
-    /// The server link, those of the scenario, and behind them the S1-U link of the cell that serves a terminal.
+    /// The server link, those of the scenario, and behind them those between gateway and cells and between cells.
     pub fn new(scenario: &Scenario, seed: u64, network: Option<&Network>) -> Routes {
         let mut builder = Builder {
             scenario,
@@ -123,14 +129,14 @@ impl Routes {
         };
         let server = Step::Link(builder.server());
         let of_links: Vec<_> = (0..scenario.link.len()).map(|place| builder.instances(place)).collect();
-        let s1u: Option<Vec<u32>> = network.map(|network| builder.s1u(network));
+        let paths = builder.paths(network);
         let mut steps = Vec::new();
         let mut begins = Vec::new();
         for group in &scenario.ue {
             for _ in 0..group.count {
                 let ue = begins.len();
                 let via = scenario.route(group).into_iter().filter_map(|place| of_links[place][ue]);
-                let s1u = s1u.as_ref().map(|links| Step::Link(links[ue]));
+                let s1u = network.map(|_| Step::S1u);
                 let links: Vec<Step> = [server].into_iter().chain(via).chain(s1u).collect();
                 let air = s1u.map(|_| Step::Air);
                 let down = steps.len() as u32;
@@ -141,7 +147,7 @@ impl Routes {
                 begins.push((down, up));
             }
         }
-        Routes { links: builder.links, media: builder.media, steps, begins }
+        Routes { links: builder.links, media: builder.media, steps, begins, paths }
     }
 }
 
@@ -259,21 +265,32 @@ impl Builder<'_> {
         }
     }
 
-    /// A link for each cell; which of them each terminal has.
-    fn s1u(&mut self, network: &Network) -> Vec<u32> {
-        let core = &self.scenario.core;
-        let one_way = || plain(core.s1u_rate, TUNNEL + Wire::FRAMING, core.s1u_delay, core.s1u_queue);
-        let of_cells: Vec<u32> = (0..network.cell_figures().count())
-            .map(|cell| {
-                self.add(Duplex {
-                    name: S1U.into(),
-                    of: Some(cell.to_string()),
-                    down: OneWay::Plain(one_way()),
-                    up: OneWay::Plain(one_way()),
-                })
-            })
-            .collect();
-        (0..network.ues()).map(|ue| of_cells[network.ue_figures(UeId(ue as u32)).cell.0 as usize]).collect()
+    /// A link between the gateway and each cell, and one from each cell to the others if terminals change cells.
+    fn paths(&mut self, network: Option<&Network>) -> Paths {
+        let Scenario { core, handover, .. } = self.scenario;
+        let cells = network.map_or(0, |network| network.cell_figures().count());
+        let mut of_cells = |name: &str, rate, delay, queue| -> Vec<u32> {
+            let one_way = || plain(rate, TUNNEL + Wire::FRAMING, delay, queue);
+            let link = |cell: usize| Duplex {
+                name: name.into(),
+                of: Some(cell.to_string()),
+                down: OneWay::Plain(one_way()),
+                up: OneWay::Plain(one_way()),
+            };
+            (0..cells).map(|cell| self.add(link(cell))).collect()
+        };
+        let s1u = of_cells(S1U, core.s1u_rate, core.s1u_delay, core.s1u_queue);
+        let x2 =
+            handover.can_change_cells().then(|| of_cells(X2, core.x2_rate, core.x2_delay, core.x2_queue));
+        let anchor = |ue| Anchor::new(network.expect("terminals of cells").cell_of(UeId(ue)).0);
+        Paths {
+            s1u,
+            x2: x2.and_then(|links| links.first().copied()),
+            anchors: (0..network.map_or(0, Network::ues) as u32).map(anchor).collect(),
+            forwarding: handover.forwarding,
+            notices: Vec::with_capacity(16),
+            forwards: Vec::with_capacity(64),
+        }
     }
 }
 

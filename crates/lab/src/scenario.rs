@@ -2,9 +2,9 @@
 
 use crate::links::Link;
 use crate::traffic::Transport;
-use crate::{placement, recordings, traffic};
+use crate::{hexagon, placement, recordings, traffic};
 use airwnd_catalog::{Error, Node, Param, choice, params, unknown_word};
-use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc};
+use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility};
 use airwnd_engine::{link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
@@ -19,6 +19,8 @@ const MOST_CELLS: u32 = 1000;
 pub(crate) const SERVER: &str = "server";
 /// The links between gateway and cells in results.
 pub(crate) const S1U: &str = "s1u";
+/// The links from cells to other cells in results.
+pub(crate) const X2: &str = "x2";
 /// The longest period of sounding signals in TTIs, and so the most users of a cell (TS 36.213 Table 8.2-1).
 const MOST_SOUNDING_OFFSETS: u16 = 320;
 /// The least distance on the map between a terminal and a mast: path-loss models end at the antenna.
@@ -56,14 +58,24 @@ params! {
         pub s1u_delay: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 PointToPointEpcHelper::S1uLinkDelay";
         /// Packets that may wait before an S1-U link, each way; none: no limit.
         pub s1u_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
+        /// Rate of the X2 link from each cell to the others; 0bps for no serialisation.
+        pub x2_rate: BitRate = BitRate(10_000_000_000), unit "bit/s", source "ns-3 PointToPointEpcHelper::X2LinkDataRate";
+        /// One-way delay of X2, for packets and for messages.
+        pub x2_delay: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 PointToPointEpcHelper::X2LinkDelay";
+        /// Packets that may wait before an X2 link; none: no limit.
+        pub x2_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
     }
 }
 
 params! {
-    /// A site: one mast with one or more sectors, each a cell.
+    /// A site: one mast with one or more sectors, each a cell; or a hexagonal grid of such sites.
     pub struct Site ("ARWA 2019 §4.1; ns-3 reference run S3") {
         /// Where the mast stands.
         pub position: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "the origin";
+        /// Rings of further sites around it, on a hexagonal grid: 0 for none, 1 for 7 sites in all, 2 for 19.
+        pub rings: u16 = 0, unit "rings", range 0..=10, source "one site; TR 36.814 Table A.2.1.1-1 has 19";
+        /// Distance between neighbours on that grid.
+        pub spacing: Metres = Metres(500.0), unit "m", range Metres(1.0)..=Metres(1e5), source "TR 36.814 Table A.2.1.1-1, case 1";
         /// Height of the antennas.
         pub height: Metres = Metres(30.0), unit "m", range Metres(0.1)..=Metres(1000.0), source "ns-3 reference runs";
         /// Number of sectors, evenly around the mast.
@@ -88,6 +100,8 @@ params! {
         pub count: u32 = 1, unit "terminals", range 1..=MOST_UES, source "one terminal";
         /// Where they are.
         pub placement: placement::Spec = placement::Spec::Disc(Default::default()), unit "1", source "ARWA 2019 §4.1";
+        /// How they move from there.
+        pub mobility: mobility::Spec = mobility::Spec::Static(Default::default()), unit "1", source "ns-3 reference runs";
         /// Height above ground.
         pub height: Metres = Metres(1.5), unit "m", range Metres(0.1)..=Metres(1000.0), source "TR 36.814 Table A.2.1.1-2";
         /// Noise figure of the receiver.
@@ -156,6 +170,8 @@ params! {
         pub mac: Mac = Mac::default(), unit "1", source "TS 36.321";
         /// Radio link control.
         pub rlc: Rlc = Rlc::default(), unit "1", source "TS 36.322";
+        /// Handover.
+        pub handover: handover::Settings = handover::Settings::default(), unit "1", source "TS 36.300 §10.1.2";
         /// The links.
         pub link: Vec<Link> = Vec::new(), unit "1", source "ns-3 reference run S5";
         /// The sites.
@@ -209,17 +225,16 @@ impl Scenario {
 
     fn read_files(&mut self, node: &Node) -> Result<(), Error> {
         for (index, group) in self.ue.iter_mut().enumerate() {
-            let placement::Spec::File(params) = &mut group.placement else { continue };
-            if !params.rows.is_empty() {
-                continue;
+            if let placement::Spec::File(params) = &mut group.placement {
+                let key = format!("ue[{index}].placement.path");
+                read_rows(node, &key, &params.path, &mut params.rows, placement::file::parse)?;
             }
-            let key = format!("ue[{index}].placement.path");
-            let path = folder(node).join(&params.path);
-            let text = std::fs::read_to_string(&path).map_err(|error| {
-                complain(node, &key, format!("{} cannot be read: {error}", path.display()))
-            })?;
-            params.rows = placement::file::parse(&text)
-                .map_err(|(line, why)| Error::new(&path.display().to_string(), Some(line), why))?;
+            if let mobility::Spec::Path(params) = &mut group.mobility {
+                let key = format!("ue[{index}].mobility.path");
+                let most = params.max_speed;
+                let parse = |text: &str| mobility::path::parse(text, most);
+                read_rows(node, &key, &params.path, &mut params.rows, parse)?;
+            }
         }
         self.read_recordings(node)
     }
@@ -261,6 +276,7 @@ impl Scenario {
             return complain("flow", "there are no flows: add [[flow]]".into());
         }
         self.check_sizes().or_else(|(key, message)| complain(key, message))?;
+        self.check_masts().or_else(|(key, message)| complain(&key, message))?;
         self.check_losses().or_else(|(key, message)| complain(&key, message))?;
         self.check_queues().or_else(|(key, message)| complain(&key, message))?;
         for (index, link) in self.link.iter().enumerate() {
@@ -272,12 +288,21 @@ impl Scenario {
             let message = format!("the least timeout {} exceeds the greatest {}", tcp.min_rto, tcp.max_rto);
             return complain(if self.tcp.min_rto.is_some() { "tcp.min_rto" } else { "tcp.max_rto" }, message);
         }
-        self.radio.fading.check().or_else(|(key, message)| complain(&format!("radio.fading.{key}"), message))?;
+        self.radio
+            .fading
+            .check()
+            .or_else(|(key, message)| complain(&format!("radio.fading.{key}"), message))?;
         let power = &self.mac.power_control;
         if power.min_power > power.max_power {
             let message =
                 format!("the largest power {} is below the smallest {}", power.max_power, power.min_power);
             return complain("mac.power_control.max_power", message);
+        }
+        if let Some(params) = &self.handover.link_failure
+            && params.q_out > params.q_in
+        {
+            let message = format!("Qout {} exceeds Qin {}", params.q_out, params.q_in);
+            return complain("handover.link_failure.q_out", message);
         }
         for (index, group) in self.ue.iter().enumerate() {
             if group.name.is_empty() {
@@ -350,8 +375,32 @@ impl Scenario {
         Ok(())
     }
 
-    fn cells(&self) -> u32 {
-        self.site.iter().map(|site| u32::from(site.sectors)).sum()
+    pub(crate) fn cells(&self) -> u32 {
+        self.site.iter().map(|site| u32::from(site.sectors) * hexagon::places(site.rings)).sum()
+    }
+
+    /// The masts, each with the place of its entry in `site`.
+    pub(crate) fn masts(&self) -> Vec<(usize, [Metres; 2])> {
+        let of = |(place, site): (usize, &Site)| {
+            let grid = hexagon::grid(site.position, site.rings, site.spacing);
+            grid.into_iter().map(move |position| (place, position))
+        };
+        self.site.iter().enumerate().flat_map(of).collect()
+    }
+
+    fn check_masts(&self) -> Result<(), (String, String)> {
+        let masts = self.masts();
+        for (number, (place, position)) in masts.iter().enumerate() {
+            let near = masts[..number].iter().find(|(_, other)| apart(*position, *other) < CLOSEST);
+            if let Some((other, _)) = near {
+                let [x, y] = position;
+                let message = format!(
+                    "a mast at ({x}, {y}), where site {other} has one; sites must be {CLOSEST} apart, one site has several sectors"
+                );
+                return Err((format!("site[{place}].position"), message));
+            }
+        }
+        Ok(())
     }
 
     fn check_placement(&self, index: usize, group: &UeGroup) -> Result<(), (String, String)> {
@@ -370,22 +419,24 @@ impl Scenario {
             let message = format!("the smallest radius {least} exceeds the radius {most}");
             return Err((key("placement.min_radius"), message));
         }
-        let cells = self.cells();
+        let (cells, masts) = (self.cells(), self.masts());
         for (number, place) in crate::build::places(self, index).into_iter().enumerate() {
             if let Some(cell) = place.cell.filter(|cell| u32::from(*cell) >= cells) {
                 let message = format!("terminal {number} wants cell {}, but there are {cells}", cell + 1);
                 return Err((key("placement"), message));
             }
-            let on_top = |site: &Site| {
-                libm::hypot(site.position[0].0 - place.x.0, site.position[1].0 - place.y.0) < CLOSEST.0
-            };
-            if let Some(site) = self.site.iter().position(on_top) {
+            let start = [place.x, place.y];
+            if let Some((site, _)) = masts.iter().find(|(_, mast)| apart(*mast, start) < CLOSEST) {
                 let message = format!(
                     "terminal {number} at ({}, {}) stands on top of the antenna of site {site}; keep {CLOSEST} away",
                     place.x, place.y
                 );
                 return Err((key("placement"), message));
             }
+            group
+                .mobility
+                .check(start)
+                .map_err(|(parameter, message)| (key(&format!("mobility.{parameter}")), message))?;
         }
         Ok(())
     }
@@ -396,7 +447,7 @@ impl Scenario {
         if name.is_empty() {
             return complain("a link needs a name".into());
         }
-        if [SERVER, S1U].contains(&name.as_str()) {
+        if [SERVER, S1U, X2].contains(&name.as_str()) {
             return complain(format!("`{name}` is a link of [core]; choose another name"));
         }
         if self.link[..index].iter().any(|other| other.settings.name == *name) {
@@ -458,6 +509,24 @@ impl Scenario {
     }
 }
 
+/// Reads the rows that a file holds, unless they are there already.
+fn read_rows<R>(
+    node: &Node,
+    key: &str,
+    file: &str,
+    rows: &mut Vec<R>,
+    parse: impl Fn(&str) -> Result<Vec<R>, (usize, String)>,
+) -> Result<(), Error> {
+    if rows.is_empty() {
+        let path = folder(node).join(file);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| complain(node, key, format!("{} cannot be read: {error}", path.display())))?;
+        *rows =
+            parse(&text).map_err(|(line, why)| Error::new(&path.display().to_string(), Some(line), why))?;
+    }
+    Ok(())
+}
+
 impl UeGroup {
     /// The quality of service of its terminals' bearers.
     pub(crate) fn bearer(&self) -> Bearer {
@@ -499,6 +568,10 @@ impl UeGroup {
 /// The folder that the files of a scenario are relative to.
 fn folder(node: &Node) -> &Path {
     Path::new(node.origin()).parent().unwrap_or(Path::new(""))
+}
+
+fn apart(a: [Metres; 2], b: [Metres; 2]) -> Metres {
+    Metres(libm::hypot(a[0].0 - b[0].0, a[1].0 - b[1].0))
 }
 
 /// An error about the value at a path such as `ue[0].count`, or about the nearest table that is there.

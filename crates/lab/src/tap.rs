@@ -99,7 +99,7 @@ impl Scenario {
 
     /// All nodes, from the server to the terminals.
     pub fn nodes(&self) -> Vec<Node> {
-        let cells = self.site.iter().map(|site| site.sectors).sum();
+        let cells = self.cells() as u16;
         [Node::Server, Node::Gateway]
             .into_iter()
             .chain((0..cells).map(Node::BaseStation))

@@ -88,6 +88,22 @@ const LINKS: &[(&str, &str)] = &[
     ),
     ("link = [{kind = 'trace'}]", ":1: link[0]: `down` is missing"),
     (
+        "link = [{rate = '1Mbps', ring = 1}]",
+        ":1: link[0].ring: packets wait in it behind a discipline; set `aqm`",
+    ),
+    (
+        "link = [{rate = '1Mbps', aqm = {kind = 'fq-codel', flows = 0}}]",
+        ":1: link[0].aqm.flows: 0 is outside 1..65536",
+    ),
+    (
+        "link = [{rate = '1Mbps', aqm = {kind = 'pie', mark_ecnth = 1.5}}]",
+        ":1: link[0].aqm.mark_ecnth: 1.5 is outside 0.0..1.0",
+    ),
+    (
+        "link = [{rate = '1Mbps', aqm = {kind = 'dualpi2', scheduler = 'priority'}}]",
+        ":1: link[0].aqm.scheduler: unknown word `priority`; allowed: `wrr`, `ts-fifo`",
+    ),
+    (
         "link = [{rate = '1Mbps', down = 'x'}]",
         ":1: link[0]: unknown key `down`; allowed: `kind`, `name`, `delay`, `delay_up`, `queue`, `queue_bytes`, \
          `mark_above`, `mark_above_delay`, `aqm`, `ring`, `loss`, `loss_up`, `per`, `rate`, `rate_up`, `framing`",

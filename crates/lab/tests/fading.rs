@@ -8,7 +8,8 @@ use airwnd_lab::{Outcome, Scenario, run};
 fn simulate(toml: &str, changes: &[(&str, &str)]) -> Outcome {
     let mut node = Node::from_toml(toml, "fading").unwrap();
     changes.iter().for_each(|(key, value)| node.set(key, value).unwrap());
-    run(&Scenario::from_node(&node).unwrap(), 1, None, &mut |_| true).unwrap()
+    let scenario = Scenario::from_node(&node).unwrap();
+    run(&scenario, scenario.seed, None, &mut |_| true).unwrap()
 }
 
 /// One user at 500 m and 15 dB whose channel is that of a car at 60 km/h.
@@ -39,6 +40,56 @@ fn the_channel_is_the_same_for_every_algorithm() {
         assert_eq!(sinr(&[change]), reference, "{change:?}");
     }
     assert_ne!(sinr(&[("radio.fading.speed", "61km/h")]), reference);
+}
+
+/// Throughput of one user over distance. Fades differ, so means are compared: of ns-3 over its traces, here over seeds,
+/// more of them at 3 km/h, where ten seconds see few fades.
+///
+/// EVA at 60 km/h: within 7 % under RR and 9 % under PF. Most of the difference is which SINR each model takes for the
+/// beginning of a scheme: at 1000 m ns-3 sends 55 % of the blocks with MCS 14, and here 38 % are. At 3 km/h within 10 %,
+/// with standard errors of 2 to 3 % in ns-3's means.
+#[test]
+fn throughput_over_distance_is_that_of_ns3() {
+    let mut lines = include_str!("data/fading.csv").lines().filter(|line| !line.starts_with('#')).skip(1);
+    let mut compared = 0;
+    for line in &mut lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |column: usize| cells[column].parse::<f64>().unwrap();
+        let (profile, speed, scheduler, distance) = (cells[0], cells[1], cells[2], cells[3]);
+        let seeds = if profile == "eva" { 1..=2 } else { 1..=8 };
+        let count = seeds.clone().count() as f64;
+        let (mut sinr, mut throughput) = (0.0, 0.0);
+        for seed in seeds {
+            let outcome = simulate(
+                CAR,
+                &[
+                    ("seed", &format!("{seed}")),
+                    ("radio.fading", &format!("{{kind = \"{profile}\", speed = \"{speed}km/h\"}}")),
+                    ("radio.error_model", "{kind = \"mutual-information\", sixteen_bits = true}"),
+                    ("rlc.queue", "{kind = \"drop-tail\", buffer = \"10240B\"}"),
+                    ("mac.scheduler", scheduler),
+                    (
+                        "ue[0].placement",
+                        &format!("{{kind = \"list\", points = [[\"{distance}m\", \"0m\"]]}}"),
+                    ),
+                ],
+            );
+            sinr += outcome.ues()[0].sinr_db.unwrap() / count;
+            throughput += outcome.flows()[0].throughput_kbps / count;
+        }
+        let deviation = throughput / number(8) - 1.0;
+        let name = format!("{profile} {speed} km/h, {scheduler}, {distance} m");
+        println!("{name}: {throughput:.0} / {} kbit/s ({:+.1} %)", number(8), 100.0 * deviation);
+        let (decibels, tolerance) = match (profile, scheduler) {
+            ("eva", "rr") => (0.15, 0.07),
+            ("eva", _) => (0.15, 0.09),
+            _ => (0.5, 0.10),
+        };
+        assert!((sinr - number(5)).abs() < decibels, "{name}: {sinr} dB");
+        assert!(deviation.abs() < tolerance, "{name}: {throughput}");
+        compared += 1;
+    }
+    assert_eq!(compared, 14);
 }
 
 /// Reports are 5 to 6 ms old, in which a car's channel becomes another one: the reports' own target of 10 % is

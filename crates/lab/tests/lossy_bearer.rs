@@ -5,11 +5,11 @@
 
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::phy::{Position, amc, antenna};
-use airwnd_cell::{Bearer, CellSite, Direction, Network, RadioSettings, Setup, UeId, UeSite};
+use airwnd_cell::{Bearer, CellSite, Direction, Network, RadioSettings, Setup, UeId, UeSite, mobility};
 use airwnd_engine::aqm::Waiting;
-use airwnd_engine::{Codepoint, Key};
+use airwnd_engine::{Codepoint, Key, Stream};
 use airwnd_lab::{Outcome, Scenario, run};
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Tti};
+use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Span, Tti};
 use std::collections::BTreeSet;
 
 fn setup(distance: f64, transmissions: u8) -> Setup {
@@ -20,6 +20,8 @@ fn setup(distance: f64, transmissions: u8) -> Setup {
         radio: RadioSettings { amc: amc::Spec::read(&amc).unwrap(), ..Default::default() },
         mac: airwnd_cell::Mac { harq_transmissions: transmissions, ..Default::default() },
         rlc: airwnd_cell::Rlc { queue: Param::read(&queue).unwrap(), ..Default::default() },
+        handover: Default::default(),
+        x2_delay: Span::ZERO,
         cells: vec![CellSite {
             site: 0,
             position: Position::new(0.0, 0.0, 30.0),
@@ -30,6 +32,8 @@ fn setup(distance: f64, transmissions: u8) -> Setup {
         }],
         ues: vec![UeSite {
             position: Position { x: Metres(distance), y: Metres(0.0), z: Metres(1.5) },
+            mobility: mobility::Spec::Static(Default::default()),
+            way: Stream::new(1, "mobility"),
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
@@ -53,6 +57,7 @@ fn exchange(distance: f64, transmissions: u8) -> Fates {
     let mut network = Network::new(&setup(distance, transmissions)).unwrap();
     let (mut fates, mut arrivals, mut drops) = (Fates::default(), Vec::new(), Vec::new());
     for tti in (0..3000).map(Tti) {
+        network.receive_uplink(tti.start());
         network.receive(tti);
         network.take_arrivals(&mut arrivals);
         fates.arrived.extend(arrivals.iter().map(|arrival| {

@@ -84,9 +84,9 @@ fn steady_state_allocates_nothing() {
         assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");
     }
     for kind in airwnd_engine::aqm::Spec::kinds() {
-        let link = format!("[[link]]\nrate = \"20Mbps\"\naqm = \"{kind}\"\n[[ue]]\ncount = 3\n[[flow]]\n");
-        let toml = format!("duration = \"10s\"\ntcp.ecn = \"classic\"\n{link}");
-        assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind}");
+        let link = format!("[[link]]\nrate = \"20Mbps\"\nring = 1\naqm = \"{kind}\"\n");
+        let toml = format!("duration = \"10s\"\ntcp.ecn = \"classic\"\n{link}[[ue]]\ncount = 3\n[[flow]]\n");
+        assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind} before a link");
     }
     for kind in airwnd_cell::mac::sched::Spec::kinds() {
         let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("30s", "10s");

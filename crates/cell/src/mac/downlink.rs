@@ -69,6 +69,13 @@ enum Feedback {
     Silence(u16, u8),
 }
 
+impl Feedback {
+    fn slot(self) -> u16 {
+        let (Feedback::Ack(slot, _) | Feedback::Nack(slot, _) | Feedback::Silence(slot, _)) = self;
+        slot
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct OnAir {
     slot: u16,
@@ -127,6 +134,18 @@ impl Downlink {
             outer_loop.admit(slot);
         }
         self.views.reserve(self.users.len());
+    }
+
+    /// The user of a slot leaves: what its HARQ processes hold is gone.
+    //= TS 36.321 §5.9
+    pub fn release(&mut self, slot: u16) {
+        self.scheduler.release(slot);
+        self.set_queue(slot, BufferStatus::default());
+        self.users[slot as usize] = User::default();
+        self.processes[slot as usize] = [None; PROCESSES as usize];
+        self.feedback.retain(|answer| answer.slot() != slot);
+        self.postponed.retain(|(postponed, _)| *postponed != slot);
+        self.air.retain(|sent| sent.slot != slot);
     }
 
     /// RLC reports what waits for a user.

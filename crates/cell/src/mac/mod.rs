@@ -43,6 +43,10 @@ impl<T> Pipeline<T> {
         into.clear();
         std::mem::swap(&mut self.stages[tti.0 as usize % Self::DEPTH], into);
     }
+    /// Strikes out work that has lost its purpose.
+    pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.stages.iter_mut().for_each(|stage| stage.retain(&mut keep));
+    }
     /// What is due in this TTI.
     pub fn at(&self, tti: Tti) -> &[T] {
         &self.stages[tti.0 as usize % Self::DEPTH]

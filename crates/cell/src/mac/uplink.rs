@@ -140,6 +140,17 @@ impl Uplink {
         settle(&mut self.sounded, slot, None);
     }
 
+    /// The user of a slot leaves: its reports, grants and blocks are gone.
+    //= TS 36.321 §5.9
+    pub fn release(&mut self, slot: u16) {
+        self.set_buffer(slot, Bytes::ZERO);
+        self.sounded[slot as usize] = None;
+        self.reports.retain(|(reported, _)| *reported != slot);
+        self.grants.retain(|grant| grant.slot != slot);
+        self.air.retain(|sending| sending.slot != slot);
+        self.undecoded.retain(|sending| sending.slot != slot);
+    }
+
     /// A terminal sends a buffer status report.
     //= exception ideal-buffer-reports
     pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {

@@ -11,7 +11,7 @@ mod reports;
 
 use crate::mac::Block;
 use crate::mac::power_control;
-use crate::mac::sched::{ChannelState, MAX_RBGS, Rbgs};
+use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::amc::Amc;
 use crate::phy::amc::steps::Steps;
 use crate::phy::error_model::mutual_information::{self, MutualInformation};
@@ -61,7 +61,6 @@ pub(crate) struct UplinkSignal {
 }
 
 impl Radio {
-    //= exception no-mobility
     pub fn new(setup: &Setup) -> Radio {
         let prbs = setup.carrier.bandwidth.prbs();
         let rbg_prbs = rbg_size(prbs).0;
@@ -90,7 +89,7 @@ impl Radio {
             gains,
             fading,
             now: Tti(0),
-            runs: Vec::with_capacity(usize::from(prbs.0).max(MAX_RBGS + 1)),
+            runs: Vec::with_capacity(usize::from(prbs.0) + 1),
         }
     }
 
@@ -145,6 +144,11 @@ impl Radio {
         crate::phy::link_budget::rsrp(Dbm::from_milliwatts(self.gains.heard(ue)[cell]))
     }
 
+    /// The power per PRB in mW at which a terminal hears each cell, and its noise.
+    pub fn heard(&self, ue: usize) -> (&[f64], f64) {
+        (self.gains.heard(ue), self.gains.ue_noise(ue))
+    }
+
     fn disturbance(&self, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
         let others = self.gains.heard(ue).iter().zip(on_air).enumerate();
         let interference = others
@@ -192,13 +196,11 @@ impl Radio {
         }
     }
 
-    /// The SINR of control channels over a channel that fades, in the TTI on air: that of a flat one with the same
-    /// capacity. None if channels do not fade.
+    /// The SINR of control channels over a channel that fades, in the TTI on air. None if channels do not fade.
     pub fn faded_control_sinr(&mut self, ue: usize) -> Option<Db> {
         let Faded { links, .. } = self.fading.as_mut()?;
-        let sinrs = links.downlink(&self.gains, (ue, self.serving[ue].0), |_| Rbgs(u32::MAX), self.now);
-        let capacity = sinrs.iter().map(|sinr| libm::log2(1.0 + sinr)).sum::<f64>() / sinrs.len() as f64;
-        Some(Db::from_linear(libm::exp2(capacity) - 1.0))
+        let everywhere = |_| Rbgs(u32::MAX);
+        Some(effective(links.downlink(&self.gains, (ue, self.serving[ue].0), everywhere, self.now)))
     }
 
     /// The SINR of control channels, which every cell sends at full power in every TTI.
@@ -252,27 +254,20 @@ impl Radio {
         self.reports[cell].sinr(report as usize)
     }
 
-    /// A report of a channel that fades: a group counts with the mean of its PRBs in decibels.
+    /// A report of a channel that fades.
     fn measure_faded(&mut self, ue: usize, cell: usize, place: usize, measured: Tti) -> (ChannelState, Db) {
         let Faded { links, steps } = self.fading.as_mut().expect("asked for channels that fade");
         let on_air = self.reports[cell].pattern(place);
         let sinrs = links.downlink(&self.gains, (ue, cell), |other| on_air[other], measured);
         let width = usize::from(self.rbg_prbs);
-        let groups = sinrs[..usize::from(self.rbgs) * width].chunks_exact(width);
+        let scheduled = &sinrs[..usize::from(self.rbgs) * width];
+        let mean = Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
         self.runs.clear();
-        self.runs.extend(groups.clone().map(|prbs| {
-            //= exception groups-by-mean-decibels
-            let sum = Db::from_linear(prbs.iter().product());
-            (Db(sum.0 / width as f64), Prbs(self.rbg_prbs))
-        }));
-        let mean = Db::from_linear(groups.flatten().sum::<f64>() / (self.runs.len() * width) as f64);
-        let beyond = self.prbs.0 - u16::from(self.rbgs) * self.rbg_prbs;
-        if beyond > 0 {
-            self.runs.push((mean, Prbs(beyond)));
-        }
+        self.runs.extend(scheduled.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+        self.runs.push((mean, Prbs(self.prbs.0 - scheduled.len() as u16)));
         let wideband = self.amc.cqi(Sinr::Groups(&self.runs), self.prbs);
-        let subbands = self.runs[..self.rbgs.into()].iter().map(|(sinr, _)| steps.cqi(*sinr));
-        (ChannelState::new(wideband, subbands), mean)
+        let groups = scheduled.chunks_exact(width).map(|prbs| steps.cqi(effective(prbs)));
+        (ChannelState::new(wideband, groups), mean)
     }
 
     /// PRBs beyond the last whole group are never scheduled; their SINR is taken as the mean of the others.
@@ -327,23 +322,19 @@ impl Radio {
         self.decoder.decode(&self.runs, block)
     }
 
-    /// The SINR of a terminal's sounding signal, which covers the carrier evenly; over a channel that fades the mean of
-    /// the PRBs in decibels.
-    //= exception sounding-over-carrier
+    /// The SINR of a terminal's sounding signal, which covers the carrier evenly.
     pub fn sounding_sinr<'a>(
         &mut self,
         cell: usize,
         signal: &UplinkSignal,
         others: impl Iterator<Item = &'a UplinkSignal> + Clone,
     ) -> Db {
-        self.measure_uplink(cell, signal, others);
-        match self.fading {
-            None => self.runs[0].0,
-            Some(_) => {
-                let sum: f64 = self.runs.iter().map(|(sinr, _)| sinr.0).sum();
-                Db(sum / self.runs.len() as f64)
-            }
+        if let Some(Faded { links, .. }) = &mut self.fading {
+            //= exception sounding-over-carrier
+            return effective(links.uplink(&self.gains, cell, signal, others, self.now));
         }
+        self.measure_uplink(cell, signal, others);
+        self.runs[0].0
     }
 
     fn measure_uplink<'a>(
@@ -379,6 +370,13 @@ impl Radio {
             at = until;
         }
     }
+}
+
+/// The SINR of a flat channel with the mean capacity of these PRBs, whose SINR is linear.
+//= exception groups-by-capacity
+fn effective(prbs: &[f64]) -> Db {
+    let capacity = prbs.iter().map(|sinr| libm::log2(1.0 + sinr)).sum::<f64>() / prbs.len() as f64;
+    Db::from_linear(libm::exp2(capacity) - 1.0)
 }
 
 /// The loudest cell, the first of equals.

@@ -80,6 +80,10 @@ pub enum DropCause {
     Discarded,
     /// A part of the SDU was in a transport block that HARQ gave up.
     RadioLoss,
+    /// It was on air when the terminal left the cell, or was not forwarded.
+    Handover,
+    /// It was on air when the radio link failed.
+    LinkFailure,
 }
 
 /// What becomes of SDUs that are not just delivered.

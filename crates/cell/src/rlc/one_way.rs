@@ -1,6 +1,6 @@
 //! One direction of a bearer: RLC at both ends.
 
-use super::{BufferStatus, Fate, Returned, Sdu, am, um};
+use super::{BufferStatus, DropCause, Fate, Returned, Sdu, am, um};
 use crate::settings;
 use airwnd_engine::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Time};
@@ -19,6 +19,10 @@ pub enum Content {
 }
 
 /// Transmitter and receiver of one direction.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "unacknowledged mode is the usual one, and a box would cost every TTI"
+)]
 pub enum OneWay {
     /// In unacknowledged mode.
     Um(um::Tx, um::Rx),
@@ -184,12 +188,18 @@ impl OneWay {
 
     /// Ends both entities and begins anew (TS 36.322 §5.4). Gives back, in order, the SDUs that are to be sent again:
     /// in acknowledged mode all that are not acknowledged, in unacknowledged mode those of which nothing has been
-    /// sent; the others are lost.
+    /// sent; the others are lost by this cause.
     //= TS 36.323 §5.2
-    pub fn release(&mut self, now: Time, into: &mut VecDeque<Returned>, fate: &mut dyn Fate) {
+    pub fn release(
+        &mut self,
+        now: Time,
+        cause: DropCause,
+        into: &mut VecDeque<Returned>,
+        fate: &mut dyn Fate,
+    ) {
         match self {
             OneWay::Um(tx, rx) => {
-                rx.release(fate);
+                rx.release(cause, fate);
                 tx.release(now, into, fate);
             }
             OneWay::Am(way) => {

@@ -1,8 +1,9 @@
 //! The reference pages: what the catalogue, the schema and `specs/exceptions.toml` say, as Markdown.
 
 use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, Params, params, split_doc};
-use airwnd_cell::mac::power_control;
+use airwnd_cell::mac::{outer_loop, power_control};
 use airwnd_cell::phy::shadowing;
+use airwnd_cell::rlc::am;
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
 use airwnd_lab::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, catalogue, schema};
 use airwnd_tcp::{Settings, Stack};
@@ -226,8 +227,10 @@ fn about(place: &str) -> (String, String, &'static str) {
         "[radio]" => of::<RadioSettings>(),
         "[radio.shadowing]" => of::<shadowing::Params>(),
         "[mac]" => of::<Mac>(),
+        "[mac.olla]" => of::<outer_loop::Params>(),
         "[mac.power_control]" => of::<power_control::Params>(),
         "[rlc]" => of::<Rlc>(),
+        "[rlc.am]" => of::<am::Params>(),
         "[[link]]" => of::<LinkSettings>(),
         "[[site]]" => of::<Site>(),
         "[[ue]]" => of::<UeGroup>(),

@@ -18,8 +18,8 @@ impl Steps {
     pub fn new(amc: &dyn Amc, blocks: Prbs) -> Steps {
         let begin = |cqi: u8| {
             let (mut low, mut high) = (-40.0, 60.0);
-            // To the precision of the number: 100 dB / 2^53.
-            for _ in 0..53 {
+            // To a ten-millionth of a decibel: 100 dB / 2^30.
+            for _ in 0..30 {
                 let middle = (low + high) / 2.0;
                 if amc.cqi(Sinr::Flat(Db(middle)), blocks) < Cqi(cqi) { low = middle } else { high = middle }
             }

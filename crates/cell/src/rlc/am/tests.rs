@@ -145,7 +145,7 @@ proptest! {
                 let now = Tti(tti).start();
                 for (way, air) in bearer.ways.iter_mut().zip(&mut bearer.air) {
                     let mut returned = VecDeque::new();
-                    way.release(now, &mut returned, &mut fate);
+                    way.release(now, DropCause::LinkFailure, &mut returned, &mut fate);
                     way.resume(returned);
                     air.clear();
                 }

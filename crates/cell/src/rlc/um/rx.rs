@@ -91,10 +91,10 @@ impl Rx {
         self.rearm(now);
     }
 
-    /// What has gone on air and is not complete is lost, and all begins anew (TS 36.322 §5.4).
-    pub fn release(&mut self, fate: &mut dyn Fate) {
+    /// What has gone on air and is not complete is lost by this cause, and all begins anew (TS 36.322 §5.4).
+    pub fn release(&mut self, cause: DropCause, fate: &mut dyn Fate) {
         for (_, sdu) in self.expected.drain(..) {
-            fate.dropped(sdu, DropCause::RadioLoss);
+            fate.dropped(sdu, cause);
         }
         *self = Rx { expected: std::mem::take(&mut self.expected), ..Rx::new(self.reordering) };
     }

@@ -1,0 +1,100 @@
+//! To a better cell when the own one becomes bad.
+
+use super::{Event, Handover, Quantity, Report, Trigger, rsrq_of_index};
+use crate::identity::CellId;
+use airwnd_catalog::params;
+use airwnd_units::{Db, Span};
+
+params! {
+    /// A2-A4-RSRQ: while the serving cell's quality is below a threshold, to the neighbour with the best quality if
+    /// that is better by an offset.
+    ///
+    /// Thresholds and offsets count in steps of 0.5 dB, as reports do (RSRQ_00 to RSRQ_34). Neighbours are known from
+    /// their last report, however old.
+    pub struct Params ("TS 36.331 §5.5.4.3, §5.5.4.5; ns-3 a2-a4-rsrq-handover-algorithm.cc") {
+        /// The serving cell is bad below this index.
+        pub serving_threshold: u8 = 30, unit "0.5 dB", range 0..=34, source "ns-3 A2A4RsrqHandoverAlgorithm::ServingCellThreshold";
+        /// A neighbour is better enough from this difference of indices on.
+        pub neighbour_offset: u8 = 1, unit "0.5 dB", range 0..=34, source "ns-3 A2A4RsrqHandoverAlgorithm::NeighbourCellOffset";
+    }
+}
+
+const A2: usize = 0;
+
+/// The algorithm for one terminal.
+pub struct A2A4Rsrq {
+    params: Params,
+    /// What was last heard of each neighbour, by cell.
+    neighbours: Vec<Option<u8>>,
+}
+
+impl A2A4Rsrq {
+    /// For a terminal.
+    pub fn new(params: Params) -> Self {
+        A2A4Rsrq { params, neighbours: Vec::new() }
+    }
+}
+
+impl Handover for A2A4Rsrq {
+    fn triggers(&self) -> Vec<Trigger> {
+        let trigger = |event, interval| Trigger {
+            event,
+            quantity: Quantity::Rsrq,
+            hysteresis: Db(0.0),
+            time_to_trigger: Span::ZERO,
+            interval: Span::from_millis(interval),
+        };
+        let bad = rsrq_of_index(self.params.serving_threshold);
+        vec![trigger(Event::A2(bad), 240), trigger(Event::A4(rsrq_of_index(0)), 480)]
+    }
+
+    fn on_report(&mut self, report: &Report<'_>) -> Option<CellId> {
+        if report.trigger != A2 {
+            for neighbour in report.neighbours {
+                let place = usize::from(neighbour.cell.0);
+                self.neighbours.resize(self.neighbours.len().max(place + 1), None);
+                self.neighbours[place] = Some(neighbour.rsrq_index());
+            }
+            return None;
+        }
+        let known = (0..).zip(&self.neighbours).filter_map(|(cell, index)| Some((CellId(cell), (*index)?)));
+        let best = known.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        let enough = |(_, index): &(CellId, u8)| {
+            *index > 0 && *index >= report.serving.rsrq_index() + self.params.neighbour_offset
+        };
+        best.filter(enough).map(|(cell, _)| cell)
+    }
+
+    fn on_handover(&mut self) {
+        self.neighbours.fill(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Measured;
+    use super::*;
+    use airwnd_units::Dbm;
+
+    fn measured(cell: u16, rsrq: f64) -> Measured {
+        Measured { cell: CellId(cell), rsrp: Dbm(-90.0), rsrq: Db(rsrq) }
+    }
+
+    #[test]
+    fn the_best_known_neighbour_has_to_be_better_by_the_offset() {
+        let mut algorithm = A2A4Rsrq::new(Params { neighbour_offset: 2, ..Params::default() });
+        let mut report = |trigger, serving, neighbours: &[Measured]| {
+            algorithm.on_report(&Report { trigger, serving: measured(0, serving), neighbours })
+        };
+        assert_eq!(report(A2, -10.0, &[]), None, "nobody is known");
+        assert_eq!(report(1, -10.0, &[measured(2, -9.0), measured(1, -9.4)]), None);
+        assert_eq!(report(A2, -9.5, &[]), None, "one step");
+        assert_eq!(report(A2, -10.0, &[]), Some(CellId(2)), "two steps");
+        report(1, -10.0, &[measured(2, -15.0)]);
+        assert_eq!(report(A2, -12.0, &[]), Some(CellId(1)), "what is new counts");
+        algorithm.on_handover();
+        let again =
+            algorithm.on_report(&Report { trigger: A2, serving: measured(1, -15.0), neighbours: &[] });
+        assert_eq!(again, None);
+    }
+}

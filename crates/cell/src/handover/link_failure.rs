@@ -1,0 +1,92 @@
+//! When a terminal gives its cell up.
+
+use airwnd_catalog::params;
+use airwnd_units::{Db, Span, Time};
+
+params! {
+    /// Radio-link failure: a terminal that has not heard its cell's control channels for long enough looks for another.
+    ///
+    /// N310 periods in a row below Qout start T310; N311 periods in a row above Qin stop it; when it expires the
+    /// link has failed. The terminal then looks for the strongest cell above Qin and accesses it.
+    pub struct Params ("TS 36.331 §5.3.11, §5.3.7; TS 36.133 §7.6") {
+        /// Qout: below this SINR a control channel is lost in one of ten cases.
+        pub q_out: Db = Db(-5.0), unit "dB", range Db(-30.0)..=Db(30.0), source "ns-3 LteUePhy::Qout";
+        /// Qin: above this SINR in one of fifty.
+        pub q_in: Db = Db(-3.9), unit "dB", range Db(-30.0)..=Db(30.0), source "ns-3 LteUePhy::Qin";
+        /// A period below Qout is out of sync.
+        pub out_period: Span = Span::from_millis(200), unit "time", range Span::from_millis(10)..=Span::from_secs(10), source "TS 36.133 §7.6.2.1; ns-3 LteUePhy::NumQoutEvalSf";
+        /// A period above Qin is in sync.
+        pub in_period: Span = Span::from_millis(100), unit "time", range Span::from_millis(10)..=Span::from_secs(10), source "TS 36.133 §7.6.2.1; ns-3 LteUePhy::NumQinEvalSf";
+        /// Periods out of sync in a row that start T310.
+        pub n310: u64 = 6, unit "periods", range 1..=20, source "ns-3 LteUeRrc::N310";
+        /// Periods in sync in a row that stop T310.
+        pub n311: u64 = 2, unit "periods", range 1..=10, source "ns-3 LteUeRrc::N311";
+        /// T310.
+        pub t310: Span = Span::from_secs(1), unit "time", range Span::ZERO..=Span::from_secs(10), source "ns-3 LteUeRrc::T310";
+        /// From the failure to the first packet in another cell, if one is found at once: cell search, system information
+        /// and random access.
+        pub reestablishment: Span = Span::from_millis(200), unit "time", range Span::from_millis(1)..=Span::from_secs(60), source "TS 36.133 §6.1.2.1: 50 ms, and 100 ms for a known cell, system information and random access besides";
+    }
+}
+
+/// What a terminal makes of its cell's control channels.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Monitor {
+    /// Since when the SINR has been below Qout, or above Qin while T310 runs.
+    since: Option<Time>,
+    /// When T310 expires.
+    t310: Option<Time>,
+}
+
+impl Monitor {
+    /// The control channels are heard at this SINR from now on; tells whether the link has failed.
+    pub fn hear(&mut self, now: Time, sinr: Db, params: &Params) -> bool {
+        let good = match self.t310 {
+            None => sinr < params.q_out,
+            Some(_) => sinr > params.q_in,
+        };
+        if !good {
+            self.since = None;
+        }
+        let since = good.then(|| *self.since.get_or_insert(now));
+        match (self.t310, since) {
+            (None, Some(since)) if now.since(since) >= params.out_period * params.n310 => {
+                *self = Monitor { since: None, t310: Some(now + params.t310) };
+            }
+            (Some(_), Some(since)) if now.since(since) >= params.in_period * params.n311 => {
+                *self = Monitor::default();
+            }
+            _ => {}
+        }
+        self.t310.is_some_and(|expiry| expiry <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The SINR at each 10 ms; when the link fails, in ms.
+    fn fails_at(sinr: impl Fn(u64) -> f64) -> Option<u64> {
+        let params = Params::default();
+        let mut monitor = Monitor::default();
+        (0..1000).map(|step| step * 10).find(|ms| monitor.hear(Time(ms * 1_000_000), Db(sinr(*ms)), &params))
+    }
+
+    #[test]
+    fn a_link_fails_after_n310_periods_and_t310() {
+        // 6 x 200 ms, then 1 s
+        assert_eq!(fails_at(|_| -6.0), Some(2200));
+        assert_eq!(fails_at(|_| -4.9), None);
+        // one better moment begins the count anew
+        assert_eq!(fails_at(|ms| if ms == 1000 { -4.5 } else { -6.0 }), Some(1010 + 2200));
+    }
+
+    #[test]
+    fn two_good_periods_stop_t310() {
+        assert_eq!(fails_at(|ms| if (1500..=1700).contains(&ms) { -3.0 } else { -6.0 }), Some(1710 + 2200));
+        assert_eq!(fails_at(|ms| if (1500..=1690).contains(&ms) { -3.0 } else { -6.0 }), Some(2200));
+        // between Qout and Qin nothing is in sync
+        assert_eq!(fails_at(|ms| if ms >= 1500 { -4.5 } else { -6.0 }), Some(2200));
+    }
+}

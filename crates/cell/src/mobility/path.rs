@@ -1,0 +1,166 @@
+//! Along the points of a file.
+
+use super::{Mobility, Point, between, distance};
+use airwnd_catalog::params;
+use airwnd_engine::Stream;
+use airwnd_units::{Metres, Span, Speed, Time};
+
+/// The greatest coordinate in metres, and the latest instant in seconds.
+const FARTHEST: f64 = 1e6;
+const LATEST: f64 = 31_536_000.0;
+
+params! {
+    /// Path: along the points of a CSV file, straight and evenly from one to the next; at the last it stays.
+    ///
+    /// The file begins with a line of column names, of which `t_s`, `x_m` and `y_m` are needed. Time counts from the start
+    /// of the simulation, before the warm-up; until the first point's time the terminal stands there, wherever it is placed.
+    /// The path is relative to the scenario's folder. When a scenario is loaded the rows take the place of the file, so
+    /// that a resolved scenario stands alone.
+    pub section Params ("a recorded or planned way") {
+        /// The file; once it has been read, `rows` holds what it said.
+        pub path: String, unit "path", source "the scenario";
+        /// Above this speed from one point to the next is a mistake in the file.
+        pub max_speed: Speed = Speed(150.0), unit "m/s", range Speed(0.1)..=Speed(10_000.0), source "faster than trains";
+        /// The rows of the file: time in seconds, x and y in metres.
+        pub rows: Vec<[f64; 3]> = Vec::new(), unit "s, m", range -FARTHEST..=LATEST, source "the file";
+    }
+}
+
+/// A terminal that follows a path.
+pub struct Path {
+    points: Vec<(Time, Point)>,
+    /// The points whose time has come.
+    passed: usize,
+}
+
+impl Path {
+    /// A terminal at the beginning of a path that has been checked.
+    pub fn new(params: Params, _start: Point, _stream: Stream) -> Self {
+        let point = |row: &[f64; 3]| (instant(row), place(row));
+        Path { points: params.rows.iter().map(point).collect(), passed: 0 }
+    }
+}
+
+impl Mobility for Path {
+    fn position(&mut self, now: Time) -> Point {
+        while self.points.get(self.passed).is_some_and(|(at, _)| *at <= now) {
+            self.passed += 1;
+        }
+        let point = |index: usize| self.points[index.min(self.points.len() - 1)];
+        let ((from_at, from), (to_at, to)) = (point(self.passed.saturating_sub(1)), point(self.passed));
+        let part = now.since(from_at).as_secs() / (to_at - from_at).as_secs();
+        // Before the first point and behind the last there is no way to be on.
+        if part.is_finite() { between(from, to, part) } else { to }
+    }
+}
+
+fn instant(row: &[f64; 3]) -> Time {
+    Time::ZERO + Span::from_secs_f64(row[0])
+}
+
+fn place(row: &[f64; 3]) -> Point {
+    [Metres(row[1]), Metres(row[2])]
+}
+
+/// Checks the rows of a path.
+///
+/// # Errors
+/// The place of the row at fault, and what is wrong with it.
+pub fn check(rows: &[[f64; 3]], max_speed: Speed) -> Result<(), (usize, String)> {
+    let (Some(first), Some(_)) = (rows.first(), rows.get(1)) else {
+        return Err((rows.len(), "a path has at least two points".into()));
+    };
+    let outside = |row: &[f64; 3]| {
+        !(0.0..=LATEST).contains(&row[0]) || row[1..].iter().any(|axis| axis.abs() > FARTHEST)
+    };
+    if let Some(row) = rows.iter().position(outside) {
+        let [t, x, y] = rows[row];
+        let message = format!(
+            "({t} s, {x} m, {y} m) is outside; times are in 0..{LATEST} s, coordinates in -{FARTHEST}..{FARTHEST} m"
+        );
+        return Err((row, message));
+    }
+    let mut before = first;
+    for (row, next) in rows.iter().enumerate().skip(1) {
+        if instant(next) <= instant(before) {
+            return Err((row, format!("{} s is not after the {} s before it", next[0], before[0])));
+        }
+        let (way, time) = (distance(place(before), place(next)), instant(next) - instant(before));
+        let speed = Speed(way.0 / time.as_secs());
+        if speed > max_speed {
+            let message = format!(
+                "a jump: {way} in {time} are {:.1} m/s; at most {max_speed} are allowed (max_speed)",
+                speed.0
+            );
+            return Err((row, message));
+        }
+        before = next;
+    }
+    Ok(())
+}
+
+/// The rows of a CSV text that make a path.
+///
+/// # Errors
+/// The line at fault, and what is wrong with it.
+pub fn parse(text: &str, max_speed: Speed) -> Result<Vec<[f64; 3]>, (usize, String)> {
+    let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let Some((_, header)) = lines.next() else { return Err((1, "the file is empty".into())) };
+    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    let need = |name: &str| {
+        let place = columns.iter().position(|column| *column == name);
+        place.ok_or_else(|| (1, format!("there is no column `{name}`")))
+    };
+    let wanted = [need("t_s")?, need("x_m")?, need("y_m")?];
+    let mut numbers = Vec::new();
+    let mut rows = Vec::new();
+    for (number, line) in lines {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let mut row = [0.0; 3];
+        for (value, column) in row.iter_mut().zip(wanted) {
+            let text = cells.get(column).copied().unwrap_or("");
+            *value = text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| {
+                (number, format!("`{text}` in column `{}` is not a number", columns[column]))
+            })?;
+        }
+        numbers.push(number);
+        rows.push(row);
+    }
+    let line = |row: usize| numbers.get(row).or(numbers.last()).copied().unwrap_or(1);
+    check(&rows, max_speed).map_err(|(row, message)| (line(row), message))?;
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_between_points_is_straight_and_even() {
+        let rows = parse("t_s,x_m,note,y_m\n1,0,a,0\n\n3,20,b,40\n4,20,c,40\n", Speed(30.0)).unwrap();
+        let params = Params { path: String::new(), max_speed: Speed(30.0), rows };
+        let mut path = Path::new(params, [Metres(7.0); 2], Stream::new(1, "mobility"));
+        let mut at = |millis: u64| path.position(Time(millis * 1_000_000)).map(|axis| axis.0);
+        assert_eq!([at(0), at(1000), at(2500)], [[0.0, 0.0], [0.0, 0.0], [15.0, 30.0]]);
+        assert_eq!([at(3000), at(3700), at(9000)], [[20.0, 40.0]; 3]);
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        let mistake = |text: &str| parse(text, Speed(30.0)).unwrap_err();
+        assert_eq!(mistake(" \n"), (1, "the file is empty".into()));
+        assert_eq!(mistake("t,x_m,y_m\n0,0,0"), (1, "there is no column `t_s`".into()));
+        assert_eq!(mistake("t_s,x_m,y_m\n"), (1, "a path has at least two points".into()));
+        assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n"), (2, "a path has at least two points".into()));
+        assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n\n1,b,0"), (4, "`b` in column `x_m` is not a number".into()));
+        assert_eq!(
+            mistake("t_s,x_m,y_m\n0,0,0\n2,1,0\n1,2,0"),
+            (4, "1 s is not after the 2 s before it".into())
+        );
+        assert_eq!(
+            mistake("t_s,x_m,y_m\n0,0,0\n2,300,0"),
+            (3, "a jump: 300m in 2s are 150.0 m/s; at most 30m/s are allowed (max_speed)".into())
+        );
+        assert!(mistake("t_s,x_m,y_m\n-1,0,0\n2,3,0").1.contains("is outside; times are in 0..31536000 s"));
+    }
+}

@@ -1,0 +1,97 @@
+//! From point to point.
+
+use super::{Mobility, Point, between, distance, travel_time, uniform};
+use airwnd_catalog::params;
+use airwnd_engine::Stream;
+use airwnd_units::{Metres, Span, Speed, Time};
+
+params! {
+    /// Random waypoint: pause, then straight to a point uniform in an area at a uniform speed, and again.
+    ///
+    /// The time average of the speed is lower than its mean, since slow legs last longer; a lowest speed near zero makes
+    /// terminals slower and slower (Yoon, Liu and Noble, INFOCOM 2003).
+    pub struct Params ("Johnson and Maltz 1996; ns-3 random-waypoint-mobility-model.cc") {
+        /// Lowest speed of a leg.
+        pub min_speed: Speed = Speed(0.3), unit "m/s", range Speed(0.01)..=Speed(300.0), source "ns-3 RandomWaypointMobilityModel::Speed";
+        /// Highest speed of a leg.
+        pub max_speed: Speed = Speed(0.7), unit "m/s", range Speed(0.01)..=Speed(300.0), source "ns-3 RandomWaypointMobilityModel::Speed";
+        /// Time at each point, the first included.
+        pub pause: Span = Span::from_secs(2), unit "time", range Span::ZERO..=Span::from_secs(86_400), source "ns-3 RandomWaypointMobilityModel::Pause";
+        /// Western and eastern edge of the area.
+        pub x: [Metres; 2] = [Metres(-1000.0), Metres(1000.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S3";
+        /// Southern and northern edge of the area.
+        pub y: [Metres; 2] = [Metres(-1000.0), Metres(1000.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S3";
+    }
+}
+
+/// A terminal that goes from point to point.
+pub struct RandomWaypoint {
+    params: Params,
+    stream: Stream,
+    /// Which leg it is on, from where to where, when it leaves and when it arrives.
+    leg: u64,
+    from: Point,
+    to: Point,
+    leaves: Time,
+    arrives: Time,
+}
+
+impl RandomWaypoint {
+    /// A terminal that waits at its first point.
+    pub fn new(params: Params, start: Point, stream: Stream) -> Self {
+        let mut way = RandomWaypoint {
+            params,
+            stream,
+            leg: 0,
+            from: start,
+            to: start,
+            leaves: Time::ZERO,
+            arrives: Time::ZERO,
+        };
+        way.draw();
+        way
+    }
+
+    /// Draws the next point and the speed there; the terminal has just arrived at `from`.
+    fn draw(&mut self) {
+        let draw =
+            |place: u64, [least, most]: [f64; 2]| uniform(self.stream, 3 * self.leg + place, least, most);
+        let edges = |bounds: &[Metres; 2]| [bounds[0].0, bounds[1].0];
+        let params = &self.params;
+        self.to = [Metres(draw(0, edges(&params.x))), Metres(draw(1, edges(&params.y)))];
+        let speed = Speed(draw(2, [params.min_speed.0, params.max_speed.0]));
+        self.leaves = self.arrives + params.pause;
+        self.arrives = self.leaves + travel_time(distance(self.from, self.to), speed);
+    }
+}
+
+impl Mobility for RandomWaypoint {
+    fn position(&mut self, now: Time) -> Point {
+        while now >= self.arrives {
+            self.from = self.to;
+            self.leg += 1;
+            self.draw();
+        }
+        let part = now.since(self.leaves).as_secs() / (self.arrives - self.leaves).as_secs();
+        between(self.from, self.to, part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leg_begins_with_a_pause_and_is_straight() {
+        let params = Params { pause: Span::from_secs(5), ..Params::default() };
+        let start = [Metres(100.0), Metres(0.0)];
+        let way = || RandomWaypoint::new(params.clone(), start, Stream::new(3, "mobility"));
+        assert_eq!(way().position(Time(4_999_999_999)), start);
+        let (to, leaves, arrives) = (way().to, way().leaves, way().arrives);
+        let middle = Time((leaves.0 + arrives.0) / 2);
+        let there = way().position(middle);
+        assert!(distance(there, between(start, to, 0.5)).0 < 1e-6);
+        assert_eq!(way().position(arrives), to);
+        assert_eq!(way().position(arrives + Span::from_secs(4)), to);
+    }
+}

@@ -1,0 +1,316 @@
+//! Terminals that change cells, beside ns-3 LENA 3.44, and what must hold whatever they do.
+//!
+//! `cargo test -p airwnd-lab --test handover -- --nocapture` prints every comparison.
+
+use airwnd_catalog::Node;
+use airwnd_lab::tap::{Carried, Node as At, Sight, Tap, Way};
+use airwnd_lab::{Column, Outcome, Scenario, Table, run, run_tapped};
+use airwnd_units::Span;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{RngSeed, TestRunner};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+fn simulate(toml: &str, seed: u64) -> Outcome {
+    let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    run(&scenario, seed, Some(Span::from_secs(1)), &mut |_| true).unwrap()
+}
+
+fn column<'a>(table: &'a Table, name: &str) -> &'a Column {
+    &table.iter().find(|(column, _)| column == name).unwrap_or_else(|| panic!("there is no {name}")).1
+}
+
+fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
+    let Column::F64(values) = column(table, name) else { panic!("{name} holds no numbers") };
+    values
+}
+
+/// When events of this kind happened, in seconds from the end of the warm-up, and the cell that they are about.
+fn events(outcome: &Outcome, kind: &str) -> Vec<(f64, u32)> {
+    let table = outcome.events();
+    let (times, Column::Words(words, names)) = (numbers(table, "time_s"), column(table, "event")) else {
+        panic!("events have words")
+    };
+    let Column::U32(cells) = column(table, "cell") else { panic!("cells are whole") };
+    let word = names.iter().position(|name| name == kind).unwrap() as u32;
+    (0..times.len()).filter(|row| words[*row] == word).map(|row| (times[row], cells[row])).collect()
+}
+
+/// The flow and the cause of each drop.
+fn drops(outcome: &Outcome) -> Vec<(u32, &str)> {
+    let table = outcome.events();
+    let (Column::Words(flows, _), Column::Words(causes, names)) =
+        (column(table, "flow"), column(table, "cause"))
+    else {
+        panic!("flows and causes are words")
+    };
+    let cause = |place: &u32| names.get(*place as usize).map(String::as_str);
+    flows.iter().zip(causes).filter_map(|(flow, place)| Some((*flow, cause(place)?))).collect()
+}
+
+/// The rows of a CSV text with comment lines, as named columns.
+fn rows(csv: &'static str) -> Vec<impl Fn(&str) -> &'static str> {
+    let mut lines = csv.lines().filter(|line| !line.starts_with('#'));
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    lines
+        .map(|line| {
+            let (names, cells): (_, Vec<&str>) = (names.clone(), line.split(',').collect());
+            move |name: &str| cells[names.iter().position(|known| *known == name).unwrap()]
+        })
+        .collect()
+}
+
+/// CUBIC as ns-3 3.44 has it.
+const CUBIC: &str = "{kind = \"cubic\", variant = \"linux\", slow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1s\"}}";
+
+/// The ns-3 reference run S6.
+fn s6(tcp: &str, buffer: &str, loss: &str) -> String {
+    let cc = if tcp == "TcpCubic" { CUBIC } else { "\"newreno\"" };
+    let loss = match loss {
+        "friis" => "\"friis\"",
+        _ => "{kind = \"hybrid-buildings\", los_to_nlos = \"1001m\"}",
+    };
+    format!(
+        r#"
+        duration = "50s"
+        tcp = {{stack = "ns3.44", mss = 1400}}
+        handover = {{algorithm = "a3-rsrp", forwarding = "arriving"}}
+        rlc.queue = {{kind = "drop-tail", buffer = "{buffer}B"}}
+        radio.propagation = {loss}
+        [[site]]
+        position = ["0m", "0m"]
+        [[site]]
+        position = ["500m", "0m"]
+        [[site]]
+        position = ["1000m", "0m"]
+        [[ue]]
+        placement = {{kind = "list", points = [["0m", "50m"]]}}
+        mobility = {{kind = "constant-velocity", speed = "20m/s"}}
+        [[flow]]
+        cc = {cc}
+        "#
+    )
+}
+
+#[test]
+fn one_user_past_three_sites() {
+    let (throughput, handovers) =
+        (rows(include_str!("data/s6.csv")), rows(include_str!("data/s6_handovers.csv")));
+    for (tcp, buffer, loss) in [
+        ("TcpCubic", "51200", "friis"),
+        ("TcpCubic", "10240", "friis"),
+        ("TcpNewReno", "51200", "friis"),
+        ("TcpCubic", "51200", "hybridlos"),
+    ] {
+        let outcome = simulate(&s6(tcp, buffer, loss), 1);
+        macro_rules! ours {
+            ($rows:expr) => {
+                $rows.iter().filter(|row| {
+                    row("tcp") == tcp
+                        && row("rlc") == "um"
+                        && row("buffer_bytes") == buffer
+                        && row("loss") == loss
+                })
+            };
+        }
+        println!(
+            "{tcp} {buffer} {loss}: {:?} {:?}",
+            events(&outcome, "handover_start"),
+            events(&outcome, "handover_end")
+        );
+        for row in ours!(handovers) {
+            println!("   ns-3 {} {}", row("event"), row("t_s"));
+        }
+        let rates = numbers(outcome.series(), "rate_kbps");
+        let mut sums = (0.0, 0.0);
+        for (row, ours) in ours!(throughput).zip(rates) {
+            let theirs: f64 = row("throughput_kbps").parse().unwrap();
+            sums.0 += ours;
+            sums.1 += theirs;
+            println!("  {} {ours:.0} / {theirs:.0} ({:+.1} %)", row("second"), 100.0 * (ours / theirs - 1.0));
+        }
+        println!("  delay {:?} rtt {:?}", outcome.flows()[0].delay_ms, outcome.flows()[0].rtt_ms);
+        println!("  all {:+.2} %", 100.0 * (sums.0 / sums.1 - 1.0));
+    }
+}
+
+// What must hold whatever terminals do.
+
+/// A network of a few cells in which terminals move at random, and everything that a handover can be set to.
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+    speed: f64,
+    spacing: u32,
+    terminals: u8,
+    hysteresis: f64,
+    trigger_ms: u32,
+    forwarding: &'static str,
+    mode: &'static str,
+    delays_ms: [u32; 5],
+    transmissions: u8,
+    power: i32,
+    buffer: u32,
+    failure: bool,
+    algorithm: usize,
+}
+
+impl Case {
+    fn toml(&self) -> String {
+        let Case { speed, spacing, terminals, hysteresis, trigger_ms, forwarding, mode, .. } = self;
+        let [preparation, access, switch, x2, s1u] = self.delays_ms;
+        let algorithm = match self.algorithm {
+            0 => "\"a2-a4-rsrq\"".to_string(),
+            _ => format!(
+                "{{kind = \"a3-rsrp\", hysteresis = \"{hysteresis}dB\", time_to_trigger = \"{trigger_ms}ms\"}}"
+            ),
+        };
+        let failure = if self.failure { "link_failure = {n310 = 1, t310 = \"100ms\"}" } else { "" };
+        format!(
+            r#"
+            duration = "2s"
+            warmup = "200ms"
+            tcp.min_rto = "200ms"
+            core = {{x2_delay = "{x2}ms", s1u_delay = "{s1u}ms", x2_rate = "50Mbps", s1u_rate = "100Mbps"}}
+            carrier.bandwidth = "3MHz"
+            mac = {{scheduler = "pf", harq_transmissions = {}}}
+            rlc = {{mode = "{mode}", queue = {{kind = "drop-tail", buffer = "{}B"}}}}
+            radio.position_period = "20ms"
+            [handover]
+            algorithm = {algorithm}
+            measurement_period = "40ms"
+            filter_coefficient = 0
+            preparation = "{preparation}ms"
+            random_access = "{access}ms"
+            path_switch = "{switch}ms"
+            forwarding = "{forwarding}"
+            {failure}
+            [[site]]
+            rings = 1
+            spacing = "{spacing}m"
+            power = "{}dBm"
+            [[ue]]
+            count = {terminals}
+            placement = {{kind = "disc", radius = "{spacing}m", min_radius = "10m"}}
+            mobility = {{kind = "random-waypoint", min_speed = "{}m/s", max_speed = "{speed}m/s", pause = "0s", x = ["-{spacing}m", "{spacing}m"], y = ["-{spacing}m", "{spacing}m"]}}
+            [[flow]]
+            id = "download"
+            traffic = {{kind = "cbr", rate = "1Mbps", packet = "700B"}}
+            [[flow]]
+            id = "upload"
+            direction = "up"
+            traffic = {{kind = "cbr", rate = "200kbps", packet = "300B"}}
+            [[flow]]
+            id = "tcp"
+            "#,
+            self.transmissions,
+            self.buffer,
+            self.power,
+            speed / 2.0,
+        )
+    }
+}
+
+/// Looks at the order in which datagrams leave and arrive.
+#[derive(Default)]
+struct Order {
+    arrived: BTreeMap<(u32, bool), Vec<u16>>,
+}
+
+impl Tap for Order {
+    fn packet(&mut self, sight: &Sight) {
+        let at_end = matches!(sight.node, At::Server | At::Terminal(_));
+        if !at_end || !matches!(sight.carried, Carried::Datagram(_)) {
+            return;
+        }
+        if sight.way == Way::In {
+            let flow = (sight.flow, sight.to_terminal);
+            self.arrived.entry(flow).or_default().push(sight.identification);
+        }
+    }
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let moves = (0u64..1_000_000, 20f64..200.0, 60u32..300, 1u8..5);
+    let decides = (0f64..3.0, select(vec![0u32, 40, 100]), 0usize..4);
+    let delays = [0u32..30, 1u32..60, 0u32..40, 0u32..20, 0u32..20];
+    let radio = (1u8..5, 0i32..40, select(vec![3_000u32, 10_240, 100_000]), any::<bool>());
+    let words = (select(vec!["waiting", "arriving", "nothing"]), select(vec!["um", "am"]));
+    (moves, decides, delays, radio, words).prop_map(|(moves, decides, delays_ms, radio, words)| Case {
+        seed: moves.0,
+        speed: moves.1,
+        spacing: moves.2,
+        terminals: moves.3,
+        hysteresis: decides.0,
+        trigger_ms: decides.1,
+        algorithm: decides.2,
+        delays_ms,
+        transmissions: radio.0,
+        power: radio.1,
+        buffer: radio.2,
+        failure: radio.3,
+        forwarding: words.0,
+        mode: words.1,
+    })
+}
+
+/// Runs cases; how many handovers and failures there were in all.
+fn run_cases(number: u32) {
+    let config = ProptestConfig {
+        cases: number,
+        rng_seed: RngSeed::Fixed(6),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    // Handovers, re-establishments, packets over X2.
+    let seen = Cell::new([0u64; 3]);
+    let result = TestRunner::new(config).run(&cases(), |case| {
+        let node = Node::from_toml(&case.toml(), "fuzz").unwrap();
+        let scenario = Scenario::from_node(&node).unwrap();
+        let mut order = Order::default();
+        let period = Some(Span::from_secs(1));
+        let outcome = run_tapped(&scenario, case.seed, period, Some(&mut order), &mut |_| true).unwrap();
+        let dropped = drops(&outcome);
+        for (number, flow) in (0..).zip(outcome.flows()) {
+            for to_terminal in [false, true] {
+                let Some(arrived) = order.arrived.get(&(number, to_terminal)) else { continue };
+                prop_assert!(
+                    arrived.is_sorted_by(|a, b| a < b),
+                    "{}: in order, none twice: {:?}",
+                    flow.id,
+                    arrived
+                );
+                let missing = u64::from(arrived.last().map_or(0, |last| last + 1)) - arrived.len() as u64;
+                let lost = dropped.iter().filter(|(flow, _)| *flow == number).count() as u64;
+                prop_assert!(missing <= lost, "{}: {missing} are missing, {lost} were dropped", flow.id);
+            }
+        }
+        if case.mode == "am" && case.forwarding == "waiting" {
+            let lossless = |cause: &str| !["radio_loss", "handover", "radio_link_failure"].contains(&cause);
+            prop_assert!(dropped.iter().all(|(_, cause)| lossless(cause)), "{:?}", dropped);
+        }
+        let forwarded = outcome.links().iter().filter(|row| row.link == "x2").map(|row| row.packets).sum();
+        let count = |kind| events(&outcome, kind).len() as u64;
+        let new = [count("handover_end"), count("reestablishment"), forwarded];
+        seen.set([0, 1, 2].map(|place| seen.get()[place] + new[place]));
+        Ok(())
+    });
+    result.unwrap();
+    let [handovers, failures, forwarded] = seen.get();
+    println!(
+        "{number} cases: {handovers} handovers and {failures} re-establishments of flows, {forwarded} packets forwarded"
+    );
+    assert!(handovers > number.into() && failures > u64::from(number) / 10 && forwarded > number.into());
+}
+
+#[test]
+fn packets_arrive_in_order_or_are_dropped() {
+    run_cases(300);
+}
+
+#[test]
+#[ignore = "ten thousand cases: for the nightly run"]
+fn packets_arrive_in_order_or_are_dropped_ten_thousand_times() {
+    run_cases(10_000);
+}
