@@ -157,7 +157,7 @@ mod tests {
         come(&mut tx, 4, 50, &mut fate);
         let mut begun = Vec::new();
         tx.transmit(at(100), Bytes(5000), &mut |sdu| begun.push(sdu.packet.0), &mut fate);
-        assert_eq!(begun, []);
+        assert!(begun.is_empty());
         come(&mut tx, 5, 100, &mut fate);
         tx.transmit(at(149), Bytes(5000), &mut |sdu| begun.push(sdu.packet.0), &mut fate);
         assert_eq!((begun, tx.backlog()), (vec![5], Backlog::default()));
