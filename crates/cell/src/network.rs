@@ -2,6 +2,7 @@
 
 use crate::identity::{CellId, Direction, UeId};
 use crate::mac::downlink::Downlink;
+use crate::mac::log::{Allocation, Log};
 use crate::mac::uplink::Uplink;
 use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Position, Prbs};
@@ -14,6 +15,7 @@ use airwnd_engine::Key;
 use airwnd_engine::aqm::Backlog;
 use airwnd_units::{Bytes, Db, Dbm, Span, Time, Tti};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -199,7 +201,7 @@ impl Network {
             cqi_delay: u64::from(setup.radio.cqi_delay),
             srs_period: u64::from(srs_period),
             next: Tti(0),
-            timed: Timed::new(),
+            timed: Timed::new(setup.ues.len()),
             decoded_down: Vec::with_capacity(16),
             decoded_up: Vec::with_capacity(16),
             arrivals: Vec::with_capacity(256),
@@ -575,6 +577,22 @@ impl Network {
     /// What waits at the base station for a terminal.
     pub fn backlog(&self, ue: UeId) -> Backlog {
         self.ues[ue.0 as usize].downlink.rlc.backlog()
+    }
+
+    /// The downlink transmissions that are on air in these TTIs are written down.
+    pub fn log_allocations(&mut self, ttis: Range<Tti>) {
+        for cell in &mut self.cells {
+            cell.downlink.log = Some(Log { ttis: ttis.clone(), rows: Vec::new() });
+        }
+    }
+
+    /// The downlink transmissions that were written down, by TTI and cell; none if nobody asked for them.
+    pub fn allocations(&self) -> Option<Vec<Allocation>> {
+        let logs = self.cells.iter().map(|cell| cell.downlink.log.as_ref().map(|log| &log.rows));
+        let mut all: Vec<Allocation> =
+            logs.collect::<Option<Vec<_>>>()?.into_iter().flatten().copied().collect();
+        all.sort_by_key(|allocation| (allocation.tti, allocation.cell));
+        Some(all)
     }
 
     /// How many terminals there are.

@@ -119,8 +119,9 @@ impl Terminals<'_> {
 pub(crate) struct Timed(Vec<(u32, Direction)>);
 
 impl Timed {
-    pub fn new() -> Timed {
-        Timed(Vec::with_capacity(16))
+    /// None yet, with room for each of so many terminals.
+    pub fn new(ues: usize) -> Timed {
+        Timed(Vec::with_capacity(2 * ues))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -172,9 +173,10 @@ impl ReportTimers {
     pub fn arm(&mut self, tti: Tti, bearer: (u32, Direction), leg: &mut Leg) {
         let at = tti + self.period;
         self.armed += usize::from(leg.report_at.is_none());
-        leg.report_at = Some(at);
-        let place = at.0 as usize % self.due.len();
-        self.due[place].push(bearer);
+        if leg.report_at.replace(at) != Some(at) {
+            let place = at.0 as usize % self.due.len();
+            self.due[place].push(bearer);
+        }
     }
 
     /// Whether any timer runs.

@@ -23,6 +23,7 @@ pub struct Outcome {
     pub(crate) inside: Count,
     pub(crate) series: Table,
     pub(crate) incidents: Table,
+    pub(crate) allocations: Table,
 }
 
 /// Mean and percentiles in milliseconds; none where nothing was measured.
@@ -240,9 +241,15 @@ impl Outcome {
     pub fn events(&self) -> &Table {
         &self.incidents
     }
-    /// The time series and the events, to keep.
-    pub fn into_tables(self) -> (Table, Table) {
-        (self.series, self.incidents)
+    /// The downlink's transmissions, empty unless asked for: `time_s`, `cell`, `ue`, `rbgs` (the resource-block groups, a
+    /// bit each, the least significant one the first), `transmission` of its block (1 is new data), `mcs`, `bytes`, and
+    /// `reception`.
+    pub fn allocations(&self) -> &Table {
+        &self.allocations
+    }
+    /// The tables by name, to keep.
+    pub fn into_tables(self) -> [(&'static str, Table); 3] {
+        [("series", self.series), ("events", self.incidents), ("allocations", self.allocations)]
     }
 
     /// The whole but the tables as one object.

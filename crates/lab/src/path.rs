@@ -13,6 +13,7 @@ use crate::meter::{Meter, Spread};
 use crate::outcome::{
     CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain,
 };
+use crate::records::{self, Records};
 use crate::routes::{Duplex, OneWay, Routes, SERVER_LINK, Shared, Step};
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
@@ -282,24 +283,23 @@ pub fn run(
     series: Option<Span>,
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
-    run_tapped(scenario, seed, series, None, progress)
+    run_tapped(scenario, seed, &Records { series, ..Records::default() }, None, progress)
 }
 
-/// Runs a scenario with a seed as [`run`] does, and shows every packet at every node to the tap.
+/// Runs a scenario with a seed as [`run`] does, writes down what is asked for, and shows every packet at every node to
+/// the tap.
 ///
 /// # Errors
-/// As [`run`]; a tap that does not go on stops the run.
+/// As [`run`]; records that the scenario cannot give; a tap that does not go on stops the run.
 pub fn run_tapped(
     scenario: &Scenario,
     seed: u64,
-    series: Option<Span>,
+    records: &Records,
     tap: Option<&mut dyn Tap>,
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
-    if series == Some(Span::ZERO) {
-        return Err(Error::new(&scenario.name, None, "time series need a period above 0ns"));
-    }
-    let mut simulation = Simulation::new(scenario, seed, series, tap)?;
+    records.check(scenario)?;
+    let mut simulation = Simulation::new(scenario, seed, records, tap)?;
     let end = Time::ZERO + scenario.warmup + scenario.duration;
     while let Some((now, happening)) = simulation.queue.pop_until(end) {
         match happening {
@@ -330,17 +330,21 @@ impl<'t> Simulation<'t> {
     fn new(
         scenario: &Scenario,
         seed: u64,
-        series: Option<Span>,
+        records: &Records,
         tap: Option<&'t mut dyn Tap>,
     ) -> Result<Simulation<'t>, Error> {
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
-        let network = match scenario.site.is_empty() {
+        let begin = Time::ZERO + scenario.warmup;
+        let mut network = match scenario.site.is_empty() {
             true => None,
             false => Some(Box::new(Network::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
                 let nowhere = Node::new(Value::Table(Vec::new()), &scenario.name);
                 complain(&nowhere, "mac.srs_period", unbuildable.0)
             })?)),
         };
+        if let Some((window, network)) = records.allocations.as_ref().zip(network.as_mut()) {
+            network.log_allocations(records::ttis(begin, window));
+        }
         let routes = Routes::new(scenario, seed, network.as_deref());
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(8 * ues + 64),
@@ -355,13 +359,13 @@ impl<'t> Simulation<'t> {
             ledger: Ledger::default(),
             last_tti: None,
             tti_pending: false,
-            record: series.map(|period| Record {
+            record: records.series.map(|period| Record {
                 period,
                 series: Series::default(),
                 incidents: Incidents::default(),
             }),
             tap,
-            begin: Time::ZERO + scenario.warmup,
+            begin,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
             marks: Vec::with_capacity(256),
@@ -1075,6 +1079,7 @@ impl<'t> Simulation<'t> {
                 (record.series.table(names()), record.incidents.table(names()))
             }
         };
+        let allocations = self.network.as_ref().and_then(|network| network.allocations());
         Outcome {
             name: scenario.name.clone(),
             seed,
@@ -1089,6 +1094,7 @@ impl<'t> Simulation<'t> {
             inside,
             series,
             incidents,
+            allocations: allocations.map_or_else(Table::new, |rows| records::table_of(&rows, self.begin)),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use airwnd_catalog::Node;
 use airwnd_lab::tap::{Carried, Node as At, Sight, Tap, Way};
-use airwnd_lab::{Column, Outcome, Scenario, Table, run, run_tapped};
+use airwnd_lab::{Column, Outcome, Records, Scenario, Table, run, run_tapped};
 use airwnd_units::Span;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -269,8 +269,8 @@ fn run_cases(number: u32) {
         let node = Node::from_toml(&case.toml(), "fuzz").unwrap();
         let scenario = Scenario::from_node(&node).unwrap();
         let mut order = Order::default();
-        let period = Some(Span::from_secs(1));
-        let outcome = run_tapped(&scenario, case.seed, period, Some(&mut order), &mut |_| true).unwrap();
+        let records = Records { series: Some(Span::from_secs(1)), ..Records::default() };
+        let outcome = run_tapped(&scenario, case.seed, &records, Some(&mut order), &mut |_| true).unwrap();
         let dropped = drops(&outcome);
         for (number, flow) in (0..).zip(outcome.flows()) {
             for to_terminal in [false, true] {

@@ -48,7 +48,7 @@ fn radio() -> impl Strategy<Value = String> {
     );
     let settings = (1u16..10, 1u16..13, any::<bool>(), 0f64..8.0, 1u8..9, 0u32..150, 1u32..30);
     let power = (-10f64..40.0, 0f64..1.0);
-    (words, settings, power).prop_map(|(words, settings, (max_power, alpha))| {
+    (words, settings, power, rlc()).prop_map(|(words, settings, (max_power, alpha), rlc)| {
         let (bandwidth, loss, amc, errors, scheduler, (fading, outer_loop)) = words;
         let outer_loop = if outer_loop { ", olla = {}" } else { "" };
         let (cqi_period, cqi_delay, control, sigma, harq, reordering, report) = settings;
@@ -56,10 +56,27 @@ fn radio() -> impl Strategy<Value = String> {
             "carrier.bandwidth = \"{bandwidth}\"\n\
              mac = {{scheduler = \"{scheduler}\", harq_transmissions = {harq}{outer_loop}, \
              power_control = {{max_power = \"{max_power:.1}dBm\", alpha = {alpha:.2}}}}}\n\
-             rlc.reordering = \"{reordering}ms\"\nrlc.report_period = \"{report}ms\"\n\
+             rlc.reordering = \"{reordering}ms\"\nrlc.report_period = \"{report}ms\"\n{rlc}\
              [radio]\npropagation = \"{loss}\"\namc = \"{amc}\"\nerror_model = \"{errors}\"\nfading = \"{fading}\"\n\
              cqi_period = {cqi_period}\ncqi_delay = {cqi_delay}\ncontrol_errors = {control}\n\
              shadowing = {{sigma = \"{sigma:.1}dB\"}}\n"
+        )
+    })
+}
+
+/// Both modes, acknowledged mode with both habits.
+fn rlc() -> impl Strategy<Value = String> {
+    let conduct = select(vec!["ns-3", "standard"]);
+    let timers = (1u32..60, 0u32..60, 0u32..60, 1u32..60);
+    let counts = (1u32..20, 1u32..20_000);
+    (any::<bool>(), conduct, timers, counts).prop_map(|(am, conduct, timers, counts)| {
+        let (poll, reordering, prohibit, report) = timers;
+        let (pdus, bytes) = counts;
+        format!(
+            "rlc.mode = \"{}\"\nrlc.am = {{conduct = \"{conduct}\", poll_retransmit = \"{poll}ms\", \
+             reordering = \"{reordering}ms\", status_prohibit = \"{prohibit}ms\", \
+             report_period = \"{report}ms\", poll_pdu = {pdus}, poll_byte = \"{bytes}B\"}}\n",
+            if am { "am" } else { "um" }
         )
     })
 }

@@ -46,6 +46,7 @@ fn steady_state_allocates_nothing() {
             "#
         )
     };
+    let lossy = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"\nrlc.am.status_prohibit = \"5ms\"\n";
     let wire =
         "duration = \"30s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
     let wifi = "duration = \"30s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
@@ -76,6 +77,8 @@ fn steady_state_allocates_nothing() {
         ("60 users, arwa", cell(60, "arwa")),
         ("one user, fixed", cell(1, "fixed")),
         ("12 users whose channels fade", fading),
+        ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
+        ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),

@@ -1,6 +1,7 @@
 //! Medium access control: scheduling, HARQ, buffer status, power control.
 
 pub(crate) mod downlink;
+pub(crate) mod log;
 pub mod outer_loop;
 pub mod power_control;
 pub mod sched;

@@ -7,6 +7,7 @@
 mod decoder;
 mod fading;
 mod gains;
+mod map;
 mod reports;
 
 use crate::mac::Block;
@@ -23,6 +24,7 @@ use airwnd_units::{Db, Dbm, Tti};
 use decoder::Decoder;
 use fading::LinkFading;
 use gains::Gains;
+pub use map::{Listener, RadioMap};
 use reports::Reports;
 
 /// The radio channel between all cells and all terminals.

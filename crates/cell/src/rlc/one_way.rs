@@ -3,11 +3,15 @@
 use super::{BufferStatus, DropCause, Fate, Returned, Sdu, am, um};
 use crate::settings;
 use airwnd_engine::aqm::{Backlog, QueueDisc};
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time, Tti};
 use std::collections::VecDeque;
 
 /// HARQ processes of a terminal and direction (TS 36.213 §7).
 pub const PROCESSES: u8 = 8;
+
+/// From the beginning of a TTI until a terminal knows its grants: three symbols of fourteen (TS 36.211 §6.7). Timers
+/// that a terminal starts when it obeys one run that much longer.
+const CONTROL_REGION: Span = Span(Tti::SPAN.0 * 3 / 14);
 
 /// What RLC has put into a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,8 +245,9 @@ impl Acknowledged {
         let block = &mut blocks[process as usize];
         block.clear();
         let mut room = size;
+        let sent_at = if told.is_some() { now + CONTROL_REGION } else { now };
         let mut send_status = |block: &mut am::Block, room: Bytes| {
-            let size = answered.send_status(now, room, &mut block.status);
+            let size = answered.send_status(sent_at, room, &mut block.status);
             block.has_status |= size.is_some();
             size
         };
@@ -261,7 +266,7 @@ impl Acknowledged {
             }
             room -= size;
         }
-        while let Some(pdu) = tx.transmit(now, room, &mut |sdu| rx.expect(sdu), fate) {
+        while let Some(pdu) = tx.transmit(now, sent_at, room, &mut |sdu| rx.expect(sdu), fate) {
             room -= pdu.size;
             block.data.push(pdu);
             if !standard {

@@ -84,7 +84,7 @@ pub struct Pdu {
 }
 
 /// What one transport block carries of a bearer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Block {
     /// A STATUS PDU about the other direction, ...
     pub status: Status,
@@ -92,6 +92,13 @@ pub struct Block {
     pub has_status: bool,
     /// Data PDUs.
     pub data: Vec<Pdu>,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        let status = Status { ack: 0, nacks: Vec::with_capacity(16) };
+        Block { status, has_status: false, data: Vec::with_capacity(8) }
+    }
 }
 
 impl Block {

@@ -14,7 +14,6 @@ struct Slot {
 }
 
 /// PDUs from VR(R) on.
-#[derive(Default)]
 pub(super) struct Received {
     /// VR(R): the first PDU that is not complete.
     first: u64,
@@ -23,6 +22,13 @@ pub(super) struct Received {
     parts: Vec<(u64, u64, u64)>,
     /// The stream is complete up to here.
     whole_to: u64,
+}
+
+impl Default for Received {
+    fn default() -> Self {
+        let (slots, parts) = (VecDeque::with_capacity(64), Vec::with_capacity(16));
+        Received { first: 0, slots, parts, whole_to: 0 }
+    }
 }
 
 impl Received {

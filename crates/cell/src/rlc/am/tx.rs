@@ -51,7 +51,7 @@ impl Tx {
             params,
             source: Segmenter::new(queue),
             first: 0,
-            sent: VecDeque::with_capacity(64),
+            sent: VecDeque::with_capacity(128),
             open: VecDeque::with_capacity(256),
             again: Vec::with_capacity(32),
             unacknowledged: Bytes::ZERO,
@@ -90,24 +90,27 @@ impl Tx {
     }
 
     /// Makes a PDU of at most `room` bytes with its header: of what is to be sent again, before what is new. Each
-    /// SDU that goes on air for the first time is handed to `begun`, in the order of the stream.
+    /// SDU that goes on air for the first time is handed to `begun`, in the order of the stream. Timers start at
+    /// `sent_at`.
     //= TS 36.322 §5.1.3.1.1
     pub fn transmit(
         &mut self,
         now: Time,
+        sent_at: Time,
         room: Bytes,
         begun: &mut impl FnMut(Returned),
         fate: &mut dyn Fate,
     ) -> Option<Pdu> {
         match self.again.first().copied() {
-            Some(portion) => self.retransmit(now, room, portion),
-            None => self.send_new(now, room, begun, fate),
+            Some(portion) => self.retransmit(sent_at, room, portion),
+            None => self.send_new(now, sent_at, room, begun, fate),
         }
     }
 
     fn send_new(
         &mut self,
         now: Time,
+        sent_at: Time,
         room: Bytes,
         begun: &mut impl FnMut(Returned),
         fate: &mut dyn Fate,
@@ -142,13 +145,13 @@ impl Tx {
         self.without_poll.0 += 1;
         self.without_poll.1 += data;
         let (pdus, bytes) = self.without_poll;
-        let poll = self.polls(now, pdus >= self.params.poll_pdu || bytes >= self.params.poll_byte);
+        let poll = self.polls(sent_at, pdus >= self.params.poll_pdu || bytes >= self.params.poll_byte);
         Some(Pdu { sn, whole_from: field.begin, begin: field.begin, end: field.end, last: true, poll, size })
     }
 
     /// As much as fits of a portion that is to be sent again.
     //= TS 36.322 §5.2.1
-    fn retransmit(&mut self, now: Time, room: Bytes, (sn, begin, to): (u64, u64, u64)) -> Option<Pdu> {
+    fn retransmit(&mut self, sent_at: Time, room: Bytes, (sn, begin, to): (u64, u64, u64)) -> Option<Pdu> {
         let of = self.sent[(sn - self.first) as usize];
         let whole = begin == of.begin && to == of.end && of.size <= room;
         let (end, size) = if whole {
@@ -164,7 +167,7 @@ impl Tx {
         } else {
             self.again[0].1 = end;
         }
-        let poll = self.polls(now, false);
+        let poll = self.polls(sent_at, false);
         Some(Pdu { sn, whole_from: of.begin, begin, end, last: end == of.end, poll, size })
     }
 
@@ -188,14 +191,14 @@ impl Tx {
 
     /// Whether a PDU that has just been taken has a poll; if so, t-PollRetransmit starts.
     //= TS 36.322 §5.2.2.1
-    fn polls(&mut self, now: Time, counted: bool) -> bool {
+    fn polls(&mut self, sent_at: Time, counted: bool) -> bool {
         let emptied = self.again.is_empty() && self.source.backlog().packets == 0;
         if !(counted || emptied || self.is_stalled() || self.poll_again) {
             return false;
         }
         self.poll_again = false;
         self.without_poll = (0, Bytes::ZERO);
-        self.timer = Some((self.next() - 1, now + self.params.poll_retransmit));
+        self.timer = Some((self.next() - 1, sent_at + self.params.poll_retransmit));
         true
     }
 
@@ -392,7 +395,7 @@ mod tests {
     }
 
     fn send(tx: &mut Tx, at: u64, room: u64) -> Option<Pdu> {
-        tx.transmit(ms(at), Bytes(room), &mut |_| {}, &mut no_drops())
+        tx.transmit(ms(at), ms(at), Bytes(room), &mut |_| {}, &mut no_drops())
     }
 
     fn ms(ms: u64) -> Time {
