@@ -336,6 +336,12 @@ mbr = "1Mbps""#,
          `fq-cobalt`, `dualpi2`",
     ),
     (
+        r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
+        r#"rlc.discard_timer = "60ms""#,
+        ":9: rlc.discard_timer: unknown word `60ms`; did you mean `50ms`?; allowed: `50ms`, `100ms`, `150ms`, `300ms`, \
+         `500ms`, `750ms`, `1500ms`, `infinity`",
+    ),
+    (
         r#"kind = "drop-tail", buffer = "50KiB""#,
         r#"kind = "red", min_th = 20.0, max_th = 20.0"#,
         ":9: rlc.queue.max_th: 20 packets is not above min_th, 20",
