@@ -13,6 +13,8 @@ use airwnd_units::{Hertz, Time, Tti};
 
 /// Links of a direction whose newest gains are remembered: control channels, block and report ask for the same.
 const REMEMBERED: usize = 64;
+/// The most links that have room for their sinusoids from the start, 1.7 kB each.
+const RESERVED: usize = 1 << 16;
 /// The part of what disturbs a receiver below which a signal's fading is left out.
 const WEAK: f64 = 0.01;
 
@@ -81,8 +83,9 @@ impl LinkFading {
                 stream: Stream::new(setup.seed, name),
                 scale: frequency.0 / carrier.downlink_frequency.0,
                 cells: setup.cells.len(),
-                sinusoids: vec![Sinusoid::default(); links * line.sinusoids()],
-                drawn: vec![false; links],
+                // Room that no link uses is never touched.
+                sinusoids: Vec::with_capacity(links.min(RESERVED) * line.sinusoids()),
+                drawn: vec![None; links],
                 known: vec![None; REMEMBERED],
                 gains: vec![0.0; REMEMBERED * usize::from(prbs.0)],
             }
@@ -203,9 +206,10 @@ struct Way {
     /// Wavelengths of this direction's carrier in one of the downlink's.
     scale: f64,
     cells: usize,
-    /// By link, `ue * cells + cell`; a link's are drawn when it first matters.
+    /// Those of the links that have mattered so far, one after the other.
     sinusoids: Vec<Sinusoid>,
-    drawn: Vec<bool>,
+    /// Where those of a link begin, `[ue * cells + cell]`.
+    drawn: Vec<Option<usize>>,
     /// Which link's gains of which TTI lie in each row of `gains`.
     known: Vec<Option<(usize, Tti)>>,
     /// `[row * prbs + prb]`
@@ -227,10 +231,15 @@ impl Way {
         let gains = &mut self.gains[row * prbs..][..prbs];
         if self.known[row] != Some((link, tti)) {
             self.known[row] = Some((link, tti));
-            let sinusoids = &mut self.sinusoids[link * line.sinusoids()..][..line.sinusoids()];
-            if !std::mem::replace(&mut self.drawn[link], true) {
-                line.draw(self.stream.child(ue as u64).child(cell as u64), sinusoids);
-            }
+            let count = line.sinusoids();
+            let first = *self.drawn[link].get_or_insert_with(|| {
+                let first = self.sinusoids.len();
+                self.sinusoids.resize(first + count, Sinusoid::default());
+                let stream = self.stream.child(ue as u64).child(cell as u64);
+                line.draw(stream, &mut self.sinusoids[first..]);
+                first
+            });
+            let sinusoids = &self.sinusoids[first..first + count];
             let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
             line.gains(sinusoids, place, gains);
         }
