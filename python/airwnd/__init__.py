@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from airwnd.errors import EngineError, InputError
     from airwnd.parallel import run_many
     from airwnd.plugins import register
+    from airwnd.radio_map import RadioMap
     from airwnd.run import Run
     from airwnd.scenario import Scenario
     from airwnd.sweeps import sweep
@@ -44,6 +45,7 @@ __all__ = [
     "Family",
     "InputError",
     "Parameter",
+    "RadioMap",
     "Run",
     "Scenario",
     "ScenarioError",
@@ -66,6 +68,7 @@ _HOME = {
     "Family": "airwnd.algorithms",
     "InputError": "airwnd.errors",
     "Parameter": "airwnd.algorithms",
+    "RadioMap": "airwnd.radio_map",
     "Run": "airwnd.run",
     "Scenario": "airwnd.scenario",
     "ScenarioError": "airwnd._native",

@@ -30,42 +30,56 @@ class Raw:
     ----------
     outcome
         The figures as one JSON object.
-    series, events
-        Time series and what befell the flows, by column; empty if they were not asked for.
+    tables
+        ``series``, ``events`` and ``allocations`` by column; empty if they were not asked for.
     wall_s
         How long the simulation took, in seconds.
     """
 
     outcome: str
-    series: "Columns"
-    events: "Columns"
+    tables: "Mapping[str, Columns]"
     wall_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What a run writes down besides its figures; :meth:`airwnd.Scenario.run` says what each is."""
+
+    series: str | None = None
+    pcap: "Capture | str | PathLike[str] | None" = None
+    allocations: tuple[str, str] | None = None
+
+
 def simulate(
-    scenario: _native.Scenario,
-    seed: int,
-    series: str | None,
-    progress: Callable[[float], object] | None,
-    pcap: "Capture | str | PathLike[str] | None" = None,
+    scenario: _native.Scenario, seed: int, progress: Callable[[float], object] | None, records: Records
 ) -> Raw:
     """Run a checked scenario; :meth:`airwnd.Scenario.run` says what the arguments are."""
-    interval = None if series is None else sampling_interval(series)
-    captured = None if pcap is None else wanted(scenario, pcap)
+    interval = None if records.series is None else sampling_interval(records.series)
+    watched = None if records.allocations is None else window(*records.allocations)
+    captured = None if records.pcap is None else wanted(scenario, records.pcap)
     start = time.perf_counter()
     try:
-        outcome, series_columns, event_columns = scenario.run(seed, interval, progress, captured)
+        outcome, tables = scenario.run(seed, interval, progress, captured, watched)
     except _native.PanicException as panic:
         raise EngineError(f"{panic} (engine {_native.ENGINE}, seed {seed}); please report it") from panic
-    return Raw(outcome, series_columns, event_columns, time.perf_counter() - start)
+    return Raw(outcome, tables, time.perf_counter() - start)
 
 
 def sampling_interval(series: str) -> int:
     """Read the sampling interval of time series; in nanoseconds."""
-    try:
-        interval = _native.parse_span(series)
-    except _native.ScenarioError as error:
-        raise InputError(f"series: {error}") from None
+    interval = _span("series", series)
     if interval == 0:
         raise InputError(f"series: `{series}` is no interval to sample at")
     return interval
+
+
+def window(begin: str, end: str) -> tuple[int, int]:
+    """Read the window in which allocations are written down; in nanoseconds."""
+    return _span("allocations", begin), _span("allocations", end)
+
+
+def _span(what: str, text: str) -> int:
+    try:
+        return _native.parse_span(text)
+    except _native.ScenarioError as error:
+        raise InputError(f"{what}: {error}") from None

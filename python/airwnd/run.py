@@ -19,12 +19,13 @@ from airwnd.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from airwnd.engine import Column, Columns, Raw
     from airwnd.scenario import Scenario
 
 _TABLES = ("flows", "cells", "links", "ues")
-_RECORDED = ("series", "events")
+_RECORDED = ("series", "events", "allocations")
 
 
 @dataclass(frozen=True)
@@ -57,20 +58,38 @@ class Run:
             What waits at the base station for the flow's UE; without cells, before the links on the way.
         ``sinr_db``
             The newest SINR that the UE reports, looked at every 10 ms.
+        ``rsrp_dbm``
+            The power of one reference-signal element of its cell.
+        ``x_m``, ``y_m``
+            Where it is: east and north of the origin.
         ``mcs``
             Mean of the first downlink transmissions since the last sample.
         ``rate_kbps``
             Payload that arrived since the last sample.
-        ``cell``
-            The number of the serving cell.
+        ``rsrp_dbm``, ``neighbour_rsrp_dbm``
+            Reference signal received power of the serving cell, and of the best other one, as they are at
+            this instant: before the filters of measurements.
+        ``x_m``, ``y_m``
+            Where the UE is, if it moves; else `ues` says it.
+        ``cell``, ``neighbour``
+            The numbers of the serving cell, and of the best other one.
     engine
         Version and contents of the engine that ran it.
     events
         What befell the flows, in the order of time; there if series were asked for, else empty. The
         columns: ``time_s`` and ``flow`` as in `series`; ``event``: ``drop`` (of a packet, data or
         acknowledgment), ``timeout`` or ``recovery`` (the data sender's retransmission timer expired, or
-        it began to repair a loss); for drops ``cause``, a key of ``totals["drops"]``, and ``bytes``, the
-        packet's size; null for others.
+        it began to repair a loss), or what befell its UE: ``handover_start``, ``handover_end``,
+        ``handover_failure``, ``radio_link_failure`` or ``reestablishment``; for drops ``cause``, a key of
+        ``totals["drops"]``, and ``bytes``, the packet's size; for handovers ``cell``, the new one; null for
+        others.
+    allocations
+        The downlink's transmissions in the window that was asked for, by TTI and cell; empty if none was.
+        The columns: ``time_s``, when the TTI on air begins, as in `series`; ``cell`` and ``ue``; ``rbgs``,
+        the resource-block groups as bits, the lowest of which is the first group (TS 36.213 §7.1.6.1);
+        ``transmission``, which counts those of a block: 1 is new data, more are retransmissions; ``mcs``;
+        ``bytes``, the transport block's size; ``reception``: ``decoded``, ``failed``, or
+        ``assignment-lost`` if the terminal did not hear that there was something for it.
     wall_s
         How long the simulation took, in seconds; ``None`` for a run read from disk.
 
@@ -90,6 +109,7 @@ class Run:
     series: pl.DataFrame
     engine: str
     events: pl.DataFrame = field(default_factory=pl.DataFrame)
+    allocations: pl.DataFrame = field(default_factory=pl.DataFrame)
     wall_s: float | None = field(default=None, compare=False)
 
     @classmethod
@@ -184,7 +204,8 @@ class Run:
 
         Columns: ``ue``, position ``x_m`` (east) and ``y_m`` (north), serving ``cell``, ``sinr_db``,
         ``rsrp_dbm``, number of first transmissions ``blocks``, their mean ``mcs`` and ``block_bytes``, and
-        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1.
+        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1, ``handovers`` and ``link_failures``.
+        Position, cell and RSRP are those at the end.
         """
         return frame_of(self.outcome["ues"])
 
@@ -219,9 +240,59 @@ class Run:
         InputError
             If the run has no such series; the message names those it has.
         """
-        from airwnd.plots import plot_series
+        from airwnd.plots.series import plot_series
 
         return plot_series(self.series, quantity, axes)
+
+    def plot_prbs(
+        self, cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
+    ) -> "Axes":
+        """Draw who got which resource blocks of a cell, TTI by TTI: new data, retransmissions, failures.
+
+        Parameters
+        ----------
+        cell
+            The cell's number.
+        window_s
+            Begin and end in seconds; all `allocations` by default.
+        axes
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes; ``run.plot_prbs().figure.savefig("prbs.png")`` writes a picture.
+
+        Raises
+        ------
+        InputError
+            If the run was made without allocations, or has no such cell.
+        """
+        from airwnd.plots.prbs import plot_prbs
+
+        return plot_prbs(self, cell, window_s, axes)
+
+    def plot_timeline(self, flow: str | None = None) -> "Figure":
+        """Draw a flow over time: its cell, SINR, queue, rate, delay and window, and where it changed cells.
+
+        Parameters
+        ----------
+        flow
+            Its id; the first by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; ``run.plot_timeline().savefig("timeline.png")`` writes a picture.
+
+        Raises
+        ------
+        InputError
+            If the run has no time series, or no such flow.
+        """
+        from airwnd.plots.timeline import plot_timeline
+
+        return plot_timeline(self, flow)
 
     def view(self, path: str | PathLike[str] | None = None, *, browse: bool = True) -> Path:
         """Write a page to look around in the run, open it in the browser, and give its path.
@@ -321,26 +392,26 @@ class Run:
         path = Path(folder) / "manifest.json"
         try:
             manifest = json.loads(path.read_text(encoding="utf-8"))
-            series, events = (
-                pl.read_parquet(path.with_name(f"{name}.parquet"))
-                if name in manifest["tables"]
-                else pl.DataFrame()
+            tables = {
+                name: pl.read_parquet(path.with_name(f"{name}.parquet"))
                 for name in _RECORDED
-            )
+                if name in manifest["tables"]
+            }
             return cls(
                 scenario=manifest["scenario"],
                 outcome=manifest["outcome"],
-                series=series,
-                events=events,
                 engine=manifest["engine"],
+                series=tables.get("series", pl.DataFrame()),
+                events=tables.get("events", pl.DataFrame()),
+                allocations=tables.get("allocations", pl.DataFrame()),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: not the manifest of a run: {error!r}") from None
 
 
 def recorded(raw: "Raw") -> dict[str, pl.DataFrame]:
-    """Make the frames that :attr:`Run.series` and :attr:`Run.events` describe."""
-    return {"series": _table(raw.series), "events": _table(raw.events)}
+    """Make the frames that :attr:`Run.series`, :attr:`Run.events` and :attr:`Run.allocations` describe."""
+    return {name: table_of(columns) for name, columns in raw.tables.items()}
 
 
 def parquet(frame: pl.DataFrame) -> bytes:
@@ -350,7 +421,8 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _table(columns: "Columns") -> pl.DataFrame:
+def table_of(columns: "Columns") -> pl.DataFrame:
+    """Make a frame of the engine's columns; null where it says nothing."""
     return pl.DataFrame({name: _column(column) for name, column in columns.items()})
 
 

@@ -11,6 +11,7 @@ from airwnd import _native
 if TYPE_CHECKING:
     from airwnd.capture import Capture
     from airwnd.engine import Raw
+    from airwnd.radio_map import RadioMap
     from airwnd.run import Run
 
 
@@ -217,6 +218,7 @@ class Scenario:
         series: str | None = None,
         progress: Callable[[float], object] | None = None,
         pcap: "Capture | str | os.PathLike[str] | None" = None,
+        allocations: tuple[str, str] | None = None,
     ) -> "Run":
         """Simulate once. Other Python threads go on meanwhile; Ctrl-C ends it.
 
@@ -231,6 +233,9 @@ class Scenario:
         pcap
             A file that the packets at the server are captured into, for Wireshark; a :class:`Capture`
             names other nodes. It can be read however the run ends.
+        allocations
+            Begin and end of a window, counted from the end of the warm-up, as in ``("1s", "1.1s")``: who got
+            which resource-block groups in it goes to :attr:`Run.allocations`.
 
         Returns
         -------
@@ -240,7 +245,9 @@ class Scenario:
         Raises
         ------
         InputError
-            If `series` is no time with a unit, or `pcap` names a node that is not there.
+            If `series` or `allocations` has no times with units, or `pcap` names a node that is not there.
+        ScenarioError
+            If the window of `allocations` lies outside the run, or there are no cells.
         OSError
             If the capture cannot be written.
         EngineError
@@ -249,7 +256,7 @@ class Scenario:
         from airwnd.run import Run
 
         seed = self.seed if seed is None else seed
-        return Run.of(self, self.simulate(seed, series, progress, pcap))
+        return Run.of(self, self.simulate(seed, series, progress, pcap, allocations))
 
     def simulate(
         self,
@@ -257,6 +264,7 @@ class Scenario:
         series: str | None = None,
         progress: Callable[[float], object] | None = None,
         pcap: "Capture | str | os.PathLike[str] | None" = None,
+        allocations: tuple[str, str] | None = None,
     ) -> "Raw":
         """Simulate once and give what the engine gave, without data frames.
 
@@ -269,6 +277,8 @@ class Scenario:
         progress
             As for :meth:`run`.
         pcap
+            As for :meth:`run`.
+        allocations
             As for :meth:`run`.
 
         Returns
@@ -283,9 +293,54 @@ class Scenario:
         EngineError
             If an invariant of the engine was broken.
         """
-        from airwnd.engine import simulate
+        from airwnd.engine import Records, simulate
 
-        return simulate(self._checked, seed, series, progress, pcap)
+        return simulate(self._checked, seed, progress, Records(series, pcap, allocations))
+
+    def radio_map(
+        self,
+        points: int = 300,
+        extent: tuple[float, float, float, float] | None = None,
+        height_m: float | None = None,
+        seed: int | None = None,
+    ) -> "RadioMap":
+        """Compute what is heard where: SINR, RSRP and best cell over the plane.
+
+        Parameters
+        ----------
+        points
+            How many points the longer side has, 2 to 5000; the distance between points is the same both ways.
+        extent
+            West, east, south and north end in metres; by default all sites and terminals lie inside.
+        height_m
+            Height of the points above ground, in metres; that of the first group's terminals by default.
+        seed
+            Places the terminals that the map shows; the scenario's own by default.
+
+        Returns
+        -------
+        RadioMap
+            The map; ``map.plot("sinr").figure.savefig("map.png")`` writes a picture.
+
+        Raises
+        ------
+        InputError
+            If there are no sites, or if `points`, `extent` or `height_m` is no such number.
+
+        Examples
+        --------
+        >>> import airwnd
+        >>> scenario = airwnd.Scenario.from_dict(
+        ...     {"duration": "1s", "site": [{"sectors": 3, "antenna": "parabolic"}], "ue": [{}], "flow": [{}]}
+        ... )
+        >>> map = scenario.radio_map(points=5, extent=(-1000, 1000, -1000, 1000))
+        >>> map.cell[2].tolist()  # from west to east through the mast
+        [1, 1, 0, 0, 0]
+        """
+        from airwnd.radio_map import Grid, survey
+
+        grid = Grid(points, extent, height_m)
+        return survey(self._checked, self._origin, grid, self.seed if seed is None else seed)
 
     def run_many(
         self, seeds: Iterable[int], jobs: int | None = None, series: str | None = None

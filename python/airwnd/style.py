@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -90,6 +91,14 @@ def styled(salt: str = "airwnd") -> Iterator[None]:
 
     with mpl.rc_context({**_SETTINGS, "svg.hashsalt": salt}):
         yield
+
+
+def figure_of(axes: "Axes") -> "Figure":
+    """Give the figure that axes stand in."""
+    figure = axes.get_figure(root=True)
+    if figure is None:
+        raise ValueError("axes that have left their figure")
+    return figure
 
 
 def new_figure() -> "Figure":

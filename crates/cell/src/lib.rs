@@ -17,8 +17,10 @@ mod settings;
 mod terminal;
 
 pub use identity::{CellId, Direction, UeId};
+pub use mac::log::{Allocation, Reception};
 pub use network::{Arrival, CellFigures, Network, UeFigures, Unbuildable};
 pub use qci::Qci;
+pub use radio::{Listener, RadioMap};
 pub use roaming::{Forward, Notice};
 pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, RlcMode, Setup, UeSite};
 pub use terminal::Dropped;

@@ -2,6 +2,7 @@
 
 use crate::identity::{CellId, Direction, UeId};
 use crate::mac::downlink::Downlink;
+use crate::mac::log::{Allocation, Log};
 use crate::mac::uplink::Uplink;
 use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Position, Prbs};
@@ -14,6 +15,7 @@ use airwnd_engine::Key;
 use airwnd_engine::aqm::Backlog;
 use airwnd_units::{Bytes, Db, Dbm, Span, Time, Tti};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -99,8 +101,10 @@ pub struct UeFigures {
     pub downlink: BlockFigures,
     /// Uplink blocks.
     pub uplink: BlockFigures,
-    /// How often RLC gave its link up (maxRetxThreshold) and was established anew.
+    /// How often its link failed, be it that RLC gave it up (maxRetxThreshold).
     pub failures: u64,
+    /// How often it was handed over.
+    pub handovers: u64,
 }
 
 /// A cell's figures at the end of a run.
@@ -134,7 +138,7 @@ impl Network {
         let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
         for (ue, [x, y]) in roaming.beginnings() {
             positions[ue] = Position { x, y, ..positions[ue] };
-            radio.place(ue, positions[ue]);
+            radio.place(Time::ZERO, ue, positions[ue]);
         }
         let serving: Vec<usize> = (0..setup.ues.len())
             .map(|ue| setup.ues[ue].cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0)))
@@ -247,11 +251,11 @@ impl Network {
     }
 
     /// A terminal is here from now on.
-    pub fn place(&mut self, ue: UeId, position: Position) {
+    pub fn place(&mut self, now: Time, ue: UeId, position: Position) {
         let number = ue.0 as usize;
         let ue = &mut self.ues[number];
         ue.position = position;
-        self.radio.place(number, position);
+        self.radio.place(now, number, position);
         ue.hear_control(self.radio.control_sinr(number, ue.cell));
     }
 
@@ -322,11 +326,9 @@ impl Network {
                 self.report(now, number, direction);
             }
         }
-        if self.ues[number as usize].has_failed() {
+        if self.ues[number as usize].has_failed() && !self.fail_link(now, number as usize) {
             self.ues[number as usize].failures += 1;
-            if !self.fail_link(now, number as usize) {
-                self.establish_anew(now, number);
-            }
+            self.establish_anew(now, number);
         }
     }
 
@@ -372,6 +374,7 @@ impl Network {
         }
         for cell in &mut self.cells {
             cell.downlink.on_idle(slept);
+            cell.uplink.on_idle(slept);
         }
         for missed in (tti.0 - slept.min(self.srs_period))..tti.0 {
             self.radio.begin(Tti(missed));
@@ -615,6 +618,22 @@ impl Network {
         self.ues[ue.0 as usize].downlink.rlc.backlog()
     }
 
+    /// The downlink transmissions that are on air in these TTIs are written down.
+    pub fn log_allocations(&mut self, ttis: Range<Tti>) {
+        for cell in &mut self.cells {
+            cell.downlink.log = Some(Log { ttis: ttis.clone(), rows: Vec::new() });
+        }
+    }
+
+    /// The downlink transmissions that were written down, by TTI and cell; none if nobody asked for them.
+    pub fn allocations(&self) -> Option<Vec<Allocation>> {
+        let logs = self.cells.iter().map(|cell| cell.downlink.log.as_ref().map(|log| &log.rows));
+        let mut all: Vec<Allocation> =
+            logs.collect::<Option<Vec<_>>>()?.into_iter().flatten().copied().collect();
+        all.sort_by_key(|allocation| (allocation.tti, allocation.cell));
+        Some(all)
+    }
+
     /// How many terminals there are.
     pub fn ues(&self) -> usize {
         self.ues.len()
@@ -633,7 +652,15 @@ impl Network {
             downlink: ue.downlink.blocks,
             uplink: ue.uplink.blocks,
             failures: ue.failures,
+            handovers: ue.handovers,
         }
+    }
+
+    /// The cell that a terminal hears best besides its own, and the power of one reference-signal element of it.
+    pub fn neighbour(&self, ue: UeId) -> Option<(CellId, Dbm)> {
+        let number = ue.0 as usize;
+        let best = self.radio.strongest_but(number, self.ues[number].cell)?;
+        Some((CellId(best as u16), self.radio.rsrp(number, best)))
     }
 
     /// The cells' figures so far.

@@ -2,7 +2,7 @@
 
 use crate::handover;
 use crate::identity::CellId;
-use crate::mac::{outer_loop, power_control, sched};
+use crate::mac::{outer_loop, power_control, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use crate::qci::Qci;
@@ -86,6 +86,8 @@ params! {
         pub scheduler: sched::Spec = sched::Spec::Pf(Default::default()), unit "1", source "ns-3 LteHelper default";
         /// Outer-loop link adaptation in the downlink; none: the reports decide.
         pub olla: Option<outer_loop::Params> = None, unit "1", source "ns-3 LENA has none";
+        /// Uplink scheduler.
+        pub uplink_scheduler: uplink_sched::Spec = uplink_sched::Spec::Rr(Default::default()), unit "1", source "ns-3 pss-ff-mac-scheduler.cc";
         /// HARQ transmissions of a block, the first included.
         pub harq_transmissions: u8 = 4, unit "1", range 1..=8, source "ns-3 LENA: dropped after redundancy version 3";
         /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320
@@ -108,6 +110,45 @@ choice! {
     }
 }
 
+choice! {
+    /// How long an SDU may wait in PDCP (TS 36.331 §6.3.2, PDCP-Config).
+    pub enum DiscardTimer {
+        /// 50 ms.
+        Ms50 = "50ms",
+        /// 100 ms.
+        Ms100 = "100ms",
+        /// 150 ms.
+        Ms150 = "150ms",
+        /// 300 ms.
+        Ms300 = "300ms",
+        /// 500 ms.
+        Ms500 = "500ms",
+        /// 750 ms.
+        Ms750 = "750ms",
+        /// 1500 ms.
+        Ms1500 = "1500ms",
+        /// For ever.
+        Infinity = "infinity",
+    }
+}
+
+impl DiscardTimer {
+    /// The time; none: no limit.
+    pub fn span(self) -> Option<Span> {
+        let ms = match self {
+            DiscardTimer::Ms50 => 50,
+            DiscardTimer::Ms100 => 100,
+            DiscardTimer::Ms150 => 150,
+            DiscardTimer::Ms300 => 300,
+            DiscardTimer::Ms500 => 500,
+            DiscardTimer::Ms750 => 750,
+            DiscardTimer::Ms1500 => 1500,
+            DiscardTimer::Infinity => return None,
+        };
+        Some(Span::from_millis(ms))
+    }
+}
+
 params! {
     /// Radio link control.
     pub struct Rlc ("TS 36.322; ns-3 LteRlcUm, LteRlcAm") {
@@ -117,6 +158,9 @@ params! {
         pub queue: aqm::Spec = aqm::Spec::DropTail(Default::default()), unit "1", source "ns-3 LteRlcUm";
         /// Queue discipline and size of the terminal's uplink buffer; none: like `queue`.
         pub uplink_queue: Option<aqm::Spec> = None, unit "1", source "ns-3: one default for both ends";
+        /// PDCP's discard timer: how long an SDU may wait of which nothing has been sent.
+        //= exception pdcp-waits-by-default
+        pub discard_timer: DiscardTimer = DiscardTimer::Infinity, unit "word", source "TS 36.323 §5.4; TS 36.331 §6.3.2, discardTimer";
         /// t-Reordering of unacknowledged mode: how long a missing PDU is waited for.
         pub reordering: Span = Span::from_millis(100), unit "time", range Span::ZERO..=Span::from_secs(10), source "ns-3 LteRlcUm::ReorderingTimer";
         /// How often a buffer that is not empty is reported to the MAC while nothing arrives, in unacknowledged mode.

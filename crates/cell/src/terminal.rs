@@ -53,8 +53,10 @@ pub(crate) struct Ue {
     pub fresh: bool,
     /// When it reports again that it waits for grants.
     pub report_again_at: Option<Tti>,
-    /// How often RLC gave its link up.
+    /// How often its link failed.
     pub failures: u64,
+    /// How often it was handed over.
+    pub handovers: u64,
     /// The probability that it loses a TTI's control channels; none: they are never lost.
     control_error: Option<f64>,
     control: Stream,
@@ -270,6 +272,7 @@ impl Ue {
             fresh: false,
             report_again_at: None,
             failures: 0,
+            handovers: 0,
             control_error: setup.radio.control_errors.then_some(0.0),
             control: Stream::new(setup.seed, "control channel errors").child(number as u64),
             sinr: None,

@@ -19,6 +19,8 @@ pub(crate) enum Cause {
     RlcQueue,
     /// The queue before RLC dropped it to tell its sender of congestion.
     RlcEarly,
+    /// It had waited in a bearer for PDCP's discard timer.
+    Discarded,
     /// HARQ gave up a transport block with a part of it.
     Radio,
     /// Its terminal changed cells while it was on air, or it was not forwarded.
@@ -28,13 +30,14 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Cause; 9] = [
+    pub const ALL: [Cause; 10] = [
         Cause::LinkQueue,
         Cause::LinkEarly,
         Cause::LinkError,
         Cause::RetryLimit,
         Cause::RlcQueue,
         Cause::RlcEarly,
+        Cause::Discarded,
         Cause::Radio,
         Cause::Handover,
         Cause::LinkFailure,
@@ -49,6 +52,7 @@ impl Cause {
             Cause::RetryLimit => "retry_limit",
             Cause::RlcQueue => "rlc_queue_full",
             Cause::RlcEarly => "rlc_queue_early",
+            Cause::Discarded => "pdcp_discard",
             Cause::Radio => "radio_loss",
             Cause::Handover => "handover",
             Cause::LinkFailure => "radio_link_failure",
@@ -61,6 +65,7 @@ impl From<DropCause> for Cause {
         match cause {
             DropCause::Queue(aqm::Cause::Full) => Cause::RlcQueue,
             DropCause::Queue(aqm::Cause::Early) => Cause::RlcEarly,
+            DropCause::Discarded => Cause::Discarded,
             DropCause::RadioLoss => Cause::Radio,
             DropCause::Handover => Cause::Handover,
             DropCause::LinkFailure => Cause::LinkFailure,

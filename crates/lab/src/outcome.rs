@@ -23,6 +23,7 @@ pub struct Outcome {
     pub(crate) inside: Count,
     pub(crate) series: Table,
     pub(crate) incidents: Table,
+    pub(crate) allocations: Table,
 }
 
 /// Mean and percentiles in milliseconds; none where nothing was measured.
@@ -89,11 +90,11 @@ pub struct FlowRow {
 /// A terminal's figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UeRow {
-    /// East of the origin.
+    /// East of the origin, at the end.
     pub x_m: f64,
     /// North of the origin.
     pub y_m: f64,
-    /// The cell that serves it, counted from 0.
+    /// The cell that serves it at the end, counted from 0.
     pub cell: u16,
     /// Mean over time of the reported SINR.
     pub sinr_db: Option<f64>,
@@ -109,6 +110,10 @@ pub struct UeRow {
     pub bler: Option<f64>,
     /// The same in the uplink.
     pub uplink_bler: Option<f64>,
+    /// How often it was handed over, the warm-up included.
+    pub handovers: u64,
+    /// How often its radio link failed.
+    pub link_failures: u64,
 }
 
 /// A cell's figures.
@@ -240,9 +245,15 @@ impl Outcome {
     pub fn events(&self) -> &Table {
         &self.incidents
     }
-    /// The time series and the events, to keep.
-    pub fn into_tables(self) -> (Table, Table) {
-        (self.series, self.incidents)
+    /// The downlink's transmissions, empty unless asked for: `time_s`, `cell`, `ue`, `rbgs` (the resource-block groups, a
+    /// bit each, the least significant one the first), `transmission` of its block (1 is new data), `mcs`, `bytes`, and
+    /// `reception`.
+    pub fn allocations(&self) -> &Table {
+        &self.allocations
+    }
+    /// The tables by name, to keep.
+    pub fn into_tables(self) -> [(&'static str, Table); 3] {
+        [("series", self.series), ("events", self.incidents), ("allocations", self.allocations)]
     }
 
     /// The whole but the tables as one object.
@@ -350,6 +361,8 @@ impl UeRow {
             "blocks": self.blocks,
             "bler": self.bler,
             "uplink_bler": self.uplink_bler,
+            "handovers": self.handovers,
+            "link_failures": self.link_failures,
         })
     }
 }

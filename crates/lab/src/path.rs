@@ -13,6 +13,7 @@ use crate::meter::{Meter, Spread};
 use crate::outcome::{
     CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain,
 };
+use crate::records::{self, Records};
 use crate::routes::{Duplex, OneWay, Routes, SERVER_LINK, Shared, Step};
 use crate::scenario::{DataDirection, Scenario, complain};
 use crate::series::{Sample, Series};
@@ -282,24 +283,23 @@ pub fn run(
     series: Option<Span>,
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
-    run_tapped(scenario, seed, series, None, progress)
+    run_tapped(scenario, seed, &Records { series, ..Records::default() }, None, progress)
 }
 
-/// Runs a scenario with a seed as [`run`] does, and shows every packet at every node to the tap.
+/// Runs a scenario with a seed as [`run`] does, writes down what is asked for, and shows every packet at every node to
+/// the tap.
 ///
 /// # Errors
-/// As [`run`]; a tap that does not go on stops the run.
+/// As [`run`]; records that the scenario cannot give; a tap that does not go on stops the run.
 pub fn run_tapped(
     scenario: &Scenario,
     seed: u64,
-    series: Option<Span>,
+    records: &Records,
     tap: Option<&mut dyn Tap>,
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
-    if series == Some(Span::ZERO) {
-        return Err(Error::new(&scenario.name, None, "time series need a period above 0ns"));
-    }
-    let mut simulation = Simulation::new(scenario, seed, series, tap)?;
+    records.check(scenario)?;
+    let mut simulation = Simulation::new(scenario, seed, records, tap)?;
     let end = Time::ZERO + scenario.warmup + scenario.duration;
     while let Some((now, happening)) = simulation.queue.pop_until(end) {
         match happening {
@@ -330,17 +330,21 @@ impl<'t> Simulation<'t> {
     fn new(
         scenario: &Scenario,
         seed: u64,
-        series: Option<Span>,
+        records: &Records,
         tap: Option<&'t mut dyn Tap>,
     ) -> Result<Simulation<'t>, Error> {
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
-        let network = match scenario.site.is_empty() {
+        let begin = Time::ZERO + scenario.warmup;
+        let mut network = match scenario.site.is_empty() {
             true => None,
             false => Some(Box::new(Network::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
                 let nowhere = Node::new(Value::Table(Vec::new()), &scenario.name);
                 complain(&nowhere, "mac.srs_period", unbuildable.0)
             })?)),
         };
+        if let Some((window, network)) = records.allocations.as_ref().zip(network.as_mut()) {
+            network.log_allocations(records::ttis(begin, window));
+        }
         let routes = Routes::new(scenario, seed, network.as_deref());
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(8 * ues + 64),
@@ -355,13 +359,13 @@ impl<'t> Simulation<'t> {
             ledger: Ledger::default(),
             last_tti: None,
             tti_pending: false,
-            record: series.map(|period| Record {
+            record: records.series.map(|period| Record {
                 period,
                 series: Series::default(),
                 incidents: Incidents::default(),
             }),
             tap,
-            begin: Time::ZERO + scenario.warmup,
+            begin,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
             marks: Vec::with_capacity(256),
@@ -637,7 +641,7 @@ impl<'t> Simulation<'t> {
             Step::S1u => self.onto_s1u(now, key, flow, to),
             Step::Medium { medium, station } => self.onto_medium(now, key, medium, station),
             Step::Air if to == End::Ue => self.at_cell(now, key),
-            Step::Air => self.into_bearer(now, key),
+            Step::Air => self.enter_bearer(now, key),
             Step::End => self.deliver(now, key),
         }
     }
@@ -764,7 +768,7 @@ impl<'t> Simulation<'t> {
     }
 
     /// A packet enters the queue of its terminal's bearer.
-    pub(crate) fn into_bearer(&mut self, now: Time, key: Key) {
+    pub(crate) fn enter_bearer(&mut self, now: Time, key: Key) {
         let Packet { flow, to, .. } = *self.packets.get(key);
         let direction = if to == End::Ue { Direction::Down } else { Direction::Up };
         if to == End::Ue {
@@ -997,6 +1001,12 @@ impl<'t> Simulation<'t> {
                 sample.queue_packets = Some(backlog.packets);
                 sample.sinr_db = figures.sinr.map(|sinr| sinr.0);
                 sample.cell = Some(figures.cell.0.into());
+                sample.rsrp_dbm = Some(figures.rsrp.0);
+                let neighbour = network.neighbour(ue);
+                sample.neighbour = neighbour.map(|(cell, _)| cell.0.into());
+                sample.neighbour_rsrp_dbm = neighbour.map(|(_, rsrp)| rsrp.0);
+                let here = figures.position;
+                sample.place_m = network.moves(ue).then_some([here.x.0, here.y.0]);
                 let blocks = (figures.downlink.mcs_sum, figures.downlink.first);
                 let sent = blocks.1 - before.blocks.1;
                 sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);
@@ -1075,6 +1085,7 @@ impl<'t> Simulation<'t> {
                 (record.series.table(names()), record.incidents.table(names()))
             }
         };
+        let allocations = self.network.as_ref().and_then(|network| network.allocations());
         Outcome {
             name: scenario.name.clone(),
             seed,
@@ -1089,6 +1100,7 @@ impl<'t> Simulation<'t> {
             inside,
             series,
             incidents,
+            allocations: allocations.map_or_else(Table::new, |rows| records::table_of(&rows, self.begin)),
         }
     }
 
@@ -1234,6 +1246,8 @@ fn ue_row(network: &Network, ue: UeId) -> UeRow {
         blocks: blocks.first,
         bler: mean(blocks.first_failed, blocks.first),
         uplink_bler: mean(figures.uplink.first_failed, figures.uplink.first),
+        handovers: figures.handovers,
+        link_failures: figures.failures,
     }
 }
 

@@ -79,6 +79,10 @@ const LINKS: &[(&str, &str)] = &[
         ":1: link[0].mark_above_delay: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
     ),
     (
+        "link = [{rate = '1Mbps', aqm = {kind = 'red', min_th = 30.0}}]",
+        ":1: link[0].aqm.max_th: 15 packets is not above min_th, 30",
+    ),
+    (
         "link = [{kind = 'wifi', errors = 'frames'}]",
         ":1: link[0].errors: unknown word `frames`; allowed: `attempts`, `packets`",
     ),

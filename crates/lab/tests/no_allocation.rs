@@ -76,9 +76,9 @@ fn steady_state_allocates_nothing() {
         ("60 users, drwa", cell(60, "drwa")),
         ("60 users, arwa", cell(60, "arwa")),
         ("one user, fixed", cell(1, "fixed")),
+        ("12 users whose channels fade", fading),
         ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
         ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
-        ("12 users whose channels fade", fading),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),
@@ -95,4 +95,6 @@ fn steady_state_allocates_nothing() {
         let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("30s", "10s");
         assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind}");
     }
+    let proportional = cell(20, "fixed").replace("mac = {", "mac = {uplink_scheduler = \"pf\", ");
+    assert_eq!(allocations_after(Span::from_secs(15), &proportional), 0, "the uplink's pf");
 }

@@ -5,9 +5,9 @@ mod congestion;
 
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
 use airwnd_lab::tap::Tap;
-use airwnd_lab::{Column, Plugins, Table};
-use airwnd_units::{Span, Time};
-use numpy::IntoPyArray;
+use airwnd_lab::{Column, Plugins, Records, Table};
+use airwnd_units::{Metres, Span, Time};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -33,6 +33,9 @@ fn settle<T>(py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
         }
     })
 }
+
+/// SINR in dB and RSRP in dBm of the best cell, and its number.
+type Heard<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u32>>);
 
 /// A checked scenario.
 #[pyclass(frozen, module = "airwnd._native")]
@@ -72,11 +75,43 @@ impl Scenario {
         capture::nodes(&self.0, &words).map(drop)
     }
 
-    /// Simulates; gives the outcome as JSON, and the time series and the events as columns.
+    /// Where the terminals of a run with this seed begin, by columns.
+    fn terminals<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.terminals_table(seed))
+    }
+
+    /// Where the terminals that move are at the ends of equal parts of a run with this seed, by columns.
+    fn paths<'py>(&self, py: Python<'py>, seed: u64, parts: u32) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.paths_table(seed, parts.max(1)))
+    }
+
+    /// The cells, by columns.
+    fn cells<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.cells_table())
+    }
+
+    /// What is heard at the points with these coordinates, row by row of equal `y`: SINR in dB and RSRP in dBm of the
+    /// best cell, and its number; `None` without a site.
+    #[pyo3(signature = (x_m, y_m, height_m=None))]
+    fn radio_map<'py>(
+        &self,
+        py: Python<'py>,
+        x_m: Vec<f64>,
+        y_m: Vec<f64>,
+        height_m: Option<f64>,
+    ) -> Option<Heard<'py>> {
+        let metres = |values: Vec<f64>| values.into_iter().map(Metres).collect::<Vec<_>>();
+        let (x, y) = (metres(x_m), metres(y_m));
+        let map = py.detach(|| self.0.radio_map(&x, &y, height_m.map(Metres)))?;
+        Some((map.sinr_db.into_pyarray(py), map.rsrp_dbm.into_pyarray(py), map.cell.into_pyarray(py)))
+    }
+
+    /// Simulates; gives the outcome as JSON, and the tables by name and column.
     ///
+    /// Time series come with a sampling interval, allocations with a window of the measurement in nanoseconds.
     /// `progress` is told the finished fraction; what it raises ends the run, as does a signal. `pcap` is a file's
     /// path, the nodes that it captures, and the bytes kept of a packet; the file is whole however the run ends.
-    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None))]
+    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -84,7 +119,12 @@ impl Scenario {
         series_interval_ns: Option<u64>,
         progress: Option<Py<PyAny>>,
         pcap: Option<capture::Wanted>,
-    ) -> PyResult<(String, Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+        allocations_ns: Option<(u64, u64)>,
+    ) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let records = Records {
+            series: series_interval_ns.map(Span),
+            allocations: allocations_ns.map(|(from, until)| Span(from)..Span(until)),
+        };
         let end = (self.0.warmup.0 + self.0.duration.0) as f64;
         let outcome = py.detach(|| {
             let mut raised = None;
@@ -101,14 +141,17 @@ impl Scenario {
             };
             let mut capture = pcap.map(|wanted| capture::File::new(&self.0, seed, wanted)).transpose()?;
             let tap = capture.as_mut().map(|file| &mut file.capture as &mut dyn Tap);
-            let outcome = airwnd_lab::run_tapped(&self.0, seed, series_interval_ns.map(Span), tap, &mut tell);
+            let outcome = airwnd_lab::run_tapped(&self.0, seed, &records, tap, &mut tell);
             let written = capture.map_or(Ok(()), capture::File::finish);
             let outcome = Python::attach(|py| settle(py, outcome));
             raised.map_or(written.and(outcome), Err)
         })?;
         let figures = outcome.to_json().to_string();
-        let (series, events) = outcome.into_tables();
-        Ok((figures, columns(py, series)?, columns(py, events)?))
+        let tables = PyDict::new(py);
+        for (name, table) in outcome.into_tables() {
+            tables.set_item(name, columns(py, table)?)?;
+        }
+        Ok((figures, tables))
     }
 }
 

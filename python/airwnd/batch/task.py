@@ -56,7 +56,7 @@ class Task:
         if self.series is not None:
             from airwnd.run import parquet, recorded
 
-            tables = {name: parquet(frame) for name, frame in recorded(raw).items()}
+            tables = {name: parquet(frame) for name, frame in recorded(raw).items() if frame.width}
         return Finished(raw.outcome, raw.wall_s, tables)
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from airwnd._native import VERSION, ScenarioError
-from airwnd.cli import algorithms, reproduce, simulate, sweep, view
+from airwnd.cli import algorithms, plot, reproduce, simulate, sweep, view
 from airwnd.errors import EngineError, InputError
 
 BAD_INPUT = 2
@@ -56,6 +56,7 @@ def cli() -> None:
     \b
     airwnd run scenario.toml                 simulate
     airwnd view RUN                          look around in a run
+    airwnd plot map scenario.toml            what is heard where
     airwnd list                              what there is
     airwnd sweep scenario.toml --out out     many settings and seeds, one data set
     airwnd reproduce arwa-2019/table6        a paper's figure beside ours
@@ -66,6 +67,7 @@ for _command in (
     simulate.run,
     simulate.check,
     simulate.schema,
+    plot.plot,
     algorithms.list_,
     algorithms.explain,
     reproduce.reproduce,

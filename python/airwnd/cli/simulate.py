@@ -7,6 +7,7 @@ import click
 
 from airwnd.capture import MOST_BYTES, Capture
 from airwnd.cli.options import FILE, PROGRESS, SET, bar, load
+from airwnd.errors import InputError
 
 
 @click.command()
@@ -32,6 +33,11 @@ from airwnd.cli.options import FILE, PROGRESS, SET, bar, load
     metavar="BYTES",
     help="Bytes kept of a packet, 0 for all; its headers by default.",
 )
+@click.option(
+    "--allocations",
+    metavar="FROM..TO",
+    help="Keep who got which PRBs in this window, as in 1s..1.1s.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @PROGRESS
 def run(
@@ -43,16 +49,18 @@ def run(
     pcap: Path | None,
     nodes: tuple[str, ...],
     snaplen: int | None,
+    allocations: str | None,
     as_json: bool,
     progress: bool | None,
 ) -> None:
     """Simulate the scenario in FILE."""
     if pcap is None and (nodes or snaplen is not None):
         raise click.UsageError("--pcap-node and --pcap-snaplen are for --pcap.", click.get_current_context())
+    window = None if allocations is None else _window(allocations)
     capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
     scenario = load(file, settings)
     with bar(f"{scenario.name}", progress) as tell:
-        result = scenario.run(seed, series, tell, capture)
+        result = scenario.run(seed, series, tell, capture, window)
     if out:
         result.save(out)
     if as_json:
@@ -63,6 +71,13 @@ def run(
     show(result)
     if out:
         click.echo(f"written to {out}")
+
+
+def _window(text: str) -> tuple[str, str]:
+    begin, dots, end = text.partition("..")
+    if not dots:
+        raise InputError(f"--allocations {text}: expected FROM..TO, as in --allocations 1s..1.1s")
+    return begin, end
 
 
 @click.command()

@@ -135,7 +135,7 @@ def _contents(
 
 def _labels(kind: str, contents: Over | Against | Samples) -> tuple[str, str]:
     """Name the axes, unless the plot does."""
-    from airwnd.plots import axis_label
+    from airwnd.plots.series import axis_label
 
     match contents:
         case Over(x, measure):

@@ -1,8 +1,10 @@
 //! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
 
+use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Pipeline};
+use crate::identity::{CellId, UeId};
 use crate::phy::Cqi;
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, mcs_of, transport_block};
@@ -33,6 +35,8 @@ pub(crate) struct Downlink {
     air: Pipeline<OnAir>,
     backlogged: usize,
     pub figures: DownlinkFigures,
+    /// Transmissions, if somebody wants to see them.
+    pub log: Option<Log>,
     // Scratch lists, kept for their capacity.
     answers: Vec<Feedback>,
     sending: Vec<OnAir>,
@@ -116,6 +120,7 @@ impl Downlink {
             air: Pipeline::new(),
             backlogged: 0,
             figures: DownlinkFigures::default(),
+            log: None,
             answers: Vec::with_capacity(16),
             sending: Vec::with_capacity(16),
             views: Vec::new(),
@@ -346,7 +351,22 @@ impl Downlink {
             let process = &mut self.processes[sent.slot as usize][sent.process as usize];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
             self.figures.prbs += u64::from(radio.prbs_of(sent.rbgs).0);
+            let mut note = |block: &Block, reception| {
+                if let Some(log) = &mut self.log {
+                    log.note(Allocation {
+                        tti,
+                        cell: CellId(cell as u16),
+                        ue: UeId(number),
+                        rbgs: sent.rbgs,
+                        transmission: block.transmissions,
+                        mcs: block.mcs,
+                        size: block.size,
+                        reception,
+                    });
+                }
+            };
             if ue.loses_control(tti, number, radio) {
+                note(block, Reception::AssignmentLost);
                 let due = tti + (FEEDBACK_TIMEOUT - DECISION_TO_AIR);
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
                 continue;
@@ -354,6 +374,7 @@ impl Downlink {
             let probability = radio.receive_downlink(number, cell, sent.rbgs, on_air, block);
             let failed = ue.downlink.draw(tti, sent.process) < probability;
             ue.downlink.blocks.count(block, failed);
+            note(block, if failed { Reception::Failed } else { Reception::Decoded });
             let answer = if failed { Feedback::Nack } else { Feedback::Ack };
             self.feedback.push(tti + AIR_TO_FEEDBACK, answer(sent.slot, sent.process));
             if !failed {

@@ -1,10 +1,12 @@
 //! Medium access control: scheduling, HARQ, buffer status, power control.
 
 pub(crate) mod downlink;
+pub(crate) mod log;
 pub mod outer_loop;
 pub mod power_control;
 pub mod sched;
 pub(crate) mod uplink;
+pub mod uplink_sched;
 
 use crate::rlc::Content;
 use airwnd_units::{Bytes, Tti};

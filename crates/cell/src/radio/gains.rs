@@ -28,19 +28,29 @@ pub(crate) struct Gains {
 }
 
 /// A cell's antenna and what it sends.
-struct Mast {
-    site: CellSite,
+pub(super) struct Mast {
+    pub site: CellSite,
     antenna: Box<dyn Antenna>,
-    power_per_prb: Dbm,
+    pub power_per_prb: Dbm,
+}
+
+impl Mast {
+    pub fn new(site: &CellSite, prbs: Prbs) -> Mast {
+        Mast {
+            antenna: site.antenna.build(),
+            power_per_prb: power_per_prb(site.power, prbs),
+            site: site.clone(),
+        }
+    }
+
+    /// The antenna's gain towards a position.
+    pub fn gain(&self, position: Position) -> Db {
+        self.antenna.gain(Bearing::towards(position, self.site.position, self.site.boresight))
+    }
 }
 
 impl Gains {
     pub fn new(setup: &Setup, prbs: Prbs) -> Gains {
-        let mast = |site: &CellSite| Mast {
-            antenna: site.antenna.build(),
-            power_per_prb: power_per_prb(site.power, prbs),
-            site: site.clone(),
-        };
         let links = setup.ues.len() * setup.cells.len();
         let mut gains = Gains {
             propagation: setup.radio.propagation.build(),
@@ -48,7 +58,7 @@ impl Gains {
                 setup.radio.shadowing.clone().unwrap_or(shadowing::Params { sigma: Db(0.0) }),
                 Stream::new(setup.seed, "shadowing"),
             ),
-            cells: setup.cells.iter().map(mast).collect(),
+            cells: setup.cells.iter().map(|site| Mast::new(site, prbs)).collect(),
             downlink_frequency: setup.carrier.downlink_frequency,
             uplink_frequency: setup.carrier.uplink_frequency,
             heard: vec![0.0; links],
@@ -71,9 +81,8 @@ impl Gains {
     pub fn place(&mut self, ue: usize, position: Position) {
         let first = ue * self.cells.len();
         for (link, mast) in (first..).zip(&self.cells) {
-            let Mast { site, antenna, power_per_prb } = mast;
-            let gain = antenna.gain(Bearing::towards(position, site.position, site.boresight))
-                - self.shadowing.loss(ue as u32, site.site);
+            let Mast { site, power_per_prb, .. } = mast;
+            let gain = mast.gain(position) - self.shadowing.loss(ue as u32, site.site);
             let loss = |frequency: Hertz| {
                 let link = LinkGeometry { a: site.position, b: position, frequency };
                 self.propagation.path_loss(&link) - gain

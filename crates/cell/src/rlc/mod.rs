@@ -76,6 +76,8 @@ impl BufferStatus {
 pub enum DropCause {
     /// The queue before RLC dropped it.
     Queue(aqm::Cause),
+    /// It had waited for PDCP's discard timer.
+    Discarded,
     /// A part of the SDU was in a transport block that HARQ gave up.
     RadioLoss,
     /// It was on air when the terminal left the cell, or was not forwarded.

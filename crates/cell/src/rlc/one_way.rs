@@ -23,6 +23,10 @@ pub enum Content {
 }
 
 /// Transmitter and receiver of one direction.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "unacknowledged mode is the usual one, and a box would cost every TTI"
+)]
 pub enum OneWay {
     /// In unacknowledged mode.
     Um(um::Tx, um::Rx),
@@ -42,11 +46,14 @@ pub struct Acknowledged {
 impl OneWay {
     /// Both ends as they are set up.
     pub fn new(rlc: &settings::Rlc, queue: Box<dyn QueueDisc>) -> OneWay {
+        let timer = rlc.discard_timer.span();
         match rlc.mode {
-            settings::RlcMode::Um => OneWay::Um(um::Tx::new(queue), um::Rx::new(rlc.reordering)),
+            settings::RlcMode::Um => {
+                OneWay::Um(um::Tx::new(queue).discarding(timer), um::Rx::new(rlc.reordering))
+            }
             settings::RlcMode::Am => OneWay::Am(Box::new(Acknowledged {
                 params: rlc.am.clone(),
-                tx: am::Tx::new(rlc.am.clone(), queue),
+                tx: am::Tx::new(rlc.am.clone(), queue).discarding(timer),
                 rx: am::Rx::new(rlc.am.clone()),
                 blocks: Default::default(),
             })),

@@ -1,8 +1,8 @@
 //! From SDUs to the data fields of PDUs: what both modes do before a PDU gets its number.
 
-use super::{Fate, PDCP_HEADER, Sdu, Told};
+use super::{DropCause, Fate, PDCP_HEADER, Sdu, Told};
 use airwnd_engine::aqm::{Backlog, QueueDisc};
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// The longest piece that an 11-bit length indicator can describe (TS 36.322 §6.2.2.5): a longer one must
@@ -41,17 +41,38 @@ pub(super) struct Segmenter {
     partial: Option<(Sdu, Bytes)>,
     /// End of the stream of bytes that have been put into PDUs.
     sent: u64,
+    /// For how long an SDU may wait of which nothing has been sent.
+    discard_timer: Span,
 }
 
 impl Segmenter {
-    /// Nothing queued.
+    /// Nothing queued, and no discard timer.
     pub fn new(queue: Box<dyn QueueDisc>) -> Self {
-        Segmenter { queue, returned: VecDeque::new(), returned_bytes: Bytes::ZERO, partial: None, sent: 0 }
+        Segmenter {
+            queue,
+            returned: VecDeque::new(),
+            returned_bytes: Bytes::ZERO,
+            partial: None,
+            sent: 0,
+            discard_timer: Span::MAX,
+        }
+    }
+
+    /// SDUs of which nothing has been sent may wait for so long; none: for ever.
+    pub fn discarding(self, discard_timer: Option<Span>) -> Self {
+        Segmenter { discard_timer: discard_timer.unwrap_or(Span::MAX), ..self }
     }
 
     /// A packet arrives from above, its size that with its IP header.
     pub fn enqueue(&mut self, packet: Sdu, fate: &mut dyn Fate) {
         let sdu = Sdu { size: packet.size + PDCP_HEADER, ..packet };
+        // What has expired takes no room from it.
+        //= TS 36.323 §5.4
+        //= exception discarded-when-met
+        if self.discard_timer < Span::MAX {
+            let discard = &mut |old| fate.dropped(old, DropCause::Discarded);
+            self.queue.expire(sdu.arrived, self.discard_timer, discard);
+        }
         self.queue.enqueue(sdu.arrived, sdu, self.held(), &mut Told(fate));
     }
 
@@ -68,7 +89,6 @@ impl Segmenter {
         begun: &mut impl FnMut(Returned),
         fate: &mut dyn Fate,
     ) -> Option<DataField> {
-        //= exception pdcp-never-discards
         let begin = self.sent;
         let mut pieces = 0;
         loop {
@@ -107,8 +127,14 @@ impl Segmenter {
             self.returned_bytes -= returned.sdu.size;
             return Some(returned);
         }
-        let sdu = self.queue.dequeue(now, &mut Told(fate))?;
-        Some(Returned { sdu, delivered: false })
+        loop {
+            let sdu = self.queue.dequeue(now, &mut Told(fate))?;
+            //= TS 36.323 §5.4
+            if now.since(sdu.arrived) < self.discard_timer {
+                return Some(Returned { sdu, delivered: false });
+            }
+            fate.dropped(sdu, DropCause::Discarded);
+        }
     }
 
     /// End of the stream of bytes that have been put into PDUs.

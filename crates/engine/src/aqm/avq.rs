@@ -4,7 +4,7 @@ use super::parts::limit::Limit;
 use super::parts::pace::Pace;
 use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::params;
-use airwnd_units::{BitRate, Bytes, Time};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 
 params! {
     /// AVQ: drops what would overflow a virtual queue whose capacity is moved until the link is used as desired.
@@ -93,6 +93,13 @@ impl QueueDisc for Avq {
         let packet = self.queue.pop()?;
         self.pace.left(now, packet.size, !self.queue.is_empty());
         Some(packet)
+    }
+
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
+        if self.queue.is_empty() {
+            self.pace.emptied();
+        }
     }
 
     fn backlog(&self) -> Backlog {

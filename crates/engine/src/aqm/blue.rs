@@ -100,6 +100,14 @@ impl QueueDisc for Blue {
         Some(packet)
     }
 
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        let was_empty = self.queue.is_empty();
+        self.queue.expire(now, lifetime, expired);
+        if !was_empty && self.queue.is_empty() {
+            self.on_idle(now);
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

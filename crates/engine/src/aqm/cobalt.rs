@@ -164,6 +164,10 @@ impl QueueDisc for Cobalt {
         None
     }
 
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
@@ -187,5 +191,44 @@ impl FlowQueue for Cobalt {
     fn overflow(&mut self, now: Time) -> Option<Waiting> {
         self.on_full(now);
         self.queue.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn the_last_packet_goes() {
+        let mut cobalt = Cobalt::new(Params::default(), &ctx());
+        cobalt.probability = 1.0;
+        let mut seen = Seen::default();
+        for key in 0..3 {
+            cobalt.enqueue(at(0), packet(key, 1000, at(0)), Bytes::ZERO, &mut seen);
+        }
+        let left = cobalt.dequeue(at(1), &mut seen).map(|packet| packet.packet.0);
+        assert_eq!((left, seen.dropped.len()), (Some(2), 2));
+    }
+
+    #[test]
+    fn blue_learns_from_full_and_empty_buffers_once_in_a_target() {
+        let mut cobalt = Cobalt::new(Params { packets: Some(1), ..Params::default() }, &ctx());
+        let mut seen = Seen::default();
+        for ms in 10..16 {
+            cobalt.enqueue(at(ms), packet(0, 1000, at(ms)), Bytes::ZERO, &mut seen);
+        }
+        // The first was taken, the second found it full at 11 ms; the next counts after 16 ms.
+        assert_eq!(cobalt.probability(), 1.0 / 256.0);
+        cobalt.enqueue(at(17), packet(0, 1000, at(17)), Bytes::ZERO, &mut seen);
+        assert_eq!(cobalt.probability(), 2.0 / 256.0);
+        cobalt.dequeue(at(30), &mut seen);
+        cobalt.dequeue(at(31), &mut seen);
+        cobalt.dequeue(at(32), &mut seen);
+        assert_eq!(cobalt.probability(), 2.0 / 256.0 - 1.0 / 4096.0);
     }
 }

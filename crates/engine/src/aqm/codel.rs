@@ -164,6 +164,10 @@ impl QueueDisc for Codel {
         }
     }
 
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
@@ -186,5 +190,51 @@ impl FlowQueue for Codel {
 
     fn overflow(&mut self, _now: Time) -> Option<Waiting> {
         self.queue.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Codepoint;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    /// Packets that came at once, taken one in 10 ms: signals after 110 ms, the interval and the target later than
+    /// the first that has waited too long.
+    fn signals(ecn: Codepoint) -> (Vec<u32>, Vec<u32>) {
+        let mut codel = Codel::new(Params::default(), &ctx());
+        let mut seen = Seen::default();
+        for key in 0..40 {
+            let packet = Waiting { ecn, ..packet(key, 1500, at(0)) };
+            codel.enqueue(at(0), packet, Bytes::ZERO, &mut seen);
+        }
+        for step in 0..14 {
+            codel.dequeue(at(10 * step), &mut seen).expect("there are packets");
+        }
+        (seen.dropped.into_iter().map(|(key, _)| key).collect(), seen.marked)
+    }
+
+    #[test]
+    fn the_first_signal_comes_an_interval_after_the_target_is_missed() {
+        // Packet 1 leaves at 10 ms, after more than 5 ms; packet 11 at 110 ms.
+        assert_eq!(signals(Codepoint::NotEct), (vec![11], vec![]));
+        assert_eq!(signals(Codepoint::Ect0), (vec![], vec![11]));
+    }
+
+    /// However long it has waited: behind it there is no more than an MTU.
+    #[test]
+    fn a_packet_of_little_backlog_goes() {
+        let (mut codel, mut seen) = (Codel::new(Params::default(), &ctx()), Seen::default());
+        for ms in 0..1000 {
+            codel.enqueue(at(ms + 200), packet(0, 750, at(ms)), Bytes::ZERO, &mut seen);
+            if ms >= 2 {
+                codel.dequeue(at(ms + 200), &mut seen);
+            }
+        }
+        assert!(seen.dropped.is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use super::parts::limit::Limit;
 use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time};
 
 params! {
     /// Drop-head: a packet that does not fit pushes out the oldest ones.
@@ -45,6 +45,10 @@ impl QueueDisc for DropHead {
 
     fn dequeue(&mut self, _now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
         self.queue.pop()
+    }
+
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
     }
 
     fn backlog(&self) -> Backlog {

@@ -2,7 +2,7 @@
 
 use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time};
 
 params! {
     /// Drop-tail: a packet that does not fit into the buffer is dropped.
@@ -44,6 +44,10 @@ impl QueueDisc for DropTail {
 
     fn dequeue(&mut self, _now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
         self.queue.pop()
+    }
+
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
     }
 
     fn backlog(&self) -> Backlog {

@@ -23,7 +23,8 @@ params! {
     /// Every min(`target`, `rtt_max` / 3) a base probability p' grows by alpha (delay - `target`) + beta (delay - delay
     /// before), alpha = 0.1 T / `rtt_max`^2, beta = 0.3 / `rtt_max`, of the queue whose head has waited longer. A classic
     /// packet is marked or dropped with probability p'^2; an L4S packet is marked with `k` p', or with that of a ramp over
-    /// its own delay if that is larger. When k p' reaches 1, both queues drop with p'^2, and mark what they can.
+    /// its own delay if that is larger. When k p' reaches 1, both queues drop with p'^2, and mark what they can. A bearer
+    /// serves its queue once in a millisecond: there the ramp is to begin at some milliseconds.
     pub struct Params ("RFC 9332 appendix A") {
         /// The delay to hold of classic packets.
         pub target: Span = Span::from_millis(15), unit "time", range Span(1)..=Span::from_secs(10), source "RFC 9332 appendix A.1, target";
@@ -217,7 +218,7 @@ impl QueueDisc for DualPi2 {
     fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
         self.catch_up(now);
         let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
-        if !limit.admits(self.backlog(), held, self.params.mtu) {
+        if !limit.admits(self.backlog(), held, packet.size.max(self.params.mtu)) {
             fate.dropped(packet, Cause::Full);
             return;
         }
@@ -274,5 +275,64 @@ impl QueueDisc for DualPi2 {
                 classic.next()
             }
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    /// Classic packets 0 to 9 came at 0 ms, L4S packets 10 to 19 at 10 ms; what leaves at 10 ms.
+    fn order(params: Params) -> Vec<u32> {
+        let mut queues = DualPi2::new(params, &ctx());
+        let mut seen = Seen::default();
+        for key in 0..20 {
+            let (arrived, ecn) = if key < 10 { (at(0), Codepoint::Ect0) } else { (at(10), Codepoint::Ect1) };
+            queues.enqueue(arrived, Waiting { ecn, ..packet(key, 1000, arrived) }, Bytes::ZERO, &mut seen);
+        }
+        let inside: Vec<u32> = queues.inside().map(|packet| packet.packet.0).collect();
+        let left: Vec<u32> =
+            std::iter::from_fn(|| queues.dequeue(at(10), &mut seen)).map(|packet| packet.packet.0).collect();
+        assert_eq!((inside, seen.dropped.len()), (left.clone(), 0));
+        left
+    }
+
+    #[test]
+    fn l4s_packets_go_first_but_for_a_share() {
+        // Credit: -1500 (1 - 1/2) at first, 1/4 of what an L4S packet has, 3/4 of what a classic one has.
+        let left = order(Params { classic_weight: 0.25, ..Params::default() });
+        assert_eq!(left[..11], [10, 11, 12, 13, 0, 14, 15, 16, 1, 17, 18]);
+    }
+
+    #[test]
+    fn a_time_shift_lets_classic_packets_wait_longer() {
+        let shifted = |ms| {
+            order(Params { scheduler: Scheduler::TsFifo, tshift: Span::from_millis(ms), ..Params::default() })
+        };
+        assert_eq!(shifted(10)[0], 10);
+        assert_eq!(shifted(9)[..2], [0, 1]);
+    }
+
+    #[test]
+    fn the_ramp_may_be_a_step() {
+        let native = |range, delay| {
+            let queues =
+                DualPi2::new(Params { range: Span::from_micros(range), ..Params::default() }, &ctx());
+            queues.native(Span::from_micros(delay))
+        };
+        assert_eq!([native(400, 800), native(400, 900), native(400, 1200)], [0.0, 0.25, 1.0]);
+        assert_eq!([native(0, 799), native(0, 800)], [0.0, 1.0]);
+    }
+
+    #[test]
+    fn a_share_is_marked_as_evenly_as_can_be() {
+        let mut side = Side::default();
+        let marked: Vec<u32> = (1..=12).filter(|_| side.recur(0.25)).collect();
+        assert_eq!(marked, [5, 9]);
     }
 }

@@ -1,7 +1,7 @@
 //! Packets in the order in which they came, and their bytes.
 
 use super::{Backlog, Waiting};
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A queue without a discipline.
@@ -29,6 +29,15 @@ impl Fifo {
         let packet = self.packets.pop_front()?;
         self.bytes -= packet.size;
         Some(packet)
+    }
+
+    /// Takes out the packets that have waited for a lifetime.
+    pub fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        while self.oldest().is_some_and(|arrived| now.since(arrived) >= lifetime)
+            && let Some(packet) = self.pop()
+        {
+            expired(packet);
+        }
     }
 
     /// The oldest packet.

@@ -9,7 +9,7 @@ mod parts;
 
 use crate::{Codepoint, Key, Stream};
 use airwnd_catalog::family;
-use airwnd_units::{BitRate, Bytes, Time};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 
 pub use fifo::Fifo;
 
@@ -112,13 +112,13 @@ pub trait QueueDisc: Send {
     fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate);
     /// The owner takes the next packet. Packets dropped on the way are handed to `fate`.
     fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting>;
+    /// Takes out the packets that have waited for a lifetime, for whoever limits it. A discipline that does not keep
+    /// packets in their order leaves them until they are dequeued.
+    fn expire(&mut self, _now: Time, _lifetime: Span, _expired: &mut dyn FnMut(Waiting)) {}
     /// What waits now.
     fn backlog(&self) -> Backlog;
-    /// When the oldest packet inside arrived; none: nothing waits. Schedulers ask for it in each TTI; a discipline
-    /// knows it without looking at all packets.
-    fn oldest(&self) -> Option<Time> {
-        self.inside().map(|packet| packet.arrived).min()
-    }
+    /// When the oldest packet inside arrived; none: nothing waits. Schedulers ask for it in each TTI.
+    fn oldest(&self) -> Option<Time>;
     /// The packets inside, in the order in which they would leave if nothing were dropped.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_>;
 }

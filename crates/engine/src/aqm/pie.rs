@@ -230,6 +230,10 @@ impl QueueDisc for Pie {
         Some(packet)
     }
 
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        self.queue.expire(now, lifetime, expired);
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
@@ -252,5 +256,79 @@ impl FlowQueue for Pie {
 
     fn overflow(&mut self, _now: Time) -> Option<Waiting> {
         self.queue.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    /// The instants at which a load of two, one packet in a millisecond, loses packets.
+    fn dropped_at(params: Params, until_ms: u64) -> Vec<u64> {
+        let mut pie = Pie::new(params, &ctx());
+        let mut drops = Vec::new();
+        for ms in 0..until_ms {
+            let mut seen = Seen::default();
+            pie.enqueue(at(ms), packet(0, 1000, at(ms)), Bytes::ZERO, &mut seen);
+            if ms % 2 == 0 {
+                pie.dequeue(at(ms), &mut seen);
+            }
+            drops.extend(seen.dropped.iter().map(|_| ms));
+        }
+        drops
+    }
+
+    #[test]
+    fn a_burst_passes() {
+        // The delay passes half of its reference with the eighth packet that waits; then 150 ms.
+        let first = |max_burst| dropped_at(Params { max_burst, ..Params::default() }, 2000)[0];
+        let (at_once, later) = (first(Span::ZERO), first(Span::from_millis(400)));
+        assert!(at_once < 400 && later > 400, "{at_once} {later}");
+    }
+
+    /// The gains of the RFC are for p >= 0.1; below, a step is as much smaller as its bound.
+    #[test]
+    fn a_small_probability_grows_slowly() {
+        let mut pie = Pie::new(Params { max_burst: Span::ZERO, ..Params::default() }, &ctx());
+        for (before, divisor) in
+            [(0.0, 2048.0), (5e-6, 512.0), (5e-5, 128.0), (5e-4, 32.0), (5e-3, 8.0), (0.05, 2.0)]
+        {
+            pie.probability = before;
+            pie.delay = Span::from_millis(23);
+            pie.delay_before = Span::from_millis(23);
+            pie.update();
+            // 1/8 (23 - 15) ms
+            assert!(
+                (pie.probability - before - 0.001 / divisor).abs() < 1e-15,
+                "{before}: {}",
+                pie.probability
+            );
+        }
+    }
+
+    #[test]
+    fn drops_follow_each_other_evenly() {
+        let spread = |derandomize| {
+            let mut pie = Pie::new(Params { derandomize, ..Params::default() }, &ctx());
+            pie.probability = 0.1;
+            let gaps: Vec<f64> = (0..100)
+                .map(|_| {
+                    let gap = (1..).find(|_| {
+                        let due = if derandomize { pie.is_due() } else { pie.draws.uniform() < 0.1 };
+                        pie.accumulated *= f64::from(!due);
+                        due
+                    });
+                    f64::from(gap.unwrap())
+                })
+                .collect();
+            let mean = gaps.iter().sum::<f64>() / 100.0;
+            (gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / 100.0).sqrt() / mean
+        };
+        assert!(spread(true) < 0.7 * spread(false), "{} {}", spread(true), spread(false));
     }
 }

@@ -5,7 +5,7 @@ use super::{Params, Pdu, Status, WINDOW};
 use crate::rlc::segmenter::{Returned, Segmenter};
 use crate::rlc::{Fate, Sdu};
 use airwnd_engine::aqm::{Backlog, QueueDisc};
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A PDU that has been sent.
@@ -61,6 +61,11 @@ impl Tx {
             failed: false,
             news: false,
         }
+    }
+
+    /// SDUs of which nothing has been sent may wait for so long; none: for ever.
+    pub fn discarding(self, discard_timer: Option<Span>) -> Self {
+        Tx { source: self.source.discarding(discard_timer), ..self }
     }
 
     /// A packet arrives from above, its size that with its IP header.

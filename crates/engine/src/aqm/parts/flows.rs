@@ -77,37 +77,37 @@ impl<Q: FlowQueue> Flows<Q> {
         }
     }
 
-    /// The queue of a packet's flow. With one way that is the hash's; with more, another place of its set if that is
-    /// another flow's.
-    //= RFC 8290 §4.1
+    /// Where a flow with this hash has its queue. With one way that is the hash's place; with more, another one of its set
+    /// while that is another flow's.
     //= Linux sch_cake.c, cake_hash
+    fn place(&self, hash: u32) -> u32 {
+        let (ways, home) = (self.settings.ways, hash % self.settings.queues);
+        let set = home - home % ways;
+        let places = (0..ways).map(|step| set + (home + step) % ways);
+        let is_its_own = |place: &u32| {
+            let Place { tag, flow } = self.places[*place as usize];
+            flow.is_some() && tag == hash
+        };
+        let is_free = |place: &u32| {
+            let flow = self.places[*place as usize].flow;
+            flow.is_none_or(|flow| !self.flows[flow as usize].active)
+        };
+        places.clone().find(is_its_own).or_else(|| places.clone().find(is_free)).unwrap_or(home)
+    }
+
+    /// The queue of a packet's flow.
+    //= RFC 8290 §4.1
     //= exception fq-hash
     fn classify(&mut self, flow: u32) -> u32 {
         let hash = self.hashes.child(u64::from(flow)).next_u64() as u32;
-        let (ways, home) = (self.settings.ways, hash % self.settings.queues);
-        let set = home - home % ways;
-        let mut places = (0..ways).map(|step| set + (home + step) % ways);
-        let mut free = places.clone();
-        let place = places
-            .find(|place| self.has(*place, |flow| flow.is_some()) && self.places[*place as usize].tag == hash)
-            .or_else(|| free.find(|place| self.has(*place, |flow| flow.is_none_or(|flow| !flow.active))))
-            .unwrap_or(home);
-        self.places[place as usize].tag = hash;
-        match self.places[place as usize].flow {
-            Some(flow) => flow,
-            None => {
-                let number = self.flows.len() as u32;
-                let ctx = Ctx { stream: self.ctx.stream.child(1 + u64::from(place)), ..self.ctx };
-                let queue = Q::make(&self.params, &ctx);
-                self.flows.push(Flow { queue, deficit: 0, active: false });
-                self.places[place as usize].flow = Some(number);
-                number
-            }
-        }
-    }
-
-    fn has(&self, place: u32, test: impl Fn(Option<&Flow<Q>>) -> bool) -> bool {
-        test(self.places[place as usize].flow.map(|flow| &self.flows[flow as usize]))
+        let place = self.place(hash);
+        let Place { tag, flow } = &mut self.places[place as usize];
+        *tag = hash;
+        *flow.get_or_insert_with(|| {
+            let ctx = Ctx { stream: self.ctx.stream.child(1 + u64::from(place)), ..self.ctx };
+            self.flows.push(Flow { queue: Q::make(&self.params, &ctx), deficit: 0, active: false });
+            self.flows.len() as u32 - 1
+        })
     }
 
     /// Lets a queue work, and keeps the sum.
@@ -227,5 +227,74 @@ impl<Q: FlowQueue> QueueDisc for Flows<Q> {
                 }
             }
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::codel::{self, Codel};
+    use crate::aqm::tests::{Seen, ctx, packet};
+    use proptest::prelude::*;
+
+    fn flows(queues: u32, ways: u32, packets: u64) -> Flows<Codel> {
+        let limit = Limit { bytes: None, packets: Some(packets) };
+        let settings = Settings { queues, ways, quantum: Bytes(1500), limit, drop_batch: 64 };
+        Flows::over(settings, codel::Params::default(), &ctx())
+    }
+
+    fn of(flow: u32, key: u32, size: u64) -> Waiting {
+        Waiting { flow, ..packet(key, size, Time::ZERO) }
+    }
+
+    /// How many of the flows 0 to 63 have a queue of their own among 64, all of them active.
+    fn alone(ways: u32) -> usize {
+        let mut flows = flows(64, ways, 1000);
+        for flow in 0..64 {
+            flows.enqueue(Time::ZERO, of(flow, flow, 100), Bytes::ZERO, &mut Seen::default());
+        }
+        flows.flows.iter().filter(|flow| flow.queue.backlog().packets == 1).count()
+    }
+
+    /// By chance (1 - 1/64)^63 of 64 flows are alone, 24; with sets of 8 a flow shares only where its set is full.
+    #[test]
+    fn flows_meet_by_chance() {
+        assert!((14..34).contains(&alone(1)), "{}", alone(1));
+        assert!(alone(8) > 44, "{}", alone(8));
+        assert_eq!(alone(64), 64);
+    }
+
+    #[test]
+    fn half_of_the_fattest_queue_goes_from_its_head() {
+        let (mut flows, mut seen) = (flows(1024, 1, 10), Seen::default());
+        for key in 0..8 {
+            flows.enqueue(Time::ZERO, of(7, key, 1000), Bytes::ZERO, &mut seen);
+        }
+        for key in 8..11 {
+            flows.enqueue(Time::ZERO, of(8, key, 1000), Bytes::ZERO, &mut seen);
+        }
+        let dropped: Vec<u32> = seen.dropped.into_iter().map(|(key, _)| key).collect();
+        assert_eq!((dropped, flows.backlog().packets), (vec![0, 1, 2, 3], 7));
+    }
+
+    proptest! {
+        /// What is inside is told in the order in which it leaves if nothing is dropped.
+        #[test]
+        fn the_order_is_told_beforehand(
+            packets in prop::collection::vec((0u32..6, 40u64..3000), 1..80),
+            taken in 0usize..60,
+        ) {
+            let (mut flows, mut seen) = (flows(8, 1, 1000), Seen::default());
+            for (key, (flow, size)) in (0..).zip(&packets) {
+                flows.enqueue(Time::ZERO, of(*flow, key, *size), Bytes::ZERO, &mut seen);
+                if (key as usize) < taken && key % 2 == 0 {
+                    flows.dequeue(Time::ZERO, &mut seen);
+                }
+            }
+            let told: Vec<u32> = flows.inside().map(|packet| packet.packet.0).collect();
+            let left = std::iter::from_fn(|| flows.dequeue(Time::ZERO, &mut seen));
+            prop_assert_eq!(told, left.map(|packet| packet.packet.0).collect::<Vec<_>>());
+            prop_assert!(seen.dropped.is_empty());
+        }
     }
 }

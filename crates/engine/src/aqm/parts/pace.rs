@@ -42,6 +42,11 @@ impl Pace {
         self.busy = some_remain.then_some((first, now));
     }
 
+    /// The queue has become empty without a departure.
+    pub fn emptied(&mut self) {
+        self.busy = None;
+    }
+
     /// How long a packet of this size takes; none: it is not known yet.
     pub fn transmission_time(&self, size: Bytes) -> Option<Span> {
         match self.known {

@@ -1,0 +1,74 @@
+//! The radio environment over the plane: what a terminal would hear at each point.
+
+use super::gains::Mast;
+use super::strongest;
+use crate::phy::link_budget::{noise_per_prb, rsrp};
+use crate::phy::propagation::LinkGeometry;
+use crate::phy::{Position, Prbs};
+use crate::settings::Setup;
+use airwnd_units::{Db, Dbm, Metres};
+
+/// Who listens, wherever that is.
+#[derive(Clone, Copy, Debug)]
+pub struct Listener {
+    /// Height above ground.
+    pub height: Metres,
+    /// Noise figure of the receiver.
+    pub noise_figure: Db,
+}
+
+/// What is heard at the points of a grid, row by row: `[y * columns + x]`.
+#[derive(Clone, Debug)]
+pub struct RadioMap {
+    /// SINR in dB of the cell that is heard best, while all cells send on all their PRBs: its received power over the
+    /// noise and the sum of the others', P_best / (N + sum P - P_best).
+    pub sinr_db: Vec<f64>,
+    /// RSRP in dBm of that cell.
+    pub rsrp_dbm: Vec<f64>,
+    /// That cell's number, the first of equals.
+    pub cell: Vec<u32>,
+}
+
+impl RadioMap {
+    /// The map of a setup over the points that have one of these `x` (east) and one of these `y` (north).
+    ///
+    /// Shadowing and fading are left out, for they are drawn for terminals, not for places: it is a map of medians.
+    //= ns-3 RemSpectrumPhy::GetSinr
+    pub fn new(setup: &Setup, listener: Listener, x: &[Metres], y: &[Metres]) -> RadioMap {
+        let prbs: Prbs = setup.carrier.bandwidth.prbs();
+        let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();
+        let propagation = setup.radio.propagation.build();
+        let noise = noise_per_prb(listener.noise_figure).milliwatts();
+        let points = x.len() * y.len();
+        let mut map = RadioMap {
+            sinr_db: Vec::with_capacity(points),
+            rsrp_dbm: Vec::with_capacity(points),
+            cell: Vec::with_capacity(points),
+        };
+        let mut heard = vec![0.0; masts.len()];
+        for y in y {
+            for x in x {
+                let here = Position { x: *x, y: *y, z: listener.height };
+                // The sectors of a site share their path.
+                let mut before: Option<(Position, Db)> = None;
+                for (power, mast) in heard.iter_mut().zip(&masts) {
+                    let there = mast.site.position;
+                    let loss = before.filter(|(position, _)| *position == there).map(|(_, loss)| loss);
+                    let loss = loss.unwrap_or_else(|| {
+                        let frequency = setup.carrier.downlink_frequency;
+                        propagation.path_loss(&LinkGeometry { a: there, b: here, frequency })
+                    });
+                    before = Some((there, loss));
+                    *power = (mast.power_per_prb + mast.gain(here) - loss).milliwatts();
+                }
+                let best = strongest(&heard);
+                let others: f64 =
+                    heard.iter().enumerate().filter(|(cell, _)| *cell != best).map(|(_, p)| p).sum();
+                map.sinr_db.push(Db::from_linear(heard[best] / (noise + others)).0);
+                map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(heard[best])).0);
+                map.cell.push(best as u32);
+            }
+        }
+        map
+    }
+}

@@ -1,0 +1,145 @@
+//! The radio environment map: against ns-3's, and against the engine's own terminals.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Column, RadioMap, Scenario, Table, run};
+use airwnd_units::{Metres, Span};
+
+/// ns-3's scenario, and terminals in it.
+const TWO_SITES: &str = r#"
+duration = "1s"
+[[site]]
+sectors = 3
+antenna = {kind = "parabolic", beamwidth = "70deg", max_attenuation = "20dB"}
+[[site]]
+position = ["600m", "200m"]
+sectors = 3
+azimuth = "60deg"
+antenna = {kind = "parabolic", beamwidth = "70deg", max_attenuation = "20dB"}
+[[ue]]
+count = 40
+placement = {kind = "disc", radius = "900m"}
+[[flow]]
+"#;
+
+fn scenario(changes: &[(&str, &str)]) -> Scenario {
+    let mut node = Node::from_toml(TWO_SITES, "test").unwrap();
+    for (key, value) in changes {
+        node.set(key, value).unwrap();
+    }
+    Scenario::from_node(&node).unwrap()
+}
+
+fn at(scenario: &Scenario, x: f64, y: f64) -> RadioMap {
+    scenario.radio_map(&[Metres(x)], &[Metres(y)], None).unwrap()
+}
+
+fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
+    let column = table.iter().find(|(column, _)| column == name);
+    let Some((_, Column::F64(values))) = column else { panic!("{name} holds no numbers") };
+    values
+}
+
+#[test]
+fn the_map_is_that_of_ns3() {
+    let town = [("radio.propagation", "{kind = \"hybrid-buildings\", los_to_nlos = \"200m\"}")];
+    let (free, town) = (scenario(&[]), scenario(&town));
+    let (mut compared, mut largest) = (0, 0f64);
+    for line in include_str!("data/radio_map.csv").lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |place: usize| fields[place].parse::<f64>().unwrap();
+        let scenario = if fields[0] == "friis" { &free } else { &town };
+        let ours = at(scenario, number(1), number(2)).sinr_db[0];
+        largest = largest.max((ours - number(3)).abs());
+        compared += 1;
+    }
+    assert_eq!(compared, 510);
+    // A decibel's thousandth is what ns-3's six printed digits of place and ratio leave.
+    assert!(largest < 1e-3, "{largest}");
+}
+
+#[test]
+fn a_terminal_hears_what_the_map_says() {
+    // The strongest cell and its RSRP are those of the run; and the reported SINR, which has less interference
+    // whenever a neighbour is silent, is at least the map's.
+    let scenario = scenario(&[]);
+    let outcome = run(&scenario, 1, None, &mut |_| true).unwrap();
+    let places = scenario.terminals_table(1);
+    for (ue, (x, y)) in outcome.ues().iter().zip(numbers(&places, "x_m").iter().zip(numbers(&places, "y_m")))
+    {
+        assert_eq!((ue.x_m, ue.y_m), (*x, *y));
+        let map = at(&scenario, *x, *y);
+        assert_eq!(map.cell[0], u32::from(ue.cell));
+        assert!((map.rsrp_dbm[0] - ue.rsrp_dbm).abs() < 1e-9);
+        assert!(ue.sinr_db.unwrap() > map.sinr_db[0] - 1e-9, "{ue:?}");
+    }
+}
+
+#[test]
+fn points_lie_row_by_row() {
+    let scenario = scenario(&[]);
+    let (x, y) = ([Metres(-50.0), Metres(300.0), Metres(700.0)], [Metres(10.0), Metres(400.0)]);
+    let map = scenario.radio_map(&x, &y, Some(Metres(5.0))).unwrap();
+    for (row, y) in y.iter().enumerate() {
+        for (column, x) in x.iter().enumerate() {
+            let alone = scenario.radio_map(&[*x], &[*y], Some(Metres(5.0))).unwrap();
+            assert_eq!(map.sinr_db[row * 3 + column], alone.sinr_db[0]);
+        }
+    }
+    // Height matters: 1.5 m is the default.
+    assert_ne!(at(&scenario, 300.0, 10.0).rsrp_dbm[0], map.rsrp_dbm[1]);
+}
+
+#[test]
+fn shadowing_moves_terminals_not_places() {
+    let shadowed = scenario(&[("radio.shadowing", "{sigma = \"8dB\"}")]);
+    assert_eq!(at(&shadowed, 100.0, 70.0).sinr_db, at(&scenario(&[]), 100.0, 70.0).sinr_db);
+}
+
+#[test]
+fn cells_stand_where_the_scenario_says() {
+    let cells = scenario(&[]).cells_table();
+    assert_eq!(numbers(&cells, "x_m"), [0.0, 0.0, 0.0, 600.0, 600.0, 600.0]);
+    assert_eq!(numbers(&cells, "boresight_deg"), [0.0, 120.0, 240.0, 60.0, 180.0, 300.0]);
+}
+
+#[test]
+fn paths_are_those_that_a_run_takes() {
+    let moving = scenario(&[
+        ("ue[0].mobility", "{kind = \"random-waypoint\", max_speed = \"30m/s\"}"),
+        ("ue[0].count", "3"),
+        ("handover.algorithm", "\"a3-rsrp\""),
+        ("warmup", "\"500ms\""),
+        ("duration", "\"4500ms\""),
+    ]);
+    let paths = moving.paths_table(1, 50);
+    let outcome = run(&moving, 1, Some(Span::from_millis(100)), &mut |_| true).unwrap();
+    let series = outcome.series();
+    let (times, rsrp) = (numbers(series, "time_s"), numbers(series, "rsrp_dbm"));
+    let mut compared = 0;
+    for (row, time) in times.iter().enumerate() {
+        // Three flows at each sample; fifty parts of 100 ms for each path, five of them in the warm-up.
+        let (flow, part) = (row % 3, (time * 10.0).round() as usize + 5);
+        let place = flow * 51 + part;
+        assert!((numbers(&paths, "time_s")[place] - time).abs() < 1e-9);
+        let (x, y) = (numbers(series, "x_m")[row], numbers(series, "y_m")[row]);
+        assert!((numbers(&paths, "x_m")[place] - x).abs() < 1e-9, "{time}: {x}");
+        assert!((numbers(&paths, "y_m")[place] - y).abs() < 1e-9, "{time}: {y}");
+        let best = rsrp[row].max(numbers(series, "neighbour_rsrp_dbm")[row]);
+        assert!((at(&moving, x, y).rsrp_dbm[0] - best).abs() < 1e-9);
+        compared += 1;
+    }
+    assert_eq!(compared, 3 * 45);
+}
+
+#[test]
+fn who_stands_still_has_no_path() {
+    assert!(numbers(&scenario(&[]).paths_table(1, 10), "x_m").is_empty());
+}
+
+#[test]
+fn links_have_no_radio() {
+    let text = "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\n";
+    let wire = Scenario::from_node(&Node::from_toml(text, "wire").unwrap()).unwrap();
+    assert!(wire.radio_map(&[Metres(0.0)], &[Metres(0.0)], None).is_none());
+    assert!(numbers(&wire.cells_table(), "x_m").is_empty());
+}

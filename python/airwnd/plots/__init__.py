@@ -1,0 +1,1 @@
+"""Pictures of runs and scenarios, drawn with Matplotlib: one file for each kind."""

@@ -1,0 +1,183 @@
+"""The radio environment over the plane, with sites and terminals."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from airwnd import style
+from airwnd.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.patheffects import AbstractPathEffect
+    from numpy.typing import NDArray
+
+    from airwnd.radio_map import RadioMap
+
+_LABELS = {"sinr": "SINR at full load (dB)", "rsrp": "RSRP of the best cell (dBm)", "cell": "Best cell"}
+# A colour map from dark to bright that the colour-blind read as well, and that survives black and white.
+_COLOURS = "viridis"
+# The colours end at multiples of these decibels, and leave out the extremes close to masts.
+_STEP_DB = 5
+_WITHIN = (1, 99)
+_KILOMETRES_FROM_M = 3000
+_CROWD = 60
+_BEST_CELL_ALPHA = 0.55
+
+
+def plot_map(radio: "RadioMap", quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
+    """Draw a map; :meth:`airwnd.RadioMap.plot` says what the arguments are."""
+    if quantity not in _LABELS:
+        raise InputError(f"no map of `{quantity}`; there are {', '.join(_LABELS)}")
+    with style.styled():
+        axes = axes or style.new_figure().subplots()
+        unit_m, unit = (1e3, "km") if _longest(radio) > _KILOMETRES_FROM_M else (1.0, "m")
+        axes.grid(visible=False)
+        if quantity == "cell":
+            _draw_cells(axes, radio, unit_m)
+        else:
+            _draw_levels(axes, radio, quantity, unit_m)
+        _draw_terminals(axes, radio, unit_m)
+        _draw_sites(axes, radio, unit_m)
+        axes.set_aspect("equal")
+        west, east, south, north = (float(end) for end in _ends(radio, unit_m))
+        axes.set(xlim=(west, east), ylim=(south, north), xlabel=f"East ({unit})", ylabel=f"North ({unit})")
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2, handletextpad=0.3)
+    return axes
+
+
+def _longest(radio: "RadioMap") -> float:
+    return float(max(np.ptp(radio.x_m), np.ptp(radio.y_m)))
+
+
+def _ends(radio: "RadioMap", unit_m: float) -> tuple[Any, ...]:
+    """Give west, east, south and north end of the pixels, whose centres are the points."""
+    x, y = radio.x_m / unit_m, radio.y_m / unit_m
+    half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
+    return x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1]
+
+
+def _draw_levels(axes: "Axes", radio: "RadioMap", quantity: str, unit_m: float) -> None:
+    from matplotlib.ticker import MultipleLocator
+
+    values = radio.sinr_db if quantity == "sinr" else radio.rsrp_dbm
+    low, high = np.percentile(values, _WITHIN)
+    low, high = _STEP_DB * np.floor(low / _STEP_DB), _STEP_DB * np.ceil(high / _STEP_DB)
+    image = axes.imshow(
+        values, origin="lower", extent=_ends(radio, unit_m), cmap=_COLOURS, vmin=low, vmax=high
+    )
+    beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
+    extend = beyond[bool(values.min() < low), bool(values.max() > high)]
+    bar = style.figure_of(axes).colorbar(image, ax=axes, label=_LABELS[quantity], extend=extend)
+    bar.locator = MultipleLocator(_STEP_DB)
+
+
+def _draw_cells(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
+    """Paint each cell's area, no two neighbours alike, and write its number into the middle."""
+    from matplotlib.colors import ListedColormap
+
+    chosen = _apart(radio.cell)
+    colours = np.array([chosen.get(cell, 0) for cell in range(int(radio.cell.max()) + 1)])
+    axes.imshow(
+        colours[radio.cell],
+        origin="lower",
+        extent=_ends(radio, unit_m),
+        cmap=ListedColormap([look.colour for look in style.LINES]),
+        vmin=0,
+        vmax=len(style.LINES) - 1,
+        alpha=_BEST_CELL_ALPHA,
+        interpolation="nearest",
+    )
+    for cell in chosen:
+        rows, columns = np.nonzero(radio.cell == cell)
+        middle = np.argmin((columns - columns.mean()) ** 2 + (rows - rows.mean()) ** 2)
+        axes.annotate(
+            str(cell),
+            (radio.x_m[columns[middle]] / unit_m, radio.y_m[rows[middle]] / unit_m),
+            ha="center",
+            va="center",
+            fontweight="bold",
+            clip_on=True,
+            path_effects=[_halo(2.0)],
+        )
+
+
+def _apart(cell: "NDArray[np.uint32]") -> dict[int, int]:
+    """Choose a place in the list of colours for each cell that is best somewhere, unlike its neighbours'."""
+    neighbours: dict[int, set[int]] = {int(each): set() for each in np.unique(cell)}
+    for a, b in ((cell[1:], cell[:-1]), (cell[:, 1:], cell[:, :-1])):
+        for one, other in np.unique(np.stack([a[a != b], b[a != b]], axis=1), axis=0).tolist():
+            neighbours[one].add(other)
+            neighbours[other].add(one)
+    chosen: dict[int, int] = {}
+    # Black is the colour of the letters.
+    colours = range(len(style.LINES) - 1)
+    for each, others in neighbours.items():
+        taken = {chosen[other] for other in others if other in chosen}
+        used = list(chosen.values())
+        chosen[each] = min(colours, key=lambda place: (place in taken, used.count(place)))
+    return chosen
+
+
+def _halo(width: float) -> "AbstractPathEffect":
+    from matplotlib.patheffects import withStroke
+
+    return withStroke(linewidth=width, foreground="white")
+
+
+def _outline() -> "AbstractPathEffect":
+    from matplotlib.patheffects import withStroke
+
+    return withStroke(linewidth=2.2, foreground="black")
+
+
+def _draw_terminals(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
+    """Draw a line for each path, and a dot where each terminal begins."""
+    crowded = radio.ues.height > _CROWD
+    for number, path in enumerate(radio.paths.partition_by("ue", maintain_order=True)):
+        axes.plot(
+            path["x_m"].to_numpy() / unit_m,
+            path["y_m"].to_numpy() / unit_m,
+            color="white",
+            linewidth=0.5 if crowded else 1.0,
+            path_effects=[] if crowded else [_outline()],
+            label=("path" if radio.ues.height == 1 else "paths") if number == 0 else "_path",
+        )
+    axes.scatter(
+        radio.ues["x_m"].to_numpy() / unit_m,
+        radio.ues["y_m"].to_numpy() / unit_m,
+        s=4.0 if crowded else 14.0,
+        c="white",
+        edgecolors="black",
+        linewidths=0.6,
+        zorder=2.5,
+        label="terminal" if radio.ues.height == 1 else "terminals",
+    )
+
+
+def _draw_sites(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
+    """Draw a triangle for each mast, and for each antenna that looks somewhere a line that way."""
+    length = 0.06 * _longest(radio) / unit_m
+    for cell in radio.cells.filter(radio.cells["antenna"] != "isotropic").iter_rows(named=True):
+        x, y, angle = cell["x_m"] / unit_m, cell["y_m"] / unit_m, np.radians(cell["boresight_deg"])
+        axes.plot(
+            [x, x + length * np.cos(angle)],
+            [y, y + length * np.sin(angle)],
+            color="black",
+            linewidth=1.4,
+            solid_capstyle="butt",
+            path_effects=[_halo(3.0)],
+            label="_boresight",
+        )
+    masts = radio.cells.unique("site", keep="first", maintain_order=True)
+    axes.scatter(
+        masts["x_m"].to_numpy() / unit_m,
+        masts["y_m"].to_numpy() / unit_m,
+        s=34,
+        marker="^",
+        c="black",
+        edgecolors="white",
+        linewidths=0.8,
+        zorder=3,
+        label="site" if masts.height == 1 else "sites",
+    )

@@ -1,0 +1,153 @@
+"""What is heard where: the radio environment of a scenario over the plane."""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from airwnd.errors import InputError
+from airwnd.run import table_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from airwnd import _native
+
+_FEWEST_POINTS, _MOST_POINTS = 2, 5000
+_PARTS = 200
+_MARGIN = 0.15
+# The shorter side is at least this part of the longer one, and no side is shorter than this many metres.
+_SLIMMEST = 0.6
+_SMALLEST_M = 500.0
+
+Extent = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class RadioMap:
+    """What a terminal of the first group hears at the points of a grid; :meth:`Scenario.radio_map` makes it.
+
+    Every cell sends on all its PRBs. Shadowing and fading are left out: they are drawn for terminals, not for
+    places. So it is a map of medians at full load.
+
+    Attributes
+    ----------
+    x_m, y_m
+        The points' coordinates, east and north of the origin.
+    sinr_db
+        SINR of the cell that is heard best, P_best / (N + sum of the other cells' P), by row (`y_m`) and
+        column (`x_m`).
+    rsrp_dbm
+        That cell's reference signal received power.
+    cell
+        That cell's number.
+    cells
+        A row per cell: ``cell``, its ``site``, place ``x_m`` and ``y_m``, ``boresight_deg``, anticlockwise
+        from east, and kind of ``antenna``.
+    ues
+        A row per terminal: ``ue``, its ``group``, and the place ``x_m``, ``y_m`` where it begins.
+    paths
+        Where terminals that move are, at 201 instants from the begin of the warm-up to the end: ``ue``,
+        ``time_s`` since the end of the warm-up, ``x_m`` and ``y_m``.
+    """
+
+    x_m: "NDArray[np.float64]"
+    y_m: "NDArray[np.float64]"
+    sinr_db: "NDArray[np.float64]"
+    rsrp_dbm: "NDArray[np.float64]"
+    cell: "NDArray[np.uint32]"
+    cells: pl.DataFrame
+    ues: pl.DataFrame
+    paths: pl.DataFrame
+
+    def plot(self, quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
+        """Draw the map with sites, boresights, terminals and their paths.
+
+        Parameters
+        ----------
+        quantity
+            ``sinr``, ``rsrp``, or ``cell`` for the best cell.
+        axes
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes; ``map.plot().figure.savefig("map.png")`` writes a picture.
+
+        Raises
+        ------
+        InputError
+            If there is no such quantity.
+        """
+        from airwnd.plots.map import plot_map
+
+        return plot_map(self, quantity, axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where to listen; :meth:`Scenario.radio_map` says what its parts are."""
+
+    points: int
+    extent: Extent | None
+    height_m: float | None
+
+    def __post_init__(self) -> None:
+        if not _FEWEST_POINTS <= self.points <= _MOST_POINTS:
+            raise InputError(f"points: {self.points} is not in the range {_FEWEST_POINTS}..{_MOST_POINTS}")
+        if self.height_m is not None and not (isfinite(self.height_m) and self.height_m > 0):
+            raise InputError(f"height: {self.height_m:g} m is not above ground")
+        if self.extent is not None:
+            west, east, south, north = self.extent
+            if not all(map(isfinite, self.extent)) or west >= east or south >= north:
+                told = ",".join(f"{each:g}" for each in self.extent)
+                raise InputError(f"extent: {told} is no area; expected WEST,EAST,SOUTH,NORTH in metres")
+
+    def axes(self, *places: pl.DataFrame) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+        """Give the points' coordinates, around these places if no area is set."""
+        west, east, south, north = self.extent or _around(*places)
+        step = max(east - west, north - south) / (self.points - 1)
+        x_m, y_m = (
+            np.linspace(low, high, max(_FEWEST_POINTS, round((high - low) / step) + 1))
+            for low, high in ((west, east), (south, north))
+        )
+        return x_m, y_m
+
+
+def survey(checked: "_native.Scenario", origin: str, grid: Grid, seed: int) -> RadioMap:
+    """Compute the map of a scenario; `origin` is what it is called in messages."""
+    cells, ues = table_of(checked.cells()), table_of(checked.terminals(seed))
+    paths = table_of(checked.paths(seed, _PARTS))
+    x_m, y_m = grid.axes(cells, ues, paths)
+    heard = checked.radio_map(x_m.tolist(), y_m.tolist(), grid.height_m)
+    if heard is None:
+        raise InputError(f"{origin}: there is no [[site]], so there is no radio to map")
+    sinr_db, rsrp_dbm, cell = heard
+    shape = (len(y_m), len(x_m))
+    return RadioMap(
+        x_m,
+        y_m,
+        sinr_db.reshape(shape),
+        rsrp_dbm.reshape(shape),
+        cell.reshape(shape),
+        cells,
+        ues,
+        paths,
+    )
+
+
+def _around(*places: pl.DataFrame) -> Extent:
+    """Give an area in which all places lie, with a margin."""
+    x, y = (np.concatenate([frame[name].to_numpy() for frame in places]) for name in ("x_m", "y_m"))
+    longest = max(np.ptp(x), np.ptp(y))
+    least = max(_SLIMMEST * longest, _SMALLEST_M)
+    (west, east), (south, north) = (
+        ((values.min() + values.max()) / 2 + side * (max(np.ptp(values), least) / 2 + _MARGIN * longest))
+        for values in (x, y)
+        for side in [np.array([-1.0, 1.0])]
+    )
+    return float(west), float(east), float(south), float(north)
