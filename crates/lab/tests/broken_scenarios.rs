@@ -90,7 +90,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `height`, `noise_figure`, `qci`, `gbr`, `mbr`, `via`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `qci`, `gbr`, `mbr`, `via`",
     ),
     (
         r#"radius = "300m""#,
@@ -369,7 +369,7 @@ mbr = "1Mbps""#,
     (
         r#"kind = "drop-tail", buffer = "50KiB""#,
         r#"kind = "red", max_p = 1.01"#,
-        ":9: rlc.queue.max_p: 1.01 is outside 0..1",
+        ":9: rlc.queue.max_p: 1.01 is outside 0.0..1.0",
     ),
     (
         r#"kind = "drop-tail", buffer = "50KiB""#,
@@ -384,7 +384,7 @@ mbr = "1Mbps""#,
     (
         r#"kind = "drop-tail", buffer = "50KiB""#,
         r#"kind = "avq", gamma = 1.5"#,
-        ":9: rlc.queue.gamma: 1.5 is outside 0..1",
+        ":9: rlc.queue.gamma: 1.5 is outside 0.0..1.0",
     ),
     (
         r#"kind = "drwa""#,

@@ -58,9 +58,13 @@ fn a_discard_timer_bounds_the_delay() {
             let (discarded, full) =
                 (drops["pdcp_discard"].as_u64().unwrap(), drops["rlc_queue_full"].as_u64().unwrap());
             assert_eq!((discarded > 1000, full > 1000), (ms < 200.0, ms > 200.0), "{mode} {timer}");
-            // 10 ms of wire and 3 ms of air; the last PDU of an SDU may follow the first by a TTI or two.
+            // 10 ms of wire and 3 ms of air; the last PDU of an SDU may follow the first by a TTI or two. Delays are
+            // kept to 1 %.
             let delay = outcome.flows()[0].delay_ms.p99.unwrap();
-            assert!(delay > 13.0 + 0.9 * ms && delay < 13.0 + ms + 3.0, "{mode} {timer}: {delay} ms");
+            assert!(
+                delay > 13.0 + 0.9 * ms && delay < 1.01 * (13.0 + ms + 3.0),
+                "{mode} {timer}: {delay} ms"
+            );
         }
     }
 }
