@@ -167,6 +167,11 @@ impl Roaming {
 }
 
 impl Network {
+    /// Whether a terminal moves.
+    pub fn moves(&self, ue: UeId) -> bool {
+        self.roaming.movers.binary_search_by_key(&ue.0, |(number, _)| *number).is_ok()
+    }
+
     /// When something happens besides TTIs.
     pub fn next_event(&self) -> Option<Time> {
         self.roaming.agenda.next()
@@ -205,7 +210,7 @@ impl Network {
         for (number, way) in &mut movers {
             let [x, y] = way.position(now);
             let z = self.ues[*number as usize].position.z;
-            self.place(UeId(*number), Position { x, y, z });
+            self.place(now, UeId(*number), Position { x, y, z });
             self.sample(*number as usize);
         }
         self.roaming.movers = movers;
@@ -327,6 +332,7 @@ impl Network {
             self.roaming.notices.push(Notice::HandoverFailure(ue, CellId(cell as u16)));
             return;
         }
+        self.ues[number].handovers += 1;
         self.attach(now, number);
         self.roaming.notices.push(Notice::HandoverEnd(ue, CellId(cell as u16)));
     }
@@ -357,6 +363,7 @@ impl Network {
         if let Stage::Preparing { target, slot } = self.roaming.terminals[number].stage {
             self.vacate(target.into(), slot);
         }
+        self.ues[number].failures += 1;
         self.leave(number);
         for direction in [Direction::Down, Direction::Up] {
             self.re_establish(now, number, direction, DropCause::LinkFailure, Waiting::Stays);

@@ -641,7 +641,7 @@ impl<'t> Simulation<'t> {
             Step::S1u => self.onto_s1u(now, key, flow, to),
             Step::Medium { medium, station } => self.onto_medium(now, key, medium, station),
             Step::Air if to == End::Ue => self.at_cell(now, key),
-            Step::Air => self.into_bearer(now, key),
+            Step::Air => self.enter_bearer(now, key),
             Step::End => self.deliver(now, key),
         }
     }
@@ -768,7 +768,7 @@ impl<'t> Simulation<'t> {
     }
 
     /// A packet enters the queue of its terminal's bearer.
-    pub(crate) fn into_bearer(&mut self, now: Time, key: Key) {
+    pub(crate) fn enter_bearer(&mut self, now: Time, key: Key) {
         let Packet { flow, to, .. } = *self.packets.get(key);
         let direction = if to == End::Ue { Direction::Down } else { Direction::Up };
         if to == End::Ue {
@@ -1001,6 +1001,12 @@ impl<'t> Simulation<'t> {
                 sample.queue_packets = Some(backlog.packets);
                 sample.sinr_db = figures.sinr.map(|sinr| sinr.0);
                 sample.cell = Some(figures.cell.0.into());
+                sample.rsrp_dbm = Some(figures.rsrp.0);
+                let neighbour = network.neighbour(ue);
+                sample.neighbour = neighbour.map(|(cell, _)| cell.0.into());
+                sample.neighbour_rsrp_dbm = neighbour.map(|(_, rsrp)| rsrp.0);
+                let here = figures.position;
+                sample.place_m = network.moves(ue).then_some([here.x.0, here.y.0]);
                 let blocks = (figures.downlink.mcs_sum, figures.downlink.first);
                 let sent = blocks.1 - before.blocks.1;
                 sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);
@@ -1240,6 +1246,8 @@ fn ue_row(network: &Network, ue: UeId) -> UeRow {
         blocks: blocks.first,
         bler: mean(blocks.first_failed, blocks.first),
         uplink_bler: mean(figures.uplink.first_failed, figures.uplink.first),
+        handovers: figures.handovers,
+        link_failures: figures.failures,
     }
 }
 

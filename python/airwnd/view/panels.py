@@ -50,8 +50,13 @@ _KNOWN = (
     Panel("rate_kbps", "rate", "kbit/s", shown=True, smooth=True),
     Panel("mcs", "MCS", shown=True),
     Panel("sinr_db", "SINR", "dB"),
+    Panel("rsrp_dbm", "RSRP", "dBm"),
+    Panel("neighbour_rsrp_dbm", "best neighbour's RSRP", "dBm"),
     Panel("cell", "serving cell"),
+    Panel("neighbour", "best neighbour"),
 )
+# The page has a map for places.
+_PLACES = ("x_m", "y_m")
 
 
 def panels(columns: Iterable[str], filled: Collection[str]) -> list[Panel]:
@@ -63,6 +68,6 @@ def panels(columns: Iterable[str], filled: Collection[str]) -> list[Panel]:
     ['RTT (ms)', 'pace (kbit/s)']
     """
     known = [panel for panel in _KNOWN if panel.column in filled]
-    taken = {name for panel in _KNOWN for name in (panel.column, panel.beside)}
+    taken = {*_PLACES, *(name for panel in _KNOWN for name in (panel.column, panel.beside))}
     others = [name for name in columns if name not in taken and name in filled]
     return known + [Panel(name, axis_label(name)) for name in others]
