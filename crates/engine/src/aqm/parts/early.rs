@@ -57,7 +57,7 @@ pub enum Verdict {
     Pass,
     /// It is dropped or marked with this probability, before spacing.
     Chance(f64),
-    /// It is dropped, and marked by nobody.
+    /// It is dropped, whatever its sender knows of marks.
     Drop,
 }
 
@@ -158,7 +158,7 @@ impl<C: Curve> QueueDisc for Early<C> {
             Verdict::Chance(probability) if !is_short => {
                 (self.hits(probability, packet.size), self.settings.ecn)
             }
-            //= RFC 3168 §7
+            //= ns-3 RedQueueDisc::UseHardDrop
             Verdict::Drop if !is_short => (true, false),
             _ => {
                 self.count = -1;
