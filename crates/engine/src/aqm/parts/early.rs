@@ -228,6 +228,18 @@ pub fn place(average: f64, min_th: f64, max_th: f64) -> f64 {
 }
 
 #[cfg(test)]
+impl<C> Early<C> {
+    /// The average that the last packet found.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+    /// A packet has been hit.
+    pub fn reset_count(&mut self) {
+        self.count = 0;
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::aqm::tests::{Seen, ctx, packet};
@@ -286,17 +298,5 @@ mod tests {
                 prop_assert!((0.0..=longest).contains(&queue.average), "{}", queue.average);
             }
         }
-    }
-}
-
-#[cfg(test)]
-impl<C> Early<C> {
-    /// The average that the last packet found.
-    pub fn average(&self) -> f64 {
-        self.average
-    }
-    /// A packet has been hit.
-    pub fn reset_count(&mut self) {
-        self.count = 0;
     }
 }
