@@ -58,6 +58,10 @@ class Run:
             What waits at the base station for the flow's UE; without cells, before the links on the way.
         ``sinr_db``
             The newest SINR that the UE reports, looked at every 10 ms.
+        ``rsrp_dbm``
+            The power of one reference-signal element of its cell.
+        ``x_m``, ``y_m``
+            Where it is: east and north of the origin.
         ``mcs``
             Mean of the first downlink transmissions since the last sample.
         ``rate_kbps``
@@ -75,8 +79,10 @@ class Run:
         What befell the flows, in the order of time; there if series were asked for, else empty. The
         columns: ``time_s`` and ``flow`` as in `series`; ``event``: ``drop`` (of a packet, data or
         acknowledgment), ``timeout`` or ``recovery`` (the data sender's retransmission timer expired, or
-        it began to repair a loss); for drops ``cause``, a key of ``totals["drops"]``, and ``bytes``, the
-        packet's size; null for others.
+        it began to repair a loss), or what befell its UE: ``handover_start``, ``handover_end``,
+        ``handover_failure``, ``radio_link_failure`` or ``reestablishment``; for drops ``cause``, a key of
+        ``totals["drops"]``, and ``bytes``, the packet's size; for handovers ``cell``, the new one; null for
+        others.
     allocations
         The downlink's transmissions in the window that was asked for, by TTI and cell; empty if none was.
         The columns: ``time_s``, when the TTI on air begins, as in `series`; ``cell`` and ``ue``; ``rbgs``,
@@ -198,7 +204,8 @@ class Run:
 
         Columns: ``ue``, position ``x_m`` (east) and ``y_m`` (north), serving ``cell``, ``sinr_db``,
         ``rsrp_dbm``, number of first transmissions ``blocks``, their mean ``mcs`` and ``block_bytes``, and
-        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1.
+        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1, ``handovers`` and ``link_failures``.
+        Position, cell and RSRP are those at the end.
         """
         return frame_of(self.outcome["ues"])
 

@@ -210,7 +210,7 @@ impl Network {
         for (number, way) in &mut movers {
             let [x, y] = way.position(now);
             let z = self.ues[*number as usize].position.z;
-            self.place(UeId(*number), Position { x, y, z });
+            self.place(now, UeId(*number), Position { x, y, z });
             self.sample(*number as usize);
         }
         self.roaming.movers = movers;
@@ -332,6 +332,7 @@ impl Network {
             self.roaming.notices.push(Notice::HandoverFailure(ue, CellId(cell as u16)));
             return;
         }
+        self.ues[number].handovers += 1;
         self.attach(now, number);
         self.roaming.notices.push(Notice::HandoverEnd(ue, CellId(cell as u16)));
     }
@@ -362,6 +363,7 @@ impl Network {
         if let Stage::Preparing { target, slot } = self.roaming.terminals[number].stage {
             self.vacate(target.into(), slot);
         }
+        self.ues[number].failures += 1;
         self.leave(number);
         for direction in [Direction::Down, Direction::Up] {
             self.re_establish(now, number, direction, DropCause::LinkFailure, Waiting::Stays);

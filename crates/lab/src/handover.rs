@@ -51,7 +51,7 @@ impl Simulation<'_> {
     pub(crate) fn at_cell(&mut self, now: Time, key: Key) {
         let packet = self.packets.get(key);
         let ue = self.flows[packet.flow as usize].ue;
-        let Some(road) = packet.road else { return self.into_bearer(now, key) };
+        let Some(road) = packet.road else { return self.enter_bearer(now, key) };
         let serving = self.cells().cell_of(UeId(ue)).0;
         let anchor = &mut self.paths.anchors[ue as usize];
         if road.cell != serving {
@@ -65,7 +65,7 @@ impl Simulation<'_> {
             anchor.hold(road, key);
         } else {
             anchor.forget(road);
-            self.into_bearer(now, key);
+            self.enter_bearer(now, key);
             self.release_held(now, ue);
         }
     }

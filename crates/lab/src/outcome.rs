@@ -90,11 +90,11 @@ pub struct FlowRow {
 /// A terminal's figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UeRow {
-    /// East of the origin.
+    /// East of the origin, at the end.
     pub x_m: f64,
     /// North of the origin.
     pub y_m: f64,
-    /// The cell that serves it, counted from 0.
+    /// The cell that serves it at the end, counted from 0.
     pub cell: u16,
     /// Mean over time of the reported SINR.
     pub sinr_db: Option<f64>,
@@ -110,6 +110,10 @@ pub struct UeRow {
     pub bler: Option<f64>,
     /// The same in the uplink.
     pub uplink_bler: Option<f64>,
+    /// How often it was handed over, the warm-up included.
+    pub handovers: u64,
+    /// How often its radio link failed.
+    pub link_failures: u64,
 }
 
 /// A cell's figures.
@@ -357,6 +361,8 @@ impl UeRow {
             "blocks": self.blocks,
             "bler": self.bler,
             "uplink_bler": self.uplink_bler,
+            "handovers": self.handovers,
+            "link_failures": self.link_failures,
         })
     }
 }

@@ -641,7 +641,7 @@ impl<'t> Simulation<'t> {
             Step::S1u => self.onto_s1u(now, key, flow, to),
             Step::Medium { medium, station } => self.onto_medium(now, key, medium, station),
             Step::Air if to == End::Ue => self.at_cell(now, key),
-            Step::Air => self.into_bearer(now, key),
+            Step::Air => self.enter_bearer(now, key),
             Step::End => self.deliver(now, key),
         }
     }
@@ -768,7 +768,7 @@ impl<'t> Simulation<'t> {
     }
 
     /// A packet enters the queue of its terminal's bearer.
-    pub(crate) fn into_bearer(&mut self, now: Time, key: Key) {
+    pub(crate) fn enter_bearer(&mut self, now: Time, key: Key) {
         let Packet { flow, to, .. } = *self.packets.get(key);
         let direction = if to == End::Ue { Direction::Down } else { Direction::Up };
         if to == End::Ue {
@@ -1246,6 +1246,8 @@ fn ue_row(network: &Network, ue: UeId) -> UeRow {
         blocks: blocks.first,
         bler: mean(blocks.first_failed, blocks.first),
         uplink_bler: mean(figures.uplink.first_failed, figures.uplink.first),
+        handovers: figures.handovers,
+        link_failures: figures.failures,
     }
 }
 

@@ -90,7 +90,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `height`, `noise_figure`, `qci`, `gbr`, `mbr`, `via`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `qci`, `gbr`, `mbr`, `via`",
     ),
     (
         r#"radius = "300m""#,
@@ -336,6 +336,12 @@ mbr = "1Mbps""#,
          `fq-cobalt`, `dualpi2`",
     ),
     (
+        r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
+        r#"rlc.discard_timer = "60ms""#,
+        ":9: rlc.discard_timer: unknown word `60ms`; did you mean `50ms`?; allowed: `50ms`, `100ms`, `150ms`, `300ms`, \
+         `500ms`, `750ms`, `1500ms`, `infinity`",
+    ),
+    (
         r#"kind = "drop-tail", buffer = "50KiB""#,
         r#"kind = "red", min_th = 20.0, max_th = 20.0"#,
         ":9: rlc.queue.max_th: 20 packets is not above min_th, 20",
@@ -573,6 +579,78 @@ carrier.bandwidth"#,
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "list", points = [["5m", "0m"], ["0.1m", "0.2m"], ["9m", "0m"]]}"#,
         ":16: ue[0].placement: terminal 1 at (0.1m, 0.2m) stands on top of the antenna of site 0; keep 1m away",
+    ),
+    (
+        r#"position = ["0m", "0m"]"#,
+        r#"position = ["0m", "0m"]
+[[site]]
+position = ["0.5m", "0m"]"#,
+        ":13: site[1].position: a mast at (0.5m, 0m), where site 0 has one; sites must be 1m apart, one site has several sectors",
+    ),
+    (
+        r#"position = ["0m", "0m"]"#,
+        r#"position = ["500m", "0m"]
+[[site]]
+rings = 1"#,
+        ":12: site[1].position: a mast at (500m, 0m), where site 0 has one; sites must be 1m apart, one site has several sectors",
+    ),
+    (r#"position = ["0m", "0m"]"#, r#"rings = 11"#, ":11: site[0].rings: 11 is outside 0..10"),
+    (
+        r#"position = ["0m", "0m"]"#,
+        r#"position = ["0m", "0m"]
+rings = 10
+sectors = 4"#,
+        ":10: site: 1324 cells in all; at most 1000 are allowed",
+    ),
+    // Ways.
+    (
+        "count = 3",
+        r#"mobility = "walk""#,
+        ":15: ue[0].mobility: unknown mobility `walk`; allowed: `static`, `constant-velocity`, `random-walk-2d`, `random-waypoint`, `path`",
+    ),
+    (
+        "count = 3",
+        r#"mobility = {kind = "constant-velocity", speed = "20"}"#,
+        r#":15: ue[0].mobility.speed: `20` needs a unit, as in "3km/h"; allowed units: m/s, km/h"#,
+    ),
+    (
+        "count = 3",
+        r#"mobility = {kind = "random-walk-2d", x = ["0m", "200m"]}"#,
+        ":15: ue[0].mobility.x: a terminal is placed at x = 300m, outside 0m..200m; a walk begins inside",
+    ),
+    (
+        "count = 3",
+        r#"mobility = {kind = "random-waypoint", min_speed = "9m/s"}"#,
+        ":15: ue[0].mobility.min_speed: the lowest speed 9m/s exceeds the highest 0.7m/s",
+    ),
+    (
+        "count = 3",
+        r#"mobility = {kind = "path", path = "nowhere.csv"}"#,
+        ":15: ue[0].mobility.path: nowhere.csv cannot be read: No such file or directory (os error 2)",
+    ),
+    (
+        "count = 3",
+        r#"mobility = {kind = "path", path = "x.csv", rows = [[0, 0, 0], [1, 500, 0]]}"#,
+        ":15: ue[0].mobility.rows: row 1: a jump: 500m in 1s are 500.0 m/s; at most 150m/s are allowed (max_speed)",
+    ),
+    // Handover.
+    (
+        "mac.scheduler",
+        r#"handover.algorithm = {kind = "a3-rsrp", hysteresis = "16dB"}
+mac.scheduler"#,
+        ":8: handover.algorithm.hysteresis: 16dB is outside 0dB..15dB",
+    ),
+    (
+        "mac.scheduler",
+        r#"handover.forwarding = "all"
+mac.scheduler"#,
+        ":8: handover.forwarding: unknown word `all`; allowed: `waiting`, `arriving`, `nothing`",
+    ),
+    (
+        "mac.scheduler",
+        r#"handover.link_failure = {q_out = "0dB"}
+mac.scheduler"#,
+        ":8: handover.link_failure.q_out: Qout 0dB exceeds Qin -3.9dB",
     ),
 ];
 

@@ -49,7 +49,7 @@ fn one_download() {
         rwnd = "autotuning"
         "#,
     );
-    check(&outcome, "flow-0 31723.200 16.516 31.939 19891 0");
+    check(&outcome, "flow-0 31801.600 16.542 31.890 19945 0");
     let flow = &outcome.flows()[0];
     assert!(flow.goodput_kbps < 35_160.0 * 1000.0 / 1054.0);
     assert!(flow.delay_ms.mean.unwrap() >= 13.0 && flow.rtt_ms.mean.unwrap() >= 27.0);
@@ -85,14 +85,14 @@ fn a_cell_with_calls_and_downloads() {
     );
     check(
         &outcome,
-        "get-0 1028.915 127.157 150.774 1292 0\n\
-         get-1 1354.957 96.447 118.100 1683 0\n\
-         get-2 1028.096 119.626 143.848 1284 0\n\
-         get-3 278.528 222.531 233.825 353 2\n\
-         call-0 62.464 126.660 - 251 0\n\
-         call-1 63.232 94.470 - 250 0\n\
-         call-2 62.976 118.882 - 250 0\n\
-         call-3 62.208 220.663 - 250 0",
+        "get-0 1034.650 126.879 150.324 1286 0\n\
+         get-1 1363.968 92.301 114.426 1696 0\n\
+         get-2 991.232 80.716 104.679 1230 1\n\
+         get-3 276.070 204.287 211.845 348 2\n\
+         call-0 62.976 126.520 - 251 0\n\
+         call-1 62.976 91.537 - 250 0\n\
+         call-2 63.232 77.211 - 250 0\n\
+         call-3 61.184 199.874 - 250 0",
     );
     // MCS 28 on 24 PRBs: 17568 bit a TTI, in each of three cells
     assert!(outcome.totals().throughput_kbps < 3.0 * 17_568.0);

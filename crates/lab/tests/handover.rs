@@ -4,13 +4,14 @@
 
 use airwnd_catalog::Node;
 use airwnd_lab::tap::{Carried, Node as At, Sight, Tap, Way};
-use airwnd_lab::{Column, Outcome, Scenario, Table, run, run_tapped};
+use airwnd_lab::{Column, Outcome, Records, Scenario, Table, run, run_tapped};
 use airwnd_units::Span;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 fn simulate(toml: &str, seed: u64) -> Outcome {
     let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
@@ -61,6 +62,10 @@ fn rows(csv: &'static str) -> Vec<impl Fn(&str) -> &'static str> {
         .collect()
 }
 
+fn number(text: &str) -> f64 {
+    text.parse().unwrap()
+}
+
 /// CUBIC as ns-3 3.44 has it.
 const CUBIC: &str = "{kind = \"cubic\", variant = \"linux\", slow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1s\"}}";
 
@@ -93,6 +98,20 @@ fn s6(tcp: &str, buffer: &str, loss: &str) -> String {
     )
 }
 
+/// ns-3's times count from the start of the simulation, ours from the end of the warm-up.
+const WARMUP_S: f64 = 0.5;
+const SEEDS: usize = 8;
+
+/// The seconds of a passage in which control channels are lost, and the sender recovers: chance decides.
+const DISTURBED: [Range<usize>; 2] = [12..23, 37..47];
+
+fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    values.clone().sum::<f64>() / values.count() as f64
+}
+
+/// S6: handovers start and end within a millisecond of ns-3's, to the same cells. In seconds without losses of control
+/// channels the throughput is within 10 %, as it is over the whole passage; in the others each of ns-3's seeds lies
+/// within the spread of ours.
 #[test]
 fn one_user_past_three_sites() {
     let (throughput, handovers) =
@@ -103,35 +122,48 @@ fn one_user_past_three_sites() {
         ("TcpNewReno", "51200", "friis"),
         ("TcpCubic", "51200", "hybridlos"),
     ] {
-        let outcome = simulate(&s6(tcp, buffer, loss), 1);
-        macro_rules! ours {
-            ($rows:expr) => {
-                $rows.iter().filter(|row| {
-                    row("tcp") == tcp
-                        && row("rlc") == "um"
-                        && row("buffer_bytes") == buffer
-                        && row("loss") == loss
-                })
+        let name = format!("{tcp} {buffer} B {loss}");
+        let is_of = |row: &dyn Fn(&str) -> &'static str| {
+            row("tcp") == tcp && row("buffer_bytes") == buffer && row("loss") == loss
+        };
+        let runs: Vec<Outcome> =
+            (1..=SEEDS).map(|seed| simulate(&s6(tcp, buffer, loss), seed as u64)).collect();
+        for (theirs, ours) in [("enb_ho_start", "handover_start"), ("enb_ho_end_ok", "handover_end")] {
+            let ours = events(&runs[0], ours);
+            let theirs = handovers.iter().filter(|row| is_of(row) && row("event") == theirs);
+            let theirs: Vec<f64> = theirs.map(|row| number(row("t_s")) - WARMUP_S).collect();
+            println!("{name}: {ours:?} / {theirs:?}");
+            assert_eq!(ours.iter().map(|(_, cell)| *cell).collect::<Vec<_>>(), [1, 2]);
+            assert!(ours.iter().zip(&theirs).all(|((ours, _), theirs)| (ours - theirs).abs() < 1e-3));
+        }
+        let ours: Vec<&[f64]> = runs.iter().map(|run| numbers(run.series(), "rate_kbps")).collect();
+        let rates = throughput.iter().filter(|row| is_of(row)).map(|row| number(row("throughput_kbps")));
+        let rates: Vec<f64> = rates.collect();
+        let theirs: Vec<&[f64]> = rates.chunks(ours[0].len()).collect();
+        for second in 0..ours[0].len() {
+            let [ours, theirs] = [&ours, &theirs].map(|runs| mean(runs.iter().map(|run| run[second])));
+            println!(
+                "  {second} s: {ours:.0} / {theirs:.0} kbit/s ({:+.1} %)",
+                100.0 * (ours / theirs - 1.0)
+            );
+            let disturbed = DISTURBED.iter().any(|range| range.contains(&second));
+            assert!(disturbed || (ours / theirs - 1.0).abs() < 0.1, "{name}, second {second}");
+        }
+        for range in DISTURBED {
+            let of = |runs: &[&[f64]]| -> Vec<f64> {
+                runs.iter().map(|run| mean(run[range.clone()].iter().copied())).collect()
             };
+            let (ours, theirs) = (of(&ours), of(&theirs));
+            let least = ours.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = ours.iter().copied().fold(0.0, f64::max);
+            println!("  {range:?} s: {least:.0} to {most:.0} / {theirs:.0?} kbit/s");
+            assert!(theirs.iter().all(|rate| (0.9 * least..1.1 * most).contains(rate)), "{name}");
         }
-        println!(
-            "{tcp} {buffer} {loss}: {:?} {:?}",
-            events(&outcome, "handover_start"),
-            events(&outcome, "handover_end")
-        );
-        for row in ours!(handovers) {
-            println!("   ns-3 {} {}", row("event"), row("t_s"));
-        }
-        let rates = numbers(outcome.series(), "rate_kbps");
-        let mut sums = (0.0, 0.0);
-        for (row, ours) in ours!(throughput).zip(rates) {
-            let theirs: f64 = row("throughput_kbps").parse().unwrap();
-            sums.0 += ours;
-            sums.1 += theirs;
-            println!("  {} {ours:.0} / {theirs:.0} ({:+.1} %)", row("second"), 100.0 * (ours / theirs - 1.0));
-        }
-        println!("  delay {:?} rtt {:?}", outcome.flows()[0].delay_ms, outcome.flows()[0].rtt_ms);
-        println!("  all {:+.2} %", 100.0 * (sums.0 / sums.1 - 1.0));
+        let [ours, theirs] = [&ours, &theirs].map(|runs| {
+            mean(runs.iter().flat_map(|run| run.iter()).copied().collect::<Vec<_>>().into_iter())
+        });
+        println!("  all: {ours:.0} / {theirs:.0} kbit/s ({:+.1} %)", 100.0 * (ours / theirs - 1.0));
+        assert!((ours / theirs - 1.0).abs() < 0.1, "{name}");
     }
 }
 
@@ -269,8 +301,8 @@ fn run_cases(number: u32) {
         let node = Node::from_toml(&case.toml(), "fuzz").unwrap();
         let scenario = Scenario::from_node(&node).unwrap();
         let mut order = Order::default();
-        let period = Some(Span::from_secs(1));
-        let outcome = run_tapped(&scenario, case.seed, period, Some(&mut order), &mut |_| true).unwrap();
+        let records = Records { series: Some(Span::from_secs(1)), ..Records::default() };
+        let outcome = run_tapped(&scenario, case.seed, &records, Some(&mut order), &mut |_| true).unwrap();
         let dropped = drops(&outcome);
         for (number, flow) in (0..).zip(outcome.flows()) {
             for to_terminal in [false, true] {

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 /// Drops of every cause: a full link to the cell, full bearers, and blocks that nobody sends again.
 const LOSSY: &str = r#"
 duration = "4s"
-core = {s1u_rate = "30Mbps", s1u_queue = 40, server_loss = "packet-error"}
+core = {s1u_rate = "30Mbps", s1u_queue = 32, server_loss = "packet-error"}
 rlc.queue = {kind = "drop-tail", buffer = "20KiB"}
 tcp.min_rto = "200ms"
 radio.amc = {kind = "piro-ew2010", ber = 0.03}
@@ -29,8 +29,10 @@ id = "call"
 traffic = {kind = "cbr", rate = "1Mbps"}
 "#;
 
-/// Wi-Fi gives up in tests/links.rs; queue disciplines drop early in tests of their own.
-const SHOWN_ELSEWHERE: [&str; 2] = ["retry_limit", "rlc_queue_early"];
+/// Wi-Fi gives up in tests/links.rs; queue disciplines drop early in tests of their own; handovers are in
+/// tests/handover.rs.
+const SHOWN_ELSEWHERE: [&str; 5] =
+    ["retry_limit", "rlc_queue_early", "link_queue_early", "handover", "radio_link_failure"];
 
 fn simulate(toml: &str, series: Option<Span>) -> Outcome {
     let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();

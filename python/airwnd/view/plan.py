@@ -1,5 +1,6 @@
 """The map of a run: where the masts stand and the sectors look."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ from typing import Any
 def sites(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Give each site's place in metres, and the directions in degrees, anticlockwise from east, of its cells.
 
-    Cells are numbered as the engine does, sector by sector and site by site. Links alone have none.
+    Cells are numbered as the engine does, sector by sector and mast by mast. Links alone have none.
 
     Examples
     --------
@@ -20,18 +21,34 @@ def sites(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
         x, y = _metres(site["position"])
         count = site["sectors"]
         first = float(site["azimuth"].removesuffix("deg"))
-        cells = [
-            {"cell": cell + sector, "degrees": (first + 360 * sector / count) % 360}
-            for sector in range(count)
-        ]
-        found.append({"x": x, "y": y, "cells": cells})
-        cell += count
+        for east, north in _grid(site.get("rings", 0), site.get("spacing", "0m")):
+            cells = [
+                {"cell": cell + sector, "degrees": (first + 360 * sector / count) % 360}
+                for sector in range(count)
+            ]
+            found.append({"x": x + east, "y": y + north, "cells": cells})
+            cell += count
     return found
 
 
-def _metres(position: Sequence[str]) -> tuple[float, float]:
-    x, y = (
+def _grid(rings: int, spacing: str) -> list[tuple[float, float]]:
+    """Give the masts of a hexagonal grid: the centre, and ring by ring from the east anticlockwise."""
+    (apart,) = _metres([spacing])
+    corners = [(math.cos(math.radians(60 * side)), math.sin(math.radians(60 * side))) for side in range(7)]
+    around = [
+        (
+            apart * ((ring - step) * corners[side][0] + step * corners[side + 1][0]),
+            apart * ((ring - step) * corners[side][1] + step * corners[side + 1][1]),
+        )
+        for ring in range(1, rings + 1)
+        for side in range(6)
+        for step in range(ring)
+    ]
+    return [(0.0, 0.0), *around]
+
+
+def _metres(lengths: Sequence[str]) -> list[float]:
+    return [
         float(text.removesuffix("km")) * 1e3 if text.endswith("km") else float(text.removesuffix("m"))
-        for text in position
-    )
-    return x, y
+        for text in lengths
+    ]

@@ -7,9 +7,9 @@ use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
 use crate::phy::{Position, Prbs};
-use crate::settings::Setup;
+use crate::settings::{Setup, UeSite};
 use airwnd_engine::Stream;
-use airwnd_units::{Hertz, Metres, Tti};
+use airwnd_units::{Hertz, Time, Tti};
 
 /// Links of a direction whose newest gains are remembered: control channels, block and report ask for the same.
 const REMEMBERED: usize = 64;
@@ -36,20 +36,20 @@ pub(crate) struct LinkFading {
     disturbance: Vec<f64>,
 }
 
-/// Where a terminal is, and how far it goes in a TTI.
+/// Where a terminal was last, and how it goes on: in wavelengths in a second, which is its Doppler shift.
 #[derive(Clone, Copy)]
 struct Motion {
     place: Wavelengths,
-    since: Tti,
-    step: Wavelengths,
+    since: Time,
+    velocity: Wavelengths,
 }
 
 impl Motion {
     fn at(&self, tti: Tti) -> Wavelengths {
-        let ttis = tti.0 as f64 - self.since.0 as f64;
+        let seconds = tti.start().as_secs() - self.since.as_secs();
         Wavelengths {
-            east: self.place.east + ttis * self.step.east,
-            north: self.place.north + ttis * self.step.north,
+            east: self.place.east + seconds * self.velocity.east,
+            north: self.place.north + seconds * self.velocity.north,
         }
     }
 }
@@ -62,16 +62,17 @@ impl LinkFading {
             return None;
         }
         let carrier = &setup.carrier;
-        let per_tti = |metres: Metres| metres.0 / wavelength(carrier.downlink_frequency).0;
-        let step = match fading.pace() {
-            Pace::Speed(speed) => per_tti(speed * Tti::SPAN),
-            Pace::Doppler(shift) => shift.0 * Tti::SPAN.as_secs(),
-            Pace::Own => per_tti(LEAST_SPEED * Tti::SPAN),
+        let wavelength = wavelength(carrier.downlink_frequency).0;
+        let velocity = |ue: &UeSite| match fading.pace() {
+            Pace::Speed(speed) => speed.0 / wavelength,
+            Pace::Doppler(shift) => shift.0,
+            Pace::Own if ue.mobility.build([ue.position.x, ue.position.y], ue.way).moves() => 0.0,
+            Pace::Own => LEAST_SPEED.0 / wavelength,
         };
-        let motion = |position: Position| Motion {
-            place: in_wavelengths(position, carrier.downlink_frequency),
-            since: Tti(0),
-            step: Wavelengths::east(step),
+        let motion = |ue: &UeSite| Motion {
+            place: in_wavelengths(ue.position, carrier.downlink_frequency),
+            since: Time::ZERO,
+            velocity: Wavelengths::east(velocity(ue)),
         };
         let line = DelayLine::new(fading.taps(), prbs);
         let way = |name, frequency: Hertz| {
@@ -92,7 +93,7 @@ impl LinkFading {
             //= exception duplex-fades-apart
             downlink: way("downlink fading", carrier.downlink_frequency),
             uplink: way("uplink fading", carrier.uplink_frequency),
-            motions: setup.ues.iter().map(|ue| motion(ue.position)).collect(),
+            motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
             frequency: carrier.downlink_frequency,
             sinrs: vec![0.0; prbs.0.into()],
@@ -101,16 +102,21 @@ impl LinkFading {
         })
     }
 
-    /// A terminal is here in this TTI, and goes on as it has come.
-    pub fn place(&mut self, ue: usize, position: Position, tti: Tti) {
-        let motion = &mut self.motions[ue];
-        if !self.own_pace || tti <= motion.since {
+    /// A terminal is here now, and goes on as it has come.
+    //= exception turns-seen-late
+    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
+        if !self.own_pace {
             return;
         }
+        let motion = &mut self.motions[ue];
         let (from, to) = (motion.place, in_wavelengths(position, self.frequency));
-        let ttis = (tti - motion.since) as f64;
-        let step = Wavelengths { east: (to.east - from.east) / ttis, north: (to.north - from.north) / ttis };
-        *motion = Motion { place: to, since: tti, step };
+        let seconds = now.since(motion.since).as_secs();
+        let velocity = if seconds > 0.0 {
+            Wavelengths { east: (to.east - from.east) / seconds, north: (to.north - from.north) / seconds }
+        } else {
+            motion.velocity
+        };
+        *motion = Motion { place: to, since: now, velocity };
     }
 
     /// The linear SINR at which a terminal hears its cell on each PRB in a TTI, while the other cells send on these
