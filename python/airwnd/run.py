@@ -199,8 +199,8 @@ class Run:
 
         Columns: ``ue``, position ``x_m`` (east) and ``y_m`` (north), serving ``cell``, ``sinr_db``,
         ``rsrp_dbm``, number of first transmissions ``blocks``, their mean ``mcs`` and ``block_bytes``, and
-        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1, ``handovers`` and ``link_failures``.
-        Position, cell and RSRP are those at the end.
+        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1, ``handovers`` and
+        ``link_failures``. Position, cell and RSRP are those at the end.
         """
         return frame_of(self.outcome["ues"])
 
