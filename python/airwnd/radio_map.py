@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airwnd import _native
 
 _FEWEST_POINTS, _MOST_POINTS = 2, 5000
+_PARTS = 200
 _MARGIN = 0.15
 # The shorter side is at least this part of the longer one, and no side is shorter than this many metres.
 _SLIMMEST = 0.6
@@ -48,6 +49,9 @@ class RadioMap:
         from east, and kind of ``antenna``.
     ues
         A row per terminal: ``ue``, its ``group``, and the place ``x_m``, ``y_m`` where it begins.
+    paths
+        Where terminals that move are, at 201 instants from the begin of the warm-up to the end: ``ue``,
+        ``time_s`` since the end of the warm-up, ``x_m`` and ``y_m``.
     """
 
     x_m: "NDArray[np.float64]"
@@ -57,9 +61,10 @@ class RadioMap:
     cell: "NDArray[np.uint32]"
     cells: pl.DataFrame
     ues: pl.DataFrame
+    paths: pl.DataFrame
 
     def plot(self, quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
-        """Draw the map with sites, boresights and terminals.
+        """Draw the map with sites, boresights, terminals and their paths.
 
         Parameters
         ----------
@@ -116,14 +121,22 @@ class Grid:
 def survey(checked: "_native.Scenario", origin: str, grid: Grid, seed: int) -> RadioMap:
     """Compute the map of a scenario; `origin` is what it is called in messages."""
     cells, ues = table_of(checked.cells()), table_of(checked.terminals(seed))
-    x_m, y_m = grid.axes(cells, ues)
+    paths = table_of(checked.paths(seed, _PARTS))
+    x_m, y_m = grid.axes(cells, ues, paths)
     heard = checked.radio_map(x_m.tolist(), y_m.tolist(), grid.height_m)
     if heard is None:
         raise InputError(f"{origin}: there is no [[site]], so there is no radio to map")
     sinr_db, rsrp_dbm, cell = heard
     shape = (len(y_m), len(x_m))
     return RadioMap(
-        x_m, y_m, sinr_db.reshape(shape), rsrp_dbm.reshape(shape), cell.reshape(shape), cells, ues
+        x_m,
+        y_m,
+        sinr_db.reshape(shape),
+        rsrp_dbm.reshape(shape),
+        cell.reshape(shape),
+        cells,
+        ues,
+        paths,
     )
 
 

@@ -58,16 +58,17 @@ class Run:
             What waits at the base station for the flow's UE; without cells, before the links on the way.
         ``sinr_db``
             The newest SINR that the UE reports, looked at every 10 ms.
-        ``rsrp_dbm``
-            The power of one reference-signal element of its cell.
-        ``x_m``, ``y_m``
-            Where it is: east and north of the origin.
         ``mcs``
             Mean of the first downlink transmissions since the last sample.
         ``rate_kbps``
             Payload that arrived since the last sample.
-        ``cell``
-            The number of the serving cell.
+        ``rsrp_dbm``, ``neighbour_rsrp_dbm``
+            Reference signal received power of the serving cell, and of the best other one, as they are at
+            this instant: before the filters of measurements.
+        ``x_m``, ``y_m``
+            Where the UE is, east and north of the origin, if it moves; else `ues` says it.
+        ``cell``, ``neighbour``
+            The numbers of the serving cell, and of the best other one.
     engine
         Version and contents of the engine that ran it.
     events

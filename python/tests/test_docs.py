@@ -24,7 +24,7 @@ from .pages import PAGES, Block, blocks, commands
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(airwnd.__path__, "airwnd."))
 PUBLIC = [name for name in airwnd.__all__ if not name.startswith("__")]
-CHEAP = ("run", "check", "list", "explain", "schema", "sweep")
+CHEAP = ("run", "check", "list", "explain", "schema", "sweep", "plot")
 # How long it took is another every time.
 TIMES = re.compile(r"\bin \d|real time|of the time")
 

@@ -33,6 +33,21 @@ count = 30
 placement = { kind = "disc", radius = "600m" }
 [[flow]]
 """
+DRIVE = """\
+name = "drive"
+duration = "12s"
+handover.algorithm = "a3-rsrp"
+[[site]]
+[[site]]
+position = ["200m", "0m"]
+[[ue]]
+placement = { kind = "list", points = [["-20m", "30m"]] }
+mobility = { kind = "constant-velocity", speed = "20m/s" }
+[[ue]]
+name = "standing"
+placement = { kind = "list", points = [["60m", "-40m"]] }
+[[flow]]
+"""
 LINK = 'duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n'
 
 
@@ -52,6 +67,12 @@ def radio(sites: Scenario) -> RadioMap:
 def run(sites: Scenario) -> Run:
     """A run of it with everything written down."""
     return sites.run(series="10ms", allocations=("100ms", "300ms"))
+
+
+@pytest.fixture(scope="module")
+def drive() -> Run:
+    """A terminal passes two sites, another stands."""
+    return Scenario.from_toml(DRIVE).run(series="50ms")
 
 
 def labels(axes: Axes) -> list[str]:
@@ -124,6 +145,19 @@ def test_sites_boresights_and_terminals_stand_where_they_are(radio: RadioMap) ->
         drawn.append((x[0], y[0], np.degrees(np.arctan2(y[1] - y[0], x[1] - x[0])) % 360))
     want = radio.cells.select("x_m", "y_m", pl.col("boresight_deg") % 360).to_numpy()
     assert np.array(drawn) == pytest.approx(want)
+
+
+def test_paths_are_those_of_a_run(drive: Run) -> None:
+    radio = Scenario.from_toml(DRIVE).radio_map(points=9)
+    axes = radio.plot()
+    (line,) = axes.lines
+    x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    assert (x[0], y[0]) == (-20, 30), "it begins where the terminal does"
+    moving = drive.series.drop_nulls("x_m")
+    assert moving["flow"].unique().to_list() == ["flow-0"], "who stands has no places over time"
+    assert (x[-1], y[-1]) == pytest.approx((moving["x_m"][-1], moving["y_m"][-1]))
+    assert radio.x_m[0] < x.min() < x.max() < radio.x_m[-1], "the path lies on the map"
+    assert labels(axes) == ["paths", "terminals", "sites"]
 
 
 def test_an_antenna_that_looks_everywhere_has_no_boresight(small: Scenario) -> None:
@@ -301,6 +335,30 @@ def test_panels_are_columns_of_the_series(run: Run) -> None:
         assert np.asarray(line.get_ydata()) == pytest.approx(known[column].to_numpy() / unit), name
     assert figure.axes[-1].get_xlabel() == "Time (s)"
     assert figure.axes[-1].get_xlim() == (0, run.duration_s)
+
+
+def test_cell_and_rsrp_show_the_best_neighbour(drive: Run) -> None:
+    cell, rsrp = drive.plot_timeline().axes[:2]
+    series = drive.series.filter(pl.col("flow").cast(pl.String) == "flow-0")
+    for axes, columns in ((cell, ("cell", "neighbour")), (rsrp, ("rsrp_dbm", "neighbour_rsrp_dbm"))):
+        for line, column in zip(axes.lines, columns, strict=False):
+            assert np.asarray(line.get_ydata()) == pytest.approx(series[column].to_numpy())
+    assert cell.get_yticks().tolist() == [0, 1]
+    assert labels(cell) == ["serving", "best neighbour", "handover"]
+
+
+def test_handovers_are_marked_when_they_end(drive: Run) -> None:
+    ends = drive.events.filter(pl.col("event") == "handover_end")
+    assert ends["flow"].cast(pl.String).to_list() == ["flow-0"]
+    for axes in drive.plot_timeline().axes:
+        marks = [line for line in axes.lines if line.get_label() == "handover"]
+        assert [float(np.asarray(line.get_xdata())[0]) for line in marks] == ends["time_s"].to_list()
+    # from there on the series has the other cell
+    series = drive.series.filter(pl.col("flow").cast(pl.String) == "flow-0")
+    after = series.filter(pl.col("time_s") > ends["time_s"][0])
+    assert after["cell"].unique().to_list() == [1]
+    for axes in drive.plot_timeline("flow-1").axes:
+        assert "handover" not in [line.get_label() for line in axes.lines]
 
 
 def test_a_link_has_no_cell_to_show() -> None:

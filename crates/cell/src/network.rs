@@ -10,7 +10,7 @@ use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::{Content, DropCause, Returned, Sdu};
 use crate::roaming::Roaming;
 use crate::settings::Setup;
-use crate::terminal::{Dropped, Fates, ReportTimers, Terminals, Timed, Ue};
+use crate::terminal::{Dropped, Fates, Terminals, Timed, Timers, Ue};
 use airwnd_engine::Key;
 use airwnd_engine::aqm::Backlog;
 use airwnd_units::{Bytes, Db, Dbm, Span, Time, Tti};
@@ -50,7 +50,8 @@ pub struct Network {
     pub(crate) ues: Vec<Ue>,
     pub(crate) roaming: Roaming,
     power_control: power_control::Params,
-    report_timers: ReportTimers,
+    report_timers: Timers<(u32, Direction)>,
+    retx_bsr_timers: Option<Timers<u32>>,
     cqi_period: u64,
     cqi_delay: u64,
     srs_period: u64,
@@ -137,7 +138,7 @@ impl Network {
         let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
         for (ue, [x, y]) in roaming.beginnings() {
             positions[ue] = Position { x, y, ..positions[ue] };
-            radio.place(ue, positions[ue]);
+            radio.place(Time::ZERO, ue, positions[ue]);
         }
         let serving: Vec<usize> = (0..setup.ues.len())
             .map(|ue| setup.ues[ue].cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0)))
@@ -197,7 +198,8 @@ impl Network {
             ues,
             roaming,
             power_control: setup.mac.power_control.clone(),
-            report_timers: ReportTimers::new(setup.rlc.report_period().0.div_ceil(Tti::SPAN.0)),
+            report_timers: Timers::new(setup.rlc.report_period()),
+            retx_bsr_timers: setup.mac.retx_bsr_timer.map(Timers::new),
             fresh: Vec::with_capacity(setup.ues.len()),
             cqi_period: u64::from(setup.radio.cqi_period),
             cqi_delay: u64::from(setup.radio.cqi_delay),
@@ -216,16 +218,22 @@ impl Network {
 
     /// A packet, its size that with its IP header, enters a terminal's bearer: at the base station or at the terminal.
     pub fn send(&mut self, ue: UeId, direction: Direction, packet: Sdu) {
-        let Network { ues, report_timers, fates, .. } = self;
-        let leg = ues[ue.0 as usize].leg(direction);
-        leg.rlc.enqueue(packet, fates);
-        if leg.rlc.is_acknowledged() {
-            let next = Tti(packet.arrived.0.div_ceil(Tti::SPAN.0));
-            report_timers.arm(next, (ue.0, direction), leg);
-        } else {
-            report_timers.disarm(leg);
-        }
+        self.ues[ue.0 as usize].leg(direction).rlc.enqueue(packet, &mut self.fates);
+        self.time_report(packet.arrived, ue.0, direction);
         self.report(packet.arrived, ue.0, direction);
+    }
+
+    /// What has just come is reported at once; in acknowledged mode it is reported again after a while, in
+    /// unacknowledged mode only after an opportunity to send.
+    fn time_report(&mut self, now: Time, number: u32, direction: Direction) {
+        let Network { ues, report_timers, .. } = self;
+        let leg = ues[number as usize].leg(direction);
+        if leg.rlc.is_acknowledged() {
+            let next = Tti(now.0.div_ceil(Tti::SPAN.0));
+            report_timers.arm(next, (number, direction), &mut leg.report_at);
+        } else {
+            report_timers.disarm(&mut leg.report_at);
+        }
     }
 
     /// RLC reports to the MAC that sends in a direction.
@@ -243,11 +251,11 @@ impl Network {
     }
 
     /// A terminal is here from now on.
-    pub fn place(&mut self, ue: UeId, position: Position) {
+    pub fn place(&mut self, now: Time, ue: UeId, position: Position) {
         let number = ue.0 as usize;
         let ue = &mut self.ues[number];
         ue.position = position;
-        self.radio.place(number, position);
+        self.radio.place(now, number, position);
         ue.hear_control(self.radio.control_sinr(number, ue.cell));
     }
 
@@ -258,6 +266,7 @@ impl Network {
             && self.timed.is_empty()
             && self.fresh.is_empty()
             && self.report_timers.is_idle()
+            && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
     }
 
@@ -335,6 +344,7 @@ impl Network {
             self.returned = returned;
         }
         for direction in [Direction::Down, Direction::Up] {
+            self.time_report(now, number, direction);
             self.report(now, number, direction);
         }
     }
@@ -364,6 +374,7 @@ impl Network {
         }
         for cell in &mut self.cells {
             cell.downlink.on_idle(slept);
+            cell.uplink.on_idle(slept);
         }
         for missed in (tti.0 - slept.min(self.srs_period))..tti.0 {
             self.radio.begin(Tti(missed));
@@ -383,27 +394,49 @@ impl Network {
             //= exception last-report-of-nothing
             let waiting = ue.reported(now, direction);
             if waiting.again + waiting.new > Bytes::ZERO {
-                self.report_timers.arm(tti, bearer, ue.leg(direction));
+                self.report_timers.arm(tti, bearer, &mut ue.leg(direction).report_at);
             } else {
-                self.report_timers.disarm(ue.leg(direction));
+                self.report_timers.disarm(&mut ue.leg(direction).report_at);
             }
             self.report(now, number, direction);
         }
         self.report_timers.put_back(tti, due);
-        let Network { cells, ues, fresh, .. } = self;
+        self.repeat_reports(tti);
+        let Network { cells, ues, fates, timed, report_timers, retx_bsr_timers, fresh, .. } = self;
+        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, fates };
         for number in fresh.drain(..) {
-            let ue = &mut ues[number as usize];
+            let ue = terminals.get(number);
             ue.fresh = false;
             if ue.joined {
                 cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent.total());
+                terminals.await_grant(number, tti);
             }
         }
     }
 
+    /// Terminals that have waited too long for a grant report their buffers once more.
+    //= TS 36.321 §5.4.5
+    //= exception reports-are-not-repeated
+    fn repeat_reports(&mut self, tti: Tti) {
+        let Network { ues, retx_bsr_timers, fresh, .. } = self;
+        let Some(timers) = retx_bsr_timers else { return };
+        let due = timers.take(tti);
+        for number in &due {
+            let ue = &mut ues[*number as usize];
+            if ue.report_again_at == Some(tti) {
+                timers.disarm(&mut ue.report_again_at);
+                ue.on_uplink_report(tti.start(), *number, fresh);
+            }
+        }
+        timers.put_back(tti, due);
+    }
+
     fn schedule(&mut self, tti: Tti) {
-        let Network { radio, cells, ues, on_air, fates, timed, report_timers, patterns, .. } = self;
+        let Network {
+            radio, cells, ues, on_air, fates, timed, report_timers, retx_bsr_timers, patterns, ..
+        } = self;
         let count = cells.len();
-        let mut terminals = Terminals { ues, timers: report_timers, timed, fates };
+        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, fates };
         for (number, cell) in cells.iter_mut().enumerate() {
             let Cell { users, phases, downlink, uplink, .. } = cell;
             patterns.fill(None);
@@ -423,8 +456,10 @@ impl Network {
 
     fn put_on_air(&mut self, tti: Tti) {
         self.sound(tti);
-        let Network { radio, cells, ues, on_air, signals, fates, timed, report_timers, .. } = self;
-        let mut terminals = Terminals { ues, timers: report_timers, timed, fates };
+        let Network {
+            radio, cells, ues, on_air, signals, fates, timed, report_timers, retx_bsr_timers, ..
+        } = self;
+        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, fates };
         let count = cells.len();
         let now = &mut on_air[row(tti) * count..][..count];
         for (sent, cell) in now.iter_mut().zip(cells.iter()) {
@@ -520,8 +555,11 @@ impl Network {
     pub(crate) fn leave(&mut self, number: usize) {
         let ue = &mut self.ues[number];
         ue.joined = false;
-        self.report_timers.disarm(&mut ue.downlink);
-        self.report_timers.disarm(&mut ue.uplink);
+        self.report_timers.disarm(&mut ue.downlink.report_at);
+        self.report_timers.disarm(&mut ue.uplink.report_at);
+        if let Some(timers) = &mut self.retx_bsr_timers {
+            timers.disarm(&mut ue.report_again_at);
+        }
         let (cell, slot) = (ue.cell, ue.slot);
         self.vacate(cell, slot);
         let stays = |(other, _): &(u32, Content)| *other != number as u32;
@@ -544,6 +582,7 @@ impl Network {
         *resource.expect("there is one for each slot") = Some(ue.slot);
         ue.joined = true;
         for direction in [Direction::Down, Direction::Up] {
+            self.time_report(now, number as u32, direction);
             self.report(now, number as u32, direction);
         }
     }
@@ -615,6 +654,13 @@ impl Network {
             failures: ue.failures,
             handovers: ue.handovers,
         }
+    }
+
+    /// The cell that a terminal hears best besides its own, and the power of one reference-signal element of it.
+    pub fn neighbour(&self, ue: UeId) -> Option<(CellId, Dbm)> {
+        let number = ue.0 as usize;
+        let best = self.radio.strongest_but(number, self.ues[number].cell)?;
+        Some((CellId(best as u16), self.radio.rsrp(number, best)))
     }
 
     /// The cells' figures so far.

@@ -167,6 +167,11 @@ impl Roaming {
 }
 
 impl Network {
+    /// Whether a terminal moves.
+    pub fn moves(&self, ue: UeId) -> bool {
+        self.roaming.movers.binary_search_by_key(&ue.0, |(number, _)| *number).is_ok()
+    }
+
     /// When something happens besides TTIs.
     pub fn next_event(&self) -> Option<Time> {
         self.roaming.agenda.next()
@@ -205,7 +210,7 @@ impl Network {
         for (number, way) in &mut movers {
             let [x, y] = way.position(now);
             let z = self.ues[*number as usize].position.z;
-            self.place(UeId(*number), Position { x, y, z });
+            self.place(now, UeId(*number), Position { x, y, z });
             self.sample(*number as usize);
         }
         self.roaming.movers = movers;

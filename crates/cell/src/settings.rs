@@ -2,7 +2,7 @@
 
 use crate::handover;
 use crate::identity::CellId;
-use crate::mac::{outer_loop, power_control, sched};
+use crate::mac::{outer_loop, power_control, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use crate::qci::Qci;
@@ -86,11 +86,15 @@ params! {
         pub scheduler: sched::Spec = sched::Spec::Pf(Default::default()), unit "1", source "ns-3 LteHelper default";
         /// Outer-loop link adaptation in the downlink; none: the reports decide.
         pub olla: Option<outer_loop::Params> = None, unit "1", source "ns-3 LENA has none";
+        /// Uplink scheduler.
+        pub uplink_scheduler: uplink_sched::Spec = uplink_sched::Spec::Rr(Default::default()), unit "1", source "ns-3 pss-ff-mac-scheduler.cc";
         /// HARQ transmissions of a block, the first included.
         pub harq_transmissions: u8 = 4, unit "1", range 1..=8, source "ns-3 LENA: dropped after redundancy version 3";
         /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320
         /// that has an offset for each user of the fullest cell.
         pub srs_period: Option<u16> = None, unit "TTI", range 2..=320, source "TS 36.213 Table 8.2-1; ns-3 default 40";
+        /// retxBSR-Timer: a terminal that waits for a grant reports its buffer again after this time; none: never.
+        pub retx_bsr_timer: Option<Span> = None, unit "time", range Span::from_millis(1)..=Span::from_millis(10_240), source "not in ns-3 LENA; TS 36.331 §9.2.2: 2.56 s";
         /// Uplink power control.
         pub power_control: power_control::Params = power_control::Params::default(), unit "1", source "TS 36.213 §5.1.1";
     }

@@ -51,6 +51,8 @@ pub(crate) struct Ue {
     pub bearer: Bearer,
     /// Whether it is in the list of those whose RLC has reported since the last TTI.
     pub fresh: bool,
+    /// When it reports again that it waits for grants.
+    pub report_again_at: Option<Tti>,
     /// How often its link failed.
     pub failures: u64,
     /// How often it was handed over.
@@ -66,7 +68,10 @@ pub(crate) struct Ue {
 /// The terminals as the MAC of a cell uses them.
 pub(crate) struct Terminals<'a> {
     pub ues: &'a mut [Ue],
-    pub timers: &'a mut ReportTimers,
+    /// After which RLC reports a buffer to which nothing is added.
+    pub report_timers: &'a mut Timers<(u32, Direction)>,
+    /// After which a terminal reports again that it waits for grants, if it does so.
+    pub retx_bsr_timers: &'a mut Option<Timers<u32>>,
     pub timed: &'a mut Timed,
     pub fates: &'a mut Fates,
 }
@@ -91,7 +96,21 @@ impl Terminals<'_> {
             return None;
         }
         ue.unsent.on_block_up(grant);
-        self.fill(number, Direction::Up, tti, grant, process, Some(told))
+        let content = self.fill(number, Direction::Up, tti, grant, process, Some(told));
+        self.await_grant(number, tti);
+        content
+    }
+
+    /// retxBSR-Timer starts, again if it runs, if something waits.
+    //= TS 36.321 §5.4.5
+    pub fn await_grant(&mut self, number: u32, tti: Tti) {
+        let Some(timers) = self.retx_bsr_timers else { return };
+        let ue = &mut self.ues[number as usize];
+        if ue.reported(tti.start(), Direction::Up).total() > Bytes::ZERO {
+            timers.arm(tti, number, &mut ue.report_again_at);
+        } else {
+            timers.disarm(&mut ue.report_again_at);
+        }
     }
 
     fn fill(
@@ -109,9 +128,9 @@ impl Terminals<'_> {
             self.timed.watch(number, direction, leg);
         } else if leg.rlc.backlog().bytes > Bytes::ZERO {
             // After an opportunity to send, what is left is reported after a while.
-            self.timers.arm(tti, (number, direction), leg);
+            self.report_timers.arm(tti, (number, direction), &mut leg.report_at);
         } else {
-            self.timers.disarm(leg);
+            self.report_timers.disarm(&mut leg.report_at);
         }
         content
     }
@@ -157,27 +176,29 @@ impl Timed {
     }
 }
 
-/// The timers after which RLC reports a buffer to which nothing is added.
+/// Timers of equal length, many of them.
 ///
-/// A timer that is armed anew leaves its old place behind; a leg knows which one is meant.
-pub(crate) struct ReportTimers {
+/// A timer that is armed anew leaves its old place behind; its owner keeps when it expires, and so knows which place
+/// is meant.
+pub(crate) struct Timers<T> {
     period: u64,
     /// `[tti % (period + 1)]`
-    due: Vec<Vec<(u32, Direction)>>,
+    due: Vec<Vec<T>>,
     armed: usize,
 }
 
-impl ReportTimers {
-    pub fn new(period: u64) -> Self {
-        ReportTimers { period, due: (0..=period).map(|_| Vec::with_capacity(32)).collect(), armed: 0 }
+impl<T> Timers<T> {
+    pub fn new(period: Span) -> Self {
+        let period = period.0.div_ceil(Tti::SPAN.0);
+        Timers { period, due: (0..=period).map(|_| Vec::with_capacity(32)).collect(), armed: 0 }
     }
 
-    pub fn arm(&mut self, tti: Tti, bearer: (u32, Direction), leg: &mut Leg) {
+    pub fn arm(&mut self, tti: Tti, owner: T, expiry: &mut Option<Tti>) {
         let at = tti + self.period;
-        self.armed += usize::from(leg.report_at.is_none());
-        if leg.report_at.replace(at) != Some(at) {
+        self.armed += usize::from(expiry.is_none());
+        if expiry.replace(at) != Some(at) {
             let place = at.0 as usize % self.due.len();
-            self.due[place].push(bearer);
+            self.due[place].push(owner);
         }
     }
 
@@ -186,19 +207,20 @@ impl ReportTimers {
         self.armed == 0
     }
 
-    /// Takes the places of a TTI out; [`ReportTimers::put_back`] returns the list for its capacity.
-    pub fn take(&mut self, tti: Tti) -> Vec<(u32, Direction)> {
+    /// Takes the places of a TTI out; [`Timers::put_back`] returns the list for its capacity.
+    pub fn take(&mut self, tti: Tti) -> Vec<T> {
         let place = tti.0 as usize % self.due.len();
         std::mem::take(&mut self.due[place])
     }
 
-    pub fn put_back(&mut self, tti: Tti, due: Vec<(u32, Direction)>) {
+    pub fn put_back(&mut self, tti: Tti, mut due: Vec<T>) {
+        due.clear();
         let place = tti.0 as usize % self.due.len();
         self.due[place] = due;
     }
 
-    pub fn disarm(&mut self, leg: &mut Leg) {
-        self.armed -= usize::from(leg.report_at.take().is_some());
+    pub fn disarm(&mut self, expiry: &mut Option<Tti>) {
+        self.armed -= usize::from(expiry.take().is_some());
     }
 }
 
@@ -248,6 +270,7 @@ impl Ue {
             joined: true,
             bearer: site.bearer,
             fresh: false,
+            report_again_at: None,
             failures: 0,
             handovers: 0,
             control_error: setup.radio.control_errors.then_some(0.0),

@@ -1,16 +1,16 @@
 //! A terminal that is elsewhere hears as if it had always been there.
 
-use airwnd_cell::phy::{Position, antenna};
+use airwnd_cell::phy::{Position, antenna, fading};
 use airwnd_cell::{Bearer, CellSite, Direction, Network, Setup, UeId, UeSite, mobility};
 use airwnd_engine::aqm::Waiting;
 use airwnd_engine::{Codepoint, Key, Stream};
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Tti};
+use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Speed, Tti};
 
 const NEAR: Position = Position::new(100.0, 50.0, 1.5);
 const FAR: Position = Position::new(380.0, 50.0, 1.5);
 
 /// One cell, one terminal.
-fn network(position: Position) -> Network {
+fn setup(position: Position) -> Setup {
     let cell = CellSite {
         site: 0,
         position: Position::new(0.0, 0.0, 30.0),
@@ -28,7 +28,7 @@ fn network(position: Position) -> Network {
         srs_offset: None,
         bearer: Bearer::default(),
     };
-    Network::new(&Setup {
+    Setup {
         carrier: Default::default(),
         radio: Default::default(),
         mac: Default::default(),
@@ -38,14 +38,18 @@ fn network(position: Position) -> Network {
         cells: vec![cell],
         ues: vec![ue],
         seed: 1,
-    })
-    .unwrap()
+    }
+}
+
+fn network(position: Position) -> Network {
+    Network::new(&setup(position)).unwrap()
 }
 
 /// A packet in each of these TTIs; the SINR that is reported at their end.
 fn exchange(network: &mut Network, ttis: std::ops::Range<u64>) -> Db {
     let mut drops = Vec::new();
     for tti in ttis.map(Tti) {
+        network.advance(tti.start());
         network.receive(tti);
         let (packet, size, arrived) = (Key(tti.0 as u32), Bytes(1000), tti.start());
         let packet = Waiting { packet, size, arrived, flow: 0, ecn: Codepoint::NotEct };
@@ -60,11 +64,34 @@ fn exchange(network: &mut Network, ttis: std::ops::Range<u64>) -> Db {
 fn reports_follow_the_terminal() {
     let mut moving = network(NEAR);
     let near = exchange(&mut moving, 0..101);
-    moving.place(UeId(0), FAR);
+    moving.place(Tti(101).start(), UeId(0), FAR);
     let far = exchange(&mut moving, 101..201);
     let always_far = exchange(&mut network(FAR), 0..201);
     assert!(near.0 > far.0 + 6.0, "{near:?} {far:?}");
     assert_eq!(far, always_far);
-    moving.place(UeId(0), NEAR);
+    moving.place(Tti(201).start(), UeId(0), NEAR);
     assert_eq!(exchange(&mut moving, 201..301), near);
+}
+
+/// A terminal on a straight way has the same channel at the same place, however often it is looked for, and whether or
+/// not its cell has slept in between.
+#[test]
+fn fading_is_where_the_terminal_is() {
+    let car = |period: u64| {
+        let mut setup = setup(FAR);
+        setup.radio.fading = fading::Spec::Eva(Default::default());
+        setup.radio.position_period = Span::from_millis(period);
+        let speed = mobility::constant_velocity::Params { speed: Speed(20.0), ..Default::default() };
+        setup.ues[0].mobility = mobility::Spec::ConstantVelocity(speed);
+        Network::new(&setup).unwrap()
+    };
+    let sinr = |network: &mut Network, ttis: std::ops::Range<u64>| {
+        network.advance(Tti(ttis.start).start());
+        exchange(network, ttis).0
+    };
+    let (mut often, mut seldom, mut asleep) = (car(5), car(50), car(5));
+    let all = sinr(&mut often, 0..401);
+    assert!((sinr(&mut seldom, 0..401) - all).abs() < 1e-3);
+    assert!((sinr(&mut asleep, 400..401) - all).abs() < 1e-3);
+    assert!((sinr(&mut asleep, 401..421) - all).abs() > 0.01, "it goes on");
 }

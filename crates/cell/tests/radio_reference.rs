@@ -3,12 +3,13 @@
 use airwnd_cell::phy::amc::{self, Amc, block_error_target, piro_ew2010};
 use airwnd_cell::phy::antenna::{Antenna, Bearing, parabolic};
 use airwnd_cell::phy::error_model::mutual_information::{self, MutualInformation};
-use airwnd_cell::phy::error_model::{ErrorModel, Transmission};
+use airwnd_cell::phy::error_model::{self, ErrorModel, Transmission};
 use airwnd_cell::phy::link_budget::{noise_per_prb, power_per_prb, rsrp, sinr};
 use airwnd_cell::phy::propagation::{self, LinkGeometry, Propagation, friis, hybrid_buildings};
 use airwnd_cell::phy::tables::{Direction, mcs_of, transport_block};
 use airwnd_cell::phy::{Cqi, Mcs, Position, Prbs, Sinr};
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, Metres};
+use std::sync::Arc;
 
 /// Downlink EARFCN 100 in band 1 (TS 36.101 §5.7.3): 2110 + 0.1 x 100 MHz.
 const CARRIER: Hertz = Hertz(2.12e9);
@@ -24,8 +25,8 @@ fn number(field: &str) -> f64 {
     field.parse().expect("a number")
 }
 
-fn receiver() -> MutualInformation {
-    MutualInformation::new(mutual_information::Params::default())
+fn receiver() -> Arc<dyn ErrorModel> {
+    Arc::new(MutualInformation::new(mutual_information::Params::default()))
 }
 
 fn town(los_to_nlos: f64) -> Box<dyn Propagation> {
@@ -155,9 +156,35 @@ fn subband_reports_on_fifteen_blocks() {
 
 #[test]
 fn ten_percent_errors_at_the_sinr_of_the_reference() {
-    let model = receiver();
-    let mut squares = Vec::new();
-    for row in rows(include_str!("data/sinr_at_10_percent.csv")) {
+    // ns-3 counts blocks without their CRC, which makes up the simulated curves' difference at 3 PRB (24 bits beside 88
+    // in the first row); they are not fitted to these rows, the losses of mutual-information are.
+    for (name, model, most, most_rms) in [
+        ("mutual-information", receiver(), 0.35, 0.15),
+        (
+            "block-error-curves",
+            error_model::Spec::BlockErrorCurves(Default::default()).build().into(),
+            1.2,
+            0.3,
+        ),
+    ] {
+        let offsets = offsets_at_ten_percent(&*model);
+        assert!(offsets.iter().all(|off| off.abs() < most), "{name}: {offsets:.2?}");
+        let rms = (offsets.iter().map(|off| off * off).sum::<f64>() / offsets.len() as f64).sqrt();
+        let mean = offsets.iter().sum::<f64>() / offsets.len() as f64;
+        println!(
+            "{name}: SINR at 10 % block errors: {} points, mean {mean:+.3} dB, root mean square {rms:.3} dB, \
+             {:+.2} to {:+.2} dB",
+            offsets.len(),
+            offsets.iter().copied().fold(f64::MAX, f64::min),
+            offsets.iter().copied().fold(f64::MIN, f64::max),
+        );
+        assert!(rms < most_rms, "{name}: root mean square {rms:.3} dB");
+    }
+}
+
+/// The SINR at which 10 % of first transmissions fail, less the reference's, in decibels.
+fn offsets_at_ten_percent(model: &dyn ErrorModel) -> Vec<f64> {
+    let offset = |row: Vec<&str>| {
         let (blocks, mcs) = (Prbs(row[0].parse().expect("a count")), Mcs(row[1].parse().expect("an MCS")));
         let block = transport_block(Direction::Downlink, mcs, blocks);
         let error = |hundredth: &i32| {
@@ -166,11 +193,7 @@ fn ten_percent_errors_at_the_sinr_of_the_reference() {
         };
         let sweep: Vec<i32> = (-1500..3000).collect();
         let index = sweep.partition_point(|hundredth| error(hundredth) > 0.1);
-        let off = f64::from(sweep[index]) / 100.0 - number(row[2]);
-        assert!(off.abs() < 0.35, "{row:?}: off by {off:.2} dB");
-        squares.push(off * off);
-    }
-    let rms = (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
-    println!("SINR at 10 % block errors: {} points, root mean square {rms:.3} dB", squares.len());
-    assert!(rms < 0.15, "root mean square {rms:.3} dB");
+        f64::from(sweep[index]) / 100.0 - number(row[2])
+    };
+    rows(include_str!("data/sinr_at_10_percent.csv")).map(offset).collect()
 }

@@ -1,7 +1,7 @@
 //! What a simulated second costs.
 //!
 //! `cargo run --release -p airwnd-lab --example bench` prints, for 1 to 100 users of the three-sector site of
-//! the ns-3 reference run S3, for ten users under every scheduler and for one TCP flow over a wire (S5): CPU
+//! the ns-3 reference run S3, for ten users whose channels fade under every scheduler and for one TCP flow over a wire (S5): CPU
 //! seconds per simulated second, events per second, nanoseconds per event, and the memory held at most. Machines
 //! are noisy: each row is the median of five runs.
 

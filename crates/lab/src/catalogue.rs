@@ -14,6 +14,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         rwnd::Spec::catalogue(),
         aqm::Spec::catalogue(),
         mac::sched::Spec::catalogue(),
+        mac::uplink_sched::Spec::catalogue(),
         handover::Spec::catalogue(),
         phy::amc::Spec::catalogue(),
         phy::error_model::Spec::catalogue(),

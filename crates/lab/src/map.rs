@@ -5,7 +5,7 @@ use crate::scenario::Scenario;
 use crate::table::{Column, Table, table};
 use airwnd_cell::phy::antenna;
 use airwnd_cell::{CellSite, Listener, RadioMap};
-use airwnd_units::Metres;
+use airwnd_units::{Metres, Span, Time};
 
 impl Scenario {
     /// What a terminal of the first group would hear at the points that have one of these `x` (east) and one of these
@@ -35,6 +35,28 @@ impl Scenario {
             ("boresight_deg", numbers(|cell| cell.boresight.0)),
             ("antenna", kinds),
         ])
+    }
+
+    /// Where the terminals that move are in a run with this seed, at the ends of so many equal parts of it: `ue`,
+    /// `time_s`, which counts from the end of the warm-up, and its place in metres; terminal by terminal.
+    pub fn paths_table(&self, seed: u64, parts: u32) -> Table {
+        let whole = self.warmup + self.duration;
+        let (mut ues, mut times, mut places) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+        for (number, ue) in (0..).zip(build::setup(self, seed).ues) {
+            let mut way = ue.mobility.build([ue.position.x, ue.position.y], ue.way);
+            if !way.moves() {
+                continue;
+            }
+            for part in 0..=parts {
+                let at = Span((u128::from(whole.0) * u128::from(part) / u128::from(parts)) as u64);
+                let place = way.position(Time::ZERO + at);
+                ues.push(number);
+                times.push(at.as_secs() - self.warmup.as_secs());
+                places.iter_mut().zip(place).for_each(|(column, at)| column.push(at.0));
+            }
+        }
+        let [x, y] = places.map(Column::F64);
+        table([("ue", Column::U32(ues)), ("time_s", Column::F64(times)), ("x_m", x), ("y_m", y)])
     }
 
     /// Where the terminals of a run with this seed begin: `ue`, its `group`, and its place in metres.

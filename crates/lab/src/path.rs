@@ -1000,10 +1000,13 @@ impl<'t> Simulation<'t> {
                 sample.queue_bytes = Some(backlog.bytes.0);
                 sample.queue_packets = Some(backlog.packets);
                 sample.sinr_db = figures.sinr.map(|sinr| sinr.0);
-                sample.rsrp_dbm = Some(figures.rsrp.0);
-                sample.x_m = Some(figures.position.x.0);
-                sample.y_m = Some(figures.position.y.0);
                 sample.cell = Some(figures.cell.0.into());
+                sample.rsrp_dbm = Some(figures.rsrp.0);
+                let neighbour = network.neighbour(ue);
+                sample.neighbour = neighbour.map(|(cell, _)| cell.0.into());
+                sample.neighbour_rsrp_dbm = neighbour.map(|(_, rsrp)| rsrp.0);
+                let here = figures.position;
+                sample.place_m = network.moves(ue).then_some([here.x.0, here.y.0]);
                 let blocks = (figures.downlink.mcs_sum, figures.downlink.first);
                 let sent = blocks.1 - before.blocks.1;
                 sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);

@@ -15,17 +15,18 @@ pub(crate) struct Sample {
     pub queue_bytes: Option<u64>,
     pub queue_packets: Option<u64>,
     pub sinr_db: Option<f64>,
-    pub rsrp_dbm: Option<f64>,
-    pub x_m: Option<f64>,
-    pub y_m: Option<f64>,
     pub mcs: Option<f64>,
     pub rate_kbps: f64,
+    pub rsrp_dbm: Option<f64>,
+    pub neighbour_rsrp_dbm: Option<f64>,
+    pub place_m: Option<[f64; 2]>,
     pub cell: Option<u32>,
+    pub neighbour: Option<u32>,
 }
 
 type Quantity = (&'static str, fn(&Sample) -> Option<f64>);
 
-const QUANTITIES: [Quantity; 14] = [
+const QUANTITIES: [Quantity; 15] = [
     ("cwnd_bytes", |sample| sample.cwnd.map(|bytes| bytes as f64)),
     ("ssthresh_bytes", |sample| sample.ssthresh.map(|bytes| bytes as f64)),
     ("rwnd_bytes", |sample| sample.rwnd.map(|bytes| bytes as f64)),
@@ -35,11 +36,12 @@ const QUANTITIES: [Quantity; 14] = [
     ("queue_bytes", |sample| sample.queue_bytes.map(|bytes| bytes as f64)),
     ("queue_packets", |sample| sample.queue_packets.map(|packets| packets as f64)),
     ("sinr_db", |sample| sample.sinr_db),
-    ("rsrp_dbm", |sample| sample.rsrp_dbm),
-    ("x_m", |sample| sample.x_m),
-    ("y_m", |sample| sample.y_m),
     ("mcs", |sample| sample.mcs),
     ("rate_kbps", |sample| Some(sample.rate_kbps)),
+    ("rsrp_dbm", |sample| sample.rsrp_dbm),
+    ("neighbour_rsrp_dbm", |sample| sample.neighbour_rsrp_dbm),
+    ("x_m", |sample| sample.place_m.map(|[x, _]| x)),
+    ("y_m", |sample| sample.place_m.map(|[_, y]| y)),
 ];
 
 /// Samples of all flows, one row for each flow and instant; time counts from the end of the warm-up.
@@ -49,6 +51,7 @@ pub(crate) struct Series {
     flow: Vec<u32>,
     quantities: [Vec<f64>; QUANTITIES.len()],
     cell: Vec<u32>,
+    neighbour: Vec<u32>,
 }
 
 impl Series {
@@ -59,6 +62,7 @@ impl Series {
             values.push(of(sample).unwrap_or(f64::NAN));
         }
         self.cell.push(sample.cell.unwrap_or(NOTHING));
+        self.neighbour.push(sample.neighbour.unwrap_or(NOTHING));
     }
 
     /// The table by columns; `flows` names the flows.
@@ -68,7 +72,7 @@ impl Series {
         for ((name, _), values) in QUANTITIES.iter().zip(self.quantities) {
             columns.push((name.to_string(), Column::F64(values)));
         }
-        columns.extend(table([("cell", Column::U32(self.cell))]));
+        columns.extend(table([("cell", Column::U32(self.cell)), ("neighbour", Column::U32(self.neighbour))]));
         columns
     }
 }

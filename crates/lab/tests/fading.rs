@@ -106,6 +106,23 @@ fn the_outer_loop_keeps_its_target_where_reports_are_old() {
     }
 }
 
+/// Without a speed of its own fading goes with the terminal: a car that drives past at 60 km/h, 500 m away, loses as many
+/// first transmissions to old reports as one whose fading is set to that speed, and one that stands as few as a walker.
+#[test]
+fn fading_goes_with_the_terminal() {
+    let share = |changes: &[(&str, &str)]| simulate(CAR, changes).ues()[0].bler.unwrap();
+    let (set, walker) = (share(&[]), share(&[("radio.fading.speed", "3km/h")]));
+    let standing = share(&[("radio.fading", "eva")]);
+    let driving = share(&[
+        ("radio.fading", "eva"),
+        ("ue[0].placement", r#"{kind = "list", points = [["-88m", "493m"]]}"#),
+        ("ue[0].mobility", r#"{kind = "constant-velocity", speed = "60km/h"}"#),
+    ]);
+    println!("60 km/h set {set}, driven {driving}; 3 km/h set {walker}, standing {standing}");
+    assert!((driving - set).abs() < 0.03 && set > 0.2, "{driving} {set}");
+    assert!((standing - walker).abs() < 0.01 && walker < 0.05, "{standing} {walker}");
+}
+
 /// Eight pedestrians at one distance. Round robin takes each channel as it is; proportional fair waits for the good ones,
 /// in time and in frequency.
 #[test]

@@ -4,6 +4,7 @@
 //! inside, and every packet inside is in exactly one place.
 
 use airwnd_catalog::Node;
+use airwnd_engine::aqm;
 use airwnd_lab::{Column, Outcome, Percentiles, Scenario, run};
 use airwnd_units::{Bytes, Span};
 use proptest::prelude::*;
@@ -42,19 +43,20 @@ fn radio() -> impl Strategy<Value = String> {
         select(vec!["1.4MHz", "3MHz", "5MHz", "10MHz", "15MHz", "20MHz"]),
         select(vec!["friis", "hybrid-buildings", "log-distance"]),
         select(vec!["block-error-target", "piro-ew2010"]),
-        select(vec!["mutual-information", "none"]),
+        select(vec!["mutual-information", "block-error-curves", "none"]),
         select(vec!["rr", "pf", "pss", "mt", "bet", "tta", "tbfq", "lwdf", "m-lwdf", "exp-pf"]),
+        select(vec!["rr", "rr", "pf"]),
         (select(vec!["none", "none", "epa", "eva", "etu"]), any::<bool>()),
     );
     let settings = (1u16..10, 1u16..13, any::<bool>(), 0f64..8.0, 1u8..9, 0u32..150, 1u32..30);
     let power = (-10f64..40.0, 0f64..1.0);
     (words, settings, power, rlc()).prop_map(|(words, settings, (max_power, alpha), rlc)| {
-        let (bandwidth, loss, amc, errors, scheduler, (fading, outer_loop)) = words;
+        let (bandwidth, loss, amc, errors, scheduler, uplink, (fading, outer_loop)) = words;
         let outer_loop = if outer_loop { ", olla = {}" } else { "" };
         let (cqi_period, cqi_delay, control, sigma, harq, reordering, report) = settings;
         format!(
             "carrier.bandwidth = \"{bandwidth}\"\n\
-             mac = {{scheduler = \"{scheduler}\", harq_transmissions = {harq}{outer_loop}, \
+             mac = {{scheduler = \"{scheduler}\", uplink_scheduler = \"{uplink}\", harq_transmissions = {harq}{outer_loop}, \
              power_control = {{max_power = \"{max_power:.1}dBm\", alpha = {alpha:.2}}}}}\n\
              rlc.reordering = \"{reordering}ms\"\nrlc.report_period = \"{report}ms\"\n{rlc}\
              [radio]\npropagation = \"{loss}\"\namc = \"{amc}\"\nerror_model = \"{errors}\"\nfading = \"{fading}\"\n\
@@ -111,16 +113,26 @@ fn users(name: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
+/// A queue discipline.
+fn discipline() -> impl Strategy<Value = String> + Clone {
+    select(aqm::Spec::kinds())
+}
+
 /// Queue (bytes and SDUs), radio, sites and users. Some queues hold less than a packet.
 fn cell() -> impl Strategy<Value = (Option<u64>, Option<u64>, String)> {
     let sites = (site("0m"), prop::option::of(site("1.2km")));
-    let queue = (select(vec![300, 2_000, 10_240, 51_200, 1_000_000]), prop::option::of(1u64..30));
+    let queue = (
+        prop_oneof![Just("drop-tail".to_string()), discipline()],
+        select(vec![300, 2_000, 10_240, 51_200, 1_000_000]),
+        prop::option::of(1u64..30),
+    );
     let uplink = prop::option::of(100u64..100_000);
-    (radio(), sites, users("near"), queue, uplink).prop_map(|(radio, sites, users, (buffer, packets), uplink)| {
+    (radio(), sites, users("near"), queue, uplink).prop_map(|(radio, sites, users, queue, uplink)| {
+        let (kind, buffer, packets) = queue;
         let packets_key = packets.map_or(String::new(), |packets| format!(", packets = {packets}"));
         let uplink = uplink.map(|bytes| format!("{{kind = \"drop-tail\", buffer = \"{bytes}B\"}}"));
         let toml = format!(
-            "rlc.queue = {{kind = \"drop-tail\", buffer = \"{buffer}B\"{packets_key}}}\n{}{radio}{}{}{users}",
+            "rlc.queue = {{kind = \"{kind}\", buffer = \"{buffer}B\"{packets_key}}}\n{}{radio}{}{}{users}",
             line("rlc.uplink_queue", uplink),
             sites.0,
             sites.1.unwrap_or_default()
@@ -145,13 +157,22 @@ fn loss() -> impl Strategy<Value = &'static str> + Clone {
 
 /// The wire's delay in milliseconds, and the wire.
 fn wire() -> impl Strategy<Value = (u64, String)> {
-    (100u64..20_000, 0u64..200, 1u64..200, loss(), loss()).prop_map(|(rate, delay, queue, down, up)| {
-        let wire = format!(
-            "[[link]]\nrate = \"{rate}kbps\"\ndelay = \"{delay}ms\"\nqueue = {queue}\n\
+    let queue = (1u64..200, prop::option::of((discipline(), 0u64..3)));
+    (100u64..20_000, 0u64..200, queue, loss(), loss()).prop_map(
+        |(rate, delay, (packets, managed), down, up)| {
+            let queue = match managed {
+                None => format!("queue = {packets}"),
+                Some((kind, ring)) => {
+                    format!("ring = {ring}\naqm = {{kind = \"{kind}\", packets = {packets}}}")
+                }
+            };
+            let wire = format!(
+                "[[link]]\nrate = \"{rate}kbps\"\ndelay = \"{delay}ms\"\n{queue}\n\
              loss = {down}\nloss_up = {up}\n"
-        );
-        (delay, wire)
-    })
+            );
+            (delay, wire)
+        },
+    )
 }
 
 fn flow(id: usize, size: u64) -> impl Strategy<Value = String> {

@@ -190,6 +190,21 @@ fn acknowledged_mode_trades_losses_for_delay() {
     }
 }
 
+/// A saturated link of which a share p of the blocks is lost carries (1 - p) B bytes in each TTI, less 30 B of headers
+/// for 1000 B of payload and what RLC spends on its own.
+#[test]
+fn acknowledged_mode_delivers_what_the_channel_lets_through() {
+    for distance in [2000, 2800] {
+        let rlc = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"";
+        let outcome = simulate_with(distance, 1, rlc, "traffic = {kind = \"cbr\", rate = \"20Mbps\"}");
+        let (ue, goodput) = (outcome.ues()[0], outcome.flows()[0].goodput_kbps);
+        let (failed, block) = (ue.bler.unwrap(), ue.block_bytes.unwrap());
+        let expected = (1.0 - failed) * block * 8.0 * 1000.0 / 1030.0;
+        let used = goodput / expected;
+        assert!((0.97..1.0).contains(&used), "{distance} m: {goodput} of {expected:.0} kbit/s");
+    }
+}
+
 /// Four transmissions with soft combining leave nothing to TCP, nor does acknowledged mode; one transmission leaves
 /// the losses to it. Of an upload only ACKs are lost here, and the next one says as much.
 #[test]
@@ -210,4 +225,44 @@ fn tcp_gets_every_byte_once_with_and_without_harq() {
             }
         }
     }
+}
+
+/// The delays in TTIs of packets that a terminal sends every second. Four cells that stand together, all equally
+/// strong, leave its control channels -4.8 dB: it loses some of its grants.
+fn lone_packets(retx_bsr_timer: Option<Span>) -> Vec<u64> {
+    let mut setup = setup(500.0, 4, None);
+    setup.mac.retx_bsr_timer = retx_bsr_timer;
+    setup.cells = vec![setup.cells[0].clone(); 4];
+    let mut network = Network::new(&setup).unwrap();
+    let (mut arrivals, mut delays) = (Vec::new(), Vec::new());
+    for tti in (0..200_000).map(Tti) {
+        network.receive_uplink(tti.start());
+        network.receive(tti);
+        network.take_arrivals(&mut arrivals);
+        delays.extend(arrivals.iter().map(|arrival| tti.0 - 1000 * u64::from(arrival.packet.0)));
+        if tti.0.is_multiple_of(1000) {
+            let packet = Waiting {
+                packet: Key(tti.0 as u32 / 1000),
+                size: Bytes(100),
+                arrived: tti.start(),
+                flow: 0,
+                ecn: Codepoint::NotEct,
+            };
+            network.send(UeId(0), Direction::Up, packet);
+        }
+        network.transmit(tti);
+    }
+    delays
+}
+
+/// A lost grant costs retxBSR-Timer and a grant more if there is one, and the wait for the next packet otherwise.
+#[test]
+fn a_lost_grant_is_asked_for_again() {
+    let idle = *lone_packets(None).iter().min().unwrap();
+    let waited = |delays: &[u64], at_least: u64| delays.iter().filter(|delay| **delay >= at_least).count();
+    let (without, with) = (lone_packets(None), lone_packets(Some(Span::from_millis(40))));
+    assert!(waited(&without, 1000) > 5, "{} packets waited for the next", waited(&without, 1000));
+    assert_eq!(waited(&with, 1000), 0);
+    assert_eq!(waited(&with, idle + 1), waited(&without, 1000));
+    assert!(with.iter().all(|delay| (delay - idle).is_multiple_of(40)), "{with:?}");
 }

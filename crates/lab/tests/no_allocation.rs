@@ -95,4 +95,6 @@ fn steady_state_allocates_nothing() {
         let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("30s", "10s");
         assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind}");
     }
+    let proportional = cell(20, "fixed").replace("mac = {", "mac = {uplink_scheduler = \"pf\", ");
+    assert_eq!(allocations_after(Span::from_secs(15), &proportional), 0, "the uplink's pf");
 }

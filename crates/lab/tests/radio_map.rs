@@ -2,7 +2,7 @@
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Column, RadioMap, Scenario, Table, run};
-use airwnd_units::Metres;
+use airwnd_units::{Metres, Span};
 
 /// ns-3's scenario, and terminals in it.
 const TWO_SITES: &str = r#"
@@ -100,6 +100,40 @@ fn cells_stand_where_the_scenario_says() {
     let cells = scenario(&[]).cells_table();
     assert_eq!(numbers(&cells, "x_m"), [0.0, 0.0, 0.0, 600.0, 600.0, 600.0]);
     assert_eq!(numbers(&cells, "boresight_deg"), [0.0, 120.0, 240.0, 60.0, 180.0, 300.0]);
+}
+
+#[test]
+fn paths_are_those_that_a_run_takes() {
+    let moving = scenario(&[
+        ("ue[0].mobility", "{kind = \"random-waypoint\", max_speed = \"30m/s\"}"),
+        ("ue[0].count", "3"),
+        ("handover.algorithm", "\"a3-rsrp\""),
+        ("warmup", "\"500ms\""),
+        ("duration", "\"4500ms\""),
+    ]);
+    let paths = moving.paths_table(1, 50);
+    let outcome = run(&moving, 1, Some(Span::from_millis(100)), &mut |_| true).unwrap();
+    let series = outcome.series();
+    let (times, rsrp) = (numbers(series, "time_s"), numbers(series, "rsrp_dbm"));
+    let mut compared = 0;
+    for (row, time) in times.iter().enumerate() {
+        // Three flows at each sample; fifty parts of 100 ms for each path, five of them in the warm-up.
+        let (flow, part) = (row % 3, (time * 10.0).round() as usize + 5);
+        let point = flow * 51 + part;
+        assert!((numbers(&paths, "time_s")[point] - time).abs() < 1e-9);
+        let (x, y) = (numbers(series, "x_m")[row], numbers(series, "y_m")[row]);
+        assert!((numbers(&paths, "x_m")[point] - x).abs() < 1e-9, "{time}: {x}");
+        assert!((numbers(&paths, "y_m")[point] - y).abs() < 1e-9, "{time}: {y}");
+        let best = rsrp[row].max(numbers(series, "neighbour_rsrp_dbm")[row]);
+        assert!((at(&moving, x, y).rsrp_dbm[0] - best).abs() < 1e-9);
+        compared += 1;
+    }
+    assert_eq!(compared, 3 * 45);
+}
+
+#[test]
+fn who_stands_still_has_no_path() {
+    assert!(numbers(&scenario(&[]).paths_table(1, 10), "x_m").is_empty());
 }
 
 #[test]

@@ -96,3 +96,47 @@ fn a_guaranteed_rate_comes_before_best_effort() {
         assert!(without < 0.85 * least, "{scheduler} without: {without}");
     }
 }
+
+/// Uploads from 0.5 to 2 km, and the acknowledgments of a download to the farthest terminal. Of 50 PRBs, round robin
+/// gives 10 or 12 to each that waits, and leaves 2 of the latter empty; PF gives acknowledgments what they need, and
+/// the rest to one upload at a time. Shares of the PRBs are equal in both.
+#[test]
+fn the_uplink_is_shared_out_equally_or_in_proportion() {
+    let uploads = |scheduler: &str| {
+        let outcome = simulate(&format!(
+            r#"
+            duration = "10s"
+            mac.uplink_scheduler = "{scheduler}"
+            rlc.queue = {{kind = "drop-tail", buffer = "100kB"}}
+            [[site]]
+            [[ue]]
+            name = "uploads"
+            count = 4
+            placement = {{kind = "list", points = [["500m", "0m"], ["1000m", "0m"], ["1500m", "0m"], ["2000m", "0m"]]}}
+            [[ue]]
+            name = "download"
+            placement = {{kind = "list", points = [["2000m", "0m"]]}}
+            [[flow]]
+            id = "upload"
+            ue = "uploads"
+            direction = "up"
+            traffic = {{kind = "cbr", rate = "40Mbps", packet = "1000B"}}
+            [[flow]]
+            id = "download"
+            ue = "download"
+            "#
+        ));
+        outcome.flows().iter().map(|flow| flow.goodput_kbps).collect::<Vec<_>>()
+    };
+    let (equal, proportional) = (uploads("rr"), uploads("pf"));
+    println!("{equal:.0?} {proportional:.0?}");
+    for (equal, proportional) in equal.iter().zip(&proportional).take(4) {
+        assert!((1.05..1.25).contains(&(proportional / equal)), "{proportional} / {equal}");
+    }
+    assert!(
+        (proportional[4] / equal[4] - 1.0).abs() < 0.01,
+        "the download: {} / {}",
+        proportional[4],
+        equal[4]
+    );
+}

@@ -80,6 +80,11 @@ impl Scenario {
         columns(py, self.0.terminals_table(seed))
     }
 
+    /// Where the terminals that move are at the ends of equal parts of a run with this seed, by columns.
+    fn paths<'py>(&self, py: Python<'py>, seed: u64, parts: u32) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.0.paths_table(seed, parts.max(1)))
+    }
+
     /// The cells, by columns.
     fn cells<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.0.cells_table())

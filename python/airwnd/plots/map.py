@@ -42,7 +42,7 @@ def plot_map(radio: "RadioMap", quantity: str = "sinr", axes: "Axes | None" = No
         axes.set_aspect("equal")
         west, east, south, north = (float(end) for end in _ends(radio, unit_m))
         axes.set(xlim=(west, east), ylim=(south, north), xlabel=f"East ({unit})", ylabel=f"North ({unit})")
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2, handletextpad=0.3)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.2, handletextpad=0.3)
     return axes
 
 
@@ -68,7 +68,10 @@ def _draw_levels(axes: "Axes", radio: "RadioMap", quantity: str, unit_m: float) 
     )
     beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
     extend = beyond[bool(values.min() < low), bool(values.max() > high)]
-    bar = style.figure_of(axes).colorbar(image, ax=axes, label=_LABELS[quantity], extend=extend)
+    shrink = min(1.0, float(np.ptp(radio.y_m) / np.ptp(radio.x_m)))
+    bar = style.figure_of(axes).colorbar(
+        image, ax=axes, label=_LABELS[quantity], extend=extend, shrink=shrink
+    )
     bar.locator = MultipleLocator(_STEP_DB)
 
 
@@ -125,15 +128,32 @@ def _halo(width: float) -> "AbstractPathEffect":
     return withStroke(linewidth=width, foreground="white")
 
 
+def _outline() -> "AbstractPathEffect":
+    from matplotlib.patheffects import withStroke
+
+    return withStroke(linewidth=2.2, foreground="black")
+
+
 def _draw_terminals(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
-    size = 14.0 if radio.ues.height <= _CROWD else 4.0
+    """Draw a line for each path, and a dot where each terminal begins."""
+    crowded = radio.ues.height > _CROWD
+    for number, path in enumerate(radio.paths.partition_by("ue", maintain_order=True)):
+        axes.plot(
+            path["x_m"].to_numpy() / unit_m,
+            path["y_m"].to_numpy() / unit_m,
+            color="white",
+            linewidth=0.5 if crowded else 1.0,
+            path_effects=[] if crowded else [_outline()],
+            label=("path" if radio.ues.height == 1 else "paths") if number == 0 else "_path",
+        )
     axes.scatter(
         radio.ues["x_m"].to_numpy() / unit_m,
         radio.ues["y_m"].to_numpy() / unit_m,
-        s=size,
+        s=4.0 if crowded else 14.0,
         c="white",
         edgecolors="black",
         linewidths=0.6,
+        zorder=2.5,
         label="terminal" if radio.ues.height == 1 else "terminals",
     )
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _KEYS = ("flow", "ue", "cell")
+# Decibels and places have no zero to begin at.
+_WITHOUT_ZERO = ("_db", "_dbm", "_m")
 _MOST_IN_LEGEND = len(style.LINES)
 
 
@@ -37,7 +39,7 @@ def plot_series(series: pl.DataFrame, quantity: str, axes: "Axes | None" = None)
             )
         axes.set_xlabel("Time (s)")
         axes.set_ylabel(axis_label(quantity))
-        if not quantity.endswith("_db"):
+        if not quantity.endswith(_WITHOUT_ZERO):
             axes.set_ylim(bottom=0)
         axes.margins(x=0)
         if 1 < len(parts) <= _MOST_IN_LEGEND:
@@ -55,6 +57,7 @@ def axis_label(column: str) -> str:
     """
     name, _, unit = column.rpartition("_")
     units = {"bytes": "bytes", "packets": "packets", "ms": "ms", "kbps": "kbit/s", "s": "s", "db": "dB"}
+    units |= {"dbm": "dBm", "m": "m"}
     words, suffix = (name, f" ({units[unit]})") if unit in units else (column, "")
     words = words.replace("_", " ")
-    return (words.upper() if words in ("rtt", "mcs", "sinr") else words) + suffix
+    return (words.upper() if words in ("rtt", "mcs", "sinr", "rsrp") else words) + suffix

@@ -17,26 +17,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """A column of the series, how its axis is called, and in how many of the column's units that is."""
+    """Columns of the series with their names, the axis's label, and how many of their units its unit is."""
 
-    column: str
+    columns: dict[str, str]
     label: str
     unit: float = 1.0
     from_zero: bool = True
 
 
 _PANELS = (
-    _Panel("cell", "Cell", from_zero=False),
-    _Panel("rsrp_dbm", "RSRP\n(dBm)", from_zero=False),
-    _Panel("sinr_db", "SINR\n(dB)", from_zero=False),
-    _Panel("queue_bytes", "Queue\n(kB)", 1e3),
-    _Panel("rate_kbps", "Rate\n(Mbit/s)", 1e3),
-    _Panel("delay_ms", "Delay\n(ms)"),
-    _Panel("cwnd_bytes", "cwnd\n(kB)", 1e3),
+    _Panel({"cell": "serving", "neighbour": "best neighbour"}, "Cell", from_zero=False),
+    _Panel({"rsrp_dbm": "serving", "neighbour_rsrp_dbm": "best neighbour"}, "RSRP\n(dBm)", from_zero=False),
+    _Panel({"sinr_db": ""}, "SINR\n(dB)", from_zero=False),
+    _Panel({"queue_bytes": ""}, "Queue\n(kB)", 1e3),
+    _Panel({"rate_kbps": ""}, "Rate\n(Mbit/s)", 1e3),
+    _Panel({"delay_ms": ""}, "Delay\n(ms)"),
+    _Panel({"cwnd_bytes": ""}, "cwnd\n(kB)", 1e3),
 )
-_MOST_NAMED = 5
 _WIDTH, _PANEL_HEIGHT, _REST = 7.2, 0.95, 0.7
-_HANDOVER = "#777777"
+_MOST_NAMED = 5
+# What the events are called that concern a flow's cell, and how they are drawn.
+_CHANGES = {
+    "handover_end": ("handover", "#555555", (0, (4, 2))),
+    "handover_failure": ("handover failure", "#D55E00", (0, (1, 1))),
+    "radio_link_failure": ("radio-link failure", "#D55E00", "solid"),
+    "reestablishment": ("re-establishment", "#009E73", (0, (4, 2))),
+}
 
 
 def plot_timeline(run: "Run", flow: str | None = None) -> "Figure":
@@ -49,49 +55,67 @@ def plot_timeline(run: "Run", flow: str | None = None) -> "Figure":
         shown = ", ".join(ids[:_MOST_NAMED]) + (", ..." if len(ids) > _MOST_NAMED else "")
         raise InputError(f"no flow `{flow}`; there are {shown}")
     series = run.series.filter(pl.col("flow").cast(pl.String) == flow)
-    panels = [
-        panel
-        for panel in _PANELS
-        if panel.column in series.columns and series[panel.column].null_count() < series.height
+    changes = [
+        (row["time_s"], *_CHANGES[row["event"]])
+        for row in run.events.filter(pl.col("flow").cast(pl.String) == flow).iter_rows(named=True)
+        if row["event"] in _CHANGES
     ]
+    panels = [panel for panel in _PANELS if _known(series, panel)]
     with style.styled():
         figure = style.new_figure()
         figure.set_size_inches(_WIDTH, _PANEL_HEIGHT * len(panels) + _REST)
         stack = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
         for axes, panel in zip(stack, panels, strict=True):
             _draw(axes, series, panel)
-            for instant in handovers(series):
-                axes.axvline(
-                    instant, color=_HANDOVER, linewidth=0.8, linestyle=(0, (4, 2)), label="_handover"
-                )
+            for at, name, colour, dashes in changes:
+                axes.axvline(at, color=colour, linewidth=0.8, linestyle=dashes, label=name)
+        _explain(stack[0])
         stack[-1].set_xlabel("Time (s)")
         stack[-1].set_xlim(0, run.duration_s)
         figure.align_ylabels(list(stack))
     return figure
 
 
+def _known(series: pl.DataFrame, panel: _Panel) -> list[str]:
+    """Give the columns of a panel that say something."""
+    return [
+        name for name in panel.columns if name in series.columns and series[name].null_count() < series.height
+    ]
+
+
 def _draw(axes: "Axes", series: pl.DataFrame, panel: _Panel) -> None:
-    known = series.drop_nulls(panel.column)
-    look = style.line(0, 1)
-    steps = "steps-post" if panel.column == "cell" else "default"
-    values = known[panel.column].to_numpy() / panel.unit
-    axes.plot(known["time_s"].to_numpy(), values, color=look.colour, linewidth=1.0, drawstyle=steps)
+    numbers = "cell" in panel.columns
+    for index, column in enumerate(_known(series, panel)):
+        known = series.drop_nulls(column)
+        look = style.line(index, 1)
+        axes.plot(
+            known["time_s"].to_numpy(),
+            known[column].to_numpy() / panel.unit,
+            color=look.colour,
+            linewidth=1.4 if index == 0 else 0.9,
+            drawstyle="steps-post" if numbers else "default",
+            label=panel.columns[column] or "_line",
+            zorder=3 - index / 2,
+        )
     axes.set_ylabel(panel.label)
     if panel.from_zero:
         axes.set_ylim(bottom=0)
-    if panel.column == "cell":
-        cells = known["cell"].unique().sort().to_list()
-        axes.set_yticks(cells)
+    if numbers:
+        cells = pl.concat([series[name] for name in _known(series, panel)]).drop_nulls().unique().sort()
+        axes.set_yticks(cells.to_list())
         axes.set_ylim(cells[0] - 0.5, cells[-1] + 0.5)
 
 
-def handovers(series: pl.DataFrame) -> list[float]:
-    """Find the samples at which a flow's terminal has another cell than at the one before; in seconds.
-
-    Examples
-    --------
-    >>> handovers(pl.DataFrame({"time_s": [0.1, 0.2, 0.3], "cell": [0, 0, 2]}))
-    [0.3]
-    """
-    known = series.drop_nulls("cell")
-    return known.filter(pl.col("cell") != pl.col("cell").shift())["time_s"].to_list()
+def _explain(axes: "Axes") -> None:
+    """Put one legend for all panels above the first."""
+    handles, names = axes.get_legend_handles_labels()
+    known = dict(zip(names, handles, strict=True))
+    if known:
+        axes.legend(
+            known.values(),
+            known.keys(),
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=len(known),
+            borderaxespad=0.2,
+        )

@@ -17,7 +17,16 @@ from airwnd.view.panels import panels
 from airwnd.view.tables import differences, flat_totals, flow_figures, total_figures
 
 # What kinds of events are called, and in what order they are shown; others follow by their own names.
-KINDS = {"drop": "drops", "timeout": "timeouts", "recovery": "recoveries", "handover": "handovers"}
+KINDS = {
+    "drop": "drops",
+    "timeout": "timeouts",
+    "recovery": "recoveries",
+    "handover_start": "handovers begin",
+    "handover_end": "handovers end",
+    "handover_failure": "handovers fail",
+    "radio_link_failure": "radio-link failures",
+    "reestablishment": "re-establishments",
+}
 
 _NOBODY = np.iinfo(np.uint32).max
 

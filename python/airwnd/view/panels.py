@@ -51,10 +51,12 @@ _KNOWN = (
     Panel("mcs", "MCS", shown=True),
     Panel("sinr_db", "SINR", "dB"),
     Panel("rsrp_dbm", "RSRP", "dBm"),
-    Panel("x_m", "east", "m"),
-    Panel("y_m", "north", "m"),
+    Panel("neighbour_rsrp_dbm", "best neighbour's RSRP", "dBm"),
     Panel("cell", "serving cell"),
+    Panel("neighbour", "best neighbour"),
 )
+# The page has a map for places.
+_PLACES = ("x_m", "y_m")
 
 
 def panels(columns: Iterable[str], filled: Collection[str]) -> list[Panel]:
@@ -66,6 +68,6 @@ def panels(columns: Iterable[str], filled: Collection[str]) -> list[Panel]:
     ['RTT (ms)', 'pace (kbit/s)']
     """
     known = [panel for panel in _KNOWN if panel.column in filled]
-    taken = {name for panel in _KNOWN for name in (panel.column, panel.beside)}
+    taken = {*_PLACES, *(name for panel in _KNOWN for name in (panel.column, panel.beside))}
     others = [name for name in columns if name not in taken and name in filled]
     return known + [Panel(name, axis_label(name)) for name in others]

@@ -103,6 +103,7 @@ mod tests {
     use crate::phy::error_model::mutual_information::MutualInformation;
     use crate::phy::error_model::none::{self, NoErrors};
     use airwnd_engine::Stream;
+    use std::sync::Arc;
 
     fn receiver() -> MutualInformation {
         MutualInformation::new(Default::default())
@@ -148,7 +149,7 @@ mod tests {
 
     /// A user at a constant SINR who reports as if it were `bias` more: the share of blocks that fail.
     fn failing(outer: &mut OuterLoop, sinr: Db, bias: Db) -> f64 {
-        let receiver = receiver();
+        let receiver: Arc<dyn ErrorModel> = Arc::new(receiver());
         let rule = BlockErrorTarget::new(Default::default(), &receiver);
         let cqi = rule.cqi(Sinr::Flat(sinr + bias), Prbs(50));
         let stream = Stream::new(1, "blocks");

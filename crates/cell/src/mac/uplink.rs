@@ -1,9 +1,10 @@
-//! The uplink MAC of a cell: buffer status reports, round-robin grants, synchronous HARQ.
+//! The uplink MAC of a cell: buffer status reports, grants, synchronous HARQ.
 //!
 //! A terminal reports its buffer, is granted PRBs, sends, and repeats what the base station did not decode.
 //! Reports, grants and feedback travel as control messages; grants can be lost.
 
 use super::sched::settle;
+use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use super::{Block, Pipeline};
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, cqi_below, mcs_of, transport_block};
@@ -25,8 +26,6 @@ const AIR_TO_FEEDBACK: u64 = 1;
 /// TTIs after which a process sends again, and as many processes.
 const ROUND_TRIP: u64 = DECISION_TO_GRANT + GRANT_TO_AIR + AIR_TO_FEEDBACK;
 const _: () = assert!(ROUND_TRIP <= PROCESSES as u64, "RLC keeps what each process sends");
-/// The smallest allocation, in PRBs (ns-3 rr-ff-mac-scheduler.cc).
-const SMALLEST_SHARE: u16 = 3;
 
 /// Upper ends of the buffer size levels 1 to 62 in bytes; level 63 is beyond (TS 36.321 Table 6.1.3.1-1).
 const BUFFER_LEVELS: [u64; 62] = [
@@ -47,17 +46,16 @@ fn quantised(buffer: Bytes) -> Bytes {
 
 /// The uplink side of a cell.
 pub(crate) struct Uplink {
-    prbs: u16,
+    scheduler: Box<dyn UplinkScheduler>,
+    prbs: Prbs,
     max_transmissions: u8,
     /// Gap of the SINR to Shannon's formula in link adaptation, linear.
     gap: f64,
     /// What the base station believes to wait, by slot.
     buffers: Vec<Bytes>,
     backlogged: usize,
-    /// The last sounding of each user in eighths of a decibel.
-    sounded: Vec<Option<i32>>,
-    /// The slot at which the next round begins.
-    next: Option<u16>,
+    /// What the last sounding of each user allows.
+    sounded: Vec<Option<Cqi>>,
     reports: Pipeline<(u16, Bytes)>,
     grants: Pipeline<Grant>,
     air: Pipeline<Sending>,
@@ -68,6 +66,9 @@ pub(crate) struct Uplink {
     due_grants: Vec<Grant>,
     due_sendings: Vec<Sending>,
     repeated: Vec<u16>,
+    views: Vec<UplinkView>,
+    shares: Vec<Share>,
+    served: Vec<(u16, Bytes)>,
     decoded: Vec<(u32, Content)>,
 }
 
@@ -95,32 +96,16 @@ pub(crate) struct Sending {
     block: Block,
 }
 
-/// PRBs in use in a TTI.
-#[derive(Clone, Copy, Default)]
-struct Taken(u128);
-
-impl Taken {
-    fn run(first: u16, prbs: u16) -> u128 {
-        ((1u128 << prbs) - 1) << first
-    }
-    fn is_free(self, first: u16, prbs: u16) -> bool {
-        self.0 & Self::run(first, prbs) == 0
-    }
-    fn take(&mut self, first: u16, prbs: u16) {
-        self.0 |= Self::run(first, prbs);
-    }
-}
-
 impl Uplink {
     pub fn new(setup: &crate::settings::Setup, prbs: Prbs) -> Self {
         Uplink {
-            prbs: prbs.0,
+            scheduler: setup.mac.uplink_scheduler.build(),
+            prbs,
             max_transmissions: setup.mac.harq_transmissions,
             gap: -libm::log(5.0 * 5e-5) / 1.5,
             buffers: Vec::new(),
             backlogged: 0,
             sounded: Vec::new(),
-            next: None,
             reports: Pipeline::new(),
             grants: Pipeline::new(),
             air: Pipeline::new(),
@@ -130,6 +115,9 @@ impl Uplink {
             due_grants: Vec::with_capacity(16),
             due_sendings: Vec::with_capacity(16),
             repeated: Vec::with_capacity(16),
+            views: Vec::new(),
+            shares: Vec::with_capacity(32),
+            served: Vec::with_capacity(32),
             decoded: Vec::with_capacity(16),
         }
     }
@@ -138,6 +126,13 @@ impl Uplink {
     pub fn admit(&mut self, slot: u16) {
         settle(&mut self.buffers, slot, Bytes::ZERO);
         settle(&mut self.sounded, slot, None);
+        self.scheduler.admit(slot);
+        self.views.reserve(self.buffers.len());
+    }
+
+    /// TTIs have passed unscheduled.
+    pub fn on_idle(&mut self, ttis: u64) {
+        self.scheduler.on_idle(ttis);
     }
 
     /// The user of a slot leaves: its reports, grants and blocks are gone.
@@ -157,10 +152,12 @@ impl Uplink {
         self.reports.push(tti + REPORT_TO_DECISION, (slot, quantised(waiting)));
     }
 
-    /// The base station has measured a user's sounding signal. The figure is kept in eighths of a decibel,
-    /// cut towards zero, as the scheduler interface of ns-3 carries it.
+    /// The base station has measured a user's sounding signal. The figure has eighths of a decibel, cut towards zero,
+    /// as the scheduler interface of ns-3 carries it.
     pub fn on_sounding(&mut self, slot: u16, sinr: Db) {
-        self.sounded[slot as usize] = Some((sinr.0 * 8.0) as i32);
+        let eighths = (sinr.0 * 8.0) as i32;
+        let cqi = cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / self.gap));
+        self.sounded[slot as usize] = Some(cqi);
     }
 
     /// Whether a TTI has anything to do here.
@@ -175,13 +172,11 @@ impl Uplink {
     /// Whether somebody who can be granted waits: a user out of reach must not keep the cell awake.
     fn can_grant(&self) -> bool {
         self.backlogged > 0
-            && self.buffers.iter().zip(&self.sounded).any(|(buffer, sounded)| {
-                *buffer > Bytes::ZERO && sounded.is_none_or(|eighths| self.cqi(eighths).0 > 0)
-            })
-    }
-
-    fn cqi(&self, eighths: i32) -> Cqi {
-        cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / self.gap))
+            && self
+                .buffers
+                .iter()
+                .zip(&self.sounded)
+                .any(|(buffer, sounded)| *buffer > Bytes::ZERO && *sounded != Some(Cqi::OUT_OF_RANGE))
     }
 
     fn set_buffer(&mut self, slot: u16, bytes: Bytes) {
@@ -191,13 +186,7 @@ impl Uplink {
         *buffer = bytes;
     }
 
-    /// The scheduling decisions of a TTI.
-    ///
-    /// Retransmissions keep their PRBs. The others share the carrier equally, at least three PRBs each, packed
-    /// from PRB 0 on in the order of the slots. As in ns-3's priority-set scheduler the next round starts
-    /// elsewhere only when this one filled the carrier to its last PRB, and a user whose sounding is out of
-    /// reach still takes up its share.
-    //= exception one-uplink-scheduler
+    /// The scheduling decisions of a TTI. Retransmissions keep their PRBs; the scheduler shares out the others.
     pub fn schedule(&mut self, tti: Tti) {
         let mut reports = std::mem::take(&mut self.due_reports);
         self.reports.take(tti, &mut reports);
@@ -205,72 +194,59 @@ impl Uplink {
             self.set_buffer(*slot, *waiting);
         }
         self.due_reports = reports;
-        let mut taken = Taken::default();
-        self.repeat(tti, &mut taken);
-        let repeats = self.repeated.len() as u16;
-        let waits = |buffer: &Bytes| *buffer > Bytes::ZERO;
-        if self.backlogged == 0 {
+        let mut free = FreePrbs::all(self.prbs);
+        self.repeat(tti, &mut free);
+        self.served.clear();
+        if self.backlogged > 0 {
+            self.share(tti, free);
+        }
+        self.scheduler.on_served(&self.served);
+    }
+
+    /// Shares out what retransmissions leave.
+    fn share(&mut self, tti: Tti, free: FreePrbs) {
+        self.views.clear();
+        for (slot, buffer) in (0..).zip(&self.buffers) {
+            if *buffer > Bytes::ZERO && !self.repeated.contains(&slot) {
+                self.views.push(UplinkView { slot, buffer: *buffer, cqi: self.sounded[slot as usize] });
+            }
+        }
+        if self.views.is_empty() {
             return;
         }
-        let users = self.buffers.len() as u16;
-        let repeated_and_waiting =
-            self.repeated.iter().filter(|slot| waits(&self.buffers[**slot as usize])).count() as u16;
-        let waiting = self.backlogged as u16 - repeated_and_waiting;
-        if waiting == 0 {
-            return;
+        let mut shares = std::mem::take(&mut self.shares);
+        shares.clear();
+        self.scheduler.allocate(free, self.repeated.len() as u16, &self.views, &mut shares);
+        for Share { slot, first, prbs } in shares.iter().copied() {
+            let Some(mcs) = self.mcs(slot) else { continue };
+            let size = transport_block(Direction::Uplink, mcs, Prbs(prbs));
+            let rest = self.buffers[slot as usize].saturating_sub(size.saturating_sub(Bytes(2)));
+            self.set_buffer(slot, rest);
+            self.grants.push(tti + DECISION_TO_GRANT, Grant { slot, first, prbs, mcs, again: None });
+            self.served.push((slot, size));
         }
-        let mut share = (self.prbs / (waiting + repeats)).max(SMALLEST_SHARE);
-        let start = self.next.unwrap_or(0) % users;
-        let mut last = 0;
-        for step in 0..users {
-            let slot = (start + step) % users;
-            if !waits(&self.buffers[slot as usize]) || self.repeated.contains(&slot) {
-                continue;
-            }
-            if last + share > self.prbs {
-                share = self.prbs - last;
-            }
-            if share < SMALLEST_SHARE {
-                break;
-            }
-            let Some(first) = (0..=self.prbs - share).find(|first| taken.is_free(*first, share)) else {
-                break;
-            };
-            taken.take(first, share);
-            last = first + share;
-            if let Some(mcs) = self.mcs(slot) {
-                let size = transport_block(Direction::Uplink, mcs, Prbs(share));
-                let rest = self.buffers[slot as usize].saturating_sub(size.saturating_sub(Bytes(2)));
-                self.set_buffer(slot, rest);
-                let grant = Grant { slot, first, prbs: share, mcs, again: None };
-                self.grants.push(tti + DECISION_TO_GRANT, grant);
-            }
-            if last == self.prbs {
-                self.next = Some((slot + 1) % users);
-                break;
-            }
-        }
+        self.shares = shares;
     }
 
     /// A user's scheme by its last sounding; the lowest before the first one, none if out of reach.
     fn mcs(&self, slot: u16) -> Option<Mcs> {
         match self.sounded[slot as usize] {
             None => Some(Mcs(0)),
-            Some(eighths) => Some(self.cqi(eighths)).filter(|cqi| cqi.0 > 0).map(mcs_of),
+            Some(cqi) => (cqi > Cqi::OUT_OF_RANGE).then(|| mcs_of(cqi)),
         }
     }
 
-    fn repeat(&mut self, tti: Tti, taken: &mut Taken) {
+    fn repeat(&mut self, tti: Tti, free: &mut FreePrbs) {
         self.repeated.clear();
         let mut failed = std::mem::take(&mut self.due_sendings);
         self.undecoded.take(tti, &mut failed);
         for sending in &failed {
             let (first, prbs) = (sending.signal.first, sending.signal.prbs);
             let spent = sending.block.transmissions >= self.max_transmissions;
-            if spent || !taken.is_free(first, prbs) {
+            if spent || !free.contains(first, prbs) {
                 continue;
             }
-            taken.take(first, prbs);
+            free.take(first, prbs);
             self.repeated.push(sending.slot);
             let grant =
                 Grant { slot: sending.slot, first, prbs, mcs: sending.block.mcs, again: Some(sending.block) };
@@ -365,13 +341,5 @@ mod tests {
         {
             assert_eq!(quantised(Bytes(buffer)), Bytes(level));
         }
-    }
-
-    #[test]
-    fn taken_prbs_are_a_run() {
-        let mut taken = Taken::default();
-        taken.take(3, 4);
-        assert!(taken.is_free(0, 3) && taken.is_free(7, 100));
-        assert!(!taken.is_free(0, 4) && !taken.is_free(6, 1));
     }
 }

@@ -4,13 +4,14 @@ use crate::mac::Block;
 use crate::phy::error_model::{ErrorModel, SoftBits, Transmission};
 use crate::phy::{Mcs, Prbs, Sinr};
 use airwnd_units::{Bytes, Db};
+use std::sync::Arc;
 
 /// First transmissions over flat channels that are remembered.
 const REMEMBERED: usize = 1024;
 
 /// The receivers' error model with a memory.
 pub(crate) struct Decoder {
-    errors: Box<dyn ErrorModel>,
+    errors: Arc<dyn ErrorModel>,
     known: Vec<Decoded>,
 }
 
@@ -25,7 +26,7 @@ struct Decoded {
 }
 
 impl Decoder {
-    pub fn new(errors: Box<dyn ErrorModel>) -> Decoder {
+    pub fn new(errors: Arc<dyn ErrorModel>) -> Decoder {
         Decoder { errors, known: vec![Decoded::default(); REMEMBERED] }
     }
 

@@ -7,12 +7,14 @@ use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
 use crate::phy::{Position, Prbs};
-use crate::settings::Setup;
+use crate::settings::{Setup, UeSite};
 use airwnd_engine::Stream;
-use airwnd_units::{Hertz, Metres, Tti};
+use airwnd_units::{Hertz, Time, Tti};
 
 /// Links of a direction whose newest gains are remembered: control channels, block and report ask for the same.
 const REMEMBERED: usize = 64;
+/// The most links that have room for their sinusoids from the start, 1.7 kB each.
+const RESERVED: usize = 1 << 16;
 /// The part of what disturbs a receiver below which a signal's fading is left out.
 const WEAK: f64 = 0.01;
 
@@ -36,20 +38,20 @@ pub(crate) struct LinkFading {
     disturbance: Vec<f64>,
 }
 
-/// Where a terminal is, and how far it goes in a TTI.
+/// Where a terminal was last, and how it goes on: in wavelengths in a second, which is its Doppler shift.
 #[derive(Clone, Copy)]
 struct Motion {
     place: Wavelengths,
-    since: Tti,
-    step: Wavelengths,
+    since: Time,
+    velocity: Wavelengths,
 }
 
 impl Motion {
     fn at(&self, tti: Tti) -> Wavelengths {
-        let ttis = tti.0 as f64 - self.since.0 as f64;
+        let seconds = tti.start().as_secs() - self.since.as_secs();
         Wavelengths {
-            east: self.place.east + ttis * self.step.east,
-            north: self.place.north + ttis * self.step.north,
+            east: self.place.east + seconds * self.velocity.east,
+            north: self.place.north + seconds * self.velocity.north,
         }
     }
 }
@@ -62,16 +64,17 @@ impl LinkFading {
             return None;
         }
         let carrier = &setup.carrier;
-        let per_tti = |metres: Metres| metres.0 / wavelength(carrier.downlink_frequency).0;
-        let step = match fading.pace() {
-            Pace::Speed(speed) => per_tti(speed * Tti::SPAN),
-            Pace::Doppler(shift) => shift.0 * Tti::SPAN.as_secs(),
-            Pace::Own => per_tti(LEAST_SPEED * Tti::SPAN),
+        let wavelength = wavelength(carrier.downlink_frequency).0;
+        let velocity = |ue: &UeSite| match fading.pace() {
+            Pace::Speed(speed) => speed.0 / wavelength,
+            Pace::Doppler(shift) => shift.0,
+            Pace::Own if ue.mobility.build([ue.position.x, ue.position.y], ue.way).moves() => 0.0,
+            Pace::Own => LEAST_SPEED.0 / wavelength,
         };
-        let motion = |position: Position| Motion {
-            place: in_wavelengths(position, carrier.downlink_frequency),
-            since: Tti(0),
-            step: Wavelengths::east(step),
+        let motion = |ue: &UeSite| Motion {
+            place: in_wavelengths(ue.position, carrier.downlink_frequency),
+            since: Time::ZERO,
+            velocity: Wavelengths::east(velocity(ue)),
         };
         let line = DelayLine::new(fading.taps(), prbs);
         let way = |name, frequency: Hertz| {
@@ -80,8 +83,9 @@ impl LinkFading {
                 stream: Stream::new(setup.seed, name),
                 scale: frequency.0 / carrier.downlink_frequency.0,
                 cells: setup.cells.len(),
-                sinusoids: vec![Sinusoid::default(); links * line.sinusoids()],
-                drawn: vec![false; links],
+                // Room that no link uses is never touched.
+                sinusoids: Vec::with_capacity(links.min(RESERVED) * line.sinusoids()),
+                drawn: vec![None; links],
                 known: vec![None; REMEMBERED],
                 gains: vec![0.0; REMEMBERED * usize::from(prbs.0)],
             }
@@ -92,7 +96,7 @@ impl LinkFading {
             //= exception duplex-fades-apart
             downlink: way("downlink fading", carrier.downlink_frequency),
             uplink: way("uplink fading", carrier.uplink_frequency),
-            motions: setup.ues.iter().map(|ue| motion(ue.position)).collect(),
+            motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
             frequency: carrier.downlink_frequency,
             sinrs: vec![0.0; prbs.0.into()],
@@ -101,16 +105,21 @@ impl LinkFading {
         })
     }
 
-    /// A terminal is here in this TTI, and goes on as it has come.
-    pub fn place(&mut self, ue: usize, position: Position, tti: Tti) {
-        let motion = &mut self.motions[ue];
-        if !self.own_pace || tti <= motion.since {
+    /// A terminal is here now, and goes on as it has come.
+    //= exception turns-seen-late
+    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
+        if !self.own_pace {
             return;
         }
+        let motion = &mut self.motions[ue];
         let (from, to) = (motion.place, in_wavelengths(position, self.frequency));
-        let ttis = (tti - motion.since) as f64;
-        let step = Wavelengths { east: (to.east - from.east) / ttis, north: (to.north - from.north) / ttis };
-        *motion = Motion { place: to, since: tti, step };
+        let seconds = now.since(motion.since).as_secs();
+        let velocity = if seconds > 0.0 {
+            Wavelengths { east: (to.east - from.east) / seconds, north: (to.north - from.north) / seconds }
+        } else {
+            motion.velocity
+        };
+        *motion = Motion { place: to, since: now, velocity };
     }
 
     /// The linear SINR at which a terminal hears its cell on each PRB in a TTI, while the other cells send on these
@@ -197,9 +206,10 @@ struct Way {
     /// Wavelengths of this direction's carrier in one of the downlink's.
     scale: f64,
     cells: usize,
-    /// By link, `ue * cells + cell`; a link's are drawn when it first matters.
+    /// Those of the links that have mattered so far, one after the other.
     sinusoids: Vec<Sinusoid>,
-    drawn: Vec<bool>,
+    /// Where those of a link begin, `[ue * cells + cell]`.
+    drawn: Vec<Option<usize>>,
     /// Which link's gains of which TTI lie in each row of `gains`.
     known: Vec<Option<(usize, Tti)>>,
     /// `[row * prbs + prb]`
@@ -221,10 +231,15 @@ impl Way {
         let gains = &mut self.gains[row * prbs..][..prbs];
         if self.known[row] != Some((link, tti)) {
             self.known[row] = Some((link, tti));
-            let sinusoids = &mut self.sinusoids[link * line.sinusoids()..][..line.sinusoids()];
-            if !std::mem::replace(&mut self.drawn[link], true) {
-                line.draw(self.stream.child(ue as u64).child(cell as u64), sinusoids);
-            }
+            let count = line.sinusoids();
+            let first = *self.drawn[link].get_or_insert_with(|| {
+                let first = self.sinusoids.len();
+                self.sinusoids.resize(first + count, Sinusoid::default());
+                let stream = self.stream.child(ue as u64).child(cell as u64);
+                line.draw(stream, &mut self.sinusoids[first..]);
+                first
+            });
+            let sinusoids = &self.sinusoids[first..first + count];
             let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
             line.gains(sinusoids, place, gains);
         }
@@ -235,4 +250,105 @@ impl Way {
 fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
     let wavelength = wavelength(frequency).0;
     Wavelengths { east: position.x.0 / wavelength, north: position.y.0 / wavelength }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mobility;
+    use crate::phy::{antenna, fading};
+    use crate::settings::{Bearer, CellSite};
+    use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
+
+    /// A terminal 400 m from its cell, and another cell this far from it.
+    fn setup(other: f64, fading: fading::Spec) -> Setup {
+        let cell = |x| CellSite {
+            site: 0,
+            position: Position::new(x, 0.0, 30.0),
+            boresight: Degrees(0.0),
+            antenna: antenna::Spec::Isotropic(Default::default()),
+            power: Dbm(43.0),
+            noise_figure: Db(5.0),
+        };
+        let ue = UeSite {
+            position: Position::new(400.0, 0.0, 1.5),
+            mobility: mobility::Spec::Static(Default::default()),
+            way: Stream::new(1, "mobility"),
+            noise_figure: Db(9.0),
+            cell: None,
+            srs_offset: None,
+            bearer: Bearer::default(),
+        };
+        let radio = crate::RadioSettings { fading, ..Default::default() };
+        Setup {
+            carrier: Default::default(),
+            radio,
+            mac: Default::default(),
+            rlc: Default::default(),
+            handover: Default::default(),
+            x2_delay: Span::ZERO,
+            cells: vec![cell(0.0), cell(400.0 + other)],
+            ues: vec![ue],
+            seed: 1,
+        }
+    }
+
+    fn eva(speed: Option<Speed>, interference: bool) -> fading::Spec {
+        fading::Spec::Eva(fading::eva::Params { speed, doppler: None, interference })
+    }
+
+    /// What disturbs each PRB over the noise while the other cell sends.
+    fn disturbance(other: f64, interference: bool) -> Vec<f64> {
+        let setup = setup(other, eva(None, interference));
+        let gains = Gains::new(&setup, Prbs(50));
+        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let alone = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(7)).to_vec();
+        let disturbed = links.downlink(&gains, (0, 0), |_| Rbgs::first(17), Tti(7));
+        alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
+    }
+
+    fn varies(prbs: &[f64]) -> bool {
+        prbs.iter().any(|prb| (prb / prbs[0] - 1.0).abs() > 1e-3)
+    }
+
+    #[test]
+    fn interference_fades_if_it_is_asked_to_and_strong_enough() {
+        assert!(varies(&disturbance(600.0, true)));
+        assert!(!varies(&disturbance(600.0, false)));
+        // 26 dBm on a PRB, Friis at 2.12 GHz: the noise of -112.4 dBm is met at 94 km, a hundredth of it at 940 km.
+        let (near, far) = (disturbance(600e3, true), disturbance(1200e3, true));
+        assert!(varies(&near) && !varies(&far));
+        assert!(far[0] > 1.005, "it still disturbs");
+    }
+
+    #[test]
+    fn a_signal_has_its_mean_power_and_meets_no_gain_twice() {
+        let setup = setup(600.0, eva(Some(Speed(20.0)), true));
+        let gains = Gains::new(&setup, Prbs(50));
+        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let mut mean = |tti: u64| {
+            let sinrs = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(tti));
+            sinrs.iter().sum::<f64>() / 50.0
+        };
+        let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
+        let expected = gains.heard(0)[0] / gains.ue_noise(0);
+        let ratio = means.iter().sum::<f64>() / 20_000.0 / expected;
+        assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
+        for tti in [19_000, 5, 777] {
+            assert_eq!(mean(tti), means[tti as usize]);
+        }
+    }
+
+    #[test]
+    fn the_uplink_fades_apart() {
+        let setup = setup(600.0, eva(None, true));
+        let gains = Gains::new(&setup, Prbs(50));
+        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let down = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(1)).to_vec();
+        let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
+        let up = links.uplink(&gains, 0, &signal, [].iter(), Tti(1));
+        assert_eq!(up.len(), 20);
+        let ratios: Vec<f64> = up.iter().zip(&down[10..30]).map(|(up, down)| up / down).collect();
+        assert!(varies(&ratios));
+    }
 }

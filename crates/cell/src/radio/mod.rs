@@ -15,17 +15,17 @@ use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::amc::Amc;
 use crate::phy::amc::steps::Steps;
-use crate::phy::error_model::mutual_information::{self, MutualInformation};
 use crate::phy::error_model::{self, ErrorModel};
 use crate::phy::tables::rbg_size;
 use crate::phy::{Position, Prbs, Sinr};
 use crate::settings::Setup;
-use airwnd_units::{Db, Dbm, Tti};
+use airwnd_units::{Db, Dbm, Time, Tti};
 use decoder::Decoder;
 use fading::LinkFading;
 use gains::Gains;
 pub use map::{Listener, RadioMap};
 use reports::Reports;
+use std::sync::Arc;
 
 /// The radio channel between all cells and all terminals.
 pub(crate) struct Radio {
@@ -66,13 +66,13 @@ impl Radio {
     pub fn new(setup: &Setup) -> Radio {
         let prbs = setup.carrier.bandwidth.prbs();
         let rbg_prbs = rbg_size(prbs).0;
+        let errors: Arc<dyn ErrorModel> = setup.radio.error_model.build().into();
         // Link adaptation sees the channel as the receiver does, also where that never errs.
-        let (receiver, errors): (_, Box<dyn ErrorModel>) = match &setup.radio.error_model {
-            error_model::Spec::MutualInformation(params) => {
-                let receiver = MutualInformation::new(params.clone());
-                (receiver.clone(), Box::new(receiver))
+        let receiver = match &setup.radio.error_model {
+            error_model::Spec::NoErrors(_) => {
+                error_model::Spec::MutualInformation(Default::default()).build().into()
             }
-            other => (MutualInformation::new(mutual_information::Params::default()), other.build()),
+            _ => errors.clone(),
         };
         let gains = Gains::new(setup, prbs);
         let amc = setup.radio.amc.build(&receiver);
@@ -116,10 +116,10 @@ impl Radio {
     }
 
     /// A terminal is here from now on.
-    pub fn place(&mut self, ue: usize, position: Position) {
+    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         self.gains.place(ue, position);
         if let Some(faded) = &mut self.fading {
-            faded.links.place(ue, position, self.now);
+            faded.links.place(now, ue, position);
         }
         self.serve(ue, self.serving[ue].0);
     }
@@ -149,6 +149,13 @@ impl Radio {
     /// The power per PRB in mW at which a terminal hears each cell, and its noise.
     pub fn heard(&self, ue: usize) -> (&[f64], f64) {
         (self.gains.heard(ue), self.gains.ue_noise(ue))
+    }
+
+    /// The cell that a terminal hears best besides this one.
+    pub fn strongest_but(&self, ue: usize, serving: usize) -> Option<usize> {
+        let heard = self.gains.heard(ue);
+        let others = (0..heard.len()).filter(|cell| *cell != serving);
+        others.reduce(|best, cell| if heard[cell] > heard[best] { cell } else { best })
     }
 
     fn disturbance(&self, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
@@ -377,8 +384,10 @@ impl Radio {
 /// The SINR of a flat channel with the mean capacity of these PRBs, whose SINR is linear.
 //= exception groups-by-capacity
 fn effective(prbs: &[f64]) -> Db {
-    let capacity = prbs.iter().map(|sinr| libm::log2(1.0 + sinr)).sum::<f64>() / prbs.len() as f64;
-    Db::from_linear(libm::exp2(capacity) - 1.0)
+    // A logarithm of a product instead of several: four factors stay within the numbers.
+    let product = |prbs: &[f64]| prbs.iter().map(|sinr| 1.0 + sinr).product();
+    let capacity = prbs.chunks(4).map(|prbs| libm::log2(product(prbs))).sum::<f64>();
+    Db::from_linear(libm::exp2(capacity / prbs.len() as f64) - 1.0)
 }
 
 /// The loudest cell, the first of equals.

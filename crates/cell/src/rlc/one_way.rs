@@ -23,6 +23,10 @@ pub enum Content {
 }
 
 /// Transmitter and receiver of one direction.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "unacknowledged mode is the usual one, and a box would cost every TTI"
+)]
 pub enum OneWay {
     /// In unacknowledged mode.
     Um(um::Tx, um::Rx),

@@ -42,7 +42,7 @@ pub(super) struct Segmenter {
     /// End of the stream of bytes that have been put into PDUs.
     sent: u64,
     /// For how long an SDU may wait of which nothing has been sent.
-    discard_timer: Option<Span>,
+    discard_timer: Span,
 }
 
 impl Segmenter {
@@ -54,13 +54,13 @@ impl Segmenter {
             returned_bytes: Bytes::ZERO,
             partial: None,
             sent: 0,
-            discard_timer: None,
+            discard_timer: Span::MAX,
         }
     }
 
     /// SDUs of which nothing has been sent may wait for so long; none: for ever.
     pub fn discarding(self, discard_timer: Option<Span>) -> Self {
-        Segmenter { discard_timer, ..self }
+        Segmenter { discard_timer: discard_timer.unwrap_or(Span::MAX), ..self }
     }
 
     /// A packet arrives from above, its size that with its IP header.
@@ -69,8 +69,9 @@ impl Segmenter {
         // What has expired takes no room from it.
         //= TS 36.323 §5.4
         //= exception discarded-when-met
-        if let Some(lifetime) = self.discard_timer {
-            self.queue.expire(sdu.arrived, lifetime, &mut |old| fate.dropped(old, DropCause::Discarded));
+        if self.discard_timer < Span::MAX {
+            let discard = &mut |old| fate.dropped(old, DropCause::Discarded);
+            self.queue.expire(sdu.arrived, self.discard_timer, discard);
         }
         self.queue.enqueue(sdu.arrived, sdu, self.held(), &mut Told(fate));
     }
@@ -129,7 +130,7 @@ impl Segmenter {
         loop {
             let sdu = self.queue.dequeue(now, &mut Told(fate))?;
             //= TS 36.323 §5.4
-            if self.discard_timer.is_none_or(|lifetime| now.since(sdu.arrived) < lifetime) {
+            if now.since(sdu.arrived) < self.discard_timer {
                 return Some(Returned { sdu, delivered: false });
             }
             fate.dropped(sdu, DropCause::Discarded);

@@ -23,7 +23,8 @@ params! {
     /// Every min(`target`, `rtt_max` / 3) a base probability p' grows by alpha (delay - `target`) + beta (delay - delay
     /// before), alpha = 0.1 T / `rtt_max`^2, beta = 0.3 / `rtt_max`, of the queue whose head has waited longer. A classic
     /// packet is marked or dropped with probability p'^2; an L4S packet is marked with `k` p', or with that of a ramp over
-    /// its own delay if that is larger. When k p' reaches 1, both queues drop with p'^2, and mark what they can.
+    /// its own delay if that is larger. When k p' reaches 1, both queues drop with p'^2, and mark what they can. A bearer
+    /// serves its queue once in a millisecond: there the ramp is to begin at some milliseconds.
     pub struct Params ("RFC 9332 appendix A") {
         /// The delay to hold of classic packets.
         pub target: Span = Span::from_millis(15), unit "time", range Span(1)..=Span::from_secs(10), source "RFC 9332 appendix A.1, target";
@@ -217,7 +218,7 @@ impl QueueDisc for DualPi2 {
     fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
         self.catch_up(now);
         let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
-        if !limit.admits(self.backlog(), held, self.params.mtu) {
+        if !limit.admits(self.backlog(), held, packet.size.max(self.params.mtu)) {
             fate.dropped(packet, Cause::Full);
             return;
         }

@@ -117,11 +117,8 @@ pub trait QueueDisc: Send {
     fn expire(&mut self, _now: Time, _lifetime: Span, _expired: &mut dyn FnMut(Waiting)) {}
     /// What waits now.
     fn backlog(&self) -> Backlog;
-    /// When the oldest packet inside arrived; none: nothing waits. Schedulers ask for it in each TTI; a discipline
-    /// knows it without looking at all packets.
-    fn oldest(&self) -> Option<Time> {
-        self.inside().map(|packet| packet.arrived).min()
-    }
+    /// When the oldest packet inside arrived; none: nothing waits. Schedulers ask for it in each TTI.
+    fn oldest(&self) -> Option<Time>;
     /// The packets inside, in the order in which they would leave if nothing were dropped.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_>;
 }

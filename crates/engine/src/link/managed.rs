@@ -307,6 +307,9 @@ mod tests {
         fn backlog(&self) -> Backlog {
             self.queue.backlog()
         }
+        fn oldest(&self) -> Option<Time> {
+            self.queue.oldest()
+        }
         fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
             Box::new(self.queue.iter())
         }

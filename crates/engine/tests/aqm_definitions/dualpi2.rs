@@ -83,7 +83,8 @@ impl DualPi2 {
 impl Definition for DualPi2 {
     fn enqueue(&mut self, now: f64, packet: Packet, held: f64, told: &mut Told) {
         self.pass(now);
-        if self.lq.bytes() + self.cq.bytes() + held + self.mtu > self.limit {
+        let mtu = f64::max(self.mtu, packet.size);
+        if self.lq.bytes() + self.cq.bytes() + held + mtu > self.limit {
             told.full.push(packet.id);
         } else if packet.ecn % 2 == 1 {
             self.lq.0.push_back(packet);

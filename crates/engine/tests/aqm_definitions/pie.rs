@@ -59,12 +59,7 @@ impl Pie {
         if self.current_qdelay == 0.0 && self.qdelay_old == 0.0 {
             self.drop_prob *= 0.98;
         }
-        if self.drop_prob < 0.0 {
-            self.drop_prob = 0.0;
-        }
-        if self.drop_prob > 1.0 {
-            self.drop_prob = 1.0;
-        }
+        self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
         self.qdelay_old = self.current_qdelay;
         self.burst_allowance = f64::max(0.0, self.burst_allowance - self.t_update);
     }

@@ -11,7 +11,7 @@ use crate::phy::{Cqi, Prbs};
 use crate::settings::Bearer;
 use airwnd_catalog::{choice, family};
 use airwnd_units::{Bytes, Span, Tti};
-use averages::RateAverages;
+pub(crate) use averages::RateAverages;
 use delay::Urgency;
 
 family! {

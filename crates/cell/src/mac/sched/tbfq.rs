@@ -41,7 +41,7 @@ pub struct Tbfq {
     grid: Grid,
     accounts: Vec<Account>,
     /// Tokens that anybody may draw.
-    bank: i64,
+    bank: u64,
     /// The candidates in the order of their turns: E / r and place. Kept for its capacity.
     turns: Vec<(f64, usize)>,
 }
@@ -75,44 +75,43 @@ impl Tbfq {
         for account in &mut self.accounts {
             let tokens = account.pool + account.rate * ttis;
             account.pool = tokens.min(self.params.pool.0);
-            let surplus = (tokens - account.pool) as i64;
-            account.given += surplus;
+            let surplus = tokens - account.pool;
+            account.given += surplus as i64;
             if account.limited {
                 self.bank += surplus;
             }
         }
     }
 
-    /// What a user can pay for in this TTI.
-    fn budget(&self, slot: u16) -> u64 {
+    /// What a user can pay for if the bank holds so much.
+    fn budget(&self, slot: u16, bank: u64) -> u64 {
         let account = &self.accounts[usize::from(slot)];
         if !account.limited {
             return u64::MAX;
         }
         let lendable = account.given.saturating_add_unsigned(self.params.debt_limit.0).max(0) as u64;
-        account.pool + lendable.min(self.params.credit_limit.0).min(self.bank as u64)
+        account.pool + lendable.min(self.params.credit_limit.0).min(bank)
+    }
+
+    /// What of a block a user's pool does not pay, if somebody else has to.
+    fn lent(&self, slot: u16, block: Bytes) -> u64 {
+        let account = &self.accounts[usize::from(slot)];
+        if account.limited { block.0.saturating_sub(account.pool) } else { 0 }
     }
 
     fn pay(&mut self, slot: u16, block: Bytes) {
+        self.bank = self.bank.saturating_sub(self.lent(slot, block));
         let account = &mut self.accounts[usize::from(slot)];
-        let lent = block.0.saturating_sub(account.pool);
-        account.pool -= block.0 - lent;
-        account.given -= lent as i64;
-        if account.limited {
-            self.bank = (self.bank - lent as i64).max(0);
-        }
+        let missing = block.0.saturating_sub(account.pool);
+        account.pool -= block.0 - missing;
+        account.given -= missing as i64;
     }
 
-    fn time_domain(&mut self, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+    fn time_domain(&self, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         let reachable = ues.users.iter().filter(|ue| ues.lowest(ue, free) > Cqi::OUT_OF_RANGE);
-        let first = reachable.reduce(
-            |first, ue| {
-                if self.precedence(ue) > self.precedence(first) { ue } else { first }
-            },
-        );
-        if let Some(ue) = first {
+        let ahead = |ue, first| self.precedence(ue) > self.precedence(first);
+        if let Some(ue) = reachable.reduce(|first, ue| if ahead(ue, first) { ue } else { first }) {
             grants.give(ue.slot, free);
-            self.pay(ue.slot, self.grid.block(ues.lowest(ue, free), free.count()));
         }
     }
 
@@ -121,24 +120,25 @@ impl Tbfq {
         turns.clear();
         turns.extend((0..).zip(ues.users).map(|(place, ue)| (self.precedence(ue), place)));
         turns.sort_unstable_by(|(one, place), (other, behind)| other.total_cmp(one).then(place.cmp(behind)));
+        let mut bank = self.bank;
         for (_, place) in &turns {
             if free.is_empty() {
                 break;
             }
             let ue = &ues.users[*place];
-            let (taken, block) = self.affordable(ue, free, ues);
+            let (taken, block) = self.affordable(ue, free, bank, ues);
             if !taken.is_empty() {
                 free = free.without(taken);
+                bank = bank.saturating_sub(self.lent(ue.slot, block));
                 grants.give(ue.slot, taken);
-                self.pay(ue.slot, block);
             }
         }
         self.turns = turns;
     }
 
     /// The groups that a user takes, its best first, and the block that they carry.
-    fn affordable(&self, ue: &UeView, free: Rbgs, ues: Candidates<'_>) -> (Rbgs, Bytes) {
-        let budget = self.budget(ue.slot);
+    fn affordable(&self, ue: &UeView, free: Rbgs, bank: u64, ues: Candidates<'_>) -> (Rbgs, Bytes) {
+        let budget = self.budget(ue.slot, bank);
         let (mut taken, mut block) = (Rbgs::default(), Bytes::ZERO);
         //= exception tbfq-sends-the-rest
         while block < ue.queue {
@@ -186,7 +186,11 @@ impl Scheduler for Tbfq {
         }
     }
 
-    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
+    fn on_served(&mut self, served: &[(u16, Bytes)]) {
+        for (slot, block) in served {
+            self.pay(*slot, *block);
+        }
+    }
 
     fn on_idle(&mut self, ttis: u64) {
         self.earn(ttis);
@@ -274,14 +278,17 @@ mod tests {
         (0..11).for_each(|slot| tbfq.admit(slot, &Bearer::default()));
         // 10 TTIs: a pool of 1 B, 999 B given by each to the bank
         tbfq.on_idle(10);
-        assert_eq!((tbfq.bank, tbfq.accounts[0].given, tbfq.budget(0)), (11 * 999, 999, 301));
+        assert_eq!((tbfq.bank, tbfq.accounts[0].given, tbfq.budget(0, tbfq.bank)), (11 * 999, 999, 301));
         for paid in [301, 699 + 400] {
             tbfq.pay(0, Bytes(paid));
         }
         // 1 B of the pool, 300 and 1099 B of the bank: 400 B in debt, 100 B left of the limit
-        assert_eq!((tbfq.bank, tbfq.accounts[0].given, tbfq.budget(0)), (11 * 999 - 1399, -400, 100));
+        assert_eq!(
+            (tbfq.bank, tbfq.accounts[0].given, tbfq.budget(0, tbfq.bank)),
+            (11 * 999 - 1399, -400, 100)
+        );
         tbfq.pay(0, Bytes(100));
-        assert_eq!(tbfq.budget(0), 0);
+        assert_eq!(tbfq.budget(0, tbfq.bank), 0);
         assert_eq!(tbfq.precedence(&user(0, 7, 7)), -5.0);
     }
 

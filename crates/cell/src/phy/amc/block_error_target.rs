@@ -1,10 +1,11 @@
 //! The fastest scheme that the receiver can decode.
 
-use super::{Amc, MutualInformation};
+use super::Amc;
 use crate::phy::error_model::{ErrorModel, Transmission};
 use crate::phy::tables::{Direction, cqi_below, mcs_efficiency, modulation, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs, Sinr};
 use airwnd_catalog::params;
+use std::sync::Arc;
 
 params! {
     /// Block-error target: the fastest scheme whose blocks fail with at most 10 % probability.
@@ -21,15 +22,15 @@ params! {
 }
 
 /// Link adaptation by the receiver's own error model.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct BlockErrorTarget {
     target: f64,
-    receiver: MutualInformation,
+    receiver: Arc<dyn ErrorModel>,
 }
 
 impl BlockErrorTarget {
     /// A rule for terminals that decode as `receiver` does.
-    pub fn new(params: Params, receiver: &MutualInformation) -> BlockErrorTarget {
+    pub fn new(params: Params, receiver: &Arc<dyn ErrorModel>) -> BlockErrorTarget {
         BlockErrorTarget { target: params.target, receiver: receiver.clone() }
     }
 
@@ -70,12 +71,12 @@ impl Amc for BlockErrorTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::error_model::mutual_information;
+    use crate::phy::error_model;
     use airwnd_units::Db;
 
     fn rule() -> BlockErrorTarget {
-        let receiver = MutualInformation::new(mutual_information::Params::default());
-        BlockErrorTarget::new(Params::default(), &receiver)
+        let receiver = error_model::Spec::MutualInformation(Default::default()).build();
+        BlockErrorTarget::new(Params::default(), &receiver.into())
     }
 
     #[test]

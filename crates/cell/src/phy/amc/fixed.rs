@@ -1,8 +1,9 @@
 //! The same report whatever the channel.
 
-use super::{Amc, MutualInformation};
+use super::{Amc, ErrorModel};
 use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_catalog::params;
+use std::sync::Arc;
 
 params! {
     /// Fixed: every terminal reports the same CQI, and so is sent to with the same scheme, MCS 2 (CQI - 1).
@@ -23,7 +24,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// A rule that reports this CQI. The receiver's error model plays no part.
-    pub fn new(params: Params, _receiver: &MutualInformation) -> Fixed {
+    pub fn new(params: Params, _receiver: &Arc<dyn ErrorModel>) -> Fixed {
         Fixed { cqi: Cqi(params.cqi) }
     }
 }
@@ -37,13 +38,13 @@ impl Amc for Fixed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::error_model::mutual_information;
+    use crate::phy::error_model;
     use crate::phy::tables::mcs_of;
     use airwnd_units::Db;
 
     #[test]
     fn the_scheme_is_the_same_on_any_channel() {
-        let receiver = MutualInformation::new(mutual_information::Params::default());
+        let receiver = error_model::Spec::MutualInformation(Default::default()).build().into();
         for (cqi, mcs) in [(1, 0), (3, 4), (5, 8), (7, 12), (9, 16), (11, 20), (13, 24), (15, 28)] {
             let rule = Fixed::new(Params { cqi }, &receiver);
             for sinr in [-20.0, 5.0, 40.0] {

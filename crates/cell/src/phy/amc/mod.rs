@@ -2,14 +2,15 @@
 
 pub mod steps;
 
-use super::error_model::mutual_information::MutualInformation;
+use super::error_model::ErrorModel;
 use super::{Cqi, Prbs, Sinr};
 use airwnd_catalog::family;
+use std::sync::Arc;
 
 family! {
     /// Link adaptation: the CQI that a terminal reports for its channel.
     pub family Spec ("amc") { block_error_target: BlockErrorTarget, fixed: Fixed, piro_ew2010: PiroEw2010 }
-    build fn build(receiver: &MutualInformation) -> Box<dyn Amc>;
+    build fn build(receiver: &Arc<dyn ErrorModel>) -> Box<dyn Amc>;
 }
 
 /// A rule that turns a channel into a CQI. The scheme follows from it: [`super::tables::mcs_of`].

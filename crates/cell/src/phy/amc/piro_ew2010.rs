@@ -1,10 +1,11 @@
 //! Shannon's formula with a gap.
 
-use super::{Amc, MutualInformation};
+use super::{Amc, ErrorModel};
 use crate::phy::tables::cqi_below;
 use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_catalog::params;
 use airwnd_units::Db;
+use std::sync::Arc;
 
 params! {
     /// PiroEW2010: spectral efficiency is Shannon's with a gap that depends on the bit error rate.
@@ -26,7 +27,7 @@ pub struct PiroEw2010 {
 
 impl PiroEw2010 {
     /// A rule with these parameters. The receiver's error model plays no part.
-    pub fn new(params: Params, _receiver: &MutualInformation) -> PiroEw2010 {
+    pub fn new(params: Params, _receiver: &Arc<dyn ErrorModel>) -> PiroEw2010 {
         PiroEw2010 { gap: -libm::log(5.0 * params.ber) / 1.5 }
     }
 
@@ -45,10 +46,11 @@ impl Amc for PiroEw2010 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::error_model::mutual_information;
+    use crate::phy::error_model;
 
     fn rule() -> PiroEw2010 {
-        PiroEw2010::new(Params::default(), &MutualInformation::new(mutual_information::Params::default()))
+        let receiver = error_model::Spec::MutualInformation(Default::default()).build();
+        PiroEw2010::new(Params::default(), &receiver.into())
     }
 
     #[test]

@@ -38,11 +38,11 @@ impl Steps {
 mod tests {
     use super::*;
     use crate::phy::amc::Spec;
-    use crate::phy::error_model::mutual_information::MutualInformation;
+    use crate::phy::error_model;
 
     #[test]
     fn steps_are_the_rule() {
-        let receiver = MutualInformation::new(Default::default());
+        let receiver = error_model::Spec::MutualInformation(Default::default()).build().into();
         for spec in [
             Spec::BlockErrorTarget(Default::default()),
             Spec::PiroEw2010(Default::default()),

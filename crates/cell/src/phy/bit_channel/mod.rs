@@ -17,6 +17,41 @@ pub const STEP: f64 = 0.25;
 /// The grid's length.
 pub const POINTS: usize = 281;
 
+/// The mutual information between a coded bit and its soft value, 0 to 1.
+pub fn information(modulation: Modulation, sinr: Db) -> f64 {
+    let table = &INFORMATION[modulation as usize];
+    if sinr.0 < LOWEST {
+        // Far below one, information is proportional to power.
+        return table[0] * (sinr - Db(LOWEST)).linear();
+    }
+    interpolate(table, sinr)
+}
+
+/// The SINR at which a bit receives this information; the end of the grid for all of it.
+pub fn sinr(modulation: Modulation, information: f64) -> Db {
+    let table = &INFORMATION[modulation as usize];
+    let above = table.partition_point(|entry| *entry < information);
+    if above == 0 {
+        return Db(LOWEST) + Db::from_linear(information / table[0]);
+    }
+    let Some(end) = table.get(above) else { return Db(LOWEST + STEP * (POINTS - 1) as f64) };
+    let start = table[above - 1];
+    Db(LOWEST + STEP * ((above - 1) as f64 + (information - start) / (end - start)))
+}
+
+/// The dispersion of a coded bit of QPSK, in bits squared.
+pub fn binary_dispersion(sinr: Db) -> f64 {
+    interpolate(&BINARY_DISPERSION, sinr)
+}
+
+/// The value between grid rows; below and above the grid that of its end.
+fn interpolate(table: &[f64], sinr: Db) -> f64 {
+    let place = ((sinr.0 - LOWEST) / STEP).clamp(0.0, (POINTS - 1) as f64);
+    let row = (place as usize).min(POINTS - 2);
+    let fraction = place - row as f64;
+    table[row] + fraction * (table[row + 1] - table[row])
+}
+
 /// What [`INFORMATION`] and [`BINARY_DISPERSION`] hold, computed.
 pub fn tabulate() -> ([[f64; POINTS]; 3], [f64; POINTS]) {
     let tables = Modulation::ALL.map(|modulation| {
@@ -85,6 +120,29 @@ fn bit_channel(modulation: Modulation, sinr: Db) -> Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn information_of_qpsk_at_known_points() {
+        // The limit of rate 1/2 with binary input is Eb/N0 = 0.187 dB; a QPSK symbol carries 2 x 1/2 bit, so
+        // its Es/N0 is the same.
+        assert!((information(Modulation::Qpsk, Db(0.187)) - 0.5).abs() < 1e-3);
+        // low power: I = sinr / (2 ln 2) bits per coded bit of QPSK
+        let weak = information(Modulation::Qpsk, Db(-29.0));
+        assert!((weak / (Db(-29.0).linear() / (2.0 * std::f64::consts::LN_2)) - 1.0).abs() < 2e-3);
+    }
+
+    #[test]
+    fn bit_interleaving_never_beats_shannon_and_higher_orders_need_more_power() {
+        for half in -60..70 {
+            let sinr = Db(f64::from(half) / 2.0);
+            let per_bit = Modulation::ALL.map(|modulation| information(modulation, sinr));
+            for (modulation, information) in Modulation::ALL.iter().zip(per_bit) {
+                let symbol = f64::from(modulation.order()) * information;
+                assert!(symbol <= libm::log2(1.0 + sinr.linear()) + 1e-6, "{modulation:?} {sinr:?}");
+            }
+            assert!(per_bit.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{sinr:?} {per_bit:?}");
+        }
+    }
 
     #[test]
     fn the_table_is_what_the_quadrature_gives() {

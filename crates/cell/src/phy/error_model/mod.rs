@@ -1,12 +1,16 @@
 //! Whether a transport block is decoded.
 
+pub mod segment;
+
 use super::{Mcs, Sinr};
 use airwnd_catalog::family;
 use airwnd_units::Bytes;
 
 family! {
     /// Error model: the probability that a transport block is not decoded.
-    pub family Spec ("error-model") { mutual_information: MutualInformation, none: NoErrors }
+    pub family Spec ("error-model") {
+        block_error_curves: BlockErrorCurves, mutual_information: MutualInformation, none: NoErrors,
+    }
     build fn build() -> Box<dyn ErrorModel>;
 }
 
@@ -58,4 +62,11 @@ pub struct SoftBits {
     pub coded: f64,
     /// Mutual information between the bits sent and the soft values received, in bits.
     pub information: f64,
+    /// The scheme of the latest transmission.
+    pub mcs: Mcs,
+}
+
+/// The Gaussian tail probability Q(x).
+pub fn upper_tail(x: f64) -> f64 {
+    0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
 }

@@ -1,11 +1,10 @@
 //! Block errors from mutual information and finite-blocklength theory.
 
-use super::{ErrorModel, SoftBits, Transmission};
+use super::segment::{segment, with_crc};
+use super::{ErrorModel, SoftBits, Transmission, upper_tail};
 use crate::phy::Mcs;
-use crate::phy::bit_channel::{BINARY_DISPERSION, INFORMATION, LOWEST, POINTS, STEP};
-use crate::phy::tables::{
-    Direction, MAX_CODE_BLOCK, Modulation, code_block_at_least, code_block_below, code_rate, modulation,
-};
+use crate::phy::bit_channel::{binary_dispersion, information, sinr};
+use crate::phy::tables::{Direction, Modulation, code_rate, modulation};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Db};
 
@@ -40,9 +39,6 @@ params! {
     }
 }
 
-/// Bits of the cyclic redundancy checks of blocks and code blocks (TS 36.212 §5.1.1, §5.1.2).
-const CRC: u32 = 24;
-
 /// Link-to-system mapping by mutual information.
 #[derive(Clone, Debug)]
 pub struct MutualInformation {
@@ -55,28 +51,6 @@ impl MutualInformation {
         MutualInformation { params }
     }
 
-    /// The mutual information between a coded bit and its soft value, 0 to 1, without receiver losses.
-    pub fn information(&self, modulation: Modulation, sinr: Db) -> f64 {
-        let table = &INFORMATION[modulation as usize];
-        if sinr.0 < LOWEST {
-            // Far below one, information is proportional to power.
-            return table[0] * (sinr - Db(LOWEST)).linear();
-        }
-        interpolate(table, sinr)
-    }
-
-    /// The SINR at which a bit of QPSK receives this information.
-    fn binary_sinr(&self, information: f64) -> Db {
-        let table = &INFORMATION[Modulation::Qpsk as usize];
-        let above = table.partition_point(|entry| *entry < information);
-        if above == 0 {
-            return Db(LOWEST) + Db::from_linear(information / table[0]);
-        }
-        let Some(end) = table.get(above) else { return Db(LOWEST + STEP * (POINTS - 1) as f64) };
-        let start = table[above - 1];
-        Db(LOWEST + STEP * ((above - 1) as f64 + (information - start) / (end - start)))
-    }
-
     /// What the receiver loses of the SINR when it demaps this scheme.
     fn receiver_loss(&self, mcs: Mcs) -> Db {
         let order = f64::from(modulation(Direction::Downlink, mcs).order());
@@ -84,16 +58,16 @@ impl MutualInformation {
         Db(self.params.loss.0 + self.params.loss_per_redundant_bit.0 * redundant_bits)
     }
 
-    /// The probability that a code block of `size` bits fails after `coded` bits with mean `information`.
+    /// The probability that a code block of `size` bits fails after `coded` bits with information `mean`.
     //= exception own-error-model
     //= exception harq-combining
-    fn code_block_error(&self, size: u32, coded: f64, information: f64) -> f64 {
+    fn code_block_error(&self, size: u32, coded: f64, mean: f64) -> f64 {
         let size = f64::from(size);
         //= TS 36.212 §5.1.3.2, §5.1.4.1: rate 1/3 with four tail bits per stream, then the buffer wraps
         let distinct = coded.min(3.0 * (size + 4.0));
-        let binary = self.binary_sinr(information) + Db::from_linear(coded / distinct);
-        let received = distinct * self.information(Modulation::Qpsk, binary);
-        let deviation = libm::sqrt(distinct * interpolate(&BINARY_DISPERSION, binary)).max(f64::MIN_POSITIVE);
+        let binary = sinr(Modulation::Qpsk, mean) + Db::from_linear(coded / distinct);
+        let received = distinct * information(Modulation::Qpsk, binary);
+        let deviation = libm::sqrt(distinct * binary_dispersion(binary)).max(f64::MIN_POSITIVE);
         //= Polyanskiy, Poor and Verdu 2010, eq. 296
         let margin = received - size + 0.5 * libm::log2(distinct);
         upper_tail(margin / deviation - self.params.code_loss)
@@ -107,13 +81,13 @@ impl ErrorModel for MutualInformation {
         //= exception uplink-modulation
         let modulation = modulation(Direction::Downlink, mcs);
         let loss = self.receiver_loss(mcs);
-        let information = sinr.mean(|sinr| self.information(modulation, sinr - loss));
+        let information = sinr.mean(|sinr| information(modulation, sinr - loss));
         //= exception harq-sixteen-bits
         let mut sum = before.coded + coded;
         if self.params.sixteen_bits && before.coded > 0.0 {
             sum = libm::fmod(sum, 65536.0);
         }
-        SoftBits { coded: sum, information: before.information + coded * information }
+        SoftBits { coded: sum, information: before.information + coded * information, mcs }
     }
 
     fn block_error(&self, block: Bytes, soft: SoftBits) -> f64 {
@@ -131,38 +105,6 @@ impl ErrorModel for MutualInformation {
         });
         1.0 - decoded
     }
-}
-
-fn with_crc(block: Bytes) -> u32 {
-    block.bits() as u32 + CRC
-}
-
-/// Code blocks of a transport block: number and size of the larger ones, then of the smaller ones.
-//= TS 36.212 §5.1.2
-pub fn segment(block: Bytes) -> [(u32, u32); 2] {
-    let bits = with_crc(block);
-    if bits <= MAX_CODE_BLOCK {
-        return [(1, code_block_at_least(bits)), (0, 0)];
-    }
-    let count = bits.div_ceil(MAX_CODE_BLOCK - CRC);
-    let total = bits + count * CRC;
-    let larger = code_block_at_least(total.div_ceil(count));
-    let smaller = code_block_below(larger).expect("several code blocks are large ones");
-    let smaller_count = (count * larger - total) / (larger - smaller);
-    [(count - smaller_count, larger), (smaller_count, smaller)]
-}
-
-/// The Gaussian tail probability Q(x).
-fn upper_tail(x: f64) -> f64 {
-    0.5 * libm::erfc(x / std::f64::consts::SQRT_2)
-}
-
-/// The value between grid rows; below and above the grid that of its end.
-fn interpolate(table: &[f64], sinr: Db) -> f64 {
-    let place = ((sinr.0 - LOWEST) / STEP).clamp(0.0, (POINTS - 1) as f64);
-    let row = (place as usize).min(POINTS - 2);
-    let fraction = place - row as f64;
-    table[row] + fraction * (table[row + 1] - table[row])
 }
 
 #[cfg(test)]
@@ -200,35 +142,10 @@ mod tests {
     }
 
     #[test]
-    fn information_of_qpsk_at_known_points() {
-        // The limit of rate 1/2 with binary input is Eb/N0 = 0.187 dB; a QPSK symbol carries 2 x 1/2 bit, so
-        // its Es/N0 is the same.
-        let model = model();
-        assert!((model.information(Modulation::Qpsk, Db(0.187)) - 0.5).abs() < 1e-3);
-        // low power: I = sinr / (2 ln 2) bits per coded bit of QPSK
-        let weak = model.information(Modulation::Qpsk, Db(-29.0));
-        assert!((weak / (Db(-29.0).linear() / (2.0 * std::f64::consts::LN_2)) - 1.0).abs() < 2e-3);
-    }
-
-    #[test]
-    fn bit_interleaving_never_beats_shannon_and_higher_orders_need_more_power() {
-        let model = model();
-        for half in -60..70 {
-            let sinr = Db(f64::from(half) / 2.0);
-            let per_bit = Modulation::ALL.map(|modulation| model.information(modulation, sinr));
-            for (modulation, information) in Modulation::ALL.iter().zip(per_bit) {
-                let symbol = f64::from(modulation.order()) * information;
-                assert!(symbol <= libm::log2(1.0 + sinr.linear()) + 1e-6, "{modulation:?} {sinr:?}");
-            }
-            assert!(per_bit.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{sinr:?} {per_bit:?}");
-        }
-    }
-
-    #[test]
     fn without_losses_the_threshold_nears_capacity_as_blocks_grow() {
         // R = 0.44 at QPSK (MCS 8): capacity 0.44 at the SINR below; a long block comes within 0.3 dB
         let model = lossless();
-        let capacity = model.binary_sinr(code_rate(Mcs(8))).0;
+        let capacity = crate::phy::bit_channel::sinr(Modulation::Qpsk, code_rate(Mcs(8))).0;
         let long = needed(&model, 8, Bytes(6100 / 8), 1);
         let short = needed(&model, 8, Bytes(100 / 8), 1);
         assert!(long > capacity && long < capacity + 0.3, "{capacity} {long}");
@@ -278,16 +195,6 @@ mod tests {
         assert!((once.coded - 75_400.0 / 0.925).abs() < 1e-6);
         assert!((four.coded - 4.0 * once.coded).abs() < 1e-6);
         assert!((four.information / four.coded - once.information / once.coded).abs() < 1e-12);
-    }
-
-    #[test]
-    fn segmentation_of_the_standard() {
-        // 6120 + 24 = 6144: one block. 6200 + 24 = 6224 > 6144: two; 6224 + 48 = 6272 = 2 x 3136
-        assert_eq!(segment(Bytes(6120 / 8)), [(1, 6144), (0, 0)]);
-        assert_eq!(segment(Bytes(6200 / 8)), [(2, 3136), (0, 3072)]);
-        assert_eq!(segment(Bytes(2)), [(1, 40), (0, 0)]);
-        // 75376 + 24 = 75400: ceil(75400 / 6120) = 13; 75400 + 13 x 24 = 75712 = 13 x 5824
-        assert_eq!(segment(Bytes(75376 / 8)), [(13, 5824), (0, 5760)]);
     }
 
     #[test]

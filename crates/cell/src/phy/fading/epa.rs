@@ -20,7 +20,7 @@ params! {
     ///
     /// A spread of 43 ns (root mean square): several megahertz fade alike.
     pub struct Params ("TS 36.104 Annex B.2, Table B.2-1") {
-        /// Speed that the fading goes with; none: each terminal's own, and that of a walk (3 km/h) at least.
+        /// Speed that the fading goes with; none: each terminal's own, and a walk (3 km/h) if it never moves.
         pub speed: Option<Speed> = None, unit "m/s", range Speed(0.0)..=Speed(200.0), source "ns-3 fading_trace_generator.m: 3 and 60 km/h";
         /// Greatest Doppler shift of the downlink's carrier, in place of a speed.
         pub doppler: Option<Hertz> = None, unit "Hz", range Hertz(0.0)..=Hertz(1500.0), source "TS 36.104 Table B.2-4: 5, 70 and 300 Hz";

@@ -47,11 +47,11 @@ pub enum Pace {
     Speed(Speed),
     /// With this greatest Doppler shift of the downlink's carrier.
     Doppler(Hertz),
-    /// As fast as each terminal moves, and at least as [`LEAST_SPEED`].
+    /// As fast as each terminal moves, and as [`LEAST_SPEED`] where one never does.
     Own,
 }
 
-/// How fast the surroundings of a terminal at rest are taken to move (ns-3's slowest traces are of 3 km/h).
+/// How fast the surroundings of a terminal that never moves are taken to move (ns-3's slowest traces are of 3 km/h).
 //= exception fading-at-rest
 pub const LEAST_SPEED: Speed = Speed(3.0 / 3.6);
 

@@ -1,7 +1,7 @@
 //! The receiving half: reordering, reassembly, status reports.
 
 use super::received::Received;
-use super::status::{Status, Writer};
+use super::status::{self, Status, Writer};
 use super::{Params, Pdu};
 use crate::rlc::Sdu;
 use crate::rlc::segmenter::Returned;
@@ -148,7 +148,7 @@ impl Rx {
         if !self.params.is_standard() {
             return Bytes(4);
         }
-        self.write(&mut Status::default(), Bytes(u64::from(u16::MAX))).expect("there is room")
+        status::size(self.missing().map(|sn| self.received.gaps(sn).count() as u64))
     }
 
     fn is_due(&self, now: Time) -> bool {
@@ -168,10 +168,14 @@ impl Rx {
         Some(size)
     }
 
+    /// The PDUs that may be reported missing.
+    fn missing(&self) -> impl Iterator<Item = u64> + '_ {
+        (self.received.first()..self.reported_to).filter(|sn| !self.received.is_whole(*sn))
+    }
+
     fn write(&self, status: &mut Status, room: Bytes) -> Option<Bytes> {
         let mut writer = Writer::new(status, room)?;
-        let mut missing = (self.received.first()..self.reported_to).filter(|sn| !self.received.is_whole(*sn));
-        let left_out = missing.find(|sn| !writer.miss(*sn, self.received.gaps(*sn)));
+        let left_out = self.missing().find(|sn| !writer.miss(*sn, self.received.gaps(*sn)));
         Some(writer.finish(left_out.unwrap_or(self.reported_to)))
     }
 

@@ -28,6 +28,13 @@ pub struct Status {
     pub nacks: Vec<Nack>,
 }
 
+/// The size of a STATUS PDU that tells of all that is missing, given the number of missing parts of each PDU; zero
+/// parts are the whole.
+pub(super) fn size(parts: impl Iterator<Item = u64>) -> Bytes {
+    let bits = parts.map(|parts| NACK * parts.max(1) + OFFSETS * parts).sum::<u64>();
+    Bytes((HEAD + bits).div_ceil(8))
+}
+
 /// A STATUS PDU that grows within its room.
 pub(super) struct Writer<'a> {
     status: &'a mut Status,
@@ -89,7 +96,9 @@ mod tests {
         for (missing, bytes) in [(0, 2), (1, 4), (2, 5), (3, 7), (4, 8)] {
             let missing: Vec<_> = (0..missing).map(|sn| (sn, whole)).collect();
             assert_eq!(write(100, &missing).0, Some(Bytes(bytes)));
+            assert_eq!(size(missing.iter().map(|_| 0)), Bytes(bytes));
         }
+        assert_eq!(size([2].into_iter()), Bytes((15u64 + 2 * 42).div_ceil(8)));
         assert_eq!(
             write(100, &[(7, &[(0, Some(10)), (20, None)])]).0,
             Some(Bytes((15u64 + 2 * 42).div_ceil(8)))

@@ -84,6 +84,7 @@ mod tests {
     use super::*;
     use crate::rlc::tests::{packet, transmitter};
     use crate::rlc::{DropCause, PDCP_HEADER};
+    use airwnd_engine::aqm::Cause;
 
     /// A saturated bearer: SDUs of `sdu` bytes of IP, `blocks` grants of `grant` bytes.
     fn whole_sdus_sent(sdu: u64, grant: u64, blocks: u64) -> u64 {
@@ -132,5 +133,35 @@ mod tests {
             (tx.reported().total(), tx.transmit(Time::ZERO, Bytes(200), &mut |_| {}, &mut fate)),
             (Bytes(0), None)
         );
+    }
+
+    /// What has waited for the timer goes when RLC comes to it, or when the next SDU comes, and makes room for it. What
+    /// is partly sent stays.
+    //= TS 36.323 §5.4
+    #[test]
+    fn an_sdu_waits_for_the_discard_timer_only() {
+        let timer = Span::from_millis(50);
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let come = |tx: &mut Tx, key, ms, fate: &mut dyn Fate| {
+            tx.enqueue(Sdu { arrived: at(ms), ..packet(key, 1000) }, fate);
+        };
+        let mut dropped = Vec::new();
+        let mut fate = |sdu: Sdu, cause| dropped.push((sdu.packet.0, cause));
+        let mut tx = transmitter(Bytes(3006)).discarding(Some(timer));
+        for key in 0..3 {
+            come(&mut tx, key, 0, &mut fate);
+        }
+        // Half of the first goes on air, and the rest of it after its time.
+        assert!(tx.transmit(at(10), Bytes(500), &mut |_| {}, &mut fate).is_some());
+        come(&mut tx, 3, 49, &mut fate);
+        come(&mut tx, 4, 50, &mut fate);
+        let mut begun = Vec::new();
+        tx.transmit(at(100), Bytes(5000), &mut |sdu| begun.push(sdu.packet.0), &mut fate);
+        assert!(begun.is_empty());
+        come(&mut tx, 5, 100, &mut fate);
+        tx.transmit(at(149), Bytes(5000), &mut |sdu| begun.push(sdu.packet.0), &mut fate);
+        assert_eq!((begun, tx.backlog()), (vec![5], Backlog::default()));
+        let (full, gone) = (DropCause::Queue(Cause::Full), DropCause::Discarded);
+        assert_eq!(dropped, [(3, full), (1, gone), (2, gone), (4, gone)]);
     }
 }

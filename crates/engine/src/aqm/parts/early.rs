@@ -57,7 +57,7 @@ pub enum Verdict {
     Pass,
     /// It is dropped or marked with this probability, before spacing.
     Chance(f64),
-    /// It is dropped, and marked by nobody.
+    /// It is dropped, whatever its sender knows of marks.
     Drop,
 }
 
@@ -158,7 +158,7 @@ impl<C: Curve> QueueDisc for Early<C> {
             Verdict::Chance(probability) if !is_short => {
                 (self.hits(probability, packet.size), self.settings.ecn)
             }
-            //= RFC 3168 §7
+            //= ns-3 RedQueueDisc::UseHardDrop
             Verdict::Drop if !is_short => (true, false),
             _ => {
                 self.count = -1;
@@ -236,5 +236,67 @@ impl<C> Early<C> {
     /// A packet has been hit.
     pub fn reset_count(&mut self) {
         self.count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+    use crate::aqm::{adaptive_red, gentle_red, red, smred};
+    use proptest::prelude::*;
+
+    fn curves(min_th: f64, max_th: f64, max_p: f64, i: u32) -> [Box<dyn FnMut(f64) -> Verdict>; 4] {
+        let mut red = red::Params { min_th, max_th, max_p, ..Default::default() };
+        let mut gentle = gentle_red::Params { min_th, max_th, max_p, ..Default::default() };
+        let mut smart = smred::Params { min_th, max_th, max_p, i, ..Default::default() };
+        let adaptive = adaptive_red::Params { min_th, max_th, max_p, ..Default::default() };
+        let (mut adaptive, mut now) = (adaptive_red::Adaptation::from(adaptive), Time::ZERO);
+        [
+            Box::new(move |average| red.verdict(Time::ZERO, average)),
+            Box::new(move |average| gentle.verdict(Time::ZERO, average)),
+            Box::new(move |average| smart.verdict(Time::ZERO, average)),
+            Box::new(move |average| {
+                now += Span::from_millis(300);
+                adaptive.verdict(now, average)
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_probability_is_one(
+            min_th in 0.0..100.0_f64, width in 0.001..100.0_f64, max_p in 0.0..=1.0_f64, i in 2u32..50,
+            averages in prop::collection::vec(0.0..400.0_f64, 1..100),
+        ) {
+            for mut curve in curves(min_th, min_th + width, max_p, i) {
+                for average in &averages {
+                    if let Verdict::Chance(p) = curve(*average) {
+                        prop_assert!((0.0..=1.0).contains(&p), "{}", p);
+                    }
+                }
+            }
+        }
+
+        /// The average never leaves the lengths that the queue has had.
+        #[test]
+        fn the_average_stays_within_the_queue(
+            weight in 1e-6..=1.0_f64,
+            steps in prop::collection::vec((0u64..5000, prop::bool::weighted(0.6)), 1..300),
+        ) {
+            let params = red::Params { weight, packets: Some(20), ..Default::default() };
+            let (mut queue, mut seen, mut now) = (red::Red::new(params, &ctx()), Seen::default(), Time::ZERO);
+            let mut longest = 0.0_f64;
+            for (key, (gap, comes)) in (0..).zip(steps) {
+                now += Span::from_micros(gap);
+                if comes {
+                    queue.enqueue(now, packet(key, 1000, now), Bytes::ZERO, &mut seen);
+                } else {
+                    queue.dequeue(now, &mut seen);
+                }
+                longest = longest.max(queue.backlog().packets as f64);
+                prop_assert!((0.0..=longest).contains(&queue.average), "{}", queue.average);
+            }
+        }
     }
 }

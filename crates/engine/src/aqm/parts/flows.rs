@@ -77,37 +77,37 @@ impl<Q: FlowQueue> Flows<Q> {
         }
     }
 
-    /// The queue of a packet's flow. With one way that is the hash's; with more, another place of its set if that is
-    /// another flow's.
-    //= RFC 8290 §4.1
+    /// Where a flow with this hash has its queue. With one way that is the hash's place; with more, another one of its set
+    /// while that is another flow's.
     //= Linux sch_cake.c, cake_hash
+    fn place(&self, hash: u32) -> u32 {
+        let (ways, home) = (self.settings.ways, hash % self.settings.queues);
+        let set = home - home % ways;
+        let places = (0..ways).map(|step| set + (home + step) % ways);
+        let is_its_own = |place: &u32| {
+            let Place { tag, flow } = self.places[*place as usize];
+            flow.is_some() && tag == hash
+        };
+        let is_free = |place: &u32| {
+            let flow = self.places[*place as usize].flow;
+            flow.is_none_or(|flow| !self.flows[flow as usize].active)
+        };
+        places.clone().find(is_its_own).or_else(|| places.clone().find(is_free)).unwrap_or(home)
+    }
+
+    /// The queue of a packet's flow.
+    //= RFC 8290 §4.1
     //= exception fq-hash
     fn classify(&mut self, flow: u32) -> u32 {
         let hash = self.hashes.child(u64::from(flow)).next_u64() as u32;
-        let (ways, home) = (self.settings.ways, hash % self.settings.queues);
-        let set = home - home % ways;
-        let mut places = (0..ways).map(|step| set + (home + step) % ways);
-        let mut free = places.clone();
-        let place = places
-            .find(|place| self.has(*place, |flow| flow.is_some()) && self.places[*place as usize].tag == hash)
-            .or_else(|| free.find(|place| self.has(*place, |flow| flow.is_none_or(|flow| !flow.active))))
-            .unwrap_or(home);
-        self.places[place as usize].tag = hash;
-        match self.places[place as usize].flow {
-            Some(flow) => flow,
-            None => {
-                let number = self.flows.len() as u32;
-                let ctx = Ctx { stream: self.ctx.stream.child(1 + u64::from(place)), ..self.ctx };
-                let queue = Q::make(&self.params, &ctx);
-                self.flows.push(Flow { queue, deficit: 0, active: false });
-                self.places[place as usize].flow = Some(number);
-                number
-            }
-        }
-    }
-
-    fn has(&self, place: u32, test: impl Fn(Option<&Flow<Q>>) -> bool) -> bool {
-        test(self.places[place as usize].flow.map(|flow| &self.flows[flow as usize]))
+        let place = self.place(hash);
+        let Place { tag, flow } = &mut self.places[place as usize];
+        *tag = hash;
+        *flow.get_or_insert_with(|| {
+            let ctx = Ctx { stream: self.ctx.stream.child(1 + u64::from(place)), ..self.ctx };
+            self.flows.push(Flow { queue: Q::make(&self.params, &ctx), deficit: 0, active: false });
+            self.flows.len() as u32 - 1
+        })
     }
 
     /// Lets a queue work, and keeps the sum.

@@ -1,0 +1,144 @@
+//! Proportional fair in the uplink.
+
+use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
+use crate::mac::sched::RateAverages;
+use crate::phy::tables::{Direction, mcs_of, transport_block};
+use crate::phy::{Cqi, Mcs, Prbs};
+use airwnd_catalog::params;
+use airwnd_units::Bytes;
+
+params! {
+    /// Proportional fair: as many PRBs as its data needs to the user with the highest rate relative to its average,
+    /// then to the next one.
+    ///
+    /// Metric R / T with R the rate of the whole carrier at the CQI of the user's last sounding and T a moving average
+    /// of what it was granted for new data. A run holds the reported data, or what the longest free run holds, and
+    /// has three PRBs at least. Equal metrics go to the lower RNTI. A user out of reach gets none.
+    pub struct Params ("Sesia, Toufik, Baker, LTE, §12.3.1; one run for each user as TS 36.211 §5.3.4 asks") {
+        /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+        pub window: f64 = 99.0, unit "TTI", range 1.0..=1e6, source "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow";
+    }
+}
+
+/// The proportional-fair scheduler.
+pub struct Pf {
+    averages: RateAverages,
+    /// The users that can be served: metric and place. Kept for its capacity.
+    turns: Vec<(f64, usize)>,
+}
+
+impl Pf {
+    /// A scheduler without users.
+    pub fn new(params: Params) -> Self {
+        Pf { averages: RateAverages::new(params.window), turns: Vec::new() }
+    }
+}
+
+/// What a run carries for a user; nothing out of reach.
+fn block(ue: &UplinkView, prbs: u16) -> Bytes {
+    let mcs = match ue.cqi {
+        Some(Cqi::OUT_OF_RANGE) => return Bytes::ZERO,
+        Some(cqi) => mcs_of(cqi),
+        None => Mcs(0),
+    };
+    transport_block(Direction::Uplink, mcs, Prbs(prbs))
+}
+
+impl UplinkScheduler for Pf {
+    fn admit(&mut self, slot: u16) {
+        self.averages.admit(slot);
+        self.turns.reserve(usize::from(slot) + 1);
+    }
+
+    fn allocate(&mut self, mut free: FreePrbs, _: u16, users: &[UplinkView], shares: &mut Vec<Share>) {
+        let metric = |ue: &UplinkView| block(ue, free.carrier()).0 as f64 / self.averages.of(ue.slot);
+        let reachable =
+            (0..).zip(users).map(|(place, ue)| (metric(ue), place)).filter(|(metric, _)| *metric > 0.0);
+        self.turns.clear();
+        self.turns.extend(reachable);
+        self.turns
+            .sort_unstable_by(|(one, place), (other, behind)| other.total_cmp(one).then(place.cmp(behind)));
+        for (_, place) in &self.turns {
+            let ue = &users[*place];
+            let longest = free.longest();
+            if longest < SMALLEST_SHARE {
+                break;
+            }
+            let enough = (SMALLEST_SHARE..longest).find(|prbs| block(ue, *prbs) >= ue.buffer);
+            let prbs = enough.unwrap_or(longest);
+            let first = free.find(prbs).expect("no longer than the longest free run");
+            free.take(first, prbs);
+            shares.push(Share { slot: ue.slot, first, prbs });
+        }
+    }
+
+    fn on_served(&mut self, served: &[(u16, Bytes)]) {
+        self.averages.update(served);
+    }
+
+    fn on_idle(&mut self, ttis: u64) {
+        self.averages.idle(ttis);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(slot: u16, buffer: u64, cqi: u8) -> UplinkView {
+        UplinkView { slot, buffer: Bytes(buffer), cqi: Some(Cqi(cqi)) }
+    }
+
+    fn serve(pf: &mut Pf, free: FreePrbs, users: &[UplinkView]) -> Vec<Share> {
+        let mut shares = Vec::new();
+        pf.allocate(free, 0, users, &mut shares);
+        let served = |share: &Share| {
+            let ue = users.iter().find(|ue| ue.slot == share.slot).unwrap();
+            (share.slot, block(ue, share.prbs))
+        };
+        pf.on_served(&shares.iter().map(served).collect::<Vec<_>>());
+        shares
+    }
+
+    #[test]
+    fn runs_are_as_long_as_the_data_needs() {
+        let mut pf = Pf::new(Params::default());
+        (0..3).for_each(|slot| pf.admit(slot));
+        // at CQI 7 a PRB carries 24 B: three for 60 B, four for 80 B, then what is left
+        let users = [user(0, 60, 7), user(1, 80, 7), user(2, 1 << 20, 7)];
+        let shares = serve(&mut pf, FreePrbs::all(Prbs(15)), &users);
+        let runs: Vec<_> = shares.iter().map(|share| (share.slot, share.first, share.prbs)).collect();
+        assert_eq!(runs, [(0, 0, 3), (1, 3, 4), (2, 7, 8)]);
+        for (share, ue) in shares.iter().zip(&users[..2]) {
+            assert!(
+                block(ue, share.prbs) >= ue.buffer && block(ue, share.prbs - 1) < ue.buffer
+                    || share.prbs == 3
+            );
+        }
+    }
+
+    #[test]
+    fn retransmissions_keep_their_place() {
+        let mut pf = Pf::new(Params::default());
+        pf.admit(0);
+        let mut free = FreePrbs::all(Prbs(15));
+        free.take(2, 6);
+        let shares = serve(&mut pf, free, &[user(0, 1 << 20, 7)]);
+        assert_eq!(shares, [Share { slot: 0, first: 8, prbs: 7 }]);
+    }
+
+    #[test]
+    fn who_always_waits_has_an_equal_part_of_the_time() {
+        let mut pf = Pf::new(Params { window: 1000.0 });
+        let users = [user(0, 1 << 20, 15), user(1, 1 << 20, 9), user(2, 1 << 20, 4), user(3, 1 << 20, 0)];
+        users.iter().for_each(|ue| pf.admit(ue.slot));
+        let mut ttis = [0u32; 4];
+        for _ in 0..30_000 {
+            for share in serve(&mut pf, FreePrbs::all(Prbs(50)), &users) {
+                ttis[usize::from(share.slot)] += 1;
+            }
+        }
+        // R_i / T_i is the same for all when T_i is R_i / 3
+        assert!(ttis[..3].iter().all(|ttis| ttis.abs_diff(10_000) < 50) && ttis[3] == 0, "{ttis:?}");
+    }
+}

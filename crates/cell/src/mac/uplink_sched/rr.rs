@@ -1,0 +1,85 @@
+//! Round robin in the uplink.
+
+use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
+use airwnd_catalog::params;
+use airwnd_units::Bytes;
+
+params! {
+    /// Round robin: equal runs of PRBs for all who wait, at least three PRBs each.
+    ///
+    /// Runs are packed from PRB 0 on in the order of the slots. As in ns-3's priority-set scheduler the next round
+    /// starts elsewhere only when this one filled the carrier to its last PRB, and a user whose sounding is out of
+    /// reach still takes up its share.
+    pub struct Params ("ns-3 pss-ff-mac-scheduler.cc, DoSchedUlTriggerReq") {}
+}
+
+/// The round-robin scheduler.
+pub struct Rr {
+    /// The slot at which the next round begins.
+    next: u16,
+}
+
+impl Rr {
+    /// A scheduler without users.
+    pub fn new(_params: Params) -> Self {
+        Rr { next: 0 }
+    }
+}
+
+impl UplinkScheduler for Rr {
+    fn admit(&mut self, _slot: u16) {}
+
+    //= exception one-uplink-scheduler
+    fn allocate(
+        &mut self,
+        mut free: FreePrbs,
+        repeating: u16,
+        users: &[UplinkView],
+        shares: &mut Vec<Share>,
+    ) {
+        let carrier = free.carrier();
+        let mut share = (carrier / (users.len() as u16 + repeating)).max(SMALLEST_SHARE);
+        let (before, after) = users.split_at(users.partition_point(|ue| ue.slot < self.next));
+        let mut last = 0;
+        for ue in after.iter().chain(before) {
+            share = share.min(carrier - last);
+            if share < SMALLEST_SHARE {
+                break;
+            }
+            let Some(first) = free.find(share) else { break };
+            free.take(first, share);
+            last = first + share;
+            shares.push(Share { slot: ue.slot, first, prbs: share });
+            if last == carrier {
+                self.next = ue.slot + 1;
+                break;
+            }
+        }
+    }
+
+    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
+
+    fn on_idle(&mut self, _ttis: u64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::{Cqi, Prbs};
+
+    #[test]
+    fn runs_are_equal_and_the_turn_moves_when_the_carrier_is_full() {
+        let users: Vec<UplinkView> =
+            (0..7).map(|slot| UplinkView { slot, buffer: Bytes(1000), cqi: Some(Cqi(7)) }).collect();
+        let mut rr = Rr::new(Params {});
+        let mut serve = |users: &[UplinkView]| {
+            let mut shares = Vec::new();
+            rr.allocate(FreePrbs::all(Prbs(15)), 0, users, &mut shares);
+            shares.iter().map(|share| (share.slot, share.first, share.prbs)).collect::<Vec<_>>()
+        };
+        assert_eq!(serve(&users[..2]), [(0, 0, 7), (1, 7, 7)]);
+        assert_eq!(serve(&users[..2]), [(0, 0, 7), (1, 7, 7)], "one PRB was left over");
+        assert_eq!(serve(&users), [(0, 0, 3), (1, 3, 3), (2, 6, 3), (3, 9, 3), (4, 12, 3)]);
+        assert_eq!(serve(&users), [(5, 0, 3), (6, 3, 3), (0, 6, 3), (1, 9, 3), (2, 12, 3)]);
+    }
+}

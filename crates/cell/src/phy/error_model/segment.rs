@@ -1,0 +1,51 @@
+//! How a transport block is cut into code blocks.
+
+use crate::phy::tables::{MAX_CODE_BLOCK, code_block_at_least, code_block_below};
+use airwnd_units::Bytes;
+
+/// Bits of the cyclic redundancy checks of blocks and code blocks (TS 36.212 §5.1.1, §5.1.2).
+const CRC: u32 = 24;
+
+/// Bits of a transport block with its check.
+pub fn with_crc(block: Bytes) -> u32 {
+    block.bits() as u32 + CRC
+}
+
+/// Bits of a transport block with its check and those of its code blocks.
+//= TS 36.212 §5.1.2
+pub fn with_all_crcs(block: Bytes) -> u32 {
+    let [(larger, _), (smaller, _)] = segment(block);
+    let blocks = larger + smaller;
+    with_crc(block) + if blocks > 1 { blocks * CRC } else { 0 }
+}
+
+/// Code blocks of a transport block: number and size of the larger ones, then of the smaller ones.
+//= TS 36.212 §5.1.2
+pub fn segment(block: Bytes) -> [(u32, u32); 2] {
+    let bits = with_crc(block);
+    if bits <= MAX_CODE_BLOCK {
+        return [(1, code_block_at_least(bits)), (0, 0)];
+    }
+    let count = bits.div_ceil(MAX_CODE_BLOCK - CRC);
+    let total = bits + count * CRC;
+    let larger = code_block_at_least(total.div_ceil(count));
+    let smaller = code_block_below(larger).expect("several code blocks are large ones");
+    let smaller_count = (count * larger - total) / (larger - smaller);
+    [(count - smaller_count, larger), (smaller_count, smaller)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segmentation_of_the_standard() {
+        // 6120 + 24 = 6144: one block. 6200 + 24 = 6224 > 6144: two; 6224 + 48 = 6272 = 2 x 3136
+        assert_eq!(segment(Bytes(6120 / 8)), [(1, 6144), (0, 0)]);
+        assert_eq!(segment(Bytes(6200 / 8)), [(2, 3136), (0, 3072)]);
+        assert_eq!((with_all_crcs(Bytes(6120 / 8)), with_all_crcs(Bytes(6200 / 8))), (6144, 6272));
+        assert_eq!(segment(Bytes(2)), [(1, 40), (0, 0)]);
+        // 75376 + 24 = 75400: ceil(75400 / 6120) = 13; 75400 + 13 x 24 = 75712 = 13 x 5824
+        assert_eq!(segment(Bytes(75376 / 8)), [(13, 5824), (0, 5760)]);
+    }
+}

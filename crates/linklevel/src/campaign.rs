@@ -1,0 +1,122 @@
+//! Which curves are simulated, where, and for how long.
+
+use crate::crc::CRC_BITS;
+use crate::curve::{self, Point};
+use crate::decoder::Settings;
+use crate::lanes::BATCH;
+use crate::link::{Format, Link};
+use airwnd_cell::phy::Mcs;
+use airwnd_cell::phy::bit_channel;
+use airwnd_cell::phy::error_model::block_error_curves::Curve;
+use airwnd_cell::phy::tables::{Direction, Modulation, code_rate, modulation};
+use airwnd_engine::Stream;
+use airwnd_units::Db;
+
+/// Whence all random numbers come.
+pub const SEED: u64 = 1;
+/// The stopping rule: a point ends when so many blocks were lost and as many decoded,
+pub const ENOUGH: u32 = 100;
+/// or after so many blocks; the curves of large code blocks are steep, and fewer of them place these as well.
+pub fn at_most(code_block_bits: usize) -> u32 {
+    if code_block_bits <= 1024 { 4000 } else { (1 << 20) / code_block_bits as u32 }
+}
+
+/// Where points lie, in standard deviations from the middle of the curve: error rates of 84 % to 0.8 %.
+const SCORES: [f64; 6] = [-1.0, 0.0, 0.7, 1.3, 1.9, 2.4];
+
+/// Sizes of code blocks, in bits.
+const SIZES: [usize; 8] = [40, 104, 208, 416, 1024, 2048, 4096, 6144];
+
+/// Code rates of a modulation, lowest first: those of its schemes, below them for QPSK some to which repetition
+/// leads, and for 64QAM one that lets no bit be repeated yet.
+///
+/// Bits that a single transmission of 16QAM or 64QAM repeats have the same place in their symbols each time (3 K +
+/// 12 is a multiple of their bits). With retransmissions that is not so, and a curve of such a transmission says
+/// nothing about them.
+fn rates(of: Modulation) -> Vec<f64> {
+    let further: &[f64] = match of {
+        Modulation::Qpsk => &[0.025, 0.05],
+        Modulation::Qam16 => &[],
+        Modulation::Qam64 => &[0.36],
+    };
+    let schemes = Mcs::all().filter(|mcs| modulation(Direction::Downlink, *mcs) == of).map(code_rate);
+    further.iter().copied().chain(schemes).collect()
+}
+
+/// A code block with its check, each transmission at about this rate.
+pub fn format(modulation: Modulation, rate: f64, size: usize, transmissions: usize) -> Format {
+    let order = modulation.order() as usize;
+    let symbols = libm::round(size as f64 / rate / order as f64) as usize;
+    Format { block_bits: size - CRC_BITS, coded_bits: symbols * order, modulation, transmissions }
+}
+
+/// Every format with a curve: single transmissions, then some retransmissions with which the error model is
+/// compared.
+pub fn formats() -> Vec<Format> {
+    let mut formats = Vec::new();
+    for size in SIZES {
+        for modulation in Modulation::ALL {
+            formats.extend(rates(modulation).into_iter().map(|rate| format(modulation, rate, size, 1)));
+        }
+    }
+    // small blocks come to some rates by the same number of symbols
+    formats.dedup();
+    for size in [208, 2048] {
+        for mcs in [2, 5, 9, 10, 13, 16, 17, 20, 24, 28].map(Mcs) {
+            let modulation = modulation(Direction::Downlink, mcs);
+            formats.extend([2, 3, 4].map(|count| format(modulation, code_rate(mcs), size, count)));
+        }
+    }
+    formats
+}
+
+/// Simulates the points of a format's curve. They lie where a first, coarse look has found the curve.
+pub fn points(format: Format) -> Vec<Point> {
+    let mut link = Link::new(format, Settings::default());
+    let stream = [format.modulation as usize, format.block_bits, format.coded_bits, format.transmissions]
+        .into_iter()
+        .fold(Stream::new(SEED, "block errors"), |stream, number| stream.child(number as u64));
+    let coarse = look(&mut link, format, stream.child(0));
+    let at_most = at_most(format.block_bits + CRC_BITS);
+    let at = |score: f64| libm::round((coarse.half.0 + score * coarse.width.0) * 100.0) / 100.0;
+    (1..)
+        .zip(SCORES)
+        .map(|(number, score)| point(&mut link, Db(at(score)), stream.child(number), ENOUGH, at_most))
+        .collect()
+}
+
+/// Simulates a point.
+pub fn point(link: &mut Link, snr: Db, stream: Stream, enough: u32, at_most: u32) -> Point {
+    let (mut blocks, mut failed, mut batch) = (0, 0, 0);
+    while blocks < at_most && failed.min(blocks - failed) < enough {
+        failed += link.failures(&[snr], stream.child(batch)) as u32;
+        blocks += BATCH as u32;
+        batch += 1;
+    }
+    Point { snr, blocks, failed }
+}
+
+/// A coarse curve, by halving above the limit of information theory and a fit to what that has shown.
+fn look(link: &mut Link, format: Format, stream: Stream) -> Curve {
+    const BLOCKS: u32 = 4 * BATCH as u32;
+    let rate = (format.block_bits + CRC_BITS) as f64 / (format.coded_bits * format.transmissions) as f64;
+    let limit = bit_channel::sinr(format.modulation, rate).0;
+    let (mut low, mut high) = (limit - 2.0, limit + 14.0);
+    let mut seen = Vec::new();
+    for step in 0..9 {
+        let middle = Db((low + high) / 2.0);
+        let found = point(link, middle, stream.child(step), BLOCKS, BLOCKS);
+        if 2 * found.failed > BLOCKS {
+            low = middle.0
+        } else {
+            high = middle.0
+        }
+        seen.push(found);
+    }
+    let guess = Curve { half: Db((low + high) / 2.0), width: Db(4.0 / libm::sqrt(format.block_bits as f64)) };
+    for (step, score) in (100..).zip([-1.0, 1.0, 1.5]) {
+        let snr = Db(guess.half.0 + score * guess.width.0);
+        seen.push(point(link, snr, stream.child(step), BLOCKS, BLOCKS));
+    }
+    curve::fit(&seen, guess)
+}

@@ -1,0 +1,268 @@
+//! The simulated curves: beside the tool that they come from, other people's curves, and what they are used for.
+
+use airwnd_cell::phy::bit_channel::information;
+use airwnd_cell::phy::error_model::block_error_curves::{self, BlockErrorCurves};
+use airwnd_cell::phy::error_model::{self, ErrorModel, SoftBits, Transmission};
+use airwnd_cell::phy::tables::{
+    Direction, MAX_CODE_BLOCK, Modulation, code_block_at_least, code_rate, modulation,
+};
+use airwnd_cell::phy::{Mcs, Sinr};
+use airwnd_engine::Stream;
+use airwnd_linklevel::campaign::{self, format};
+use airwnd_linklevel::crc::CRC_BITS;
+use airwnd_linklevel::curve::Point;
+use airwnd_linklevel::decoder::Settings;
+use airwnd_linklevel::lanes::BATCH;
+use airwnd_linklevel::link::{Format, Link};
+use airwnd_linklevel::record;
+use airwnd_units::{Bytes, Db};
+
+const POINTS: &str = include_str!("../data/block_errors.csv");
+const CURVES: &str = include_str!("../../cell/data/block_error_curves.csv");
+const REFERENCE: &str = include_str!("data/reference.csv");
+
+fn model() -> BlockErrorCurves {
+    BlockErrorCurves::new(block_error_curves::Params::default())
+}
+
+/// Formats with their points, of one transmission or of several.
+fn simulated(several: bool) -> Vec<(Format, Vec<Point>)> {
+    let all = record::points(POINTS).expect("points");
+    all.into_iter().filter(|(format, _)| (format.transmissions > 1) == several).collect()
+}
+
+fn size(format: &Format) -> u32 {
+    (format.block_bits + CRC_BITS) as u32
+}
+
+#[test]
+fn the_curves_are_what_the_points_give() {
+    assert!(record::curves(POINTS).expect("points") == CURVES, "run the tool's `fit` again");
+}
+
+#[test]
+fn points_lie_on_their_curves() {
+    let model = model();
+    let (mut worst, mut squares, mut count) = (0.0f64, 0.0, 0.0);
+    for (format, points) in simulated(false) {
+        let curve = model.curve(
+            format.modulation,
+            size(&format),
+            f64::from(size(&format)) / format.coded_bits as f64,
+        );
+        for Point { snr, blocks, failed } in points {
+            let expected = curve.error(snr);
+            let chance = libm::sqrt(expected * (1.0 - expected) / f64::from(blocks));
+            let off = f64::from(failed) / f64::from(blocks) - expected;
+            assert!(
+                off.abs() < 4.0 * chance + 0.04 * expected.max(0.1),
+                "{format:?} {snr:?}: {off} of {expected}"
+            );
+            worst = worst.max(off.abs() / chance);
+            squares += off * off / (chance * chance);
+            count += 1.0;
+        }
+    }
+    println!(
+        "{count} points, off by {:.2} standard errors (rms), {worst:.1} at most",
+        libm::sqrt(squares / count)
+    );
+}
+
+/// The share of blocks lost in a quick simulation and its standard error, if `expected` is the truth.
+fn quick(format: Format, snrs: &[Db], expected: f64) -> (f64, f64) {
+    quick_with(Settings::default(), format, snrs, expected)
+}
+
+fn quick_with(settings: Settings, format: Format, snrs: &[Db], expected: f64) -> (f64, f64) {
+    let mut link = Link::new(format, settings);
+    let batches = 50;
+    let failed: usize =
+        (0..batches).map(|batch| link.failures(snrs, Stream::new(7, "test").child(batch))).sum();
+    let blocks = (batches as usize * BATCH) as f64;
+    (failed as f64 / blocks, libm::sqrt(expected * (1.0 - expected) / blocks))
+}
+
+#[test]
+fn a_quick_simulation_agrees_with_the_curves() {
+    let model = model();
+    for (mcs, bits) in [(0, 104), (5, 40), (9, 416), (12, 208), (16, 208), (20, 416), (28, 416)] {
+        let (of, rate) = (modulation(Direction::Downlink, Mcs(mcs)), code_rate(Mcs(mcs)));
+        let format = format(of, rate, bits, 1);
+        let curve = model.curve(of, bits as u32, bits as f64 / format.coded_bits as f64);
+        for offset in [-0.5, 1.3] {
+            let snr = Db(curve.half.0 + offset * curve.width.0);
+            let (share, error) = quick(format, &[snr], curve.error(snr));
+            assert!(
+                (share - curve.error(snr)).abs() < 3.5 * error,
+                "MCS {mcs}, {bits}: {share} for {}",
+                curve.error(snr)
+            );
+        }
+    }
+}
+
+#[test]
+fn scaled_extrinsic_information_gains_a_quarter_of_a_decibel() {
+    let model = model();
+    for mcs in [5, 13, 22].map(Mcs) {
+        let (of, rate) = (modulation(Direction::Downlink, mcs), code_rate(mcs));
+        let curve = model.curve(of, 416, rate);
+        let scaled = Settings { extrinsic_scale: 0.75, ..Settings::default() };
+        let at = |off: f64| quick_with(scaled, format(of, rate, 416, 1), &[Db(curve.tenth().0 + off)], 0.1).0;
+        let (same, less) = (at(0.0), at(-0.5));
+        println!("{mcs:?}: {same:.3} lost where the curve has a tenth, {less:.3} half a decibel below");
+        assert!(same < 0.06 && less > 0.1, "{mcs:?}: {same} {less}");
+    }
+}
+
+/// An MCS, its code rate, a size of code blocks and the SINR at which 10 % fail in the reference.
+fn reference() -> Vec<(Mcs, f64, u32, f64)> {
+    let read = |line: &str| {
+        let number: Vec<f64> = line.split(',').map(|text| text.parse().expect("a number")).collect();
+        (Mcs(number[0] as u8), number[1], number[2] as u32, number[3])
+    };
+    REFERENCE.lines().filter(|line| !line.starts_with('#')).map(read).collect()
+}
+
+#[test]
+fn every_scheme_fails_where_it_does_in_the_reference() {
+    let model = model();
+    let mut squares = 0.0;
+    for mcs in Mcs::all() {
+        let rows: Vec<_> = reference().into_iter().filter(|row| row.0 == mcs).collect();
+        let of = modulation(Direction::Downlink, mcs);
+        let as_named: Vec<f64> = rows
+            .iter()
+            .map(|(_, rate, bits, tenth)| model.curve(of, *bits, *rate).tenth().0 - tenth)
+            .collect();
+        // The reference's sizes and rates are those of blocks without their check: so the difference, which
+        // otherwise grows to 2 dB with 24 / size, stays the same for all sizes.
+        let with_check: Vec<f64> = rows
+            .iter()
+            .map(|(_, rate, bits, tenth)| {
+                let checked = bits + CRC_BITS as u32;
+                let rate = rate * f64::from(checked) / f64::from(*bits);
+                model.curve(of, code_block_at_least(checked.min(MAX_CODE_BLOCK)), rate).tenth().0 - tenth
+            })
+            .collect();
+        let range = |of: &[f64]| {
+            (of.iter().copied().fold(f64::MAX, f64::min), of.iter().copied().fold(f64::MIN, f64::max))
+        };
+        let ((least, most), named) = (range(&with_check), range(&as_named));
+        println!(
+            "MCS {:2}: {least:+.2} to {most:+.2} dB; as named {:+.2} to {:+.2} dB",
+            mcs.0, named.0, named.1
+        );
+        assert!(least > -0.3 && most < 0.3, "{mcs:?}: {with_check:?}");
+        squares += with_check.iter().map(|off| off * off).sum::<f64>();
+    }
+    println!(
+        "{} curves, root mean square {:.2} dB",
+        reference().len(),
+        libm::sqrt(squares / reference().len() as f64)
+    );
+}
+
+#[test]
+fn cqis_beside_those_of_lte_sim() {
+    // LTE-Sim does not say how large its blocks are: ours of 1024 bits beside them.
+    let model = model();
+    let mut before = None;
+    for row in include_str!("data/cqi_reference.csv").lines().filter(|line| !line.starts_with('#')) {
+        let number: Vec<f64> = row.split(',').map(|text| text.parse().expect("a number")).collect();
+        let of = Modulation::ALL.into_iter().find(|of| f64::from(of.order()) == number[1]).expect("an order");
+        let ours = model.curve(of, 1024, number[2] / 1024.0).tenth();
+        let off = ours.0 - number[3];
+        println!("CQI {}: {:.2} dB, {off:+.2} dB from LTE-Sim", number[0], ours.0);
+        assert!(off > -0.8 && off < 0.2 && before.is_none_or(|before| before < ours), "{row}: {ours:?}");
+        before = Some(ours);
+    }
+}
+
+/// The SINR at which 10 % of a format's blocks fail by a model.
+fn tenth(model: &dyn ErrorModel, format: &Format) -> Db {
+    let block = Bytes(format.block_bits as u64 / 8);
+    let mcs = scheme(format);
+    let error = |hundredth: &i32| {
+        let sent = Transmission { mcs, block, sinr: Sinr::Flat(Db(f64::from(*hundredth) / 100.0)) };
+        let soft = (0..format.transmissions).fold(SoftBits::default(), |soft, _| model.receive(soft, &sent));
+        model.block_error(block, soft)
+    };
+    let sweep: Vec<i32> = (-2000..3000).collect();
+    Db(f64::from(sweep[sweep.partition_point(|hundredth| error(hundredth) > 0.1)]) / 100.0)
+}
+
+/// The scheme of a format.
+fn scheme(format: &Format) -> Mcs {
+    let of = |mcs: &Mcs| {
+        campaign::format(modulation(Direction::Downlink, *mcs), code_rate(*mcs), size(format) as usize, 1)
+    };
+    let is = |mcs: &Mcs| Format { transmissions: format.transmissions, ..of(mcs) } == *format;
+    Mcs::all().find(is).expect("the format of a scheme")
+}
+
+#[test]
+fn retransmissions_as_simulated() {
+    let ours: Box<dyn ErrorModel> = Box::new(model());
+    let theory = error_model::Spec::MutualInformation(Default::default()).build();
+    let (mut squares, mut theory_squares, mut count) = (0.0, 0.0, 0.0);
+    for (format, points) in simulated(true) {
+        let simulated = record::fit(&points).tenth();
+        let [off, theory_off] = [&ours, &theory].map(|model| (tenth(&**model, &format) - simulated).0);
+        let (mcs, bits, number) = (scheme(&format).0, size(&format), format.transmissions);
+        println!(
+            "MCS {mcs}, {bits} bits, {number} transmissions: {off:+.2} dB, mutual-information {theory_off:+.2} dB"
+        );
+        // With 16QAM and 64QAM it matters whether a bit that comes again has the same place in its symbol, which
+        // follows from the size and the version and is no part of the model.
+        let range = if format.modulation == Modulation::Qpsk { -0.15..0.15 } else { -1.4..0.6 };
+        assert!(range.contains(&off), "MCS {mcs}, {bits} bits, {number} transmissions: {off:.2} dB");
+        squares += off * off;
+        theory_squares += theory_off * theory_off;
+        count += 1.0;
+    }
+    let [rms, theory_rms] = [squares, theory_squares].map(|squares| libm::sqrt(squares / count));
+    println!("{count} cases, root mean square {rms:.2} dB, mutual-information {theory_rms:.2} dB");
+}
+
+#[test]
+fn a_transport_block_fails_with_any_of_its_code_blocks() {
+    // 6424 bits: 6448 with its check, two code blocks of (6448 + 48) / 2 = 3248 -> 3264 bits
+    let mcs = Mcs(9);
+    let (of, bits) = (modulation(Direction::Downlink, mcs), 6424);
+    let coded = libm::round((bits + CRC_BITS) as f64 / code_rate(mcs) / 4.0) as usize * 4;
+    let format = Format { block_bits: bits, coded_bits: coded, modulation: of, transmissions: 1 };
+    let block = Bytes(bits as u64 / 8);
+    let error = |snr: f64| model().first_block_error(&Transmission { mcs, block, sinr: Sinr::Flat(Db(snr)) });
+    let snr = (0..400)
+        .map(|hundredth| f64::from(hundredth) / 100.0)
+        .find(|snr| error(*snr) < 0.35)
+        .expect("an SNR");
+    let (share, chance) = quick(format, &[Db(snr)], error(snr));
+    println!("{share:.3} lost, {:.3} by the curves", error(snr));
+    // steep curves: 0.02 dB are 8 %
+    assert!((share - error(snr)).abs() < 3.5 * chance + 0.08, "{share} for {}", error(snr));
+}
+
+#[test]
+fn a_channel_that_changes_counts_by_its_mutual_information() {
+    let model = model();
+    for (mcs, bits) in [(7, 416), (14, 416), (22, 416)] {
+        let (of, rate) = (modulation(Direction::Downlink, Mcs(mcs)), code_rate(Mcs(mcs)));
+        let format = format(of, rate, bits, 1);
+        let curve = model.curve(of, bits as u32, bits as f64 / format.coded_bits as f64);
+        // symbols by turns 4 dB better and 4 dB worse than `level`, whose mean information is that at the tenth
+        let mean =
+            |level: f64| [4.0, -4.0].map(|off| information(of, Db(level + off))).iter().sum::<f64>() / 2.0;
+        let target = information(of, curve.tenth());
+        let level =
+            (-1000..3000).map(|hundredth| f64::from(hundredth) / 100.0).find(|level| mean(*level) >= target);
+        let level = level.expect("it exists");
+        for (offset, range) in [(-0.4, 0.1..1.0), (0.4, 0.0..0.1)] {
+            let (share, _) = quick(format, &[Db(level + 4.0 + offset), Db(level - 4.0 + offset)], 0.1);
+            println!("MCS {mcs}: {share:.3} lost {offset:+} dB from the SINR where a tenth should be");
+            assert!(range.contains(&share), "MCS {mcs}, {offset:+} dB: {share}");
+        }
+    }
+}
