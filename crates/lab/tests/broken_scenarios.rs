@@ -337,6 +337,16 @@ mbr = "1Mbps""#,
     ),
     (
         r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
+        r#"core = {server_queue = 5, server_aqm = "red"}"#,
+        ":9: core.server_queue: the queue is that of `server_aqm`, \"red\"; set its own keys",
+    ),
+    (
+        r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
+        r#"core.server_aqm = {kind = "red", max_th = 5.0}"#,
+        ":9: core.server_aqm.max_th: 5 packets is not above min_th, 5",
+    ),
+    (
+        r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
         r#"rlc.discard_timer = "60ms""#,
         ":9: rlc.discard_timer: unknown word `60ms`; did you mean `50ms`?; allowed: `50ms`, `100ms`, `150ms`, `300ms`, \
          `500ms`, `750ms`, `1500ms`, `infinity`",
@@ -369,7 +379,7 @@ mbr = "1Mbps""#,
     (
         r#"kind = "drop-tail", buffer = "50KiB""#,
         r#"kind = "red", max_p = 1.01"#,
-        ":9: rlc.queue.max_p: 1.01 is outside 0..1",
+        ":9: rlc.queue.max_p: 1.01 is outside 0.0..1.0",
     ),
     (
         r#"kind = "drop-tail", buffer = "50KiB""#,
@@ -384,7 +394,7 @@ mbr = "1Mbps""#,
     (
         r#"kind = "drop-tail", buffer = "50KiB""#,
         r#"kind = "avq", gamma = 1.5"#,
-        ":9: rlc.queue.gamma: 1.5 is outside 0..1",
+        ":9: rlc.queue.gamma: 1.5 is outside 0.0..1.0",
     ),
     (
         r#"kind = "drwa""#,

@@ -4,7 +4,7 @@ use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, Params, 
 use airwnd_cell::mac::{outer_loop, power_control};
 use airwnd_cell::phy::shadowing;
 use airwnd_cell::rlc::am;
-use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc};
+use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover};
 use airwnd_lab::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, catalogue, schema};
 use airwnd_tcp::{Settings, Stack};
 use serde_json::{Map, Value as Json};
@@ -231,6 +231,8 @@ fn about(place: &str) -> (String, String, &'static str) {
         "[mac.power_control]" => of::<power_control::Params>(),
         "[rlc]" => of::<Rlc>(),
         "[rlc.am]" => of::<am::Params>(),
+        "[handover]" => of::<handover::Settings>(),
+        "[handover.link_failure]" => of::<handover::LinkFailure>(),
         "[[link]]" => of::<LinkSettings>(),
         "[[site]]" => of::<Site>(),
         "[[ue]]" => of::<UeGroup>(),
