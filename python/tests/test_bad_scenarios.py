@@ -47,6 +47,26 @@ BROKEN = {
     "half a byte": ('"50KiB"', '"0.5B"', r":6: rlc.queue.buffer: `0.5B` is not a whole number of bytes"),
     "unknown queue": ('"drop-tail"', '"drop-tall"', r":6: rlc.queue.kind: unknown aqm `drop-tall`; did you mean `drop-tail`\?"),
     "queue without kind": ('kind = "drop-tail", ', "", r":6: rlc.queue: `kind` is missing: which aqm\?"),
+    "thresholds out of order": (
+        'kind = "drop-tail", buffer = "50KiB"',
+        'kind = "red", min_th = 20.0',
+        r":6: rlc.queue.max_th: 15 packets is not above min_th, 20",
+    ),
+    "probability above one": (
+        'kind = "drop-tail", buffer = "50KiB"',
+        'kind = "red", max_p = 1.5',
+        r":6: rlc.queue.max_p: 1.5 is outside 0.0\.\.1.0",
+    ),
+    "SmRED-1": (
+        'kind = "drop-tail", buffer = "50KiB"',
+        'kind = "smred", i = 1',
+        r":6: rlc.queue.i: 1 is outside 2..1000",
+    ),
+    "discard timer": (
+        'queue = { kind = "drop-tail", buffer = "50KiB" }',
+        'discard_timer = "60ms"',
+        r":6: rlc.discard_timer: unknown word `60ms`; did you mean `50ms`\?",
+    ),
     "unknown algorithm": ('"autotuning"', '"autotunning"', r":12: flow\[0\].rwnd: unknown rwnd `autotunning`; did you mean"),
     "number for an algorithm": ('"autotuning"', "3", r":12: flow\[0\].rwnd: expected a rwnd, as in"),
     "foreign parameter": (

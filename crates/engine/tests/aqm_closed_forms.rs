@@ -247,3 +247,47 @@ fn cobalt_finds_what_is_too_much() {
     println!("{share:.3} dropped early, {} for want of room", causes.full);
     assert!((share - 0.5).abs() < 0.02 && causes.full < causes.early / 20, "{share} {}", causes.full);
 }
+
+/// An overload of 5 % needs that one packet in 21 is dropped, p' = 1 - 1 / 1.05. Gaps between drops have a mean of 1 / p,
+/// (1 + 1 / p) / 2 or 3 / (2 p) by their spacing; so p follows from p', and the queue from the curve's inverse.
+#[test]
+fn red_settles_where_its_curve_drops_the_excess() {
+    let needed = 1.0 - 1.0 / 1.05;
+    for (spacing, p) in [("none", needed), ("uniform", 1.0 / (2.0 / needed - 1.0)), ("wait", 1.5 * needed)] {
+        let expected = 20.0 + 40.0 * p / 0.1;
+        for kind in ["red", "gentle-red"] {
+            let toml = format!(
+                "kind = \"{kind}\"\nmin_th = 20.0\nmax_th = 60.0\nmax_p = 0.1\nspacing = \"{spacing}\"\npackets = 1000"
+            );
+            let figures = run(&toml, &[overload(1.05)], Span::from_secs(20), Span::from_secs(300));
+            let queue = figures[0].mean_wait() / SERVICE.as_secs();
+            println!("{kind}, {spacing}: {queue:.2} / {expected:.2} packets");
+            assert!((figures[0].dropped_share() / needed - 1.0).abs() < 0.03, "{figures:?}");
+            assert!((queue / expected - 1.0).abs() < 0.05, "{kind}, {spacing}: {queue} {expected}");
+        }
+    }
+}
+
+/// Where the excess lies within SmRED's jump, from max_p / 2^i to max_p / 2^(1/i), the average stands at Target.
+#[test]
+fn smred_stands_at_its_jump() {
+    for i in [2, 4] {
+        let toml = format!("kind = \"smred\"\ni = {i}\npackets = 1000");
+        let figures = run(&toml, &[overload(1.05)], Span::from_secs(20), Span::from_secs(300));
+        let queue = figures[0].mean_wait() / SERVICE.as_secs();
+        println!("smred, {i}: {queue:.2} / 40 packets");
+        assert!((queue / 40.0 - 1.0).abs() < 0.05, "SmRED-{i}: {queue}");
+    }
+}
+
+/// Adaptive RED moves max_p until the average stands within the middle fifth between 20 and 60 packets.
+#[test]
+fn adaptive_red_moves_its_curve_to_the_middle() {
+    for load in [1.02, 1.1, 1.3] {
+        let toml = "kind = \"adaptive-red\"\nmin_th = 20.0\nmax_th = 60.0\npackets = 1000";
+        let figures = run(toml, &[overload(load)], Span::from_secs(60), Span::from_secs(300));
+        let queue = figures[0].mean_wait() / SERVICE.as_secs();
+        println!("adaptive-red, {load}: {queue:.2} packets");
+        assert!((36.0..44.0).contains(&queue), "{load}: {queue}");
+    }
+}

@@ -8,7 +8,7 @@ use airwnd_cell::{Network, UeId};
 use airwnd_engine::aqm::{Backlog, Ctx};
 use airwnd_engine::link::wifi::Medium;
 use airwnd_engine::link::{self, Carrier, Figures, Managed, Queue, Server, Way, wire::Wire};
-use airwnd_engine::{Key, Stream, loss};
+use airwnd_engine::{Key, Stream, aqm, loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 /// IPv4 20, UDP 8, GTP-U 12 (TS 29.281 §5.1, with sequence number).
@@ -185,9 +185,12 @@ impl Builder<'_> {
 
     fn server(&mut self) -> u32 {
         let core = &self.scenario.core;
-        let one_way = || plain(core.server_rate, Wire::FRAMING, core.server_delay, core.server_queue);
-        let down = OneWay::Plain(self.losing(one_way(), &core.server_loss, self.losses.child(0)));
-        let up = OneWay::Plain(self.losing(one_way(), &core.server_loss_up, self.losses.child(1)));
+        let one_way = |loss, number| {
+            let link = plain(core.server_rate, Wire::FRAMING, core.server_delay, core.server_queue);
+            let link = self.losing(link, loss, self.losses.child(number));
+            behind(core.server_aqm.as_ref(), 0, link, self.queues.child(number))
+        };
+        let (down, up) = (one_way(&core.server_loss, 0), one_way(&core.server_loss_up, 1));
         self.add(Duplex { name: SERVER.into(), of: None, down, up })
     }
 
@@ -243,13 +246,11 @@ impl Builder<'_> {
         let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
         match link.kind.carrier(self.start) {
             Carrier::Each { down, up } => {
-                let one_way = |way, server: Server, delay, loss| {
-                    let rate = server.rate();
+                let one_way = |way, server, delay, loss| {
                     let one_way = link::Link::new(server, delay, link.queue());
                     let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, way)));
-                    let Some(discipline) = &settings.aqm else { return OneWay::Plain(one_way) };
-                    let ctx = Ctx { stream: numbered(self.queues.child(direction(place, way))), rate };
-                    OneWay::Managed(Managed::new(one_way, discipline.build(&ctx), settings.ring as usize))
+                    let stream = numbered(self.queues.child(direction(place, way)));
+                    behind(settings.aqm.as_ref(), settings.ring, one_way, stream)
                 };
                 let delay_up = settings.delay_up.unwrap_or(settings.delay);
                 let down = one_way(Way::Down, down, settings.delay, &settings.loss);
@@ -297,6 +298,13 @@ impl Builder<'_> {
 /// The number of a direction of a link of the scenario; the server link's come first.
 fn direction(place: usize, way: Way) -> u64 {
     2 * (place as u64 + 1) + u64::from(way == Way::Up)
+}
+
+/// A link behind a discipline, if there is one, and a ring of so many packets.
+fn behind(discipline: Option<&aqm::Spec>, ring: u64, link: link::Link<Key>, stream: Stream) -> OneWay {
+    let Some(discipline) = discipline else { return OneWay::Plain(link) };
+    let queue = discipline.build(&Ctx { stream, rate: link.rate() });
+    OneWay::Managed(Managed::new(link, queue, ring as usize))
 }
 
 /// One direction of a link that loses nothing.

@@ -5,7 +5,7 @@ use crate::traffic::Transport;
 use crate::{hexagon, placement, recordings, traffic};
 use airwnd_catalog::{Error, Node, Param, choice, params, unknown_word};
 use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility};
-use airwnd_engine::{link, loss};
+use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
@@ -48,6 +48,8 @@ params! {
         pub server_delay: Span = Span::from_millis(10), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference runs";
         /// Packets that may wait before the server link, each way; none: no limit.
         pub server_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
+        /// Queue discipline before the server link, each way, in place of `server_queue`; none: drop-tail by it.
+        pub server_aqm: Option<aqm::Spec> = None, unit "1", source "RFC 7567";
         /// What the link between server and gateway loses towards the terminals.
         pub server_loss: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference runs";
         /// What it loses towards the server.
@@ -366,9 +368,17 @@ impl Scenario {
     }
 
     fn check_queues(&self) -> Result<(), (String, String)> {
-        let bearer =
-            [("rlc.queue", Some(&self.rlc.queue)), ("rlc.uplink_queue", self.rlc.uplink_queue.as_ref())];
-        for (key, queue) in bearer {
+        if let Some(discipline) = self.core.server_aqm.as_ref().filter(|_| self.core.server_queue.is_some()) {
+            let message =
+                format!("the queue is that of `server_aqm`, \"{}\"; set its own keys", discipline.kind());
+            return Err(("core.server_queue".into(), message));
+        }
+        let queues = [
+            ("core.server_aqm", self.core.server_aqm.as_ref()),
+            ("rlc.queue", Some(&self.rlc.queue)),
+            ("rlc.uplink_queue", self.rlc.uplink_queue.as_ref()),
+        ];
+        for (key, queue) in queues {
             let checked = queue.map_or(Ok(()), |queue| queue.check());
             checked.map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
         }

@@ -347,6 +347,16 @@ mbr = "1Mbps""#,
     ),
     (
         r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
+        r#"core = {server_queue = 5, server_aqm = "red"}"#,
+        ":9: core.server_queue: the queue is that of `server_aqm`, \"red\"; set its own keys",
+    ),
+    (
+        r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
+        r#"core.server_aqm = {kind = "red", max_th = 5.0}"#,
+        ":9: core.server_aqm.max_th: 5 packets is not above min_th, 5",
+    ),
+    (
+        r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
         r#"rlc.discard_timer = "60ms""#,
         ":9: rlc.discard_timer: unknown word `60ms`; did you mean `50ms`?; allowed: `50ms`, `100ms`, `150ms`, `300ms`, \
          `500ms`, `750ms`, `1500ms`, `infinity`",

@@ -32,7 +32,7 @@ params! {
         /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
         pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "Floyd and Jacobson 1993 §11, s";
         /// Mark packets that can say so instead of dropping them, below `max_th`.
-        pub ecn: bool = true, unit "true or false", source "RFC 3168 §7";
+        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop";
         /// Largest number of packets, counting a partly sent one.
         pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5";
         /// Size of the buffer; none: no limit in bytes.

@@ -2,7 +2,7 @@
 
 use super::{Figures, Server, Service as _};
 use crate::loss::{Loss, Passing};
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A FIFO queue, a [`Service`](super::Service), then a constant delay.
@@ -230,6 +230,11 @@ impl<T> Link<T> {
         gone.fold(self.sent_bytes, |sum, packet| sum + packet.size)
     }
 
+    /// Its rate, if it is constant and there is one.
+    pub fn rate(&self) -> Option<BitRate> {
+        self.server.rate()
+    }
+
     /// How much it could send between two instants; none: no limit.
     pub fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
         self.server.capacity(from, to)
@@ -242,7 +247,6 @@ mod tests {
     use crate::Stream;
     use crate::link::wire::Wire;
     use crate::loss::{self, scripted};
-    use airwnd_units::BitRate;
     use proptest::prelude::*;
 
     /// A wire of 10 Mbit/s without framing.

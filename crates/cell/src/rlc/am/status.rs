@@ -82,7 +82,7 @@ impl Writer<'_> {
 mod tests {
     use super::*;
 
-    /// An SN, and what is missing of it.
+    /// A PDU that is missing, and which parts of it; none: all.
     type Missing<'a> = (u64, &'a [(u64, Option<u64>)]);
 
     fn write(room: u64, missing: &[Missing<'_>]) -> (Option<Bytes>, Status, usize) {

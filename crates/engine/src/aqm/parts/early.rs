@@ -57,7 +57,7 @@ pub enum Verdict {
     Pass,
     /// It is dropped or marked with this probability, before spacing.
     Chance(f64),
-    /// It is dropped, and marked by nobody.
+    /// It is dropped, whatever its sender knows of marks.
     Drop,
 }
 
@@ -158,7 +158,7 @@ impl<C: Curve> QueueDisc for Early<C> {
             Verdict::Chance(probability) if !is_short => {
                 (self.hits(probability, packet.size), self.settings.ecn)
             }
-            //= RFC 3168 §7
+            //= ns-3 RedQueueDisc::UseHardDrop
             Verdict::Drop if !is_short => (true, false),
             _ => {
                 self.count = -1;
@@ -228,6 +228,18 @@ pub fn place(average: f64, min_th: f64, max_th: f64) -> f64 {
 }
 
 #[cfg(test)]
+impl<C> Early<C> {
+    /// The average that the last packet found.
+    pub fn average(&self) -> f64 {
+        self.average
+    }
+    /// A packet has been hit.
+    pub fn reset_count(&mut self) {
+        self.count = 0;
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::aqm::tests::{Seen, ctx, packet};
@@ -286,17 +298,5 @@ mod tests {
                 prop_assert!((0.0..=longest).contains(&queue.average), "{}", queue.average);
             }
         }
-    }
-}
-
-#[cfg(test)]
-impl<C> Early<C> {
-    /// The average that the last packet found.
-    pub fn average(&self) -> f64 {
-        self.average
-    }
-    /// A packet has been hit.
-    pub fn reset_count(&mut self) {
-        self.count = 0;
     }
 }
