@@ -58,10 +58,6 @@ class Run:
             What waits at the base station for the flow's UE; without cells, before the links on the way.
         ``sinr_db``
             The newest SINR that the UE reports, looked at every 10 ms.
-        ``rsrp_dbm``
-            The power of one reference-signal element of its cell.
-        ``x_m``, ``y_m``
-            Where it is: east and north of the origin.
         ``mcs``
             Mean of the first downlink transmissions since the last sample.
         ``rate_kbps``
@@ -70,7 +66,7 @@ class Run:
             Reference signal received power of the serving cell, and of the best other one, as they are at
             this instant: before the filters of measurements.
         ``x_m``, ``y_m``
-            Where the UE is, if it moves; else `ues` says it.
+            Where the UE is, east and north of the origin, if it moves; else `ues` says it.
         ``cell``, ``neighbour``
             The numbers of the serving cell, and of the best other one.
     engine
@@ -204,8 +200,8 @@ class Run:
 
         Columns: ``ue``, position ``x_m`` (east) and ``y_m`` (north), serving ``cell``, ``sinr_db``,
         ``rsrp_dbm``, number of first transmissions ``blocks``, their mean ``mcs`` and ``block_bytes``, and
-        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1, ``handovers`` and ``link_failures``.
-        Position, cell and RSRP are those at the end.
+        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1, ``handovers`` and
+        ``link_failures``. Position, cell and RSRP are those at the end.
         """
         return frame_of(self.outcome["ues"])
 

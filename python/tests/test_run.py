@@ -56,7 +56,7 @@ def lossy() -> Run:
 
 def test_events_are_the_drops_of_the_books_and_the_repairs_of_the_flows(lossy: Run) -> None:
     events = lossy.events
-    assert events.columns == ["time_s", "flow", "event", "cause", "bytes"]
+    assert events.columns == ["time_s", "flow", "event", "cause", "bytes", "cell"]
     assert events["time_s"].is_sorted()
     assert events["time_s"].is_between(0, 3).all()
     assert lossy.totals["drops"]["link_queue_full"] > 0

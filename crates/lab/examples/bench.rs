@@ -62,6 +62,25 @@ fn main() {
         );
     }
     row(
+        "57 cells, 1000 users",
+        r#"
+        duration = "1s"
+        handover.algorithm = "a3-rsrp"
+        radio.position_period = "20ms"
+        rlc.queue = {kind = "drop-tail", buffer = "51200B"}
+        [[site]]
+        rings = 2
+        sectors = 3
+        azimuth = "30deg"
+        antenna = {kind = "parabolic", beamwidth = "70deg"}
+        [[ue]]
+        count = 1000
+        placement = {kind = "disc", radius = "1200m"}
+        mobility = {kind = "random-waypoint", min_speed = "10m/s", max_speed = "30m/s", pause = "0s"}
+        [[flow]]
+        "#,
+    );
+    row(
         "S5, one flow on a wire",
         r#"
         duration = "60s"

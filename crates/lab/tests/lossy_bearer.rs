@@ -190,6 +190,21 @@ fn acknowledged_mode_trades_losses_for_delay() {
     }
 }
 
+/// A saturated link of which a share p of the blocks is lost carries (1 - p) B bytes in each TTI, less 30 B of headers
+/// for 1000 B of payload and what RLC spends on its own.
+#[test]
+fn acknowledged_mode_delivers_what_the_channel_lets_through() {
+    for distance in [2000, 2800] {
+        let rlc = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"";
+        let outcome = simulate_with(distance, 1, rlc, "traffic = {kind = \"cbr\", rate = \"20Mbps\"}");
+        let (ue, goodput) = (outcome.ues()[0], outcome.flows()[0].goodput_kbps);
+        let (failed, block) = (ue.bler.unwrap(), ue.block_bytes.unwrap());
+        let expected = (1.0 - failed) * block * 8.0 * 1000.0 / 1030.0;
+        let used = goodput / expected;
+        assert!((0.97..1.0).contains(&used), "{distance} m: {goodput} of {expected:.0} kbit/s");
+    }
+}
+
 /// Four transmissions with soft combining leave nothing to TCP, nor does acknowledged mode; one transmission leaves
 /// the losses to it. Of an upload only ACKs are lost here, and the next one says as much.
 #[test]

@@ -119,11 +119,11 @@ fn paths_are_those_that_a_run_takes() {
     for (row, time) in times.iter().enumerate() {
         // Three flows at each sample; fifty parts of 100 ms for each path, five of them in the warm-up.
         let (flow, part) = (row % 3, (time * 10.0).round() as usize + 5);
-        let place = flow * 51 + part;
-        assert!((numbers(&paths, "time_s")[place] - time).abs() < 1e-9);
+        let point = flow * 51 + part;
+        assert!((numbers(&paths, "time_s")[point] - time).abs() < 1e-9);
         let (x, y) = (numbers(series, "x_m")[row], numbers(series, "y_m")[row]);
-        assert!((numbers(&paths, "x_m")[place] - x).abs() < 1e-9, "{time}: {x}");
-        assert!((numbers(&paths, "y_m")[place] - y).abs() < 1e-9, "{time}: {y}");
+        assert!((numbers(&paths, "x_m")[point] - x).abs() < 1e-9, "{time}: {x}");
+        assert!((numbers(&paths, "y_m")[point] - y).abs() < 1e-9, "{time}: {y}");
         let best = rsrp[row].max(numbers(series, "neighbour_rsrp_dbm")[row]);
         assert!((at(&moving, x, y).rsrp_dbm[0] - best).abs() < 1e-9);
         compared += 1;

@@ -164,6 +164,22 @@ fn every_scheme_fails_where_it_does_in_the_reference() {
     );
 }
 
+#[test]
+fn cqis_beside_those_of_lte_sim() {
+    // LTE-Sim does not say how large its blocks are: ours of 1024 bits beside them.
+    let model = model();
+    let mut before = None;
+    for row in include_str!("data/cqi_reference.csv").lines().filter(|line| !line.starts_with('#')) {
+        let number: Vec<f64> = row.split(',').map(|text| text.parse().expect("a number")).collect();
+        let of = Modulation::ALL.into_iter().find(|of| f64::from(of.order()) == number[1]).expect("an order");
+        let ours = model.curve(of, 1024, number[2] / 1024.0).tenth();
+        let off = ours.0 - number[3];
+        println!("CQI {}: {:.2} dB, {off:+.2} dB from LTE-Sim", number[0], ours.0);
+        assert!(off > -0.8 && off < 0.2 && before.is_none_or(|before| before < ours), "{row}: {ours:?}");
+        before = Some(ours);
+    }
+}
+
 /// The SINR at which 10 % of a format's blocks fail by a model.
 fn tenth(model: &dyn ErrorModel, format: &Format) -> Db {
     let block = Bytes(format.block_bits as u64 / 8);

@@ -68,7 +68,10 @@ def _draw_levels(axes: "Axes", radio: "RadioMap", quantity: str, unit_m: float) 
     )
     beyond = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
     extend = beyond[bool(values.min() < low), bool(values.max() > high)]
-    bar = style.figure_of(axes).colorbar(image, ax=axes, label=_LABELS[quantity], extend=extend)
+    shrink = min(1.0, float(np.ptp(radio.y_m) / np.ptp(radio.x_m)))
+    bar = style.figure_of(axes).colorbar(
+        image, ax=axes, label=_LABELS[quantity], extend=extend, shrink=shrink
+    )
     bar.locator = MultipleLocator(_STEP_DB)
 
 

@@ -13,6 +13,8 @@ use airwnd_units::{Hertz, Time, Tti};
 
 /// Links of a direction whose newest gains are remembered: control channels, block and report ask for the same.
 const REMEMBERED: usize = 64;
+/// The most links that have room for their sinusoids from the start, 1.7 kB each.
+const RESERVED: usize = 1 << 16;
 /// The part of what disturbs a receiver below which a signal's fading is left out.
 const WEAK: f64 = 0.01;
 
@@ -81,8 +83,9 @@ impl LinkFading {
                 stream: Stream::new(setup.seed, name),
                 scale: frequency.0 / carrier.downlink_frequency.0,
                 cells: setup.cells.len(),
-                sinusoids: vec![Sinusoid::default(); links * line.sinusoids()],
-                drawn: vec![false; links],
+                // Room that no link uses is never touched.
+                sinusoids: Vec::with_capacity(links.min(RESERVED) * line.sinusoids()),
+                drawn: vec![None; links],
                 known: vec![None; REMEMBERED],
                 gains: vec![0.0; REMEMBERED * usize::from(prbs.0)],
             }
@@ -203,9 +206,10 @@ struct Way {
     /// Wavelengths of this direction's carrier in one of the downlink's.
     scale: f64,
     cells: usize,
-    /// By link, `ue * cells + cell`; a link's are drawn when it first matters.
+    /// Those of the links that have mattered so far, one after the other.
     sinusoids: Vec<Sinusoid>,
-    drawn: Vec<bool>,
+    /// Where those of a link begin, `[ue * cells + cell]`.
+    drawn: Vec<Option<usize>>,
     /// Which link's gains of which TTI lie in each row of `gains`.
     known: Vec<Option<(usize, Tti)>>,
     /// `[row * prbs + prb]`
@@ -227,10 +231,15 @@ impl Way {
         let gains = &mut self.gains[row * prbs..][..prbs];
         if self.known[row] != Some((link, tti)) {
             self.known[row] = Some((link, tti));
-            let sinusoids = &mut self.sinusoids[link * line.sinusoids()..][..line.sinusoids()];
-            if !std::mem::replace(&mut self.drawn[link], true) {
-                line.draw(self.stream.child(ue as u64).child(cell as u64), sinusoids);
-            }
+            let count = line.sinusoids();
+            let first = *self.drawn[link].get_or_insert_with(|| {
+                let first = self.sinusoids.len();
+                self.sinusoids.resize(first + count, Sinusoid::default());
+                let stream = self.stream.child(ue as u64).child(cell as u64);
+                line.draw(stream, &mut self.sinusoids[first..]);
+                first
+            });
+            let sinusoids = &self.sinusoids[first..first + count];
             let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
             line.gains(sinusoids, place, gains);
         }
@@ -241,4 +250,105 @@ impl Way {
 fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
     let wavelength = wavelength(frequency).0;
     Wavelengths { east: position.x.0 / wavelength, north: position.y.0 / wavelength }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mobility;
+    use crate::phy::{antenna, fading};
+    use crate::settings::{Bearer, CellSite};
+    use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
+
+    /// A terminal 400 m from its cell, and another cell this far from it.
+    fn setup(other: f64, fading: fading::Spec) -> Setup {
+        let cell = |x| CellSite {
+            site: 0,
+            position: Position::new(x, 0.0, 30.0),
+            boresight: Degrees(0.0),
+            antenna: antenna::Spec::Isotropic(Default::default()),
+            power: Dbm(43.0),
+            noise_figure: Db(5.0),
+        };
+        let ue = UeSite {
+            position: Position::new(400.0, 0.0, 1.5),
+            mobility: mobility::Spec::Static(Default::default()),
+            way: Stream::new(1, "mobility"),
+            noise_figure: Db(9.0),
+            cell: None,
+            srs_offset: None,
+            bearer: Bearer::default(),
+        };
+        let radio = crate::RadioSettings { fading, ..Default::default() };
+        Setup {
+            carrier: Default::default(),
+            radio,
+            mac: Default::default(),
+            rlc: Default::default(),
+            handover: Default::default(),
+            x2_delay: Span::ZERO,
+            cells: vec![cell(0.0), cell(400.0 + other)],
+            ues: vec![ue],
+            seed: 1,
+        }
+    }
+
+    fn eva(speed: Option<Speed>, interference: bool) -> fading::Spec {
+        fading::Spec::Eva(fading::eva::Params { speed, doppler: None, interference })
+    }
+
+    /// What disturbs each PRB over the noise while the other cell sends.
+    fn disturbance(other: f64, interference: bool) -> Vec<f64> {
+        let setup = setup(other, eva(None, interference));
+        let gains = Gains::new(&setup, Prbs(50));
+        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let alone = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(7)).to_vec();
+        let disturbed = links.downlink(&gains, (0, 0), |_| Rbgs::first(17), Tti(7));
+        alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
+    }
+
+    fn varies(prbs: &[f64]) -> bool {
+        prbs.iter().any(|prb| (prb / prbs[0] - 1.0).abs() > 1e-3)
+    }
+
+    #[test]
+    fn interference_fades_if_it_is_asked_to_and_strong_enough() {
+        assert!(varies(&disturbance(600.0, true)));
+        assert!(!varies(&disturbance(600.0, false)));
+        // 26 dBm on a PRB, Friis at 2.12 GHz: the noise of -112.4 dBm is met at 94 km, a hundredth of it at 940 km.
+        let (near, far) = (disturbance(600e3, true), disturbance(1200e3, true));
+        assert!(varies(&near) && !varies(&far));
+        assert!(far[0] > 1.005, "it still disturbs");
+    }
+
+    #[test]
+    fn a_signal_has_its_mean_power_and_meets_no_gain_twice() {
+        let setup = setup(600.0, eva(Some(Speed(20.0)), true));
+        let gains = Gains::new(&setup, Prbs(50));
+        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let mut mean = |tti: u64| {
+            let sinrs = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(tti));
+            sinrs.iter().sum::<f64>() / 50.0
+        };
+        let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
+        let expected = gains.heard(0)[0] / gains.ue_noise(0);
+        let ratio = means.iter().sum::<f64>() / 20_000.0 / expected;
+        assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
+        for tti in [19_000, 5, 777] {
+            assert_eq!(mean(tti), means[tti as usize]);
+        }
+    }
+
+    #[test]
+    fn the_uplink_fades_apart() {
+        let setup = setup(600.0, eva(None, true));
+        let gains = Gains::new(&setup, Prbs(50));
+        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let down = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(1)).to_vec();
+        let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
+        let up = links.uplink(&gains, 0, &signal, [].iter(), Tti(1));
+        assert_eq!(up.len(), 20);
+        let ratios: Vec<f64> = up.iter().zip(&down[10..30]).map(|(up, down)| up / down).collect();
+        assert!(varies(&ratios));
+    }
 }

@@ -38,6 +38,8 @@ params! {
         pub fast_convergence: bool = true, unit "1", source "RFC 9438 §4.7";
         /// Never have less than Reno would have.
         pub reno_friendly: bool = true, unit "1", source "RFC 9438 §4.3";
+        /// Whether Wmax outlives a timeout; then the window grows towards it again, else from where slow start ends.
+        pub max_outlives_timeout: bool = false, unit "1", source "RFC 9438 §4.8, Linux: no; ns-3 from 3.42 on: yes";
         /// Segments that one ACK may add in slow start.
         pub slow_start_limit: f64 = 8.0, unit "segments", range 1.0..=1000.0, source "RFC 9406 §4.2 (L)";
         /// How slow start notices that the path is full.
@@ -206,7 +208,9 @@ impl CongestionControl for Cubic {
         if event.signal != Signal::RepeatedTimeout {
             self.former = (self.last_loss, self.epoch);
         }
-        self.last_loss = (!event.signal.is_timeout()).then_some(Loss { max, before: cwnd });
+        //= RFC 9438 §4.8
+        let forgotten = event.signal.is_timeout() && !self.params.max_outlives_timeout;
+        self.last_loss = (!forgotten).then_some(Loss { max, before: cwnd });
         self.epoch = None;
         self.slow_start.on_congestion();
         //= RFC 9438 §4.6
@@ -286,6 +290,15 @@ mod tests {
         cubic.on_congestion(&congestion(Signal::Loss, 70_000));
         // 70 (1 + 0.7) / 2
         assert!((cubic.last_loss.unwrap().max - 59.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_maximum_unless_told_otherwise() {
+        for (max_outlives_timeout, known) in [(false, None), (true, Some(100.0))] {
+            let mut cubic = Cubic::new(Params { max_outlives_timeout, ..Params::default() }, &ctx(1000, 100));
+            cubic.on_congestion(&congestion(Signal::Timeout, 100_000));
+            assert_eq!(cubic.last_loss.map(|loss| loss.max), known);
+        }
     }
 
     #[test]

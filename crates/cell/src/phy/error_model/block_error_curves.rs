@@ -14,8 +14,8 @@ params! {
     /// with 8 iterations, over white noise (`crates/linklevel`; the file's header says how much of it). For each
     /// modulation, code rate and size of code blocks there are two numbers: a code block fails with probability
     /// Q((SINR - half) / width). Between the simulated sizes K, half's distance from the limit of information
-    /// theory, where a coded bit receives R bits, and width are linear in 1 / sqrt(K); between and beyond the
-    /// rates R they are linear and constant.
+    /// theory, where a coded bit receives R bits, and width are linear in 1 / sqrt(K); between the rates R they
+    /// are linear too, beyond them constant.
     ///
     /// The SINR is that of a flat channel on which a coded bit receives the same mutual information as it did
     /// on average over resource blocks and transmissions (MIESM). With each transmission the code rate R, block
