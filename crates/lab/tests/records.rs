@@ -31,8 +31,8 @@ traffic = {kind = "cbr", rate = "1Mbps"}
 
 /// Wi-Fi gives up in tests/links.rs; queue disciplines drop early in tests of their own; handovers are in
 /// tests/handover.rs.
-const SHOWN_ELSEWHERE: [&str; 5] =
-    ["retry_limit", "rlc_queue_early", "link_queue_early", "handover", "radio_link_failure"];
+const SHOWN_ELSEWHERE: [&str; 6] =
+    ["retry_limit", "rlc_queue_early", "link_queue_early", "pdcp_discard", "handover", "radio_link_failure"];
 
 fn simulate(toml: &str, series: Option<Span>) -> Outcome {
     let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
