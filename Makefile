@@ -9,7 +9,7 @@ RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.
 SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup browser tshark demo test bench lint format lock clean
+.PHONY: setup browser tshark demo test nightly bench lint format lock clean
 
 setup: $(VENV)/installed
 
@@ -45,6 +45,10 @@ demo: setup
 test: setup browser tshark lint
 	cargo test --workspace --locked
 	$(BIN)/pytest --numprocesses auto --dist loadfile
+
+# Ten thousand random handovers and the like: minutes, for a machine that has nothing else to do.
+nightly: setup
+	cargo test --workspace --locked -- --ignored
 
 bench: setup
 	cargo run --release --locked -p airwnd-lab --example bench

@@ -31,7 +31,8 @@ highlight_language = "text"
 smartquotes_action = "D"  # dashes; quotes stay as they are written
 nitpick_ignore_regex = [
     # Nothing is fetched, so what other projects document is named and not linked to.
-    ("py:(class|exc)", r"(Axes|DataFrame|(collections|matplotlib|numpy|os|pathlib|pl|polars|typing)\..*)"),
+    ("py:(class|exc)", r"(Axes|DataFrame|Figure|NDArray)"),
+    ("py:(class|exc)", r"(collections|matplotlib|np|numpy|os|pathlib|pl|polars|typing)\..*"),
     # Types of arguments that are no public names.
     ("py:(class|exc)", r"(Raw|Workers|airwnd\.(batch|plugins)\..*)"),
 ]

@@ -235,7 +235,7 @@ class Scenario:
             names other nodes. It can be read however the run ends.
         allocations
             Begin and end of a window, counted from the end of the warm-up, as in ``("1s", "1.1s")``: who got
-            which resource-block groups in it goes to :attr:`Run.allocations`.
+            which resource-block groups in it goes to the run's `allocations`.
 
         Returns
         -------

@@ -404,10 +404,19 @@ def test_pictures_are_files_of_the_same_bytes(cli: Cli, file: Path, tmp_path: Pa
 
 def test_a_run_is_drawn_without_running(cli: Cli, run: Run, tmp_path: Path) -> None:
     folder = run.save(tmp_path / "run")
-    for name in ("prbs", "timeline"):
+    for name in ("map", "prbs", "timeline"):
         done = cli("plot", name, folder, "-o", f"{name}.png")
         assert (done.returncode, done.stderr) == (0, ""), name
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_map_of_a_run_is_that_of_its_scenario(
+    cli: Cli, file: Path, sites: Scenario, tmp_path: Path
+) -> None:
+    sites.run(seed=4).save(tmp_path / "run")
+    cli("plot", "map", "run", "--points", "9", "-o", "run.svg")
+    cli("plot", "map", file, "--seed", "4", "--points", "9", "-o", "scenario.svg")
+    assert (tmp_path / "run.svg").read_bytes() == (tmp_path / "scenario.svg").read_bytes()
 
 
 def test_run_keeps_allocations(cli: Cli, file: Path, tmp_path: Path) -> None:

@@ -83,6 +83,16 @@ const BROKEN: &[(&str, &str, &str)] = &[
         ":9: rlc.queue: unknown key `bufer`; did you mean `buffer`?; allowed: `buffer`, `packets`",
     ),
     (
+        "[[site]]\nposition",
+        "rlc.mode = \"tm\"\n[[site]]\nposition",
+        ":10: rlc.mode: unknown word `tm`; allowed: `um`, `am`",
+    ),
+    (
+        "[[site]]\nposition",
+        "rlc.am = {conduct = \"standard\", status_prohibit = \"2s\"}\n[[site]]\nposition",
+        ":10: rlc.am.status_prohibit: 2s is outside 0ns..1s",
+    ),
+    (
         "beamwidth =",
         "beam_width =",
         ":12: site[0].antenna: unknown key `beam_width`; did you mean `beamwidth`?; allowed: `beamwidth`, `max_attenuation`, `max_gain`",

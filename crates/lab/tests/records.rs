@@ -29,7 +29,7 @@ id = "call"
 traffic = {kind = "cbr", rate = "1Mbps"}
 "#;
 
-/// Wi-Fi gives up in tests/links.rs; queue disciplines drop early in tests of their own; handovers are in
+/// Wi-Fi gives up in tests/links.rs; queue disciplines drop early, and PDCP discards, in tests of their own; handovers are in
 /// tests/handover.rs.
 const SHOWN_ELSEWHERE: [&str; 6] =
     ["retry_limit", "rlc_queue_early", "link_queue_early", "pdcp_discard", "handover", "radio_link_failure"];

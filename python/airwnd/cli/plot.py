@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from airwnd.run import Run
 
-FILE = click.argument("file", type=click.Path(path_type=Path))
 SOURCE = click.argument("source", metavar="FILE|RUN", type=click.Path(path_type=Path))
 SEED = click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed than the scenario's.")
 
@@ -40,7 +39,7 @@ def plot() -> None:
 
 
 @plot.command("map")
-@FILE
+@SOURCE
 @SET
 @SEED
 @click.option(
@@ -61,7 +60,7 @@ def plot() -> None:
 )
 @_out("map.svg")
 def map_(
-    file: Path,
+    source: Path,
     settings: tuple[str, ...],
     seed: int | None,
     quantity: str,
@@ -70,11 +69,22 @@ def map_(
     height: float | None,
     out: Path,
 ) -> None:
-    """Draw what is heard where in the scenario in FILE, with its sites and terminals."""
+    """Draw what is heard where, with sites, terminals and their paths.
+
+    FILE is a scenario; RUN a run's folder, of which scenario and seed are taken.
+    """
     from airwnd.plots.save import check_name
 
     check_name(out)
-    radio = load(file, settings).radio_map(points, None if extent is None else _area(extent), height, seed)
+    area = None if extent is None else _area(extent)
+    if source.is_dir():
+        from airwnd.scenario import Scenario
+
+        run = _stored(source, settings, seed)
+        scenario, seed = Scenario.from_dict(run.scenario), run.seed
+    else:
+        scenario = load(source, settings)
+    radio = scenario.radio_map(points, area, height, seed)
     _save(figure_of(radio.plot(quantity)), out)
 
 
@@ -157,15 +167,19 @@ def _run(
 ) -> "Run":
     """Read a run's folder, or run a scenario with what the picture needs."""
     if source.is_dir():
-        if settings or seed is not None:
-            told = "--set and --seed are for scenarios; a run's folder has been run."
-            raise click.UsageError(told, click.get_current_context())
-        from airwnd.run import Run
-
-        return Run.load(source)
+        return _stored(source, settings, seed)
     scenario = load(source, settings)
     with bar(scenario.name, progress) as tell:
         return scenario.run(seed, progress=tell, **records)
+
+
+def _stored(folder: Path, settings: tuple[str, ...], seed: int | None) -> "Run":
+    if settings or seed is not None:
+        told = "--set and --seed are for scenarios; a run's folder has been run."
+        raise click.UsageError(told, click.get_current_context())
+    from airwnd.run import Run
+
+    return Run.load(folder)
 
 
 def _area(text: str) -> tuple[float, float, float, float]:

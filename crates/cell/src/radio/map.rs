@@ -32,8 +32,8 @@ pub struct RadioMap {
 impl RadioMap {
     /// The map of a setup over the points that have one of these `x` (east) and one of these `y` (north).
     ///
-    /// Shadowing and fading are left out, for they are drawn for terminals, not for places: it is a map of medians.
-    //= ns-3 RemSpectrumPhy::GetSinr
+    /// Shadowing and fading are left out, for they are drawn for terminals, not for places: it is a map of medians. Its
+    /// SINR is that of ns-3's RadioEnvironmentMapHelper.
     pub fn new(setup: &Setup, listener: Listener, x: &[Metres], y: &[Metres]) -> RadioMap {
         let prbs: Prbs = setup.carrier.bandwidth.prbs();
         let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();

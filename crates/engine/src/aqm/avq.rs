@@ -1,8 +1,9 @@
 //! AVQ: adaptive virtual queue.
 
+use super::fifo::tells_of;
 use super::parts::limit::Limit;
 use super::parts::pace::Pace;
-use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -102,17 +103,7 @@ impl QueueDisc for Avq {
         }
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn oldest(&self) -> Option<Time> {
-        self.queue.oldest()
-    }
-
-    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
-        Box::new(self.queue.iter())
-    }
+    tells_of!(queue);
 }
 
 #[cfg(test)]

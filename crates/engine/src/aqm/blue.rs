@@ -1,7 +1,8 @@
 //! BLUE.
 
+use super::fifo::tells_of;
 use super::parts::limit::Limit;
-use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use crate::Stream;
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
@@ -108,17 +109,7 @@ impl QueueDisc for Blue {
         }
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn oldest(&self) -> Option<Time> {
-        self.queue.oldest()
-    }
-
-    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
-        Box::new(self.queue.iter())
-    }
+    tells_of!(queue);
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! CoDel: controlled delay.
 
+use super::fifo::tells_of;
 use super::parts::control_law::ControlLaw;
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
-use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -164,21 +165,7 @@ impl QueueDisc for Codel {
         }
     }
 
-    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
-        self.queue.expire(now, lifetime, expired);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn oldest(&self) -> Option<Time> {
-        self.queue.oldest()
-    }
-
-    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
-        Box::new(self.queue.iter())
-    }
+    tells_of!(queue, expire);
 }
 
 impl FlowQueue for Codel {

@@ -1,9 +1,10 @@
 //! Drop-head.
 
+use super::fifo::tells_of;
 use super::parts::limit::Limit;
-use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{Bytes, Time};
 
 params! {
     /// Drop-head: a packet that does not fit pushes out the oldest ones.
@@ -47,21 +48,7 @@ impl QueueDisc for DropHead {
         self.queue.pop()
     }
 
-    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
-        self.queue.expire(now, lifetime, expired);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn oldest(&self) -> Option<Time> {
-        self.queue.oldest()
-    }
-
-    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
-        Box::new(self.queue.iter())
-    }
+    tells_of!(queue, expire);
 }
 
 #[cfg(test)]

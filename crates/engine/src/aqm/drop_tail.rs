@@ -1,8 +1,9 @@
 //! Drop-tail.
 
-use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::fifo::tells_of;
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{Bytes, Time};
 
 params! {
     /// Drop-tail: a packet that does not fit into the buffer is dropped.
@@ -46,26 +47,13 @@ impl QueueDisc for DropTail {
         self.queue.pop()
     }
 
-    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
-        self.queue.expire(now, lifetime, expired);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn oldest(&self) -> Option<Time> {
-        self.queue.oldest()
-    }
-
-    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
-        Box::new(self.queue.iter())
-    }
+    tells_of!(queue, expire);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aqm::Backlog;
     use crate::aqm::tests::{Seen, ctx, packet};
 
     fn offer(queue: &mut DropTail, size: u64, held: u64) -> bool {

@@ -4,6 +4,37 @@ use super::{Backlog, Waiting};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
+/// The methods of a [`QueueDisc`](super::QueueDisc) that only pass on to its [`Fifo`], the field of this name: what
+/// waits in it. `expire` stays with who has more to do when packets go.
+macro_rules! tells_of {
+    ($fifo:ident, expire) => {
+        fn expire(
+            &mut self,
+            now: airwnd_units::Time,
+            lifetime: airwnd_units::Span,
+            expired: &mut dyn FnMut($crate::aqm::Waiting),
+        ) {
+            self.$fifo.expire(now, lifetime, expired);
+        }
+
+        $crate::aqm::fifo::tells_of!($fifo);
+    };
+    ($fifo:ident) => {
+        fn backlog(&self) -> $crate::aqm::Backlog {
+            self.$fifo.backlog()
+        }
+
+        fn oldest(&self) -> Option<airwnd_units::Time> {
+            self.$fifo.oldest()
+        }
+
+        fn inside(&self) -> Box<dyn Iterator<Item = &$crate::aqm::Waiting> + '_> {
+            Box::new(self.$fifo.iter())
+        }
+    };
+}
+pub(in crate::aqm) use tells_of;
+
 /// A queue without a discipline.
 #[derive(Clone, Debug)]
 pub struct Fifo {

@@ -1,9 +1,10 @@
 //! PIE: proportional integral controller, enhanced.
 
+use super::fifo::tells_of;
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
 use super::parts::ticks::Ticks;
-use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use crate::Stream;
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
@@ -230,21 +231,7 @@ impl QueueDisc for Pie {
         Some(packet)
     }
 
-    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
-        self.queue.expire(now, lifetime, expired);
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn oldest(&self) -> Option<Time> {
-        self.queue.oldest()
-    }
-
-    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
-        Box::new(self.queue.iter())
-    }
+    tells_of!(queue, expire);
 }
 
 impl FlowQueue for Pie {

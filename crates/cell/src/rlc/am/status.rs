@@ -82,7 +82,10 @@ impl Writer<'_> {
 mod tests {
     use super::*;
 
-    fn write(room: u64, missing: &[(u64, &[(u64, Option<u64>)])]) -> (Option<Bytes>, Status, usize) {
+    /// A PDU that is missing, and which parts of it; none: all.
+    type Missing<'a> = (u64, &'a [(u64, Option<u64>)]);
+
+    fn write(room: u64, missing: &[Missing<'_>]) -> (Option<Bytes>, Status, usize) {
         let mut status = Status::default();
         let Some(mut writer) = Writer::new(&mut status, Bytes(room)) else { return (None, status, 0) };
         let fitted = missing.iter().take_while(|(sn, parts)| writer.miss(*sn, parts.iter().copied())).count();

@@ -3,7 +3,8 @@
 use super::limit::Limit;
 use super::pace::Pace;
 use crate::Stream;
-use crate::aqm::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use crate::aqm::fifo::tells_of;
+use crate::aqm::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
 use airwnd_catalog::choice;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -198,17 +199,7 @@ impl<C: Curve> QueueDisc for Early<C> {
         }
     }
 
-    fn backlog(&self) -> Backlog {
-        self.queue.backlog()
-    }
-
-    fn oldest(&self) -> Option<Time> {
-        self.queue.oldest()
-    }
-
-    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
-        Box::new(self.queue.iter())
-    }
+    tells_of!(queue);
 }
 
 /// Thresholds of an average are in order.
