@@ -224,6 +224,30 @@ fn newreno_over_three_sectors() {
     }
 }
 
+/// One user whose window is small: with 16 KiB each round trip waits for an uplink grant, with 32 KiB none does.
+/// Goodput within 1 %, delay within 2 %.
+#[test]
+fn a_window_decides_whether_a_terminal_waits_for_grants() {
+    for row in rows(include_str!("data/s3_windows.csv")) {
+        let window = row("receive_buffer");
+        let toml = s3::scenario("a", "1", "20", "5", "40")
+            .replace("mss = 512", &format!("mss = 512, receive_buffer = \"{window}B\""))
+            .replace("51200B", "2GB")
+            .replace("{kind = \"file\", path = \"s3a_20.csv\"}", "{kind = \"ring\", radius = \"100m\"}")
+            .replace("radio.", "core.server_delay = \"0ms\"\n        radio.");
+        let totals = simulate(&toml).totals();
+        let (goodput, delay) = (totals.goodput_kbps, totals.delay_ms.unwrap());
+        let name = format!(
+            "{window} B: {goodput:.0} / {} kbit/s, {delay:.2} / {} ms",
+            row("goodput_kbps"),
+            row("delay_ms")
+        );
+        println!("S3 a, one user, {name}");
+        assert!(deviation(goodput, number(row("goodput_kbps"))) < 0.01, "{name}");
+        assert!(deviation(delay, number(row("delay_ms"))) < 0.02, "{name}");
+    }
+}
+
 /// S3 in acknowledged mode, in which ns-3 carries two thirds of what it carries in the other: means over three seeds
 /// within 2 % of goodput, 10 % of delay and 0.01 of Jain's index.
 #[test]
