@@ -4,25 +4,24 @@
 //! writes, TCP sends, one link after the other carries, the base station queues, the TTI schedules and decodes,
 //! the terminal's TCP receives and acknowledges, and the acknowledgment goes back the same way.
 
+mod measurement;
+
 use crate::build;
-use crate::detour::{Anchor, Road};
+use crate::detour::Road;
 use crate::handover::Paths;
 use crate::incidents::{Incident, Incidents};
-use crate::ledger::{Cause, Count, Ledger};
-use crate::meter::{Meter, Spread};
-use crate::outcome::{
-    CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain,
-};
+use crate::ledger::{Cause, Ledger};
+use crate::meter::Meter;
+use crate::outcome::Outcome;
 use crate::records::{self, Records};
 use crate::routes::{Duplex, OneWay, Routes, SERVER_LINK, Shared, Step};
 use crate::scenario::{DataDirection, Scenario, complain};
-use crate::series::{Sample, Series};
-use crate::table::Table;
-use crate::tap::{self, Carried, Sight, Tap, Way};
+use crate::series::Series;
+use crate::tap::{Carried, Tap, Way};
 use crate::traffic::{Source, Transport, Write};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
-use airwnd_engine::aqm::{self, Backlog, Waiting};
+use airwnd_engine::aqm::{self, Waiting};
 use airwnd_engine::link::wifi::{Fate, Passed};
 use airwnd_engine::link::{self, Due, Lost, Refused};
 use airwnd_engine::{Codepoint, Event, EventQueue, Key, Slab, Stream};
@@ -915,202 +914,6 @@ impl<'t> Simulation<'t> {
         of.meter.dropped += u64::from(to != of.sender);
         self.note(now, flow, Incident::Drop(cause, size));
     }
-
-    // The measurement.
-
-    /// Shows a packet to who taps the network.
-    fn show(&mut self, now: Time, key: Key, stop: Stop, way: Way) {
-        if self.tap.is_some() {
-            self.show_to_tap(now, key, stop, way);
-        }
-    }
-
-    /// Apart, so that a run without a tap pays a branch.
-    #[cold]
-    fn show_to_tap(&mut self, now: Time, key: Key, stop: Stop, way: Way) {
-        let Some(tap) = &mut self.tap else { return };
-        let packet = self.packets.get(key);
-        let ue = self.flows[packet.flow as usize].ue;
-        let node = match stop {
-            Stop::End(End::Server) => tap::Node::Server,
-            Stop::End(End::Ue) => tap::Node::Terminal(ue),
-            Stop::Gateway => tap::Node::Gateway,
-            Stop::BaseStation => {
-                let network = self.network.as_ref().expect("there is a base station");
-                tap::Node::BaseStation(network.ue_figures(UeId(ue)).cell.0)
-            }
-        };
-        tap.packet(&Sight {
-            at: now - self.begin,
-            node,
-            way,
-            flow: packet.flow,
-            ue,
-            to_terminal: packet.to == End::Ue,
-            identification: packet.identification,
-            carried: packet.content,
-        });
-    }
-
-    pub(crate) fn note(&mut self, now: Time, flow: u32, incident: Incident) {
-        if let Some(record) = &mut self.record {
-            record.incidents.record(now - self.begin, flow, incident);
-        }
-    }
-
-    /// Notes what a sender's counters tell of timeouts and loss recovery.
-    fn note_repairs(&mut self, now: Time, number: u32) {
-        if self.record.is_none() {
-            return;
-        }
-        let flow = &mut self.flows[number as usize];
-        let Some(stats) = flow.sending().map(Endpoint::stats) else { return };
-        let before = std::mem::replace(&mut flow.noted, (stats.timeouts, stats.fast_retransmits));
-        for _ in before.0..stats.timeouts {
-            self.note(now, number, Incident::Timeout);
-        }
-        for _ in before.1..stats.fast_retransmits {
-            self.note(now, number, Incident::Recovery);
-        }
-    }
-
-    fn sample(&mut self, now: Time) {
-        let Some(Record { period, series, .. }) = &mut self.record else { return };
-        self.queue.schedule(now + *period, Happening::Sample);
-        for (number, flow) in (0..).zip(&mut self.flows) {
-            let before = std::mem::take(&mut flow.sampled);
-            let mut sample = Sample {
-                rate_kbps: kbps(flow.meter.payload - before.payload, *period),
-                delay_ms: flow.meter.delay.mean_ms_since(before.delays),
-                ..Sample::default()
-            };
-            flow.sampled.payload = flow.meter.payload;
-            flow.sampled.delays = flow.meter.delay.so_far();
-            if let Some(connection) = &mut flow.connection {
-                let endpoint = connection.end(flow.sender).0;
-                sample.cwnd = Some(endpoint.cwnd().0);
-                sample.ssthresh = Some(endpoint.ssthresh().0).filter(|value| *value < 1 << 40);
-                sample.rwnd = Some(endpoint.peer_window().0);
-                sample.in_flight = Some(endpoint.in_flight().0);
-                sample.rtt_ms = endpoint.srtt().map(Span::as_millis);
-            }
-            if let Some(network) = &self.network {
-                let ue = UeId(flow.ue);
-                let (backlog, figures) = (network.backlog(ue), network.ue_figures(ue));
-                sample.queue_bytes = Some(backlog.bytes.0);
-                sample.queue_packets = Some(backlog.packets);
-                sample.sinr_db = figures.sinr.map(|sinr| sinr.0);
-                sample.cell = Some(figures.cell.0.into());
-                sample.rsrp_dbm = Some(figures.rsrp.0);
-                let neighbour = network.neighbour(ue);
-                sample.neighbour = neighbour.map(|(cell, _)| cell.0.into());
-                sample.neighbour_rsrp_dbm = neighbour.map(|(_, rsrp)| rsrp.0);
-                let here = figures.position;
-                sample.place_m = network.moves(ue).then_some([here.x.0, here.y.0]);
-                let blocks = (figures.downlink.mcs_sum, figures.downlink.first);
-                let sent = blocks.1 - before.blocks.1;
-                sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);
-                flow.sampled.blocks = blocks;
-            } else {
-                let (mut bytes, mut packets) = (Bytes::ZERO, 0);
-                let (down, up) = self.begins[flow.ue as usize];
-                for step in &self.steps[down as usize..up as usize] {
-                    let waiting = match *step {
-                        Step::Link(link) => self.links[link as usize].down.backlog(now),
-                        Step::Medium { medium, station } => {
-                            let medium = &self.media[medium as usize].medium;
-                            Backlog {
-                                bytes: medium.waiting_bytes(station, link::Way::Down),
-                                packets: medium.waiting(station, link::Way::Down),
-                            }
-                        }
-                        Step::S1u | Step::Air | Step::End => continue,
-                    };
-                    bytes += waiting.bytes;
-                    packets += waiting.packets;
-                }
-                sample.queue_bytes = Some(bytes.0);
-                sample.queue_packets = Some(packets);
-            }
-            series.record(now - self.begin, number, &sample);
-        }
-    }
-
-    fn finish(self, scenario: &Scenario, seed: u64) -> Outcome {
-        let mut inside = Count::default();
-        self.packets.iter().for_each(|packet| inside.add(packet.size));
-        self.ledger.assert_balanced(inside);
-        assert_eq!(self.held_by_links_and_cells(), inside.packets, "every packet inside is in one place");
-        let duration = scenario.duration;
-        let rows: Vec<FlowRow> = self.flows.iter().map(|flow| flow.row(self.begin, duration)).collect();
-        let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
-        let (sent, received) = (sum(|row| row.packets_sent as f64), sum(|row| row.packets_received as f64));
-        let share = |packets: f64| (sent > 0.0).then(|| 100.0 * packets / sent);
-        let mut delay = Spread::new();
-        self.flows.iter().for_each(|flow| delay.add(&flow.meter.delay));
-        let (ues, cells): (_, Vec<CellRow>) = match &self.network {
-            None => (Vec::new(), Vec::new()),
-            Some(network) => (
-                (0..network.ues()).map(|ue| ue_row(network, UeId(ue as u32))).collect(),
-                network.cell_figures().map(|figures| cell_row(&figures, duration)).collect(),
-            ),
-        };
-        let media = self.media.iter().flat_map(|medium| medium.rows(self.begin, duration));
-        // X2 leads from a cell to the others, one way.
-        let directions = |link| if self.paths.is_x2(link) { 1 } else { 2 };
-        let of_link = |(link, duplex): (u32, &Duplex)| {
-            duplex.rows(self.begin, duration).into_iter().take(directions(link))
-        };
-        let links = (0..).zip(&self.links).flat_map(of_link).chain(media).collect();
-        let prb_use = |of: fn(&CellRow) -> f64| {
-            (!cells.is_empty()).then(|| cells.iter().map(of).sum::<f64>() / cells.len() as f64)
-        };
-        let totals = Totals {
-            goodput_kbps: sum(|row| row.goodput_kbps),
-            throughput_kbps: sum(|row| row.throughput_kbps),
-            delay_ms: delay.mean_ms(),
-            delay_ms_p95: delay.percentile_ms(95.0),
-            pdf_percent: share(received),
-            loss_percent: share(sum(|row| row.packets_dropped as f64)),
-            jain: jain(rows.iter().map(|row| row.goodput_kbps)),
-            retransmissions: rows.iter().map(|row| row.retransmissions).sum(),
-            timeouts: rows.iter().map(|row| row.timeouts).sum(),
-            downlink_prb_use: prb_use(|cell| cell.downlink_prb_use),
-            uplink_prb_use: prb_use(|cell| cell.uplink_prb_use),
-        };
-        let (series, incidents) = match self.record {
-            None => (Table::new(), Table::new()),
-            Some(record) => {
-                let names = || self.flows.iter().map(|flow| flow.id.clone()).collect();
-                (record.series.table(names()), record.incidents.table(names()))
-            }
-        };
-        let allocations = self.network.as_ref().and_then(|network| network.allocations());
-        Outcome {
-            name: scenario.name.clone(),
-            seed,
-            duration,
-            handled: self.queue.scheduled() - self.queue.len() as u64,
-            flows: rows,
-            ues,
-            cells,
-            links,
-            totals,
-            ledger: self.ledger,
-            inside,
-            series,
-            incidents,
-            allocations: allocations.map_or_else(Table::new, |rows| records::table_of(&rows, self.begin)),
-        }
-    }
-
-    fn held_by_links_and_cells(&self) -> u64 {
-        let links = self.links.iter().map(|link| link.down.inside() + link.up.inside());
-        let cells = self.network.as_ref().map_or(0, |network| network.inside().count());
-        let media = self.media.iter().map(|shared| shared.medium.inside().count());
-        let held = self.paths.anchors.iter().map(Anchor::held);
-        (links.sum::<usize>() + media.sum::<usize>() + cells + held.sum::<usize>()) as u64
-    }
 }
 
 impl Duplex {
@@ -1120,65 +923,6 @@ impl Duplex {
             End::Ue => &mut self.down,
             End::Server => &mut self.up,
         }
-    }
-
-    /// Its figures over the measurement, downlink first.
-    fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
-        let end = begin + measured;
-        let row = |direction, one_way: &OneWay| LinkRow {
-            utilisation: one_way
-                .link()
-                .capacity(begin, end)
-                .filter(|capacity| *capacity > Bytes::ZERO)
-                .map(|capacity| one_way.link().sent_bytes(end).0 as f64 / capacity.0 as f64),
-            ..link_row((&self.name, &self.of), direction, &one_way.figures(end), measured)
-        };
-        [row(DataDirection::Down, &self.down), row(DataDirection::Up, &self.up)]
-    }
-}
-
-impl Shared {
-    /// Its figures over the measurement, downlink first.
-    fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
-        let row = |direction, way| {
-            let figures = self.medium.figures(way, begin + measured);
-            LinkRow {
-                utilisation: Some(figures.airtime.as_secs() / measured.as_secs()),
-                contention: Some(Contention {
-                    attempts: figures.attempts,
-                    collisions: figures.collisions,
-                    retries: figures.retries,
-                    given_up: figures.given_up,
-                }),
-                ..link_row((&self.name, &self.of), direction, &figures.link, measured)
-            }
-        };
-        [row(DataDirection::Down, link::Way::Down), row(DataDirection::Up, link::Way::Up)]
-    }
-}
-
-/// What links and media have in common, under a name and of whom.
-fn link_row(
-    (name, of): (&str, &Option<String>),
-    direction: DataDirection,
-    figures: &link::Figures,
-    measured: Span,
-) -> LinkRow {
-    let mean = |sum: u128| sum as f64 / measured.0 as f64;
-    LinkRow {
-        link: name.into(),
-        of: of.clone(),
-        direction,
-        packets: figures.packets,
-        bytes: figures.bytes.0,
-        refused: figures.refused,
-        early: figures.early,
-        lost: figures.lost,
-        marks: figures.marked,
-        queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
-        queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.most_bytes.0 },
-        utilisation: None,
-        contention: None,
     }
 }
 
@@ -1195,75 +939,4 @@ impl Flow {
     fn failure(&self) -> Option<&Error> {
         self.sending()?.cc().failure()
     }
-
-    fn row(&self, begin: Time, duration: Span) -> FlowRow {
-        let meter = &self.meter;
-        let stats = self.sending().map(Endpoint::stats);
-        let percentiles = |spread: &crate::meter::Spread| Percentiles {
-            mean: spread.mean_ms(),
-            p50: spread.percentile_ms(50.0),
-            p95: spread.percentile_ms(95.0),
-            p99: spread.percentile_ms(99.0),
-        };
-        FlowRow {
-            id: self.id.clone(),
-            group: self.group.clone(),
-            ue: self.ue,
-            kind: self.kind.clone(),
-            cc: self.cc.clone(),
-            rwnd: self.rwnd.clone(),
-            goodput_kbps: kbps(meter.payload, duration),
-            throughput_kbps: kbps(meter.received_bytes, duration),
-            delay_ms: percentiles(&meter.delay),
-            rtt_ms: percentiles(&meter.rtt),
-            pdf_percent: (meter.sent > 0).then(|| 100.0 * meter.received as f64 / meter.sent as f64),
-            packets_sent: meter.sent,
-            packets_received: meter.received,
-            packets_dropped: meter.dropped,
-            retransmissions: stats.map_or(0, |stats| stats.retransmissions),
-            timeouts: stats.map_or(0, |stats| stats.timeouts),
-            fast_retransmits: stats.map_or(0, |stats| stats.fast_retransmits),
-            duplicate_acks: stats.map_or(0, |stats| stats.duplicate_acks),
-            zero_windows: stats.map_or(0, |stats| stats.zero_windows),
-            limited: self.sending().map(|endpoint| endpoint.limited(begin + duration)),
-            fct_s: meter.completed.zip(meter.started).map(|(end, start)| end.since(start).as_secs()),
-        }
-    }
-}
-
-fn ue_row(network: &Network, ue: UeId) -> UeRow {
-    let figures = network.ue_figures(ue);
-    let blocks = figures.downlink;
-    let mean = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
-    UeRow {
-        x_m: figures.position.x.0,
-        y_m: figures.position.y.0,
-        cell: figures.cell.0,
-        sinr_db: figures.mean_sinr.map(|sinr| sinr.0),
-        rsrp_dbm: figures.rsrp.0,
-        mcs: mean(blocks.mcs_sum, blocks.first),
-        block_bytes: mean(blocks.bytes_sum, blocks.first),
-        blocks: blocks.first,
-        bler: mean(blocks.first_failed, blocks.first),
-        uplink_bler: mean(figures.uplink.first_failed, figures.uplink.first),
-        handovers: figures.handovers,
-        link_failures: figures.failures,
-    }
-}
-
-fn cell_row(figures: &airwnd_cell::CellFigures, measured: Span) -> CellRow {
-    let ttis = measured.0.div_ceil(Tti::SPAN.0) as f64;
-    let offered = ttis * f64::from(figures.prbs.0);
-    let used = figures.downlink_prbs as f64;
-    CellRow {
-        users: figures.users as u64,
-        downlink_prb_use: used / offered,
-        uplink_prb_use: figures.uplink_prbs as f64 / offered,
-        // bits over PRBs of 180 kHz for 1 ms
-        spectral_efficiency: (used > 0.0).then(|| figures.downlink_bytes as f64 * 8.0 / (used * 180.0)),
-    }
-}
-
-fn kbps(bytes: Bytes, span: Span) -> f64 {
-    bytes.bits() as f64 / span.as_secs() / 1e3
 }
