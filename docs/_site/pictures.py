@@ -26,6 +26,7 @@ def main() -> None:
             Path(folder, name).write_text(scenario, encoding="utf-8")
         for words in map(shlex.split, _COMMAND.findall(text)):
             if any(word in shown for word in words):
+                # The words are our own page's.
                 subprocess.run([sys.executable, "-m", "airwnd", *words], cwd=folder, check=True)  # noqa: S603
         for picture in shown:
             shutil.copy(Path(folder, picture), DOCS / "img" / picture)

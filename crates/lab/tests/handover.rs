@@ -2,10 +2,14 @@
 //!
 //! `cargo test -p airwnd-lab --test handover -- --nocapture` prints every comparison.
 
+#[path = "support/csv.rs"]
+mod csv;
+
 use airwnd_catalog::Node;
 use airwnd_lab::tap::{Carried, Node as At, Sight, Tap, Way};
 use airwnd_lab::{Column, Outcome, Records, Scenario, Table, run, run_tapped};
 use airwnd_units::Span;
+use csv::rows;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};
@@ -48,18 +52,6 @@ fn drops(outcome: &Outcome) -> Vec<(u32, &str)> {
     };
     let cause = |place: &u32| names.get(*place as usize).map(String::as_str);
     flows.iter().zip(causes).filter_map(|(flow, place)| Some((*flow, cause(place)?))).collect()
-}
-
-/// The rows of a CSV text with comment lines, as named columns.
-fn rows(csv: &'static str) -> Vec<impl Fn(&str) -> &'static str> {
-    let mut lines = csv.lines().filter(|line| !line.starts_with('#'));
-    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-    lines
-        .map(|line| {
-            let (names, cells): (_, Vec<&str>) = (names.clone(), line.split(',').collect());
-            move |name: &str| cells[names.iter().position(|known| *known == name).unwrap()]
-        })
-        .collect()
 }
 
 fn number(text: &str) -> f64 {

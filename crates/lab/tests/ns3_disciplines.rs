@@ -4,8 +4,12 @@
 //! What waits is that of both queues. A discipline that draws is compared by the mean of some seeds.
 //! `cargo test -p airwnd-lab --test ns3_disciplines -- --nocapture` prints every comparison.
 
+#[path = "support/csv.rs"]
+mod csv;
+
 use airwnd_catalog::Node;
 use airwnd_lab::{Scenario, run};
+use csv::rows;
 
 struct Figures {
     goodput_kbps: f64,
@@ -34,18 +38,6 @@ fn simulate(aqm: &str, seed: u64) -> Figures {
     let outcome = run(&scenario, seed, None, &mut |_| true).unwrap();
     let link = outcome.links().iter().find(|row| row.link == "link").unwrap();
     Figures { goodput_kbps: outcome.totals().goodput_kbps, mean_queue: link.queue_packets.mean }
-}
-
-/// The rows of a CSV text with comment lines, as named columns.
-fn rows(csv: &'static str) -> Vec<impl Fn(&str) -> &'static str> {
-    let mut lines = csv.lines().filter(|line| !line.starts_with('#'));
-    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-    lines
-        .map(|line| {
-            let (names, cells): (_, Vec<&str>) = (names.clone(), line.split(',').collect());
-            move |name: &str| cells[names.iter().position(|known| *known == name).unwrap()]
-        })
-        .collect()
 }
 
 /// With ns-3's settings: Newton's step for CoDel's root, no de-randomization for PIE, which counts two packets rather

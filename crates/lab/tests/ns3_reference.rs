@@ -2,28 +2,19 @@
 //!
 //! `cargo test -p airwnd-lab --test ns3_reference -- --nocapture` prints every comparison.
 
+#[path = "support/csv.rs"]
+mod csv;
 #[path = "support/s3.rs"]
 mod s3;
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
+use csv::rows;
 
 fn simulate(toml: &str) -> Outcome {
     let origin = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reference.toml");
     let scenario = Scenario::from_node(&Node::from_toml(toml, origin).unwrap()).unwrap();
     run(&scenario, 1, None, &mut |_| true).unwrap()
-}
-
-/// The rows of a CSV text with comment lines, as named columns.
-fn rows(csv: &'static str) -> Vec<impl Fn(&str) -> &'static str> {
-    let mut lines = csv.lines().filter(|line| !line.starts_with('#'));
-    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
-    lines
-        .map(|line| {
-            let (names, cells): (_, Vec<&str>) = (names.clone(), line.split(',').collect());
-            move |name: &str| cells[names.iter().position(|known| *known == name).unwrap()]
-        })
-        .collect()
 }
 
 fn number(text: &str) -> f64 {

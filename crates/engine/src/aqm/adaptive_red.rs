@@ -2,8 +2,7 @@
 
 use super::Ctx;
 use super::gentle_red::gentle;
-use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place};
-use super::parts::limit::Limit;
+use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -102,16 +101,7 @@ impl Curve for Adaptation {
         let weight = self.params.weight.unwrap_or_else(|| {
             ctx.rate.map_or(WEIGHT, |rate| 1.0 - libm::exp(-rate.transmission_time(mean_packet).as_secs()))
         });
-        Settings {
-            limit: Limit { bytes: self.params.buffer, packets: self.params.packets },
-            unit: self.params.unit,
-            mean_packet,
-            weight,
-            packet_time: self.params.packet_time,
-            spacing: self.params.spacing,
-            least_queue: self.params.least_queue,
-            ecn: self.params.ecn,
-        }
+        settings_of!(self.params, weight weight)
     }
 
     fn verdict(&mut self, now: Time, average: f64) -> Verdict {

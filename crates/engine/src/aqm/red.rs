@@ -1,8 +1,7 @@
 //! RED: random early detection.
 
 use super::Ctx;
-use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place};
-use super::parts::limit::Limit;
+use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -51,16 +50,7 @@ impl Params {
 
 impl Curve for Params {
     fn settings(&self, _ctx: &Ctx) -> Settings {
-        Settings {
-            limit: Limit { bytes: self.buffer, packets: self.packets },
-            unit: self.unit,
-            mean_packet: self.mean_packet,
-            weight: self.weight,
-            packet_time: self.packet_time,
-            spacing: self.spacing,
-            least_queue: self.least_queue,
-            ecn: self.ecn,
-        }
+        settings_of!(self, weight self.weight)
     }
 
     //= Floyd and Jacobson 1993, figure 2

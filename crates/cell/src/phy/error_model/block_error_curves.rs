@@ -1,6 +1,6 @@
 //! Block errors from simulated curves of LTE's turbo code.
 
-use super::segment::{segment, with_all_crcs, with_crc};
+use super::segment::{block_error, with_all_crcs, with_crc};
 use super::{ErrorModel, SoftBits, Transmission, upper_tail};
 use crate::phy::bit_channel::{information, sinr};
 use crate::phy::tables::{Direction, Modulation, code_rate, modulation};
@@ -173,12 +173,7 @@ impl ErrorModel for BlockErrorCurves {
         //= exception combined-code-rate
         let (rate, mean) = without_repetition(modulation, rate, soft.information / soft.coded);
         let flat = sinr(modulation, mean);
-        let decoded =
-            segment(block).iter().filter(|(count, _)| *count > 0).fold(1.0, |decoded, (count, size)| {
-                let error = self.curve(modulation, *size, rate).error(flat);
-                decoded * libm::pow(1.0 - error, f64::from(*count))
-            });
-        1.0 - decoded
+        block_error(block, |size| self.curve(modulation, size, rate).error(flat))
     }
 }
 

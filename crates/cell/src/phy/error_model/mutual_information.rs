@@ -1,6 +1,6 @@
 //! Block errors from mutual information and finite-blocklength theory.
 
-use super::segment::{segment, with_crc};
+use super::segment::{block_error, with_crc};
 use super::{ErrorModel, SoftBits, Transmission, upper_tail};
 use crate::phy::Mcs;
 use crate::phy::bit_channel::{binary_dispersion, information, sinr};
@@ -99,11 +99,7 @@ impl ErrorModel for MutualInformation {
             return 0.0; // only an overflow of `sixteen_bits` gets here
         }
         let per_bit = soft.coded / f64::from(with_crc(block));
-        let decoded = segment(block).iter().fold(1.0, |decoded, (count, size)| {
-            let error = self.code_block_error(*size, per_bit * f64::from(*size), mean);
-            decoded * libm::pow(1.0 - error, f64::from(*count))
-        });
-        1.0 - decoded
+        block_error(block, |size| self.code_block_error(size, per_bit * f64::from(size), mean))
     }
 }
 

@@ -34,6 +34,15 @@ pub fn segment(block: Bytes) -> [(u32, u32); 2] {
     [(count - smaller_count, larger), (smaller_count, smaller)]
 }
 
+/// The probability that a transport block is not decoded, from that of a code block of a size: it takes all of them.
+pub fn block_error(block: Bytes, code_block_error: impl Fn(u32) -> f64) -> f64 {
+    let decoded =
+        segment(block).iter().filter(|(count, _)| *count > 0).fold(1.0, |decoded, (count, size)| {
+            decoded * libm::pow(1.0 - code_block_error(*size), f64::from(*count))
+        });
+    1.0 - decoded
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

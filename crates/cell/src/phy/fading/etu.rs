@@ -1,58 +1,18 @@
 //! The extended typical urban channel.
 
-use super::{Fading, Pace, Tap};
-use airwnd_catalog::params;
-use airwnd_units::{Hertz, Speed};
-
-/// Excess delay in nanoseconds and relative power in decibels (TS 36.104 Table B.2-3).
-const TAPS: [Tap; 9] = [
-    Tap::new(0, -1.0),
-    Tap::new(50, -1.0),
-    Tap::new(120, -1.0),
-    Tap::new(200, 0.0),
-    Tap::new(230, 0.0),
-    Tap::new(500, 0.0),
-    Tap::new(1600, -3.0),
-    Tap::new(2300, -5.0),
-    Tap::new(5000, -7.0),
-];
-
-params! {
+profile! {
     /// ETU: the extended typical urban channel of LTE's tests, nine taps within 5 us.
     ///
     /// A spread of 991 ns (root mean square): neighbouring resource blocks differ.
-    pub struct Params ("TS 36.104 Annex B.2, Table B.2-3") {
-        /// Speed that the fading goes with; none: each terminal's own, and a walk (3 km/h) if it never moves.
-        pub speed: Option<Speed> = None, unit "m/s", range Speed(0.0)..=Speed(200.0), source "ns-3 fading_trace_generator.m: 3 and 60 km/h";
-        /// Greatest Doppler shift of the downlink's carrier, in place of a speed.
-        pub doppler: Option<Hertz> = None, unit "Hz", range Hertz(0.0)..=Hertz(1500.0), source "TS 36.104 Table B.2-4: 5, 70 and 300 Hz";
-        /// Whether the signals of other cells and of their terminals fade, too. Costs as much again for each
-        /// cell that disturbs.
-        pub interference: bool = true, unit "1", source "ns-3 TraceFadingLossModel fades every pair of nodes";
-    }
-}
-
-/// The extended typical urban channel.
-#[derive(Clone, Debug)]
-pub struct Etu {
-    params: Params,
-}
-
-impl Etu {
-    /// A channel with these parameters.
-    pub fn new(params: Params) -> Etu {
-        Etu { params }
-    }
-}
-
-impl Fading for Etu {
-    fn taps(&self) -> &[Tap] {
-        &TAPS
-    }
-    fn pace(&self) -> Pace {
-        Pace::of(self.params.speed, self.params.doppler)
-    }
-    fn fades_interference(&self) -> bool {
-        self.params.interference
-    }
+    Etu ("TS 36.104 Annex B.2, Table B.2-3") [
+        (0, -1.0),
+        (50, -1.0),
+        (120, -1.0),
+        (200, 0.0),
+        (230, 0.0),
+        (500, 0.0),
+        (1600, -3.0),
+        (2300, -5.0),
+        (5000, -7.0)
+    ]
 }

@@ -6,6 +6,54 @@ pub mod delay_line;
 use airwnd_catalog::family;
 use airwnd_units::{Db, Hertz, Span, Speed};
 
+/// Declares a channel of the standard: its taps, in nanoseconds and decibels, and the parameters that all of them have.
+macro_rules! profile {
+    (
+        $(#[doc = $doc:literal])+
+        $name:ident ($source:literal) [$(($delay_ns:literal, $power_db:literal)),+]
+    ) => {
+        const TAPS: &[$crate::phy::fading::Tap] = &[$($crate::phy::fading::Tap::new($delay_ns, $power_db)),+];
+
+        airwnd_catalog::params! {
+            $(#[doc = $doc])+
+            pub struct Params ($source) {
+                /// Speed that the fading goes with; none: each terminal's own, and a walk (3 km/h) if it never moves.
+                pub speed: Option<airwnd_units::Speed> = None, unit "m/s", range airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0), source "ns-3 fading_trace_generator.m: 3 and 60 km/h";
+                /// Greatest Doppler shift of the downlink's carrier, in place of a speed.
+                pub doppler: Option<airwnd_units::Hertz> = None, unit "Hz", range airwnd_units::Hertz(0.0)..=airwnd_units::Hertz(1500.0), source "TS 36.104 Table B.2-4: 5, 70 and 300 Hz";
+                /// Whether the signals of other cells and of their terminals fade, too. Costs as much again for each
+                /// cell that disturbs.
+                pub interference: bool = true, unit "1", source "ns-3 TraceFadingLossModel fades every pair of nodes";
+            }
+        }
+
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            params: Params,
+        }
+
+        impl $name {
+            /// A channel with these parameters.
+            pub fn new(params: Params) -> $name {
+                $name { params }
+            }
+        }
+
+        impl $crate::phy::fading::Fading for $name {
+            fn taps(&self) -> &[$crate::phy::fading::Tap] {
+                TAPS
+            }
+            fn pace(&self) -> $crate::phy::fading::Pace {
+                $crate::phy::fading::Pace::of(self.params.speed, self.params.doppler)
+            }
+            fn fades_interference(&self) -> bool {
+                self.params.interference
+            }
+        }
+    };
+}
+
 family! {
     /// Small-scale fading: how the gain of a link varies around its mean, in time and over frequency.
     pub family Spec ("fading") { none: NoFading, epa: Epa, eva: Eva, etu: Etu }

@@ -51,6 +51,23 @@ pub struct Settings {
     pub ecn: bool,
 }
 
+/// What a discipline's parameters say of all that is not its curve; they have the same names.
+macro_rules! settings_of {
+    ($params:expr, weight $weight:expr) => {
+        $crate::aqm::parts::early::Settings {
+            limit: $crate::aqm::parts::limit::Limit { bytes: $params.buffer, packets: $params.packets },
+            unit: $params.unit,
+            mean_packet: $params.mean_packet,
+            weight: $weight,
+            packet_time: $params.packet_time,
+            spacing: $params.spacing,
+            least_queue: $params.least_queue,
+            ecn: $params.ecn,
+        }
+    };
+}
+pub(in crate::aqm) use settings_of;
+
 /// What an average says of a packet that comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
