@@ -24,6 +24,7 @@
 mod build;
 mod catalogue;
 mod detour;
+mod devices;
 mod handover;
 mod hexagon;
 mod incidents;

@@ -8,6 +8,7 @@ mod measurement;
 
 use crate::build;
 use crate::detour::Road;
+use crate::devices::Devices;
 use crate::handover::Paths;
 use crate::incidents::{Incident, Incidents};
 use crate::ledger::{Cause, Ledger};
@@ -25,7 +26,7 @@ use airwnd_engine::aqm::{self, Waiting};
 use airwnd_engine::link::wifi::{Fate, Passed};
 use airwnd_engine::link::{self, Due, Lost, Refused};
 use airwnd_engine::{Codepoint, Event, EventQueue, Key, Slab, Stream};
-use airwnd_tcp::{Endpoint, Seq, Setup, State};
+use airwnd_tcp::{Endpoint, Seq, Setup, State, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
@@ -200,6 +201,8 @@ struct Connection {
     /// The application will have no more: the connection closes once it stands and all is written.
     closing: bool,
     reader: Option<Reader>,
+    /// What the receive-window control wants to know of the device.
+    wants: rwnd::Wants,
 }
 
 /// An application that takes its time to read.
@@ -233,6 +236,7 @@ pub(crate) struct Simulation<'t> {
     pub network: Option<Box<Network>>,
     pub paths: Paths,
     pub flows: Vec<Flow>,
+    devices: Devices,
     ledger: Ledger,
     /// The TTI that has been handled last, and whether the next one is scheduled.
     last_tti: Option<Tti>,
@@ -355,6 +359,7 @@ impl<'t> Simulation<'t> {
             network,
             paths: routes.paths,
             flows: Vec::new(),
+            devices: Devices::new(ues),
             ledger: Ledger::default(),
             last_tti: None,
             tti_pending: false,
@@ -401,7 +406,7 @@ impl<'t> Simulation<'t> {
                     DataDirection::Up => End::Ue,
                 };
                 let connection = tcp.then(|| {
-                    let plain = airwnd_tcp::rwnd::Spec::Fixed(Default::default());
+                    let plain = rwnd::Spec::Fixed(Default::default());
                     // The end without data needs a controller, but not one that a user has to see.
                     let idle = airwnd_tcp::cc::Spec::Newreno(Default::default());
                     let end = |end: End| {
@@ -423,9 +428,12 @@ impl<'t> Simulation<'t> {
                         unwritten: Bytes::ZERO,
                         closing: false,
                         reader: group.read_rate.map(reader),
+                        wants: rwnd::Wants::default(),
                     };
                     let at_once = connection.reader.is_none();
-                    connection.end(sender.other()).0.read_at_once(at_once);
+                    let receiver = connection.end(sender.other()).0;
+                    receiver.read_at_once(at_once);
+                    connection.wants = receiver.wants_of_device();
                     connection
                 });
                 self.flows.push(Flow {
@@ -467,6 +475,7 @@ impl<'t> Simulation<'t> {
         if let Some(connection) = flow.connection.as_mut().filter(|_| first) {
             connection.end(sender.other()).0.listen();
             connection.end(sender).0.connect();
+            self.devices.open(flow.ue, sender, number);
         }
         let written = flow.source.write(now);
         if let Write::Piece(_, next) = written {
@@ -829,6 +838,11 @@ impl<'t> Simulation<'t> {
         self.show(now, key, Stop::End(self.packets.get(key).to), Way::In);
         let packet = self.packets.remove(key);
         self.ledger.delivered.add(packet.size);
+        if let Carried::Segment(segment) = &packet.content
+            && segment.len > 0
+        {
+            self.tell_of_device(packet.flow, packet.to);
+        }
         let flow = &mut self.flows[packet.flow as usize];
         if packet.to != flow.sender {
             flow.meter.received += 1;
@@ -860,6 +874,18 @@ impl<'t> Simulation<'t> {
                 }
             }
         }
+    }
+
+    /// Tells an end that is about to receive data what it wants to know of its device.
+    fn tell_of_device(&mut self, number: u32, to: End) {
+        let flow = &self.flows[number as usize];
+        let wants = flow.connection.as_ref().map_or(rwnd::Wants::default(), |connection| connection.wants);
+        if to == flow.sender || !wants.connections {
+            return;
+        }
+        let device = self.devices.view(flow.ue, flow.sender, &self.flows);
+        let connection = self.flows[number as usize].connection.as_mut().expect("it wants to know");
+        connection.end(to).0.tell_of_device(device);
     }
 
     // The cells.
@@ -932,6 +958,14 @@ impl Flow {
         self.connection.as_ref().map(|connection| match self.sender {
             End::Server => &connection.server,
             End::Ue => &connection.ue,
+        })
+    }
+
+    /// The end of its connection that receives data.
+    pub fn receiving(&self) -> Option<&Endpoint> {
+        self.connection.as_ref().map(|connection| match self.sender {
+            End::Server => &connection.ue,
+            End::Ue => &connection.server,
         })
     }
 

@@ -262,6 +262,16 @@ impl Endpoint {
         self.receiver.read_at_once(at_once);
     }
 
+    /// What the receive-window control wants to know of the device. It does not change.
+    pub fn wants_of_device(&self) -> rwnd::Wants {
+        self.receiver.wants()
+    }
+
+    /// What the receive-window control goes by from now on, besides its own connection.
+    pub fn tell_of_device(&mut self, device: rwnd::Device) {
+        self.receiver.tell_of_device(device);
+    }
+
     /// The application takes up to `max` bytes that arrived in order; returns how many there were.
     pub fn read(&mut self, now: Time, max: Bytes) -> Bytes {
         let max = max.0.min(u64::from(u32::MAX)) as u32;

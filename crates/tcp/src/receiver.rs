@@ -2,7 +2,7 @@
 
 use crate::ecn::Echo;
 use crate::ranges::Ranges;
-use crate::rwnd::{Advertisement, Arrival, Carriage, RecvView, RwndController};
+use crate::rwnd::{Advertisement, Arrival, Carriage, Device, RecvView, RwndController, Wants};
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::stack::Ecn;
 use crate::{Config, Seq};
@@ -37,6 +37,7 @@ pub(crate) struct Receiver {
     controller: Box<dyn RwndController>,
     carriage: Option<Carriage>,
     rtt: ReceiverRtt,
+    device: Device,
 
     echo: Echo,
     /// An ACK of what came before the segment that changed the state of marking.
@@ -92,6 +93,7 @@ impl Receiver {
             controller,
             carriage,
             rtt: ReceiverRtt::default(),
+            device: Device::default(),
             echo: Echo::new(Ecn::Off, false),
             earlier: None,
             ack_count: config.delayed_ack_count,
@@ -155,6 +157,14 @@ impl Receiver {
 
     pub fn rtt(&self) -> Option<Span> {
         self.rtt.mean
+    }
+
+    pub fn wants(&self) -> Wants {
+        self.controller.wants()
+    }
+
+    pub fn tell_of_device(&mut self, device: Device) {
+        self.device = device;
     }
 
     pub fn read_at_once(&mut self, at_once: bool) {
@@ -348,6 +358,7 @@ impl Receiver {
             received: Bytes(self.received),
             rtt: self.rtt.mean,
             min_rtt: self.rtt.min,
+            device: self.device,
         }
     }
 

@@ -5,7 +5,7 @@
 //! round-trip time that a receiver can see.
 
 use airwnd_catalog::{choice, family};
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 use std::num::NonZeroU8;
 
@@ -92,6 +92,42 @@ pub struct RecvView {
     pub rtt: Option<Span>,
     /// The least of these means.
     pub min_rtt: Option<Span>,
+    /// What is known beyond this connection.
+    pub device: Device,
+}
+
+/// What a device knows that one of its connections does not: what its other connections do, and its link.
+///
+/// The same for all connections of the device that receive in the same direction. Told only to a controller that
+/// [wants](RwndController::wants) it; all else is as in [`Device::default`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Device {
+    /// Connections that receive data now, from their handshake to their FIN, this one included.
+    pub connections: u32,
+    /// Bytes that the one of these that has received the least has received in order.
+    pub least_received: Bytes,
+    /// The same of the one that has received the most.
+    pub most_received: Bytes,
+    /// What is known of the link.
+    pub link: Option<DeviceLink>,
+}
+
+/// What is known of the link to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceLink {
+    /// The rate at which it carries data to the device now, all its connections together.
+    pub rate: BitRate,
+    /// The round trip through an empty network.
+    pub base_rtt: Span,
+}
+
+/// What a controller wants to know of its device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// Of its connections.
+    pub connections: bool,
+    /// Of its link.
+    pub link: bool,
 }
 
 /// What an ACK shall say.
@@ -115,6 +151,10 @@ pub enum Advertisement {
 /// application took data, [`on_copied`](RwndController::on_copied), then, if a segment goes out,
 /// [`window`](RwndController::window), once for each segment.
 pub trait RwndController: Debug + Send + Sync {
+    /// What it wants to know of its device besides its own connection. It is told before each data segment.
+    fn wants(&self) -> Wants {
+        Wants::default()
+    }
     /// A data segment arrived.
     fn on_segment(&mut self, _arrival: &Arrival, _view: &RecvView) {}
     /// The application took `copied` bytes: when it reads, or on arrival if it reads at once.
@@ -152,6 +192,7 @@ pub(crate) mod tests_support {
             received: Bytes::ZERO,
             rtt,
             min_rtt: rtt,
+            device: Device::default(),
         }
     }
 
