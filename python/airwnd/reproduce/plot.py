@@ -19,13 +19,19 @@ of ``value = "flows.fct_s"`` over all seeds). ``time`` and ``distribution`` take
 measures do. `lines` is the axis whose levels are drawn beside each other; a plot without has one line. `at`
 fixes every other axis. `limits` and `x_limits` are shown at least; `scale` and `x_scale` are ``linear`` or
 ``log``.
+
+A frontier joins its Pareto-optimal points by a line: those for which no other has both less `x` and more
+`measure`, the measures' means taken as they are.
+
+`panels` names an axis, for a plot of its own for each of its levels: ``name = "delay"`` becomes
+``delay-newreno``, and the level's label is added to the title.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
-from airwnd.reproduce.axis import Axis
+from airwnd.reproduce.axis import Axis, Level
 from airwnd.reproduce.measure import SAMPLED, Measure, Selection
 from airwnd.reproduce.strict import Table
 
@@ -76,8 +82,8 @@ class Plot:
     limits: Range
 
     @classmethod
-    def take(cls, table: Table, axes: Sequence[Axis], measures: Sequence[Measure]) -> Self:
-        """Read a ``[[plot]]``."""
+    def take(cls, table: Table, axes: Sequence[Axis], measures: Sequence[Measure]) -> list[Self]:
+        """Read a ``[[plot]]``: one plot, or one for each level of ``panels``."""
         by_axis = {axis.name: axis for axis in axes}
         kind = table.choose("kind", KINDS, "lines")
         contents = _contents(table, kind, by_axis, {measure.name: measure for measure in measures})
@@ -96,14 +102,27 @@ class Plot:
             x_limits=_limits(table, "x_limits"),
             limits=_limits(table, "limits"),
         )
-        plot._check_axes(table, by_axis)
-        return plot
+        panels = by_axis[table.choose("panels", by_axis)] if "panels" in table else None
+        plot._check_axes(table, by_axis, panels)
+        return [plot] if panels is None else [plot._at_level(panels, level) for level in panels.levels]
 
-    def _check_axes(self, table: Table, axes: Mapping[str, Axis]) -> None:
+    def _at_level(self, axis: Axis, level: Level) -> Self:
+        return replace(
+            self,
+            name=f"{self.name}-{level.name}",
+            title=f"{self.title}: {level.label}",
+            at={**self.at, axis.name: level.name},
+        )
+
+    def _check_axes(self, table: Table, axes: Mapping[str, Axis], panels: Axis | None) -> None:
         """Every axis is drawn, or stands at one level."""
         drawn = {self.contents.x.name} if isinstance(self.contents, Over) else set()
         if self.lines:
             drawn.add(self.lines.name)
+        if panels and panels.name in drawn:
+            raise table.error(f"panels: the axis `{panels.name}` is drawn already")
+        if panels:
+            drawn.add(panels.name)
         for name, level in self.at.items():
             if name not in axes or name in drawn:
                 free = ", ".join(set(axes) - drawn) or "none"
