@@ -4,6 +4,8 @@
 //! takes back what was offered unless the controller insists, avoids silly windows, and measures the
 //! round-trip time that a receiver can see.
 
+pub mod parts;
+
 use airwnd_catalog::{choice, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;

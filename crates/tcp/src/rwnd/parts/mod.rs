@@ -1,0 +1,3 @@
+//! What several controllers are made of; no algorithm by itself.
+
+pub mod base_rtt;
