@@ -86,6 +86,7 @@ title = "Time"
 kind = "time"
 value = "series.cwnd_bytes"
 lines = "method"
+levels = ["arwa"]
 at = { queue = "10KiB" }
 
 [[plot]]
@@ -278,8 +279,8 @@ def test_a_name_in_a_corner_stays_inside() -> None:
 
 
 def test_times_are_those_of_the_first_seed(results: Results) -> None:
-    drwa, _ = drawn(results, "time")["lines"]
-    assert (drwa["x"], drwa["y"]) == ([0.1, 0.2, 0.3], [1000, None, 1])
+    (arwa,) = drawn(results, "time")["lines"]
+    assert (arwa["label"], arwa["x"], arwa["y"]) == ("ARWA", [0.1, 0.2, 0.3], [1000, None, 4])
 
 
 def test_a_distribution_pools_the_seeds(results: Results) -> None:
@@ -329,6 +330,9 @@ def test_limits_never_hide_a_point(results: Results) -> None:
         ('at = { queue = "10KiB" }', 'at = { q = "50KiB" }', "`q` is no axis that is left; these are: queue"),
         ('panels = "queue"', 'panels = "buffer"', "panels: `buffer` is none of queue, method"),
         ('panels = "queue"', 'panels = "method"', "panels: the axis `method` is drawn already"),
+        ('levels = ["arwa"]', "levels = []", "levels: none; the levels of `method` are drwa, arwa"),
+        ('levels = ["arwa"]', 'levels = ["arw"]', "levels: `arw` is no level of `method`: drwa, arwa"),
+        ('x = "method"', 'x = "method"\nlevels = ["drwa"]', "levels: they are those of `lines`"),
         ("context = true", "context = 1", r"level\[1\]: context: expected bool, found 1"),
         ('x = "queue"', 'x = "method"', 'the levels of `method` are no numbers; use kind = "bars"'),
         ('x = "delay"', 'x = "queue"', "x: `queue` is none of rate, delay"),

@@ -16,9 +16,9 @@ Kinds: ``lines`` (a measure over the axis `x`), ``bars`` (the same as bars, for 
 ``frontier`` (two measures against each other, a point for each level of `lines`; `x` is a measure), ``time``
 (``value = "series.cwnd_bytes"`` over time, of the first seed), ``distribution`` (the cumulative distribution
 of ``value = "flows.fct_s"`` over all seeds). ``time`` and ``distribution`` take ``where`` and ``between`` as
-measures do. `lines` is the axis whose levels are drawn beside each other; a plot without has one line. `at`
-fixes every other axis. `limits` and `x_limits` are shown at least; `scale` and `x_scale` are ``linear`` or
-``log``.
+measures do. `lines` is the axis whose levels are drawn beside each other, all or those in `levels`; a plot
+without has one line. `at` fixes every other axis. `limits` and `x_limits` are shown at least; `scale` and
+`x_scale` are ``linear`` or ``log``.
 
 A frontier joins its Pareto-optimal points by a line: those for which no other has both less `x` and more
 `measure`, the measures' means taken as they are.
@@ -93,7 +93,7 @@ class Plot:
             title=table.take("title", str),
             kind=kind,
             contents=contents,
-            lines=by_axis[table.choose("lines", by_axis)] if "lines" in table else None,
+            lines=_lines(table, by_axis),
             at={axis: str(level) for axis, level in table.table("at").items()},
             x_label=table.take("x_label", str, x_label),
             y_label=table.take("y_label", str, y_label),
@@ -150,6 +150,22 @@ def _contents(
     if (selection.table in SAMPLED) != (kind == "time"):
         raise table.error(f"value: `{selection.table}` does not go with kind `{kind}`")
     return Samples(selection)
+
+
+def _lines(table: Table, axes: Mapping[str, Axis]) -> Axis | None:
+    """Take the axis whose levels are drawn beside each other, with the levels that are to be drawn."""
+    lines = axes[table.choose("lines", axes)] if "lines" in table else None
+    if "levels" not in table:
+        return lines
+    if lines is None:
+        raise table.error("levels: they are those of `lines`, which is missing")
+    names = table.take("levels", list)
+    for name in names:
+        if name not in lines.names:
+            raise table.error(f"levels: `{name}` is no level of `{lines.name}`: {', '.join(lines.names)}")
+    if not names:
+        raise table.error(f"levels: none; the levels of `{lines.name}` are {', '.join(lines.names)}")
+    return replace(lines, levels=tuple(level for level in lines.levels if level.name in names))
 
 
 def _labels(kind: str, contents: Over | Against | Samples) -> tuple[str, str]:
