@@ -131,9 +131,10 @@ def _draw_optimal(axes: "Axes", chart: Chart) -> None:
 
 
 def _name_points(axes: "Axes", chart: Chart) -> None:
-    """Write the points' names beside them. The figure is laid out for it: only then are places known."""
+    """Write the points' names beside them, in a figure that is laid out for good."""
     figure = style.figure_of(axes)
     figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     named = [line for line in chart["lines"] if line["label"] and len(known(line["x"] + line["y"])) == 2]  # noqa: PLR2004
     points = axes.transData.transform([known(line["x"] + line["y"]) for line in named])
     texts = [axes.text(0, 0, line["label"], fontsize=7.5, ha="center", va="center") for line in named]
@@ -150,12 +151,10 @@ def _name_points(axes: "Axes", chart: Chart) -> None:
     for text, found, point in zip(texts, places, points, strict=True):
         x, y = back.transform((found.x, found.y))
         text.set_position((float(x), float(y)))
-        text.set_in_layout(False)
         text.set_zorder(5)
         if found.led:
             ends = back.transform([point, (found.x, found.y)])
-            leader = axes.plot(*ends.T, color="#888888", linewidth=0.5, zorder=1, scalex=False, scaley=False)
-            leader[0].set_in_layout(False)
+            axes.plot(*ends.T, color="#888888", linewidth=0.5, zorder=1, scalex=False, scaley=False)
             text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
 
 
