@@ -3,7 +3,7 @@
 use crate::ecn::Echo;
 use crate::ranges::Ranges;
 use crate::rwnd::{Advertisement, Arrival, Carriage, Device, RecvView, RwndController, Wants};
-use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use crate::stack::Ecn;
 use crate::{Config, Seq};
 use airwnd_units::{Bytes, Span, Time};
@@ -37,6 +37,7 @@ pub(crate) struct Receiver {
     controller: Box<dyn RwndController>,
     carriage: Option<Carriage>,
     rtt: ReceiverRtt,
+    repeats: Repeats,
     device: Device,
 
     echo: Echo,
@@ -93,6 +94,7 @@ impl Receiver {
             controller,
             carriage,
             rtt: ReceiverRtt::default(),
+            repeats: Repeats::default(),
             device: Device::default(),
             echo: Echo::new(Ecn::Off, false),
             earlier: None,
@@ -159,6 +161,11 @@ impl Receiver {
         self.rtt.mean
     }
 
+    /// The largest shift of the window fields that its controller can do with.
+    pub fn max_shift(&self) -> u8 {
+        self.controller.max_shift()
+    }
+
     pub fn wants(&self) -> Wants {
         self.controller.wants()
     }
@@ -190,7 +197,7 @@ impl Receiver {
         if segment.len > 0 {
             self.note_mark(segment);
             self.note_pause(now, timeout);
-            self.note_duplicate(segment);
+            self.note_repetition(now, segment);
         }
         let data_end = segment.seq + u32::from(segment.len);
         let end = data_end.min(self.edge);
@@ -210,6 +217,7 @@ impl Receiver {
                 self.report_first(merged);
             }
         }
+        self.repeats.note_gap(now, !self.early.is_empty());
         if result.in_order > 0 {
             self.drop_old_blocks();
             self.received += u64::from(result.in_order);
@@ -250,8 +258,18 @@ impl Receiver {
         }
     }
 
-    /// Remembers what of the segment is here already, for the next ACK. The first part of it, if there are several.
-    pub fn note_duplicate(&mut self, segment: &Segment) {
+    /// Remembers what of the segment is here already or was sent before, also of one that is refused.
+    pub fn note_repetition(&mut self, now: Time, segment: &Segment) {
+        let data_end = segment.seq + u32::from(segment.len);
+        let highest = self.early.end().unwrap_or(self.nxt);
+        let below = segment.len > 0 && segment.seq.is_before(highest);
+        let patience = self.rtt.min.unwrap_or(Span::ZERO) / 2;
+        self.repeats.note(now, segment.timestamps, below, !data_end.is_after(self.nxt), patience);
+        self.note_duplicate(segment);
+    }
+
+    /// For the next ACK, the first part of what came twice, if there are several.
+    fn note_duplicate(&mut self, segment: &Segment) {
         if !self.reports_duplicates {
             return;
         }
@@ -301,6 +319,7 @@ impl Receiver {
             new: Bytes(u64::from(result.new)),
             in_order,
             rtt,
+            retransmission: std::mem::take(&mut self.repeats.seen),
         };
         self.controller.on_segment(&arrival, &view);
         if self.reads_at_once {
@@ -367,7 +386,7 @@ impl Receiver {
         let view = self.view();
         let code = match self.controller.window(now, &view) {
             Advertisement::Window(window) => {
-                self.move_edge(window.min(view.free).0 as u32);
+                self.move_edge(self.whole_units(window, view.free));
                 None
             }
             Advertisement::Code { code, window } => {
@@ -395,6 +414,14 @@ impl Receiver {
         let offer = self.offer(now);
         self.shift = shift;
         offer
+    }
+
+    /// A window below what is free is rounded up to what the field can say (Linux __tcp_select_window), lest a shift
+    /// takes away a small one: two segments are nothing in units of 4 KiB.
+    fn whole_units(&self, window: Bytes, free: Bytes) -> u32 {
+        let window = window.0.min(free.0);
+        let rounded = window.next_multiple_of(1 << self.shift);
+        (if rounded <= free.0 { rounded } else { window }) as u32
     }
 
     fn move_edge(&mut self, window: u32) {
@@ -458,6 +485,38 @@ impl Receiver {
     }
 }
 
+/// What betrays to a receiver that something was sent again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repeats {
+    /// The newest TSval.
+    newest: Option<u32>,
+    /// Since when something has been missing.
+    gap_since: Option<Time>,
+    /// Whether a retransmission has come that the controller does not know of.
+    seen: bool,
+}
+
+impl Repeats {
+    /// A segment: whether it begins below the highest byte seen, and whether it brings nothing.
+    fn note(&mut self, now: Time, timestamps: Option<Timestamps>, below: bool, is_old: bool, patience: Span) {
+        self.seen |= below
+            && match (timestamps, self.newest) {
+                //= RFC 9840 §4.3: what left after all that is here, and yet comes before it
+                (Some(Timestamps { val, .. }), Some(newest)) => val.wrapping_sub(newest) as i32 >= 0,
+                _ => is_old || self.gap_since.is_some_and(|since| now.since(since) >= patience),
+            };
+        if let Some(Timestamps { val, .. }) = timestamps
+            && self.newest.is_none_or(|newest| val.wrapping_sub(newest) as i32 > 0)
+        {
+            self.newest = Some(val);
+        }
+    }
+
+    fn note_gap(&mut self, now: Time, is_open: bool) {
+        self.gap_since = is_open.then(|| self.gap_since.unwrap_or(now));
+    }
+}
+
 /// The round-trip time as a receiver sees it.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReceiverRtt {
@@ -472,10 +531,16 @@ struct ReceiverRtt {
 }
 
 impl ReceiverRtt {
-    /// Whether this is the first data that echoes this TSval: later ones waited at the sender.
+    //= RFC 9840 §4.2.1
+    /// Whether this is the first data that echoes this TSval: later ones waited at the sender. What echoes an older one
+    /// was overtaken.
     fn on_echo(&mut self, echo: u32) -> bool {
         self.mark = None;
-        self.last_echo.replace(echo) != Some(echo)
+        let is_new = self.last_echo.is_none_or(|last| echo.wrapping_sub(last) as i32 > 0);
+        if is_new {
+            self.last_echo = Some(echo);
+        }
+        is_new
     }
 
     /// Without timestamps: the time in which one offered window arrived.
