@@ -8,7 +8,7 @@ use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobil
 use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
-use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
 /// The most terminals that a scenario may have.

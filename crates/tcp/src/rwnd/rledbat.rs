@@ -117,3 +117,99 @@ impl RwndController for Rledbat {
         MAX_SHIFT
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
+
+    /// A receiver on a path of 50 ms, as it is told of data each `gap_ms`.
+    struct Told {
+        rwnd: Rledbat,
+        now: Time,
+    }
+
+    impl Told {
+        fn new(params: Params) -> Told {
+            let mut told = Told { rwnd: Rledbat::new(params, &ctx()), now: Time(1_000_000_000) };
+            told.hear(0, 50, 0, false);
+            told
+        }
+
+        /// The window in segments after so many more.
+        fn hear(&mut self, gap_ms: u64, rtt_ms: u64, segments: u64, retransmission: bool) -> f64 {
+            self.now += Span::from_millis(gap_ms);
+            let rtt = Some(Span::from_millis(rtt_ms));
+            let view = view(rtt);
+            let arrival = Arrival { rtt, retransmission, ..arrival(self.now, self.now, segments * MSS) };
+            self.rwnd.on_segment(&arrival, &view);
+            let Advertisement::Window(window) = RwndController::window(&mut self.rwnd, self.now, &view)
+            else {
+                panic!("no codes")
+            };
+            window.0 as f64 / MSS as f64
+        }
+
+        /// After the first slow start, with 20 segments and no slowdown due.
+        fn steady(params: Params) -> Told {
+            let mut told = Told::new(params);
+            told.rwnd.ledbat.window.set(20.0);
+            told.hear(1, 100, 1, false);
+            assert!(!told.rwnd.ledbat.window.in_slow_start());
+            told.rwnd.ledbat.phase = crate::ledbat::Phase::Steady { slowdown_at: Time(u64::MAX) };
+            told
+        }
+    }
+
+    fn unfiltered() -> Params {
+        Params { current_filter: 1, ..Params::default() }
+    }
+
+    #[test]
+    fn a_decrease_comes_at_once_and_once_in_a_round_trip() {
+        let mut told = Told::steady(unfiltered());
+        // G = 1 / ceil(120 / 50) = 1/3; 1/3 - 20 (75 / 60 - 1) = -4.67 segments
+        let lowered = told.hear(10, 125, 1, false);
+        assert!((lowered - 15.333).abs() < 1e-3, "{lowered}");
+        assert_eq!(told.hear(124, 125, 1, false), lowered);
+        assert!(told.hear(1, 125, 1, false) < lowered);
+    }
+
+    #[test]
+    fn below_the_target_a_round_trip_adds_the_gain() {
+        let mut told = Told::steady(unfiltered());
+        assert!((told.hear(10, 110, 20, false) - 20.333).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_retransmission_halves_once_in_a_round_trip() {
+        let mut told = Told::steady(unfiltered());
+        assert_eq!(told.hear(10, 100, 1, true), 10.0);
+        assert_eq!(told.hear(99, 100, 1, true), 10.0);
+        assert_eq!(told.hear(1, 100, 1, true), 5.0);
+        for _ in 0..10 {
+            told.hear(100, 100, 1, true);
+        }
+        assert_eq!(told.hear(100, 100, 1, true), 2.0);
+    }
+
+    #[test]
+    fn the_target_can_be_the_base_delay() {
+        // 55 ms of queue are more than the base of 50 ms: 1/2 - 20 (55 / 50 - 1)
+        let mut told = Told::steady(Params { within_base: true, ..unfiltered() });
+        assert!((told.hear(10, 105, 20, false) - 18.5).abs() < 1e-3);
+    }
+
+    #[test]
+    fn its_window_is_never_more_than_the_buffer() {
+        let mut told = Told::new(Params::default());
+        for _ in 0..100 {
+            told.hear(50, 50, 1000, false);
+        }
+        let buffer = ctx().buffer;
+        assert_eq!(told.rwnd.ledbat.window.cwnd(), buffer);
+        let free = Bytes(5 * MSS);
+        let offered = RwndController::window(&mut told.rwnd, told.now, &RecvView { free, ..view(None) });
+        assert_eq!(offered, Advertisement::Window(free));
+    }
+}
