@@ -8,7 +8,7 @@ use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobil
 use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
-use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
 /// The most terminals that a scenario may have.
@@ -509,11 +509,11 @@ impl Scenario {
             return Err((key("read_rate"), message));
         }
         let tcp = self.tcp.config();
-        if matches!(flow.rwnd, rwnd::Spec::Arwa(_)) && !tcp.timestamps {
-            return Err((
-                key("rwnd"),
-                "`arwa` measures delay by timestamps; set tcp.timestamps = true".into(),
-            ));
+        let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer };
+        if !tcp.timestamps && flow.rwnd.build(&ctx).needs_timestamps() {
+            let kind = flow.rwnd.kind();
+            let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
+            return Err((key("rwnd"), message));
         }
         Ok(())
     }

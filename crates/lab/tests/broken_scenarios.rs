@@ -409,7 +409,7 @@ mbr = "1Mbps""#,
     (
         r#"kind = "drwa""#,
         r#"kind = "drva""#,
-        ":24: flow[0].rwnd.kind: unknown rwnd `drva`; did you mean `drwa`?; allowed: `fixed`, `autotuning`, `drwa`, `arwa`",
+        ":24: flow[0].rwnd.kind: unknown rwnd `drva`; did you mean `drwa`?; allowed: `fixed`, `autotuning`, `drwa`, `arwa`, `rledbat`",
     ),
     (
         r#"kind = "ring""#,
@@ -529,6 +529,21 @@ mac.scheduler"#,
         r#"kind = "drwa", lambda = 3.0"#,
         r#"kind = "arwa""#,
         ":24: flow[0].rwnd: `arwa` measures delay by timestamps; set tcp.timestamps = true",
+    ),
+    (
+        r#"kind = "drwa", lambda = 3.0"#,
+        r#"kind = "rledbat""#,
+        ":24: flow[0].rwnd: `rledbat` measures delay by timestamps; set tcp.timestamps = true",
+    ),
+    (
+        r#"kind = "drwa", lambda = 3.0"#,
+        r#"kind = "rledbat", target = "0ms""#,
+        ":24: flow[0].rwnd.target: 0ns is outside 1ms..10s",
+    ),
+    (
+        r#"kind = "drwa", lambda = 3.0"#,
+        r#"kind = "rledbat", base_history = 0"#,
+        ":24: flow[0].rwnd.base_history: 0 is outside 1..1000",
     ),
     // Losses on links.
     (
