@@ -172,6 +172,7 @@ def _layout(chart: Chart) -> dict[str, Any]:
     x_axis = _axis(chart["x_label"], chart["x_scale"], chart["x_limits"], chart["lines"], "x")
     y_axis = _axis(chart["y_label"], chart["y_scale"], chart["y_limits"], chart["lines"], "y")
     if chart["kind"] == "frontier":
+        y_axis.pop("rangemode", None)
         for axis in (x_axis, y_axis):
             axis["dtick"] = "D2" if axis["type"] == "log" else None
     if chart["x_ticks"]:
