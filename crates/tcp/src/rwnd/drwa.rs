@@ -1,5 +1,7 @@
 //! Dynamic receive window adjustment.
 
+use super::parts::base_rtt::BaseRtt;
+use super::parts::round::Round;
 use super::{Advertisement, Ctx, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
@@ -10,7 +12,7 @@ params! {
     /// Once per round trip, when data is copied to the application,
     /// `cwnd_est = alpha * cwnd_est + (1 - alpha) * copied` and `rwnd = lambda * RTTmin / RTT * cwnd_est`. Its
     /// fixed point is RTT = lambda * RTTmin. RTTmin does not expire, as in the paper: a longer route is taken
-    /// for a queue for ever after.
+    /// for a queue for ever after, unless `base_history` lets it.
     ///
     /// Where the paper is silent: before the first estimate the buffer is offered, and never less than `floor`
     /// segments; the round-trip time is the receiver's mean over the last round trip, from timestamps where
@@ -23,6 +25,8 @@ params! {
         pub alpha: f64 = 0.875, unit "1", range 0.0..=0.999, source "IMC 2012 §4.2";
         /// The least window that is offered; 0: what the formula gives.
         pub floor: u64 = 2, unit "segments", range 0..=1000, source "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)";
+        /// How long a least round trip is remembered; none: for ever.
+        pub base_history: Option<Span> = None, unit "time", range Span::from_secs(1)..=Span::from_secs(86_400), source "IMC 2012 §4.2 (the least so far); RFC 6817 §2.5 lets it expire";
     }
 }
 
@@ -30,37 +34,30 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Drwa {
     params: Params,
-    copied: u64,
-    since: Option<Time>,
+    round: Round,
     cwnd_est: Option<f64>,
-    min_rtt: Span,
+    base: BaseRtt,
     window: Option<u64>,
 }
 
 impl Drwa {
     /// A receiver that knows nothing yet.
     pub fn new(params: Params, _: &Ctx) -> Drwa {
-        Drwa { params, copied: 0, since: None, cwnd_est: None, min_rtt: Span::MAX, window: None }
+        let base = BaseRtt::new(params.base_history);
+        Drwa { params, round: Round::default(), cwnd_est: None, base, window: None }
     }
 }
 
 impl RwndController for Drwa {
     fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
-        self.copied += copied.0;
-        let since = *self.since.get_or_insert(now);
         //= exception drwa-receiver-rtt
-        let Some(rtt) = view.rtt else { return };
-        if now.since(since) < rtt {
-            return;
-        }
-        let copied = self.copied as f64;
+        let Some((copied, rtt)) = self.round.add(now, copied, view.rtt) else { return };
+        let copied = copied as f64;
         let alpha = self.params.alpha;
         let estimate = self.cwnd_est.map_or(copied, |former| alpha * former + (1.0 - alpha) * copied);
         self.cwnd_est = Some(estimate);
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.window = Some((self.params.lambda * (self.min_rtt.0 as f64 / rtt.0 as f64) * estimate) as u64);
-        self.copied = 0;
-        self.since = Some(now);
+        let least = self.base.update(now, rtt);
+        self.window = Some((self.params.lambda * (least.0 as f64 / rtt.0 as f64) * estimate) as u64);
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {

@@ -4,6 +4,8 @@
 //! takes back what was offered unless the controller insists, avoids silly windows, and measures the
 //! round-trip time that a receiver can see.
 
+pub mod parts;
+
 use airwnd_catalog::{choice, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
@@ -11,7 +13,7 @@ use std::num::NonZeroU8;
 
 family! {
     /// Receive-window control: what the receiver offers.
-    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa }
+    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac }
     build fn build(ctx: &Ctx) -> Box<dyn RwndController>;
 }
 
@@ -51,6 +53,8 @@ pub struct Ctx {
     pub mss: Bytes,
     /// The receive buffer, which no window exceeds.
     pub buffer: Bytes,
+    /// Names the random draws of this connection; the same in every run with the same seed.
+    pub seed: u64,
 }
 
 /// A data segment that arrived, new or not.
@@ -179,7 +183,7 @@ pub(crate) mod tests_support {
     pub const MSS: u64 = 1000;
 
     pub fn ctx() -> Ctx {
-        Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 24) }
+        Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 24), seed: 1 }
     }
 
     pub fn view(rtt: Option<Span>) -> RecvView {
