@@ -508,6 +508,7 @@ impl Scenario {
             let message = format!("`{}` sends datagrams, which are read at once", flow.traffic.kind());
             return Err((key("read_rate"), message));
         }
+        flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
         let tcp = self.tcp.config();
         if matches!(flow.rwnd, rwnd::Spec::Arwa(_)) && !tcp.timestamps {
             return Err((

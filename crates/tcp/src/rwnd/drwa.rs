@@ -92,8 +92,10 @@ mod tests {
         assert!((rtt.as_millis() - 3.0 * base.as_millis()).abs() < 0.5, "{rtt:?}");
     }
 
-    /// The paper's steps 1-4 in its own words and order, in floating seconds.
+    /// The paper's steps 1-4 in its own words and order, in floating milliseconds.
     struct Literal {
+        lambda: f64,
+        alpha: f64,
         rtt_min: f64,
         cwnd_est: f64,
         rwnd: f64,
@@ -112,12 +114,12 @@ mod tests {
                 self.cwnd_est = self.data;
                 self.first = false;
             } else {
-                self.cwnd_est = 7.0 / 8.0 * self.cwnd_est + 1.0 / 8.0 * self.data;
+                self.cwnd_est = self.alpha * self.cwnd_est + (1.0 - self.alpha) * self.data;
             }
             if rtt_est < self.rtt_min {
                 self.rtt_min = rtt_est;
             }
-            self.rwnd = 3.0 * (self.rtt_min / rtt_est) * self.cwnd_est;
+            self.rwnd = self.lambda * (self.rtt_min / rtt_est) * self.cwnd_est;
             self.data = 0.0;
             self.last = now;
         }
@@ -125,9 +127,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_literal_transcription(steps in prop::collection::vec((1..50_u64, 1..20_u64, 5..300_u64), 1..300)) {
-            let mut drwa = Drwa::new(Params::default(), &ctx());
-            let mut literal = Literal { rtt_min: f64::INFINITY, cwnd_est: 0.0, rwnd: 0.0, last: 0.0, data: 0.0, first: true };
+        fn agrees_with_a_literal_transcription(
+            (lambda, alpha) in (0.5..10.0_f64, 0.0..0.99_f64),
+            steps in prop::collection::vec((1..50_u64, 1..20_u64, 5..300_u64), 1..300),
+        ) {
+            let mut drwa = Drwa::new(Params { lambda, alpha, ..Params::default() }, &ctx());
+            let (rtt_min, cwnd_est, rwnd, last, data) = (f64::INFINITY, 0.0, 0.0, 0.0, 0.0);
+            let mut literal = Literal { lambda, alpha, rtt_min, cwnd_est, rwnd, last, data, first: true };
             drwa.on_copied(Time::ZERO, Bytes::ZERO, &view(None));
             let mut now = 0;
             for (gap, segments, rtt) in steps {
@@ -138,5 +144,20 @@ mod tests {
                 prop_assert!((window - literal.rwnd).abs() <= 1.0 + 1e-9 * literal.rwnd, "{} {}", window, literal.rwnd);
             }
         }
+    }
+
+    #[test]
+    fn a_longer_route_is_believed_when_the_history_is_over() {
+        let window = |base_history| {
+            let mut drwa = Drwa::new(Params { alpha: 0.0, base_history, ..Params::default() }, &ctx());
+            for second in 0..20 {
+                let rtt = Span::from_millis(if second < 2 { 20 } else { 80 });
+                drwa.on_copied(Time::ZERO + Span::from_secs(second), Bytes(MSS), &view(Some(rtt)));
+            }
+            drwa.window
+        };
+        // 3 * 20/80 and 3 * 80/80 of a segment
+        assert_eq!(window(None), Some(750));
+        assert_eq!(window(Some(Span::from_secs(5))), Some(3000));
     }
 }

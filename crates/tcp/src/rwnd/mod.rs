@@ -29,6 +29,17 @@ choice! {
 }
 
 impl Spec {
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            Spec::Rtac(params) => params.check(),
+            _ => Ok(()),
+        }
+    }
+
     /// How this controller's codes travel, if it has codes.
     pub fn carriage(&self) -> Option<Carriage> {
         match self {

@@ -41,6 +41,15 @@ params! {
     }
 }
 
+impl Params {
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.min_th < self.max_th {
+            return Ok(());
+        }
+        Err(("max_th", format!("{} of the queue is not above min_th, {}", self.max_th, self.min_th)))
+    }
+}
+
 /// The state of RTAC.
 #[derive(Clone, Debug)]
 pub struct Rtac {
@@ -124,5 +133,137 @@ impl RwndController for Rtac {
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
         let window = Bytes(self.window as u64).max(view.mss * self.params.floor);
         Advertisement::Window(window.min(view.free))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
+    use proptest::prelude::*;
+
+    /// The docstring's sentences in their order, in segments and seconds.
+    struct Literal {
+        p: Params,
+        draws: Stream,
+        round_start: Option<f64>,
+        came: f64,
+        f: f64,
+        avg: Option<f64>,
+        prob: f64,
+        had_mark_in_round: bool,
+        ever_marked: bool,
+        rtt_min: f64,
+        rwnd: f64,
+    }
+
+    impl Literal {
+        fn new(p: Params) -> Literal {
+            Literal {
+                rwnd: p.initial.0 as f64 / MSS as f64,
+                p,
+                draws: Stream::new(ctx().seed, "rtac"),
+                round_start: None,
+                came: 0.0,
+                f: 0.0,
+                avg: None,
+                prob: 0.0,
+                had_mark_in_round: false,
+                ever_marked: false,
+                rtt_min: f64::INFINITY,
+            }
+        }
+
+        fn segment(&mut self, now: f64, rtt: f64) {
+            if self.prob > 0.0 && !self.had_mark_in_round {
+                let draw = self.draws.uniform();
+                if draw < self.prob {
+                    self.rwnd = 0.5 * if self.f < self.rwnd { self.f } else { self.rwnd };
+                    self.had_mark_in_round = true;
+                    self.ever_marked = true;
+                }
+            }
+            self.came += 1.0;
+            let start = *self.round_start.get_or_insert(now);
+            if now - start < rtt {
+                return;
+            }
+            if rtt < self.rtt_min {
+                self.rtt_min = rtt;
+            }
+            self.f = self.came;
+            let q = self.f * (1.0 - self.rtt_min / rtt);
+            self.avg = match self.avg {
+                None => Some(q),
+                Some(avg) => Some((1.0 - self.p.weight) * avg + self.p.weight * q),
+            };
+            let avg = self.avg.unwrap();
+            let (low, high) = (self.p.min_th * self.p.queue as f64, self.p.max_th * self.p.queue as f64);
+            self.prob = 0.0;
+            if avg >= low {
+                self.prob = self.p.max_p * (avg - low) / (high - low);
+            }
+            if avg >= high {
+                self.prob = 1.0;
+            }
+            if !self.ever_marked {
+                self.rwnd = 4.0 * self.came;
+            } else if !self.had_mark_in_round {
+                self.rwnd += 1.0;
+            }
+            self.had_mark_in_round = false;
+            self.round_start = Some(now);
+            self.came = 0.0;
+        }
+    }
+
+    proptest! {
+        /// Times in whole milliseconds, so that both clocks are exact.
+        #[test]
+        fn agrees_with_a_literal_transcription(
+            (queue, min_th, span, max_p) in (5..80_u64, 0.0..0.5_f64, 0.1..0.5_f64, 0.0..1.0_f64),
+            (weight, initial) in (0.01..1.0_f64, 2..100_u64),
+            steps in prop::collection::vec((0..12_u64, 5..300_u64), 1..600),
+        ) {
+            let params = Params {
+                queue, min_th, max_th: min_th + span, max_p, weight, initial: Bytes(initial * MSS), ..Params::default()
+            };
+            let mut rtac = Rtac::new(params.clone(), &ctx());
+            let mut literal = Literal::new(params);
+            let mut now = 0;
+            for (gap, rtt) in steps {
+                now += gap;
+                let at = Time(now * 1_000_000);
+                rtac.on_segment(&arrival(at, at, MSS), &view(Some(Span::from_millis(rtt))));
+                literal.segment(now as f64, rtt as f64);
+                let Advertisement::Window(window) = rtac.window(at, &view(None)) else { panic!("no codes") };
+                let expected = literal.rwnd.max(2.0) * MSS as f64;
+                prop_assert!((window.0 as f64 - expected).abs() <= 1.0 + 1e-9 * expected, "{window:?} {expected}");
+            }
+        }
+    }
+
+    /// A round trip of so many segments.
+    fn round(rtac: &mut Rtac, now: &mut Time, segments: u64, rtt_ms: u64) -> Bytes {
+        let rtt = Span::from_millis(rtt_ms);
+        for _ in 0..segments {
+            *now += rtt / segments;
+            rtac.on_segment(&arrival(*now, *now, MSS), &view(Some(rtt)));
+        }
+        let Advertisement::Window(window) = rtac.window(*now, &view(None)) else { panic!("no codes") };
+        window
+    }
+
+    #[test]
+    fn a_full_imagined_queue_halves_and_an_empty_one_adds_a_segment() {
+        let params = Params { weight: 1.0, ..Params::default() };
+        let mut rtac = Rtac::new(params, &ctx());
+        let mut now = Time::ZERO;
+        rtac.on_segment(&arrival(now, now, MSS), &view(None));
+        round(&mut rtac, &mut now, 10, 20);
+        // q = 40 (1 - 20/100) = 32 of 50: above 0.6, so that the next segment is marked: min(W, 40) / 2 = 20.
+        assert!(round(&mut rtac, &mut now, 40, 100) > Bytes(40 * MSS));
+        assert_eq!(round(&mut rtac, &mut now, 20, 20), Bytes(20 * MSS));
+        assert_eq!(round(&mut rtac, &mut now, 20, 20), Bytes(21 * MSS));
     }
 }

@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn a_round_trip_ends_when_the_estimate_of_it_is_over() {
-        let (at, rtt) = (|ms| Time(ms * 1_000_000), Some(Span::from_millis(20)));
+        let (at, rtt) = (|ms: u64| Time(ms * 1_000_000), Some(Span::from_millis(20)));
         let mut round = Round::default();
         assert_eq!(round.add(at(0), Bytes(100), None), None);
         assert_eq!(round.add(at(30), Bytes(10), None), None);
