@@ -112,11 +112,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
         r#"name = "web""#,
         ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `direction`, `traffic`, `cc`, `rwnd`, `read_rate`, `start`, `stagger`, `stop`",
     ),
-    (
-        "lambda = 3.0",
-        "gain = 3.0",
-        ":24: flow[0].rwnd: unknown key `gain`; allowed: `lambda`, `alpha`, `floor`",
-    ),
+    ("lambda = 3.0", "gain = 3.0", ":24: flow[0].rwnd: unknown key `gain`; allowed: ..."),
     (
         r#"name = "good""#,
         r#""na\nme" = "good""#,
@@ -533,7 +529,7 @@ mac.scheduler"#,
     (
         r#"kind = "drwa", lambda = 3.0"#,
         r#"kind = "drwa", base_history = "10ms""#,
-        ":24: flow[0].rwnd.base_history: 10ms is outside 1s..86400s",
+        ":24: flow[0].rwnd.base_history: 10ms is outside 1s..24h",
     ),
     (
         r#"kind = "drwa", lambda = 3.0"#,

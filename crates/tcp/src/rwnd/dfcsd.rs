@@ -24,12 +24,14 @@ params! {
     /// of the same device that receive now, so that the longest keeps 1/e of the backlog that the shortest has. One
     /// connection by itself, and equals, have the whole.
     ///
-    /// Units. The paper's eq. 13 has alpha where its eqs 5 to 8, Vegas's, have alpha * d: a backlog in segments, w - x d,
-    /// with a rate x = w / D. That is w = alpha d * D / (D - d). The parameter is this backlog; the paper gives neither.
+    /// Units. Eq. 13 is `alpha_s * D d / (D - d)`. As in Vegas (eqs 5 to 8) alpha is a rate, segments per second, and
+    /// alpha * d a backlog, w - x d with the rate x = w / D; so eq. 13 is that backlog times D / (D - d). The paper calls
+    /// alpha a number of packets elsewhere and gives no value. The parameter is the backlog alpha * d, one for all
+    /// connections of a device even if their d differ.
     ///
-    /// What is set at once settles only where the bandwidth-delay product is not much above the backlog: a window that is
-    /// e too wide is followed by one that is e * d * rate / backlog too narrow. Where it is, the window swings between too
-    /// little and as much as the sender's congestion window takes; `update = "step"` does not.
+    /// What is set at once settles only where the bandwidth-delay product is not much above the backlog: a window
+    /// that is one segment too wide is followed by one that is BDP / backlog segments too narrow. Above, the window swings
+    /// between too little and as much as the congestion window takes; with `update = "step"` it does not.
     ///
     /// Where the paper is silent: before the first round trip `initial` is offered, then never more than four times what
     /// a round trip brought, which is what counts without a queue (D = d), and never less than `floor` segments. What was
