@@ -43,14 +43,22 @@ impl<'t> Table<'t> {
         self.find(name).ok_or_else(|| (1, format!("there is no column `{name}`")))
     }
 
-    /// The lines below the names.
-    pub fn lines(&self) -> impl Iterator<Item = Line<'t, '_>> {
-        self.lines.iter().map(|(number, cells)| Line { number: *number, columns: &self.columns, cells })
+    /// What is made of each line below the names; there must be one at least.
+    pub fn rows<R>(
+        &self,
+        of: impl Fn(&Line<'t, '_>) -> Result<R, Mistake>,
+        what: &str,
+    ) -> Result<Vec<R>, Mistake> {
+        if self.lines.is_empty() {
+            return Err((1, format!("there is no {what} in it")));
+        }
+        let line = |(number, cells)| Line { number, columns: &self.columns, cells };
+        self.lines.iter().map(|(number, cells)| of(&line((*number, cells)))).collect()
     }
 
-    /// The number of the last line, or of the first if there is none.
-    pub fn last_line(&self) -> usize {
-        self.lines.last().map_or(1, |(number, _)| *number)
+    /// The number of the line that a row was made of.
+    pub fn line_of(&self, row: usize) -> usize {
+        self.lines[row].0
     }
 }
 
@@ -66,14 +74,9 @@ impl Line<'_, '_> {
             Ok(value) if range.contains(&value) => Ok(value),
             Ok(value) if value.is_finite() => {
                 let (low, high) = (range.start(), range.end());
-                Err(self.error(format!("{value} in column `{name}` is outside {low}..{high}")))
+                Err((self.number, format!("{value} in column `{name}` is outside {low}..{high}")))
             }
-            _ => Err(self.error(format!("`{text}` in column `{name}` is not a number"))),
+            _ => Err((self.number, format!("`{text}` in column `{name}` is not a number"))),
         }
-    }
-
-    /// What is wrong with this line.
-    pub fn error(&self, message: String) -> Mistake {
-        (self.number, message)
     }
 }

@@ -54,8 +54,15 @@ impl Samples {
 }
 
 impl Spread {
-    pub const fn new() -> Self {
+    /// Without samples; it takes its memory as they come.
+    pub fn new() -> Self {
         Spread { samples: Samples::Few(Vec::new()), sum: 0, count: 0 }
+    }
+
+    /// Without samples; it has its memory from the start.
+    pub fn lasting() -> Self {
+        let histogram = Spread::new().samples.histogram().into_owned();
+        Spread { samples: Samples::Many(Box::new(histogram)), ..Spread::new() }
     }
 
     pub fn record(&mut self, span: Span) {
@@ -124,14 +131,15 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub fn new() -> Self {
+    /// Of a flow with these delays and round-trip times.
+    pub fn new(delay: Spread, rtt: Spread) -> Self {
         Meter {
             sent: 0,
             received: 0,
             dropped: 0,
             received_bytes: Bytes::ZERO,
-            delay: Spread::new(),
-            rtt: Spread::new(),
+            delay,
+            rtt,
             payload: Bytes::ZERO,
             started: None,
             completed: None,
@@ -157,7 +165,7 @@ mod tests {
         let mut sum = Spread::new();
         parts.iter().for_each(|part| sum.add(&spread(part)));
         let whole = spread(&parts.concat());
-        assert_eq!(sum.mean_ms(), Some((2_000_100.0 + 5050.0 + 5.0) / 106.0));
+        assert!((sum.mean_ms().unwrap() - (2_000_100.0 + 5050.0 + 5.0) / 106.0).abs() < 1e-6);
         let percents = [0.0, 50.0, 95.0, 100.0];
         assert_eq!(sum.percentiles_ms(percents), whole.percentiles_ms(percents));
         // 600 s with two significant digits

@@ -55,20 +55,30 @@ impl Arrivals for File {
     }
 }
 
+/// The first row that cannot be, and what is wrong with it.
+pub(super) fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
+    rows.iter().enumerate().find_map(|(place, [at, size])| {
+        let before = place.checked_sub(1).map_or(0.0, |before| rows[before][0]);
+        if *at < before {
+            Some((place, format!("{at} s comes after {before} s; times must ascend")))
+        } else if *size != -1.0 && *size < 1.0 {
+            Some((place, format!("size {size} is below 1")))
+        } else {
+            None
+        }
+    })
+}
+
 /// The rows of a CSV text, or what is wrong with it and in which line.
 pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
     let table = csv::Table::of(text)?;
     let (time, size) = (table.need("time_s")?, table.find("size_bytes"));
-    let mut rows: Vec<[f64; 2]> = Vec::new();
-    for line in table.lines() {
-        let at = line.number(time, 0.0..=LONGEST)?;
+    let row = |line: &csv::Line<'_, '_>| {
         let bytes = size.map_or(Ok(-1.0), |column| line.number(column, 1.0..=MOST.0 as f64))?;
-        if let Some([before, _]) = rows.last().filter(|[before, _]| at < *before) {
-            return Err(line.error(format!("{at} s comes after {before} s; times must ascend")));
-        }
-        rows.push([at, bytes]);
-    }
-    if rows.is_empty() { Err((1, "there is no arrival in it".into())) } else { Ok(rows) }
+        Ok([line.number(time, 0.0..=LONGEST)?, bytes])
+    };
+    let rows = table.rows(row, "arrival")?;
+    flaw(&rows).map_or(Ok(rows), |(place, message)| Err((table.line_of(place), message)))
 }
 
 #[cfg(test)]

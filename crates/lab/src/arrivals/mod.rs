@@ -49,6 +49,11 @@ impl Spec {
 
     /// What no single value shows: the parameter at fault, and what is wrong with it.
     pub fn check(&self, until: Span) -> Result<(), (&'static str, String)> {
+        if let Spec::File(params) = self
+            && let Some((place, message)) = file::flaw(&params.rows)
+        {
+            return Err(("rows", format!("row {place}: {message}")));
+        }
         let Spec::Schedule(params) = self else { return Ok(()) };
         let times = &params.times;
         if times.is_empty() {

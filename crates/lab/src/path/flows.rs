@@ -184,7 +184,11 @@ impl Simulation<'_> {
             stopped: false,
             can_fail: source.transport() == Transport::Tcp && group.cc.is_outside(),
             on_way: 0,
-            meter: Meter::new(),
+            meter: if group.is_once() {
+                Meter::new(Spread::lasting(), Spread::lasting())
+            } else {
+                Meter::new(Spread::new(), Spread::new())
+            },
             sampled: Sampled::default(),
             noted: (0, 0),
             identifications: [0; 2],

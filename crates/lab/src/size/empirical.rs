@@ -49,31 +49,44 @@ impl Sizes for Empirical {
     }
 }
 
+/// The first row that cannot be, and what is wrong with it.
+pub(super) fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
+    let is_list = rows.iter().all(|[_, up_to]| *up_to == -1.0);
+    for (place, [size, up_to]) in rows.iter().enumerate() {
+        let found = |message: String| Some((place, message));
+        if *size < 1.0 {
+            return found(format!("size {size} is below 1"));
+        }
+        if is_list {
+            continue;
+        }
+        if !(0.0..=1.0).contains(up_to) {
+            return found(format!("cdf {up_to} is outside 0..1"));
+        }
+        if let Some([before, part]) = place.checked_sub(1).map(|before| rows[before]) {
+            if *size < before {
+                return found(format!("size {size} is below {before} before it"));
+            }
+            if *up_to <= part {
+                return found(format!("cdf {up_to} is not above {part} before it"));
+            }
+        }
+    }
+    let last = rows.len().checked_sub(1)?;
+    let end = rows[last][1];
+    (!is_list && end < 1.0).then(|| (last, format!("cdf ends at {end}, not at 1")))
+}
+
 /// The rows of a CSV text, or what is wrong with it and in which line.
 pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
     let table = csv::Table::of(text)?;
     let (size, cdf) = (table.need("size_bytes")?, table.find("cdf"));
-    let mut rows: Vec<[f64; 2]> = Vec::new();
-    for line in table.lines() {
-        let bytes = line.number(size, 1.0..=MOST.0 as f64)?;
+    let row = |line: &csv::Line<'_, '_>| {
         let up_to = cdf.map_or(Ok(-1.0), |column| line.number(column, 0.0..=1.0))?;
-        if let Some([before, part]) = rows.last().filter(|_| cdf.is_some()) {
-            if bytes < *before {
-                return Err(line.error(format!("size {bytes} is below {before} in the line before")));
-            }
-            if up_to <= *part {
-                return Err(line.error(format!("cdf {up_to} is not above {part} in the line before")));
-            }
-        }
-        rows.push([bytes, up_to]);
-    }
-    match rows.last() {
-        None => Err((1, "there is no size in it".into())),
-        Some([_, up_to]) if cdf.is_some() && *up_to < 1.0 => {
-            Err((table.last_line(), format!("cdf ends at {up_to}, not at 1")))
-        }
-        Some(_) => Ok(rows),
-    }
+        Ok([line.number(size, 1.0..=MOST.0 as f64)?, up_to])
+    };
+    let rows = table.rows(row, "size")?;
+    flaw(&rows).map_or(Ok(rows), |(place, message)| Err((table.line_of(place), message)))
 }
 
 #[cfg(test)]
@@ -96,11 +109,8 @@ mod tests {
             complaint("size_bytes\n0"),
             (2, "0 in column `size_bytes` is outside 1..1099511627776".into())
         );
-        assert_eq!(complaint("size_bytes,cdf\n9,0.5\n8,1").1, "size 8 is below 9 in the line before");
-        assert_eq!(
-            complaint("size_bytes,cdf\n8,0.5\n9,0.5").1,
-            "cdf 0.5 is not above 0.5 in the line before"
-        );
+        assert_eq!(complaint("size_bytes,cdf\n9,0.5\n8,1").1, "size 8 is below 9 before it");
+        assert_eq!(complaint("size_bytes,cdf\n8,0.5\n9,0.5").1, "cdf 0.5 is not above 0.5 before it");
         assert_eq!(complaint("size_bytes,cdf\n8,0.5\n9,0.9"), (3, "cdf ends at 0.9, not at 1".into()));
     }
 }

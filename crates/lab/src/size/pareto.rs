@@ -11,7 +11,7 @@ params! {
     /// P(X > x) ~ x^(-shape) between `min` and `max`.
     pub struct Params ("Crovella and Bestavros, IEEE/ACM ToN 5(6), 1997: sizes of files in the Web") {
         /// The exponent; between 1 and 2 the untruncated variance is infinite.
-        pub shape: f64 = 1.2, unit "1", range 0.01..=20.0, source "Crovella and Bestavros 1997, section V.A: 1.0 to 1.3";
+        pub shape: f64 = 1.2, unit "1", range 0.01..=20.0, source "Crovella and Bestavros 1997: between 1 and 2";
         /// The smallest size.
         pub min: Bytes = Bytes(10_000), unit "B", range Bytes(1)..=MOST, source "the scenario";
         /// The largest size.

@@ -72,6 +72,7 @@ struct Pending {
 }
 
 /// A browser and its server.
+//= exception web-one-connection
 pub struct Web {
     page: Box<dyn Sizes>,
     object: Box<dyn Sizes>,
@@ -165,6 +166,7 @@ impl Source for Web {
         true
     }
 
+    //= exception web-server-at-once
     fn answer(&mut self, requested: Bytes) -> Bytes {
         let mut answer = Bytes::ZERO;
         while let Some(next) = self.pending.front().filter(|next| next.requested <= requested) {
@@ -207,7 +209,7 @@ mod tests {
     use super::*;
 
     fn browser(params: Params) -> Web {
-        Web::new(params, &Ctx { stream: Stream::new(2, "web"), size: None })
+        Web::new(params, &Ctx { stream: Stream::new(1, "web"), size: None })
     }
 
     #[test]
