@@ -31,7 +31,6 @@ fn config() -> Config {
         mss: 1000,
         receive_buffer: Bytes(1 << 20),
         send_buffer: Bytes(8 << 20),
-        timestamp_tick: Span::from_micros(100),
         ..Stack::Linux.config()
     }
 }
@@ -104,5 +103,14 @@ fn rledbat_settles_at_its_target_delay() {
             within(0.05, settled.queued_ms, target_ms, &(cc, mbps, base_ms, settled));
             within(0.01, settled.used, 1.0, &settled);
         }
+    }
+}
+
+/// A tenth of the throughput at most (draft-irtf-iccrg-ledbat-plus-plus-01 §4.4).
+#[test]
+fn slowdowns_cost_rledbat_a_tenth_at_most() {
+    for (mbps, base_ms) in LINKS {
+        let settled = settle(&config(), "newreno", "kind = \"rledbat\"", mbps, base_ms, 40, 80);
+        assert!((0.9..0.97).contains(&settled.used), "{mbps} Mbit/s, {base_ms} ms: {settled:?}");
     }
 }
