@@ -27,12 +27,7 @@ fn controller(text: &str) -> rwnd::Spec {
 /// The buffer has room for the products of the links below, but not for much more: what slow start fills at first takes
 /// DRWA minutes to drain, since it looks once in a round trip, and that is long then.
 fn config() -> Config {
-    Config {
-        mss: 1000,
-        receive_buffer: Bytes(1 << 20),
-        send_buffer: Bytes(8 << 20),
-        ..Stack::Linux.config()
-    }
+    Config { mss: 1000, receive_buffer: Bytes(1 << 20), send_buffer: Bytes(8 << 20), ..Stack::Linux.config() }
 }
 
 /// A long flow over a link of `mbps` and a round trip of `base_ms`, looked at between two times in seconds.
