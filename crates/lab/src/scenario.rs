@@ -508,8 +508,9 @@ impl Scenario {
             let message = format!("`{}` sends datagrams, which are read at once", flow.traffic.kind());
             return Err((key("read_rate"), message));
         }
+        flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
         let tcp = self.tcp.config();
-        let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer };
+        let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer, seed: 0 };
         if !tcp.timestamps && flow.rwnd.build(&ctx).needs_timestamps() {
             let kind = flow.rwnd.kind();
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");

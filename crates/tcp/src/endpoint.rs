@@ -114,7 +114,7 @@ pub struct Setup<'a> {
     pub peer_rwnd: &'a rwnd::Spec,
     /// The first sequence number.
     pub iss: Seq,
-    /// Names the random draws of the congestion control.
+    /// Names the random draws of the congestion control and of the receive-window control.
     pub seed: u64,
 }
 
@@ -178,7 +178,7 @@ impl Endpoint {
     /// A closed endpoint.
     pub fn new(setup: &Setup<'_>) -> Endpoint {
         let Setup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
-        let ctx = rwnd::Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer };
+        let ctx = rwnd::Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer, seed };
         Endpoint {
             state: State::Closed,
             sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss, seed),

@@ -13,7 +13,7 @@ use std::num::NonZeroU8;
 
 family! {
     /// Receive-window control: what the receiver offers.
-    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, rledbat: Rledbat }
+    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rledbat: Rledbat }
     build fn build(ctx: &Ctx) -> Box<dyn RwndController>;
 }
 
@@ -29,6 +29,17 @@ choice! {
 }
 
 impl Spec {
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            Spec::Rtac(params) => params.check(),
+            _ => Ok(()),
+        }
+    }
+
     /// How this controller's codes travel, if it has codes.
     pub fn carriage(&self) -> Option<Carriage> {
         match self {
@@ -53,6 +64,8 @@ pub struct Ctx {
     pub mss: Bytes,
     /// The receive buffer, which no window exceeds.
     pub buffer: Bytes,
+    /// Names the random draws of this connection; the same in every run with the same seed.
+    pub seed: u64,
 }
 
 /// A data segment that arrived, new or not.
@@ -195,7 +208,7 @@ pub(crate) mod tests_support {
     pub const MSS: u64 = 1000;
 
     pub fn ctx() -> Ctx {
-        Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 24) }
+        Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 24), seed: 1 }
     }
 
     pub fn view(rtt: Option<Span>) -> RecvView {
