@@ -24,7 +24,7 @@ fn everyone() -> impl Iterator<Item = (String, rwnd::Spec)> {
 }
 
 fn build(spec: &rwnd::Spec) -> Box<dyn RwndController> {
-    spec.build(&Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 20) })
+    spec.build(&Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 20), seed: 1 })
 }
 
 fn config() -> Config {
@@ -74,13 +74,13 @@ fn transfer(config: &Config, rwnd: &rwnd::Spec, link: (u64, u64), bytes: Bytes, 
     f64::INFINITY
 }
 
-/// Within twice the time that the link needs and ten round trips, slow start and slowdowns included.
+/// Within thrice the time that the link needs and ten round trips: rLEDBAT steps aside now and then, and DFCSD swings.
 #[test]
 fn a_link_without_losses_is_drained() {
     for (name, rwnd) in everyone() {
         for (kbps, base_ms) in [(500, 200), (10_000, 50), (100_000, 10)] {
             let bytes = Bytes(kbps * 1000 / 8 * 3 / 2);
-            let most = 2.0 * 1.5 + 10.0 * base_ms as f64 / 1000.0;
+            let most = 3.0 * 1.5 + 10.0 * base_ms as f64 / 1000.0;
             let took = transfer(&config(), &rwnd, (kbps, base_ms), bytes, Reader::AtOnce);
             assert!(took <= most, "{name}: {took} s over {kbps} kbit/s and {base_ms} ms");
             if !build(&rwnd).needs_timestamps() {
@@ -245,7 +245,7 @@ fn after(spec: &rwnd::Spec, history: impl IntoIterator<Item = Heard>) -> Bytes {
 }
 
 /// Those that give way to delay, by their definitions.
-const YIELDS_TO_DELAY: [&str; 2] = ["drwa", "rledbat"];
+const YIELDS_TO_DELAY: [&str; 4] = ["drwa", "dfcsd", "rtac", "rledbat"];
 
 #[test]
 fn the_longer_the_round_trip_the_smaller_the_window() {

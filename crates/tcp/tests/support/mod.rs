@@ -86,6 +86,7 @@ pub struct Net {
     pub now: Time,
     pub ends: Vec<Endpoint>,
     pub links: [Link; 2],
+    mss: Bytes,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     count: u64,
     slots: Vec<Segment>,
@@ -112,6 +113,7 @@ impl Net {
             now: Time::ZERO,
             ends: Vec::new(),
             links,
+            mss: Bytes(u64::from(config.mss)),
             events: BinaryHeap::with_capacity(100_000),
             count: 0,
             slots: Vec::with_capacity(100_000),
@@ -146,18 +148,20 @@ impl Net {
         self.pump(end);
     }
 
-    /// What the device of an end knows: as much as there is.
+    /// What the device of an end knows: its connections, and the rate for payload and round trip of full segments.
     fn device_of(&self, end: usize) -> rwnd::Device {
         let received = || self.ends.iter().skip(end % 2).step_by(2).map(Endpoint::bytes_received);
-        let there_and_back =
-            |link: &Link| link.delay + link.rate.transmission_time(Bytes(40) + link.overhead);
+        let (ack, full) = (Bytes(52), Bytes(52) + self.mss);
+        let (to, from) = (&self.links[1 - end % 2], &self.links[end % 2]);
+        let time = |link: &Link, packet| link.delay + link.rate.transmission_time(packet + link.overhead);
+        let payload = self.mss.0 as f64 / (full + to.overhead).0 as f64;
         rwnd::Device {
             connections: self.ends.len() as u32 / 2,
             least_received: received().min().unwrap_or_default(),
             most_received: received().max().unwrap_or_default(),
             link: Some(rwnd::DeviceLink {
-                rate: self.links[1 - end % 2].rate,
-                base_rtt: there_and_back(&self.links[0]) + there_and_back(&self.links[1]),
+                rate: BitRate((to.rate.0 as f64 * payload) as u64),
+                base_rtt: time(to, full) + time(from, ack),
             }),
         }
     }
