@@ -97,7 +97,7 @@ fn rledbat_settles_at_its_target_delay() {
         for (target_ms, cc) in [(60.0, "newreno"), (60.0, "cubic"), (100.0, "newreno")] {
             // The first slowdown is past, the next far off.
             let rwnd = format!("kind = \"rledbat\"\ntarget = \"{target_ms} ms\"\ninterval = 1000.0");
-            let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 40, 50);
+            let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 60, 75);
             within(0.05, settled.queued_ms, target_ms, &(cc, mbps, base_ms, settled));
             within(0.01, settled.used, 1.0, &settled);
         }
@@ -121,7 +121,7 @@ fn dfcsd_settles_at_its_backlog() {
     for (mbps, base_ms) in LINKS {
         for (backlog, cc) in [(8.0, "newreno"), (16.0, "cubic"), (32.0, "newreno")] {
             let rwnd = format!("kind = \"dfcsd\"\nupdate = \"step\"\nbacklog = {backlog:?}");
-            let settled = settle(&config, cc, &rwnd, mbps, base_ms, 40, 50);
+            let settled = settle(&config, cc, &rwnd, mbps, base_ms, 60, 75);
             within(0.05, settled.waiting, backlog, &(cc, mbps, base_ms, settled));
             within(0.01, settled.used, 1.0, &settled);
         }
@@ -133,7 +133,7 @@ fn dfcsd_settles_at_its_backlog() {
 fn dfcsd_at_once_settles_on_short_links() {
     let config = Config { timestamp_tick: Span::from_micros(10), ..config() };
     for (mbps, base_ms, settles) in [(5.0, 20, true), (2.0, 100, true), (20.0, 100, false)] {
-        let settled = settle(&config, "newreno", "kind = \"dfcsd\"\nbacklog = 32.0", mbps, base_ms, 40, 50);
+        let settled = settle(&config, "newreno", "kind = \"dfcsd\"\nbacklog = 32.0", mbps, base_ms, 60, 75);
         if settles {
             within(0.05, settled.waiting, 32.0, &(mbps, base_ms, settled));
         } else {
