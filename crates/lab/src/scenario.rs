@@ -511,12 +511,41 @@ impl Scenario {
         flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
         let tcp = self.tcp.config();
         let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer, seed: 0 };
-        if !tcp.timestamps && flow.rwnd.build(&ctx).needs_timestamps() {
+        let controller = flow.rwnd.build(&ctx);
+        if !tcp.timestamps && controller.needs_timestamps() {
             let kind = flow.rwnd.kind();
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
             return Err((key("rwnd"), message));
         }
+        if controller.wants().link {
+            self.check_link_knowledge(flow).map_err(|message| (key("rwnd"), message))?;
+        }
         Ok(())
+    }
+
+    /// Whether what a receive-window control wants to know of the link can be known.
+    fn check_link_knowledge(&self, flow: &Flow) -> Result<(), String> {
+        let word = flow.rwnd.kind();
+        if flow.traffic.build().transport() == Transport::Udp {
+            return Err(format!(
+                "`{}` sends datagrams, which no window controls; leave out `{word}`",
+                flow.traffic.kind()
+            ));
+        }
+        if flow.direction == DataDirection::Up {
+            let message = "`{word}` is told of the links towards terminals only; set direction = \"down\"";
+            return Err(message.replace("{word}", &word));
+        }
+        let takes_part = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
+        let passed = self.ue.iter().filter(takes_part).flat_map(|group| self.route(group));
+        let shared =
+            passed.map(|place| &self.link[place]).find(|link| matches!(link.kind, link::Spec::Wifi(_)));
+        shared.map_or(Ok(()), |link| {
+            Err(format!(
+                "`{word}` must know the rates of all links, and nobody knows that of `{}`, a Wi-Fi that stations share",
+                link.settings.name
+            ))
+        })
     }
 }
 

@@ -842,6 +842,11 @@ impl Endpoint {
         Bytes(self.sender.queued())
     }
 
+    /// Whether the application has written more than was sent.
+    pub fn has_more(&self) -> bool {
+        self.sender.has_more()
+    }
+
     /// Bytes that the application has not read.
     pub fn unread(&self) -> Bytes {
         Bytes(u64::from(self.receiver.unread()))

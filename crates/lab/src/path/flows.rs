@@ -165,7 +165,9 @@ impl Simulation<'_> {
             connection.end(sender.other()).0.listen();
             connection.end(sender).0.connect();
             self.devices.open(flow.ue, sender, number);
+            self.tell_of_device(now, number, sender.other());
         }
+        let flow = &mut self.flows[number as usize];
         let written = flow.source.write(now);
         if let Write::Piece(_, next) = written {
             self.queue.schedule(next, Happening::Write(number));

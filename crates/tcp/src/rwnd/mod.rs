@@ -13,7 +13,9 @@ use std::num::NonZeroU8;
 
 family! {
     /// Receive-window control: what the receiver offers.
-    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rledbat: Rledbat }
+    pub family Spec ("rwnd") {
+        fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rtfc: Rtfc, rledbat: Rledbat, oracle: Oracle
+    }
     build fn build(ctx: &Ctx) -> Box<dyn RwndController>;
 }
 
@@ -135,9 +137,9 @@ pub struct Device {
 /// What is known of the link to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceLink {
-    /// The rate at which it carries data to the device now, all its connections together.
+    /// The rate at which payload can come to the device now in full segments, all its connections together.
     pub rate: BitRate,
-    /// The round trip through an empty network.
+    /// The round trip of such a segment and its ACK through an empty network.
     pub base_rtt: Span,
 }
 
