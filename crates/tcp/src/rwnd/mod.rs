@@ -97,9 +97,9 @@ pub struct Arrival {
     /// that the sender had nothing to send.
     pub rtt: Option<Span>,
     /// Whether the sender sent it, or one since the last arrival that was refused for being here already, for a second
-    /// time: it begins below the highest byte that has come, and its timestamp is not older than the newest
-    /// (RFC 9840 §4.3). What was overtaken has an older one, unless all happened within one tick. Without timestamps: it
-    /// brings nothing, or something has been missing for half the least round trip.
+    /// time: it begins below the highest byte that has come, and its TSval is newer than the one that came with that byte
+    /// (RFC 9840 §4.3). What was overtaken has an older one, or the same within a tick. Without timestamps: it brings
+    /// nothing, or something has been missing for half the least round trip.
     pub retransmission: bool,
 }
 
