@@ -8,7 +8,7 @@ use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobil
 use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
-use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
 /// The most terminals that a scenario may have.
@@ -510,11 +510,11 @@ impl Scenario {
         }
         flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
         let tcp = self.tcp.config();
-        if matches!(flow.rwnd, rwnd::Spec::Arwa(_)) && !tcp.timestamps {
-            return Err((
-                key("rwnd"),
-                "`arwa` measures delay by timestamps; set tcp.timestamps = true".into(),
-            ));
+        let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer, seed: 0 };
+        if !tcp.timestamps && flow.rwnd.build(&ctx).needs_timestamps() {
+            let kind = flow.rwnd.kind();
+            let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
+            return Err((key("rwnd"), message));
         }
         Ok(())
     }

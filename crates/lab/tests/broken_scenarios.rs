@@ -528,6 +528,21 @@ mac.scheduler"#,
     ),
     (
         r#"kind = "drwa", lambda = 3.0"#,
+        r#"kind = "rledbat""#,
+        ":24: flow[0].rwnd: `rledbat` measures delay by timestamps; set tcp.timestamps = true",
+    ),
+    (
+        r#"kind = "drwa", lambda = 3.0"#,
+        r#"kind = "rledbat", target = "0ms""#,
+        ":24: flow[0].rwnd.target: 0ns is outside 1ms..10s",
+    ),
+    (
+        r#"kind = "drwa", lambda = 3.0"#,
+        r#"kind = "rledbat", base_history = 0"#,
+        ":24: flow[0].rwnd.base_history: 0 is outside 1..1000",
+    ),
+    (
+        r#"kind = "drwa", lambda = 3.0"#,
         r#"kind = "drwa", base_history = "10ms""#,
         ":24: flow[0].rwnd.base_history: 10ms is outside 1s..24h",
     ),

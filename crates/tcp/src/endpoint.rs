@@ -461,7 +461,7 @@ impl Endpoint {
         // Two ends that refuse each other's empty segments would answer for ever (Linux tcp_oow_rate_limited).
         //= exception empty-segments-outside-window
         if segment.space() > 0 {
-            self.receiver.note_duplicate(segment);
+            self.receiver.note_repetition(now, segment);
             self.receiver.ack_soon();
         }
     }
@@ -718,9 +718,11 @@ impl Endpoint {
         }
     }
 
-    /// The least shift with which the whole buffer can be offered (RFC 7323 §2.3).
+    /// The least shift with which the whole buffer can be offered (RFC 7323 §2.3), or the largest that leaves the
+    /// receive-window control its steps.
     fn own_shift(&self) -> u8 {
-        (0..14).find(|shift| self.config.receive_buffer.0 >> shift <= u64::from(u16::MAX)).unwrap_or(14)
+        let most = self.receiver.max_shift().min(14);
+        (0..most).find(|shift| self.config.receive_buffer.0 >> shift <= u64::from(u16::MAX)).unwrap_or(most)
     }
 
     fn ticks(&self, now: Time) -> u32 {

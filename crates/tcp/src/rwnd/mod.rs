@@ -13,7 +13,7 @@ use std::num::NonZeroU8;
 
 family! {
     /// Receive-window control: what the receiver offers.
-    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac }
+    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rledbat: Rledbat }
     build fn build(ctx: &Ctx) -> Box<dyn RwndController>;
 }
 
@@ -86,6 +86,11 @@ pub struct Arrival {
     /// that echoes it, or without timestamps the time in which one window of data arrived. Includes the time
     /// that the sender had nothing to send.
     pub rtt: Option<Span>,
+    /// Whether the sender sent it, or one since the last arrival that was refused for being here already, for a second
+    /// time: it begins below the highest byte that has come, and its timestamp is not older than the newest
+    /// (RFC 9840 §4.3). What was overtaken has an older one, unless all happened within one tick. Without timestamps: it
+    /// brings nothing, or something has been missing for half the least round trip.
+    pub retransmission: bool,
 }
 
 /// The receiver's state after the event at hand.
@@ -181,6 +186,15 @@ pub trait RwndController: Debug + Send + Sync {
     fn has_opened(&self) -> bool {
         false
     }
+    /// Whether it is lost without timestamps.
+    fn needs_timestamps(&self) -> bool {
+        false
+    }
+    /// The largest shift of the window field (RFC 7323 §2.2) that leaves it its steps. A larger buffer than 65535 bytes
+    /// times two to this power is not offered whole.
+    fn max_shift(&self) -> u8 {
+        14
+    }
     /// Whether bytes that were offered may be taken back (RFC 9293 §3.8.6: strongly discouraged).
     fn may_shrink(&self) -> bool {
         false
@@ -212,7 +226,15 @@ pub(crate) mod tests_support {
     }
 
     pub fn arrival(now: Time, sent_at: Time, len: u64) -> Arrival {
-        Arrival { now, sent_at, len: Bytes(len), new: Bytes(len), in_order: true, rtt: None }
+        Arrival {
+            now,
+            sent_at,
+            len: Bytes(len),
+            new: Bytes(len),
+            in_order: true,
+            rtt: None,
+            retransmission: false,
+        }
     }
 }
 
