@@ -508,15 +508,15 @@ impl Scenario {
             let message = format!("`{}` sends datagrams, which are read at once", flow.traffic.kind());
             return Err((key("read_rate"), message));
         }
+        flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
         let tcp = self.tcp.config();
-        if matches!(flow.rwnd, rwnd::Spec::Arwa(_)) && !tcp.timestamps {
-            return Err((
-                key("rwnd"),
-                "`arwa` measures delay by timestamps; set tcp.timestamps = true".into(),
-            ));
+        let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer, seed: 0 };
+        if !tcp.timestamps && flow.rwnd.build(&ctx).needs_timestamps() {
+            let kind = flow.rwnd.kind();
+            let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
+            return Err((key("rwnd"), message));
         }
-        let buffer = rwnd::Ctx { mss: Bytes(tcp.mss.into()), buffer: tcp.receive_buffer };
-        if flow.rwnd.build(&buffer).wants().link {
+        if flow.rwnd.build(&ctx).wants().link {
             self.check_link_knowledge(flow).map_err(|message| (key("rwnd"), message))?;
         }
         Ok(())

@@ -158,6 +158,10 @@ impl Arwa {
 }
 
 impl RwndController for Arwa {
+    fn needs_timestamps(&self) -> bool {
+        true
+    }
+
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
         let size = arrival.len.0 as f64;
         let Some(delay) = self.delay(arrival, view) else { return };
