@@ -511,12 +511,13 @@ impl Scenario {
         flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
         let tcp = self.tcp.config();
         let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer, seed: 0 };
-        if !tcp.timestamps && flow.rwnd.build(&ctx).needs_timestamps() {
+        let controller = flow.rwnd.build(&ctx);
+        if !tcp.timestamps && controller.needs_timestamps() {
             let kind = flow.rwnd.kind();
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
             return Err((key("rwnd"), message));
         }
-        if flow.rwnd.build(&ctx).wants().link {
+        if controller.wants().link {
             self.check_link_knowledge(flow).map_err(|message| (key("rwnd"), message))?;
         }
         Ok(())

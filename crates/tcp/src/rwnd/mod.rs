@@ -13,7 +13,9 @@ use std::num::NonZeroU8;
 
 family! {
     /// Receive-window control: what the receiver offers.
-    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rledbat: Rledbat, rtfc: Rtfc, oracle: Oracle }
+    pub family Spec ("rwnd") {
+        fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rtfc: Rtfc, rledbat: Rledbat, oracle: Oracle
+    }
     build fn build(ctx: &Ctx) -> Box<dyn RwndController>;
 }
 
