@@ -5,6 +5,7 @@
 //! the terminal's TCP receives and acknowledges, and the acknowledgment goes back the same way.
 
 mod flows;
+mod link_known;
 mod measurement;
 
 pub(crate) use flows::Flow;
@@ -327,6 +328,7 @@ impl<'t> Simulation<'t> {
             passed: Vec::with_capacity(16),
         };
         simulation.add_flows();
+        simulation.know_links();
         simulation.watch_cells();
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
         if let Some(record) = &simulation.record {
@@ -609,7 +611,7 @@ impl<'t> Simulation<'t> {
         if let Carried::Segment(segment) = &packet.content
             && segment.len > 0
         {
-            self.tell_of_device(packet.flow, packet.to);
+            self.tell_of_device(now, packet.flow, packet.to);
         }
         let flow = &mut self.flows[packet.flow as usize];
         flow.on_way -= 1;
@@ -650,13 +652,15 @@ impl<'t> Simulation<'t> {
     }
 
     /// Tells an end that is about to receive data what it wants to know of its device.
-    fn tell_of_device(&mut self, number: u32, to: End) {
+    fn tell_of_device(&mut self, now: Time, number: u32, to: End) {
         let flow = &self.flows[number as usize];
         let wants = flow.connection.as_ref().map_or(rwnd::Wants::default(), |connection| connection.wants);
-        if to == flow.sender || !wants.connections {
+        if to == flow.sender || wants == rwnd::Wants::default() {
             return;
         }
-        let device = self.devices.view(flow.ue, flow.sender, &self.flows);
+        let ue = flow.ue;
+        let mut device = self.devices.view(ue, flow.sender, &self.flows);
+        device.link = wants.link.then(|| self.link_to(now, ue));
         let connection = self.flows[number as usize].connection.as_mut().expect("it wants to know");
         connection.end(to).0.tell_of_device(device);
     }

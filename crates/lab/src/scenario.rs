@@ -8,7 +8,7 @@ use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobil
 use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
-use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
 /// The most terminals that a scenario may have.
@@ -566,14 +566,44 @@ impl Scenario {
             return Err((key("read_rate"), message));
         }
         self.check_arrivals(flow).map_err(|(rest, message)| (key(&rest), message))?;
+        flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
         let tcp = self.tcp.config();
-        if matches!(flow.rwnd, rwnd::Spec::Arwa(_)) && !tcp.timestamps {
-            return Err((
-                key("rwnd"),
-                "`arwa` measures delay by timestamps; set tcp.timestamps = true".into(),
-            ));
+        let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer, seed: 0 };
+        let controller = flow.rwnd.build(&ctx);
+        if !tcp.timestamps && controller.needs_timestamps() {
+            let kind = flow.rwnd.kind();
+            let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
+            return Err((key("rwnd"), message));
+        }
+        if controller.wants().link {
+            self.check_link_knowledge(flow).map_err(|message| (key("rwnd"), message))?;
         }
         Ok(())
+    }
+
+    /// Whether what a receive-window control wants to know of the link can be known.
+    fn check_link_knowledge(&self, flow: &Flow) -> Result<(), String> {
+        let word = flow.rwnd.kind();
+        if flow.traffic.transport() == Transport::Udp {
+            return Err(format!(
+                "`{}` sends datagrams, which no window controls; leave out `{word}`",
+                flow.traffic.kind()
+            ));
+        }
+        if flow.direction == DataDirection::Up {
+            let message = "`{word}` is told of the links towards terminals only; set direction = \"down\"";
+            return Err(message.replace("{word}", &word));
+        }
+        let takes_part = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
+        let passed = self.ue.iter().filter(takes_part).flat_map(|group| self.route(group));
+        let shared =
+            passed.map(|place| &self.link[place]).find(|link| matches!(link.kind, link::Spec::Wifi(_)));
+        shared.map_or(Ok(()), |link| {
+            Err(format!(
+                "`{word}` must know the rates of all links, and nobody knows that of `{}`, a Wi-Fi that stations share",
+                link.settings.name
+            ))
+        })
     }
 }
 

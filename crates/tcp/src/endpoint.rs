@@ -114,7 +114,7 @@ pub struct Setup<'a> {
     pub peer_rwnd: &'a rwnd::Spec,
     /// The first sequence number.
     pub iss: Seq,
-    /// Names the random draws of the congestion control.
+    /// Names the random draws of the congestion control and of the receive-window control.
     pub seed: u64,
 }
 
@@ -178,7 +178,7 @@ impl Endpoint {
     /// A closed endpoint.
     pub fn new(setup: &Setup<'_>) -> Endpoint {
         let Setup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
-        let ctx = rwnd::Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer };
+        let ctx = rwnd::Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer, seed };
         Endpoint {
             state: State::Closed,
             sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss, seed),
@@ -461,7 +461,7 @@ impl Endpoint {
         // Two ends that refuse each other's empty segments would answer for ever (Linux tcp_oow_rate_limited).
         //= exception empty-segments-outside-window
         if segment.space() > 0 {
-            self.receiver.note_duplicate(segment);
+            self.receiver.note_repetition(now, segment);
             self.receiver.ack_soon();
         }
     }
@@ -718,9 +718,11 @@ impl Endpoint {
         }
     }
 
-    /// The least shift with which the whole buffer can be offered (RFC 7323 §2.3).
+    /// The least shift with which the whole buffer can be offered (RFC 7323 §2.3), or the largest that leaves the
+    /// receive-window control its steps.
     fn own_shift(&self) -> u8 {
-        (0..14).find(|shift| self.config.receive_buffer.0 >> shift <= u64::from(u16::MAX)).unwrap_or(14)
+        let most = self.receiver.max_shift().min(14);
+        (0..most).find(|shift| self.config.receive_buffer.0 >> shift <= u64::from(u16::MAX)).unwrap_or(most)
     }
 
     fn ticks(&self, now: Time) -> u32 {
@@ -838,6 +840,11 @@ impl Endpoint {
     /// Bytes written and not sent; zero for an endless source.
     pub fn queued(&self) -> Bytes {
         Bytes(self.sender.queued())
+    }
+
+    /// Whether the application has written more than was sent.
+    pub fn has_more(&self) -> bool {
+        self.sender.has_more()
     }
 
     /// Bytes that the application has not read.

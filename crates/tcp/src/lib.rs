@@ -34,6 +34,7 @@
 pub mod cc;
 mod ecn;
 mod endpoint;
+mod ledbat;
 mod ranges;
 mod receiver;
 pub mod rwnd;

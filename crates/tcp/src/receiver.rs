@@ -3,7 +3,7 @@
 use crate::ecn::Echo;
 use crate::ranges::Ranges;
 use crate::rwnd::{Advertisement, Arrival, Carriage, Device, RecvView, RwndController, Wants};
-use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 use crate::stack::Ecn;
 use crate::{Config, Seq};
 use airwnd_units::{Bytes, Span, Time};
@@ -37,6 +37,7 @@ pub(crate) struct Receiver {
     controller: Box<dyn RwndController>,
     carriage: Option<Carriage>,
     rtt: ReceiverRtt,
+    repeats: Repeats,
     device: Device,
 
     echo: Echo,
@@ -93,6 +94,7 @@ impl Receiver {
             controller,
             carriage,
             rtt: ReceiverRtt::default(),
+            repeats: Repeats::default(),
             device: Device::default(),
             echo: Echo::new(Ecn::Off, false),
             earlier: None,
@@ -112,6 +114,7 @@ impl Receiver {
     pub fn synchronise(&mut self, irs: Seq) {
         self.nxt = irs + 1;
         self.edge = self.nxt;
+        self.rtt = ReceiverRtt::default();
     }
 
     pub fn set_shift(&mut self, shift: u8) {
@@ -159,6 +162,11 @@ impl Receiver {
         self.rtt.mean
     }
 
+    /// The largest shift of the window fields that its controller can do with.
+    pub fn max_shift(&self) -> u8 {
+        self.controller.max_shift()
+    }
+
     pub fn wants(&self) -> Wants {
         self.controller.wants()
     }
@@ -190,7 +198,7 @@ impl Receiver {
         if segment.len > 0 {
             self.note_mark(segment);
             self.note_pause(now, timeout);
-            self.note_duplicate(segment);
+            self.note_repetition(now, segment);
         }
         let data_end = segment.seq + u32::from(segment.len);
         let end = data_end.min(self.edge);
@@ -210,6 +218,7 @@ impl Receiver {
                 self.report_first(merged);
             }
         }
+        self.repeats.note_gap(now, !self.early.is_empty());
         if result.in_order > 0 {
             self.drop_old_blocks();
             self.received += u64::from(result.in_order);
@@ -222,7 +231,7 @@ impl Receiver {
             result.finished = true;
             self.ack_now = true;
         }
-        let rtt = rtt.or_else(|| self.rtt.on_window(now, self.nxt, self.edge));
+        let rtt = rtt.or_else(|| self.rtt.on_window(now, self.nxt));
         if let Some(sample) = rtt {
             self.rtt.on_sample(now, sample);
         }
@@ -250,8 +259,18 @@ impl Receiver {
         }
     }
 
-    /// Remembers what of the segment is here already, for the next ACK. The first part of it, if there are several.
-    pub fn note_duplicate(&mut self, segment: &Segment) {
+    /// Remembers what of the segment is here already or was sent before, also of one that is refused.
+    pub fn note_repetition(&mut self, now: Time, segment: &Segment) {
+        let data_end = segment.seq + u32::from(segment.len);
+        let highest = self.early.end().unwrap_or(self.nxt);
+        let below = segment.len > 0 && segment.seq.is_before(highest);
+        let patience = self.rtt.min.unwrap_or(Span::ZERO) / 2;
+        self.repeats.note(now, segment.timestamps, below, !data_end.is_after(self.nxt), patience);
+        self.note_duplicate(segment);
+    }
+
+    /// For the next ACK, the first part of what came twice, if there are several.
+    fn note_duplicate(&mut self, segment: &Segment) {
         if !self.reports_duplicates {
             return;
         }
@@ -301,6 +320,7 @@ impl Receiver {
             new: Bytes(u64::from(result.new)),
             in_order,
             rtt,
+            retransmission: std::mem::take(&mut self.repeats.seen),
         };
         self.controller.on_segment(&arrival, &view);
         if self.reads_at_once {
@@ -365,9 +385,10 @@ impl Receiver {
     /// The window for the segment that goes out now.
     pub fn offer(&mut self, now: Time) -> Offer {
         let view = self.view();
+        let before = self.edge;
         let code = match self.controller.window(now, &view) {
             Advertisement::Window(window) => {
-                self.move_edge(window.min(view.free).0 as u32);
+                self.move_edge(self.whole_units(window, view.free));
                 None
             }
             Advertisement::Code { code, window } => {
@@ -376,6 +397,9 @@ impl Receiver {
                 Some(code)
             }
         };
+        if self.edge.is_after(before) {
+            self.rtt.on_offer(now, self.edge);
+        }
         let field = self.field();
         match (self.carriage, code) {
             (Some(Carriage::WindowField), Some(code)) => {
@@ -395,6 +419,14 @@ impl Receiver {
         let offer = self.offer(now);
         self.shift = shift;
         offer
+    }
+
+    /// A window below what is free is rounded up to what the field can say (Linux __tcp_select_window), lest a shift
+    /// takes away a small one: two segments are nothing in units of 4 KiB.
+    fn whole_units(&self, window: Bytes, free: Bytes) -> u32 {
+        let window = window.0.min(free.0);
+        let rounded = window.next_multiple_of(1 << self.shift);
+        (if rounded <= free.0 { rounded } else { window }) as u32
     }
 
     fn move_edge(&mut self, window: u32) {
@@ -458,11 +490,43 @@ impl Receiver {
     }
 }
 
+/// What betrays to a receiver that something was sent again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repeats {
+    /// The newest TSval.
+    newest: Option<u32>,
+    /// Since when something has been missing.
+    gap_since: Option<Time>,
+    /// Whether a retransmission has come that the controller does not know of.
+    seen: bool,
+}
+
+impl Repeats {
+    /// A segment: whether it begins below the highest byte seen, and whether it brings nothing.
+    fn note(&mut self, now: Time, timestamps: Option<Timestamps>, below: bool, is_old: bool, patience: Span) {
+        self.seen |= below
+            && match (timestamps, self.newest) {
+                //= RFC 9840 §4.3: what left after all that is here, and yet comes before it
+                (Some(Timestamps { val, .. }), Some(newest)) => val.wrapping_sub(newest) as i32 >= 0,
+                _ => is_old || self.gap_since.is_some_and(|since| now.since(since) >= patience),
+            };
+        if let Some(Timestamps { val, .. }) = timestamps
+            && self.newest.is_none_or(|newest| val.wrapping_sub(newest) as i32 > 0)
+        {
+            self.newest = Some(val);
+        }
+    }
+
+    fn note_gap(&mut self, now: Time, is_open: bool) {
+        self.gap_since = is_open.then(|| self.gap_since.unwrap_or(now));
+    }
+}
+
 /// The round-trip time as a receiver sees it.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReceiverRtt {
     last_echo: Option<u32>,
-    /// Without timestamps: where the window offered at that time ended.
+    /// Without timestamps: where the window that was offered at that time ends.
     mark: Option<(Seq, Time)>,
     round_end: Time,
     sum: u64,
@@ -472,25 +536,29 @@ struct ReceiverRtt {
 }
 
 impl ReceiverRtt {
-    /// Whether this is the first data that echoes this TSval: later ones waited at the sender.
+    //= RFC 9840 §4.2.1
+    /// Whether this is the first data that echoes this TSval: later ones waited at the sender. What echoes an older one
+    /// was overtaken.
     fn on_echo(&mut self, echo: u32) -> bool {
         self.mark = None;
-        self.last_echo.replace(echo) != Some(echo)
+        let is_new = self.last_echo.is_none_or(|last| echo.wrapping_sub(last) as i32 > 0);
+        if is_new {
+            self.last_echo = Some(echo);
+        }
+        is_new
     }
 
-    /// Without timestamps: the time in which one offered window arrived.
-    fn on_window(&mut self, now: Time, nxt: Seq, edge: Seq) -> Option<Span> {
-        if self.last_echo.is_some() {
-            return None;
+    /// Without timestamps: how far the sender may go from now on, unless an earlier end is waited for.
+    fn on_offer(&mut self, now: Time, edge: Seq) {
+        if self.last_echo.is_none() {
+            self.mark.get_or_insert((edge, now));
         }
-        let Some((end, since)) = self.mark else {
-            self.mark = Some((edge, now));
-            return None;
-        };
-        if nxt.is_before(end) {
-            return None;
-        }
-        self.mark = Some((edge, now));
+    }
+
+    /// Without timestamps: a round trip has passed when all has come that an offer allowed, or more if the sender did not
+    /// use the offer up at once.
+    fn on_window(&mut self, now: Time, nxt: Seq) -> Option<Span> {
+        let (_, since) = self.mark.take_if(|(end, _)| !nxt.is_before(*end))?;
         Some(now - since)
     }
 
@@ -507,5 +575,144 @@ impl ReceiverRtt {
         self.round_end = now + mean;
         self.sum = 0;
         self.count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stack;
+    use crate::segment::Codepoint;
+    use std::sync::{Arc, Mutex};
+
+    const MSS: u16 = 536;
+
+    /// Offers what it is told, and remembers what was said to be a retransmission.
+    #[derive(Debug)]
+    struct Spy {
+        window: Bytes,
+        heard: Arc<Mutex<Vec<bool>>>,
+    }
+
+    impl RwndController for Spy {
+        fn on_segment(&mut self, arrival: &Arrival, _: &RecvView) {
+            self.heard.lock().unwrap().push(arrival.retransmission);
+        }
+
+        fn window(&mut self, _: Time, _: &RecvView) -> Advertisement {
+            Advertisement::Window(self.window)
+        }
+    }
+
+    struct Bench {
+        receiver: Receiver,
+        heard: Arc<Mutex<Vec<bool>>>,
+        timestamps: bool,
+    }
+
+    impl Bench {
+        fn new(window: Bytes, timestamps: bool) -> Bench {
+            let config = Config { mss: MSS, receive_buffer: Bytes(1 << 24), ..Stack::Ns3v44.config() };
+            let heard = Arc::new(Mutex::new(Vec::new()));
+            let spy = Spy { window, heard: heard.clone() };
+            let mut receiver = Receiver::new(&config, Box::new(spy), None);
+            receiver.synchronise(Seq(u32::MAX - 2 * u32::from(MSS)));
+            receiver.offer(Time::ZERO);
+            Bench { receiver, heard, timestamps }
+        }
+
+        /// Segment `index` arrives at a time, sent at another; what its arrival is said to be, if it is taken.
+        fn hear(&mut self, index: u32, sent_ms: u32, at_ms: u64) -> Option<bool> {
+            let now = Time(at_ms * 1_000_000);
+            let val = sent_ms.wrapping_sub(10);
+            let segment = Segment {
+                sent_at: Time(u64::from(sent_ms) * 1_000_000),
+                seq: Seq(u32::MAX - 2 * u32::from(MSS)) + 1 + index * u32::from(MSS),
+                ack: Seq(0),
+                timestamps: self.timestamps.then_some(Timestamps { val, ecr: 0 }),
+                sack: SackBlocks::default(),
+                len: MSS,
+                window: 0,
+                mss: None,
+                window_scale: None,
+                code: None,
+                flags: Flags::ACK,
+                ecn: Codepoint::NotEct,
+                sack_permitted: false,
+                retransmission: false,
+            };
+            if self.receiver.accepts(&segment) {
+                self.receiver.on_data(now, &segment, None, Span::from_secs(1));
+                self.receiver.offer(now);
+                Some(*self.heard.lock().unwrap().last().unwrap())
+            } else {
+                self.receiver.note_repetition(now, &segment);
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn a_segment_from_below_that_left_last_is_a_retransmission() {
+        // Sequence numbers and timestamps wrap on the way.
+        let mut bench = Bench::new(Bytes(1 << 20), true);
+        assert_eq!([bench.hear(0, 5, 30), bench.hear(2, 6, 31), bench.hear(4, 8, 33)], [Some(false); 3]);
+        // Overtaken: it left before the newest.
+        assert_eq!(bench.hear(1, 7, 34), Some(false));
+        // Left in the same tick as the newest, or after it.
+        assert_eq!(bench.hear(3, 8, 90), Some(true));
+        assert_eq!(
+            [bench.hear(5, 60, 91), bench.hear(7, 61, 92), bench.hear(6, 95, 120)].last(),
+            Some(&Some(true))
+        );
+        assert_eq!(bench.hear(8, 96, 121), Some(false));
+    }
+
+    #[test]
+    fn what_is_refused_is_told_with_the_next_arrival() {
+        let mut bench = Bench::new(Bytes(1 << 20), true);
+        assert_eq!([bench.hear(0, 15, 30), bench.hear(1, 16, 31)], [Some(false); 2]);
+        assert_eq!([bench.hear(0, 200, 215), bench.hear(0, 202, 217)], [None; 2]);
+        assert_eq!([bench.hear(2, 201, 218), bench.hear(3, 219, 220)], [Some(true), Some(false)]);
+        // An old one that was under way for long is refused and means nothing.
+        assert_eq!([bench.hear(1, 17, 221), bench.hear(4, 220, 222)], [None, Some(false)]);
+    }
+
+    #[test]
+    fn without_timestamps_a_retransmission_is_what_comes_late_or_for_nothing() {
+        let mut bench = Bench::new(Bytes(20 * u64::from(MSS)), false);
+        for index in 0..60 {
+            // A window in 20 ms: the round-trip time, as far as it can be seen.
+            assert_eq!(bench.hear(index, 0, u64::from(index)), Some(false));
+        }
+        assert_eq!(bench.receiver.rtt(), Some(Span::from_millis(20)));
+        assert_eq!([bench.hear(61, 0, 61), bench.hear(60, 0, 70)], [Some(false); 2]);
+        assert_eq!([bench.hear(63, 0, 71), bench.hear(62, 0, 82)], [Some(false), Some(true)]);
+        assert_eq!([bench.hear(62, 0, 83), bench.hear(64, 0, 84)], [None, Some(true)]);
+    }
+
+    #[test]
+    fn a_shift_does_not_take_away_a_small_window() {
+        let two = Bytes(2 * u64::from(MSS));
+        let mut bench = Bench::new(two, true);
+        bench.receiver.set_shift(11);
+        // 1072 B are half a unit of 2 KiB.
+        assert_eq!(bench.receiver.offer(Time::ZERO).field, 1);
+        assert_eq!([bench.hear(0, 15, 30), bench.hear(1, 15, 30), bench.hear(2, 15, 30)], [Some(false); 3]);
+        assert_eq!(bench.receiver.offer(Time::ZERO).field, 1);
+        // What is free is not exceeded.
+        bench.receiver.read_at_once(false);
+        bench.receiver.unread = (1 << 24) - 1500;
+        assert_eq!(bench.receiver.whole_units(two, Bytes(1500)), 1072);
+        assert_eq!(bench.receiver.whole_units(two, Bytes(4000)), 2048);
+    }
+
+    #[test]
+    fn an_older_echo_is_no_sample() {
+        let mut rtt = ReceiverRtt::default();
+        assert!(rtt.on_echo(u32::MAX));
+        assert!(!rtt.on_echo(u32::MAX));
+        assert!(rtt.on_echo(3));
+        assert!(!rtt.on_echo(u32::MAX));
     }
 }

@@ -2,9 +2,10 @@
 
 use super::parts::queueing_delay::QueueingDelay;
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Congestion, CongestionControl, Ctx};
+use crate::ledbat::{Decrease, Ledbat, Rules};
 use airwnd_catalog::params;
-use airwnd_units::{Span, Time};
+use airwnd_units::Span;
 
 params! {
     /// LEDBAT++: LEDBAT that decreases by a factor, and steps aside now and then to see the path without its queue.
@@ -33,132 +34,57 @@ params! {
     }
 }
 
-/// draft §4.1, §4.4: the window to begin with, that of a slowdown, and the least one.
-const LEAST: f64 = 2.0;
-/// draft §4.4: round trips from slow start to the first slowdown, and at the least window.
-const ROUND_TRIPS: u64 = 2;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Phase {
-    /// The first slow start.
-    Begin,
-    /// As LEDBAT; the next slowdown is due at the time.
-    Steady { slowdown_at: Time },
-    /// In a slowdown, at the least window until the time, then in slow start.
-    Slowdown { began: Time, until: Time },
-}
-
 /// The state of LEDBAT++.
 #[derive(Clone, Debug)]
 pub struct LedbatPlusPlus {
-    params: Params,
-    window: Window,
-    delay: QueueingDelay,
-    srtt: Span,
-    phase: Phase,
+    ledbat: Ledbat,
 }
 
 impl LedbatPlusPlus {
     /// A controller at the beginning of a connection.
     pub fn new(params: Params, ctx: &Ctx) -> LedbatPlusPlus {
-        let mut window = Window::new(ctx);
-        window.set(window.segments().min(LEAST));
-        let delay = QueueingDelay::new(params.current_filter, params.base_history);
-        LedbatPlusPlus { params, window, delay, srtt: Span(0), phase: Phase::Begin }
-    }
-
-    fn gain(&self, base: Span) -> f64 {
-        //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.2
-        let ratio = 2.0 * self.params.target.as_secs() / base.max(Span(1)).as_secs();
-        1.0 / libm::ceil(ratio).clamp(1.0, self.params.slowest)
-    }
-
-    fn begin(&mut self, now: Time, acked: f64, gain: f64, delay: Span) {
-        //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.1
-        if delay.as_secs() > self.params.slow_start_exit * self.params.target.as_secs() {
-            self.window.set_threshold(self.window.segments());
-        } else {
-            self.window.slow_start(gain * acked);
-        }
-        if !self.window.in_slow_start() {
-            self.phase = Phase::Steady { slowdown_at: now + self.srtt * ROUND_TRIPS };
-        }
-    }
-
-    fn steady(&mut self, acked: f64, gain: f64, delay: Span) {
-        let w = self.window.segments();
-        if self.window.in_slow_start() {
-            self.window.slow_start(acked.min(1.0));
-            return;
-        }
-        let Params { target, constant, .. } = self.params;
-        let excess = delay.as_secs() / target.as_secs() - 1.0;
-        //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.3
-        //= exception ledbat-plus-plus-below-target
-        let in_a_round = if excess <= 0.0 { gain } else { (gain - constant * w * excess).max(-w / 2.0) };
-        self.window.set((w + in_a_round * acked / w).max(LEAST));
-        self.window.end_slow_start();
-    }
-
-    //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.4
-    fn slow_down(&mut self, now: Time) {
-        self.window.set_threshold(self.window.segments());
-        self.window.set(LEAST);
-        self.phase = Phase::Slowdown { began: now, until: now + self.srtt * ROUND_TRIPS };
-    }
-
-    fn end_slowdown(&mut self, now: Time, began: Time) {
-        let wait = self.params.interval * (now - began).as_secs() * 1e9;
-        self.phase = Phase::Steady { slowdown_at: now + Span(wait as u64) };
+        let Params { target, slowest, constant, slow_start_exit, interval, base_history, current_filter } =
+            params;
+        let rules = Rules {
+            target,
+            within_base: false,
+            slowest,
+            constant,
+            slow_start_exit,
+            interval,
+            decrease: Decrease::Spread,
+        };
+        let delay = QueueingDelay::new(current_filter, base_history);
+        LedbatPlusPlus { ledbat: Ledbat::new(rules, Window::new(ctx), delay) }
     }
 }
 
 impl CongestionControl for LedbatPlusPlus {
     fn on_delivery(&mut self, ack: &Ack) {
-        self.srtt = ack.srtt.unwrap_or(self.srtt);
+        self.ledbat.round_trip = ack.srtt.unwrap_or(self.ledbat.round_trip);
         if let Some(rtt) = ack.rtt {
-            self.delay.add(ack.now, rtt);
+            self.ledbat.delay.add(ack.now, rtt);
         }
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        let (Some(base), Some(delay)) = (self.delay.base(), self.delay.get()) else { return };
-        let acked = self.window.count(ack.acked);
-        let gain = self.gain(base);
-        match self.phase {
-            Phase::Begin => self.begin(ack.now, acked, gain, delay),
-            Phase::Steady { slowdown_at } if ack.now >= slowdown_at && !self.window.in_slow_start() => {
-                self.slow_down(ack.now);
-            }
-            Phase::Steady { .. } => self.steady(acked, gain, delay),
-            Phase::Slowdown { until, .. } if ack.now < until => {}
-            Phase::Slowdown { began, .. } => {
-                self.window.slow_start(acked);
-                if !self.window.in_slow_start() {
-                    self.end_slowdown(ack.now, began);
-                }
-            }
-        }
+        self.ledbat.on_delivered(ack.now, ack.acked);
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
-        match self.phase {
-            _ if event.signal == Signal::RepeatedTimeout => {}
-            Phase::Begin => self.phase = Phase::Steady { slowdown_at: event.now + self.srtt * ROUND_TRIPS },
-            Phase::Slowdown { began, .. } => self.end_slowdown(event.now, began),
-            Phase::Steady { .. } => {}
-        }
+        self.ledbat.on_congestion(event);
     }
 
-    keeps_window!(window);
+    keeps_window!(ledbat.window);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
-    use airwnd_units::Bytes;
+    use crate::ledbat::Phase;
+    use airwnd_units::{Bytes, Time};
 
     fn told(cc: &mut LedbatPlusPlus, ms: u64, rtt_ms: u64, bytes: u64) -> u64 {
         let rtt = Some(Span::from_millis(rtt_ms));
@@ -177,9 +103,9 @@ mod tests {
     fn steady() -> LedbatPlusPlus {
         let mut cc = unfiltered();
         told(&mut cc, 0, 50, 0);
-        cc.window.set_threshold(20.0);
-        cc.window.set(20.0);
-        cc.phase = Phase::Steady { slowdown_at: Time(10_000_000_000) };
+        cc.ledbat.window.set_threshold(20.0);
+        cc.ledbat.window.set(20.0);
+        cc.ledbat.phase = Phase::Steady { slowdown_at: Time(10_000_000_000) };
         cc
     }
 
@@ -189,7 +115,7 @@ mod tests {
         // a base of 50 ms: 1 / ceil(120 / 50) = 1/3
         assert_eq!([told(&mut cc, 0, 50, 3000), told(&mut cc, 100, 95, 3000)], [3000, 4000]);
         assert_eq!(told(&mut cc, 200, 96, 3000), 4000);
-        assert_eq!(cc.phase, Phase::Steady { slowdown_at: Time(392_000_000) });
+        assert_eq!(cc.ledbat.phase, Phase::Steady { slowdown_at: Time(392_000_000) });
     }
 
     #[test]
@@ -207,7 +133,7 @@ mod tests {
         let mut cc = steady();
         assert_eq!([told(&mut cc, 10_000, 50, 1000), told(&mut cc, 10_099, 50, 2000)], [2000, 2000]);
         assert_eq!([told(&mut cc, 10_100, 50, 10_000), told(&mut cc, 10_200, 50, 8000)], [12_000, 20_000]);
-        assert_eq!(cc.phase, Phase::Steady { slowdown_at: Time(12_000_000_000) });
+        assert_eq!(cc.ledbat.phase, Phase::Steady { slowdown_at: Time(12_000_000_000) });
     }
 
     #[test]
@@ -215,6 +141,9 @@ mod tests {
         let mut cc = unfiltered();
         told(&mut cc, 0, 50, 60_000);
         cc.on_congestion(&congestion(Signal::Loss, 22_000));
-        assert_eq!((cc.cwnd(), cc.phase), (Bytes(11_000), Phase::Steady { slowdown_at: Time(100_000_000) }));
+        assert_eq!(
+            (cc.cwnd(), cc.ledbat.phase),
+            (Bytes(11_000), Phase::Steady { slowdown_at: Time(100_000_000) })
+        );
     }
 }

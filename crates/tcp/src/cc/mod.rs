@@ -4,7 +4,7 @@
 //! recovery belong to the [`Endpoint`](crate::Endpoint).
 
 pub mod outside;
-mod parts;
+pub(crate) mod parts;
 pub mod slow_start;
 
 use crate::Seq;

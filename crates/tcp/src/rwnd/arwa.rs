@@ -130,6 +130,10 @@ impl Arwa {
 }
 
 impl RwndController for Arwa {
+    fn needs_timestamps(&self) -> bool {
+        true
+    }
+
     fn on_segment(&mut self, arrival: &Arrival, _: &RecvView) {
         let size = arrival.len.0 as f64;
         let delay = self.delay(arrival);

@@ -1,5 +1,7 @@
 //! Dynamic receive window adjustment.
 
+use super::parts::base_rtt::BaseRtt;
+use super::parts::round::Round;
 use super::{Advertisement, Ctx, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
@@ -10,11 +12,12 @@ params! {
     /// Once per round trip, when data is copied to the application,
     /// `cwnd_est = alpha * cwnd_est + (1 - alpha) * copied` and `rwnd = lambda * RTTmin / RTT * cwnd_est`. Its
     /// fixed point is RTT = lambda * RTTmin. RTTmin does not expire, as in the paper: a longer route is taken
-    /// for a queue for ever after.
+    /// for a queue for ever after, unless `base_history` lets it.
     ///
     /// Where the paper is silent: before the first estimate the buffer is offered, and never less than `floor`
     /// segments; the round-trip time is the receiver's mean over the last round trip, from timestamps where
-    /// they are exchanged. Without a floor the formula shrinks the window to nothing where the round trip is
+    /// they are exchanged. Without them it is the time in which a window arrives, so that a buffer that is larger than
+    /// the path, offered at the beginning, makes RTTmin that of a full queue. Without a floor the formula shrinks the window to nothing where the round trip is
     /// longer than lambda * RTTmin whatever the window, as in a cell that many users share.
     pub struct Params ("Jiang, Wang, Lee, Rhee: Tackling Bufferbloat in 3G/4G Networks, IMC 2012, section 4") {
         /// How far the round-trip time may grow.
@@ -23,6 +26,8 @@ params! {
         pub alpha: f64 = 0.875, unit "1", range 0.0..=0.999, source "IMC 2012 §4.2";
         /// The least window that is offered; 0: what the formula gives.
         pub floor: u64 = 2, unit "segments", range 0..=1000, source "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)";
+        /// How long a least round trip is remembered; none: for ever.
+        pub base_history: Option<Span> = None, unit "time", range Span::from_secs(1)..=Span::from_secs(86_400), source "IMC 2012 §4.2 (the least so far); RFC 6817 §2.5 lets it expire";
     }
 }
 
@@ -30,37 +35,30 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Drwa {
     params: Params,
-    copied: u64,
-    since: Option<Time>,
+    round: Round,
     cwnd_est: Option<f64>,
-    min_rtt: Span,
+    base: BaseRtt,
     window: Option<u64>,
 }
 
 impl Drwa {
     /// A receiver that knows nothing yet.
     pub fn new(params: Params, _: &Ctx) -> Drwa {
-        Drwa { params, copied: 0, since: None, cwnd_est: None, min_rtt: Span::MAX, window: None }
+        let base = BaseRtt::new(params.base_history);
+        Drwa { params, round: Round::default(), cwnd_est: None, base, window: None }
     }
 }
 
 impl RwndController for Drwa {
     fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
-        self.copied += copied.0;
-        let since = *self.since.get_or_insert(now);
         //= exception drwa-receiver-rtt
-        let Some(rtt) = view.rtt else { return };
-        if now.since(since) < rtt {
-            return;
-        }
-        let copied = self.copied as f64;
+        let Some((copied, rtt)) = self.round.add(now, copied, view.rtt) else { return };
+        let copied = copied as f64;
         let alpha = self.params.alpha;
         let estimate = self.cwnd_est.map_or(copied, |former| alpha * former + (1.0 - alpha) * copied);
         self.cwnd_est = Some(estimate);
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.window = Some((self.params.lambda * (self.min_rtt.0 as f64 / rtt.0 as f64) * estimate) as u64);
-        self.copied = 0;
-        self.since = Some(now);
+        let least = self.base.update(now, rtt);
+        self.window = Some((self.params.lambda * (least.0 as f64 / rtt.0 as f64) * estimate) as u64);
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
@@ -95,8 +93,10 @@ mod tests {
         assert!((rtt.as_millis() - 3.0 * base.as_millis()).abs() < 0.5, "{rtt:?}");
     }
 
-    /// The paper's steps 1-4 in its own words and order, in floating seconds.
+    /// The paper's steps 1-4 in its own words and order, in floating milliseconds.
     struct Literal {
+        lambda: f64,
+        alpha: f64,
         rtt_min: f64,
         cwnd_est: f64,
         rwnd: f64,
@@ -115,12 +115,12 @@ mod tests {
                 self.cwnd_est = self.data;
                 self.first = false;
             } else {
-                self.cwnd_est = 7.0 / 8.0 * self.cwnd_est + 1.0 / 8.0 * self.data;
+                self.cwnd_est = self.alpha * self.cwnd_est + (1.0 - self.alpha) * self.data;
             }
             if rtt_est < self.rtt_min {
                 self.rtt_min = rtt_est;
             }
-            self.rwnd = 3.0 * (self.rtt_min / rtt_est) * self.cwnd_est;
+            self.rwnd = self.lambda * (self.rtt_min / rtt_est) * self.cwnd_est;
             self.data = 0.0;
             self.last = now;
         }
@@ -128,9 +128,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_literal_transcription(steps in prop::collection::vec((1..50_u64, 1..20_u64, 5..300_u64), 1..300)) {
-            let mut drwa = Drwa::new(Params::default(), &ctx());
-            let mut literal = Literal { rtt_min: f64::INFINITY, cwnd_est: 0.0, rwnd: 0.0, last: 0.0, data: 0.0, first: true };
+        fn agrees_with_a_literal_transcription(
+            (lambda, alpha) in (0.5..10.0_f64, 0.0..0.99_f64),
+            steps in prop::collection::vec((1..50_u64, 1..20_u64, 5..300_u64), 1..300),
+        ) {
+            let mut drwa = Drwa::new(Params { lambda, alpha, ..Params::default() }, &ctx());
+            let (rtt_min, cwnd_est, rwnd, last, data) = (f64::INFINITY, 0.0, 0.0, 0.0, 0.0);
+            let mut literal = Literal { lambda, alpha, rtt_min, cwnd_est, rwnd, last, data, first: true };
             drwa.on_copied(Time::ZERO, Bytes::ZERO, &view(None));
             let mut now = 0;
             for (gap, segments, rtt) in steps {
@@ -141,5 +145,20 @@ mod tests {
                 prop_assert!((window - literal.rwnd).abs() <= 1.0 + 1e-9 * literal.rwnd, "{} {}", window, literal.rwnd);
             }
         }
+    }
+
+    #[test]
+    fn a_longer_route_is_believed_when_the_history_is_over() {
+        let window = |base_history| {
+            let mut drwa = Drwa::new(Params { alpha: 0.0, base_history, ..Params::default() }, &ctx());
+            for second in 0..20 {
+                let rtt = Span::from_millis(if second < 2 { 20 } else { 80 });
+                drwa.on_copied(Time::ZERO + Span::from_secs(second), Bytes(MSS), &view(Some(rtt)));
+            }
+            drwa.window
+        };
+        // 3 * 20/80 and 3 * 80/80 of a segment
+        assert_eq!(window(None), Some(750));
+        assert_eq!(window(Some(Span::from_secs(5))), Some(3000));
     }
 }

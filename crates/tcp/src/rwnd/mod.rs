@@ -4,6 +4,8 @@
 //! takes back what was offered unless the controller insists, avoids silly windows, and measures the
 //! round-trip time that a receiver can see.
 
+pub mod parts;
+
 use airwnd_catalog::{choice, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
@@ -11,7 +13,9 @@ use std::num::NonZeroU8;
 
 family! {
     /// Receive-window control: what the receiver offers.
-    pub family Spec ("rwnd") { fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa }
+    pub family Spec ("rwnd") {
+        fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rtfc: Rtfc, rledbat: Rledbat, oracle: Oracle
+    }
     build fn build(ctx: &Ctx) -> Box<dyn RwndController>;
 }
 
@@ -27,6 +31,17 @@ choice! {
 }
 
 impl Spec {
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            Spec::Rtac(params) => params.check(),
+            _ => Ok(()),
+        }
+    }
+
     /// How this controller's codes travel, if it has codes.
     pub fn carriage(&self) -> Option<Carriage> {
         match self {
@@ -51,6 +66,8 @@ pub struct Ctx {
     pub mss: Bytes,
     /// The receive buffer, which no window exceeds.
     pub buffer: Bytes,
+    /// Names the random draws of this connection; the same in every run with the same seed.
+    pub seed: u64,
 }
 
 /// A data segment that arrived, new or not.
@@ -71,6 +88,11 @@ pub struct Arrival {
     /// that echoes it, or without timestamps the time in which one window of data arrived. Includes the time
     /// that the sender had nothing to send.
     pub rtt: Option<Span>,
+    /// Whether the sender sent it, or one since the last arrival that was refused for being here already, for a second
+    /// time: it begins below the highest byte that has come, and its timestamp is not older than the newest
+    /// (RFC 9840 §4.3). What was overtaken has an older one, unless all happened within one tick. Without timestamps: it
+    /// brings nothing, or something has been missing for half the least round trip.
+    pub retransmission: bool,
 }
 
 /// The receiver's state after the event at hand.
@@ -115,9 +137,9 @@ pub struct Device {
 /// What is known of the link to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceLink {
-    /// The rate at which it carries data to the device now, all its connections together.
+    /// The rate at which payload can come to the device now in full segments, all its connections together.
     pub rate: BitRate,
-    /// The round trip through an empty network.
+    /// The round trip of such a segment and its ACK through an empty network.
     pub base_rtt: Span,
 }
 
@@ -166,6 +188,15 @@ pub trait RwndController: Debug + Send + Sync {
     fn has_opened(&self) -> bool {
         false
     }
+    /// Whether it is lost without timestamps.
+    fn needs_timestamps(&self) -> bool {
+        false
+    }
+    /// The largest shift of the window field (RFC 7323 §2.2) that leaves it its steps. A larger buffer than 65535 bytes
+    /// times two to this power is not offered whole.
+    fn max_shift(&self) -> u8 {
+        14
+    }
     /// Whether bytes that were offered may be taken back (RFC 9293 §3.8.6: strongly discouraged).
     fn may_shrink(&self) -> bool {
         false
@@ -179,7 +210,7 @@ pub(crate) mod tests_support {
     pub const MSS: u64 = 1000;
 
     pub fn ctx() -> Ctx {
-        Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 24) }
+        Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 24), seed: 1 }
     }
 
     pub fn view(rtt: Option<Span>) -> RecvView {
@@ -197,7 +228,15 @@ pub(crate) mod tests_support {
     }
 
     pub fn arrival(now: Time, sent_at: Time, len: u64) -> Arrival {
-        Arrival { now, sent_at, len: Bytes(len), new: Bytes(len), in_order: true, rtt: None }
+        Arrival {
+            now,
+            sent_at,
+            len: Bytes(len),
+            new: Bytes(len),
+            in_order: true,
+            rtt: None,
+            retransmission: false,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ const COLLECTED: Span = Span::from_secs(60);
 
 /// The least of the newest samples over the least of many minutes.
 #[derive(Clone, Debug)]
-pub(in crate::cc) struct QueueingDelay {
+pub(crate) struct QueueingDelay {
     current: VecDeque<Span>,
     base: VecDeque<Span>,
     minute_began: Time,

@@ -9,23 +9,23 @@ pub(in crate::cc) const LARGEST: f64 = (1_u64 << 30) as f64;
 const NO_THRESHOLD: f64 = u64::MAX as f64;
 
 /// The methods of a [`CongestionControl`](crate::cc::CongestionControl) that only pass on to its [`Window`], the
-/// field of this name: what the window and the threshold are, and what others decide of them.
+/// field of this path: what the window and the threshold are, and what others decide of them.
 macro_rules! keeps_window {
-    ($window:ident) => {
+    ($($window:ident).+) => {
         fn cwnd(&self) -> airwnd_units::Bytes {
-            self.$window.cwnd()
+            self.$($window).+.cwnd()
         }
 
         fn ssthresh(&self) -> airwnd_units::Bytes {
-            self.$window.ssthresh()
+            self.$($window).+.ssthresh()
         }
 
         fn set_cwnd(&mut self, cwnd: airwnd_units::Bytes) {
-            self.$window.set_cwnd(cwnd);
+            self.$($window).+.set_cwnd(cwnd);
         }
 
         fn on_spurious(&mut self, before: &$crate::cc::Before) {
-            self.$window.restore(before);
+            self.$($window).+.restore(before);
         }
     };
 }
@@ -33,7 +33,7 @@ pub(in crate::cc) use keeps_window;
 
 /// A congestion window and a slow-start threshold, both in segments.
 #[derive(Clone, Debug)]
-pub(in crate::cc) struct Window {
+pub(crate) struct Window {
     mss: f64,
     segments: f64,
     ssthresh: f64,

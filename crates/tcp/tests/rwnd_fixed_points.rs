@@ -1,0 +1,108 @@
+//! Where receive-window controls settle on a constant link with a real sender.
+
+mod support;
+
+use airwnd_catalog::{Node, Param};
+use airwnd_tcp::{Config, Stack, cc, rwnd};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use support::{Link, Net};
+
+/// What a long flow has come to.
+#[derive(Clone, Copy, Debug)]
+struct Settled {
+    /// Mean of the receiver's round-trip time, which the controllers go by, and the least since the start. The sender's is
+    /// longer by the time that an ACK is delayed.
+    rtt_ms: f64,
+    least_rtt_ms: f64,
+    /// Mean time that the packets take that wait for others.
+    queued_ms: f64,
+    /// Part of the link's rate that the flow's packets have.
+    used: f64,
+}
+
+fn controller(text: &str) -> rwnd::Spec {
+    rwnd::Spec::read(&Node::from_toml(text, "test").unwrap()).unwrap()
+}
+
+/// The buffer has room for the products of the links below, but not for much more: what slow start fills at first takes
+/// DRWA minutes to drain, since it looks once in a round trip, and that is long then.
+fn config() -> Config {
+    Config {
+        mss: 1000,
+        receive_buffer: Bytes(1 << 20),
+        send_buffer: Bytes(8 << 20),
+        timestamp_tick: Span::from_micros(100),
+        ..Stack::Linux.config()
+    }
+}
+
+/// A long flow over a link of `mbps` and a round trip of `base_ms`, looked at between two times in seconds.
+fn settle(config: &Config, cc: &str, rwnd: &str, mbps: f64, base_ms: u64, from: u64, to: u64) -> Settled {
+    let cc = cc::Spec::read(&Node::from_toml(&format!("kind = \"{cc}\""), "test").unwrap()).unwrap();
+    let rate = BitRate((mbps * 1e6) as u64);
+    let links = [
+        Link::new(rate, Span::from_millis(base_ms) / 2, 100_000),
+        Link::new(BitRate(1_000_000_000), Span::from_millis(base_ms) / 2, 100_000),
+    ];
+    let mut net = Net::new(config, &cc, &controller(rwnd), links);
+    net.ends[0].write_endlessly();
+    net.open();
+    let (mut rtt, mut least, mut waiting, mut looks) = (0.0, f64::INFINITY, 0, 0);
+    let (from, to) = (Time(from * 1_000_000_000), Time(to * 1_000_000_000));
+    let mut before = Bytes::ZERO;
+    while net.now < to {
+        net.run_until(net.now + Span::from_millis(2));
+        let Some(now) = net.ends[1].receiver_rtt() else { continue };
+        least = f64::min(least, now.as_millis());
+        if net.now <= from {
+            before = net.ends[1].bytes_received();
+            continue;
+        }
+        rtt += now.as_millis();
+        waiting += net.links[0].inside(net.now).saturating_sub(1);
+        looks += 1;
+    }
+    let waiting = waiting as f64 / f64::from(looks);
+    let packets = (net.ends[1].bytes_received() - before).0 as f64 / f64::from(config.mss);
+    // IP and TCP headers, timestamps, and the link layer's
+    let packet_ms = (f64::from(config.mss) + 40.0 + 12.0 + 2.0) * 8.0 / mbps / 1e3;
+    Settled {
+        rtt_ms: rtt / f64::from(looks),
+        least_rtt_ms: least,
+        queued_ms: waiting * packet_ms,
+        used: packets * packet_ms / 1e3 / (to - from).as_secs(),
+    }
+}
+
+#[track_caller]
+fn within(part: f64, value: f64, expected: f64, what: &dyn std::fmt::Debug) {
+    assert!((value / expected - 1.0).abs() <= part, "{value:.2} for {expected:.2}: {what:?}");
+}
+
+/// Rates in Mbit/s and round trips in ms.
+const LINKS: [(f64, u64); 4] = [(5.0, 20), (10.0, 50), (2.0, 100), (20.0, 100)];
+
+#[test]
+fn drwa_settles_at_lambda_round_trips() {
+    for (mbps, base_ms) in LINKS {
+        for (lambda, cc) in [(1.5, "newreno"), (2.0, "newreno"), (3.0, "newreno"), (3.0, "cubic")] {
+            let rwnd = format!("kind = \"drwa\"\nlambda = {lambda:?}");
+            let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 60, 80);
+            within(0.05, settled.rtt_ms / settled.least_rtt_ms, lambda, &(cc, mbps, base_ms, settled));
+            within(0.01, settled.used, 1.0, &settled);
+        }
+    }
+}
+
+#[test]
+fn rledbat_settles_at_its_target_delay() {
+    for (mbps, base_ms) in LINKS {
+        for (target_ms, cc) in [(60.0, "newreno"), (60.0, "cubic"), (100.0, "newreno")] {
+            // The first slowdown is past, the next far off.
+            let rwnd = format!("kind = \"rledbat\"\ntarget = \"{target_ms} ms\"\ninterval = 1000.0");
+            let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 60, 80);
+            within(0.05, settled.queued_ms, target_ms, &(cc, mbps, base_ms, settled));
+            within(0.01, settled.used, 1.0, &settled);
+        }
+    }
+}
