@@ -141,3 +141,20 @@ fn dfcsd_at_once_settles_on_short_links() {
         }
     }
 }
+
+/// The round trip of an empty link, 2 ms and two segments; in segments the window is rounded down, and a delayed ACK holds one
+/// back, so here none is.
+#[test]
+fn the_oracle_settles_at_the_queue_it_asks_for() {
+    let config = Config { delayed_ack_count: 1, ..config() };
+    for (mbps, base_ms) in LINKS {
+        for cc in ["newreno", "cubic"] {
+            let settled = settle(&config, cc, "kind = \"oracle\"", mbps, base_ms, 20, 30);
+            let packet_ms = 1054.0 * 8.0 / mbps / 1e3;
+            let (empty, queue) = (base_ms as f64 + packet_ms, 2.0 / packet_ms + 2.0);
+            within(0.05, settled.rtt_ms, empty + queue * packet_ms, &(mbps, base_ms, settled));
+            within(0.01, settled.used, 1.0, &settled);
+            assert!((-1.0..=0.1).contains(&(settled.waiting - queue)), "{queue} segments: {settled:?}");
+        }
+    }
+}
