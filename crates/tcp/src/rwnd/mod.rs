@@ -6,6 +6,7 @@
 
 mod parts;
 
+use crate::Config;
 use airwnd_catalog::{choice, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
@@ -68,6 +69,13 @@ pub struct Ctx {
     pub buffer: Bytes,
     /// Names the random draws of this connection; the same in every run with the same seed.
     pub seed: u64,
+}
+
+impl Ctx {
+    /// That of an endpoint with these parameters.
+    pub fn of(config: &Config, seed: u64) -> Ctx {
+        Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer, seed }
+    }
 }
 
 /// A data segment that arrived, new or not.
