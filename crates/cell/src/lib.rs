@@ -18,7 +18,9 @@ mod terminal;
 
 pub use identity::{CellId, Direction, UeId};
 pub use mac::log::{Allocation, Reception};
-pub use network::{Arrival, CellFigures, Network, UeFigures, Unbuildable};
+pub use network::{
+    Arrival, CellFigures, DOWNLINK_CROSSING, Network, UPLINK_CROSSING, UeFigures, Unbuildable,
+};
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use roaming::{Forward, Notice};

@@ -1,9 +1,9 @@
 //! The whole of it: cells and terminals, advanced TTI by TTI.
 
 use crate::identity::{CellId, Direction, UeId};
-use crate::mac::downlink::Downlink;
+use crate::mac::downlink::{DECISION_TO_AIR, Downlink};
 use crate::mac::log::{Allocation, Log};
-use crate::mac::uplink::Uplink;
+use crate::mac::uplink::{DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink};
 use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
@@ -38,6 +38,13 @@ const UPLINK_DURATION: Span = Span::from_nanos(928_571);
 const NOBODY: u32 = u32::MAX;
 /// TTIs of past transmissions that channel reports look back on.
 const REMEMBERED_TTIS: u64 = 16;
+
+/// From the TTI at whose start a packet waits at the base station to its arrival at the terminal, if one block takes it.
+pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti::SPAN.0);
+/// From the TTI at whose start a packet waits at an idle terminal to its arrival at the base station.
+pub const UPLINK_CROSSING: Span = Span::from_nanos(
+    (REPORT_TO_DECISION + DECISION_TO_GRANT + GRANT_TO_AIR) * Tti::SPAN.0 + UPLINK_DURATION.0,
+);
 
 /// The LTE site: cells, terminals and the TTI that drives them.
 ///
@@ -654,6 +661,29 @@ impl Network {
             failures: ue.failures,
             handovers: ue.handovers,
         }
+    }
+
+    /// How much a cell carries to a terminal of its own in a TTI if it serves nobody else: the blocks of its newest
+    /// channel report over the whole carrier, less the part of all transmissions so far that were repetitions. None
+    /// while it changes cells.
+    pub fn whole_cell(&mut self, ue: UeId) -> Option<f64> {
+        let number = ue.0 as usize;
+        let Ue { cell, slot, joined, ref downlink, .. } = self.ues[number];
+        let once = downlink.blocks.first as f64 / downlink.blocks.all.max(1) as f64;
+        let once = if downlink.blocks.all > 0 { once } else { 1.0 };
+        let phase = self.cells[cell].phases[usize::from(slot)];
+        let measured = measured_at(self.next, phase, self.cqi_period, self.cqi_delay);
+        let count = self.cells.len();
+        let before = row(Tti(measured.0.saturating_sub(1))) * count;
+        let pattern = self.radio.pattern(cell, &self.on_air[before..before + count]);
+        let report = self.radio.report(cell, pattern, slot, number, measured);
+        let state = &self.radio.reports(cell)[report as usize];
+        joined.then(|| once * self.cells[cell].downlink.whole(slot, state).0 as f64)
+    }
+
+    /// A terminal's downlink blocks so far.
+    pub fn downlink_blocks(&self, ue: UeId) -> BlockFigures {
+        self.ues[ue.0 as usize].downlink.blocks
     }
 
     /// The cell that a terminal hears best besides its own, and the power of one reference-signal element of it.

@@ -3,21 +3,87 @@
 use crate::path::{End, Flow};
 use airwnd_tcp::State;
 use airwnd_tcp::rwnd::Device;
+use airwnd_units::{Bytes, Time};
 
 /// The connections of each terminal that receive data, each way.
 pub(crate) struct Devices {
     /// Numbers of flows by terminal: downloads, uploads.
     open: Vec<[Vec<u32>; 2]>,
+    /// What is known of the links to them; none if nobody wants to know.
+    pub links: Option<Box<Links>>,
+}
+
+/// Who shares the links and the cells on the ways to the terminals, as far as an oracle has to know.
+pub(crate) struct Links {
+    /// IP bytes of a full segment, its payload, and IP bytes of its ACK.
+    pub segment: Bytes,
+    pub payload: Bytes,
+    pub ack: Bytes,
+    /// Segments that an ACK waits for.
+    pub acked: u64,
+    /// When was looked last.
+    pub seen: Option<Time>,
+    pub of_links: Vec<Share>,
+    pub of_cells: Vec<Share>,
+    pub terminals: Vec<Terminal>,
+    pub flows: Vec<Taken>,
+}
+
+/// Who shares a link or a cell.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Share {
+    /// Devices with a connection whose sender has more to send than it may: they take what they get.
+    pub greedy: u32,
+    /// Other devices that receive something.
+    pub modest: u32,
+    /// What comes besides what the greedy connections take: bits in a second on a link, the part of the time in a cell.
+    pub taken: f64,
+}
+
+impl Share {
+    /// The part of a whole that is for one of the greedy, itself counted or not: an equal one of what the others leave,
+    /// but no less than an equal one among all.
+    pub fn part(&self, whole: f64, is_counted: bool) -> f64 {
+        let greedy = f64::from(self.greedy + u32::from(!is_counted));
+        ((whole - self.taken) / greedy).max(whole / (greedy + f64::from(self.modest)))
+    }
+}
+
+/// A terminal at the last look.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Terminal {
+    pub is_greedy: bool,
+    pub receives: bool,
+    /// Bytes in a TTI that its cell would carry to it alone; none before the first look.
+    pub whole_cell: Option<f64>,
+    /// Bytes of its blocks, and how many of them its cell sends to it in a TTI.
+    pub granted: Bytes,
+    pub grants: f64,
+}
+
+/// A flow at the last look.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Taken {
+    pub received: Bytes,
+    /// Bits in a second.
+    pub rate: f64,
+    /// It takes what it needs, not what it gets.
+    pub counts: bool,
 }
 
 impl Devices {
     pub fn new(ues: usize) -> Devices {
-        Devices { open: (0..ues).map(|_| [Vec::new(), Vec::new()]).collect() }
+        Devices { open: (0..ues).map(|_| [Vec::new(), Vec::new()]).collect(), links: None }
     }
 
     /// A connection opens whose data this end sends.
     pub fn open(&mut self, ue: u32, sender: End, flow: u32) {
         self.open[ue as usize][sender as usize].push(flow);
+    }
+
+    /// A connection that this end has sent to is given up.
+    pub fn close(&mut self, ue: u32, sender: End, flow: u32) {
+        self.open[ue as usize][sender as usize].retain(|number| *number != flow);
     }
 
     /// What one of the connections that this end sends to is told; forgets those that have ended.

@@ -75,6 +75,7 @@ fn steady_state_allocates_nothing() {
         ("60 users, autotuning", cell(60, "autotuning")),
         ("60 users, drwa", cell(60, "drwa")),
         ("60 users, arwa", cell(60, "arwa")),
+        ("20 users, oracle", cell(20, "oracle")),
         ("one user, fixed", cell(1, "fixed")),
         ("12 users whose channels fade", fading),
         ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),

@@ -178,7 +178,7 @@ impl Endpoint {
     /// A closed endpoint.
     pub fn new(setup: &Setup<'_>) -> Endpoint {
         let Setup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
-        let ctx = rwnd::Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer, seed };
+        let ctx = rwnd::Ctx::of(config, seed);
         Endpoint {
             state: State::Closed,
             sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss, seed),
@@ -840,6 +840,11 @@ impl Endpoint {
     /// Bytes written and not sent; zero for an endless source.
     pub fn queued(&self) -> Bytes {
         Bytes(self.sender.queued())
+    }
+
+    /// Whether the application has written more than was sent.
+    pub fn has_more(&self) -> bool {
+        self.sender.has_more()
     }
 
     /// Bytes that the application has not read.

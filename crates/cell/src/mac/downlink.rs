@@ -2,12 +2,12 @@
 
 use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
-use super::sched::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
+use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Pipeline};
 use crate::identity::{CellId, UeId};
-use crate::phy::Cqi;
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{Direction, mcs_of, transport_block};
+use crate::phy::{Cqi, Prbs};
 use crate::radio::Radio;
 use crate::rlc::{BufferStatus, Content, PROCESSES};
 use crate::terminal::Terminals;
@@ -163,6 +163,25 @@ impl Downlink {
         self.backlogged += usize::from(waiting.total() > Bytes::ZERO);
         self.backlogged -= usize::from(queue.total() > Bytes::ZERO);
         *queue = waiting;
+    }
+
+    /// What the groups of the carrier would carry in a TTI, all of them granted to the user of a slot with this report.
+    pub fn whole(&self, slot: u16, state: &ChannelState) -> Bytes {
+        let block = |cqi: Cqi, groups: u32| {
+            let mcs = self.outer_loop.as_ref().map_or(mcs_of(cqi), |outer_loop| outer_loop.mcs(slot, cqi));
+            match cqi {
+                Cqi::OUT_OF_RANGE => Bytes::ZERO,
+                _ => transport_block(Direction::Downlink, mcs, Prbs(groups as u16 * self.grid.rbg_prbs.0)),
+            }
+        };
+        let all = u32::from(self.grid.rbgs);
+        match (self.scheduler.link_adaptation(), state.flat) {
+            (LinkAdaptation::Wideband, _) => block(state.wideband, all),
+            (LinkAdaptation::LowestSubband, Some(cqi)) => block(cqi, all),
+            (LinkAdaptation::LowestSubband, None) => {
+                state.subband[..all as usize].iter().map(|cqi| block(*cqi, 1)).sum()
+            }
+        }
     }
 
     /// Whether a TTI has anything to do here.

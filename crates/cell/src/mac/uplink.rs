@@ -15,11 +15,11 @@ use crate::terminal::Terminals;
 use airwnd_units::{Bytes, Db, Tti};
 
 /// TTIs from a buffer status report to the grant that can follow it: 4 in the terminal, 1 on air.
-const REPORT_TO_DECISION: u64 = 5;
+pub(crate) const REPORT_TO_DECISION: u64 = 5;
 /// TTIs from a grant to its reception (ns-3 LteEnbPhy::MacToChannelDelay).
-const DECISION_TO_GRANT: u64 = 2;
+pub(crate) const DECISION_TO_GRANT: u64 = 2;
 /// TTIs from the reception of a grant to the transmission (TS 36.213 §8.0).
-const GRANT_TO_AIR: u64 = 4;
+pub(crate) const GRANT_TO_AIR: u64 = 4;
 /// TTIs from a transmission to the decision that can answer it.
 //= exception uplink-harq-seven
 const AIR_TO_FEEDBACK: u64 = 1;

@@ -158,7 +158,7 @@ impl<T> Link<T> {
     }
 
     /// What it adds to each packet.
-    pub(super) fn framing(&self) -> Bytes {
+    pub fn framing(&self) -> Bytes {
         self.framing
     }
 
@@ -233,6 +233,21 @@ impl<T> Link<T> {
     /// Its rate, if it is constant and there is one.
     pub fn rate(&self) -> Option<BitRate> {
         self.server.rate()
+    }
+
+    /// From its queue's end to its other end.
+    pub fn delay(&self) -> Span {
+        self.delay
+    }
+
+    /// The rate at which it can send between two instants; none: no limit.
+    pub fn rate_between(&self, from: Time, to: Time) -> Option<BitRate> {
+        self.rate().or_else(|| self.capacity(from, to).map(|bytes| BitRate::of(bytes, to.since(from))))
+    }
+
+    /// How long a packet takes that comes at an instant and finds nobody here.
+    pub fn crossing(&self, from: Time, size: Bytes) -> Span {
+        self.server.alone(from, size + self.framing) + self.delay
     }
 
     /// How much it could send between two instants; none: no limit.

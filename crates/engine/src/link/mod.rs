@@ -10,7 +10,7 @@ mod figures;
 mod managed;
 
 use airwnd_catalog::family;
-use airwnd_units::{BitRate, Bytes, Time};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 
 pub use fifo::{Link, Lost, Queue, Refused, Sent};
 pub use figures::Figures;
@@ -88,6 +88,9 @@ pub trait Service: Send {
     /// How much it could send between two instants; none: no limit.
     fn capacity(&self, from: Time, to: Time) -> Option<Bytes>;
 
+    /// How long it takes to send so much from an instant on if nobody else has anything.
+    fn alone(&self, from: Time, size: Bytes) -> Span;
+
     /// What a packet carries besides itself on this link.
     fn framing(&self) -> Bytes {
         Bytes::ZERO
@@ -131,6 +134,13 @@ impl Service for Server {
         match self {
             Server::Wire(wire) => wire.capacity(from, to),
             Server::Other(service) => service.capacity(from, to),
+        }
+    }
+
+    fn alone(&self, from: Time, size: Bytes) -> Span {
+        match self {
+            Server::Wire(wire) => wire.alone(from, size),
+            Server::Other(service) => service.alone(from, size),
         }
     }
 

@@ -67,6 +67,10 @@ impl Service for Wire {
         (self.rate.0 > 0).then_some(Bytes((bits / 8) as u64))
     }
 
+    fn alone(&self, _: Time, size: Bytes) -> Span {
+        self.rate.transmission_time(size)
+    }
+
     fn framing(&self) -> Bytes {
         self.framing
     }

@@ -369,6 +369,10 @@ impl Sender {
         self.source.queued
     }
 
+    pub fn has_more(&self) -> bool {
+        self.source.endless || self.source.queued > 0
+    }
+
     pub fn peer_window(&self) -> u32 {
         self.offer.edge.since(self.una)
     }

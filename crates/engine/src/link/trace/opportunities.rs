@@ -129,6 +129,12 @@ impl Service for Replay {
         let until = |at: Time| self.opportunities.until(self.elapsed(at));
         Some(OPPORTUNITY * (until(to) - until(from)))
     }
+
+    fn alone(&self, from: Time, size: Bytes) -> Span {
+        let begins = self.elapsed(from);
+        let last = self.opportunities.until(begins) + size.0.div_ceil(OPPORTUNITY.0).max(1) - 1;
+        self.opportunities.at(last) - begins
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +208,16 @@ mod tests {
     }
 
     proptest! {
+        /// Alone a packet takes as long as one that finds an idle link.
+        #[test]
+        fn alone_is_as_served(mut times in prop::collection::vec(0u32..50, 1..20), at in 0..200_000_000_u64, size in 1..9000_u64) {
+            times.sort_unstable();
+            times.push(50);
+            let mut replay = Replay::new(Arc::new(Opportunities(times)), Time::ZERO, Span::from_millis(7));
+            let alone = replay.alone(Time(at), Bytes(size));
+            prop_assert_eq!(replay.serve(Time(at), Bytes(size)).ends, Time(at) + alone);
+        }
+
         /// Every opportunity is used once at most, and none before the packet came.
         #[test]
         fn opportunities_are_not_used_twice(

@@ -135,6 +135,11 @@ impl Service for Profile {
         let until = |at: Time| self.rates.until(self.elapsed(at));
         Some(Bytes(((until(to) - until(from)) / (8 * NANOS)) as u64))
     }
+
+    fn alone(&self, from: Time, size: Bytes) -> Span {
+        let begins = self.elapsed(from);
+        self.rates.reached(self.rates.until(begins) + u128::from(size.bits()) * NANOS) - begins
+    }
 }
 
 #[cfg(test)]
@@ -163,6 +168,8 @@ mod tests {
         assert_eq!(profile.serve(ms(2750), Bytes(125_000)).ends, ms(3500));
         assert_eq!(profile.serve(ms(6_000_900), Bytes(12_500)).ends, ms(6_001_000));
         assert_eq!(profile.capacity(ms(500), ms(6500)), Some(Bytes(6_000_000 / 8)));
+        assert_eq!(profile.alone(ms(2750), Bytes(125_000)), Span::from_millis(750));
+        assert_eq!(profile.alone(ms(1000), Bytes(125_000)), Span::from_millis(1500));
     }
 
     #[test]

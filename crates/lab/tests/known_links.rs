@@ -1,0 +1,149 @@
+//! Receive-window controls that are told of the link.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Outcome, Scenario, run};
+
+fn scenario(toml: &str) -> Result<Scenario, String> {
+    Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).map_err(|error| error.to_string())
+}
+
+fn outcome(toml: &str) -> Outcome {
+    run(&scenario(toml).unwrap(), 1, None, &mut |_| true).unwrap()
+}
+
+const TCP: &str = "tcp = {mss = 1400, send_buffer = \"4MiB\", receive_buffer = \"4MiB\"}\n";
+
+/// Goodput in Mbit/s and the 95th percentile of the one-way delay in ms, of all flows.
+fn result(duration: &str, network: &str, rwnd: &str) -> (f64, f64) {
+    let toml = format!("duration = \"{duration}\"\n{TCP}{network}[[flow]]\nrwnd = {rwnd}\n");
+    let totals = outcome(&toml).totals();
+    (totals.goodput_kbps / 1e3, totals.delay_ms_p95.unwrap())
+}
+
+/// What full buffers reach, nearly, and hardly a queue: on a wire, over a recording and in a cell with ten users whose
+/// channels fade.
+#[test]
+fn an_oracle_gets_the_rate_without_the_queue() {
+    let wire = "[[link]]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = 1000\n[[ue]]\n";
+    let recording = "core.server_delay = \"0ms\"\n[[link]]\nkind = \"trace\"\ndown = \"nyc-times\"\nrate_up = \"50Mbps\"\n\
+                     delay = \"20ms\"\nqueue = 1000\n[[ue]]\n";
+    let cell = "core.server_delay = \"20ms\"\nradio.fading = {kind = \"epa\", speed = \"3km/h\"}\n\
+                rlc.queue = {kind = \"drop-tail\", buffer = \"500KiB\"}\n[[site]]\n[[ue]]\ncount = 10\n";
+    for (network, part, most) in [(wire, 0.98, 36.0), (recording, 0.97, 45.0), (cell, 0.95, 46.0)] {
+        let (full, bloated) = result("6s", network, "\"fixed\"");
+        let (rate, delay) = result("6s", network, "\"oracle\"");
+        assert!(rate >= part * full, "{rate} of {full} Mbit/s over\n{network}");
+        assert!(delay <= most && bloated > 2.0 * delay, "{delay} ms, not {bloated}, over\n{network}");
+    }
+}
+
+/// Several connections of a device together offer no more than one, and other devices get their share.
+#[test]
+fn connections_and_devices_share() {
+    let network = "duration = \"6s\"\n[[link]]\nrate = \"12Mbps\"\ndelay = \"20ms\"\nqueue = 1000\n\
+                   [[ue]]\nname = \"one\"\n[[ue]]\nname = \"other\"\n";
+    let flows = "[[flow]]\nid = \"a\"\nue = \"one\"\nrwnd = \"oracle\"\n[[flow]]\nid = \"b\"\nue = \"one\"\nrwnd = \"oracle\"\n\
+                 [[flow]]\nid = \"c\"\nue = \"other\"\nrwnd = \"oracle\"\nstart = \"500ms\"\n";
+    let outcome = outcome(&format!("{TCP}{network}{flows}"));
+    let mbps: Vec<f64> = outcome.flows().iter().map(|flow| flow.goodput_kbps / 1e3).collect();
+    assert!((mbps[0] - mbps[1]).abs() < 0.2 && (mbps[0] + mbps[1] - mbps[2]).abs() < 0.8, "{mbps:?}");
+    assert!(outcome.totals().delay_ms_p95.unwrap() < 50.0, "{:?}", outcome.totals().delay_ms_p95);
+}
+
+/// What datagrams take of a cell, half of its blocks here, padding and all, is left to them.
+#[test]
+fn what_others_take_is_left_to_them() {
+    let cell = |rate: &str| {
+        format!(
+            "core.server_delay = \"20ms\"\nrlc.queue = {{kind = \"drop-tail\", buffer = \"500KiB\"}}\n[[site]]\n\
+             [[ue]]\nname = \"far\"\n[[ue]]\nname = \"near\"\n\
+             [[flow]]\nid = \"video\"\nue = \"far\"\ntraffic = {{kind = \"cbr\", rate = \"{rate}\"}}\n"
+        )
+    };
+    let totals = |rate: &str| {
+        let toml = format!(
+            "duration = \"4s\"\n{TCP}{}[[flow]]\nid = \"bulk\"\nue = \"near\"\nrwnd = \"oracle\"\n",
+            cell(rate)
+        );
+        let outcome = outcome(&toml);
+        let delay = outcome.flows()[1].delay_ms.p95.unwrap();
+        (outcome.flows()[0].pdf_percent, outcome.flows()[1].goodput_kbps / 1e3, delay)
+    };
+    let (_, alone, _) = totals("10kbps");
+    let (delivered, beside, delay) = totals("8Mbps");
+    assert!(delivered.unwrap() > 99.0 && beside > 15.0 && alone > 30.0, "{delivered:?} {alone} {beside}");
+    assert!(delay < 45.0, "{delay}");
+}
+
+/// Between two cells, and back: bytes go on, and the queue stays short.
+#[test]
+fn handovers_do_not_break_it() {
+    let toml = format!(
+        "duration = \"14s\"\n{TCP}handover.algorithm = \"a3-rsrp\"\nrlc.queue = {{kind = \"drop-tail\", buffer = \"500KiB\"}}\n\
+         [[site]]\n[[site]]\nposition = [\"600m\", \"0m\"]\n\
+         [[ue]]\nplacement = {{kind = \"line\", from = [\"100m\", \"30m\"]}}\nmobility = {{kind = \"constant-velocity\", speed = \"35m/s\"}}\n\
+         [[flow]]\ncc = \"cubic\"\nrwnd = \"oracle\"\n"
+    );
+    let outcome = outcome(&toml);
+    let flow = &outcome.flows()[0];
+    assert!(outcome.ues()[0].handovers >= 1);
+    assert!(flow.goodput_kbps > 8000.0 && flow.delay_ms.p95.unwrap() < 40.0, "{flow:?}");
+}
+
+/// The reconstruction sheds a queue that another one left, if it takes the least round trip; with the mean the queue
+/// goes on standing.
+#[test]
+fn rate_matching_needs_the_least_round_trip() {
+    let usual_delay = |rwnd: &str| {
+        let network = "[[link]]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = 1000\n[[ue]]\n";
+        let passing = "[[flow]]\nid = \"passing\"\nstart = \"1s\"\nstop = \"2s\"\n";
+        let toml = format!("duration = \"10s\"\n{TCP}{network}[[flow]]\nrwnd = {rwnd}\n{passing}");
+        let outcome = outcome(&toml);
+        (outcome.totals().goodput_kbps, outcome.flows()[0].delay_ms.p50.unwrap())
+    };
+    let (least, mean) = (usual_delay("\"rtfc\""), usual_delay("{kind = \"rtfc\", filter = \"mean\"}"));
+    assert!(least.0 > 9000.0 && least.1 < 35.0, "{least:?}");
+    assert!(mean.1 > 1.5 * least.1, "{mean:?} {least:?}");
+}
+
+#[test]
+fn what_cannot_be_known_is_refused() {
+    let complaint = |network: &str, flow: &str| {
+        scenario(&format!("duration = \"1s\"\n{network}[[ue]]\nname = \"some\"\n[[flow]]\n{flow}\n"))
+            .unwrap_err()
+    };
+    let wire = "[[link]]\nrate = \"1Mbps\"\n";
+    let wifi = "[[link]]\nname = \"hall\"\nkind = \"wifi\"\n";
+    for rwnd in ["oracle", "rtfc"] {
+        let rwnd_is = format!("rwnd = \"{rwnd}\"");
+        assert_eq!(
+            complaint(wifi, &rwnd_is),
+            format!(
+                "test:8: flow[0].rwnd: `{rwnd}` must know the rates of all links, and nobody knows that of `hall`, a \
+                 Wi-Fi that stations share"
+            )
+        );
+        assert_eq!(
+            complaint(wire, &format!("direction = \"up\"\n{rwnd_is}")),
+            format!(
+                "test:8: flow[0].rwnd: `{rwnd}` is told of the links towards terminals only; set direction = \"down\""
+            )
+        );
+        assert_eq!(
+            complaint(wire, &format!("traffic = \"cbr\"\n{rwnd_is}")),
+            format!(
+                "test:8: flow[0].rwnd: `cbr` sends datagrams, which no window controls; leave out `{rwnd}`"
+            )
+        );
+    }
+    // Wi-Fi that others are behind is no harm.
+    let beside = format!(
+        "{wire}name = \"w\"\n{wifi}[[ue]]\nname = \"home\"\nvia = [\"hall\"]\n[[ue]]\nvia = [\"w\"]\nname = \"some\"\n"
+    );
+    let toml = format!(
+        "duration = \"1s\"\n{beside}[[flow]]\nue = \"some\"\nrwnd = \"oracle\"\n[[flow]]\nid = \"h\"\nue = \"home\"\n"
+    );
+    run(&scenario(&toml).unwrap(), 1, None, &mut |_| true).unwrap();
+    let impossible = complaint(wire, "rwnd = {kind = \"oracle\", standing = \"-1ms\"}");
+    assert!(impossible.contains("flow[0].rwnd.standing"), "{impossible}");
+}

@@ -1,0 +1,87 @@
+//! A window from what only an oracle knows.
+
+use super::{Advertisement, Ctx, DeviceLink, RecvView, RwndController, Wants};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// Oracle: the bound that a receiver could reach, told the link's rate and the empty round trip. It cannot be deployed.
+    ///
+    /// rwnd = (rate * (RTTbase + `standing`) + `extra` segments) / connections, at least two segments. The rate is what
+    /// full segments' payload can come at to the device now: the least on its way of each wire's rate, what each
+    /// recording will carry in the next round trip, and what the cell would carry at the terminal's newest report,
+    /// shared equally with the other devices whose senders have more to send, after what those take that do not. RTTbase
+    /// follows from the route: its delays, the transmission of a full segment and an ACK, and an idle cell's own delays.
+    ///
+    /// It knows these at no cost and at once, and who shares what some 10 ms later; no receiver can. It does not know
+    /// what its sender will do: one that loses segments or reduces cwnd for other reasons leaves the link idle.
+    pub struct Params ("Kleinrock, ICC 1979: power is greatest with rate * RTTbase under way; the rest is airwnd's") {
+        /// Time for which a standing queue keeps the link busy.
+        pub standing: Span = Span::from_millis(2), unit "time", range Span::ZERO..=Span::from_secs(10), source "not given; a TTI in which ACKs gather, and one in which segments do";
+        /// Segments of a standing queue besides.
+        pub extra: u64 = 2, unit "segments", range 0..=1000, source "not given; an ACK waits for the second segment (RFC 1122 §4.2.3.2), and then two go at once";
+    }
+}
+
+/// The state of an oracle.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    params: Params,
+}
+
+impl Oracle {
+    /// A receiver that will be told.
+    pub fn new(params: Params, _: &Ctx) -> Oracle {
+        Oracle { params }
+    }
+
+    fn share(&self, link: &DeviceLink, view: &RecvView) -> Bytes {
+        let bytes = link.rate.0 as f64 * (link.base_rtt + self.params.standing).as_secs() / 8.0;
+        let whole = bytes + (view.mss * self.params.extra).0 as f64;
+        Bytes((whole / f64::from(view.device.connections.max(1))) as u64)
+    }
+}
+
+impl RwndController for Oracle {
+    fn wants(&self) -> Wants {
+        Wants { connections: true, link: true }
+    }
+
+    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+        let least = view.mss * 2;
+        let window = view.device.link.map_or(least, |link| self.share(&link, view).max(least));
+        Advertisement::Window(window.min(view.free))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rwnd::Device;
+    use crate::rwnd::tests_support::{MSS, ctx, view};
+    use airwnd_units::BitRate;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Its formula in floating seconds over random links.
+        #[test]
+        fn agrees_with_a_literal_transcription(
+            rate in 0..2_000_000_000_u64,
+            base_ms in 1..500_u64,
+            connections in 0..50_u32,
+            free in 2..30_000_u64,
+        ) {
+            let link = Some(DeviceLink { rate: BitRate(rate), base_rtt: Span::from_millis(base_ms) });
+            let mut view = RecvView { free: Bytes(free * MSS), ..view(None) };
+            view.device = Device { connections, link, ..Device::default() };
+            let bandwidth_delay = rate as f64 / 8.0 * (base_ms as f64 + 2.0) / 1000.0;
+            let expected = ((bandwidth_delay + 2.0 * MSS as f64) / f64::from(connections.max(1)))
+                .max(2.0 * MSS as f64)
+                .min((free * MSS) as f64);
+            let Advertisement::Window(window) = Oracle::new(Params::default(), &ctx()).window(Time::ZERO, &view) else {
+                panic!("no codes")
+            };
+            prop_assert!((window.0 as f64 - expected).abs() <= 1.0 + 1e-9 * expected, "{} {}", window.0, expected);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Receiver-based flow control by the link's rate: a reconstruction.
+
+use super::{Advertisement, Arrival, Ctx, RecvView, RwndController, Wants};
+use airwnd_catalog::{choice, params};
+use airwnd_units::{Bytes, Span, Time};
+
+choice! {
+    /// How measured round trips become the one that counts.
+    pub enum Filter {
+        /// The least of all.
+        Least = "least",
+        /// An average, which queues enter.
+        Mean = "mean",
+    }
+}
+
+params! {
+    /// RTFC, a reconstruction: the window follows what the radio link offers to the terminal.
+    ///
+    /// Liu and others let a terminal read the available bandwidth of its wireless link from its own radio, and calculate
+    /// the receive window from it as it changes. Of their text only the abstracts could be had, of the paper and of a
+    /// later chapter, where the method is called ABRWDA. So the formula is ours: rwnd = rate * RTT, at least two segments,
+    /// where the RTT is the least that the receiver has measured (`filter = "least"`), or an average of its measurements
+    /// in which the former ones weigh `weight` (`filter = "mean"`). With the mean a queue sustains itself: what was under
+    /// way while it stood is what is offered next.
+    ///
+    /// The rate is the one that `oracle` is told, with the payload of full segments; no terminal knows it that well. It is
+    /// that of the device: several connections of one offer too much. Before the first RTT the buffer is offered.
+    pub struct Params ("after the abstracts of Liu, Ren, Shu, Zhang, Dai: Mitigating Bufferbloat with Receiver-based TCP Flow Control Mechanism in Cellular Networks, and of doi:10.1201/9781003337096-5; the rest is airwnd's") {
+        /// How measured round trips become the one that counts.
+        pub filter: Filter = Filter::Least, unit "word", source "not given; with the mean queues sustain themselves";
+        /// Weight of the former average in the mean.
+        pub weight: f64 = 0.875, unit "1", range 0.0..=0.999, source "not given; RFC 6298 §2, alpha";
+    }
+}
+
+/// The state of RTFC.
+#[derive(Clone, Debug)]
+pub struct Rtfc {
+    params: Params,
+    rtt: Option<Span>,
+}
+
+impl Rtfc {
+    /// A receiver that has measured nothing yet.
+    //= exception rtfc-reconstructed
+    pub fn new(params: Params, _: &Ctx) -> Rtfc {
+        Rtfc { params, rtt: None }
+    }
+}
+
+impl RwndController for Rtfc {
+    fn wants(&self) -> Wants {
+        Wants { connections: false, link: true }
+    }
+
+    fn on_segment(&mut self, arrival: &Arrival, _: &RecvView) {
+        let Some(sample) = arrival.rtt else { return };
+        let former = self.rtt.unwrap_or(sample);
+        self.rtt = Some(match self.params.filter {
+            Filter::Least => former.min(sample),
+            Filter::Mean => {
+                let weight = self.params.weight;
+                Span((weight * former.0 as f64 + (1.0 - weight) * sample.0 as f64) as u64)
+            }
+        });
+    }
+
+    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+        let known = view.device.link.zip(self.rtt);
+        let window = known.map_or(view.free, |(link, rtt)| {
+            Bytes((link.rate.0 as f64 * rtt.as_secs() / 8.0) as u64).max(view.mss * 2)
+        });
+        Advertisement::Window(window.min(view.free))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rwnd::DeviceLink;
+    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
+    use airwnd_units::BitRate;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The reconstruction's definition, in floating seconds.
+        #[test]
+        fn agrees_with_a_literal_transcription(
+            steps in prop::collection::vec((10_000..50_000_000_u64, prop::option::of(5..400_u64)), 1..200),
+            mean in any::<bool>(),
+        ) {
+            let filter = if mean { Filter::Mean } else { Filter::Least };
+            let mut rtfc = Rtfc::new(Params { filter, ..Params::default() }, &ctx());
+            let mut rtt = None;
+            for (rate, sample) in steps {
+                let mut view = view(None);
+                view.device.link = Some(DeviceLink { rate: BitRate(rate), base_rtt: Span::from_secs(9) });
+                let measured = sample.map(Span::from_millis);
+                rtfc.on_segment(&Arrival { rtt: measured, ..arrival(Time(0), Time(0), MSS) }, &view);
+                if let Some(sample) = sample {
+                    let sample = sample as f64 / 1000.0;
+                    rtt = Some(match rtt {
+                        None => sample,
+                        Some(former) if mean => 7.0 / 8.0 * former + 1.0 / 8.0 * sample,
+                        Some(former) => sample.min(former),
+                    });
+                }
+                let expected = rtt.map_or((1 << 24) as f64, |rtt: f64| (rate as f64 / 8.0 * rtt).max(2.0 * MSS as f64));
+                let Advertisement::Window(window) = rtfc.window(Time(0), &view) else { panic!("no codes") };
+                prop_assert!((window.0 as f64 - expected).abs() <= 1.0 + 1e-6 * expected, "{} {}", window.0, expected);
+            }
+        }
+    }
+}
