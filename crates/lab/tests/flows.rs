@@ -13,7 +13,7 @@ fn simulate(toml: &str) -> Outcome {
 /// An empty wire of 10 ms each way, besides the 10 ms to the server.
 fn wire(rest: &str) -> String {
     format!(
-        "duration = \"20s\"\ntcp = {{mss = 1000, initial_window = 10, initial_ssthresh = \"1GB\"}}\n\
+        "duration = \"20s\"\ntcp = {{mss = 1000, initial_window = 10, initial_ssthresh = \"1GB\", timestamps = true}}\n\
          core.server_delay = \"10ms\"\n[[link]]\nrate = \"100Mbps\"\ndelay = \"10ms\"\nqueue = 10000\n{rest}"
     )
 }
@@ -74,14 +74,16 @@ fn nothing_is_lost_with_a_connection_that_is_given_up() {
 fn another_algorithm_meets_the_same_flows() {
     let flows = |change: &str| {
         let outcome = simulate(&wire(&format!(
-            "[[ue]]\ncount = 3\n[[flow]]\n{change}\narrivals = {{kind = \"poisson\", rate = 2.0}}\n\
+            "[[ue]]\ncount = 3\n[[flow]]\n{change}\nstop = \"8s\"\narrivals = {{kind = \"poisson\", rate = 5.0}}\n\
              traffic = {{kind = \"transfer\", size = {{kind = \"pareto\", max = \"1MB\"}}}}"
         )));
         (numbers(&outcome, "start_s"), numbers(&outcome, "size_bytes"))
     };
     let plain = flows("");
     assert!(plain.0.len() > 80 && plain.0.is_sorted());
-    assert_eq!(plain, flows("cc = \"cubic\"\nrwnd = \"drwa\""));
+    for rwnd in airwnd_tcp::rwnd::Spec::kinds() {
+        assert_eq!(plain, flows(&format!("cc = \"cubic\"\nrwnd = \"{rwnd}\"")), "{rwnd}");
+    }
     let mut sizes = plain.1.clone();
     sizes.dedup();
     assert_eq!(sizes.len(), plain.1.len(), "each flow draws its own size");

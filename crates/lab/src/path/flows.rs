@@ -267,8 +267,8 @@ impl Simulation<'_> {
         if let Some(connection) = &mut flow.connection {
             connection.end(opener.other()).0.listen();
             connection.end(opener).0.connect();
-            self.devices.open(flow.ue, flow.sender, number);
             let receiver = flow.sender.other();
+            self.devices.open(flow.ue, flow.sender, number);
             self.tell_of_device(now, number, receiver);
         }
     }

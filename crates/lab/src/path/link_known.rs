@@ -211,8 +211,7 @@ impl Simulation<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Scenario;
-    use crate::{Records, run};
+    use crate::{Records, Scenario, run};
     use airwnd_catalog::Node;
 
     fn scenario(toml: &str) -> Scenario {
@@ -221,7 +220,8 @@ mod tests {
 
     /// What is known of the first terminal's link before anybody sends.
     fn known(toml: &str) -> DeviceLink {
-        Simulation::new(&scenario(toml), 1, &Records::default(), None).unwrap().link_to(Time::ZERO, 0)
+        let scenario = scenario(toml);
+        Simulation::new(&scenario, 1, &Records::default(), None).unwrap().link_to(Time::ZERO, 0)
     }
 
     /// A flow that sends a segment now and then sees the round trip of an empty network, over all that there is of routes.
