@@ -31,7 +31,8 @@ class Raw:
     outcome
         The figures as one JSON object.
     tables
-        ``series``, ``events`` and ``allocations`` by column; empty if they were not asked for.
+        ``series``, ``events`` and ``allocations`` by column, empty if they were not asked for; and
+        ``completions``, empty if there were none.
     wall_s
         How long the simulation took, in seconds.
     """

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from airwnd.engine import Column, Columns, Raw
     from airwnd.scenario import Scenario
 
-_TABLES = ("flows", "cells", "links", "ues")
-_RECORDED = ("series", "events", "allocations")
+_TABLES = ("flows", "groups", "cells", "links", "ues")
+_RECORDED = ("series", "events", "allocations", "completions")
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,10 @@ class Run:
         ``transmission``, which counts those of a block: 1 is new data, more are retransmissions; ``mcs``;
         ``bytes``, the transport block's size; ``reception``: ``decoded``, ``failed``, or
         ``assignment-lost`` if the terminal did not hear that there was something for it.
+    completions
+        What somebody waited for: a row for each transfer and each page that began, in the order of `flows`
+        and then of time; empty if there was none. The columns: ``start_s``, since the end of the warm-up;
+        ``flow`` as in `series`; ``size_bytes``; ``fct_s``, its completion time, null if the run ended before.
     wall_s
         How long the simulation took, in seconds; ``None`` for a run read from disk.
 
@@ -106,6 +110,7 @@ class Run:
     engine: str
     events: pl.DataFrame = field(default_factory=pl.DataFrame)
     allocations: pl.DataFrame = field(default_factory=pl.DataFrame)
+    completions: pl.DataFrame = field(default_factory=pl.DataFrame)
     wall_s: float | None = field(default=None, compare=False)
 
     @classmethod
@@ -169,6 +174,20 @@ class Run:
         TCP sender from sending more, and ``fct_s``, the completion time of a finished transfer.
         """
         return frame_of(self.outcome["flows"])
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """A row per group of flows, which is an entry ``[[flow]]`` of the scenario.
+
+        Columns: ``group``, its id, ``kind`` of traffic, ``cc`` and ``rwnd`` (null for UDP), the number of its
+        ``flows``, and how many ``started`` before the end; how many transfers and pages were ``completed``,
+        and how many had begun and stayed ``unfinished``; the flows' ``goodput_kbps`` and
+        ``throughput_kbps``, added up; ``delay_ms_mean``, ``_p50``, ``_p95`` and ``_p99`` over all packets of
+        all flows; ``packets_sent``, ``packets_dropped``, ``retransmissions`` and ``timeouts``;
+        ``fct_s_mean``, ``_p50``, ``_p95``, ``_p99`` and ``_max`` of the completion times of what was
+        completed. `completions` has each of them.
+        """
+        return frame_of(self.outcome["groups"])
 
     @cached_property
     def cells(self) -> pl.DataFrame:
@@ -239,6 +258,29 @@ class Run:
         from airwnd.plots.series import plot_series
 
         return plot_series(self.series, quantity, axes)
+
+    def plot_fct(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw which part of the transfers and pages took how long: a line per group of flows.
+
+        Parameters
+        ----------
+        axes
+            Where to draw; new axes by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes; ``run.plot_fct().figure.savefig("fct.png")`` writes a picture. Lines end below 1 where
+            some were not completed.
+
+        Raises
+        ------
+        InputError
+            If nothing was completed.
+        """
+        from airwnd.plots.fct import plot_fct
+
+        return plot_fct({self.outcome["scenario"]: self}, axes)
 
     def plot_prbs(
         self, cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
@@ -400,13 +442,14 @@ class Run:
                 series=tables.get("series", pl.DataFrame()),
                 events=tables.get("events", pl.DataFrame()),
                 allocations=tables.get("allocations", pl.DataFrame()),
+                completions=tables.get("completions", pl.DataFrame()),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: not the manifest of a run: {error!r}") from None
 
 
 def recorded(raw: "Raw") -> dict[str, pl.DataFrame]:
-    """Make the frames that :attr:`Run.series`, :attr:`Run.events` and :attr:`Run.allocations` describe."""
+    """Make the frames of series, events, allocations and completions that :class:`Run` describes."""
     return {name: table_of(columns) for name, columns in raw.tables.items()}
 
 

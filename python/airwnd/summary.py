@@ -14,7 +14,7 @@ _MOST_LINKS = 20
 
 
 def show(run: Run) -> None:
-    """Print the totals, the first flows, and the first links of the scenario."""
+    """Print the totals, the groups of flows if they say more, the first flows and links of the scenario."""
     console = Console(highlight=False)
     totals = run.totals
     console.print(f"[bold]{run.outcome['scenario']}[/], seed {run.seed}")
@@ -27,6 +27,8 @@ def show(run: Run) -> None:
     )
     drops = ", ".join(f"{cause} {count:,}" for cause, count in totals["drops"].items() if count)
     console.print(f"drops: {drops or 'none'}")
+    if len(run.outcome["flows"]) > _MOST_FLOWS or any(_waits(group) for group in run.outcome["groups"]):
+        console.print(_groups(run))
     console.print(_flows(run))
     hidden = len(run.outcome["flows"]) - _MOST_FLOWS
     if hidden > 0:
@@ -45,6 +47,31 @@ def _effort(run: Run) -> str:
         if run.wall_s
         else head
     )
+
+
+def _waits(group: Mapping[str, Any]) -> bool:
+    """Tell whether somebody waited for anything of a group."""
+    return bool(group["completed"] or group["unfinished"])
+
+
+def _groups(run: Run) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("group")
+    heads = ("flows", "goodput\nkbit/s", "delay\nms", "p95\nms", "done", "not\ndone")
+    for head in (*heads, "FCT\ns", "p50\ns", "p95\ns", "p99\ns"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for group in run.outcome["groups"]:
+        times = group["fct_s"]
+        table.add_row(
+            group["group"],
+            f"{group['flows']:,}",
+            _number(group["goodput_kbps"], 1),
+            _number(group["delay_ms"]["mean"], 2),
+            _number(group["delay_ms"]["p95"], 2),
+            *(f"{group[key]:,}" if _waits(group) else "–" for key in ("completed", "unfinished")),
+            *(_number(times[key], 3) for key in ("mean", "p50", "p95", "p99")),
+        )
+    return table
 
 
 def _flows(run: Run) -> Table:

@@ -117,6 +117,62 @@ BROKEN = {
         r":13: flow\[0\].stop: stops at 400ms, not after its start at 500ms",
     ),
     "start after the end": ("[[flow]]", '[[flow]]\nstart = "2s"', r":12: flow\[0\].start: starts at 2s, after the end at 1s"),
+    "no flow of a terminal": ("[[flow]]", "[[flow]]\ncount = 0", r":12: flow\[0\].count: 0 is outside 1\.\.10000"),
+    "no arrivals": (
+        "[[flow]]",
+        '[[flow]]\ntraffic = "transfer"\narrivals = { kind = "poisson", rate = 0 }',
+        r":13: flow\[0\].arrivals.rate: 0.0 is outside 1e-6",
+    ),
+    "a schedule out of order": (
+        "[[flow]]",
+        '[[flow]]\narrivals = { kind = "schedule", times = ["300ms", "200ms"] }',
+        r":12: flow\[0\].arrivals.times: 200ms comes after 300ms; times must ascend",
+    ),
+    "a schedule beyond the end": (
+        "[[flow]]",
+        '[[flow]]\nstart = "500ms"\narrivals = { kind = "schedule", times = ["500ms"] }',
+        r":13: flow\[0\].arrivals.times: 500ms after the start is not before the end at 500ms",
+    ),
+    "flows without end for ever": (
+        "[[flow]]",
+        '[[flow]]\narrivals = "poisson"',
+        r":12: flow\[0\].arrivals: `poisson` brings flows for ever, and those of `bulk` do not end; take `transfer`",
+    ),
+    "datagrams for ever": (
+        "[[flow]]",
+        '[[flow]]\ntraffic = "video"\narrivals = "periodic"',
+        r":13: flow\[0\].arrivals: `periodic` brings flows for ever, and those of `video` do not end",
+    ),
+    "more flows than there may be": (
+        "[[flow]]",
+        '[[flow]]\ntraffic = "transfer"\ncount = 100\narrivals = { kind = "poisson", rate = 10000 }',
+        r":14: flow\[0\].arrivals: about 2000000 flows in all; at most 1000000 are allowed",
+    ),
+    "an arrival file that is not there": (
+        "[[flow]]",
+        '[[flow]]\ntraffic = "transfer"\narrivals = { kind = "file", path = "none.csv" }',
+        r":13: flow\[0\].arrivals.path: .*none.csv cannot be read",
+    ),
+    "a transfer of nothing": (
+        "[[flow]]",
+        '[[flow]]\ntraffic = { kind = "transfer", size = "0B" }',
+        r":12: flow\[0\].traffic.size: 0B is outside 1B\.\.",
+    ),
+    "a negative size": (
+        "[[flow]]",
+        '[[flow]]\ntraffic = { kind = "transfer", size = "-1kB" }',
+        r":12: flow\[0\].traffic.size: `-1kB` must not be negative",
+    ),
+    "sizes inside out": (
+        "[[flow]]",
+        '[[flow]]\ntraffic = { kind = "transfer", size = { kind = "pareto", min = "1MB", max = "1MB" } }',
+        r":12: flow\[0\].traffic.size.max: the largest size 1MB is not above the smallest 1MB",
+    ),
+    "a misspelt size": (
+        "[[flow]]",
+        '[[flow]]\ntraffic = { kind = "transfer", size = "paretto" }',
+        r":12: flow\[0\].traffic.size: unknown size `paretto`; did you mean `pareto`\?",
+    ),
     "unknown stack": ("[carrier]", '[tcp]\nstack = "ns3.25"\n[carrier]', r":4: tcp.stack: .*`ns3.25`; did you mean `ns3.26`\?"),
     "a date": ('duration = "1s"', "duration = 2026-11-21", r":2: duration: .* is a date; a time is written as"),
     "a list for a table": ('[carrier]\nbandwidth = "10MHz"', "carrier = [1]", r":3: carrier: expected a table"),

@@ -107,7 +107,7 @@ def test_links_have_a_row_for_each_direction(lossy: Run) -> None:
 
 def test_the_json_has_what_it_promises(small: Scenario) -> None:
     found = json.loads(json.dumps(small.run(seed=1).to_json(), allow_nan=False))
-    head = ["scenario", "seed", "duration_s", "wall_s", "events", "flows", "cells", "links"]
+    head = ["scenario", "seed", "duration_s", "wall_s", "events", "flows", "groups", "cells", "links"]
     assert [key for key in found if key in head] == head
     for flow in found["flows"]:
         assert {
@@ -146,8 +146,8 @@ def test_the_same_scenario_and_seed_give_the_same_bytes(small: Scenario, tmp_pat
     again = contents(small.run(seed=5, series="20ms").save(tmp_path / "again"))
     other = contents(small.run(seed=6, series="20ms").save(tmp_path / "other"))
     assert sorted(first) == [
-        *("cells.parquet", "events.parquet", "flows.parquet", "links.parquet", "manifest.json"),
-        *("series.parquet", "ues.parquet"),
+        *("cells.parquet", "events.parquet", "flows.parquet", "groups.parquet", "links.parquet"),
+        *("manifest.json", "series.parquet", "ues.parquet"),
     ]
     assert first == again
     assert first["ues.parquet"] != other["ues.parquet"], "another seed places the users elsewhere"

@@ -1,6 +1,6 @@
 //! What can be chosen, and how a scenario is written.
 
-use crate::{Scenario, placement, traffic};
+use crate::{Scenario, arrivals, placement, size, traffic};
 use airwnd_catalog::{FamilyInfo, Param};
 use airwnd_cell::{handover, mac, mobility, phy};
 use airwnd_engine::{aqm, link, loss};
@@ -24,6 +24,8 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         link::Spec::catalogue(),
         loss::Spec::catalogue(),
         traffic::Spec::catalogue(),
+        arrivals::Spec::catalogue(),
+        size::Spec::catalogue(),
         placement::Spec::catalogue(),
         mobility::Spec::catalogue(),
     ]

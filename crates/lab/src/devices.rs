@@ -81,6 +81,11 @@ impl Devices {
         self.open[ue as usize][sender as usize].push(flow);
     }
 
+    /// A connection that this end has sent to is given up.
+    pub fn close(&mut self, ue: u32, sender: End, flow: u32) {
+        self.open[ue as usize][sender as usize].retain(|number| *number != flow);
+    }
+
     /// What one of the connections that this end sends to is told; forgets those that have ended.
     pub fn view(&mut self, ue: u32, sender: End, flows: &[Flow]) -> Device {
         let mut device = Device::default();

@@ -21,8 +21,10 @@
 //! assert!(outcome.flows()[0].goodput_kbps > 1000.0);
 //! ```
 
+pub mod arrivals;
 mod build;
 mod catalogue;
+mod csv;
 mod detour;
 mod devices;
 mod handover;
@@ -40,6 +42,7 @@ mod records;
 mod routes;
 mod scenario;
 mod series;
+pub mod size;
 mod table;
 pub mod tap;
 pub mod traffic;
@@ -48,7 +51,10 @@ pub use airwnd_cell::RadioMap;
 pub use airwnd_tcp::cc::outside::Plugins;
 pub use catalogue::{catalogue, schema};
 pub use links::{Link, LinkSettings, Sharing};
-pub use outcome::{CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow};
+pub use outcome::{
+    CellRow, CompletionTimes, Contention, FlowRow, GroupRow, LinkRow, Outcome, Percentiles, Queued, Totals,
+    UeRow,
+};
 pub use path::{run, run_tapped};
 pub use records::Records;
 pub use scenario::{Core, DataDirection, Flow, Scenario, Site, UeGroup};

@@ -2,30 +2,73 @@
 
 use airwnd_units::{Bytes, Span, Time};
 use hdrhistogram::Histogram;
+use std::borrow::Cow;
 
 /// The longest span that is told apart, in microseconds: longer ones count as this long in percentiles.
 const LONGEST_MICROS: u64 = 600_000_000;
+
+/// Samples up to which each is kept: a histogram takes 12 kB, and there may be many short flows.
+const FEW: usize = 64;
 
 /// Mean and percentiles of spans.
 ///
 /// The mean is exact; percentiles come from a histogram with two significant digits.
 #[derive(Clone, Debug)]
 pub(crate) struct Spread {
-    histogram: Histogram<u32>,
+    samples: Samples,
     sum: u128,
     count: u64,
 }
 
+#[derive(Clone, Debug)]
+enum Samples {
+    /// In microseconds.
+    Few(Vec<u32>),
+    Many(Box<Histogram<u32>>),
+}
+
+impl Samples {
+    fn record(&mut self, micros: u32) {
+        match self {
+            Samples::Few(samples) if samples.len() < FEW => samples.push(micros),
+            Samples::Few(_) => {
+                let mut histogram = self.histogram().into_owned();
+                histogram.saturating_record(micros.into());
+                *self = Samples::Many(Box::new(histogram));
+            }
+            Samples::Many(histogram) => histogram.saturating_record(micros.into()),
+        }
+    }
+
+    fn histogram(&self) -> Cow<'_, Histogram<u32>> {
+        match self {
+            Samples::Few(samples) => {
+                let mut histogram =
+                    Histogram::new_with_bounds(1, LONGEST_MICROS, 2).expect("the bounds are valid");
+                samples.iter().for_each(|micros| histogram.saturating_record((*micros).into()));
+                Cow::Owned(histogram)
+            }
+            Samples::Many(histogram) => Cow::Borrowed(histogram),
+        }
+    }
+}
+
 impl Spread {
+    /// Without samples; it takes its memory as they come.
     pub fn new() -> Self {
-        let histogram = Histogram::new_with_bounds(1, LONGEST_MICROS, 2).expect("the bounds are valid");
-        Spread { histogram, sum: 0, count: 0 }
+        Spread { samples: Samples::Few(Vec::new()), sum: 0, count: 0 }
+    }
+
+    /// Without samples; it has its memory from the start.
+    pub fn lasting() -> Self {
+        let histogram = Spread::new().samples.histogram().into_owned();
+        Spread { samples: Samples::Many(Box::new(histogram)), ..Spread::new() }
     }
 
     pub fn record(&mut self, span: Span) {
         self.sum += u128::from(span.0);
         self.count += 1;
-        self.histogram.saturating_record(span.0 / 1000);
+        self.samples.record((span.0 / 1000).min(u32::MAX.into()) as u32);
     }
 
     /// In milliseconds; none without samples.
@@ -34,15 +77,28 @@ impl Spread {
     }
 
     /// In milliseconds; none without samples.
-    pub fn percentile_ms(&self, percent: f64) -> Option<f64> {
-        (self.count > 0).then(|| self.histogram.value_at_percentile(percent) as f64 / 1e3)
+    pub fn percentiles_ms<const N: usize>(&self, percents: [f64; N]) -> [Option<f64>; N] {
+        if self.count == 0 {
+            return [None; N];
+        }
+        let histogram = self.samples.histogram();
+        percents.map(|percent| Some(histogram.value_at_percentile(percent) as f64 / 1e3))
     }
 
     /// Takes the samples of another one in.
     pub fn add(&mut self, other: &Spread) {
         self.sum += other.sum;
         self.count += other.count;
-        self.histogram.add(&other.histogram).expect("the bounds are the same");
+        match &other.samples {
+            Samples::Few(samples) => samples.iter().for_each(|micros| self.samples.record(*micros)),
+            Samples::Many(more) => {
+                if let Samples::Few(_) = self.samples {
+                    self.samples = Samples::Many(Box::new(self.samples.histogram().into_owned()));
+                }
+                let Samples::Many(histogram) = &mut self.samples else { unreachable!("made so above") };
+                histogram.add(&**more).expect("the bounds are the same");
+            }
+        }
     }
 
     /// Mean of the samples since sum and number were `before`, in milliseconds; none without samples.
@@ -75,14 +131,15 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub fn new() -> Self {
+    /// Of a flow with these delays and round-trip times.
+    pub fn new(delay: Spread, rtt: Spread) -> Self {
         Meter {
             sent: 0,
             received: 0,
             dropped: 0,
             received_bytes: Bytes::ZERO,
-            delay: Spread::new(),
-            rtt: Spread::new(),
+            delay,
+            rtt,
             payload: Bytes::ZERO,
             started: None,
             completed: None,
@@ -103,14 +160,16 @@ mod tests {
     #[test]
     fn a_sum_of_spreads_is_the_spread_of_all_samples() {
         // 2000 s are beyond what percentiles tell apart.
-        let parts = [&[10, 30][..], &[], &[20, 40, 2_000_000]];
+        let many: Vec<u64> = (1..=100).collect();
+        let parts = [&[10, 30][..], &[], &[20, 40, 2_000_000], &many, &[5]];
         let mut sum = Spread::new();
         parts.iter().for_each(|part| sum.add(&spread(part)));
         let whole = spread(&parts.concat());
-        assert_eq!(sum.mean_ms(), Some(400_020.0));
-        for percent in [0.0, 50.0, 95.0, 100.0] {
-            assert_eq!(sum.percentile_ms(percent), whole.percentile_ms(percent), "{percent} %");
-        }
+        assert!((sum.mean_ms().unwrap() - (2_000_100.0 + 5050.0 + 5.0) / 106.0).abs() < 1e-6);
+        let percents = [0.0, 50.0, 95.0, 100.0];
+        assert_eq!(sum.percentiles_ms(percents), whole.percentiles_ms(percents));
+        // 600 s with two significant digits
+        assert!((sum.percentiles_ms([100.0])[0].unwrap() / 600_000.0 - 1.0).abs() < 0.01);
     }
 
     #[test]

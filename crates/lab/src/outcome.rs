@@ -15,12 +15,14 @@ pub struct Outcome {
     pub(crate) duration: Span,
     pub(crate) handled: u64,
     pub(crate) flows: Vec<FlowRow>,
+    pub(crate) groups: Vec<GroupRow>,
     pub(crate) ues: Vec<UeRow>,
     pub(crate) cells: Vec<CellRow>,
     pub(crate) links: Vec<LinkRow>,
     pub(crate) totals: Totals,
     pub(crate) ledger: Ledger,
     pub(crate) inside: Count,
+    pub(crate) completions: Table,
     pub(crate) series: Table,
     pub(crate) incidents: Table,
     pub(crate) allocations: Table,
@@ -85,6 +87,82 @@ pub struct FlowRow {
     pub limited: Option<Limited>,
     /// Flow completion time of a transfer that was completed.
     pub fct_s: Option<f64>,
+}
+
+/// The figures of a group of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupRow {
+    /// The id that the scenario gives it.
+    pub group: String,
+    /// Kind of traffic.
+    pub kind: String,
+    /// Congestion control; none for UDP.
+    pub cc: Option<String>,
+    /// Receive-window control; none for UDP.
+    pub rwnd: Option<String>,
+    /// Its flows.
+    pub flows: u64,
+    /// Those of them that began before the end.
+    pub started: u64,
+    /// Transfers and pages that were completed.
+    pub completed: u64,
+    /// Transfers and pages that began and were not completed.
+    pub unfinished: u64,
+    /// Sum of the flows' goodputs.
+    pub goodput_kbps: f64,
+    /// Sum of the flows' throughputs.
+    pub throughput_kbps: f64,
+    /// One-way delay over all packets of the group's flows.
+    pub delay_ms: Percentiles,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets dropped on the way.
+    pub packets_dropped: u64,
+    /// Segments with bytes that had been sent before.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Completion times of what was completed.
+    pub fct_s: CompletionTimes,
+}
+
+/// Mean and percentiles of completion times in seconds; none where nothing was completed. Percentiles lie between two
+/// samples as their ranks do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CompletionTimes {
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// The longest.
+    pub max: Option<f64>,
+}
+
+impl CompletionTimes {
+    /// Of these times in ascending order.
+    pub(crate) fn of(times: &[f64]) -> CompletionTimes {
+        let Some(last) = times.len().checked_sub(1) else { return CompletionTimes::default() };
+        let at = |part: f64| {
+            let rank = part * last as f64;
+            let (below, above) = (times[rank as usize], times[(rank as usize + 1).min(last)]);
+            Some(below + (above - below) * rank.fract())
+        };
+        CompletionTimes {
+            mean: Some(times.iter().sum::<f64>() / times.len() as f64),
+            p50: at(0.5),
+            p95: at(0.95),
+            p99: at(0.99),
+            max: Some(times[last]),
+        }
+    }
+
+    fn to_json(self) -> Json {
+        json!({"mean": self.mean, "p50": self.p50, "p95": self.p95, "p99": self.p99, "max": self.max})
+    }
 }
 
 /// A terminal's figures.
@@ -215,6 +293,10 @@ impl Outcome {
     pub fn flows(&self) -> &[FlowRow] {
         &self.flows
     }
+    /// The groups of flows.
+    pub fn groups(&self) -> &[GroupRow] {
+        &self.groups
+    }
     /// The terminals; none without cells.
     pub fn ues(&self) -> &[UeRow] {
         &self.ues
@@ -235,6 +317,11 @@ impl Outcome {
     pub fn handled(&self) -> u64 {
         self.handled
     }
+    /// The transfers and pages that began, empty if there are none: `start_s` from the end of the warm-up, `flow`,
+    /// `size_bytes`, and `fct_s`, which is not a number if it was not completed.
+    pub fn completions(&self) -> &Table {
+        &self.completions
+    }
     /// Time series of the flows, empty unless asked for: `time_s`, `flow`, a column for each quantity, and the
     /// serving `cell`.
     pub fn series(&self) -> &Table {
@@ -252,13 +339,19 @@ impl Outcome {
         &self.allocations
     }
     /// The tables by name, to keep.
-    pub fn into_tables(self) -> [(&'static str, Table); 3] {
-        [("series", self.series), ("events", self.incidents), ("allocations", self.allocations)]
+    pub fn into_tables(self) -> [(&'static str, Table); 4] {
+        [
+            ("series", self.series),
+            ("events", self.incidents),
+            ("allocations", self.allocations),
+            ("completions", self.completions),
+        ]
     }
 
     /// The whole but the tables as one object.
     pub fn to_json(&self) -> Json {
         let flows: Vec<Json> = self.flows.iter().map(FlowRow::to_json).collect();
+        let groups: Vec<Json> = self.groups.iter().map(GroupRow::to_json).collect();
         let cells: Vec<Json> = self.cells.iter().enumerate().map(|(cell, row)| row.to_json(cell)).collect();
         let links: Vec<Json> = self.links.iter().map(LinkRow::to_json).collect();
         let ues: Vec<Json> = self.ues.iter().enumerate().map(|(ue, row)| row.to_json(ue)).collect();
@@ -276,6 +369,7 @@ impl Outcome {
             "duration_s": self.duration.as_secs(),
             "events": self.handled,
             "flows": flows,
+            "groups": groups,
             "cells": cells,
             "links": links,
             "ues": ues,
@@ -333,6 +427,29 @@ impl FlowRow {
             "zero_windows": self.zero_windows,
             "limited_s": limits(self.limited),
             "fct_s": self.fct_s,
+        })
+    }
+}
+
+impl GroupRow {
+    fn to_json(&self) -> Json {
+        json!({
+            "group": self.group,
+            "kind": self.kind,
+            "cc": self.cc,
+            "rwnd": self.rwnd,
+            "flows": self.flows,
+            "started": self.started,
+            "completed": self.completed,
+            "unfinished": self.unfinished,
+            "goodput_kbps": self.goodput_kbps,
+            "throughput_kbps": self.throughput_kbps,
+            "delay_ms": self.delay_ms.to_json(),
+            "packets_sent": self.packets_sent,
+            "packets_dropped": self.packets_dropped,
+            "retransmissions": self.retransmissions,
+            "timeouts": self.timeouts,
+            "fct_s": self.fct_s.to_json(),
         })
     }
 }
@@ -420,6 +537,19 @@ pub(crate) fn jain(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percentiles_of_completion_times_lie_between_ranks() {
+        assert_eq!(CompletionTimes::of(&[]), CompletionTimes::default());
+        let hundred: Vec<f64> = (0..=100).map(f64::from).collect();
+        let found = CompletionTimes::of(&hundred);
+        assert_eq!(
+            [found.mean, found.p50, found.p95, found.p99, found.max],
+            [50.0, 50.0, 95.0, 99.0, 100.0].map(Some)
+        );
+        assert_eq!(CompletionTimes::of(&[1.0, 2.0]).p50, Some(1.5));
+        assert_eq!(CompletionTimes::of(&[3.0]).p99, Some(3.0));
+    }
 
     #[test]
     fn jain_runs_from_one_over_n_to_one() {

@@ -9,6 +9,7 @@ mod link_known;
 mod measurement;
 
 pub(crate) use flows::Flow;
+use flows::{Group, Page};
 
 use crate::build;
 use crate::detour::Road;
@@ -28,7 +29,7 @@ use airwnd_engine::aqm::{self, Waiting};
 use airwnd_engine::link::wifi::{Fate, Passed};
 use airwnd_engine::link::{self, Due, Lost, Refused};
 use airwnd_engine::{Codepoint, Event, EventQueue, Key, Slab};
-use airwnd_tcp::rwnd;
+use airwnd_tcp::{Config, rwnd};
 use airwnd_units::{Bytes, Span, Time, Tti};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
@@ -172,13 +173,21 @@ pub(crate) struct Simulation<'t> {
     pub network: Option<Box<Network>>,
     pub paths: Paths,
     pub flows: Vec<Flow>,
+    groups: Vec<Group>,
+    /// Pages that were completed, in the order of time.
+    pages: Vec<Page>,
     devices: Devices,
     ledger: Ledger,
     /// The TTI that has been handled last, and whether the next one is scheduled.
     last_tti: Option<Tti>,
     tti_pending: bool,
     record: Option<Record>,
+    /// The flows that are sampled, if there is a record.
+    observed: Vec<u32>,
     tap: Option<&'t mut dyn Tap>,
+    scenario: &'t Scenario,
+    config: Config,
+    seed: u64,
     /// The end of the warm-up.
     pub begin: Time,
     // Scratch lists, kept for their capacity.
@@ -230,11 +239,11 @@ pub fn run(
 ///
 /// # Errors
 /// As [`run`]; records that the scenario cannot give; a tap that does not go on stops the run.
-pub fn run_tapped(
-    scenario: &Scenario,
+pub fn run_tapped<'t>(
+    scenario: &'t Scenario,
     seed: u64,
     records: &Records,
-    tap: Option<&mut dyn Tap>,
+    tap: Option<&'t mut dyn Tap>,
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
     records.check(scenario)?;
@@ -262,12 +271,12 @@ pub fn run_tapped(
             Happening::Failure(flow) => return Err(simulation.failure(flow)),
         }
     }
-    Ok(simulation.finish(scenario, seed))
+    Ok(simulation.finish())
 }
 
 impl<'t> Simulation<'t> {
     fn new(
-        scenario: &Scenario,
+        scenario: &'t Scenario,
         seed: u64,
         records: &Records,
         tap: Option<&'t mut dyn Tap>,
@@ -295,6 +304,8 @@ impl<'t> Simulation<'t> {
             network,
             paths: routes.paths,
             flows: Vec::new(),
+            groups: Vec::with_capacity(scenario.flow.len()),
+            pages: Vec::new(),
             devices: Devices::new(ues),
             ledger: Ledger::default(),
             last_tti: None,
@@ -304,7 +315,11 @@ impl<'t> Simulation<'t> {
                 series: Series::default(),
                 incidents: Incidents::default(),
             }),
+            observed: Vec::new(),
             tap,
+            scenario,
+            config: scenario.tcp.config(),
+            seed,
             begin,
             arrivals: Vec::with_capacity(256),
             drops: Vec::with_capacity(256),
@@ -312,11 +327,8 @@ impl<'t> Simulation<'t> {
             fates: Fates { drops: Vec::with_capacity(64), marks: Vec::with_capacity(64) },
             passed: Vec::with_capacity(16),
         };
-        simulation.add_flows(scenario, seed);
-        simulation.know_links(scenario);
-        for flow in 0..simulation.flows.len() as u32 {
-            simulation.watch(Time::ZERO, flow);
-        }
+        simulation.add_flows();
+        simulation.know_links();
         simulation.watch_cells();
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
         if let Some(record) = &simulation.record {
@@ -331,8 +343,8 @@ impl<'t> Simulation<'t> {
     fn pump(&mut self, now: Time, number: u32, at: End) {
         if at == self.flows[number as usize].sender {
             self.note_repairs(now, number);
-            self.write_rest(number, at);
         }
+        self.write_rest(number, at);
         loop {
             let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
             let Some(segment) = connection.end(at).0.poll_transmit(now) else { break };
@@ -347,9 +359,10 @@ impl<'t> Simulation<'t> {
         self.watch(now, number);
     }
 
-    /// A timer event that an earlier one has overtaken says nothing; one that comes too early is armed anew.
+    /// A timer event that an earlier one has overtaken says nothing, nor does one of a flow that is over; one that comes
+    /// too early is armed anew.
     fn timer(&mut self, now: Time, number: u32, at: End) {
-        let connection = self.flows[number as usize].connection.as_mut().expect("only TCP has timers");
+        let Some(connection) = &mut self.flows[number as usize].connection else { return };
         let (endpoint, timer) = connection.end(at);
         if *timer != Some(now) {
             return;
@@ -357,6 +370,7 @@ impl<'t> Simulation<'t> {
         *timer = None;
         endpoint.on_timeout(now);
         self.pump(now, number, at);
+        self.give_up(number);
     }
 
     // The network.
@@ -365,6 +379,7 @@ impl<'t> Simulation<'t> {
     fn emit(&mut self, now: Time, number: u32, from: End, size: Bytes, content: Carried) {
         let flow = &mut self.flows[number as usize];
         let to = from.other();
+        flow.on_way += 1;
         if from == flow.sender {
             flow.meter.sent += 1;
         }
@@ -599,6 +614,7 @@ impl<'t> Simulation<'t> {
             self.tell_of_device(now, packet.flow, packet.to);
         }
         let flow = &mut self.flows[packet.flow as usize];
+        flow.on_way -= 1;
         if packet.to != flow.sender {
             flow.meter.received += 1;
             flow.meter.received_bytes += packet.size;
@@ -616,17 +632,21 @@ impl<'t> Simulation<'t> {
                     }
                 } else {
                     flow.meter.payload = endpoint.bytes_received();
-                    let whole = flow.source.size();
+                    let whole = flow.size;
                     if flow.meter.completed.is_none() && whole.is_some_and(|size| flow.meter.payload >= size)
                     {
                         flow.meter.completed = Some(now);
                     }
                 }
                 let is_read_slowly = connection.reader.is_some();
+                if flow.is_asked && segment.len > 0 {
+                    self.converse(now, packet.flow, packet.to);
+                }
                 self.pump(now, packet.flow, packet.to);
                 if is_read_slowly {
                     self.start_reading(now, packet.flow);
                 }
+                self.give_up(packet.flow);
             }
         }
     }
@@ -694,6 +714,7 @@ impl<'t> Simulation<'t> {
         }
         self.ledger.drop(cause, size);
         let of = &mut self.flows[flow as usize];
+        of.on_way -= 1;
         of.meter.dropped += u64::from(to != of.sender);
         self.note(now, flow, Incident::Drop(cause, size));
     }

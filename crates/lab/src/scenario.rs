@@ -2,19 +2,21 @@
 
 use crate::links::Link;
 use crate::traffic::Transport;
-use crate::{hexagon, placement, recordings, traffic};
+use crate::{arrivals, hexagon, placement, recordings, size, traffic};
 use airwnd_catalog::{Error, Node, Param, choice, params, unknown_word};
 use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility};
 use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
-use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span};
+use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
 /// The most terminals that a scenario may have.
 const MOST_UES: u32 = 100_000;
 /// The most cells that a scenario may have: a terminal keeps a gain to each of them.
 const MOST_CELLS: u32 = 1000;
+/// The most flows that a scenario may have.
+const MOST_FLOWS: f64 = 1e6;
 /// The link between server and gateway in results.
 pub(crate) const SERVER: &str = "server";
 /// The links between gateway and cells in results.
@@ -120,7 +122,11 @@ params! {
 }
 
 params! {
-    /// A flow for each terminal of a group.
+    /// Flows of each terminal of a group.
+    ///
+    /// Each has its own connection and its own row in the results. By default a terminal has one, which begins at
+    /// `start`; `arrivals` makes new ones later, and `count` makes several at each arrival. The flows of a group are
+    /// numbered in the order in which they begin.
     pub struct Flow ("ns-3 reference runs") {
         /// Name of the group of flows; a flow is called by it and a number.
         pub id: String = "flow".to_string(), unit "text", source "airwnd";
@@ -137,11 +143,16 @@ params! {
         pub rwnd: rwnd::Spec = rwnd::Spec::Fixed(Default::default()), unit "1", source "an ordinary receiver";
         /// Rate at which the receiving application reads what TCP has for it; none: at once.
         pub read_rate: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "an ordinary receiver";
+        /// Flows that begin at each arrival, for each terminal.
+        pub count: u32 = 1, unit "flows", range 1..=10_000, source "one application";
+        /// When flows begin, counted from `start`.
+        pub arrivals: arrivals::Spec = arrivals::Spec::Once(Default::default()), unit "1", source "an ordinary application";
         /// When the first flow starts, counted from the end of the warm-up.
         pub start: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "the scenario";
-        /// Each further flow starts this much later than the one before.
+        /// Each further flow of an arrival, of a terminal and then of the next one, starts this much later than the one before.
         pub stagger: Span = Span::from_millis(1), unit "time", range Span::ZERO..=Span::from_secs(3600), source "ns-3 reference run S3";
-        /// When the applications stop, counted from the end of the warm-up; none: at the end.
+        /// When the applications stop, counted from the end of the warm-up; none: at the end. With arrivals: when no more
+        /// come; transfers and pages that have begun go on.
         pub stop: Option<Span> = None, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "the scenario";
     }
 }
@@ -236,6 +247,18 @@ impl Scenario {
                 let most = params.max_speed;
                 let parse = |text: &str| mobility::path::parse(text, most);
                 read_rows(node, &key, &params.path, &mut params.rows, parse)?;
+            }
+        }
+        for (index, flow) in self.flow.iter_mut().enumerate() {
+            if let arrivals::Spec::File(params) = &mut flow.arrivals {
+                let key = format!("flow[{index}].arrivals.path");
+                read_rows(node, &key, &params.path, &mut params.rows, arrivals::file::parse)?;
+            }
+            for (key, size) in flow.traffic.sizes_mut() {
+                if let size::Spec::Empirical(params) = &mut size.0 {
+                    let key = format!("flow[{index}].traffic.{key}.path");
+                    read_rows(node, &key, &params.path, &mut params.rows, size::empirical::parse)?;
+                }
             }
         }
         self.read_recordings(node)
@@ -483,6 +506,40 @@ impl Scenario {
         Ok(())
     }
 
+    fn check_arrivals(&self, flow: &Flow) -> Result<(), (String, String)> {
+        let window = flow.window(self.duration);
+        flow.traffic.check().map_err(|(key, message)| (format!("traffic.{key}"), message))?;
+        flow.arrivals.check(window).map_err(|(key, message)| (format!("arrivals.{key}"), message))?;
+        let (kind, arrivals) = (flow.traffic.kind(), flow.arrivals.kind());
+        if flow.arrivals.goes_on() && !flow.traffic.ends() {
+            let message = format!(
+                "`{arrivals}` brings flows for ever, and those of `{kind}` do not end; take `transfer`, `web` with pages, \
+                 or arrivals `schedule`"
+            );
+            return Err(("arrivals".into(), message));
+        }
+        if let arrivals::Spec::File(params) = &flow.arrivals
+            && arrivals::file::File::has_sizes(params)
+            && !matches!(flow.traffic, traffic::Spec::Transfer(_))
+        {
+            let message =
+                format!("{} gives sizes, which `{kind}` does not have; take `transfer`", params.path);
+            return Err(("arrivals.path".into(), message));
+        }
+        let expected = flow.arrivals.build().expected(window);
+        let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
+        let terminals: u32 = self.ue.iter().filter(of_group).map(|group| group.count).sum();
+        let flows = expected * f64::from(terminals) * f64::from(flow.count);
+        if flows > MOST_FLOWS {
+            let key = if expected > 1.0 { "arrivals" } else { "count" };
+            return Err((
+                key.into(),
+                format!("about {flows:.0} flows in all; at most {MOST_FLOWS} are allowed"),
+            ));
+        }
+        Ok(())
+    }
+
     fn check_flow(&self, index: usize, flow: &Flow) -> Result<(), (String, String)> {
         let key = |rest: &str| format!("flow[{index}].{rest}");
         if flow.id.is_empty() {
@@ -504,14 +561,14 @@ impl Scenario {
         if let Some(stop) = flow.stop.filter(|stop| *stop <= flow.start) {
             return Err((key("stop"), format!("stops at {stop}, not after its start at {}", flow.start)));
         }
-        if flow.read_rate.is_some() && flow.traffic.build().transport() == Transport::Udp {
+        if flow.read_rate.is_some() && flow.traffic.transport() == Transport::Udp {
             let message = format!("`{}` sends datagrams, which are read at once", flow.traffic.kind());
             return Err((key("read_rate"), message));
         }
         flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
+        self.check_arrivals(flow).map_err(|(rest, message)| (key(&rest), message))?;
         let tcp = self.tcp.config();
-        let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer, seed: 0 };
-        let controller = flow.rwnd.build(&ctx);
+        let controller = flow.rwnd.build(&rwnd::Ctx::of(&tcp, 0));
         if !tcp.timestamps && controller.needs_timestamps() {
             let kind = flow.rwnd.kind();
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
@@ -526,7 +583,7 @@ impl Scenario {
     /// Whether what a receive-window control wants to know of the link can be known.
     fn check_link_knowledge(&self, flow: &Flow) -> Result<(), String> {
         let word = flow.rwnd.kind();
-        if flow.traffic.build().transport() == Transport::Udp {
+        if flow.traffic.transport() == Transport::Udp {
             return Err(format!(
                 "`{}` sends datagrams, which no window controls; leave out `{word}`",
                 flow.traffic.kind()
@@ -546,6 +603,18 @@ impl Scenario {
                 link.settings.name
             ))
         })
+    }
+}
+
+impl Flow {
+    /// How long flows may arrive, counted from the first start.
+    pub(crate) fn window(&self, duration: Span) -> Span {
+        self.stop.map_or(duration, |stop| stop.min(duration)) - self.start
+    }
+
+    /// Whether each of its terminals has the same flows from the start on.
+    pub(crate) fn is_once(&self) -> bool {
+        matches!(self.arrivals, arrivals::Spec::Once(_))
     }
 }
 

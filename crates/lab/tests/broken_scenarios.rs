@@ -110,7 +110,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"id = "web""#,
         r#"name = "web""#,
-        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `direction`, `traffic`, `cc`, `rwnd`, `read_rate`, `start`, `stagger`, `stop`",
+        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `direction`, `traffic`, `cc`, `rwnd`, `read_rate`, `count`, `arrivals`, `start`, `stagger`, `stop`",
     ),
     ("lambda = 3.0", "gain = 3.0", ":24: flow[0].rwnd: unknown key `gain`; allowed: ..."),
     (
@@ -229,7 +229,7 @@ position"#,
     (
         r#"traffic = {kind = "transfer", size = "1MB"}"#,
         r#"traffic = {size = "1MB"}"#,
-        ":23: flow[0].traffic: `kind` is missing: which traffic? allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`",
+        ":23: flow[0].traffic: `kind` is missing: which traffic? allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`",
     ),
     (
         "[[site]]\nposition",
@@ -265,6 +265,91 @@ position"#,
     ("lambda = 3.0", "lambda = 1e400", ":24: flow[0].rwnd.lambda: expected a finite number, found inf"),
     ("lambda = 3.0", "lambda = -3", ":24: flow[0].rwnd.lambda: -3.0 is outside 0.1..100.0"),
     ("target = 0.1", "target = 1.5", ":7: radio.amc.target: 1.5 is outside 1e-6..0.9"),
+    // Flows that come and go.
+    (r#"start = "100ms""#, "count = 0", ":25: flow[0].count: 0 is outside 1..10000"),
+    (
+        r#"start = "100ms""#,
+        r#"arrivals = {kind = "poisson", rate = 0}"#,
+        ":25: flow[0].arrivals.rate: 0.0 is outside 1e-6..1000000.0",
+    ),
+    (
+        r#"start = "100ms""#,
+        r#"arrivals = {kind = "poisson", rate = 1e6}"#,
+        ":25: flow[0].arrivals: about 3000000 flows in all; at most 1000000 are allowed",
+    ),
+    (
+        r#"start = "100ms""#,
+        r#"arrivals = {kind = "schedule", times = []}"#,
+        ":25: flow[0].arrivals.times: there is no time in it",
+    ),
+    (
+        r#"start = "100ms""#,
+        r#"arrivals = {kind = "schedule", times = ["200ms", "100ms"]}"#,
+        ":25: flow[0].arrivals.times: 100ms comes after 200ms; times must ascend",
+    ),
+    (
+        r#"start = "100ms""#,
+        r#"arrivals = {kind = "schedule", times = ["200ms", "1s"]}"#,
+        ":25: flow[0].arrivals.times: 1s after the start is not before the end at 1s",
+    ),
+    (
+        r#"rate = "64kbps"}"#,
+        r#"rate = "64kbps"}
+arrivals = "poisson""#,
+        ":30: flow[1].arrivals: `poisson` brings flows for ever, and those of `cbr` do not end; take `transfer`, `web` with pages, or arrivals `schedule`",
+    ),
+    (
+        r#"{kind = "transfer", size = "1MB"}"#,
+        r#""web"
+arrivals = "periodic""#,
+        ":24: flow[0].arrivals: `periodic` brings flows for ever, and those of `web` do not end; take `transfer`, `web` with pages, or arrivals `schedule`",
+    ),
+    (
+        r#"start = "100ms""#,
+        r#"arrivals = {kind = "file", path = "nowhere.csv"}"#,
+        ":25: flow[0].arrivals.path: nowhere.csv cannot be read: No such file or directory (os error 2)",
+    ),
+    (
+        r#"start = "100ms""#,
+        r#"arrivals = {kind = "file", path = "x.csv", rows = [[1, -1], [0.5, -1]]}"#,
+        ":25: flow[0].arrivals.rows: row 1: 0.5 s comes after 1 s; times must ascend",
+    ),
+    (
+        r#"rate = "64kbps"}"#,
+        r#"rate = "64kbps"}
+arrivals = {kind = "file", path = "x.csv", rows = [[0, 1000]]}"#,
+        ":30: flow[1].arrivals.path: x.csv gives sizes, which `cbr` does not have; take `transfer`",
+    ),
+    (
+        r#"size = "1MB""#,
+        r#"size = {kind = "pareto", min = "2MB", max = "1MB"}"#,
+        ":23: flow[0].traffic.size.max: the largest size 1MB is not above the smallest 2MB",
+    ),
+    (
+        r#"size = "1MB""#,
+        r#"size = {kind = "exponential", mean = "1kB", min = "1MB"}"#,
+        ":23: flow[0].traffic.size.min: next to nothing of the distribution lies between min and max",
+    ),
+    (
+        r#"size = "1MB""#,
+        r#"size = {kind = "exponential", mean = "0B"}"#,
+        ":23: flow[0].traffic.size.mean: 0B is outside 1B..1024GiB",
+    ),
+    (
+        r#"size = "1MB""#,
+        r#"size = {kind = "empirical", path = "nowhere.csv"}"#,
+        ":23: flow[0].traffic.size.path: nowhere.csv cannot be read: No such file or directory (os error 2)",
+    ),
+    (
+        r#"size = "1MB""#,
+        r#"size = {kind = "empirical", path = "x.csv", rows = [[5, 0.5], [9, 0.9]]}"#,
+        ":23: flow[0].traffic.size.rows: row 1: cdf ends at 0.9, not at 1",
+    ),
+    (
+        r#"{kind = "transfer", size = "1MB"}"#,
+        r#"{kind = "web", object = "0B"}"#,
+        ":23: flow[0].traffic.object: 0B is outside 1B..1024GiB",
+    ),
     // Bearers.
     (r#"name = "far""#, "qci = 10", ":18: ue[1].qci: 10 is outside 1..9"),
     (
@@ -415,7 +500,7 @@ mbr = "1Mbps""#,
     (
         r#"kind = "cbr""#,
         r#"kind = "http""#,
-        ":29: flow[1].traffic.kind: unknown traffic `http`; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`",
+        ":29: flow[1].traffic.kind: unknown traffic `http`; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`",
     ),
     (
         r#"ue = "near""#,
@@ -563,8 +648,8 @@ mac.scheduler"#,
     ),
     (
         r#"kind = "drwa", lambda = 3.0"#,
-        r#"kind = "rtac", min_th = 0.7"#,
-        ":24: flow[0].rwnd.max_th: 0.6 of the queue is not above min_th, 0.7",
+        r#"kind = "rtac", max_th = 0.5"#,
+        ":24: flow[0].rwnd.max_th: 0.5 of the queue is not above min_th, 0.8",
     ),
     // Losses on links.
     (

@@ -19,7 +19,7 @@ class Finished:
     wall_s
         How long the simulation took, in seconds.
     tables
-        ``series`` and ``events`` as Parquet files, if they were asked for.
+        ``series``, ``events`` and ``completions`` as Parquet files, if series were asked for.
     """
 
     outcome: str

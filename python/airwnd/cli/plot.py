@@ -162,6 +162,41 @@ def timeline(
     _save(run.plot_timeline(flow), out)
 
 
+@plot.command()
+@click.argument("sources", metavar="FILE|RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@SET
+@SEED
+@click.option(
+    "--group",
+    "groups",
+    metavar="ID",
+    multiple=True,
+    help="Only this group of flows; may be repeated. All in which something was completed by default.",
+)
+@click.option("--log", "logarithmic", is_flag=True, help="A logarithmic axis of time.")
+@_out("fct.svg")
+@PROGRESS
+def fct(
+    sources: tuple[Path, ...],
+    settings: tuple[str, ...],
+    seed: int | None,
+    groups: tuple[str, ...],
+    logarithmic: bool,
+    out: Path,
+    progress: bool | None,
+) -> None:
+    """Draw which part of the transfers and pages took how long.
+
+    FILE is a scenario, which is run; RUN the folder of a run. Several are drawn into one picture.
+    """
+    from airwnd.plots.fct import plot_fct
+    from airwnd.plots.save import check_name
+
+    check_name(out)
+    runs = {str(source): _run(source, settings, seed, progress) for source in sources}
+    _save(figure_of(plot_fct(runs, groups=groups, logarithmic=logarithmic)), out)
+
+
 def _run(
     source: Path, settings: tuple[str, ...], seed: int | None, progress: bool | None, **records: "Any"
 ) -> "Run":

@@ -11,11 +11,12 @@
     where = { group = "short" }      # only these rows
     statistic = "mean"               # of the rows that are left
 
-``totals`` has one row and needs no statistic. ``flows``, ``cells`` and ``ues`` have a row each; ``series`` a
-row for each flow and sample, ``events`` one for each event, and both take ``between = ["20s", "40s"]``. Rows
-without a value (a transfer that was not completed) do not count; a measure without any row is undefined,
-which leaves what is claimed of it undecided. `where` names columns of the table; one of samples or events may
-also name a column of ``flows``, and so may a level of an axis (:mod:`airwnd.reproduce.axis`).
+``totals`` has one row and needs no statistic. ``flows``, ``groups`` (of flows), ``cells`` and ``ues`` have
+a row each: ``groups.fct_s.p95`` is the 95th percentile of the completion times in a group. ``series`` have
+a row for each flow and sample, ``events`` one for each event, and both take ``between = ["20s", "40s"]``.
+Rows without a value (a transfer that was not completed) do not count; a measure without any row is
+undefined, which leaves what is claimed of it undecided. `where` names columns of the table; one of samples
+or events may also name a column of ``flows``, and so may a level of an axis (:mod:`airwnd.reproduce.axis`).
 """
 
 import math
@@ -38,7 +39,7 @@ Values = NDArray[np.float64]
 Rows = Mapping[str, tuple[Any, ...]]
 """Allowed values by column."""
 
-ROWS = ("flows", "cells", "links", "ues")
+ROWS = ("flows", "groups", "cells", "links", "ues")
 SAMPLED = ("series", "events")
 
 _STATISTICS: dict[str, Callable[[Values], Any]] = {

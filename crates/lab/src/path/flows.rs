@@ -1,35 +1,68 @@
 //! Flows, and the applications that write and read them.
 
 use super::{End, Happening, Simulation, UDP_HEADERS};
-use crate::meter::Meter;
-use crate::scenario::{DataDirection, Scenario};
+use crate::meter::{Meter, Spread};
+use crate::outcome::FlowRow;
+use crate::scenario::{self, DataDirection};
 use crate::tap::Carried;
-use crate::traffic::{Source, Transport, Write};
+use crate::traffic::{Ctx, Part, Source, Transport, Write};
 use airwnd_catalog::Error;
 use airwnd_engine::Stream;
 use airwnd_tcp::{Endpoint, Seq, Setup, State, rwnd};
 use airwnd_units::{BitRate, Bytes, Time};
 
-pub(crate) struct Flow {
+/// Flows that one entry of the scenario describes.
+pub(crate) struct Group {
     pub(super) id: String,
-    pub(super) group: String,
-    pub ue: u32,
     pub(super) kind: String,
+    /// None for UDP.
     pub(super) cc: Option<String>,
+    /// None for UDP.
     pub(super) rwnd: Option<String>,
+    /// The number of its first flow.
+    pub(super) first: u32,
+    /// The number of the first flow of the next group.
+    pub(super) end: u32,
+    /// Its flows come and go: each is connected when it begins, and given up when it is over.
+    pub(super) comes_and_goes: bool,
+    /// Delays of the flows that are over.
+    pub(super) delay: Spread,
+}
+
+pub(crate) struct Flow {
+    /// The place of its group.
+    pub(super) group: u32,
+    pub ue: u32,
     /// The end that sends data.
     pub(super) sender: End,
     pub(super) source: Box<dyn Source>,
-    pub(super) connection: Option<Connection>,
+    /// What it transfers, if that is known.
+    pub(super) size: Option<Bytes>,
+    /// The receiver of the data asks for it.
+    pub(super) is_asked: bool,
+    /// When it begins.
+    pub(super) start: Time,
+    pub(super) connection: Option<Box<Connection>>,
     pub(super) stopped: bool,
     /// The congestion control comes from outside and may fail.
     pub(super) can_fail: bool,
+    /// Packets of it on their way.
+    pub(super) on_way: u32,
     pub(super) meter: Meter,
     pub(super) sampled: Sampled,
     /// Timeouts and loss recoveries of the sender that are on record.
     pub(super) noted: (u64, u64),
     /// Packets that each end has sent, modulo 65536: the server, the terminal.
     pub(super) identifications: [u16; 2],
+    /// Its figures, once it is over and its connection given up.
+    pub(super) row: Option<Box<FlowRow>>,
+}
+
+/// A page that was completed.
+pub(super) struct Page {
+    pub(super) flow: u32,
+    pub(super) part: Part,
+    pub(super) at: Time,
 }
 
 /// Sums at the last sample: the next one tells what has come since.
@@ -48,10 +81,10 @@ pub(super) struct Connection {
     pub(super) ue: Endpoint,
     pub(super) server_timer: Option<Time>,
     pub(super) ue_timer: Option<Time>,
-    /// What the application has for TCP as soon as the send buffer has room.
-    pub(super) unwritten: Bytes,
-    /// The application will have no more: the connection closes once it stands and all is written.
-    pub(super) closing: bool,
+    /// What the application at each end has for TCP as soon as the send buffer has room: the server's, the terminal's.
+    pub(super) unwritten: [Bytes; 2],
+    /// The application there will have no more: the connection closes once it stands and all is written.
+    pub(super) closing: [bool; 2],
     pub(super) reader: Option<Reader>,
     /// What the receive-window control wants to know of the device.
     pub(super) wants: rwnd::Wants,
@@ -74,125 +107,253 @@ impl Connection {
             End::Ue => (&mut self.ue, &mut self.ue_timer),
         }
     }
+
+    /// Whether neither end will say anything more, unless it hears something.
+    fn is_over(&self) -> bool {
+        let is_closing = |end: &Endpoint| {
+            !matches!(end.state(), State::Listen | State::SynSent | State::SynReceived | State::Established)
+        };
+        let is_dead = |end: &Endpoint| end.state() == State::Closed;
+        let is_silent = |end: &Endpoint| end.next_timeout().is_none();
+        let (server, ue) = (&self.server, &self.ue);
+        let ends = is_closing(server) && is_closing(ue) || is_dead(server) || is_dead(ue);
+        ends && is_silent(server) && is_silent(ue)
+    }
 }
 
 impl Simulation<'_> {
-    pub(super) fn add_flows(&mut self, scenario: &Scenario, seed: u64) {
-        let config = scenario.tcp.config();
-        let stream = Stream::new(seed, "congestion control");
-        let begin = self.begin;
+    pub(super) fn add_flows(&mut self) {
+        let scenario = self.scenario;
+        let arriving = Stream::new(self.seed, "arrivals");
+        let drawing = Stream::new(self.seed, "traffic");
         let first_ue = |group: usize| scenario.ue[..group].iter().map(|group| group.count).sum::<u32>();
-        for group in &scenario.flow {
+        for (place, group) in (0..).zip(&scenario.flow) {
             let chosen = (0..scenario.ue.len())
                 .filter(|index| group.ue.as_ref().is_none_or(|name| scenario.ue[*index].name == *name));
             let ues = chosen.flat_map(|index| first_ue(index)..first_ue(index) + scenario.ue[index].count);
-            for (number, ue) in ues.enumerate() {
-                let flow = self.flows.len() as u32;
-                let source = group.traffic.build();
-                let tcp = source.transport() == Transport::Tcp;
-                let sender = match group.direction {
-                    DataDirection::Down => End::Server,
-                    DataDirection::Up => End::Ue,
-                };
-                let connection = tcp.then(|| {
-                    let plain = rwnd::Spec::Fixed(Default::default());
-                    // The end without data needs a controller, but not one that a user has to see.
-                    let idle = airwnd_tcp::cc::Spec::Newreno(Default::default());
-                    let end = |end: End| {
-                        let (cc, rwnd, peer_rwnd) = if end == sender {
-                            (&group.cc, &plain, &group.rwnd)
-                        } else {
-                            (&idle, &group.rwnd, &plain)
-                        };
-                        //= exception initial-sequence-zero
-                        let seed = stream.child(u64::from(flow)).next_u64();
-                        Endpoint::new(&Setup { config: &config, cc, rwnd, peer_rwnd, iss: Seq(0), seed })
-                    };
-                    let reader = |rate| Reader { rate, most: Bytes(config.mss.into()), piece: Bytes::ZERO };
-                    let mut connection = Connection {
-                        server: end(End::Server),
-                        ue: end(End::Ue),
-                        server_timer: None,
-                        ue_timer: None,
-                        unwritten: Bytes::ZERO,
-                        closing: false,
-                        reader: group.read_rate.map(reader),
-                        wants: rwnd::Wants::default(),
-                    };
-                    let at_once = connection.reader.is_none();
-                    let receiver = connection.end(sender.other()).0;
-                    receiver.read_at_once(at_once);
-                    connection.wants = receiver.wants_of_device();
-                    connection
-                });
-                self.flows.push(Flow {
-                    id: format!("{}-{number}", group.id),
-                    group: group.id.clone(),
-                    ue,
-                    kind: group.traffic.kind(),
-                    cc: tcp.then(|| group.cc.kind()),
-                    rwnd: tcp.then(|| group.rwnd.kind()),
-                    sender,
-                    source,
-                    connection,
-                    stopped: false,
-                    can_fail: tcp && group.cc.is_outside(),
-                    meter: Meter::new(),
-                    sampled: Sampled::default(),
-                    noted: (0, 0),
-                    identifications: [0; 2],
-                });
-                let start = begin + group.start + group.stagger * number as u64;
-                self.queue.schedule(start, Happening::Write(flow));
-                if let Some(stop) = group.stop {
-                    self.queue.schedule((begin + stop).max(start), Happening::Stop(flow));
+            let (arrivals, window) = (group.arrivals.build(), group.window(scenario.duration));
+            let begin = self.begin + group.start;
+            let mut flows = Vec::new();
+            for (terminal, ue) in (0u64..).zip(ues) {
+                let of_terminal = |stream: Stream| stream.child(u64::from(place)).child(terminal);
+                for (number, arrival) in (0u64..).zip(arrivals.times(window, of_terminal(arriving))) {
+                    for copy in 0..u64::from(group.count) {
+                        let later = group.stagger * (terminal * u64::from(group.count) + copy);
+                        let stream = of_terminal(drawing).child(number).child(copy);
+                        let ctx = Ctx { stream, size: arrival.size };
+                        flows.push((begin + arrival.at + later, ue, ctx));
+                    }
                 }
             }
+            flows.sort_by_key(|(start, _, _)| *start);
+            let tcp = group.traffic.transport() == Transport::Tcp;
+            let first = self.flows.len() as u32;
+            self.groups.push(Group {
+                id: group.id.clone(),
+                kind: group.traffic.kind(),
+                cc: tcp.then(|| group.cc.kind()),
+                rwnd: tcp.then(|| group.rwnd.kind()),
+                first,
+                end: first + flows.len() as u32,
+                comes_and_goes: !group.is_once(),
+                delay: Spread::new(),
+            });
+            for (start, ue, ctx) in flows {
+                self.add_flow(place, group, start, ue, &ctx);
+            }
+            if !group.is_once() && (first as usize) < self.flows.len() {
+                self.queue.schedule(self.flows[first as usize].start, Happening::Write(first));
+            }
         }
+    }
+
+    fn add_flow(&mut self, place: u32, group: &scenario::Flow, start: Time, ue: u32, ctx: &Ctx) {
+        let number = self.flows.len() as u32;
+        let source = group.traffic.build(ctx);
+        self.flows.push(Flow {
+            group: place,
+            ue,
+            sender: match group.direction {
+                DataDirection::Down => End::Server,
+                DataDirection::Up => End::Ue,
+            },
+            size: source.size(),
+            is_asked: source.is_asked(),
+            start,
+            connection: None,
+            stopped: false,
+            can_fail: source.transport() == Transport::Tcp && group.cc.is_outside(),
+            on_way: 0,
+            meter: if group.is_once() {
+                Meter::new(Spread::lasting(), Spread::lasting())
+            } else {
+                Meter::new(Spread::new(), Spread::new())
+            },
+            sampled: Sampled::default(),
+            noted: (0, 0),
+            identifications: [0; 2],
+            row: None,
+            source,
+        });
+        if group.is_once() {
+            self.prepare(Time::ZERO, number);
+            self.queue.schedule(start, Happening::Write(number));
+            self.schedule_stop(number);
+        }
+    }
+
+    /// Makes the two ends of a flow's connection.
+    fn prepare(&mut self, now: Time, number: u32) {
+        let flow = &self.flows[number as usize];
+        let group = &self.scenario.flow[flow.group as usize];
+        if self.record.is_some() {
+            self.observed.push(number);
+        }
+        if group.traffic.transport() == Transport::Udp {
+            return;
+        }
+        let sender = flow.sender;
+        let plain = rwnd::Spec::Fixed(Default::default());
+        // The end without data needs a controller, but not one that a user has to see.
+        let idle = airwnd_tcp::cc::Spec::Newreno(Default::default());
+        let end = |end: End| {
+            let (cc, rwnd, peer_rwnd) =
+                if end == sender { (&group.cc, &plain, &group.rwnd) } else { (&idle, &group.rwnd, &plain) };
+            //= exception initial-sequence-zero
+            let seed = Stream::new(self.seed, "congestion control").child(u64::from(number)).next_u64();
+            Endpoint::new(&Setup { config: &self.config, cc, rwnd, peer_rwnd, iss: Seq(0), seed })
+        };
+        let reader = |rate| Reader { rate, most: Bytes(self.config.mss.into()), piece: Bytes::ZERO };
+        let mut connection = Connection {
+            server: end(End::Server),
+            ue: end(End::Ue),
+            server_timer: None,
+            ue_timer: None,
+            unwritten: [Bytes::ZERO; 2],
+            closing: [false; 2],
+            reader: group.read_rate.map(reader),
+            wants: rwnd::Wants::default(),
+        };
+        let at_once = connection.reader.is_none();
+        let receiver = connection.end(sender.other()).0;
+        receiver.read_at_once(at_once);
+        connection.wants = receiver.wants_of_device();
+        self.flows[number as usize].connection = Some(Box::new(connection));
+        self.watch(now, number);
+    }
+
+    fn schedule_stop(&mut self, number: u32) {
+        let flow = &self.flows[number as usize];
+        let group = &self.scenario.flow[flow.group as usize];
+        if let Some(stop) = group.stop.filter(|_| group.is_once() || !group.traffic.ends()) {
+            self.queue.schedule((self.begin + stop).max(flow.start), Happening::Stop(number));
+        }
+    }
+
+    /// A flow begins: its connection opens, and the next flow of its group is due.
+    fn start_flow(&mut self, now: Time, number: u32) {
+        let group = &self.groups[self.flows[number as usize].group as usize];
+        if group.comes_and_goes {
+            let next = number + 1;
+            if next < group.end {
+                self.queue.schedule(self.flows[next as usize].start, Happening::Write(next));
+            }
+            self.prepare(now, number);
+            self.schedule_stop(number);
+        }
+        let flow = &mut self.flows[number as usize];
+        flow.meter.started = Some(now);
+        let opener = if flow.is_asked { flow.sender.other() } else { flow.sender };
+        if let Some(connection) = &mut flow.connection {
+            connection.end(opener.other()).0.listen();
+            connection.end(opener).0.connect();
+            let receiver = flow.sender.other();
+            self.devices.open(flow.ue, flow.sender, number);
+            self.tell_of_device(now, number, receiver);
+        }
+    }
+
+    /// Gives up the connection of a flow that comes and goes, if both ends have nothing more to say.
+    pub(super) fn give_up(&mut self, number: u32) {
+        let flow = &self.flows[number as usize];
+        let group = &mut self.groups[flow.group as usize];
+        let over = flow.connection.as_ref().is_some_and(|connection| connection.is_over());
+        if !(over && group.comes_and_goes && flow.on_way == 0) || flow.failure().is_some() {
+            return;
+        }
+        let row = flow.row(group, number, self.begin, self.scenario.duration);
+        group.delay.add(&flow.meter.delay);
+        let flow = &mut self.flows[number as usize];
+        flow.row = Some(Box::new(row));
+        flow.connection = None;
+        flow.meter.delay = Spread::new();
+        flow.meter.rtt = Spread::new();
+        self.devices.close(flow.ue, flow.sender, number);
+        self.observed.retain(|observed| *observed != number);
     }
 
     // The application.
 
     pub(super) fn write(&mut self, now: Time, number: u32) {
-        let flow = &mut self.flows[number as usize];
-        if flow.stopped {
+        if self.flows[number as usize].stopped {
             return;
         }
-        let first = flow.meter.started.is_none();
-        flow.meter.started.get_or_insert(now);
-        let sender = flow.sender;
-        if let Some(connection) = flow.connection.as_mut().filter(|_| first) {
-            connection.end(sender.other()).0.listen();
-            connection.end(sender).0.connect();
-            self.devices.open(flow.ue, sender, number);
-            self.tell_of_device(now, number, sender.other());
+        if self.flows[number as usize].meter.started.is_none() {
+            self.start_flow(now, number);
         }
         let flow = &mut self.flows[number as usize];
+        let sender = flow.sender;
         let written = flow.source.write(now);
         if let Write::Piece(_, next) = written {
             self.queue.schedule(next, Happening::Write(number));
         }
         match &mut flow.connection {
             Some(connection) => {
+                let mut writer = sender;
                 match written {
                     Write::Endless => connection.end(sender).0.write_endlessly(),
                     Write::Whole(size) => {
-                        connection.unwritten = size;
-                        connection.closing = true;
+                        connection.unwritten[sender as usize] = size;
+                        connection.closing[sender as usize] = true;
                     }
                     Write::Piece(size, _) => {
                         connection.end(sender).0.write(size);
                     }
+                    Write::Request(size) => {
+                        writer = sender.other();
+                        connection.unwritten[writer as usize] += size;
+                    }
                 }
-                self.pump(now, number, sender);
+                self.pump(now, number, writer);
             }
             None => {
                 let (Write::Piece(payload, _) | Write::Whole(payload)) = written else {
-                    unreachable!("no datagram source is endless")
+                    unreachable!("no datagram source is endless or asked")
                 };
                 let content = Carried::Datagram(payload);
                 self.emit(now, number, sender, payload + UDP_HEADERS, content);
             }
+        }
+    }
+
+    /// Data has come to one end of a flow that is asked: its application answers, or asks for more.
+    pub(super) fn converse(&mut self, now: Time, number: u32, at: End) {
+        let flow = &mut self.flows[number as usize];
+        let Some(connection) = &mut flow.connection else { return };
+        let received = connection.end(at).0.bytes_received();
+        if at == flow.sender {
+            if !flow.stopped {
+                connection.unwritten[at as usize] += flow.source.answer(received);
+            }
+            return;
+        }
+        let reaction = flow.source.arrived(now, received);
+        connection.closing[at as usize] |= reaction.is_last;
+        if let Some(next) = reaction.write_at {
+            self.queue.schedule(next, Happening::Write(number));
+        }
+        if let Some(part) = reaction.completed {
+            self.pages.push(Page { flow: number, part, at: now });
         }
     }
 
@@ -212,7 +373,7 @@ impl Simulation<'_> {
     pub(super) fn read(&mut self, now: Time, number: u32) {
         let flow = &mut self.flows[number as usize];
         let receiver = flow.sender.other();
-        let connection = flow.connection.as_mut().expect("only TCP is read slowly");
+        let Some(connection) = &mut flow.connection else { return };
         let piece =
             connection.reader.as_mut().map_or(Bytes::ZERO, |reader| std::mem::take(&mut reader.piece));
         connection.end(receiver).0.read(now, piece);
@@ -225,8 +386,8 @@ impl Simulation<'_> {
         flow.stopped = true;
         let sender = flow.sender;
         if let Some(connection) = &mut flow.connection {
-            connection.unwritten = Bytes::ZERO;
-            connection.closing = true;
+            connection.unwritten[sender as usize] = Bytes::ZERO;
+            connection.closing[sender as usize] = true;
             self.pump(now, number, sender);
         }
     }
@@ -234,16 +395,16 @@ impl Simulation<'_> {
     /// The application writes what the send buffer has room for, and closes when there is no more.
     pub(super) fn write_rest(&mut self, number: u32, at: End) {
         let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is written to");
-        let rest = connection.unwritten;
+        let rest = connection.unwritten[at as usize];
         if rest > Bytes::ZERO {
             let taken = connection.end(at).0.write(rest);
-            connection.unwritten -= taken;
+            connection.unwritten[at as usize] -= taken;
         }
-        if connection.closing && connection.unwritten == Bytes::ZERO {
+        if connection.closing[at as usize] && connection.unwritten[at as usize] == Bytes::ZERO {
             let endpoint = connection.end(at).0;
             if matches!(endpoint.state(), State::Established | State::CloseWait) {
                 endpoint.close();
-                connection.closing = false;
+                connection.closing[at as usize] = false;
             }
         }
     }

@@ -3,9 +3,8 @@
 use super::{End, Simulation};
 use crate::devices::{Links, Share, Taken, Terminal};
 use crate::routes::Step;
-use crate::scenario::Scenario;
 use airwnd_cell::{DOWNLINK_CROSSING, UPLINK_CROSSING, UeId};
-use airwnd_tcp::rwnd::DeviceLink;
+use airwnd_tcp::rwnd::{self, DeviceLink};
 use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 
 /// How often is looked who shares what.
@@ -22,12 +21,12 @@ const PER_SECOND: f64 = 8.0 * 1000.0;
 
 impl Simulation<'_> {
     /// Makes room for what is known of links, if any receive-window control wants to know it.
-    pub(super) fn know_links(&mut self, scenario: &Scenario) {
-        let wants = |flow: &super::Flow| flow.connection.as_ref().is_some_and(|open| open.wants.link);
-        if !self.flows.iter().any(wants) {
+    pub(super) fn know_links(&mut self) {
+        let config = &self.config;
+        let ctx = rwnd::Ctx::of(config, 0);
+        if !self.scenario.flow.iter().any(|group| group.rwnd.build(&ctx).wants().link) {
             return;
         }
-        let config = scenario.tcp.config();
         // IPv4 and TCP, and timestamps with their padding (RFC 7323 appendix A).
         let headers = Bytes(if config.timestamps { 52 } else { 40 });
         let payload = Bytes(config.mss.into());
@@ -212,7 +211,7 @@ impl Simulation<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Records, run};
+    use crate::{Records, Scenario, run};
     use airwnd_catalog::Node;
 
     fn scenario(toml: &str) -> Scenario {
@@ -221,7 +220,8 @@ mod tests {
 
     /// What is known of the first terminal's link before anybody sends.
     fn known(toml: &str) -> DeviceLink {
-        Simulation::new(&scenario(toml), 1, &Records::default(), None).unwrap().link_to(Time::ZERO, 0)
+        let scenario = scenario(toml);
+        Simulation::new(&scenario, 1, &Records::default(), None).unwrap().link_to(Time::ZERO, 0)
     }
 
     /// A flow that sends a segment now and then sees the round trip of an empty network, over all that there is of routes.
@@ -279,7 +279,8 @@ mod tests {
     #[test]
     fn nobody_pays_for_what_nobody_wants_to_know() {
         let toml = "duration = \"1s\"\n[[site]]\n[[ue]]\n[[flow]]\nrwnd = \"drwa\"\n";
-        let simulation = Simulation::new(&scenario(toml), 1, &Records::default(), None).unwrap();
+        let scenario = scenario(toml);
+        let simulation = Simulation::new(&scenario, 1, &Records::default(), None).unwrap();
         assert!(simulation.devices.links.is_none());
     }
 }

@@ -1,18 +1,20 @@
 //! What is written down on the way, and the figures at the end.
 
+use super::flows::Group;
 use super::{End, Flow, Happening, Record, Simulation, Stop};
 use crate::detour::Anchor;
 use crate::incidents::Incident;
 use crate::ledger::Count;
 use crate::meter::Spread;
 use crate::outcome::{
-    CellRow, Contention, FlowRow, LinkRow, Outcome, Percentiles, Queued, Totals, UeRow, jain,
+    CellRow, CompletionTimes, Contention, FlowRow, GroupRow, LinkRow, Outcome, Percentiles, Queued, Totals,
+    UeRow, jain,
 };
 use crate::records;
 use crate::routes::{Duplex, OneWay, Shared, Step};
-use crate::scenario::{DataDirection, Scenario};
+use crate::scenario::DataDirection;
 use crate::series::Sample;
-use crate::table::Table;
+use crate::table::{Column, Table, table};
 use crate::tap::{self, Sight, Way};
 use airwnd_cell::{Network, UeId};
 use airwnd_engine::Key;
@@ -81,7 +83,8 @@ impl Simulation<'_> {
     pub(super) fn sample(&mut self, now: Time) {
         let Some(Record { period, series, .. }) = &mut self.record else { return };
         self.queue.schedule(now + *period, Happening::Sample);
-        for (number, flow) in (0..).zip(&mut self.flows) {
+        for number in &self.observed {
+            let flow = &mut self.flows[*number as usize];
             let before = std::mem::take(&mut flow.sampled);
             let mut sample = Sample {
                 rate_kbps: kbps(flow.meter.payload - before.payload, *period),
@@ -136,22 +139,23 @@ impl Simulation<'_> {
                 sample.queue_bytes = Some(bytes.0);
                 sample.queue_packets = Some(packets);
             }
-            series.record(now - self.begin, number, &sample);
+            series.record(now - self.begin, *number, &sample);
         }
     }
 
-    pub(super) fn finish(self, scenario: &Scenario, seed: u64) -> Outcome {
+    pub(super) fn finish(mut self) -> Outcome {
         let mut inside = Count::default();
         self.packets.iter().for_each(|packet| inside.add(packet.size));
         self.ledger.assert_balanced(inside);
         assert_eq!(self.held_by_links_and_cells(), inside.packets, "every packet inside is in one place");
-        let duration = scenario.duration;
-        let rows: Vec<FlowRow> = self.flows.iter().map(|flow| flow.row(self.begin, duration)).collect();
+        let duration = self.scenario.duration;
+        let rows = self.take_rows();
+        let completions = self.completions();
         let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
         let (sent, received) = (sum(|row| row.packets_sent as f64), sum(|row| row.packets_received as f64));
         let share = |packets: f64| (sent > 0.0).then(|| 100.0 * packets / sent);
         let mut delay = Spread::new();
-        self.flows.iter().for_each(|flow| delay.add(&flow.meter.delay));
+        self.groups.iter().for_each(|group| delay.add(&group.delay));
         let (ues, cells): (_, Vec<CellRow>) = match &self.network {
             None => (Vec::new(), Vec::new()),
             Some(network) => (
@@ -173,7 +177,7 @@ impl Simulation<'_> {
             goodput_kbps: sum(|row| row.goodput_kbps),
             throughput_kbps: sum(|row| row.throughput_kbps),
             delay_ms: delay.mean_ms(),
-            delay_ms_p95: delay.percentile_ms(95.0),
+            delay_ms_p95: delay.percentiles_ms([95.0])[0],
             pdf_percent: share(received),
             loss_percent: share(sum(|row| row.packets_dropped as f64)),
             jain: jain(rows.iter().map(|row| row.goodput_kbps)),
@@ -185,16 +189,23 @@ impl Simulation<'_> {
         let (series, incidents) = match self.record {
             None => (Table::new(), Table::new()),
             Some(record) => {
-                let names = || self.flows.iter().map(|flow| flow.id.clone()).collect();
+                let names = || rows.iter().map(|row| row.id.clone()).collect();
                 (record.series.table(names()), record.incidents.table(names()))
             }
         };
         let allocations = self.network.as_ref().and_then(|network| network.allocations());
+        let groups = self.groups.iter().map(|group| {
+            let of_group = |completion: &&Completion| (group.first..group.end).contains(&completion.flow);
+            let of_it: Vec<&Completion> = completions.iter().filter(of_group).collect();
+            group_row(group, &rows[group.first as usize..group.end as usize], &self.flows, &of_it)
+        });
         Outcome {
-            name: scenario.name.clone(),
-            seed,
+            name: self.scenario.name.clone(),
+            seed: self.seed,
             duration,
             handled: self.queue.scheduled() - self.queue.len() as u64,
+            groups: groups.collect(),
+            completions: completions_table(&completions, &rows, self.begin),
             flows: rows,
             ues,
             cells,
@@ -206,6 +217,41 @@ impl Simulation<'_> {
             incidents,
             allocations: allocations.map_or_else(Table::new, |rows| records::table_of(&rows, self.begin)),
         }
+    }
+
+    /// The rows of all flows; their delays go over to their groups.
+    fn take_rows(&mut self) -> Vec<FlowRow> {
+        let (begin, duration) = (self.begin, self.scenario.duration);
+        let mut rows = Vec::with_capacity(self.flows.len());
+        for (number, flow) in (0..).zip(&mut self.flows) {
+            let group = &mut self.groups[flow.group as usize];
+            rows.push(match flow.row.take() {
+                Some(row) => *row,
+                None => flow.row(group, number, begin, duration),
+            });
+            group.delay.add(&flow.meter.delay);
+        }
+        rows
+    }
+
+    /// What was waited for, in the order of flows and then of time.
+    fn completions(&self) -> Vec<Completion> {
+        let mut completions = Vec::new();
+        for (number, flow) in (0..).zip(&self.flows) {
+            if let Some((began, size)) = flow.meter.started.zip(flow.size) {
+                completions.push(Completion { flow: number, began, size, at: flow.meter.completed });
+            }
+            if let Some(part) = flow.source.unfinished() {
+                completions.push(Completion { flow: number, began: part.began, size: part.size, at: None });
+            }
+        }
+        let pages = self.pages.iter().map(|page| {
+            let at = Some(page.at);
+            Completion { flow: page.flow, began: page.part.began, size: page.part.size, at }
+        });
+        completions.extend(pages);
+        completions.sort_by_key(|completion| (completion.flow, completion.began));
+        completions
     }
 
     fn held_by_links_and_cells(&self) -> u64 {
@@ -278,23 +324,80 @@ fn link_row(
     }
 }
 
+/// A transfer or a page that somebody waits for.
+struct Completion {
+    flow: u32,
+    began: Time,
+    size: Bytes,
+    /// None: it was not completed.
+    at: Option<Time>,
+}
+
+impl Completion {
+    fn seconds(&self) -> Option<f64> {
+        self.at.map(|at| at.since(self.began).as_secs())
+    }
+}
+
+fn completions_table(completions: &[Completion], rows: &[FlowRow], begin: Time) -> Table {
+    if completions.is_empty() {
+        return Table::new();
+    }
+    let numbers = |of: fn(&Completion) -> f64| Column::F64(completions.iter().map(of).collect());
+    table([
+        ("start_s", Column::F64(completions.iter().map(|each| each.began.since(begin).as_secs()).collect())),
+        (
+            "flow",
+            Column::Words(
+                completions.iter().map(|each| each.flow).collect(),
+                rows.iter().map(|row| row.id.clone()).collect(),
+            ),
+        ),
+        ("size_bytes", numbers(|each| each.size.0 as f64)),
+        ("fct_s", numbers(|each| each.seconds().unwrap_or(f64::NAN))),
+    ])
+}
+
+fn group_row(group: &Group, rows: &[FlowRow], flows: &[Flow], completions: &[&Completion]) -> GroupRow {
+    let mut times: Vec<f64> = completions.iter().filter_map(|each| each.seconds()).collect();
+    times.sort_by(f64::total_cmp);
+    let started = &flows[group.first as usize..group.end as usize];
+    GroupRow {
+        group: group.id.clone(),
+        kind: group.kind.clone(),
+        cc: group.cc.clone(),
+        rwnd: group.rwnd.clone(),
+        flows: rows.len() as u64,
+        started: started.iter().filter(|flow| flow.meter.started.is_some()).count() as u64,
+        completed: times.len() as u64,
+        unfinished: (completions.len() - times.len()) as u64,
+        goodput_kbps: rows.iter().map(|row| row.goodput_kbps).sum(),
+        throughput_kbps: rows.iter().map(|row| row.throughput_kbps).sum(),
+        delay_ms: percentiles(&group.delay),
+        packets_sent: rows.iter().map(|row| row.packets_sent).sum(),
+        packets_dropped: rows.iter().map(|row| row.packets_dropped).sum(),
+        retransmissions: rows.iter().map(|row| row.retransmissions).sum(),
+        timeouts: rows.iter().map(|row| row.timeouts).sum(),
+        fct_s: CompletionTimes::of(&times),
+    }
+}
+
+fn percentiles(spread: &Spread) -> Percentiles {
+    let [p50, p95, p99] = spread.percentiles_ms([50.0, 95.0, 99.0]);
+    Percentiles { mean: spread.mean_ms(), p50, p95, p99 }
+}
+
 impl Flow {
-    fn row(&self, begin: Time, duration: Span) -> FlowRow {
+    pub(super) fn row(&self, group: &Group, number: u32, begin: Time, duration: Span) -> FlowRow {
         let meter = &self.meter;
         let stats = self.sending().map(Endpoint::stats);
-        let percentiles = |spread: &crate::meter::Spread| Percentiles {
-            mean: spread.mean_ms(),
-            p50: spread.percentile_ms(50.0),
-            p95: spread.percentile_ms(95.0),
-            p99: spread.percentile_ms(99.0),
-        };
         FlowRow {
-            id: self.id.clone(),
-            group: self.group.clone(),
+            id: format!("{}-{}", group.id, number - group.first),
+            group: group.id.clone(),
             ue: self.ue,
-            kind: self.kind.clone(),
-            cc: self.cc.clone(),
-            rwnd: self.rwnd.clone(),
+            kind: group.kind.clone(),
+            cc: group.cc.clone(),
+            rwnd: group.rwnd.clone(),
             goodput_kbps: kbps(meter.payload, duration),
             throughput_kbps: kbps(meter.received_bytes, duration),
             delay_ms: percentiles(&meter.delay),

@@ -1,12 +1,23 @@
 //! What applications send.
 
+use crate::size::Size;
 use airwnd_catalog::family;
+use airwnd_engine::Stream;
 use airwnd_units::{Bytes, Time};
 
 family! {
     /// Traffic: what an application sends, and over which transport.
-    pub family Spec ("traffic") { bulk: Bulk, transfer: Transfer, ftp: Ftp, cbr: Cbr, video: Video }
-    build fn build() -> Box<dyn Source>;
+    pub family Spec ("traffic") { bulk: Bulk, transfer: Transfer, ftp: Ftp, cbr: Cbr, video: Video, web: Web }
+    build fn build(ctx: &Ctx) -> Box<dyn Source>;
+}
+
+/// What an application is made from besides its settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Ctx {
+    /// What the flow draws its sizes and times from.
+    pub stream: Stream,
+    /// The size that the flow brings along, in place of the settings'.
+    pub size: Option<Bytes>,
 }
 
 /// The transport that an application uses.
@@ -27,16 +38,94 @@ pub enum Write {
     Whole(Bytes),
     /// A piece, and when the next one comes. What TCP has no room for is not written.
     Piece(Bytes, Time),
+    /// A request, which the end that receives the data sends to the other.
+    Request(Bytes),
+}
+
+/// A part of what an application does, which a user waits for: a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// When it was asked for.
+    pub began: Time,
+    /// Bytes that belong to it.
+    pub size: Bytes,
+}
+
+/// What follows from data that arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reaction {
+    /// When the next request is to be written.
+    pub write_at: Option<Time>,
+    /// What is complete by it.
+    pub completed: Option<Part>,
+    /// It was the last.
+    pub is_last: bool,
 }
 
 /// An application that sends.
 pub trait Source: Send {
     /// The transport that it needs.
     fn transport(&self) -> Transport;
-    /// Called when the flow starts and then at each instant that a [`Write::Piece`] named.
+    /// Called when the flow starts and then at each instant that a [`Write::Piece`] or a [`Reaction`] named.
     fn write(&mut self, now: Time) -> Write;
     /// The size of the whole, if it has one.
     fn size(&self) -> Option<Bytes> {
         None
+    }
+    /// Whether it is asked: the end that receives the data opens the connection and sends requests.
+    fn is_asked(&self) -> bool {
+        false
+    }
+    /// The sender has so many bytes of requests in all: what it answers now.
+    fn answer(&mut self, _requested: Bytes) -> Bytes {
+        Bytes::ZERO
+    }
+    /// The receiver has so many bytes in all: what follows.
+    fn arrived(&mut self, _now: Time, _received: Bytes) -> Reaction {
+        Reaction::default()
+    }
+    /// What has been asked for and is not complete.
+    fn unfinished(&self) -> Option<Part> {
+        None
+    }
+}
+
+impl Spec {
+    /// The transport that it needs.
+    pub fn transport(&self) -> Transport {
+        self.build(&Ctx { stream: Stream::new(0, "nothing is drawn"), size: None }).transport()
+    }
+
+    /// Whether it ends by itself.
+    pub fn ends(&self) -> bool {
+        match self {
+            Spec::Transfer(_) => true,
+            Spec::Web(params) => params.pages.is_some(),
+            _ => false,
+        }
+    }
+
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        self.sizes().into_iter().try_for_each(|(key, size)| {
+            size.0.check().map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))
+        })
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, &Size)> {
+        match self {
+            Spec::Transfer(params) => vec![("size", &params.size)],
+            Spec::Web(params) => vec![("page", &params.page), ("object", &params.object)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The sizes that may name a file, by their keys.
+    pub(crate) fn sizes_mut(&mut self) -> Vec<(&'static str, &mut Size)> {
+        match self {
+            Spec::Transfer(params) => vec![("size", &mut params.size)],
+            Spec::Web(params) => vec![("page", &mut params.page), ("object", &mut params.object)],
+            _ => Vec::new(),
+        }
     }
 }

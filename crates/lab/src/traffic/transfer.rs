@@ -1,16 +1,17 @@
 //! A file.
 
-use super::{Source, Transport, Write};
+use super::{Ctx, Source, Transport, Write};
+use crate::size::Size;
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Time};
 
 params! {
-    /// Transfer: a fixed number of bytes over one TCP connection, which is then closed.
+    /// Transfer: a number of bytes over one TCP connection, which is then closed.
     ///
     /// Its flow completion time runs from the first SYN to the arrival of the last byte in order.
     pub struct Params ("DFCSD 2019 §5.1: flows of 64 KB to 10 MB") {
-        /// Bytes to send.
-        pub size: Bytes = Bytes(1 << 20), unit "B", range Bytes(1)..=Bytes(1 << 40), source "a typical object";
+        /// Bytes to send: as `"1MiB"`, or a [rule](size.md) by which each flow draws its own.
+        pub size: Size = Size::fixed(Bytes(1 << 20)), unit "B", source "a typical object";
     }
 }
 
@@ -20,9 +21,10 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// A source of an object of this size.
-    pub fn new(params: Params) -> Self {
-        Transfer { size: params.size }
+    /// A source of an object of the size that is drawn, or that the flow brings along.
+    pub fn new(params: Params, ctx: &Ctx) -> Self {
+        let mut stream = ctx.stream;
+        Transfer { size: ctx.size.unwrap_or_else(|| params.size.0.build().draw(&mut stream)) }
     }
 }
 

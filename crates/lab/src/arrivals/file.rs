@@ -1,0 +1,108 @@
+//! As somebody has recorded them.
+
+use super::{Arrival, Arrivals};
+use crate::csv;
+use crate::size::MOST;
+use airwnd_catalog::params;
+use airwnd_engine::Stream;
+use airwnd_units::{Bytes, Span};
+
+/// The longest recording in seconds: a year.
+const LONGEST: f64 = 31_536_000.0;
+
+params! {
+    /// File: at the times of a CSV file, with the sizes that it may give.
+    ///
+    /// The file begins with a line of column names; others than these are ignored. `time_s` counts from the start of the
+    /// group of flows and ascends; `size_bytes`, if it is there, takes the place of the transfer's size. Times behind the
+    /// end are left out. The path is relative to the scenario's folder. When a scenario is loaded the rows take the place
+    /// of the path.
+    pub section Params ("a recording") {
+        /// The file; once it has been read, `rows` holds what it said.
+        pub path: String, unit "path", source "the scenario";
+        /// The rows of the file: time in seconds, and size in bytes or -1.
+        pub rows: Vec<[f64; 2]> = Vec::new(), unit "s, B", range -1.0..=(1u64 << 40) as f64, source "the file";
+    }
+}
+
+/// Recorded arrivals.
+pub struct File {
+    arrivals: Vec<Arrival>,
+}
+
+impl File {
+    /// The arrivals of a file that has been read.
+    pub fn new(params: Params) -> Self {
+        let arrival = |[time, size]: &[f64; 2]| Arrival {
+            at: Span::from_secs_f64(*time),
+            size: (*size >= 1.0).then_some(Bytes(*size as u64)),
+        };
+        File { arrivals: params.rows.iter().map(arrival).collect() }
+    }
+
+    /// Whether they bring sizes along.
+    pub fn has_sizes(params: &Params) -> bool {
+        params.rows.iter().any(|[_, size]| *size >= 1.0)
+    }
+}
+
+impl Arrivals for File {
+    fn times(&self, until: Span, _stream: Stream) -> Vec<Arrival> {
+        self.arrivals.iter().take_while(|arrival| arrival.at < until).copied().collect()
+    }
+    fn expected(&self, until: Span) -> f64 {
+        self.arrivals.iter().take_while(|arrival| arrival.at < until).count() as f64
+    }
+}
+
+/// The first row that cannot be, and what is wrong with it.
+pub(super) fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
+    rows.iter().enumerate().find_map(|(place, [at, size])| {
+        let before = place.checked_sub(1).map_or(0.0, |before| rows[before][0]);
+        if *at < before {
+            Some((place, format!("{at} s comes after {before} s; times must ascend")))
+        } else if *size != -1.0 && *size < 1.0 {
+            Some((place, format!("size {size} is below 1")))
+        } else {
+            None
+        }
+    })
+}
+
+/// The rows of a CSV text, or what is wrong with it and in which line.
+pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
+    let table = csv::Table::of(text)?;
+    let (time, size) = (table.need("time_s")?, table.find("size_bytes"));
+    let row = |line: &csv::Line<'_, '_>| {
+        let bytes = size.map_or(Ok(-1.0), |column| line.number(column, 1.0..=MOST.0 as f64))?;
+        Ok([line.number(time, 0.0..=LONGEST)?, bytes])
+    };
+    let rows = table.rows(row, "arrival")?;
+    flaw(&rows).map_or(Ok(rows), |(place, message)| Err((table.line_of(place), message)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_with_and_without_sizes() {
+        let arrivals = |text: &str| {
+            let params = Params { path: String::new(), rows: parse(text).unwrap() };
+            File::new(params).times(Span::from_secs(2), Stream::new(1, "none"))
+        };
+        let at = |millis, size| Arrival { at: Span::from_millis(millis), size };
+        assert_eq!(arrivals("time_s\n0.5\n0.5\n2.0\n"), [at(500, None), at(500, None)]);
+        assert_eq!(arrivals("# a comment\nsize_bytes,time_s\n3000,0.25"), [at(250, Some(Bytes(3000)))]);
+    }
+
+    #[test]
+    fn mistakes_name_the_line() {
+        assert_eq!(parse("time_s\n"), Err((1, "there is no arrival in it".into())));
+        assert_eq!(parse("at\n1"), Err((1, "there is no column `time_s`".into())));
+        assert_eq!(parse("time_s\n1\n\n0.5"), Err((4, "0.5 s comes after 1 s; times must ascend".into())));
+        assert_eq!(parse("time_s\n-1"), Err((2, "-1 in column `time_s` is outside 0..31536000".into())));
+        let zero = "0 in column `size_bytes` is outside 1..1099511627776";
+        assert_eq!(parse("time_s,size_bytes\n1,0"), Err((2, zero.into())));
+    }
+}

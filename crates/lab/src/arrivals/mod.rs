@@ -1,0 +1,115 @@
+//! When flows arrive.
+
+use airwnd_catalog::family;
+use airwnd_engine::Stream;
+use airwnd_units::{Bytes, Span};
+
+family! {
+    /// Arrivals: when the flows of a terminal begin.
+    pub family Spec ("arrivals") {
+        once: Once,
+        schedule: Schedule,
+        periodic: Periodic,
+        poisson: Poisson,
+        file: File,
+    }
+    build fn build() -> Box<dyn Arrivals>;
+}
+
+/// Something that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When, counted from the start of its group of flows.
+    pub at: Span,
+    /// The size that it brings along, in place of the traffic's own.
+    pub size: Option<Bytes>,
+}
+
+impl Arrival {
+    /// An arrival that says nothing of its size.
+    pub fn at(at: Span) -> Arrival {
+        Arrival { at, size: None }
+    }
+}
+
+/// A rule for arrivals.
+pub trait Arrivals {
+    /// The arrivals of one terminal before `until`, in the order of time. `stream` is the terminal's own.
+    fn times(&self, until: Span, stream: Stream) -> Vec<Arrival>;
+
+    /// How many there are before `until` in the mean.
+    fn expected(&self, until: Span) -> f64;
+}
+
+impl Spec {
+    /// Whether more arrive for as long as one waits.
+    pub fn goes_on(&self) -> bool {
+        matches!(self, Spec::Periodic(_) | Spec::Poisson(_))
+    }
+
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    pub fn check(&self, until: Span) -> Result<(), (&'static str, String)> {
+        if let Spec::File(params) = self
+            && let Some((place, message)) = file::flaw(&params.rows)
+        {
+            return Err(("rows", format!("row {place}: {message}")));
+        }
+        let Spec::Schedule(params) = self else { return Ok(()) };
+        let times = &params.times;
+        if times.is_empty() {
+            return Err(("times", "there is no time in it".into()));
+        }
+        if let Some(pair) = times.windows(2).find(|pair| pair[1] < pair[0]) {
+            return Err(("times", format!("{} comes after {}; times must ascend", pair[1], pair[0])));
+        }
+        match times.last().filter(|last| **last >= until) {
+            Some(last) => Err(("times", format!("{last} after the start is not before the end at {until}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_catalog::{Node, Param};
+
+    fn times(toml: &str, until: Span) -> Vec<Arrival> {
+        let node = Node::from_toml(toml, "test").unwrap();
+        Spec::read(&node).unwrap().build().times(until, Stream::new(3, "arrivals"))
+    }
+
+    #[test]
+    fn a_poisson_process_has_exponential_gaps() {
+        let arrivals = times("kind = \"poisson\"\nrate = 20.0", Span::from_secs(10_000));
+        // 200 000 on average, with a standard deviation of 447
+        assert!((198_000..202_000).contains(&arrivals.len()), "{}", arrivals.len());
+        let mut gaps: Vec<f64> =
+            arrivals.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs()).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.02);
+        gaps.sort_by(f64::total_cmp);
+        let median = gaps[gaps.len() / 2];
+        assert!((median * 20.0 / std::f64::consts::LN_2 - 1.0).abs() < 0.02, "{median}");
+    }
+
+    #[test]
+    fn a_longer_run_begins_with_the_shorter_one() {
+        let toml = "kind = \"poisson\"\nrate = 5.0";
+        let short = times(toml, Span::from_secs(10));
+        assert_eq!(times(toml, Span::from_secs(50))[..short.len()], short);
+    }
+
+    #[test]
+    fn a_period_ends_before_the_end() {
+        let at = |millis: &[u64]| -> Vec<Arrival> {
+            millis.iter().map(|at| Arrival::at(Span::from_millis(*at))).collect()
+        };
+        let toml = "kind = \"periodic\"\nperiod = \"100ms\"";
+        assert_eq!(times(toml, Span::from_millis(300)), at(&[0, 100, 200]));
+        assert_eq!(times(toml, Span::from_millis(301)), at(&[0, 100, 200, 300]));
+        let toml = "kind = \"schedule\"\ntimes = [\"5ms\", \"5ms\", \"80ms\"]";
+        assert_eq!(times(toml, Span::from_secs(1)), at(&[5, 5, 80]));
+    }
+}

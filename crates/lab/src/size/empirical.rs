@@ -1,0 +1,116 @@
+//! As somebody has measured them.
+
+use super::{MOST, Sizes, whole};
+use crate::csv;
+use airwnd_catalog::params;
+use airwnd_engine::Stream;
+use airwnd_units::Bytes;
+
+params! {
+    /// Empirical: sizes from a CSV file: a list of them, or their distribution function.
+    ///
+    /// The file begins with a line of column names; others than these are ignored. `size_bytes` alone is a list: each
+    /// size is as likely. With `cdf` beside it a line says which part of all sizes is as small as this or smaller; both
+    /// columns ascend, `cdf` ends at 1, and between two lines sizes are evenly spread. The path is relative to the
+    /// scenario's folder. When a scenario is loaded the rows take the place of the path.
+    pub section Params ("a recording") {
+        /// The file; once it has been read, `rows` holds what it said.
+        pub path: String, unit "path", source "the scenario";
+        /// The rows of the file: size, and the part up to it or -1.
+        pub rows: Vec<[f64; 2]> = Vec::new(), unit "B, 1", range -1.0..=(1u64 << 40) as f64, source "the file";
+    }
+}
+
+/// Sizes of a file.
+pub struct Empirical {
+    rows: Vec<[f64; 2]>,
+}
+
+impl Empirical {
+    /// The sizes of a file that has been read.
+    pub fn new(params: Params) -> Self {
+        Empirical { rows: params.rows }
+    }
+}
+
+impl Sizes for Empirical {
+    fn draw(&self, stream: &mut Stream) -> Bytes {
+        let draw = stream.uniform();
+        let place = self.rows.partition_point(|[_, up_to]| (0.0..=draw).contains(up_to));
+        let [size, up_to] = self.rows[place.min(self.rows.len() - 1)];
+        if up_to < 0.0 {
+            let place = (draw * self.rows.len() as f64) as usize;
+            return whole(self.rows[place.min(self.rows.len() - 1)][0]);
+        }
+        let Some([before, part]) = place.checked_sub(1).map(|place| self.rows[place]) else {
+            return whole(size);
+        };
+        whole(before + (size - before) * (draw - part) / (up_to - part))
+    }
+}
+
+/// The first row that cannot be, and what is wrong with it.
+pub(super) fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
+    let is_list = rows.iter().all(|[_, up_to]| *up_to == -1.0);
+    for (place, [size, up_to]) in rows.iter().enumerate() {
+        let found = |message: String| Some((place, message));
+        if *size < 1.0 {
+            return found(format!("size {size} is below 1"));
+        }
+        if is_list {
+            continue;
+        }
+        if !(0.0..=1.0).contains(up_to) {
+            return found(format!("cdf {up_to} is outside 0..1"));
+        }
+        if let Some([before, part]) = place.checked_sub(1).map(|before| rows[before]) {
+            if *size < before {
+                return found(format!("size {size} is below {before} before it"));
+            }
+            if *up_to <= part {
+                return found(format!("cdf {up_to} is not above {part} before it"));
+            }
+        }
+    }
+    let last = rows.len().checked_sub(1)?;
+    let end = rows[last][1];
+    (!is_list && end < 1.0).then(|| (last, format!("cdf ends at {end}, not at 1")))
+}
+
+/// The rows of a CSV text, or what is wrong with it and in which line.
+pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
+    let table = csv::Table::of(text)?;
+    let (size, cdf) = (table.need("size_bytes")?, table.find("cdf"));
+    let row = |line: &csv::Line<'_, '_>| {
+        let up_to = cdf.map_or(Ok(-1.0), |column| line.number(column, 0.0..=1.0))?;
+        Ok([line.number(size, 1.0..=MOST.0 as f64)?, up_to])
+    };
+    let rows = table.rows(row, "size")?;
+    flaw(&rows).map_or(Ok(rows), |(place, message)| Err((table.line_of(place), message)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_or_a_distribution() {
+        assert_eq!(parse("size_bytes\n100\n20\n"), Ok(vec![[100.0, -1.0], [20.0, -1.0]]));
+        assert_eq!(parse("cdf,size_bytes\n0.5,100\n1,200"), Ok(vec![[100.0, 0.5], [200.0, 1.0]]));
+    }
+
+    #[test]
+    fn mistakes_name_the_line() {
+        let complaint = |text: &str| parse(text).unwrap_err();
+        assert_eq!(complaint(""), (1, "the file is empty".into()));
+        assert_eq!(complaint("size\n1"), (1, "there is no column `size_bytes`".into()));
+        assert_eq!(complaint("size_bytes\n"), (1, "there is no size in it".into()));
+        assert_eq!(
+            complaint("size_bytes\n0"),
+            (2, "0 in column `size_bytes` is outside 1..1099511627776".into())
+        );
+        assert_eq!(complaint("size_bytes,cdf\n9,0.5\n8,1").1, "size 8 is below 9 before it");
+        assert_eq!(complaint("size_bytes,cdf\n8,0.5\n9,0.5").1, "cdf 0.5 is not above 0.5 before it");
+        assert_eq!(complaint("size_bytes,cdf\n8,0.5\n9,0.9"), (3, "cdf ends at 0.9, not at 1".into()));
+    }
+}

@@ -1,0 +1,276 @@
+//! Somebody who looks at pages.
+
+use super::{Ctx, Part, Reaction, Source, Transport, Write};
+use crate::size::{Size, Sizes, Spec, lognormal};
+use airwnd_catalog::{choice, params};
+use airwnd_engine::Stream;
+use airwnd_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// Pareto's scale of the number of objects: what is drawn beyond it is the number.
+const OBJECTS_SCALE: f64 = 2.0;
+
+choice! {
+    /// How the requests for a page's objects follow each other.
+    pub enum Requests {
+        /// One at a time: the next one when the object before is there, as in HTTP/1.1.
+        InTurn = "in-turn",
+        /// All at once, as in HTTP/2.
+        Together = "together",
+    }
+}
+
+params! {
+    /// Web: pages over one persistent TCP connection, each asked for by the end that receives the data.
+    ///
+    /// That end opens the connection and requests a page. The page's main object comes; after the time to parse it the
+    /// objects that it embeds are requested; after the time to read it comes the next page. The number of embedded objects
+    /// is Pareto-distributed from 2 on, cut at `most_objects` + 2, less 2. A page's completion time runs from its request,
+    /// which for the first is the first SYN, to the arrival of the last byte in order.
+    pub struct Params ("3GPP R1-070674, HTTP traffic model; ns-3 ThreeGppHttpClient") {
+        /// Pages until the connection is closed; none: until the flow stops.
+        pub pages: Option<u32> = None, unit "pages", range 1..=1_000_000, source "3GPP R1-070674: no end";
+        /// Bytes of a request.
+        pub request: Bytes = Bytes(350), unit "B", range Bytes(1)..=Bytes(1_000_000), source "ns-3 ThreeGppHttpVariables::RequestSize";
+        /// Bytes of a page's main object: as `"10kB"`, or a [rule](size.md).
+        pub page: Size = Size(Spec::Lognormal(lognormal::Params::default())), unit "B", source "3GPP R1-070674, HTTP traffic model";
+        /// Bytes of an embedded object: as `"10kB"`, or a [rule](size.md).
+        pub object: Size = Size(Spec::Lognormal(lognormal::Params { mu: 6.17, sigma: 2.36, min: Bytes(50), max: Bytes(2_000_000) })), unit "B", source "3GPP R1-070674, HTTP traffic model";
+        /// Exponent of the distribution of the number of embedded objects.
+        pub objects_shape: f64 = 1.1, unit "1", range 0.1..=20.0, source "3GPP R1-070674, HTTP traffic model";
+        /// The most embedded objects of a page.
+        pub most_objects: u32 = 53, unit "objects", range 0..=10_000, source "3GPP R1-070674, HTTP traffic model";
+        /// How their requests follow each other.
+        pub requests: Requests = Requests::InTurn, unit "1", source "ns-3 ThreeGppHttpClient";
+        /// Mean of the time to parse a main object, exponentially distributed.
+        pub parsing: Span = Span::from_millis(130), unit "time", range Span::ZERO..=Span::from_secs(3600), source "3GPP R1-070674, HTTP traffic model";
+        /// Mean of the time to read a page, exponentially distributed.
+        pub reading: Span = Span::from_secs(30), unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "3GPP R1-070674, HTTP traffic model";
+    }
+}
+
+/// What the browser waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing: the next page is not requested.
+    Reading,
+    /// The main object.
+    Page,
+    /// Nothing: the main object is being parsed, or the next object is to be requested.
+    Parsed,
+    /// The objects that were requested.
+    Objects,
+}
+
+/// Something that was requested and is not answered.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    /// Bytes of all requests up to the end of this one.
+    requested: Bytes,
+    /// Bytes of the answer.
+    size: Bytes,
+}
+
+/// A browser and its server.
+//= exception web-one-connection
+pub struct Web {
+    page: Box<dyn Sizes>,
+    object: Box<dyn Sizes>,
+    params: Params,
+    stream: Stream,
+    phase: Phase,
+    pages: u32,
+    /// Embedded objects that are not requested.
+    objects: u32,
+    /// Bytes of all requests.
+    requested: Bytes,
+    pending: VecDeque<Pending>,
+    /// Bytes of the answers to all requests.
+    expected: Bytes,
+    /// The page that was requested last.
+    part: Part,
+}
+
+impl Web {
+    /// A browser that has not begun.
+    pub fn new(params: Params, ctx: &Ctx) -> Self {
+        Web {
+            page: params.page.0.build(),
+            object: params.object.0.build(),
+            params,
+            stream: ctx.stream,
+            phase: Phase::Reading,
+            pages: 0,
+            objects: 0,
+            requested: Bytes::ZERO,
+            pending: VecDeque::with_capacity(64),
+            expected: Bytes::ZERO,
+            part: Part { began: Time::ZERO, size: Bytes::ZERO },
+        }
+    }
+
+    fn ask(&mut self, size: Bytes) {
+        self.requested += self.params.request;
+        self.expected += size;
+        self.part.size += size;
+        self.pending.push_back(Pending { requested: self.requested, size });
+    }
+
+    fn draw_objects(&mut self) -> u32 {
+        let tail = 1.0 - self.stream.uniform();
+        let drawn = OBJECTS_SCALE * libm::pow(tail, -1.0 / self.params.objects_shape) - OBJECTS_SCALE;
+        drawn.min(f64::from(self.params.most_objects)) as u32
+    }
+
+    fn exponential(&mut self, mean: Span) -> Span {
+        Span::from_secs_f64(-mean.as_secs() * libm::log1p(-self.stream.uniform()))
+    }
+
+    fn complete(&mut self, now: Time) -> Reaction {
+        self.pages += 1;
+        self.phase = Phase::Reading;
+        let is_last = self.params.pages == Some(self.pages);
+        let read = self.exponential(self.params.reading);
+        Reaction { write_at: (!is_last).then(|| now + read), completed: Some(self.part), is_last }
+    }
+}
+
+impl Source for Web {
+    fn transport(&self) -> Transport {
+        Transport::Tcp
+    }
+
+    fn write(&mut self, now: Time) -> Write {
+        let before = self.requested;
+        if self.phase == Phase::Reading {
+            self.part = Part { began: now, size: Bytes::ZERO };
+            let size = self.page.draw(&mut self.stream);
+            self.ask(size);
+            self.phase = Phase::Page;
+        } else {
+            let together = match self.params.requests {
+                Requests::InTurn => 1,
+                Requests::Together => self.objects,
+            };
+            for _ in 0..together {
+                let size = self.object.draw(&mut self.stream);
+                self.ask(size);
+            }
+            self.objects -= together;
+            self.phase = Phase::Objects;
+        }
+        Write::Request(self.requested - before)
+    }
+
+    fn is_asked(&self) -> bool {
+        true
+    }
+
+    //= exception web-server-at-once
+    fn answer(&mut self, requested: Bytes) -> Bytes {
+        let mut answer = Bytes::ZERO;
+        while let Some(next) = self.pending.front().filter(|next| next.requested <= requested) {
+            answer += next.size;
+            self.pending.pop_front();
+        }
+        answer
+    }
+
+    fn arrived(&mut self, now: Time, received: Bytes) -> Reaction {
+        if received < self.expected {
+            return Reaction::default();
+        }
+        match self.phase {
+            Phase::Reading | Phase::Parsed => Reaction::default(),
+            Phase::Page => {
+                self.objects = self.draw_objects();
+                if self.objects == 0 {
+                    return self.complete(now);
+                }
+                self.phase = Phase::Parsed;
+                let parsed = now + self.exponential(self.params.parsing);
+                Reaction { write_at: Some(parsed), ..Reaction::default() }
+            }
+            Phase::Objects if self.objects > 0 => {
+                self.phase = Phase::Parsed;
+                Reaction { write_at: Some(now), ..Reaction::default() }
+            }
+            Phase::Objects => self.complete(now),
+        }
+    }
+
+    fn unfinished(&self) -> Option<Part> {
+        (self.phase != Phase::Reading).then_some(self.part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn browser(params: Params) -> Web {
+        Web::new(params, &Ctx { stream: Stream::new(1, "web"), size: None })
+    }
+
+    #[test]
+    fn a_page_is_asked_for_answered_and_read() {
+        let mut web = browser(Params {
+            pages: Some(1),
+            page: Size::fixed(Bytes(1000)),
+            object: Size::fixed(Bytes(200)),
+            objects_shape: 0.1,
+            most_objects: 2,
+            parsing: Span::ZERO,
+            ..Params::default()
+        });
+        assert_eq!(web.write(Time(5)), Write::Request(Bytes(350)));
+        assert_eq!((web.answer(Bytes(349)), web.answer(Bytes(350))), (Bytes::ZERO, Bytes(1000)));
+        assert_eq!(web.arrived(Time(7), Bytes(999)), Reaction::default());
+        assert_eq!(web.arrived(Time(8), Bytes(1000)).write_at, Some(Time(8)));
+        for received in [1200, 1400] {
+            assert_eq!(web.unfinished().map(|part| part.began), Some(Time(5)));
+            assert_eq!(web.write(Time(8)), Write::Request(Bytes(350)));
+            assert_eq!(web.answer(web.requested), Bytes(200));
+            let reaction = web.arrived(Time(9), Bytes(received));
+            let whole = Part { began: Time(5), size: Bytes(1400) };
+            assert_eq!(
+                (reaction.completed, reaction.is_last),
+                match received {
+                    1400 => (Some(whole), true),
+                    _ => (None, false),
+                }
+            );
+        }
+        assert_eq!(web.unfinished(), None);
+    }
+
+    #[test]
+    fn all_objects_may_be_asked_for_at_once() {
+        let mut web = browser(Params {
+            page: Size::fixed(Bytes(1000)),
+            object: Size::fixed(Bytes(200)),
+            objects_shape: 0.1,
+            most_objects: 7,
+            requests: Requests::Together,
+            ..Params::default()
+        });
+        web.write(Time(0));
+        web.answer(Bytes(350));
+        web.arrived(Time(1), Bytes(1000));
+        assert_eq!(web.write(Time(2)), Write::Request(Bytes(7 * 350)));
+        assert_eq!(web.answer(Bytes(350 * 4)), Bytes(600));
+        assert_eq!(web.answer(Bytes(350 * 8)), Bytes(800));
+        assert!(web.arrived(Time(3), Bytes(2400)).completed.is_some());
+    }
+
+    #[test]
+    fn the_number_of_objects_has_its_mean() {
+        // R1-070674 gives 5.64 for the distribution itself, which is continuous; whole objects are half of one fewer.
+        let mut web = browser(Params::default());
+        let mean = (0..200_000).map(|_| f64::from(web.draw_objects())).sum::<f64>() / 2e5;
+        // E[floor] = sum over n = 1..53 of P(X >= n + 2) = (2 / (n + 2))^1.1
+        let expected: f64 = (1..=53).map(|n| (2.0 / (f64::from(n) + 2.0)).powf(1.1)).sum();
+        assert!((mean / expected - 1.0).abs() < 0.02, "{mean}, not {expected}");
+        assert!((expected - 5.64 + 0.5).abs() < 0.15, "{expected}");
+    }
+}
