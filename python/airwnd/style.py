@@ -32,6 +32,8 @@ LINES = (
     Line("#000000", "X", _MIXED),
 )
 
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "h", "*", "d", "8")
+
 _SETTINGS: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#444444",
@@ -76,6 +78,22 @@ def line(index: int, count: int = 2) -> Line:
     """
     found = LINES[index % len(LINES)]
     return found if count > 1 else replace(found, dashes=_SOLID)
+
+
+def point(index: int) -> Line:
+    """Give the style of the point at a position: twice as many that differ as there are lines.
+
+    Parameters
+    ----------
+    index
+        The position, from 0.
+
+    Returns
+    -------
+    Line
+        Its ``colour`` and ``marker``; it has no dashes.
+    """
+    return Line(LINES[index % len(LINES)].colour, _MARKERS[index % len(_MARKERS)], "none")
 
 
 @contextmanager

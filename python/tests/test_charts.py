@@ -1,14 +1,16 @@
 """Charts, from readings made up for the purpose: what is drawn where, by matplotlib and by plotly."""
 
 import itertools
+import re
 from pathlib import Path
 
 import pytest
 
 from airwnd import InputError, style
 from airwnd.reproduce import figures, interactive
-from airwnd.reproduce.chart import Chart, bar_place, chart
+from airwnd.reproduce.chart import Chart, Line, bar_place, chart, optimal, without_twins
 from airwnd.reproduce.design import Experiment, Setting
+from airwnd.reproduce.labels import Box, place
 from airwnd.reproduce.runner import Effort, Reading, Results
 
 from .conftest import SMALL
@@ -36,6 +38,7 @@ set = { "flow[0].rwnd" = "drwa" }
 name = "arwa"
 label = "ARWA"
 set = { "flow[0].rwnd" = "arwa" }
+context = true
 
 [[measure]]
 name = "rate"
@@ -74,7 +77,7 @@ kind = "frontier"
 x = "delay"
 measure = "rate"
 lines = "method"
-at = { queue = "50KiB" }
+panels = "queue"
 x_scale = "log"
 
 [[plot]]
@@ -83,6 +86,7 @@ title = "Time"
 kind = "time"
 value = "series.cwnd_bytes"
 lines = "method"
+levels = ["arwa"]
 at = { queue = "10KiB" }
 
 [[plot]]
@@ -169,16 +173,114 @@ def test_bars_of_a_group_do_not_touch_the_next_group(lines: int) -> None:
 
 
 def test_a_frontier_has_intervals_both_ways(results: Results) -> None:
-    drwa, arwa = drawn(results, "frontier")["lines"]
+    drwa, arwa = drawn(results, "frontier-50KiB")["lines"]
     assert (drwa["x"], drwa["y"]) == ([60], [6])
     assert (arwa["paper_x"], arwa["paper_y"]) == ([80], [8])
     assert drwa["x_low"][0] == pytest.approx(60 - 127.06, abs=0.01)
     assert drwa["low"][0] == pytest.approx(6 - 12.706, abs=0.001)
 
 
+def test_a_frontier_has_a_panel_for_each_level(results: Results) -> None:
+    panels = [plot for plot in results.experiment.plots if plot.kind == "frontier"]
+    assert [(plot.name, plot.title) for plot in panels] == [
+        ("frontier-10KiB", "Frontier: 10KiB"),
+        ("frontier-50KiB", "Frontier: 50KiB"),
+    ]
+    assert drawn(results, "frontier-10KiB")["lines"][0]["x"] == [20]
+
+
+def frontier(*points: tuple[float | None, float | None]) -> Chart:
+    """Draw points under the names a, b, c and so on."""
+    lines = [
+        Line(
+            label=chr(ord("a") + index),
+            look=index,
+            context=False,
+            x=[x],
+            y=[y],
+            low=[y],
+            high=[y],
+            x_low=[x],
+            x_high=[x],
+            paper_x=[],
+            paper_y=[],
+        )
+        for index, (x, y) in enumerate(points)
+    ]
+    return Chart(
+        name="frontier",
+        title="Frontier",
+        kind="frontier",
+        x_label="Delay (ms)",
+        y_label="Rate (kbit/s)",
+        x_scale="log",
+        y_scale="linear",
+        x_limits=None,
+        y_limits=None,
+        x_ticks=[],
+        categories=[],
+        lines=without_twins(lines),
+        optimal=optimal(lines),
+        ours="ours: one seed",
+    )
+
+
+def test_the_line_of_a_frontier_joins_what_nothing_beats_in_both() -> None:
+    # The third has more delay and less rate than the second, the fourth as much delay as the first and less
+    # rate, the fifth as much rate as the second and more delay; the sixth's delay is not known.
+    found = frontier((10, 1), (20, 3), (30, 2), (10, 0.5), (40, 3), (None, 9), (50, 4))
+    assert found["optimal"] == [(10, 1), (20, 3), (50, 4)]
+    trace = interactive.figure(found)["data"][0]
+    assert (trace["name"], trace["x"], trace["y"]) == ("Pareto-optimal", [10, 20, 50], [1, 3, 4])
+
+
+def test_the_same_runs_are_one_point_by_two_names() -> None:
+    found = frontier((10, 1), (20, 3), (10, 1), (None, None), (None, None))
+    assert [line["label"] for line in found["lines"]] == ["a, c", "b", "d", "e"]
+
+
+def test_a_frontier_without_points_is_drawn() -> None:
+    found = frontier((None, None))
+    with style.styled():
+        figures.draw(found)
+    assert found["optimal"] == []
+
+
+def test_what_is_for_comparison_is_hollow(results: Results) -> None:
+    found = drawn(results, "frontier-50KiB")
+    symbols = [trace["marker"]["symbol"] for trace in interactive.figure(found)["data"] if "marker" in trace]
+    assert symbols[0] == "circle"
+    assert "square-open" in symbols
+
+
+def test_points_of_a_frontier_look_different() -> None:
+    looks = [style.point(index) for index in range(14)]
+    assert len({look.marker for look in looks}) == 14
+
+
+@pytest.mark.parametrize("count", [1, 5, 13])
+def test_names_cover_neither_points_nor_each_other(count: int) -> None:
+    # All points lie within the size of one name.
+    points = [(500.0 + 9 * (7 * index % 13), 400.0 + 8 * (5 * index % 13)) for index in range(count)]
+    sizes = [(90.0, 20.0)] * count
+    inside = Box(0, 0, 1000, 800)
+    places = place(points, sizes, inside, marker=8)
+    names = [Box.around(found.x, found.y, *size) for found, size in zip(places, sizes, strict=True)]
+    assert all(name.overlap(inside) == pytest.approx(name.area) for name in names)
+    for one, other in itertools.combinations(names, 2):
+        assert one.overlap(other) == 0
+    for name in names:
+        assert all(name.overlap(Box.around(x, y, 8, 8)) == 0 for x, y in points)
+
+
+def test_a_name_in_a_corner_stays_inside() -> None:
+    (found,) = place([(995.0, 795.0)], [(90.0, 20.0)], Box(0, 0, 1000, 800), marker=8)
+    assert Box.around(found.x, found.y, 90, 20).overlap(Box(0, 0, 1000, 800)) == pytest.approx(1800)
+
+
 def test_times_are_those_of_the_first_seed(results: Results) -> None:
-    drwa, _ = drawn(results, "time")["lines"]
-    assert (drwa["x"], drwa["y"]) == ([0.1, 0.2, 0.3], [1000, None, 1])
+    (arwa,) = drawn(results, "time")["lines"]
+    assert (arwa["label"], arwa["x"], arwa["y"]) == ("ARWA", [0.1, 0.2, 0.3], [1000, None, 4])
 
 
 def test_a_distribution_pools_the_seeds(results: Results) -> None:
@@ -187,13 +289,13 @@ def test_a_distribution_pools_the_seeds(results: Results) -> None:
     assert arwa["x"] == [4, 4, 8, 8]
 
 
-@pytest.mark.parametrize("name", ["lines", "bars", "frontier", "time", "distribution"])
+@pytest.mark.parametrize("name", ["lines", "bars", "frontier-50KiB", "time", "distribution"])
 def test_every_kind_is_drawn_twice_alike(results: Results, name: str) -> None:
     found = drawn(results, name)
     with style.styled():
         axes = figures.draw(found).axes[0]
     plotly = interactive.figure(found)
-    ours = [trace for trace in plotly["data"] if "(paper)" not in trace["name"]]
+    ours = [trace for trace in plotly["data"] if not re.search(r"\(paper\)|Pareto", trace["name"])]
     assert len(ours) == len(found["lines"])
     for trace, line in zip(ours, found["lines"], strict=True):
         assert trace["y"] == line["y"]
@@ -219,13 +321,19 @@ def test_limits_never_hide_a_point(results: Results) -> None:
     ("old", "new", "message"),
     [
         ('kind = "bars"', 'kind = "pie"', r"plot\[1\]: kind: `pie` is none of lines, bars, frontier"),
-        ('at = { queue = "50KiB" }', "", 'axis `queue` is left open: add at = { queue = "10KiB" }'),
+        ('at = { queue = "10KiB" }', "", 'axis `queue` is left open: add at = { queue = "10KiB" }'),
         (
-            'at = { queue = "50KiB" }',
+            'at = { queue = "10KiB" }',
             'at = { queue = "5KiB" }',
             "`5KiB` is no level of `queue`: 10KiB, 50KiB",
         ),
-        ('at = { queue = "50KiB" }', 'at = { q = "50KiB" }', "`q` is no axis that is left; these are: queue"),
+        ('at = { queue = "10KiB" }', 'at = { q = "50KiB" }', "`q` is no axis that is left; these are: queue"),
+        ('panels = "queue"', 'panels = "buffer"', "panels: `buffer` is none of queue, method"),
+        ('panels = "queue"', 'panels = "method"', "panels: the axis `method` is drawn already"),
+        ('levels = ["arwa"]', "levels = []", "levels: none; the levels of `method` are drwa, arwa"),
+        ('levels = ["arwa"]', 'levels = ["arw"]', "levels: `arw` is no level of `method`: drwa, arwa"),
+        ('x = "method"', 'x = "method"\nlevels = ["drwa"]', "levels: they are those of `lines`"),
+        ("context = true", "context = 1", r"level\[1\]: context: expected bool, found 1"),
         ('x = "queue"', 'x = "method"', 'the levels of `method` are no numbers; use kind = "bars"'),
         ('x = "delay"', 'x = "queue"', "x: `queue` is none of rate, delay"),
         ("series.cwnd_bytes", "flows.fct_s", "value: `flows` does not go with kind `time`"),

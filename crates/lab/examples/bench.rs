@@ -4,9 +4,14 @@
 //! the ns-3 reference run S3, for ten users whose channels fade under every scheduler and for one TCP flow over a wire (S5): CPU
 //! seconds per simulated second, events per second, nanoseconds per event, and the memory held at most. Machines
 //! are noisy: each row is the median of five runs.
+//!
+//! A second table has what each receive-window control costs: nanoseconds for a data segment at the receiving endpoint,
+//! the least of several runs, and how much that is above `fixed`.
 
 #[path = "../tests/support/counting.rs"]
 mod counting;
+#[path = "bench/receivers.rs"]
+mod receivers;
 #[path = "../tests/support/s3.rs"]
 mod s3;
 
@@ -95,6 +100,7 @@ fn main() {
         [[flow]]
         "#,
     );
+    receivers::table();
 }
 
 fn row(name: &str, toml: &str) {

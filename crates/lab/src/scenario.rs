@@ -8,7 +8,7 @@ use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobil
 use airwnd_engine::{aqm, link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
-use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span};
+use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
 /// The most terminals that a scenario may have.
@@ -565,11 +565,10 @@ impl Scenario {
             let message = format!("`{}` sends datagrams, which are read at once", flow.traffic.kind());
             return Err((key("read_rate"), message));
         }
-        self.check_arrivals(flow).map_err(|(rest, message)| (key(&rest), message))?;
         flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
+        self.check_arrivals(flow).map_err(|(rest, message)| (key(&rest), message))?;
         let tcp = self.tcp.config();
-        let ctx = rwnd::Ctx { mss: Bytes(u64::from(tcp.mss)), buffer: tcp.receive_buffer, seed: 0 };
-        let controller = flow.rwnd.build(&ctx);
+        let controller = flow.rwnd.build(&rwnd::Ctx::of(&tcp, 0));
         if !tcp.timestamps && controller.needs_timestamps() {
             let kind = flow.rwnd.kind();
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");

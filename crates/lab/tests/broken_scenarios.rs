@@ -648,8 +648,8 @@ mac.scheduler"#,
     ),
     (
         r#"kind = "drwa", lambda = 3.0"#,
-        r#"kind = "rtac", min_th = 0.7"#,
-        ":24: flow[0].rwnd.max_th: 0.6 of the queue is not above min_th, 0.7",
+        r#"kind = "rtac", max_th = 0.5"#,
+        ":24: flow[0].rwnd.max_th: 0.5 of the queue is not above min_th, 0.8",
     ),
     // Losses on links.
     (

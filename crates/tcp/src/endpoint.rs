@@ -178,7 +178,7 @@ impl Endpoint {
     /// A closed endpoint.
     pub fn new(setup: &Setup<'_>) -> Endpoint {
         let Setup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
-        let ctx = rwnd::Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer, seed };
+        let ctx = rwnd::Ctx::of(config, seed);
         Endpoint {
             state: State::Closed,
             sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss, seed),

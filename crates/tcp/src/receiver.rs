@@ -201,6 +201,9 @@ impl Receiver {
             self.note_repetition(now, segment);
         }
         let data_end = segment.seq + u32::from(segment.len);
+        if data_end.is_after(self.highest()) {
+            self.repeats.highest_val = segment.timestamps.map(|timestamps| timestamps.val);
+        }
         let end = data_end.min(self.edge);
         let start = segment.seq.max(self.nxt);
         let mut result = Received::default();
@@ -261,12 +264,18 @@ impl Receiver {
 
     /// Remembers what of the segment is here already or was sent before, also of one that is refused.
     pub fn note_repetition(&mut self, now: Time, segment: &Segment) {
-        let data_end = segment.seq + u32::from(segment.len);
-        let highest = self.early.end().unwrap_or(self.nxt);
-        let below = segment.len > 0 && segment.seq.is_before(highest);
-        let patience = self.rtt.min.unwrap_or(Span::ZERO) / 2;
-        self.repeats.note(now, segment.timestamps, below, !data_end.is_after(self.nxt), patience);
+        if segment.len > 0 {
+            let below = segment.seq.is_before(self.highest());
+            let is_old = !(segment.seq + u32::from(segment.len)).is_after(self.nxt);
+            let patience = self.rtt.min.unwrap_or(Span::ZERO) / 2;
+            self.repeats.note(now, segment.timestamps, below, is_old, patience);
+        }
         self.note_duplicate(segment);
+    }
+
+    /// RCV.HGH of RFC 9840 §4.3: the end of what has come.
+    fn highest(&self) -> Seq {
+        self.early.end().unwrap_or(self.nxt)
     }
 
     /// For the next ACK, the first part of what came twice, if there are several.
@@ -493,8 +502,8 @@ impl Receiver {
 /// What betrays to a receiver that something was sent again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repeats {
-    /// The newest TSval.
-    newest: Option<u32>,
+    /// TSV.HGH of RFC 9840 §4.3: the TSval of the segment that brought the highest byte.
+    highest_val: Option<u32>,
     /// Since when something has been missing.
     gap_since: Option<Time>,
     /// Whether a retransmission has come that the controller does not know of.
@@ -502,19 +511,14 @@ struct Repeats {
 }
 
 impl Repeats {
-    /// A segment: whether it begins below the highest byte seen, and whether it brings nothing.
+    /// A segment: whether it begins below the highest byte, and whether it brings nothing.
     fn note(&mut self, now: Time, timestamps: Option<Timestamps>, below: bool, is_old: bool, patience: Span) {
         self.seen |= below
-            && match (timestamps, self.newest) {
-                //= RFC 9840 §4.3: what left after all that is here, and yet comes before it
-                (Some(Timestamps { val, .. }), Some(newest)) => val.wrapping_sub(newest) as i32 >= 0,
+            && match (timestamps, self.highest_val) {
+                //= RFC 9840 §4.3: it left after the highest byte, and yet comes before it
+                (Some(Timestamps { val, .. }), Some(highest)) => val.wrapping_sub(highest) as i32 > 0,
                 _ => is_old || self.gap_since.is_some_and(|since| now.since(since) >= patience),
             };
-        if let Some(Timestamps { val, .. }) = timestamps
-            && self.newest.is_none_or(|newest| val.wrapping_sub(newest) as i32 > 0)
-        {
-            self.newest = Some(val);
-        }
     }
 
     fn note_gap(&mut self, now: Time, is_open: bool) {
@@ -653,19 +657,16 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_from_below_that_left_last_is_a_retransmission() {
+    fn a_segment_from_below_that_left_later_is_a_retransmission() {
         // Sequence numbers and timestamps wrap on the way.
         let mut bench = Bench::new(Bytes(1 << 20), true);
         assert_eq!([bench.hear(0, 5, 30), bench.hear(2, 6, 31), bench.hear(4, 8, 33)], [Some(false); 3]);
-        // Overtaken: it left before the newest.
-        assert_eq!(bench.hear(1, 7, 34), Some(false));
-        // Left in the same tick as the newest, or after it.
-        assert_eq!(bench.hear(3, 8, 90), Some(true));
-        assert_eq!(
-            [bench.hear(5, 60, 91), bench.hear(7, 61, 92), bench.hear(6, 95, 120)].last(),
-            Some(&Some(true))
-        );
-        assert_eq!(bench.hear(8, 96, 121), Some(false));
+        // Overtaken: it left before the highest, or in the same tick.
+        assert_eq!([bench.hear(1, 7, 34), bench.hear(3, 8, 90)], [Some(false); 2]);
+        // Sent again, after the highest.
+        assert_eq!([bench.hear(5, 60, 91), bench.hear(8, 61, 92)], [Some(false); 2]);
+        assert_eq!([bench.hear(6, 95, 120), bench.hear(7, 95, 120)], [Some(true); 2]);
+        assert_eq!(bench.hear(9, 95, 121), Some(false));
     }
 
     #[test]

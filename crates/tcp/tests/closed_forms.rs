@@ -5,7 +5,7 @@ mod support;
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::rwnd::{self, Carriage};
 use airwnd_tcp::stack::{Flight, Recovery};
-use airwnd_tcp::{Config, Stack, cc};
+use airwnd_tcp::{Config, Endpoint, Seq, Setup, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use support::{Link, Net, newreno, plain_window};
 
@@ -177,6 +177,29 @@ fn arwa_lowers_the_delay_by_either_carriage() {
         net.goodput_kbps(1)
     });
     assert!((in_field / in_option - 1.0).abs() < 0.01, "{in_field} {in_option}");
+}
+
+/// A sender that knows nothing of ARWA ignores codes in an option: it goes on as if nothing had been said.
+#[test]
+fn a_plain_sender_ignores_codes_in_an_option() {
+    let config = Config { mss: 512, ..Stack::Ns3v26.config() };
+    let (cc, plain) = (newreno(), plain_window());
+    let link = |limit| Link::new(BitRate(10_000_000), Span::from_millis(25), limit);
+    let run = |receiver: &rwnd::Spec| {
+        let mut net = Net::new(&config, &cc, receiver, [link(100_000), link(100)]);
+        let sender =
+            Setup { config: &config, cc: &cc, rwnd: &plain, peer_rwnd: &plain, iss: Seq(0), seed: 1 };
+        net.ends[0] = Endpoint::new(&sender);
+        net.ends[0].write_endlessly();
+        net.open();
+        net.run_until(Time(20_000_000_000));
+        net
+    };
+    let carriage = Carriage::TcpOption;
+    let (told, untold) =
+        (run(&rwnd::Spec::Arwa(rwnd::arwa::Params { carriage, ..Default::default() })), run(&plain));
+    assert!(told.ends[1].stats().codes_sent > 100 && told.ends[0].stats().codes_obeyed == 0);
+    assert_eq!(told.goodput_kbps(1), untold.goodput_kbps(1));
 }
 
 /// A source slower than its path has no queue to shed, and is told to raise cwnd all the time: no further

@@ -14,7 +14,9 @@ struct Settled {
     /// longer by the time that an ACK is delayed.
     rtt_ms: f64,
     least_rtt_ms: f64,
-    /// Mean time that the packets take that wait for others.
+    /// Mean number of packets that wait for others.
+    waiting: f64,
+    /// Mean time that this takes.
     queued_ms: f64,
     /// Part of the link's rate that the flow's packets have.
     used: f64,
@@ -27,13 +29,7 @@ fn controller(text: &str) -> rwnd::Spec {
 /// The buffer has room for the products of the links below, but not for much more: what slow start fills at first takes
 /// DRWA minutes to drain, since it looks once in a round trip, and that is long then.
 fn config() -> Config {
-    Config {
-        mss: 1000,
-        receive_buffer: Bytes(1 << 20),
-        send_buffer: Bytes(8 << 20),
-        timestamp_tick: Span::from_micros(100),
-        ..Stack::Linux.config()
-    }
+    Config { mss: 1000, receive_buffer: Bytes(1 << 20), send_buffer: Bytes(8 << 20), ..Stack::Linux.config() }
 }
 
 /// A long flow over a link of `mbps` and a round trip of `base_ms`, looked at between two times in seconds.
@@ -69,6 +65,7 @@ fn settle(config: &Config, cc: &str, rwnd: &str, mbps: f64, base_ms: u64, from: 
     Settled {
         rtt_ms: rtt / f64::from(looks),
         least_rtt_ms: least,
+        waiting,
         queued_ms: waiting * packet_ms,
         used: packets * packet_ms / 1e3 / (to - from).as_secs(),
     }
@@ -87,7 +84,7 @@ fn drwa_settles_at_lambda_round_trips() {
     for (mbps, base_ms) in LINKS {
         for (lambda, cc) in [(1.5, "newreno"), (2.0, "newreno"), (3.0, "newreno"), (3.0, "cubic")] {
             let rwnd = format!("kind = \"drwa\"\nlambda = {lambda:?}");
-            let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 60, 80);
+            let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 40, 50);
             within(0.05, settled.rtt_ms / settled.least_rtt_ms, lambda, &(cc, mbps, base_ms, settled));
             within(0.01, settled.used, 1.0, &settled);
         }
@@ -100,9 +97,47 @@ fn rledbat_settles_at_its_target_delay() {
         for (target_ms, cc) in [(60.0, "newreno"), (60.0, "cubic"), (100.0, "newreno")] {
             // The first slowdown is past, the next far off.
             let rwnd = format!("kind = \"rledbat\"\ntarget = \"{target_ms} ms\"\ninterval = 1000.0");
-            let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 60, 80);
+            let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 60, 75);
             within(0.05, settled.queued_ms, target_ms, &(cc, mbps, base_ms, settled));
             within(0.01, settled.used, 1.0, &settled);
+        }
+    }
+}
+
+/// A tenth of the throughput at most (draft-irtf-iccrg-ledbat-plus-plus-01 §4.4).
+#[test]
+fn slowdowns_cost_rledbat_a_tenth_at_most() {
+    for (mbps, base_ms) in LINKS {
+        let settled = settle(&config(), "newreno", "kind = \"rledbat\"", mbps, base_ms, 40, 80);
+        assert!((0.9..0.97).contains(&settled.used), "{mbps} Mbit/s, {base_ms} ms: {settled:?}");
+    }
+}
+
+/// By steps it goes to and fro by a segment, which is much of a smaller backlog; and at one millisecond a tick a backlog of
+/// 8 segments is 3 ticks of 20 Mbit/s.
+#[test]
+fn dfcsd_settles_at_its_backlog() {
+    let config = Config { timestamp_tick: Span::from_micros(10), ..config() };
+    for (mbps, base_ms) in LINKS {
+        for (backlog, cc) in [(8.0, "newreno"), (16.0, "cubic"), (32.0, "newreno")] {
+            let rwnd = format!("kind = \"dfcsd\"\nupdate = \"step\"\nbacklog = {backlog:?}");
+            let settled = settle(&config, cc, &rwnd, mbps, base_ms, 60, 75);
+            within(0.05, settled.waiting, backlog, &(cc, mbps, base_ms, settled));
+            within(0.01, settled.used, 1.0, &settled);
+        }
+    }
+}
+
+/// At once, it settles there only where the link holds no more than the backlog: here 12 and 24 segments.
+#[test]
+fn dfcsd_at_once_settles_on_short_links() {
+    let config = Config { timestamp_tick: Span::from_micros(10), ..config() };
+    for (mbps, base_ms, settles) in [(5.0, 20, true), (2.0, 100, true), (20.0, 100, false)] {
+        let settled = settle(&config, "newreno", "kind = \"dfcsd\"\nbacklog = 32.0", mbps, base_ms, 60, 75);
+        if settles {
+            within(0.05, settled.waiting, 32.0, &(mbps, base_ms, settled));
+        } else {
+            assert!(settled.waiting > 2.0 * 32.0 && settled.used < 0.8, "{settled:?}");
         }
     }
 }

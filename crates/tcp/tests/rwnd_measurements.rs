@@ -4,6 +4,9 @@ mod support;
 
 use airwnd_tcp::{Config, Stack, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
 use support::{Link, Net, newreno};
 
 /// Segments that the receiver's window has room for.
@@ -46,6 +49,34 @@ fn seen(config: &Config, mut write: impl FnMut(&mut Net)) -> (f64, f64, f64) {
         }
     }
     (sum / 10_000.0, least, most)
+}
+
+/// RFC 9840 §4.2.1: a receiver that sends no data must have its TSvals differ. Ours are read from a clock that goes on, and
+/// so each acknowledgment after a tick begins a sample: some in a round trip at least.
+#[test]
+fn acknowledgments_carry_a_new_timestamp_each_tick() {
+    for tick in [Span::from_millis(1), Span::from_millis(10)] {
+        let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params::default());
+        let wire = || Link::new(BitRate(40_000_000), Span::from_millis(25), 1000);
+        let (told, heard) = (Rc::new(RefCell::new(BTreeSet::new())), Rc::new(RefCell::new(BTreeSet::new())));
+        let (acks, data) = (told.clone(), heard.clone());
+        let (mut there, mut back) = (wire(), wire());
+        there.loses = Box::new(move |segment| {
+            data.borrow_mut().insert(segment.timestamps.unwrap().ecr);
+            false
+        });
+        back.loses = Box::new(move |ack| {
+            acks.borrow_mut().insert(ack.timestamps.unwrap().val);
+            false
+        });
+        let mut net = Net::new(&config(Some(tick), 2), &newreno(), &rwnd, [there, back]);
+        net.ends[0].write_endlessly();
+        net.open();
+        net.run_until(Time(3_000_000_000));
+        let (told, heard) = (told.borrow().len(), heard.borrow().len());
+        let ticks = Span::from_secs(3).0 / tick.0;
+        assert!(told.min(heard) as u64 * 10 >= ticks * 8, "{told} told, {heard} echoed with ticks of {tick}");
+    }
 }
 
 /// A write of so many segments each `gap_ms`.

@@ -21,6 +21,9 @@ or levels that each set what they like::
 A level may also choose rows of what a run gives, for flows that are compared within one run: with
 ``where = { group = "arwa" }`` it stands for these flows in all measures and plots of flows, samples and
 events. Settings that differ in such levels only share their runs.
+
+With ``context = true`` a level is shown for comparison: a frontier (:mod:`airwnd.reproduce.plot`) draws it
+hollow.
 """
 
 import re
@@ -48,12 +51,15 @@ class Level:
         What it sets in the scenario.
     rows
         Which flows of a run it stands for; empty for all.
+    context
+        Whether it is shown for comparison only.
     """
 
     name: str
     label: str
     changes: Mapping[str, Any]
     rows: Rows
+    context: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,13 @@ class Axis:
             levels = tuple(Level(str(value), str(value), {key: value}, {}) for value in values)
         else:
             levels = tuple(
-                Level(each.take("name", str), each.take("label", str), each.table("set"), chosen_rows(each))
+                Level(
+                    name=each.take("name", str),
+                    label=each.take("label", str),
+                    changes=each.table("set"),
+                    rows=chosen_rows(each),
+                    context=each.take("context", bool, False),
+                )
                 for each in table.tables("level")
             )
         if not levels:

@@ -14,13 +14,17 @@ Numbers = list[float | None]
 
 
 class Line(TypedDict):
-    """One line, group of bars or point.
+    """One line, group of bars or point; ``look`` is its place among all, by which it is styled.
+
+    ``context`` says that it is shown for comparison only.
 
     ``low`` and ``high`` are the ends of the confidence intervals, where there are any; ``x_low`` and
     ``x_high`` those of a frontier's other direction. ``paper_x`` and ``paper_y`` are the paper's points.
     """
 
     label: str
+    look: int
+    context: bool
     x: Numbers
     y: Numbers
     low: Numbers
@@ -32,7 +36,10 @@ class Line(TypedDict):
 
 
 class Chart(TypedDict):
-    """A figure. ``categories`` are the words below groups of bars, whose x are 0, 1, 2, ..."""
+    """A figure. ``categories`` are the words below groups of bars, whose x are 0, 1, 2, ...
+
+    ``optimal`` are a frontier's Pareto-optimal points, from the left.
+    """
 
     name: str
     title: str
@@ -46,6 +53,7 @@ class Chart(TypedDict):
     x_ticks: Numbers
     categories: list[str]
     lines: list[Line]
+    optimal: list[tuple[float, float]]
     ours: str
 
 
@@ -58,6 +66,10 @@ def chart(results: Results, plot: Plot) -> Chart:
             categories = [level.label for level in plot.contents.x.levels]
         else:
             ticks = list(plot.contents.x.positions or ())
+    levels = plot.lines.levels if plot.lines else (None,)
+    lines = [_filled(results, plot, level, look) for look, level in enumerate(levels)]
+    if plot.kind == "frontier":
+        lines = without_twins(lines)
     return Chart(
         name=plot.name,
         title=plot.title,
@@ -70,7 +82,8 @@ def chart(results: Results, plot: Plot) -> Chart:
         y_limits=list(plot.limits) if plot.limits else None,
         x_ticks=ticks,
         categories=categories,
-        lines=[_filled(results, plot, level) for level in (plot.lines.levels if plot.lines else (None,))],
+        lines=lines,
+        optimal=optimal(lines) if plot.kind == "frontier" else [],
         ours=_ours(results, plot),
     )
 
@@ -84,9 +97,33 @@ def _ours(results: Results, plot: Plot) -> str:
     return f"ours: mean of {seeds} seeds, 95 % CI" if seeds > 1 else "ours: one seed"
 
 
-def _filled(results: Results, plot: Plot, level: Level | None) -> Line:
+def without_twins(points: list[Line]) -> list[Line]:
+    """Make one of points whose numbers are the same, to the last digit: the same runs by two names."""
+    found: list[Line] = []
+    for point in points:
+        twin = next((each for each in found if (each["x"], each["y"]) == (point["x"], point["y"])), None)
+        if twin and point["x"] != [None]:
+            twin["label"] += f", {point['label']}"
+        else:
+            found.append(point)
+    return found
+
+
+def optimal(points: list[Line]) -> list[tuple[float, float]]:
+    """Choose the points for which no other has less x and at least as much y, or as much x and more y."""
+    both = [(x, y) for point in points for x, y in zip(point["x"], point["y"], strict=True)]
+    found: list[tuple[float, float]] = []
+    for x, y in sorted(
+        ((x, y) for x, y in both if x is not None and y is not None), key=lambda p: (p[0], -p[1])
+    ):
+        if not found or y > found[-1][1]:
+            found.append((x, y))
+    return found
+
+
+def _filled(results: Results, plot: Plot, level: Level | None, look: int) -> Line:
     at = {**plot.at, plot.lines.name: level.name} if plot.lines and level else dict(plot.at)
-    line = _line(level.label if level else "")
+    line = _line(level, look)
     match plot.contents:
         case Over(x, measure):
             positions = x.positions if plot.kind == "lines" else None
@@ -119,8 +156,20 @@ def _add_samples(line: Line, results: Results, plot: Plot, setting: Setting) -> 
     line["y"].extend((rank + 1) / len(pooled) for rank in range(len(pooled)))
 
 
-def _line(label: str) -> Line:
-    return Line(label=label, x=[], y=[], low=[], high=[], x_low=[], x_high=[], paper_x=[], paper_y=[])
+def _line(level: Level | None, look: int) -> Line:
+    return Line(
+        label=level.label if level else "",
+        look=look,
+        context=level.context if level else False,
+        x=[],
+        y=[],
+        low=[],
+        high=[],
+        x_low=[],
+        x_high=[],
+        paper_x=[],
+        paper_y=[],
+    )
 
 
 def _add(line: Line, x: float, y: Interval, paper: float | None) -> None:

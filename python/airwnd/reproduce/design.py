@@ -124,7 +124,7 @@ class Experiment:
         table = Table.load(folder / "experiment.toml")
         axes = tuple(Axis.take(each) for each in table.tables("axis"))
         measures = tuple(Measure.take(each) for each in table.tables("measure"))
-        plots = tuple(Plot.take(each, axes, measures) for each in table.tables("plot"))
+        plots = tuple(plot for each in table.tables("plot") for plot in Plot.take(each, axes, measures))
         for what, names in (
             ("axis", [axis.name for axis in axes]),
             ("measure", [measure.name for measure in measures]),

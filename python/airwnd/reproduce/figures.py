@@ -1,17 +1,22 @@
 """Charts for paper: vector and bitmap, by matplotlib."""
 
+import itertools
 import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from airwnd import style
-from airwnd.reproduce.chart import Chart, Line, bar_place, known, spread
+from airwnd.reproduce.chart import Chart, Line, Numbers, bar_place, known, spread
+from airwnd.reproduce.labels import Box, place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_FRONTIER_SIZE = (5.6, 4.2)
 _PAPER_DASHES = (0, (1, 2))
+_MARKER_POINTS = 6.5
+_OPTIMAL: Any = {"color": "#888888", "linewidth": 1.0, "linestyle": (0, (4, 2)), "zorder": 1}
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "++")
 
 
@@ -19,6 +24,9 @@ def draw(chart: Chart) -> "Figure":
     """Draw a chart: ours filled with confidence intervals, the paper's points hollow beside them."""
     figure = style.new_figure()
     axes = figure.subplots()
+    if chart["kind"] == "frontier":
+        figure.set_size_inches(_FRONTIER_SIZE)
+        _draw_optimal(axes, chart)
     for index, line in enumerate(chart["lines"]):
         _DRAW[chart["kind"]](axes, chart, line, index)
     axes.set_xlabel(chart["x_label"])
@@ -26,14 +34,20 @@ def draw(chart: Chart) -> "Figure":
     axes.set_title(chart["title"])
     _scale(axes, chart)
     _legend(chart, axes)
+    if chart["kind"] == "frontier":
+        _name_points(axes, chart)
     return figure
 
 
 def _scale(axes: "Axes", chart: Chart) -> None:
+    from matplotlib.ticker import LogLocator
+
     for axis, scale in ((axes.xaxis, chart["x_scale"]), (axes.yaxis, chart["y_scale"])):
         if scale == "log":
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
             axis.set_major_formatter(lambda value, _: f"{value:g}")
+            if chart["kind"] == "frontier":
+                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     if chart["x_ticks"]:
         axes.set_xticks(known(chart["x_ticks"]))
         axes.minorticks_off()
@@ -64,7 +78,6 @@ def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
         _numbers(line["x"]),
         _numbers(line["y"]),
         yerr=spread(line["y"], line["low"], line["high"]) if line["low"] else None,
-        xerr=spread(line["x"], line["x_low"], line["x_high"]) if line["x_low"] else None,
         color=look.colour,
         marker="none" if bare else look.marker,
         linestyle=look.dashes,
@@ -84,6 +97,87 @@ def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
         linewidth=0.8,
         zorder=2,
     )
+
+
+def _draw_point(axes: "Axes", _: Chart, line: Line, __: int) -> None:
+    look = style.point(line["look"])
+    face = "white" if line["context"] else look.colour
+    axes.errorbar(
+        _numbers(line["x"]),
+        _numbers(line["y"]),
+        yerr=spread(line["y"], line["low"], line["high"]),
+        xerr=spread(line["x"], line["x_low"], line["x_high"]),
+        color=look.colour,
+        marker=look.marker,
+        markerfacecolor=face,
+        markersize=_MARKER_POINTS,
+        linestyle="none",
+        elinewidth=0.7,
+        zorder=3,
+    )
+    axes.plot(
+        known(line["paper_x"]),
+        known(line["paper_y"]),
+        color="#222222",
+        marker=look.marker,
+        markerfacecolor="white",
+        linestyle="none",
+        zorder=2,
+    )
+
+
+def _draw_optimal(axes: "Axes", chart: Chart) -> None:
+    axes.plot(*zip(*chart["optimal"], strict=True), drawstyle="steps-post", **_OPTIMAL)
+
+
+def _name_points(axes: "Axes", chart: Chart) -> None:
+    """Write the points' names beside them, in a figure that is laid out for good."""
+    figure = style.figure_of(axes)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    named = [line for line in chart["lines"] if line["label"] and len(known(line["x"] + line["y"])) == 2]  # noqa: PLR2004
+    points = axes.transData.transform([known(line["x"] + line["y"]) for line in named])
+    texts = [axes.text(0, 0, line["label"], fontsize=7.5, ha="center", va="center") for line in named]
+    extents = [text.get_window_extent() for text in texts]
+    marker = _MARKER_POINTS * figure.dpi / 72
+    places = place(
+        points=[(float(x), float(y)) for x, y in points],
+        sizes=[(extent.width, extent.height) for extent in extents],
+        inside=Box(*axes.bbox.extents),
+        marker=1.4 * marker,
+        avoid=[_thin(axes.transData.transform(ends)) for ends in _strokes(chart)],
+    )
+    back = axes.transData.inverted()
+    for text, found, point in zip(texts, places, points, strict=True):
+        x, y = back.transform((found.x, found.y))
+        text.set_position((float(x), float(y)))
+        text.set_zorder(5)
+        if found.led:
+            ends = back.transform([point, (found.x, found.y)])
+            axes.plot(*ends.T, color="#888888", linewidth=0.5, zorder=1, scalex=False, scaley=False)
+            text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
+
+
+def _strokes(chart: Chart) -> list[list[tuple[float, float]]]:
+    """Give both ends of what a name should not cover: intervals, and steps between optimal points."""
+    strokes: list[list[tuple[float, float]]] = []
+    for line in chart["lines"]:
+        x, y = known(line["x"]), known(line["y"])
+        if x and y:
+            strokes += [[(x[0], low), (x[0], high)] for low, high in _ends(line["low"], line["high"])]
+            strokes += [[(low, y[0]), (high, y[0])] for low, high in _ends(line["x_low"], line["x_high"])]
+    for (left, below), (right, above) in itertools.pairwise(chart["optimal"]):
+        strokes += [[(left, below), (right, below)], [(right, below), (right, above)]]
+    return strokes
+
+
+def _ends(low: Numbers, high: Numbers) -> list[tuple[float, float]]:
+    return list(zip(known(low), known(high), strict=True))
+
+
+def _thin(ends: Any) -> Box:
+    (left, bottom), (right, top) = ends.min(axis=0), ends.max(axis=0)
+    return Box(left - 1, bottom - 1, right + 1, top + 1)
 
 
 def _draw_bars(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
@@ -114,7 +208,7 @@ def _draw_bars(axes: "Axes", chart: Chart, line: Line, index: int) -> None:
 
 _DRAW = {
     "lines": _draw_line,
-    "frontier": _draw_line,
+    "frontier": _draw_point,
     "time": _draw_line,
     "distribution": _draw_line,
     "bars": _draw_bars,
@@ -132,6 +226,9 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     def entry(label: str, **look: Any) -> Line2D:
         return Line2D([], [], label=label, **look)
 
+    if chart["kind"] == "frontier":
+        _frontier_legend(chart, axes)
+        return
     bars = chart["kind"] == "bars"
     bare = chart["kind"] in {"time", "distribution"}
     lines: list[Line2D | Patch] = []
@@ -162,6 +259,20 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     axes.figure.legend(
         handles=handles, loc="outside lower center", ncols=columns, handlelength=3, columnspacing=1
     )
+
+
+def _frontier_legend(chart: Chart, axes: "Axes") -> None:
+    from matplotlib.lines import Line2D
+
+    grey: Any = {"color": "#555555", "marker": "o", "linestyle": "none"}
+    hollow: Any = {**grey, "markerfacecolor": "white"}
+    handles = [Line2D([], [], label=chart["ours"], **grey)]
+    if any(line["context"] for line in chart["lines"]):
+        handles.append(Line2D([], [], label="for comparison", **hollow))
+    if any(line["paper_y"] for line in chart["lines"]):
+        handles.append(Line2D([], [], label="paper", **{**hollow, "color": "#222222"}))
+    handles.append(Line2D([], [], label="Pareto-optimal", **_OPTIMAL))
+    axes.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), columnspacing=1.5)
 
 
 def svg(figure: "Figure", name: str) -> str:

@@ -22,7 +22,7 @@ from airwnd.reproduce.tables import Cell, side_by_side
 from airwnd.reproduce.words import finding_text, place_text, plain_value
 
 FILE = "results.json"
-FORMAT = 1
+FORMAT = 2
 """Of the file. A file of another format is not shown."""
 
 

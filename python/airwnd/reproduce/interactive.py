@@ -4,6 +4,7 @@ from typing import Any
 
 from airwnd import style
 from airwnd.reproduce.chart import Chart, Line, Numbers, bar_place, known, spread
+from airwnd.style import Line as Look
 
 _MARKERS = {
     "o": "circle",
@@ -13,6 +14,13 @@ _MARKERS = {
     "v": "triangle-down",
     "P": "cross",
     "X": "x",
+    "<": "triangle-left",
+    "p": "pentagon",
+    ">": "triangle-right",
+    "h": "hexagon",
+    "*": "star",
+    "d": "diamond-tall",
+    "8": "octagon",
 }
 _PATTERNS = ("", "/", ".", "x", "\\", "-", "+")
 _INK, _GRID = "#1c2024", "#e3e7eb"
@@ -21,9 +29,9 @@ _FONTS = "system-ui, Segoe UI, Helvetica Neue, Arial, sans-serif"
 
 def figure(chart: Chart) -> dict[str, Any]:
     """Describe a chart for ``Plotly.newPlot``: ``data`` and ``layout``."""
-    data = []
+    data = [_optimal(chart)] if chart["optimal"] else []
     for index, line in enumerate(chart["lines"]):
-        data.append(_bars(chart, line, index) if chart["kind"] == "bars" else _line(chart, line, index))
+        data.append(_DRAW[chart["kind"]](chart, line, index))
         if line["paper_y"]:
             data.append(_paper(chart, line, index))
     return {"data": data, "layout": _layout(chart)}
@@ -43,11 +51,43 @@ def _line(chart: Chart, line: Line, index: int) -> dict[str, Any]:
         "marker": {"symbol": _MARKERS[look.marker], "size": 8, "color": look.colour},
         "connectgaps": False,
         "error_y": _errors(line["y"], line["low"], line["high"], look.colour),
-        "error_x": _errors(line["x"], line["x_low"], line["x_high"], look.colour),
     }
     if chart["kind"] == "distribution":
         trace["line"]["shape"] = "hv"
     return trace
+
+
+def _point(_: Chart, line: Line, index: int) -> dict[str, Any]:
+    look = style.point(line["look"])
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": line["label"] or "ours",
+        "legendgroup": str(index),
+        "x": line["x"],
+        "y": line["y"],
+        "marker": {
+            "symbol": _MARKERS[look.marker] + ("-open" if line["context"] else ""),
+            "size": 10,
+            "color": look.colour,
+            "line": {"width": 2 if line["context"] else 0},
+        },
+        "error_y": _errors(line["y"], line["low"], line["high"], look.colour),
+        "error_x": _errors(line["x"], line["x_low"], line["x_high"], look.colour),
+    }
+
+
+def _optimal(chart: Chart) -> dict[str, Any]:
+    x, y = zip(*chart["optimal"], strict=True)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "Pareto-optimal",
+        "x": list(x),
+        "y": list(y),
+        "line": {"color": "#888888", "width": 1.2, "dash": "dash", "shape": "hv"},
+        "hoverinfo": "skip",
+    }
 
 
 def _bars(chart: Chart, line: Line, index: int) -> dict[str, Any]:
@@ -75,8 +115,17 @@ def _bars(chart: Chart, line: Line, index: int) -> dict[str, Any]:
     }
 
 
+_DRAW = {"lines": _line, "frontier": _point, "time": _line, "distribution": _line, "bars": _bars}
+
+
+def _look(chart: Chart, line: Line, index: int) -> Look:
+    return (
+        style.point(line["look"]) if chart["kind"] == "frontier" else style.line(index, len(chart["lines"]))
+    )
+
+
 def _paper(chart: Chart, line: Line, index: int) -> dict[str, Any]:
-    look = style.line(index, len(chart["lines"]))
+    look = _look(chart, line, index)
     trace: dict[str, Any] = {
         "type": "scatter",
         "mode": "markers" if chart["kind"] == "bars" else "lines+markers",
@@ -122,18 +171,24 @@ def _dash(dashes: Any) -> str:
 def _layout(chart: Chart) -> dict[str, Any]:
     x_axis = _axis(chart["x_label"], chart["x_scale"], chart["x_limits"], chart["lines"], "x")
     y_axis = _axis(chart["y_label"], chart["y_scale"], chart["y_limits"], chart["lines"], "y")
+    if chart["kind"] == "frontier":
+        y_axis.pop("rangemode", None)
+        for axis in (x_axis, y_axis):
+            axis["dtick"] = "D2" if axis["type"] == "log" else None
     if chart["x_ticks"]:
         x_axis.update({"tickmode": "array", "tickvals": chart["x_ticks"]})
     if chart["categories"]:
         ticks = {"tickvals": list(range(len(chart["categories"]))), "ticktext": chart["categories"]}
         x_axis.update({"tickmode": "array", **ticks, "showgrid": False})
+    below = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"}
+    beside = {"x": 1.02, "y": 1, "yanchor": "top", "font": {"size": 11}}
     return {
         "title": {"text": chart["title"], "x": 0, "xref": "paper", "font": {"size": 15}},
         "font": {"family": _FONTS, "color": _INK, "size": 13},
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
         "margin": {"l": 76, "r": 12, "t": 44, "b": 52},
-        "legend": {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
+        "legend": beside if chart["kind"] == "frontier" else below,
         "hovermode": "x unified" if chart["kind"] == "lines" else "closest",
         "barmode": "overlay",
         "xaxis": x_axis,

@@ -16,16 +16,22 @@ Kinds: ``lines`` (a measure over the axis `x`), ``bars`` (the same as bars, for 
 ``frontier`` (two measures against each other, a point for each level of `lines`; `x` is a measure), ``time``
 (``value = "series.cwnd_bytes"`` over time, of the first seed), ``distribution`` (the cumulative distribution
 of ``value = "flows.fct_s"`` over all seeds). ``time`` and ``distribution`` take ``where`` and ``between`` as
-measures do. `lines` is the axis whose levels are drawn beside each other; a plot without has one line. `at`
-fixes every other axis. `limits` and `x_limits` are shown at least; `scale` and `x_scale` are ``linear`` or
-``log``.
+measures do. `lines` is the axis whose levels are drawn beside each other, all or those in `levels`; a plot
+without has one line. `at` fixes every other axis. `limits` and `x_limits` are shown at least; `scale` and
+`x_scale` are ``linear`` or ``log``.
+
+A frontier joins its Pareto-optimal points by a line: those for which no other has both less `x` and more
+`measure`, the measures' means taken as they are.
+
+`panels` names an axis, for a plot of its own for each of its levels: ``name = "delay"`` becomes
+``delay-newreno``, and the level's label is added to the title.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
-from airwnd.reproduce.axis import Axis
+from airwnd.reproduce.axis import Axis, Level
 from airwnd.reproduce.measure import SAMPLED, Measure, Selection
 from airwnd.reproduce.strict import Table
 
@@ -76,8 +82,8 @@ class Plot:
     limits: Range
 
     @classmethod
-    def take(cls, table: Table, axes: Sequence[Axis], measures: Sequence[Measure]) -> Self:
-        """Read a ``[[plot]]``."""
+    def take(cls, table: Table, axes: Sequence[Axis], measures: Sequence[Measure]) -> list[Self]:
+        """Read a ``[[plot]]``: one plot, or one for each level of ``panels``."""
         by_axis = {axis.name: axis for axis in axes}
         kind = table.choose("kind", KINDS, "lines")
         contents = _contents(table, kind, by_axis, {measure.name: measure for measure in measures})
@@ -87,7 +93,7 @@ class Plot:
             title=table.take("title", str),
             kind=kind,
             contents=contents,
-            lines=by_axis[table.choose("lines", by_axis)] if "lines" in table else None,
+            lines=_lines(table, by_axis),
             at={axis: str(level) for axis, level in table.table("at").items()},
             x_label=table.take("x_label", str, x_label),
             y_label=table.take("y_label", str, y_label),
@@ -96,14 +102,27 @@ class Plot:
             x_limits=_limits(table, "x_limits"),
             limits=_limits(table, "limits"),
         )
-        plot._check_axes(table, by_axis)
-        return plot
+        panels = by_axis[table.choose("panels", by_axis)] if "panels" in table else None
+        plot._check_axes(table, by_axis, panels)
+        return [plot] if panels is None else [plot._at_level(panels, level) for level in panels.levels]
 
-    def _check_axes(self, table: Table, axes: Mapping[str, Axis]) -> None:
+    def _at_level(self, axis: Axis, level: Level) -> Self:
+        return replace(
+            self,
+            name=f"{self.name}-{level.name}",
+            title=f"{self.title}: {level.label}",
+            at={**self.at, axis.name: level.name},
+        )
+
+    def _check_axes(self, table: Table, axes: Mapping[str, Axis], panels: Axis | None) -> None:
         """Every axis is drawn, or stands at one level."""
         drawn = {self.contents.x.name} if isinstance(self.contents, Over) else set()
         if self.lines:
             drawn.add(self.lines.name)
+        if panels and panels.name in drawn:
+            raise table.error(f"panels: the axis `{panels.name}` is drawn already")
+        if panels:
+            drawn.add(panels.name)
         for name, level in self.at.items():
             if name not in axes or name in drawn:
                 free = ", ".join(set(axes) - drawn) or "none"
@@ -131,6 +150,22 @@ def _contents(
     if (selection.table in SAMPLED) != (kind == "time"):
         raise table.error(f"value: `{selection.table}` does not go with kind `{kind}`")
     return Samples(selection)
+
+
+def _lines(table: Table, axes: Mapping[str, Axis]) -> Axis | None:
+    """Take the axis whose levels are drawn beside each other, with the levels that are to be drawn."""
+    lines = axes[table.choose("lines", axes)] if "lines" in table else None
+    if "levels" not in table:
+        return lines
+    if lines is None:
+        raise table.error("levels: they are those of `lines`, which is missing")
+    names = table.take("levels", list)
+    for name in names:
+        if name not in lines.names:
+            raise table.error(f"levels: `{name}` is no level of `{lines.name}`: {', '.join(lines.names)}")
+    if not names:
+        raise table.error(f"levels: none; the levels of `{lines.name}` are {', '.join(lines.names)}")
+    return replace(lines, levels=tuple(level for level in lines.levels if level.name in names))
 
 
 def _labels(kind: str, contents: Over | Against | Samples) -> tuple[str, str]:

@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """One measure: a row per combination of the first axes' levels, a column per level of the last."""
+    """One measure: a row per combination of levels of all axes but one, a column per level of that one."""
 
     measure: Measure
     heads: tuple[str, ...]
@@ -56,19 +56,28 @@ class SideBySide:
     rows: tuple[tuple[tuple[str, ...], tuple[Cell, ...]], ...]
 
 
+_COLUMNS = 8
+"""More do not fit side by side, each with the paper's number and ours."""
+
+
 def side_by_side(results: Results, measure: Measure) -> SideBySide:
-    """Lay out a measure. The levels of an only axis are rows, of a single column."""
+    """Lay out a measure. Columns are the last axis, or the shortest one where the last is too long for it.
+
+    The levels of an only axis are rows, of a single column.
+    """
     axes = results.experiment.axes
-    first, last = (axes, ()) if len(axes) == 1 else (axes[:-1], axes[-1:])
+    across = axes[-1] if len(axes[-1].levels) <= _COLUMNS else min(axes, key=lambda axis: len(axis.levels))
+    last = () if len(axes) == 1 else (across,)
+    first = [axis for axis in axes if axis not in last]
 
     def cell(setting: Setting) -> Cell:
         return Cell(measure, results.paper(setting, measure), results.estimate(setting, measure))
 
     rows = []
     for levels in itertools.product(*(axis.levels for axis in first)):
-        names = tuple(level.name for level in levels)
-        columns = itertools.product(*(axis.names for axis in last))
-        cells = tuple(cell((*names, *column)) for column in columns)
+        at = {axis.name: level.name for axis, level in zip(first, levels, strict=True)}
+        columns = [{axis.name: name} for axis in last for name in axis.names] or [{}]
+        cells = tuple(cell(results.experiment.setting({**at, **column})) for column in columns)
         rows.append((tuple(level.label for level in levels), cells))
     return SideBySide(
         measure=measure,

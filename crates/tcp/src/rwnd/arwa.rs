@@ -1,9 +1,20 @@
 //! Adaptive receive window adjustment: the receiver estimates congestion, the sender's window obeys.
 
 use super::{Advertisement, Arrival, Carriage, Ctx, RecvView, RwndController};
-use airwnd_catalog::params;
+use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU8;
+
+choice! {
+    /// What counts as the delay of a packet.
+    pub enum Delay {
+        /// Its one-way delay by both ends' clocks, as the ARWA paper has it.
+        OneWay = "one-way",
+        /// Its one-way delay above the least, and half the least round trip.
+        //= exception arwa-queueing
+        Queueing = "queueing",
+    }
+}
 
 params! {
     /// ARWA: codes in the window tell the sender to lower or raise its congestion window by percents.
@@ -23,6 +34,11 @@ params! {
     /// exceed. An ACK that carries a code does not grow cwnd otherwise; during loss recovery codes are
     /// ignored. In the window field a code is not scaled, and ordinary field values of 1 to 120 become 0.
     /// ssthresh stays: a cwnd lowered below it grows by slow start.
+    ///
+    /// Clocks of real hosts do not agree. With `delay = "queueing"` D is what the one-way delay has grown above its least,
+    /// in which an offset cancels, and half the least round trip that the receiver has seen; before it has seen one, it
+    /// says no code. Drift does not cancel: 1 ppm adds 0.06 ms to D in each minute, and takes nothing away where the
+    /// receiver's clock is the slower one, as the least then goes along.
     pub struct Params ("Adesh, Renuka: J. Computer Networks and Communications 2019, ID 3645717, section 3") {
         /// Packets after which congestion is estimated.
         pub count: u32 = 15, unit "packets", range 1..=10_000, source "ARWA 2019 Alg. 1 line 5 (targetcounter)";
@@ -42,6 +58,8 @@ params! {
         pub ceiling: Bytes = Bytes(10_000), unit "B", range Bytes(1)..=Bytes(1 << 30), source "ARWA 2019 Alg. 2 line 5 (targetlimit_high)";
         /// How codes travel. Only the option can be deployed: a real sender cannot tell 100 bytes from code 100.
         pub carriage: Carriage = Carriage::WindowField, unit "word", source "ARWA 2019 §3.4; the option is ours";
+        /// What counts as the delay of a packet. Only `queueing` can be deployed.
+        pub delay: Delay = Delay::OneWay, unit "word", source "ARWA 2019 Alg. 1 line 8; `queueing` is ours";
         /// Tick of the clocks that one-way delay is read from: D is a difference of whole ticks. Zero is a perfect clock.
         pub clock_tick: Span = Span::from_millis(1), unit "time", range Span::ZERO..=Span::from_secs(1), source "ns-3.26 TcpOptionTS counts milliseconds";
         /// How far the receiver's clock is ahead of the sender's. The ratio Dmin/D suffers from any.
@@ -57,6 +75,8 @@ pub struct Arwa {
     params: Params,
     /// The ordinary window while the application keeps up.
     whole: Bytes,
+    /// The least difference of the two clocks so far, in ticks.
+    least_difference: f64,
     /// Least delay in seconds, and the rate of the packet that had it in B/s.
     min_delay: f64,
     max_rate: f64,
@@ -74,6 +94,7 @@ impl Arwa {
         Arwa {
             whole: params.window.min(ctx.buffer),
             params,
+            least_difference: f64::INFINITY,
             min_delay: f64::INFINITY,
             max_rate: 0.0,
             total_delay: 0.0,
@@ -85,14 +106,21 @@ impl Arwa {
         }
     }
 
-    /// One-way delay in seconds by the two clocks; at least one tick, so that rates exist.
+    /// The delay of a packet in seconds; at least one tick, so that rates exist. None while it cannot be told.
     //= exception arwa-clocks
-    fn delay(&self, arrival: &Arrival) -> f64 {
+    fn delay(&mut self, arrival: &Arrival, view: &RecvView) -> Option<f64> {
         let tick = self.params.clock_tick.0.max(1) as f64;
         let drift = arrival.now.0 as f64 * self.params.clock_drift * 1e-6;
         let receiver = arrival.now.0 as f64 + self.params.clock_offset * 1e6 + drift;
-        let ticks = libm::floor(receiver / tick) - libm::floor(arrival.sent_at.0 as f64 / tick);
-        ticks.max(1.0) * tick * 1e-9
+        let difference = libm::floor(receiver / tick) - libm::floor(arrival.sent_at.0 as f64 / tick);
+        let ticks = match self.params.delay {
+            Delay::OneWay => difference,
+            Delay::Queueing => {
+                self.least_difference = self.least_difference.min(difference);
+                difference - self.least_difference + view.min_rtt?.0 as f64 / (2.0 * tick)
+            }
+        };
+        Some(ticks.max(1.0) * tick * 1e-9)
     }
 
     /// Lines 19-43: the code of an estimation, if it gives one.
@@ -134,9 +162,9 @@ impl RwndController for Arwa {
         true
     }
 
-    fn on_segment(&mut self, arrival: &Arrival, _: &RecvView) {
+    fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
         let size = arrival.len.0 as f64;
-        let delay = self.delay(arrival);
+        let Some(delay) = self.delay(arrival, view) else { return };
         if delay < self.min_delay {
             self.min_delay = delay;
             self.max_rate = size / delay;
@@ -362,6 +390,56 @@ mod tests {
         // 190 ms more on both: diff = 100 (1 - 200/210) = 4.8, so the sender is told to speed up.
         let params = Params { clock_offset: 190.0, ..perfect() };
         assert_eq!(code_at(params, 10, 20), Some(116));
+    }
+
+    /// What an estimation says of packets of 10 ms and 20 ms of delay on the way, `minutes` after the first.
+    fn code_after(params: Params, minutes: u64) -> Option<u8> {
+        let mut arwa = Arwa::new(params, &ctx());
+        let seen = view(Some(Span::from_millis(20)));
+        let mut now = Time(1_000_000_000);
+        arwa.on_segment(&arrival(now, now - Span::from_millis(10), 512), &seen);
+        now += Span::from_secs(60 * minutes);
+        for _ in 0..17 {
+            arwa.on_segment(&arrival(now, now - Span::from_millis(20), 512), &seen);
+            now += Span::from_millis(1);
+        }
+        arwa.pending.map(NonZeroU8::get)
+    }
+
+    /// D is 10 ms above the least and half of 20 ms, whatever the offset; by one-way delays only where clocks agree.
+    #[test]
+    fn an_offset_cancels_in_the_queueing_delay() {
+        for clock_offset in [-100.0, -5.0, 0.0, 5.0, 20.0, 100.0] {
+            let params = Params { clock_offset, ..perfect() };
+            let by_queueing = Params { delay: Delay::Queueing, ..params.clone() };
+            // diff = 100 (1 - 10/20) = 50: 20 * 20 / 60 = 6.67
+            assert_eq!(code_after(by_queueing, 0), Some(6), "{clock_offset} ms");
+            assert_eq!(code_after(params, 0) == Some(6), clock_offset == 0.0, "{clock_offset} ms");
+        }
+    }
+
+    /// 0.06 ms of delay for each ppm and minute, where the receiver's clock is the faster one.
+    #[test]
+    fn drift_looks_like_a_queue() {
+        let code = |clock_drift, minutes| {
+            code_after(Params { delay: Delay::Queueing, clock_drift, ..perfect() }, minutes)
+        };
+        assert_eq!(code(0.0, 10), Some(6));
+        // 50 ppm in 10 minutes are 30 ms: diff = 100 (1 - 10/50) = 80: 50 * 50 / 60 = 41.67
+        assert_eq!(code(50.0, 10), Some(41));
+        assert_eq!(code(500.0, 1), Some(41));
+        // The slower clock makes the newest packet the least delayed one: no queue at all.
+        assert_eq!(code(-50.0, 10), Some(120));
+    }
+
+    #[test]
+    fn without_a_round_trip_there_is_no_queueing_delay() {
+        let mut arwa = Arwa::new(Params { delay: Delay::Queueing, ..perfect() }, &ctx());
+        for at in 1..100 {
+            let now = Time(at * 50_000_000);
+            arwa.on_segment(&arrival(now, now - Span::from_millis(10 * at), 512), &view(None));
+        }
+        assert_eq!(said(&mut arwa), None);
     }
 
     #[test]

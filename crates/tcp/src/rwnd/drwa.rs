@@ -17,8 +17,9 @@ params! {
     /// Where the paper is silent: before the first estimate the buffer is offered, and never less than `floor`
     /// segments; the round-trip time is the receiver's mean over the last round trip, from timestamps where
     /// they are exchanged. Without them it is the time in which a window arrives, so that a buffer that is larger than
-    /// the path, offered at the beginning, makes RTTmin that of a full queue. Without a floor the formula shrinks the window to nothing where the round trip is
-    /// longer than lambda * RTTmin whatever the window, as in a cell that many users share.
+    /// the path, offered at the beginning, makes RTTmin that of a full queue. Without a floor the formula shrinks the
+    /// window to nothing where the round trip is longer than lambda * RTTmin whatever the window, as in a cell that
+    /// many users share.
     pub struct Params ("Jiang, Wang, Lee, Rhee: Tackling Bufferbloat in 3G/4G Networks, IMC 2012, section 4") {
         /// How far the round-trip time may grow.
         pub lambda: f64 = 3.0, unit "1", range 0.1..=100.0, source "IMC 2012 §4.2";

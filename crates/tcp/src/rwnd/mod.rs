@@ -6,6 +6,7 @@
 
 pub mod parts;
 
+use crate::Config;
 use airwnd_catalog::{choice, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
@@ -70,6 +71,13 @@ pub struct Ctx {
     pub seed: u64,
 }
 
+impl Ctx {
+    /// That of an endpoint with these parameters.
+    pub fn of(config: &Config, seed: u64) -> Ctx {
+        Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer, seed }
+    }
+}
+
 /// A data segment that arrived, new or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
@@ -89,9 +97,9 @@ pub struct Arrival {
     /// that the sender had nothing to send.
     pub rtt: Option<Span>,
     /// Whether the sender sent it, or one since the last arrival that was refused for being here already, for a second
-    /// time: it begins below the highest byte that has come, and its timestamp is not older than the newest
-    /// (RFC 9840 §4.3). What was overtaken has an older one, unless all happened within one tick. Without timestamps: it
-    /// brings nothing, or something has been missing for half the least round trip.
+    /// time: it begins below the highest byte that has come, and its TSval is newer than the one that came with that byte
+    /// (RFC 9840 §4.3). What was overtaken has an older one, or the same within a tick. Without timestamps: it brings
+    /// nothing, or something has been missing for half the least round trip.
     pub retransmission: bool,
 }
 

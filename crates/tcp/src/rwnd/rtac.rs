@@ -25,13 +25,13 @@ params! {
         /// The queue that the bottleneck is assumed to have.
         pub queue: u64 = 50, unit "segments", range 1..=1_000_000, source "assumed by RTAC, as ARWA 2019 §2 says; DFCSD 2019 §5: the buffer there";
         /// Average queue from which on segments are marked, as a part of `queue`.
-        pub min_th: f64 = 0.2, unit "1", range 0.0..=1.0, source "our reconstruction; experiments/dfcsd-2019/fig6";
+        pub min_th: f64 = 0.8, unit "1", range 0.0..=1.0, source "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6";
         /// Average queue from which on all are.
-        pub max_th: f64 = 0.6, unit "1", range 0.0..=1.0, source "our reconstruction; experiments/dfcsd-2019/fig6";
+        pub max_th: f64 = 1.0, unit "1", range 0.0..=1.0, source "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6";
         /// Probability of a mark at the upper threshold.
-        pub max_p: f64 = 0.1, unit "1", range 0.0..=1.0, source "our reconstruction; experiments/dfcsd-2019/fig6";
+        pub max_p: f64 = 0.1, unit "1", range 0.0..=1.0, source "our reconstruction; ns-2 RED linterm_ = 10";
         /// Weight of a round trip's queue in the average.
-        pub weight: f64 = 0.25, unit "1", range 0.001..=1.0, source "our reconstruction; experiments/dfcsd-2019/fig6";
+        pub weight: f64 = 0.1, unit "1", range 0.001..=1.0, source "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6";
         /// What is offered before the first round trip is known.
         pub initial: Bytes = Bytes(64 * 1024), unit "B", range Bytes(1024)..=Bytes(1 << 30), source "our reconstruction; Linux tcp_rmem (second value) less its overhead";
         /// The least window that is offered.
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_full_imagined_queue_halves_and_an_empty_one_adds_a_segment() {
-        let params = Params { weight: 1.0, ..Params::default() };
+        let params = Params { min_th: 0.2, max_th: 0.6, weight: 1.0, ..Params::default() };
         let mut rtac = Rtac::new(params, &ctx());
         let mut now = Time::ZERO;
         rtac.on_segment(&arrival(now, now, MSS), &view(None));

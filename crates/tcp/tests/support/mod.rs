@@ -80,19 +80,21 @@ enum Event {
     Timer { at: usize },
 }
 
-/// The two ends: 0 is the client, 1 the server; `links[0]` leads from 0 to 1.
+/// The two ends: 0 is the client, 1 the server; `links[0]` leads from 0 to 1. More connections may share the links: 2 and
+/// 3, and so on.
 pub struct Net {
     pub now: Time,
-    pub ends: [Endpoint; 2],
+    pub ends: Vec<Endpoint>,
     pub links: [Link; 2],
+    mss: Bytes,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     count: u64,
     slots: Vec<Segment>,
     free: Vec<usize>,
-    armed: [Option<Time>; 2],
+    armed: Vec<Option<Time>>,
     /// Sum of one-way delays of what arrived at each end, and how many that was.
-    pub delay: [(Span, u64); 2],
-    pub sent: [u64; 2],
+    pub delay: Vec<(Span, u64)>,
+    pub sent: Vec<u64>,
 }
 
 impl Net {
@@ -107,26 +109,61 @@ impl Net {
         links: [Link; 2],
         iss: [Seq; 2],
     ) -> Net {
-        let setup = |iss| Setup { config, cc, rwnd, peer_rwnd: rwnd, iss, seed: 1 };
-        Net {
+        let mut net = Net {
             now: Time::ZERO,
-            ends: [Endpoint::new(&setup(iss[0])), Endpoint::new(&setup(iss[1]))],
+            ends: Vec::new(),
             links,
+            mss: Bytes(u64::from(config.mss)),
             events: BinaryHeap::with_capacity(100_000),
             count: 0,
             slots: Vec::with_capacity(100_000),
             free: Vec::with_capacity(100_000),
-            armed: [None; 2],
-            delay: [(Span::ZERO, 0); 2],
-            sent: [0; 2],
+            armed: Vec::new(),
+            delay: Vec::new(),
+            sent: Vec::new(),
+        };
+        net.add(config, cc, rwnd, iss);
+        net
+    }
+
+    /// One more connection over the same links.
+    pub fn add(&mut self, config: &Config, cc: &cc::Spec, rwnd: &rwnd::Spec, iss: [Seq; 2]) {
+        for iss in iss {
+            self.ends.push(Endpoint::new(&Setup { config, cc, rwnd, peer_rwnd: rwnd, iss, seed: 1 }));
+            self.armed.push(None);
+            self.delay.push((Span::ZERO, 0));
+            self.sent.push(0);
         }
     }
 
     /// Opens from end 0 to end 1.
     pub fn open(&mut self) {
-        self.ends[1].listen();
-        self.ends[0].connect();
-        self.pump(0);
+        self.open_from(0);
+    }
+
+    /// Opens from an even end to the next.
+    pub fn open_from(&mut self, end: usize) {
+        self.ends[end + 1].listen();
+        self.ends[end].connect();
+        self.pump(end);
+    }
+
+    /// What the device of an end knows: its connections, and the rate for payload and round trip of full segments.
+    fn device_of(&self, end: usize) -> rwnd::Device {
+        let received = || self.ends.iter().skip(end % 2).step_by(2).map(Endpoint::bytes_received);
+        let (ack, full) = (Bytes(52), Bytes(52) + self.mss);
+        let (to, from) = (&self.links[1 - end % 2], &self.links[end % 2]);
+        let time = |link: &Link, packet| link.delay + link.rate.transmission_time(packet + link.overhead);
+        let payload = self.mss.0 as f64 / (full + to.overhead).0 as f64;
+        rwnd::Device {
+            connections: self.ends.len() as u32 / 2,
+            least_received: received().min().unwrap_or_default(),
+            most_received: received().max().unwrap_or_default(),
+            link: Some(rwnd::DeviceLink {
+                rate: BitRate((to.rate.0 as f64 * payload) as u64),
+                base_rtt: time(to, full) + time(from, ack),
+            }),
+        }
     }
 
     fn schedule(&mut self, at: Time, event: Event) {
@@ -138,7 +175,7 @@ impl Net {
     pub fn pump(&mut self, end: usize) {
         while let Some(mut segment) = self.ends[end].poll_transmit(self.now) {
             self.sent[end] += 1;
-            let Some(at) = self.links[end].send(self.now, &mut segment) else { continue };
+            let Some(at) = self.links[end % 2].send(self.now, &mut segment) else { continue };
             let slot = match self.free.pop() {
                 Some(slot) => {
                     self.slots[slot] = segment;
@@ -149,7 +186,7 @@ impl Net {
                     self.slots.len() - 1
                 }
             };
-            self.schedule(at, Event::Arrival { to: 1 - end, slot });
+            self.schedule(at, Event::Arrival { to: end ^ 1, slot });
         }
         if let Some(at) = self.ends[end].next_timeout()
             && self.armed[end].is_none_or(|armed| at < armed)
@@ -173,6 +210,10 @@ impl Net {
                     self.free.push(slot);
                     let delay = &mut self.delay[to];
                     *delay = (delay.0 + (at - segment.sent_at), delay.1 + 1);
+                    if segment.len > 0 && self.ends[to].wants_of_device() != rwnd::Wants::default() {
+                        let device = self.device_of(to);
+                        self.ends[to].tell_of_device(device);
+                    }
                     self.ends[to].on_segment(at, &segment);
                     self.pump(to);
                 }

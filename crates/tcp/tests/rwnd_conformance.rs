@@ -1,0 +1,284 @@
+//! What every receive-window control keeps to around a real sender and receiver, whatever its rule.
+//!
+//! The least window under random events is beside the trait (`src/rwnd/mod.rs`).
+
+mod support;
+
+use airwnd_catalog::{Node, Param};
+use airwnd_tcp::rwnd::{self, Advertisement, Arrival, Ctx, Device, RecvView, RwndController};
+use airwnd_tcp::{Config, Seq, Stack};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use support::{Link, Net, newreno};
+
+const MSS: u64 = 1000;
+
+fn spec(text: &str) -> rwnd::Spec {
+    let node = Node::from_toml(text, "test").expect("it is TOML");
+    rwnd::Spec::read(&node).expect("it is a receive-window control")
+}
+
+fn everyone() -> impl Iterator<Item = (String, rwnd::Spec)> {
+    rwnd::Spec::kinds().into_iter().map(|name| (name.clone(), spec(&format!("kind = \"{name}\""))))
+}
+
+fn build(spec: &rwnd::Spec) -> Box<dyn RwndController> {
+    spec.build(&Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 20), seed: 1 })
+}
+
+fn config() -> Config {
+    let buffer = Bytes(1 << 20);
+    Config { mss: MSS as u16, send_buffer: buffer, receive_buffer: buffer, ..Stack::Linux.config() }
+}
+
+fn ms(ms: u64) -> Time {
+    Time(ms * 1_000_000)
+}
+
+/// How the receiving application reads.
+#[derive(Clone, Copy, Debug)]
+enum Reader {
+    AtOnce,
+    /// So many bytes each millisecond.
+    Slowly(u64),
+    /// All that there is, each 400 ms: the window closes meanwhile.
+    NowAndThen,
+}
+
+/// The time in seconds that a transfer takes, if it takes no more than a minute.
+fn transfer(config: &Config, rwnd: &rwnd::Spec, link: (u64, u64), bytes: Bytes, reader: Reader) -> f64 {
+    let (kbps, base_ms) = link;
+    let wire = || Link::new(BitRate(kbps * 1000), Span::from_millis(base_ms) / 2, 1_000_000);
+    let mut net = Net::new(config, &newreno(), rwnd, [wire(), wire()]);
+    net.ends[1].read_at_once(matches!(reader, Reader::AtOnce));
+    let mut left = bytes;
+    net.open();
+    let mut taken = Bytes::ZERO;
+    for at in 1..60_000 {
+        net.run_until(ms(at));
+        left -= net.ends[0].write(left);
+        net.pump(0);
+        let now = net.now;
+        match reader {
+            Reader::AtOnce => taken = net.ends[1].bytes_received(),
+            Reader::Slowly(rate) => taken += net.ends[1].read(now, Bytes(rate)),
+            Reader::NowAndThen if at % 400 == 0 => taken += net.ends[1].read(now, Bytes(u64::MAX)),
+            Reader::NowAndThen => {}
+        }
+        net.pump(1);
+        if taken == bytes {
+            return now.as_secs();
+        }
+    }
+    f64::INFINITY
+}
+
+/// Within thrice the time that the link needs and ten round trips: rLEDBAT steps aside now and then, and DFCSD swings.
+#[test]
+fn a_link_without_losses_is_drained() {
+    for (name, rwnd) in everyone() {
+        for (kbps, base_ms) in [(500, 200), (10_000, 50), (100_000, 10)] {
+            let bytes = Bytes(kbps * 1000 / 8 * 3 / 2);
+            let most = 3.0 * 1.5 + 10.0 * base_ms as f64 / 1000.0;
+            let took = transfer(&config(), &rwnd, (kbps, base_ms), bytes, Reader::AtOnce);
+            assert!(took <= most, "{name}: {took} s over {kbps} kbit/s and {base_ms} ms");
+            if !build(&rwnd).needs_timestamps() {
+                let config = Config { timestamps: false, ..config() };
+                let took = transfer(&config, &rwnd, (kbps, base_ms), bytes, Reader::AtOnce);
+                assert!(took <= most, "{name}: {took} s over {kbps} kbit/s, {base_ms} ms, no timestamps");
+            }
+        }
+    }
+}
+
+/// With a window that closes again and again as well: a fifth longer than the reader takes, and two seconds, at most.
+#[test]
+fn a_slow_reader_gets_all() {
+    let bytes = Bytes(100_000);
+    for (name, rwnd) in everyone() {
+        for (reader, buffer, reads_s) in [
+            (Reader::Slowly(50), 1 << 16, 100_000.0 / 50e3),
+            (Reader::NowAndThen, 1 << 16, 0.4 * 100_000.0 / 65_536.0),
+            (Reader::NowAndThen, 5000, 0.4 * 100_000.0 / 5e3),
+        ] {
+            let config = Config { receive_buffer: Bytes(buffer), ..config() };
+            let took = transfer(&config, &rwnd, (10_000, 50), bytes, reader);
+            assert!(took <= 1.2 * reads_s + 2.0, "{name}: {took} s for {reader:?} with {buffer} B");
+        }
+    }
+}
+
+/// The window's unit, of up to 16 KiB, may be more than the window.
+#[test]
+fn no_shift_takes_the_window_away() {
+    let two_segments = ("two segments".to_string(), spec("kind = \"fixed\"\nlimit = \"1072B\""));
+    for (name, rwnd) in everyone().chain([two_segments]) {
+        for shift in 7..=14 {
+            let config = Config { mss: 536, receive_buffer: Bytes(65_535 << shift), ..config() };
+            let took = transfer(&config, &rwnd, (2_000, 20), Bytes(100_000), Reader::AtOnce);
+            // 94 round trips of two segments; the link needs 0.45 s.
+            assert!(took <= 0.5 + 94.0 * 0.03, "{name}: {took} s with a shift of {shift}");
+        }
+    }
+}
+
+/// Two connections of a device through one queue of 100 packets: in every two seconds both receive something.
+#[test]
+fn none_of_two_connections_starves() {
+    let fixed = spec("kind = \"fixed\"");
+    for (name, rwnd) in everyone() {
+        for other in [&rwnd, &fixed] {
+            let link = |limit| Link::new(BitRate(5_000_000), Span::from_millis(25), limit);
+            let mut net = Net::new(&config(), &newreno(), &rwnd, [link(100), link(1000)]);
+            net.add(&config(), &newreno(), other, [Seq(0), Seq(0)]);
+            for end in [0, 2] {
+                net.ends[end].write_endlessly();
+                net.open_from(end);
+            }
+            let mut before = [Bytes::ZERO; 2];
+            for second in (3..25).step_by(2) {
+                net.run_until(ms(second * 1000));
+                let now = [net.ends[1].bytes_received(), net.ends[3].bytes_received()];
+                assert!(
+                    now[0] > before[0] && now[1] > before[1],
+                    "{name} with {} at {second} s",
+                    other.kind()
+                );
+                before = now;
+            }
+        }
+    }
+}
+
+/// By chance, from a linear congruential sequence, in so many of a hundred cases.
+fn chance(mut state: u64, percent: u64) -> impl FnMut() -> bool {
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % 100 < percent
+    }
+}
+
+/// Over a path that loses, delays and reorders, to an application that reads or does not.
+#[test]
+fn what_was_offered_stays_offered_and_fits_the_buffer() {
+    let setting = (1..u64::MAX, 0..4_u64, 0..4_u64, 1_000..20_000_u64, 20..200_u64, prop::bool::ANY);
+    let runs = ProptestConfig { cases: 8, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
+    proptest!(runs, |((seed, losses, overtaken, kbps, base_ms, reads) in setting)| {
+        for (name, rwnd) in everyone() {
+            let config = Config { receive_buffer: Bytes(1 << 17), ..config() };
+            let link = || Link::new(BitRate(kbps * 1000), Span::from_millis(base_ms) / 2, 200);
+            let (mut is_lost, mut is_detained) = (chance(seed, losses), chance(seed + 1, overtaken));
+            let mut forward = link();
+            forward.loses = Box::new(move |_| is_lost());
+            forward.detains =
+                Box::new(move |_| if is_detained() { Span::from_millis(7) } else { Span::ZERO });
+            let mut back = link();
+            let may_be_code = rwnd.carriage() == Some(rwnd::Carriage::WindowField);
+            let least = if reads && !may_be_code { MSS } else { 0 };
+            back.loses = Box::new(move |ack| {
+                // 128 KiB take a shift of 2; what is offered may be a segment short of two, so that no small steps are told.
+                assert!(ack.window_scale.is_some() || u64::from(ack.window) << 2 >= least, "{ack:?}");
+                false
+            });
+            let mut net = Net::new(&config, &newreno(), &rwnd, [forward, back]);
+            net.ends[1].read_at_once(reads);
+            net.ends[0].write_endlessly();
+            net.open();
+            let may_shrink = build(&rwnd).may_shrink();
+            let mut edge = Bytes::ZERO;
+            for at in 1..1500 {
+                net.run_until(ms(at));
+                let end = &net.ends[1];
+                prop_assert!(end.offered_window() + end.unread() <= config.receive_buffer, "{}", name);
+                let now = end.bytes_received() + end.offered_window();
+                prop_assert!(now >= edge || may_shrink, "{name}: {edge} became {now} at {at} ms");
+                edge = now;
+                if !reads && at % 200 < 20 {
+                    let time = net.now;
+                    net.ends[1].read(time, Bytes(3000));
+                    net.pump(1);
+                }
+            }
+            prop_assert!(net.ends[1].bytes_received() > Bytes(10 * MSS), "{}", name);
+        }
+    });
+}
+
+/// A segment of the history that a controller goes by.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    gap_ms: u64,
+    queue_ms: u64,
+    segments: u64,
+}
+
+/// The window after data that came over a path of 50 ms and its queue.
+fn after(spec: &rwnd::Spec, history: impl IntoIterator<Item = Heard>) -> Bytes {
+    let mut rwnd = build(spec);
+    let (mut now, mut received) = (ms(1000), Bytes::ZERO);
+    let mut window = Bytes::ZERO;
+    for Heard { gap_ms, queue_ms, segments } in history {
+        now += Span::from_millis(gap_ms);
+        let rtt = Some(Span::from_millis(50 + queue_ms));
+        let new = Bytes(segments * MSS);
+        received += new;
+        let view = RecvView {
+            mss: Bytes(MSS),
+            free: Bytes(1 << 20),
+            unread: Bytes::ZERO,
+            early: Bytes::ZERO,
+            offered: window,
+            received,
+            rtt,
+            min_rtt: Some(Span::from_millis(50)),
+            device: Device { connections: 1, ..Device::default() },
+        };
+        let sent_at = Time(now.0 - 1_000_000 * (25 + queue_ms));
+        let arrival = Arrival { now, sent_at, len: new, new, in_order: true, rtt, retransmission: false };
+        rwnd.on_segment(&arrival, &view);
+        rwnd.on_copied(now, new, &view);
+        let Advertisement::Window(told) = rwnd.window(now, &view) else { panic!("no codes") };
+        window = told;
+    }
+    window
+}
+
+/// Those that give way to delay, by their definitions.
+const YIELDS_TO_DELAY: [&str; 4] = ["drwa", "dfcsd", "rtac", "rledbat"];
+
+#[test]
+fn the_longer_the_round_trip_the_smaller_the_window() {
+    let heard = (1..100_u64, 0..150_u64, 1..20_u64).prop_map(|(gap_ms, queue_ms, segments)| Heard {
+        gap_ms,
+        queue_ms,
+        segments,
+    });
+    let histories = (prop::collection::vec(heard, 1..100), 0..300_u64, 0..300_u64, 1..100_u64);
+    let runs = ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
+    proptest!(runs, |((history, one, other, segments) in histories)| {
+        for name in YIELDS_TO_DELAY {
+            let spec = spec(&format!("kind = \"{name}\""));
+            // The first without a queue, so that both know the path; the last after more than a round trip.
+            let first = Heard { gap_ms: 0, queue_ms: 0, segments: 1 };
+            let window = |queue_ms| {
+                let last = Heard { gap_ms: 400, queue_ms, segments };
+                after(&spec, [first].into_iter().chain(history.iter().copied()).chain([last]))
+            };
+            prop_assert!(window(one.min(other)) >= window(one.max(other)), "{}", name);
+        }
+    });
+}
+
+#[test]
+fn beyond_its_target_rledbat_comes_down_to_two_segments() {
+    let spec = spec("kind = \"rledbat\"");
+    let quiet = [Heard { gap_ms: 50, queue_ms: 0, segments: 20 }; 10];
+    let window = |round_trips| {
+        let full = [Heard { gap_ms: 150, queue_ms: 100, segments: 20 }].repeat(round_trips);
+        after(&spec, quiet.into_iter().chain(full))
+    };
+    // After four round trips the filter holds no quiet one, after ten the first slowdown is over.
+    let windows: Vec<u64> = (10..17).map(|round_trips| window(round_trips).0).collect();
+    assert_eq!(windows, [44_333, 22_166, 11_083, 5_541, 2_770, 2_000, 2_000]);
+}

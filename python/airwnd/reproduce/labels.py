@@ -1,0 +1,112 @@
+"""Places for the names of points, so that they cover neither points nor each other."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+_DISTANCES = (1.0, 1.6, 2.4, 3.4, 4.6, 6.0, 7.6)
+"""From a point to its label, in heights of the label; the first are tried first."""
+
+_DIRECTIONS = (0, 180, 90, 270, 30, 330, 150, 210, 60, 300, 120, 240)
+"""In degrees, anticlockwise from the right; the first are tried first."""
+
+_LED = 2.0
+"""Labels farther away than this many heights need a line to their point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle; y grows upwards."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    @classmethod
+    def around(cls, x: float, y: float, width: float, height: float) -> Self:
+        """Make one by its middle."""
+        return cls(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+
+    def overlap(self, other: "Box") -> float:
+        """Give the area that both cover."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.top, other.top) - max(self.bottom, other.bottom)
+        return max(width, 0.0) * max(height, 0.0)
+
+    @property
+    def area(self) -> float:
+        """Width times height."""
+        return (self.right - self.left) * (self.top - self.bottom)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The middle of a label, and whether it is so far from its point that a line should lead there."""
+
+    x: float
+    y: float
+    led: bool
+
+
+def place(
+    points: Sequence[tuple[float, float]],
+    sizes: Sequence[tuple[float, float]],
+    inside: Box,
+    marker: float,
+    avoid: Sequence[Box] = (),
+) -> list[Place]:
+    """Place a label of each size beside its point, all in the same unit, such as pixels.
+
+    One after the other, those with most neighbours first, each takes the nearest place that is free; if none
+    is, the one that covers least.
+
+    Parameters
+    ----------
+    points, sizes
+        The points, and width and height of each label.
+    inside
+        Where labels may be.
+    marker
+        Width and height of a point's marker.
+    avoid
+        What else should not be covered.
+    """
+    markers = [Box.around(x, y, marker, marker) for x, y in points]
+    taken: list[Box] = [*markers, *avoid]
+    places: dict[int, Place] = {}
+    for index in sorted(range(len(points)), key=lambda i: (-_neighbours(points, i, sizes[i]), i)):
+        places[index], box = _best(points[index], sizes[index], inside, marker, taken)
+        taken.append(box)
+    return [places[index] for index in range(len(points))]
+
+
+def _neighbours(points: Sequence[tuple[float, float]], index: int, size: tuple[float, float]) -> int:
+    return sum(math.dist(points[index], other) < max(size) for other in points) - 1
+
+
+def _best(
+    point: tuple[float, float],
+    size: tuple[float, float],
+    inside: Box,
+    marker: float,
+    taken: Sequence[Box],
+) -> tuple[Place, Box]:
+    best: tuple[float, Place, Box] | None = None
+    width, height = size
+    for distance in _DISTANCES:
+        for direction in _DIRECTIONS:
+            right, up = math.cos(math.radians(direction)), math.sin(math.radians(direction))
+            gap = marker / 2 + (distance - 1) * height
+            x = point[0] + right * (gap + width / 2 + height / 4)
+            y = point[1] + up * (gap + height / 2)
+            box = Box.around(x, y, width, height)
+            covered = sum(box.overlap(other) for other in taken) + 4 * (box.area - box.overlap(inside))
+            if best is None or covered < best[0]:
+                best = covered, Place(x, y, distance > _LED), box
+        if best and best[0] <= 0:
+            break
+    if best is None:
+        raise AssertionError("there are distances and directions")
+    return best[1], best[2]
