@@ -16,7 +16,7 @@ pub fn table() {
     println!("\n{:<24} {:>12} {:>12}", "receive window", "ns/segment", "above fixed");
     let plain = cost("fixed");
     for kind in rwnd::Spec::kinds() {
-        let cost = cost(kind);
+        let cost = cost(&kind);
         println!("{kind:<24} {cost:>12.1} {:>12.1}", cost - plain);
     }
 }
