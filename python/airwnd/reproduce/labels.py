@@ -65,7 +65,8 @@ def place(
     """Place a label of each size beside its point, all in the same unit, such as pixels.
 
     One after the other, those with most neighbours first, each takes the nearest place that is free and where
-    no other point is nearer; if there is none, the one that covers least.
+    no other point is nearer; if there is none, one that covers least of points and labels, then one that is
+    nearest to its own point, then one that covers least of the rest.
 
     Parameters
     ----------
@@ -76,13 +77,13 @@ def place(
     marker
         Width and height of a point's marker.
     avoid
-        What else should not be covered.
+        What else should not be covered, such as lines.
     """
     markers = [Box.around(x, y, marker, marker) for x, y in points]
-    taken: list[Box] = [*markers, *avoid]
+    taken = list(markers)
     places: dict[int, Place] = {}
     for index in sorted(range(len(points)), key=lambda i: (-_neighbours(points, i, sizes[i]), i)):
-        places[index], box = _best(points[index], points, sizes[index], (inside, marker), taken)
+        places[index], box = _best(points[index], points, sizes[index], (inside, marker), (taken, avoid))
         taken.append(box)
     return [places[index] for index in range(len(points))]
 
@@ -96,10 +97,11 @@ def _best(
     points: Sequence[tuple[float, float]],
     size: tuple[float, float],
     limits: tuple[Box, float],
-    taken: Sequence[Box],
+    others: tuple[Sequence[Box], Sequence[Box]],
 ) -> tuple[Place, Box]:
     inside, marker = limits
-    best: tuple[tuple[float, bool], Place, Box] | None = None
+    taken, avoid = others
+    best: tuple[tuple[float, bool, float], Place, Box] | None = None
     width, height = size
     for distance in _DISTANCES:
         for direction in _DIRECTIONS:
@@ -110,9 +112,10 @@ def _best(
             box = Box.around(x, y, width, height)
             covered = sum(box.overlap(other) for other in taken) + 4 * (box.area - box.overlap(inside))
             misleading = any(box.distance(other) < box.distance(point) for other in points)
-            if best is None or (covered, misleading) < best[0]:
-                best = (covered, misleading), Place(x, y, distance > _LED), box
-        if best and best[0] <= (0, False):
+            badness = covered, misleading, sum(box.overlap(stroke) for stroke in avoid)
+            if best is None or badness < best[0]:
+                best = badness, Place(x, y, distance > _LED), box
+        if best and best[0] <= (0, False, 0):
             break
     if best is None:
         raise AssertionError("there are distances and directions")
