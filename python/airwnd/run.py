@@ -187,7 +187,8 @@ class Run:
         ``fct_s_mean``, ``_p50``, ``_p95``, ``_p99`` and ``_max`` of the completion times of what was
         completed. `completions` has each of them.
         """
-        return frame_of(self.outcome["groups"])
+        # A folder that an earlier version wrote has none.
+        return frame_of(self.outcome.get("groups", ()))
 
     @cached_property
     def cells(self) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import FloatRect, Page
 
 from airwnd import InputError, Run, Scenario, view
+from airwnd.view.content import content
 from airwnd.view.pack import Packed, pack
 
 from .browser import OpenPage, Shoot
@@ -146,6 +147,33 @@ def test_the_table_has_the_flows_figures(cell: Run, show: Callable[..., Page]) -
         assert (shown["cc"], shown["rwnd"], shown["UE"]) == (row["cc"], row["rwnd"], str(row["ue"]))
     totals = page.locator("#runs tbody tr").inner_text()
     assert f"{cell.totals['throughput_kbps']:,.1f}" in totals
+
+
+def test_short_flows_have_their_curves(show: Callable[..., Page], cell: Run) -> None:
+    flows = {
+        "traffic": {"kind": "transfer", "size": "30kB"},
+        "arrivals": {"kind": "poisson", "rate": 5.0},
+    }
+    short = Scenario.from_toml(SMALL).with_({f"flow[0].{key}": value for key, value in flows.items()})
+    run = short.run(series="100ms")
+    page = show(short=run)
+    group = run.groups.row(0, named=True)
+    row = page.locator("#groups tbody tr").inner_text().split()
+    assert row[:4] == ["flow", *(str(group[key]) for key in ("flows", "completed", "unfinished"))]
+    assert row[-1] == f"{group['fct_s_p99']:.3f}"
+    # A step for each of the few flows, up to the part that was completed; the axes' ends are at 8 and 112.
+    steps = page.locator("#groups path").get_attribute("d")
+    assert steps is not None
+    assert steps.count("V") == group["completed"]
+    done = group["completed"] / (group["completed"] + group["unfinished"])
+    assert float(steps.rpartition("V")[2]) == pytest.approx(112 - 104 * done, abs=0.1)
+    assert not show(cell=cell).locator("#groups").is_visible()
+
+
+def test_a_page_leaves_out_what_it_has_no_room_for(cell: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airwnd.view.content._MOST_VALUES", 2 * cell.series["time_s"].n_unique())
+    facts = content({"cell": cell}).facts["runs"][0]
+    assert ([flow["id"] for flow in facts["flows"]], facts["leftOut"]) == (["flow-0", "flow-1"], 1)
 
 
 def test_the_table_sorts_and_filters(crowd: Run, show: Callable[..., Page]) -> None:

@@ -100,6 +100,19 @@ fn main() {
         [[flow]]
         "#,
     );
+    row(
+        "10 000 short flows",
+        r#"
+        duration = "1000s"
+        [[link]]
+        rate = "100Mbps"
+        delay = "20ms"
+        [[ue]]
+        [[flow]]
+        traffic = {kind = "transfer", size = "30kB"}
+        arrivals = {kind = "poisson", rate = 10.0}
+        "#,
+    );
     receivers::table();
 }
 

@@ -49,7 +49,8 @@ fn allocations_of(stack: Stack, cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
     net.run_until(Time(5_000_000_000));
     let before = COUNT.get();
     net.run_until(Time(30_000_000_000));
-    assert!(net.ends[0].stats().retransmissions > 20, "losses are part of it");
+    let again = net.ends[0].stats().retransmissions;
+    assert!(again > 10, "losses are part of it: {again} with {}", rwnd.kind());
     COUNT.get() - before
 }
 
@@ -65,15 +66,11 @@ fn controllers_that_remember_reserve_it() {
 
 #[test]
 fn a_warm_transfer_with_losses_allocates_nothing() {
-    let windows = [
-        rwnd::Spec::Fixed(Default::default()),
-        rwnd::Spec::Autotuning(Default::default()),
-        rwnd::Spec::Drwa(Default::default()),
-        rwnd::Spec::Arwa(Default::default()),
-    ];
-    for stack in [Stack::Ns3v44, Stack::Linux] {
-        for window in &windows {
-            assert_eq!(allocations_of(stack, &newreno(), window), 0, "{stack:?} {}", window.kind());
+    for window in rwnd::Spec::kinds() {
+        let node = Node::from_json(&format!("\"{window}\""), "test").expect("it is JSON");
+        let spec = rwnd::Spec::read(&node).expect("it is a receive-window control");
+        for stack in [Stack::Ns3v44, Stack::Linux] {
+            assert_eq!(allocations_of(stack, &newreno(), &spec), 0, "{stack:?} {window}");
         }
     }
 }

@@ -82,7 +82,7 @@ const LINKS: [(f64, u64); 4] = [(5.0, 20), (10.0, 50), (2.0, 100), (20.0, 100)];
 #[test]
 fn drwa_settles_at_lambda_round_trips() {
     for (mbps, base_ms) in LINKS {
-        for (lambda, cc) in [(1.5, "newreno"), (2.0, "newreno"), (3.0, "newreno"), (3.0, "cubic")] {
+        for (lambda, cc) in [(1.5, "newreno"), (2.0, "newreno"), (3.0, "cubic")] {
             let rwnd = format!("kind = \"drwa\"\nlambda = {lambda:?}");
             let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 40, 50);
             within(0.05, settled.rtt_ms / settled.least_rtt_ms, lambda, &(cc, mbps, base_ms, settled));
@@ -94,7 +94,7 @@ fn drwa_settles_at_lambda_round_trips() {
 #[test]
 fn rledbat_settles_at_its_target_delay() {
     for (mbps, base_ms) in LINKS {
-        for (target_ms, cc) in [(60.0, "newreno"), (60.0, "cubic"), (100.0, "newreno")] {
+        for (target_ms, cc) in [(60.0, "cubic"), (100.0, "newreno")] {
             // The first slowdown is past, the next far off.
             let rwnd = format!("kind = \"rledbat\"\ntarget = \"{target_ms} ms\"\ninterval = 1000.0");
             let settled = settle(&config(), cc, &rwnd, mbps, base_ms, 60, 75);
@@ -119,7 +119,7 @@ fn slowdowns_cost_rledbat_a_tenth_at_most() {
 fn dfcsd_settles_at_its_backlog() {
     let config = Config { timestamp_tick: Span::from_micros(10), ..config() };
     for (mbps, base_ms) in LINKS {
-        for (backlog, cc) in [(8.0, "newreno"), (16.0, "cubic"), (32.0, "newreno")] {
+        for (backlog, cc) in [(8.0, "newreno"), (16.0, "cubic")] {
             let rwnd = format!("kind = \"dfcsd\"\nupdate = \"step\"\nbacklog = {backlog:?}");
             let settled = settle(&config, cc, &rwnd, mbps, base_ms, 60, 75);
             within(0.05, settled.waiting, backlog, &(cc, mbps, base_ms, settled));
@@ -138,6 +138,23 @@ fn dfcsd_at_once_settles_on_short_links() {
             within(0.05, settled.waiting, 32.0, &(mbps, base_ms, settled));
         } else {
             assert!(settled.waiting > 2.0 * 32.0 && settled.used < 0.8, "{settled:?}");
+        }
+    }
+}
+
+/// The round trip of an empty link, 2 ms and two segments; in segments the window is rounded down, and a delayed ACK holds one
+/// back, so here none is.
+#[test]
+fn the_oracle_settles_at_the_queue_it_asks_for() {
+    let config = Config { delayed_ack_count: 1, ..config() };
+    for (mbps, base_ms) in LINKS {
+        for cc in ["newreno", "cubic"] {
+            let settled = settle(&config, cc, "kind = \"oracle\"", mbps, base_ms, 20, 30);
+            let packet_ms = 1054.0 * 8.0 / mbps / 1e3;
+            let (empty, queue) = (base_ms as f64 + packet_ms, 2.0 / packet_ms + 2.0);
+            within(0.05, settled.rtt_ms, empty + queue * packet_ms, &(mbps, base_ms, settled));
+            within(0.01, settled.used, 1.0, &settled);
+            assert!((-1.0..=0.1).contains(&(settled.waiting - queue)), "{queue} segments: {settled:?}");
         }
     }
 }

@@ -14,7 +14,7 @@ from airwnd.run import Run
 from airwnd.view import plan
 from airwnd.view.pack import Packed, pack
 from airwnd.view.panels import panels
-from airwnd.view.tables import differences, flat_totals, flow_figures, total_figures
+from airwnd.view.tables import differences, flat_totals, flow_figures, group_figures, total_figures
 
 # What kinds of events are called, and in what order they are shown; others follow by their own names.
 KINDS = {
@@ -29,6 +29,10 @@ KINDS = {
 }
 
 _NOBODY = np.iinfo(np.uint32).max
+# The most values of a quantity, flows times samples: thousands of short flows would fill a page with nothing.
+_MOST_VALUES = 10_000_000
+# Points of a curve of completion times.
+_MOST_POINTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ def content(runs: Mapping[str, Run]) -> Content:
             "panels": [asdict(panel) | {"title": panel.title} for panel in panels(columns, filled)],
             "kinds": {kind: KINDS.get(kind, kind) for kind in kinds},
             "flowFigures": [asdict(figure) for figure in flow_figures(filled_flow)],
+            "groupFigures": [asdict(figure) for figure in group_figures()],
             "totalFigures": [asdict(figure) for figure in total_figures(facts[0]["totals"])],
             "differences": differences([run.scenario for run in runs.values()]),
             "looks": [
@@ -67,9 +72,10 @@ def content(runs: Mapping[str, Run]) -> Content:
 
 
 def _facts(label: str, run: Run, arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Any]:
-    ids = run.flows["id"].to_list()
+    flows = _drawn(run)
+    ids = flows["id"].to_list()
     columns = _filled(run.series)
-    times, grid = _on_a_grid(run.series, ids, columns)
+    times, grid = _on_a_grid(_of(run.series, ids), ids, columns)
     arrays[f"{prefix}/time"] = times
     arrays.update({f"{prefix}/{name}": values for name, values in grid.items()})
     return {
@@ -79,7 +85,9 @@ def _facts(label: str, run: Run, arrays: dict[str, NDArray[Any]], prefix: str) -
         "duration": run.duration_s,
         "engine": run.engine,
         "totals": flat_totals(run.totals),
-        "flows": run.flows.to_dicts(),
+        "flows": flows.to_dicts(),
+        "leftOut": run.flows.height - flows.height,
+        "groups": _groups(run),
         "ues": run.ues.to_dicts(),
         "sites": plan.sites(run.scenario),
         "columns": columns,
@@ -93,6 +101,36 @@ def _filled(frame: pl.DataFrame) -> list[str]:
         for each in frame
         if each.name not in ("time_s", "flow") and each.null_count() < frame.height
     ]
+
+
+def _drawn(run: Run) -> pl.DataFrame:
+    """Give the flows that a page has room for: those with most samples, in their order."""
+    samples = run.series.group_by(pl.col("flow").cast(pl.String).alias("id")).len("samples")
+    most = max(_MOST_VALUES // max(run.series["time_s"].n_unique(), 1), 1)
+    flows = run.flows.with_row_index("place").join(samples, on="id", how="left", maintain_order="left")
+    kept = flows.sort(pl.col("samples").fill_null(0), descending=True, maintain_order=True).head(most)
+    return kept.sort("place").drop("place", "samples")
+
+
+def _of(frame: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
+    return frame.filter(pl.col("flow").cast(pl.String).is_in(ids))
+
+
+def _groups(run: Run) -> list[dict[str, Any]]:
+    """Give the groups in which somebody waited, each with a curve: times, and the parts up to them."""
+    if run.completions.is_empty():
+        return []
+    of_group = dict(run.flows.select("id", "group").iter_rows())
+    times = run.completions.select("fct_s", group=pl.col("flow").cast(pl.String).replace_strict(of_group))
+    found = []
+    for row in run.groups.iter_rows(named=True):
+        waited = times.filter(pl.col("group") == row["group"])["fct_s"]
+        done = np.sort(waited.drop_nulls().to_numpy())
+        ranks = np.unique(np.linspace(0, done.size, min(done.size, _MOST_POINTS) + 1).astype(int)[1:])
+        curve = [[float(done[rank - 1]), float(rank / waited.len())] for rank in ranks]
+        if waited.len():
+            found.append({**row, "curve": curve})
+    return found
 
 
 def _on_a_grid(
@@ -110,7 +148,7 @@ def _on_a_grid(
 
 
 def _events(run: Run, ids: list[str], arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Any]:
-    events = run.events
+    events = run.events if run.events.is_empty() else _of(run.events, ids)
     if events.is_empty():
         return {"count": 0, "kinds": [], "causes": []}
     events = events.sort("time_s", maintain_order=True)

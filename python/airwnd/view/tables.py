@@ -45,6 +45,23 @@ _TOTAL = (
 )
 
 
+_GROUP = (
+    Figure("group", "group"),
+    Figure("flows", "flows"),
+    Figure("completed", "done"),
+    Figure("unfinished", "not done"),
+    Figure("fct_s_mean", "FCT", "s", 3),
+    Figure("fct_s_p50", "p50", "s", 3),
+    Figure("fct_s_p95", "p95", "s", 3),
+    Figure("fct_s_p99", "p99", "s", 3),
+)
+
+
+def group_figures() -> list[Figure]:
+    """Give the columns of the table of groups of flows."""
+    return list(_GROUP)
+
+
 def flow_figures(filled: Collection[str]) -> list[Figure]:
     """Give the columns of the table of flows, of those that have values."""
     return [figure for figure in _FLOW if figure.key in filled]

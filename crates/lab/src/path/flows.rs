@@ -276,9 +276,12 @@ impl Simulation<'_> {
     /// Gives up the connection of a flow that comes and goes, if both ends have nothing more to say.
     pub(super) fn give_up(&mut self, number: u32) {
         let flow = &self.flows[number as usize];
+        if flow.on_way > 0 {
+            return;
+        }
         let group = &mut self.groups[flow.group as usize];
-        let over = flow.connection.as_ref().is_some_and(|connection| connection.is_over());
-        if !(over && group.comes_and_goes && flow.on_way == 0) || flow.failure().is_some() {
+        let is_over = || flow.connection.as_ref().is_some_and(|connection| connection.is_over());
+        if !(group.comes_and_goes && is_over()) || flow.failure().is_some() {
             return;
         }
         let row = flow.row(group, number, self.begin, self.scenario.duration);

@@ -2,6 +2,7 @@
 
 use super::parts::base_rtt::BaseRtt;
 use super::parts::round::Round;
+use super::parts::steps::MAX_SHIFT;
 use super::{Advertisement, Ctx, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
@@ -14,17 +15,20 @@ params! {
     /// fixed point is RTT = lambda * RTTmin. RTTmin does not expire, as in the paper: a longer route is taken
     /// for a queue for ever after, unless `base_history` lets it.
     ///
-    /// Where the paper is silent: before the first estimate the buffer is offered, and never less than `floor`
+    /// Where the paper is silent: before the first estimate `initial` is offered, and never less than `floor`
     /// segments; the round-trip time is the receiver's mean over the last round trip, from timestamps where
-    /// they are exchanged. Without them it is the time in which a window arrives, so that a buffer that is larger than
-    /// the path, offered at the beginning, makes RTTmin that of a full queue. Without a floor the formula shrinks the
-    /// window to nothing where the round trip is longer than lambda * RTTmin whatever the window, as in a cell that
-    /// many users share.
+    /// they are exchanged. Without them it is the time in which a window arrives, so that an initial window that is
+    /// larger than the path makes RTTmin that of a full queue. What was offered is not taken back: a whole receive
+    /// buffer, offered at the beginning, would govern until as much has arrived. Without a floor the formula shrinks
+    /// the window to nothing where the round trip is longer than lambda * RTTmin whatever the window, as in a cell
+    /// that many users share.
     pub struct Params ("Jiang, Wang, Lee, Rhee: Tackling Bufferbloat in 3G/4G Networks, IMC 2012, section 4") {
         /// How far the round-trip time may grow.
         pub lambda: f64 = 3.0, unit "1", range 0.1..=100.0, source "IMC 2012 §4.2";
         /// Weight of the former estimate.
         pub alpha: f64 = 0.875, unit "1", range 0.0..=0.999, source "IMC 2012 §4.2";
+        /// What is offered before the first estimate.
+        pub initial: Bytes = Bytes(64 * 1024), unit "B", range Bytes(1024)..=Bytes(1 << 30), source "not given; Linux tcp_rmem (second value) less its overhead";
         /// The least window that is offered; 0: what the formula gives.
         pub floor: u64 = 2, unit "segments", range 0..=1000, source "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)";
         /// How long a least round trip is remembered; none: for ever.
@@ -62,9 +66,14 @@ impl RwndController for Drwa {
         self.window = Some((self.params.lambda * (least.0 as f64 / rtt.0 as f64) * estimate) as u64);
     }
 
+    fn max_shift(&self) -> u8 {
+        MAX_SHIFT
+    }
+
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
         //= exception drwa-floor
-        let window = self.window.map_or(view.free, |window| Bytes(window).max(view.mss * self.params.floor));
+        let window =
+            self.window.map_or(self.params.initial, |window| Bytes(window).max(view.mss * self.params.floor));
         Advertisement::Window(window.min(view.free))
     }
 }

@@ -4,7 +4,7 @@
 //! takes back what was offered unless the controller insists, avoids silly windows, and measures the
 //! round-trip time that a receiver can see.
 
-pub mod parts;
+mod parts;
 
 use crate::Config;
 use airwnd_catalog::{choice, family};

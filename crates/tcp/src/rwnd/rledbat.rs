@@ -20,7 +20,8 @@ params! {
     /// trip. The first slow start, the slowdowns and the least window, two segments, are those of `ledbat-plus-plus`.
     ///
     /// What was offered is not taken back: a decrease takes effect as fast as data arrives. Windows are not scaled by more
-    /// than 2^11. rl.WND also grows while the sender does not use it up, as in the RFC, up to the receive buffer.
+    /// than 2^11. rl.WND also grows while the sender does not use it up, as in the RFC, up to the receive buffer. A sender
+    /// that pauses between writes answers late, which counts as a queue.
     pub struct Params ("RFC 9840; draft-irtf-iccrg-ledbat-plus-plus-01") {
         /// The queueing delay that it aims at (T).
         pub target: Span = Span::from_millis(60), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "RFC 9840 §4.2.1 (T); draft-irtf-iccrg-ledbat-plus-plus-01 §4.5";
@@ -90,6 +91,7 @@ impl Rledbat {
 
 impl RwndController for Rledbat {
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
+        //= exception rledbat-delay-in-ticks
         if let Some(sample) = arrival.rtt {
             self.ledbat.delay.add(arrival.now, sample);
         }

@@ -8,7 +8,7 @@ import { Plots } from "airwnd/plots.js";
 import { valueText } from "airwnd/scale.js";
 import { Series } from "airwnd/series.js";
 import { State } from "airwnd/state.js";
-import { FlowTable, showRuns } from "airwnd/tables.js";
+import { FlowTable, showGroups, showRuns } from "airwnd/tables.js";
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const arrays = await readArrays();
@@ -20,6 +20,7 @@ const plots = new Plots(state, looks, events);
 const plan = new Plan(state, looks);
 new FlowTable(state, looks);
 showRuns(state, looks);
+showGroups(state);
 if (plan.run >= 0) plan.draw();
 about();
 switches("panel-switches", facts.panels.map(({ column, name }) => [column, name]), state.panelsShown, "panels");
@@ -35,7 +36,8 @@ function about() {
   const [run] = facts.runs;
   const seconds = `${valueText(run.duration)} s`;
   const flows = `${run.flows.length} ${run.flows.length === 1 ? "flow" : "flows"}`;
-  const one = `${run.scenario}, seed ${run.seed}, ${flows}, ${seconds}`;
+  const without = run.leftOut ? ` (without ${run.leftOut} with the fewest samples)` : "";
+  const one = `${run.scenario}, seed ${run.seed}, ${flows}${without}, ${seconds}`;
   document.getElementById("about").textContent = facts.runs.length > 1 ? `${facts.runs.length} runs side by side` : one;
 }
 

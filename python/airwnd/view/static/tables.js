@@ -182,3 +182,55 @@ export function showRuns(state, looks) {
     element("tbody", {}, ...differences.map(([key, values]) => element("tr", {}, cell("td", key), ...values.map((value) => cell("td", value))))),
   );
 }
+
+/** The groups of flows in which somebody waited for something, and which part of it took how long. */
+export function showGroups(state) {
+  const { runs, groupFigures, looks } = state.facts;
+  const groups = runs.flatMap((run) => run.groups.map((group) => ({ run: run.label, ...group })));
+  const section = document.getElementById("groups");
+  section.hidden = groups.length === 0;
+  if (section.hidden) return;
+  const columns = runs.length > 1 ? [{ key: "run", head: "run" }, ...groupFigures] : groupFigures;
+  const heads = columns.map((column) => {
+    const className = typeof groups[0][column.key] === "string" ? "word" : "";
+    return element("th", { scope: "col", className }, ...headTexts(column));
+  });
+  const rows = groups.map((group, index) => {
+    const picture = element("td", {}, swatch(looks[index % looks.length]));
+    return element("tr", {}, picture, ...columns.map(({ key, digits }) => cell("td", group[key], digits)));
+  });
+  const head = element("thead", {}, element("tr", {}, element("th"), ...heads));
+  section.querySelector("table").append(head, element("tbody", {}, ...rows));
+  drawCurves(section.querySelector("svg"), groups, looks);
+}
+
+/** Steps from the least to the largest completion time; below 1 at the end where some were not completed. */
+function drawCurves(svg, groups, looks) {
+  const [left, right, top, bottom] = [34, 290, 8, 112];
+  const longest = Math.max(...groups.flatMap(({ curve }) => curve.map(([time]) => time)), 1e-9);
+  const x = (time) => left + ((right - left) * time) / longest;
+  const y = (part) => bottom - (bottom - top) * part;
+  const add = (name, attributes, text = "") => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.textContent = text;
+    svg.append(made);
+  };
+  svg.setAttribute("viewBox", "0 0 300 138");
+  for (const part of [0, 0.5, 1]) {
+    add("line", { x1: left, x2: right, y1: y(part), y2: y(part), class: "grid" });
+    add("text", { x: left - 4, y: y(part) + 3, "text-anchor": "end" }, `${part}`);
+  }
+  for (const time of [0, longest / 2, longest]) {
+    add("text", { x: x(time), y: bottom + 11, "text-anchor": "middle" }, `${Number(time.toPrecision(2))}`);
+  }
+  add("text", { x: (left + right) / 2, y: bottom + 23, "text-anchor": "middle" }, "completion time (s)");
+  groups.forEach(({ curve }, index) => {
+    const { colour, dashes } = looks[index % looks.length];
+    const steps = curve.map(([time, part], place) => {
+      const begin = place === 0 ? `M${x(time).toFixed(1)} ${y(0).toFixed(1)}` : `H${x(time).toFixed(1)}`;
+      return `${begin}V${y(part).toFixed(1)}`;
+    });
+    add("path", { d: steps.join(""), stroke: colour, "stroke-dasharray": dashes.map((length) => length * 1.5).join(" ") });
+  });
+}
