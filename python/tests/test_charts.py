@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airwnd import InputError, style
-from airwnd.reproduce import figures, interactive
+from airwnd.reproduce import figures, interactive, tables
 from airwnd.reproduce.chart import Chart, Line, bar_place, chart, optimal, without_twins
 from airwnd.reproduce.design import Experiment, Setting
 from airwnd.reproduce.labels import Box, place
@@ -361,3 +361,15 @@ def test_a_wrong_paper_table_is_refused(results: Results, old: str, new: str, me
     (results.experiment.folder / "paper.csv").write_text(PAPER.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError, match=message):
         Experiment.load(results.experiment.folder)
+
+
+def test_an_axis_too_long_for_columns_is_rows(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    (measure,) = (each for each in results.experiment.measures if each.name == "rate")
+
+    def layout() -> tuple[tuple[str, ...], tuple[str, ...], list[list[str]]]:
+        found = tables.side_by_side(results, measure)
+        return found.heads, found.columns, [[cell.ours_text for cell in cells] for _, cells in found.rows]
+
+    assert layout() == (("Queue (KiB)",), ("DRWA", "ARWA"), [["2.0", "4.0"], ["6.0", "9.0"]])
+    monkeypatch.setattr(tables, "_COLUMNS", 1)
+    assert layout() == (("Receive window",), ("10KiB", "50KiB"), [["2.0", "6.0"], ["4.0", "9.0"]])

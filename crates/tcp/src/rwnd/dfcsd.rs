@@ -2,6 +2,7 @@
 
 use super::parts::base_rtt::BaseRtt;
 use super::parts::round::{HEADROOM, Round};
+use super::parts::steps::MAX_SHIFT;
 use super::{Advertisement, Arrival, Ctx, RecvView, RwndController, Wants};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
@@ -117,6 +118,10 @@ impl RwndController for Dfcsd {
             let least = self.base.update(arrival.now, rtt);
             self.end_round(arrived, rtt, least, view);
         }
+    }
+
+    fn max_shift(&self) -> u8 {
+        MAX_SHIFT
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {

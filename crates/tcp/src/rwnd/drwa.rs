@@ -2,6 +2,7 @@
 
 use super::parts::base_rtt::BaseRtt;
 use super::parts::round::Round;
+use super::parts::steps::MAX_SHIFT;
 use super::{Advertisement, Ctx, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
@@ -63,6 +64,10 @@ impl RwndController for Drwa {
         self.cwnd_est = Some(estimate);
         let least = self.base.update(now, rtt);
         self.window = Some((self.params.lambda * (least.0 as f64 / rtt.0 as f64) * estimate) as u64);
+    }
+
+    fn max_shift(&self) -> u8 {
+        MAX_SHIFT
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {

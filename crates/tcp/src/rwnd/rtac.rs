@@ -2,6 +2,7 @@
 
 use super::parts::base_rtt::BaseRtt;
 use super::parts::round::{HEADROOM, Round};
+use super::parts::steps::MAX_SHIFT;
 use super::{Advertisement, Arrival, Ctx, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_engine::Stream;
@@ -128,6 +129,10 @@ impl RwndController for Rtac {
         if let Some((arrived, rtt)) = self.round.add(arrival.now, arrival.new, view.rtt) {
             self.end_round(arrival.now, arrived, rtt);
         }
+    }
+
+    fn max_shift(&self) -> u8 {
+        MAX_SHIFT
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {

@@ -2,3 +2,4 @@
 
 pub mod base_rtt;
 pub mod round;
+pub mod steps;
