@@ -273,6 +273,16 @@ def test_names_cover_neither_points_nor_each_other(count: int) -> None:
         assert all(name.overlap(Box.around(x, y, 8, 8)) == 0 for x, y in points)
 
 
+def test_a_name_stands_nearer_to_its_point_than_to_another() -> None:
+    points = [(400.0, 400.0), (430.0, 400.0)]
+    inside = Box(0, 0, 1000, 800)
+    for point, other, found in zip(
+        points, points[::-1], place(points, [(90.0, 20.0)] * 2, inside, 8), strict=True
+    ):
+        name = Box.around(found.x, found.y, 90, 20)
+        assert name.distance(point) <= name.distance(other)
+
+
 def test_a_name_in_a_corner_stays_inside() -> None:
     (found,) = place([(995.0, 795.0)], [(90.0, 20.0)], Box(0, 0, 1000, 800), marker=8)
     assert Box.around(found.x, found.y, 90, 20).overlap(Box(0, 0, 1000, 800)) == pytest.approx(1800)

@@ -117,10 +117,11 @@ impl Simulation<'_> {
         self.wake_cells(now);
     }
 
-    /// Notes what befell a terminal with each of its flows, once they are measured.
+    /// Notes what befell a terminal with each of its flows, once they are measured; with those that come and go while they
+    /// are there.
     fn note_of(&mut self, now: Time, ue: UeId, incident: Incident) {
         for flow in 0..self.flows.len() {
-            if self.flows[flow].ue == ue.0 && now >= self.begin {
+            if self.flows[flow].ue == ue.0 && now >= self.begin && self.is_there(flow as u32) {
                 self.note(now, flow as u32, incident);
             }
         }

@@ -1,7 +1,8 @@
 //! Flows that come and go: how many there are, when, of which size, and how long they take.
 
 use airwnd_catalog::Node;
-use airwnd_lab::{Column, Outcome, Scenario, run};
+use airwnd_lab::{Column, Outcome, Scenario, Table, run};
+use airwnd_units::Span;
 use proptest::prelude::*;
 
 fn simulate(toml: &str) -> Outcome {
@@ -151,6 +152,35 @@ fn requests_travel_and_are_of_their_size() {
     assert_eq!(numbers(&outcome, "size_bytes"), [2e6, 2e6]);
     let goodput = outcome.groups()[0].goodput_kbps;
     assert!((goodput - 4e6 * 8.0 / 20.0 / 1e3).abs() < 1e-6, "requests are no goodput: {goodput}");
+}
+
+/// A terminal is handed over once. Those of its sixty short flows that are there then have it in their records, and each
+/// is sampled while it is there.
+#[test]
+fn records_have_flows_while_they_are_there() {
+    let toml = r#"
+        duration = "12s"
+        handover.algorithm = "a3-rsrp"
+        [[site]]
+        [[site]]
+        position = ["200m", "0m"]
+        [[ue]]
+        placement = {kind = "list", points = [["-20m", "30m"]]}
+        mobility = {kind = "constant-velocity", speed = "20m/s"}
+        [[flow]]
+        traffic = {kind = "transfer", size = "100kB"}
+        arrivals = {kind = "periodic", period = "200ms"}
+    "#;
+    let scenario = Scenario::from_node(&Node::from_toml(toml, "drive.toml").unwrap()).unwrap();
+    let outcome = run(&scenario, 1, Some(Span::from_millis(50)), &mut |_| true).unwrap();
+    assert_eq!((outcome.ues()[0].handovers, outcome.groups()[0].started), (1, 60));
+    let column =
+        |table: &Table, name: &str| table.iter().find(|(column, _)| column == name).unwrap().1.clone();
+    let Column::Words(events, words) = column(outcome.events(), "event") else { panic!("events are words") };
+    let ends = events.iter().filter(|place| words[**place as usize] == "handover_end").count();
+    assert!((1..=4).contains(&ends), "{ends}");
+    let Column::Words(samples, _) = column(outcome.series(), "flow") else { panic!("flows are words") };
+    assert!((60 * 2..60 * 20).contains(&samples.len()), "{}", samples.len());
 }
 
 proptest! {

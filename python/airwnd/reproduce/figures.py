@@ -40,7 +40,7 @@ def draw(chart: Chart) -> "Figure":
 
 
 def _scale(axes: "Axes", chart: Chart) -> None:
-    from matplotlib.ticker import LogLocator
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     for axis, scale in ((axes.xaxis, chart["x_scale"]), (axes.yaxis, chart["y_scale"])):
         if scale == "log":
@@ -48,6 +48,7 @@ def _scale(axes: "Axes", chart: Chart) -> None:
             axis.set_major_formatter(lambda value, _: f"{value:g}")
             if chart["kind"] == "frontier":
                 axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axis.set_minor_formatter(NullFormatter())
     if chart["x_ticks"]:
         axes.set_xticks(known(chart["x_ticks"]))
         axes.minorticks_off()

@@ -174,14 +174,15 @@ def _layout(chart: Chart) -> dict[str, Any]:
     if chart["kind"] == "frontier":
         y_axis.pop("rangemode", None)
         for axis in (x_axis, y_axis):
-            axis["dtick"] = "D2" if axis["type"] == "log" else None
+            if axis["type"] == "log":
+                axis.update({"dtick": "D2", "tickformat": "~g"})
     if chart["x_ticks"]:
         x_axis.update({"tickmode": "array", "tickvals": chart["x_ticks"]})
     if chart["categories"]:
         ticks = {"tickvals": list(range(len(chart["categories"]))), "ticktext": chart["categories"]}
         x_axis.update({"tickmode": "array", **ticks, "showgrid": False})
     below = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"}
-    beside = {"x": 1.02, "y": 1, "yanchor": "top", "font": {"size": 11}}
+    beside = {"x": 1.02, "y": 1, "yanchor": "top", "font": {"size": 11}, "tracegroupgap": 0}
     return {
         "title": {"text": chart["title"], "x": 0, "xref": "paper", "font": {"size": 15}},
         "font": {"family": _FONTS, "color": _INK, "size": 13},

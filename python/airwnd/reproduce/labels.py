@@ -35,6 +35,11 @@ class Box:
         height = min(self.top, other.top) - max(self.bottom, other.bottom)
         return max(width, 0.0) * max(height, 0.0)
 
+    def distance(self, point: tuple[float, float]) -> float:
+        """Give how far a point lies outside; 0 within."""
+        x, y = point
+        return math.hypot(max(self.left - x, 0.0, x - self.right), max(self.bottom - y, 0.0, y - self.top))
+
     @property
     def area(self) -> float:
         """Width times height."""
@@ -59,8 +64,9 @@ def place(
 ) -> list[Place]:
     """Place a label of each size beside its point, all in the same unit, such as pixels.
 
-    One after the other, those with most neighbours first, each takes the nearest place that is free; if none
-    is, the one that covers least.
+    One after the other, those with most neighbours first, each takes the nearest place that is free and where
+    no other point is nearer; if there is none, one that covers least of points and labels, then one that is
+    nearest to its own point, then one that covers least of the rest.
 
     Parameters
     ----------
@@ -71,13 +77,13 @@ def place(
     marker
         Width and height of a point's marker.
     avoid
-        What else should not be covered.
+        What else should not be covered, such as lines.
     """
     markers = [Box.around(x, y, marker, marker) for x, y in points]
-    taken: list[Box] = [*markers, *avoid]
+    taken = list(markers)
     places: dict[int, Place] = {}
     for index in sorted(range(len(points)), key=lambda i: (-_neighbours(points, i, sizes[i]), i)):
-        places[index], box = _best(points[index], sizes[index], inside, marker, taken)
+        places[index], box = _best(points[index], points, sizes[index], (inside, marker), (taken, avoid))
         taken.append(box)
     return [places[index] for index in range(len(points))]
 
@@ -88,12 +94,14 @@ def _neighbours(points: Sequence[tuple[float, float]], index: int, size: tuple[f
 
 def _best(
     point: tuple[float, float],
+    points: Sequence[tuple[float, float]],
     size: tuple[float, float],
-    inside: Box,
-    marker: float,
-    taken: Sequence[Box],
+    limits: tuple[Box, float],
+    others: tuple[Sequence[Box], Sequence[Box]],
 ) -> tuple[Place, Box]:
-    best: tuple[float, Place, Box] | None = None
+    inside, marker = limits
+    taken, avoid = others
+    best: tuple[tuple[float, bool, float], Place, Box] | None = None
     width, height = size
     for distance in _DISTANCES:
         for direction in _DIRECTIONS:
@@ -103,9 +111,11 @@ def _best(
             y = point[1] + up * (gap + height / 2)
             box = Box.around(x, y, width, height)
             covered = sum(box.overlap(other) for other in taken) + 4 * (box.area - box.overlap(inside))
-            if best is None or covered < best[0]:
-                best = covered, Place(x, y, distance > _LED), box
-        if best and best[0] <= 0:
+            misleading = any(box.distance(other) < box.distance(point) for other in points)
+            badness = covered, misleading, sum(box.overlap(stroke) for stroke in avoid)
+            if best is None or badness < best[0]:
+                best = badness, Place(x, y, distance > _LED), box
+        if best and best[0] <= (0, False, 0):
             break
     if best is None:
         raise AssertionError("there are distances and directions")

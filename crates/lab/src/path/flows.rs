@@ -273,6 +273,13 @@ impl Simulation<'_> {
         }
     }
 
+    /// Whether a flow has begun and is not over, if it comes and goes; others are always there.
+    pub(crate) fn is_there(&self, number: u32) -> bool {
+        let flow = &self.flows[number as usize];
+        let comes_and_goes = self.groups[flow.group as usize].comes_and_goes;
+        !comes_and_goes || (flow.meter.started.is_some() && flow.row.is_none())
+    }
+
     /// Gives up the connection of a flow that comes and goes, if both ends have nothing more to say.
     pub(super) fn give_up(&mut self, number: u32) {
         let flow = &self.flows[number as usize];
