@@ -40,7 +40,8 @@ class Run:
         The figures as ``airwnd run --json`` prints them, without the wall-clock time.
     series
         The time series that were asked for: one row per sampling instant and flow, null where there is
-        nothing to say (windows of UDP, a radio without cells). Empty if none were asked for. The columns:
+        nothing to say (windows of UDP, or before and after a connection, a radio without cells). Empty if
+        none were asked for. The columns:
 
         ``time_s``
             Since the end of the warm-up.

@@ -14,9 +14,10 @@ const RUNS: usize = 9;
 /// A table of all controls: the same download of segments that come each 100 us, and ACKs that take from 20 to 50 ms.
 pub fn table() {
     println!("\n{:<24} {:>12} {:>12}", "receive window", "ns/segment", "above fixed");
-    let plain = cost("fixed");
-    for kind in rwnd::Spec::kinds() {
-        let cost = cost(&kind);
+    let costs: Vec<(String, f64)> =
+        rwnd::Spec::kinds().into_iter().map(|kind| (kind.clone(), cost(&kind))).collect();
+    let plain = costs.iter().find(|(kind, _)| kind == "fixed").map_or(0.0, |(_, cost)| *cost);
+    for (kind, cost) in costs {
         println!("{kind:<24} {cost:>12.1} {:>12.1}", cost - plain);
     }
 }

@@ -108,15 +108,20 @@ impl Connection {
         }
     }
 
+    /// Whether data may still come: at least one end has not heard of the other's end.
+    pub(super) fn is_open(&self) -> bool {
+        let is_open = |end: &Endpoint| {
+            matches!(end.state(), State::Listen | State::SynSent | State::SynReceived | State::Established)
+        };
+        is_open(&self.server) || is_open(&self.ue)
+    }
+
     /// Whether neither end will say anything more, unless it hears something.
     fn is_over(&self) -> bool {
-        let is_closing = |end: &Endpoint| {
-            !matches!(end.state(), State::Listen | State::SynSent | State::SynReceived | State::Established)
-        };
         let is_dead = |end: &Endpoint| end.state() == State::Closed;
         let is_silent = |end: &Endpoint| end.next_timeout().is_none();
         let (server, ue) = (&self.server, &self.ue);
-        let ends = is_closing(server) && is_closing(ue) || is_dead(server) || is_dead(ue);
+        let ends = !self.is_open() || is_dead(server) || is_dead(ue);
         ends && is_silent(server) && is_silent(ue)
     }
 }

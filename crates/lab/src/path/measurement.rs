@@ -93,7 +93,7 @@ impl Simulation<'_> {
             };
             flow.sampled.payload = flow.meter.payload;
             flow.sampled.delays = flow.meter.delay.so_far();
-            if let Some(connection) = &mut flow.connection {
+            if let Some(connection) = flow.connection.as_mut().filter(|connection| connection.is_open()) {
                 let endpoint = connection.end(flow.sender).0;
                 sample.cwnd = Some(endpoint.cwnd().0);
                 sample.ssthresh = Some(endpoint.ssthresh().0).filter(|value| *value < 1 << 40);
