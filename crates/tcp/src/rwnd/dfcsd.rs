@@ -2,7 +2,7 @@
 
 use super::parts::base_rtt::BaseRtt;
 use super::parts::round::{HEADROOM, Round};
-use super::parts::steps::MAX_SHIFT;
+use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Ctx, RecvView, RwndController, Wants};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
@@ -126,8 +126,7 @@ impl RwndController for Dfcsd {
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
         //= exception dfcsd-bounds
-        let window = Bytes(self.window as u64).max(view.mss * self.params.floor);
-        Advertisement::Window(window.min(view.free))
+        view.offer(Bytes(self.window as u64), self.params.floor)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::parts::base_rtt::BaseRtt;
 use super::parts::round::Round;
-use super::parts::steps::MAX_SHIFT;
+use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Ctx, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
@@ -72,9 +72,7 @@ impl RwndController for Drwa {
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
         //= exception drwa-floor
-        let window =
-            self.window.map_or(self.params.initial, |window| Bytes(window).max(view.mss * self.params.floor));
-        Advertisement::Window(window.min(view.free))
+        view.offer(self.window.map_or(self.params.initial, Bytes), self.params.floor)
     }
 }
 

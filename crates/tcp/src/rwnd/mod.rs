@@ -160,6 +160,13 @@ pub struct Wants {
     pub link: bool,
 }
 
+impl RecvView {
+    /// A window of at least so many segments that the buffer has room for.
+    fn offer(&self, window: Bytes, floor: u64) -> Advertisement {
+        Advertisement::Window(window.max(self.mss * floor).min(self.free))
+    }
+}
+
 /// What an ACK shall say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advertisement {

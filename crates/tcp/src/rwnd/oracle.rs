@@ -1,5 +1,6 @@
 //! A window from what only an oracle knows.
 
+use super::parts::small_windows::LEAST;
 use super::{Advertisement, Ctx, DeviceLink, RecvView, RwndController, Wants};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
@@ -12,6 +13,9 @@ params! {
     /// recording will carry in the next round trip, and what the cell would carry at the terminal's newest report,
     /// shared equally with the other devices whose senders have more to send, after what those take that do not. RTTbase
     /// follows from the route: its delays, the transmission of a full segment and an ACK, and an idle cell's own delays.
+    ///
+    /// In a cell whose scheduler follows the channel (PF) it is no bound on throughput among several devices: who always
+    /// has a queue is served at his best moments, and gets more than an equal share of the whole.
     ///
     /// It knows these at no cost and at once, and who shares what some 10 ms later; no receiver can. It does not know
     /// what its sender will do: one that loses segments or reduces cwnd for other reasons leaves the link idle.
@@ -48,9 +52,7 @@ impl RwndController for Oracle {
     }
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
-        let least = view.mss * 2;
-        let window = view.device.link.map_or(least, |link| self.share(&link, view).max(least));
-        Advertisement::Window(window.min(view.free))
+        view.offer(view.device.link.map_or(Bytes::ZERO, |link| self.share(&link, view)), LEAST)
     }
 }
 

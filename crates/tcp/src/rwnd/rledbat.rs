@@ -1,5 +1,6 @@
 //! Less than best effort, by the receiver.
 
+use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Ctx, RecvView, RwndController};
 use crate::cc::parts::queueing_delay::QueueingDelay;
 use crate::cc::parts::window::Window;
@@ -41,9 +42,6 @@ params! {
         pub current_filter: u32 = 4, unit "1", range 1..=1000, source "RFC 6817 §2.5 (CURRENT_FILTER)";
     }
 }
-
-/// RFC 9840 §4.1.2: a unit of the window field is then at most about one segment.
-const MAX_SHIFT: u8 = 11;
 
 /// The state of rLEDBAT.
 #[derive(Clone, Debug)]

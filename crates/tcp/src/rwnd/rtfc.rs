@@ -1,5 +1,6 @@
 //! Receiver-based flow control by the link's rate: a reconstruction.
 
+use super::parts::small_windows::LEAST;
 use super::{Advertisement, Arrival, Ctx, RecvView, RwndController, Wants};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
@@ -25,12 +26,14 @@ params! {
     /// way while it stood is what is offered next.
     ///
     /// The rate is the one that `oracle` is told, with the payload of full segments; no terminal knows it that well. It is
-    /// that of the device: several connections of one offer too much. Before the first RTT the buffer is offered.
+    /// that of the device: several connections of one offer too much. Before the first RTT `initial` is offered.
     pub struct Params ("after the abstracts of Liu, Ren, Shu, Zhang, Dai: Mitigating Bufferbloat with Receiver-based TCP Flow Control Mechanism in Cellular Networks, and of doi:10.1201/9781003337096-5; the rest is airwnd's") {
         /// How measured round trips become the one that counts.
         pub filter: Filter = Filter::Least, unit "word", source "not given; with the mean queues sustain themselves";
         /// Weight of the former average in the mean.
         pub weight: f64 = 0.875, unit "1", range 0.0..=0.999, source "not given; RFC 6298 §2, alpha";
+        /// What is offered before the first round trip is known.
+        pub initial: Bytes = Bytes(64 * 1024), unit "B", range Bytes(1024)..=Bytes(1 << 30), source "our reconstruction; Linux tcp_rmem (second value) less its overhead";
     }
 }
 
@@ -68,10 +71,10 @@ impl RwndController for Rtfc {
 
     fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
         let known = view.device.link.zip(self.rtt);
-        let window = known.map_or(view.free, |(link, rtt)| {
-            Bytes((link.rate.0 as f64 * rtt.as_secs() / 8.0) as u64).max(view.mss * 2)
+        let window = known.map_or(self.params.initial, |(link, rtt)| {
+            Bytes((link.rate.0 as f64 * rtt.as_secs() / 8.0) as u64)
         });
-        Advertisement::Window(window.min(view.free))
+        view.offer(window, LEAST)
     }
 }
 
@@ -106,7 +109,7 @@ mod tests {
                         Some(former) => sample.min(former),
                     });
                 }
-                let expected = rtt.map_or((1 << 24) as f64, |rtt: f64| (rate as f64 / 8.0 * rtt).max(2.0 * MSS as f64));
+                let expected = rtt.map_or(65_536.0, |rtt: f64| (rate as f64 / 8.0 * rtt).max(2.0 * MSS as f64));
                 let Advertisement::Window(window) = rtfc.window(Time(0), &view) else { panic!("no codes") };
                 prop_assert!((window.0 as f64 - expected).abs() <= 1.0 + 1e-6 * expected, "{} {}", window.0, expected);
             }

@@ -2,4 +2,4 @@
 
 pub mod base_rtt;
 pub mod round;
-pub mod steps;
+pub mod small_windows;
