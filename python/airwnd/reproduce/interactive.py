@@ -1,5 +1,6 @@
 """Charts for the page: hover, zoom and toggle, by plotly."""
 
+import textwrap
 from typing import Any
 
 from airwnd import style
@@ -25,6 +26,8 @@ _MARKERS = {
 _PATTERNS = ("", "/", ".", "x", "\\", "-", "+")
 _INK, _GRID = "#1c2024", "#e3e7eb"
 _FONTS = "system-ui, Segoe UI, Helvetica Neue, Arial, sans-serif"
+# What an axis of the smallest chart has room for.
+_LABEL_CHARACTERS = 32
 
 
 def figure(chart: Chart) -> dict[str, Any]:
@@ -201,7 +204,7 @@ def _axis(
     label: str, scale: str, limits: list[float] | None, lines: list[Line], direction: str
 ) -> dict[str, Any]:
     axis: dict[str, Any] = {
-        "title": {"text": label, "standoff": 8},
+        "title": {"text": "<br>".join(textwrap.wrap(label, _LABEL_CHARACTERS)), "standoff": 8},
         "type": scale,
         "gridcolor": _GRID,
         "linecolor": "#444444",
