@@ -71,6 +71,26 @@ fn nothing_is_lost_with_a_connection_that_is_given_up() {
     assert_eq!(stay, go);
 }
 
+/// Over a link that loses everything the handshake fails; the application goes on writing, to nobody.
+#[test]
+fn what_is_written_to_a_connection_that_failed_goes_nowhere() {
+    let outcome = simulate(
+        r#"
+        duration = "20s"
+        tcp = {max_retries = 1, initial_rto = "500ms"}
+        [[link]]
+        rate = "1Mbps"
+        loss = {kind = "packet-error", rate = 1.0}
+        [[ue]]
+        [[flow]]
+        traffic = {kind = "ftp", rate = "80kbps", chunk = "1000B"}
+        arrivals = {kind = "schedule", times = ["0s"]}
+        "#,
+    );
+    let lost: u64 = outcome.links().iter().map(|row| row.lost).sum();
+    assert_eq!((outcome.flows()[0].packets_sent, lost), (2, 2));
+}
+
 #[test]
 fn another_algorithm_meets_the_same_flows() {
     let flows = |change: &str| {

@@ -136,7 +136,8 @@ def _name_points(axes: "Axes", chart: Chart) -> None:
     figure = style.figure_of(axes)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    named = [line for line in chart["lines"] if line["label"] and len(known(line["x"] + line["y"])) == 2]  # noqa: PLR2004
+    # A line is one point here, drawn if both of its coordinates are known.
+    named = [line for line in chart["lines"] if line["label"] and None not in line["x"] + line["y"]]
     points = axes.transData.transform([known(line["x"] + line["y"]) for line in named])
     texts = [axes.text(0, 0, line["label"], fontsize=7.5, ha="center", va="center") for line in named]
     extents = [text.get_window_extent() for text in texts]

@@ -230,4 +230,5 @@ def _axis(
 
 def _extent(lines: list[Line], direction: str) -> list[float]:
     columns = ("y", "low", "high", "paper_y") if direction == "y" else ("x", "x_low", "x_high", "paper_x")
+    # The columns are names of a Line's numbers, which a variable does not tell the checker.
     return [value for line in lines for column in columns for value in known(line[column])]  # type: ignore[literal-required]

@@ -300,6 +300,8 @@ impl Simulation<'_> {
         group.delay.add(&flow.meter.delay);
         let flow = &mut self.flows[number as usize];
         flow.row = Some(Box::new(row));
+        // A source that is fed at a rate does not know that its connection is gone.
+        flow.stopped = true;
         flow.connection = None;
         flow.meter.delay = Spread::new();
         flow.meter.rtt = Spread::new();
