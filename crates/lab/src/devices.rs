@@ -1,7 +1,6 @@
 //! What a device knows of its connections together.
 
 use crate::path::{End, Flow};
-use airwnd_tcp::State;
 use airwnd_tcp::rwnd::Device;
 use airwnd_units::{Bytes, Time};
 
@@ -93,9 +92,8 @@ impl Devices {
             let Some(receiver) = flows[*number as usize].receiving() else { return false };
             let received = receiver.bytes_received();
             let is_first = device.connections == 0;
-            match receiver.state() {
-                State::Listen | State::SynReceived | State::Established => {}
-                _ => return false,
+            if !receiver.state().is_open() {
+                return false;
             }
             device.least_received = if is_first { received } else { device.least_received.min(received) };
             device.most_received = device.most_received.max(received);

@@ -37,6 +37,13 @@ pub enum State {
     TimeWait,
 }
 
+impl State {
+    /// Whether there may be a connection whose data this end has not said or heard the end of.
+    pub fn is_open(self) -> bool {
+        matches!(self, State::Listen | State::SynSent | State::SynReceived | State::Established)
+    }
+}
+
 /// Why a connection ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {

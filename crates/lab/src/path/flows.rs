@@ -108,12 +108,9 @@ impl Connection {
         }
     }
 
-    /// Whether data may still come: at least one end has not heard of the other's end.
+    /// Whether data may still come: at least one end has neither said nor heard that there is no more.
     pub(super) fn is_open(&self) -> bool {
-        let is_open = |end: &Endpoint| {
-            matches!(end.state(), State::Listen | State::SynSent | State::SynReceived | State::Established)
-        };
-        is_open(&self.server) || is_open(&self.ue)
+        self.server.state().is_open() || self.ue.state().is_open()
     }
 
     /// Whether neither end will say anything more, unless it hears something.
