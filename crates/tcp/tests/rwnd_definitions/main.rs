@@ -1,7 +1,7 @@
 //! Receive-window controls against literal transcriptions of their definitions, over random sequences of events.
 //!
 //! A definition counts in bytes and seconds and keeps to the letters of its source, slowly and without any of the
-//! engine's helpers. DRWA's and ARWA's stand beside their code.
+//! engine's helpers. Those of the others stand beside their code.
 
 mod rledbat;
 
