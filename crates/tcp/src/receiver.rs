@@ -586,7 +586,7 @@ impl ReceiverRtt {
 mod tests {
     use super::*;
     use crate::Stack;
-    use crate::segment::Codepoint;
+    use crate::segment::tests_support::plain;
     use std::sync::{Arc, Mutex};
 
     const MSS: u16 = 536;
@@ -632,18 +632,9 @@ mod tests {
             let segment = Segment {
                 sent_at: Time(u64::from(sent_ms) * 1_000_000),
                 seq: Seq(u32::MAX - 2 * u32::from(MSS)) + 1 + index * u32::from(MSS),
-                ack: Seq(0),
                 timestamps: self.timestamps.then_some(Timestamps { val, ecr: 0 }),
-                sack: SackBlocks::default(),
                 len: MSS,
-                window: 0,
-                mss: None,
-                window_scale: None,
-                code: None,
-                flags: Flags::ACK,
-                ecn: Codepoint::NotEct,
-                sack_permitted: false,
-                retransmission: false,
+                ..plain()
             };
             if self.receiver.accepts(&segment) {
                 self.receiver.on_data(now, &segment, None, Span::from_secs(1));

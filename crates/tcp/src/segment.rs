@@ -152,10 +152,11 @@ impl Segment {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests_support {
     use super::*;
 
-    fn plain() -> Segment {
+    /// 1000 bytes, and nothing that a header need not have.
+    pub fn plain() -> Segment {
         Segment {
             sent_at: Time::ZERO,
             seq: Seq(0),
@@ -173,6 +174,12 @@ mod tests {
             retransmission: false,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tests_support::plain;
+    use super::*;
 
     #[test]
     fn a_segment_is_small() {

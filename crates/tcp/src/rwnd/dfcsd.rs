@@ -1,7 +1,6 @@
 //! Delay-based flow control with service differentiation.
 
-use super::parts::base_rtt::BaseRtt;
-use super::parts::round::{HEADROOM, Round};
+use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Ctx, RecvView, RwndController, Wants};
 use airwnd_catalog::{choice, params};
@@ -58,8 +57,7 @@ params! {
 pub struct Dfcsd {
     params: Params,
     mss: f64,
-    round: Round,
-    base: BaseRtt,
+    rounds: Rounds,
     /// In bytes.
     window: f64,
     /// Whether the target has been below what came, with steps.
@@ -69,9 +67,9 @@ pub struct Dfcsd {
 impl Dfcsd {
     /// A receiver that knows nothing yet.
     pub fn new(params: Params, ctx: &Ctx) -> Dfcsd {
-        let base = BaseRtt::new(params.base_history);
+        let rounds = Rounds::new(params.base_history);
         let window = params.initial.0 as f64;
-        Dfcsd { params, mss: ctx.mss.0 as f64, round: Round::default(), base, window, follows: false }
+        Dfcsd { params, mss: ctx.mss.0 as f64, rounds, window, follows: false }
     }
 
     /// Bytes of this connection that may wait in the network.
@@ -87,7 +85,8 @@ impl Dfcsd {
         whole * libm::exp(-((size - least) as f64 / (most - least) as f64))
     }
 
-    fn end_round(&mut self, arrived: u64, rtt: Span, least: Span, view: &RecvView) {
+    fn end_round(&mut self, round: Round, view: &RecvView) {
+        let Round { bytes: arrived, rtt, least } = round;
         let most = (arrived * HEADROOM) as f64;
         let queueing = (rtt - least).0 as f64;
         //= DFCSD 2019, eq. 13
@@ -114,9 +113,8 @@ impl RwndController for Dfcsd {
     }
 
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
-        if let Some((arrived, rtt)) = self.round.add(arrival.now, arrival.new, view.rtt) {
-            let least = self.base.update(arrival.now, rtt);
-            self.end_round(arrived, rtt, least, view);
+        if let Some(round) = self.rounds.add(arrival.now, arrival.new, view.rtt) {
+            self.end_round(round, view);
         }
     }
 

@@ -1,7 +1,6 @@
 //! Dynamic receive window adjustment.
 
-use super::parts::base_rtt::BaseRtt;
-use super::parts::round::Round;
+use super::parts::round::Rounds;
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Ctx, RecvView, RwndController};
 use airwnd_catalog::params;
@@ -40,30 +39,29 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Drwa {
     params: Params,
-    round: Round,
+    rounds: Rounds,
     cwnd_est: Option<f64>,
-    base: BaseRtt,
     window: Option<u64>,
 }
 
 impl Drwa {
     /// A receiver that knows nothing yet.
     pub fn new(params: Params, _: &Ctx) -> Drwa {
-        let base = BaseRtt::new(params.base_history);
-        Drwa { params, round: Round::default(), cwnd_est: None, base, window: None }
+        let rounds = Rounds::new(params.base_history);
+        Drwa { params, rounds, cwnd_est: None, window: None }
     }
 }
 
 impl RwndController for Drwa {
     fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
         //= exception drwa-receiver-rtt
-        let Some((copied, rtt)) = self.round.add(now, copied, view.rtt) else { return };
-        let copied = copied as f64;
+        let Some(round) = self.rounds.add(now, copied, view.rtt) else { return };
+        let copied = round.bytes as f64;
         let alpha = self.params.alpha;
         let estimate = self.cwnd_est.map_or(copied, |former| alpha * former + (1.0 - alpha) * copied);
         self.cwnd_est = Some(estimate);
-        let least = self.base.update(now, rtt);
-        self.window = Some((self.params.lambda * (least.0 as f64 / rtt.0 as f64) * estimate) as u64);
+        self.window =
+            Some((self.params.lambda * (round.least.0 as f64 / round.rtt.0 as f64) * estimate) as u64);
     }
 
     fn max_shift(&self) -> u8 {

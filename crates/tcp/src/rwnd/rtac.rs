@@ -1,7 +1,6 @@
 //! Receiver-side TCP adaptive queue control: a reconstruction.
 
-use super::parts::base_rtt::BaseRtt;
-use super::parts::round::{HEADROOM, Round};
+use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Ctx, RecvView, RwndController};
 use airwnd_catalog::params;
@@ -56,8 +55,7 @@ impl Params {
 pub struct Rtac {
     params: Params,
     mss: f64,
-    round: Round,
-    base: BaseRtt,
+    rounds: Rounds,
     random: Stream,
     /// Bytes that the last round trip brought.
     flight: f64,
@@ -76,8 +74,7 @@ impl Rtac {
     pub fn new(params: Params, ctx: &Ctx) -> Rtac {
         Rtac {
             mss: ctx.mss.0 as f64,
-            round: Round::default(),
-            base: BaseRtt::new(params.base_history),
+            rounds: Rounds::new(params.base_history),
             random: Stream::new(ctx.seed, "rtac"),
             flight: 0.0,
             average: None,
@@ -102,8 +99,8 @@ impl Rtac {
         }
     }
 
-    fn end_round(&mut self, now: Time, arrived: u64, rtt: Span) {
-        let least = self.base.update(now, rtt);
+    fn end_round(&mut self, round: Round) {
+        let Round { bytes: arrived, rtt, least } = round;
         self.flight = arrived as f64;
         let queue = self.flight / self.mss * (1.0 - least.0 as f64 / rtt.0 as f64);
         let weight = self.params.weight;
@@ -126,8 +123,8 @@ impl RwndController for Rtac {
             self.is_avoiding = true;
             self.window = self.window.min(self.flight) / 2.0;
         }
-        if let Some((arrived, rtt)) = self.round.add(arrival.now, arrival.new, view.rtt) {
-            self.end_round(arrival.now, arrived, rtt);
+        if let Some(round) = self.rounds.add(arrival.now, arrival.new, view.rtt) {
+            self.end_round(round);
         }
     }
 

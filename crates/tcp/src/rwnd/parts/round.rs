@@ -1,5 +1,6 @@
 //! Round trips as a receiver counts them.
 
+use super::base_rtt::BaseRtt;
 use airwnd_units::{Bytes, Span, Time};
 
 /// What a control that does not restrict the sender offers, in what the last round trip brought. What is offered is not
@@ -8,21 +9,38 @@ use airwnd_units::{Bytes, Span, Time};
 /// twice what came and as much again while it doubles.
 pub(in crate::rwnd) const HEADROOM: u64 = 4;
 
-/// What comes in a round trip, which begins with the first bytes and lasts for as long as the estimate of it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::rwnd) struct Round {
+/// Round trips one after the other: the first begins with the first bytes, each lasts for as long as the estimate of it.
+#[derive(Clone, Debug)]
+pub(in crate::rwnd) struct Rounds {
     bytes: u64,
     since: Option<Time>,
+    base: BaseRtt,
 }
 
-impl Round {
-    /// So many bytes came; if that ends a round trip, what came in all of it and how long one is.
-    pub fn add(&mut self, now: Time, bytes: Bytes, rtt: Option<Span>) -> Option<(u64, Span)> {
+/// A round trip that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::rwnd) struct Round {
+    /// What it brought.
+    pub bytes: u64,
+    /// How long it was by the estimate, and the least of these in the history.
+    pub rtt: Span,
+    pub least: Span,
+}
+
+impl Rounds {
+    /// None is over yet. Without a history the least is that of all.
+    pub fn new(base_history: Option<Span>) -> Rounds {
+        Rounds { bytes: 0, since: None, base: BaseRtt::new(base_history) }
+    }
+
+    /// So many bytes came; the round trip, if that ends one.
+    pub fn add(&mut self, now: Time, bytes: Bytes, rtt: Option<Span>) -> Option<Round> {
         self.bytes += bytes.0;
         let since = *self.since.get_or_insert(now);
         let rtt = rtt.filter(|rtt| now.since(since) >= *rtt)?;
         self.since = Some(now);
-        Some((std::mem::take(&mut self.bytes), rtt))
+        let least = self.base.update(now, rtt);
+        Some(Round { bytes: std::mem::take(&mut self.bytes), rtt, least })
     }
 }
 
@@ -33,11 +51,12 @@ mod tests {
     #[test]
     fn a_round_trip_ends_when_the_estimate_of_it_is_over() {
         let (at, rtt) = (|ms: u64| Time(ms * 1_000_000), Some(Span::from_millis(20)));
-        let mut round = Round::default();
-        assert_eq!(round.add(at(0), Bytes(100), None), None);
-        assert_eq!(round.add(at(30), Bytes(10), None), None);
-        assert_eq!(round.add(at(30), Bytes(1), rtt), Some((111, Span::from_millis(20))));
-        assert_eq!(round.add(at(49), Bytes(5), rtt), None);
-        assert_eq!(round.add(at(50), Bytes(2), rtt), Some((7, Span::from_millis(20))));
+        let over = |bytes| Some(Round { bytes, rtt: Span::from_millis(20), least: Span::from_millis(20) });
+        let mut rounds = Rounds::new(None);
+        assert_eq!(rounds.add(at(0), Bytes(100), None), None);
+        assert_eq!(rounds.add(at(30), Bytes(10), None), None);
+        assert_eq!(rounds.add(at(30), Bytes(1), rtt), over(111));
+        assert_eq!(rounds.add(at(49), Bytes(5), rtt), None);
+        assert_eq!(rounds.add(at(50), Bytes(2), rtt), over(7));
     }
 }
