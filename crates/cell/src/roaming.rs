@@ -9,7 +9,7 @@ use crate::network::Network;
 use crate::phy::Position;
 use crate::rlc::{DropCause, Fate, Returned};
 use crate::settings::Setup;
-use airwnd_engine::{Event, EventQueue, Key};
+use airwnd_kernel::{Event, EventQueue, Key};
 use airwnd_units::{Metres, Span, Time};
 
 /// A packet that follows its terminal to another cell.

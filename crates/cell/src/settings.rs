@@ -8,7 +8,8 @@ use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation,
 use crate::qci::Qci;
 use crate::rlc::am;
 use airwnd_catalog::{choice, params};
-use airwnd_engine::{Stream, aqm};
+use airwnd_kernel::Stream;
+use airwnd_links::aqm;
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
 
 choice! {

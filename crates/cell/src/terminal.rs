@@ -6,8 +6,8 @@ use crate::phy::Position;
 use crate::radio::Radio;
 use crate::rlc::{BufferStatus, Content, DropCause, Fate, OneWay, Sdu};
 use crate::settings::{Bearer, Setup};
-use airwnd_engine::aqm::{self, Ctx};
-use airwnd_engine::{Key, Stream};
+use airwnd_links::aqm::{self, Ctx};
+use airwnd_kernel::{Key, Stream};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};
 
 /// A packet that was dropped on the radio link.

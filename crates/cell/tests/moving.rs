@@ -2,8 +2,8 @@
 
 use airwnd_cell::phy::{Position, antenna, fading};
 use airwnd_cell::{Bearer, CellSite, Direction, Network, Setup, UeId, UeSite, mobility};
-use airwnd_engine::aqm::Waiting;
-use airwnd_engine::{Codepoint, Key, Stream};
+use airwnd_links::aqm::Waiting;
+use airwnd_kernel::{Codepoint, Key, Stream};
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Speed, Tti};
 
 const NEAR: Position = Position::new(100.0, 50.0, 1.5);

@@ -4,7 +4,7 @@ use crate::placement::Place;
 use crate::scenario::{Scenario, UeGroup};
 use airwnd_cell::phy::Position;
 use airwnd_cell::{CellId, CellSite, Setup, UeSite};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::Degrees;
 
 /// The places of a group's terminals with the scenario's own seed, for checks.

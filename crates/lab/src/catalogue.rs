@@ -3,7 +3,7 @@
 use crate::{Scenario, arrivals, placement, size, traffic};
 use airwnd_catalog::{FamilyInfo, Param};
 use airwnd_cell::{handover, mac, mobility, phy};
-use airwnd_engine::{aqm, link, loss};
+use airwnd_links::{aqm, link, loss};
 use airwnd_tcp::{cc, rwnd};
 
 /// Every family with its algorithms and their parameters.

@@ -5,7 +5,7 @@
 //! on the old path (TS 36.300 §10.1.2.2, end marker), and in acknowledged mode packets are numbered (TS 36.323 §5.1.2);
 //! here all are.
 
-use airwnd_engine::Key;
+use airwnd_kernel::Key;
 use std::collections::VecDeque;
 
 /// What the gateway and the cells know of a terminal's path.

@@ -6,7 +6,7 @@ use crate::ledger::Cause;
 use crate::path::{End, Simulation};
 use airwnd_cell::handover::Forwarding;
 use airwnd_cell::{Forward, Notice, UeId};
-use airwnd_engine::Key;
+use airwnd_kernel::Key;
 use airwnd_units::Time;
 
 /// What the gateway and the cells know of all terminals' paths.

@@ -1,7 +1,7 @@
 //! Where every packet went.
 
 use airwnd_cell::rlc::DropCause;
-use airwnd_engine::aqm;
+use airwnd_links::aqm;
 use airwnd_units::Bytes;
 
 /// Why a packet never arrived.

@@ -1,8 +1,8 @@
 //! The links of a scenario.
 
 use airwnd_catalog::{Error, Fields, Node, Param, Params, Value, choice, params, read_kind};
-use airwnd_engine::link::{self, Queue};
-use airwnd_engine::{aqm, loss};
+use airwnd_links::link::{self, Queue};
+use airwnd_links::{aqm, loss};
 use airwnd_units::{Bytes, Span};
 use serde_json::{Value as Json, json};
 

@@ -25,10 +25,10 @@ use crate::series::Series;
 use crate::tap::{Carried, Tap, Way};
 use airwnd_catalog::{Error, Node, Value};
 use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
-use airwnd_engine::aqm::{self, Waiting};
-use airwnd_engine::link::wifi::{Fate, Passed};
-use airwnd_engine::link::{self, Due, Lost, Refused};
-use airwnd_engine::{Codepoint, Event, EventQueue, Key, Slab};
+use airwnd_links::aqm::{self, Waiting};
+use airwnd_links::link::wifi::{Fate, Passed};
+use airwnd_links::link::{self, Due, Lost, Refused};
+use airwnd_kernel::{Codepoint, Event, EventQueue, Key, Slab};
 use airwnd_tcp::{Config, rwnd};
 use airwnd_units::{Bytes, Span, Time, Tti};
 

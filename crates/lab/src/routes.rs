@@ -5,10 +5,11 @@ use crate::handover::Paths;
 use crate::links::Sharing;
 use crate::scenario::{S1U, SERVER, Scenario, X2};
 use airwnd_cell::{Network, UeId};
-use airwnd_engine::aqm::{Backlog, Ctx};
-use airwnd_engine::link::wifi::Medium;
-use airwnd_engine::link::{self, Carrier, Figures, Managed, Queue, Server, Way, wire::Wire};
-use airwnd_engine::{Key, Stream, aqm, loss};
+use airwnd_links::aqm::{Backlog, Ctx};
+use airwnd_links::link::wifi::Medium;
+use airwnd_links::link::{self, Carrier, Figures, Managed, Queue, Server, Way, wire::Wire};
+use airwnd_kernel::{Key, Stream};
+use airwnd_links::{aqm, loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 /// IPv4 20, UDP 8, GTP-U 12 (TS 29.281 §5.1, with sequence number).

@@ -5,7 +5,7 @@ use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, recordings, size, traffic};
 use airwnd_catalog::{Error, Node, Param, choice, params, unknown_word};
 use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility};
-use airwnd_engine::{aqm, link, loss};
+use airwnd_links::{aqm, link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};

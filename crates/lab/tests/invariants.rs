@@ -4,7 +4,7 @@
 //! inside, and every packet inside is in exactly one place.
 
 use airwnd_catalog::Node;
-use airwnd_engine::aqm;
+use airwnd_links::aqm;
 use airwnd_lab::{Column, Outcome, Percentiles, Scenario, run};
 use airwnd_units::{Bytes, Span};
 use proptest::prelude::*;

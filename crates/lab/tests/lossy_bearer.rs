@@ -9,8 +9,8 @@ use airwnd_cell::rlc::{DropCause, am};
 use airwnd_cell::{
     Bearer, CellSite, Direction, Network, RadioSettings, RlcMode, Setup, UeId, UeSite, mobility,
 };
-use airwnd_engine::aqm::Waiting;
-use airwnd_engine::{Codepoint, Key, Stream};
+use airwnd_links::aqm::Waiting;
+use airwnd_kernel::{Codepoint, Key, Stream};
 use airwnd_lab::{Outcome, Scenario, run};
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Span, Tti};
 use std::collections::BTreeSet;

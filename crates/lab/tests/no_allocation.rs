@@ -87,7 +87,7 @@ fn steady_state_allocates_nothing() {
     ] {
         assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");
     }
-    for kind in airwnd_engine::aqm::Spec::kinds() {
+    for kind in airwnd_links::aqm::Spec::kinds() {
         let link = format!("[[link]]\nrate = \"20Mbps\"\nring = 1\naqm = \"{kind}\"\n");
         let toml = format!("duration = \"10s\"\ntcp.ecn = \"classic\"\n{link}[[ue]]\ncount = 3\n[[flow]]\n");
         assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind} before a link");

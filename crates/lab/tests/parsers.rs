@@ -1,7 +1,7 @@
 //! No input makes a parser panic, every complaint is one line, and what is accepted runs.
 
 use airwnd_catalog::{Error, Node, Param};
-use airwnd_engine::link::trace::{Format, Recording};
+use airwnd_links::link::trace::{Format, Recording};
 use airwnd_lab::{Scenario, placement, run};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Hertz, Span, Time};
 use proptest::prelude::*;

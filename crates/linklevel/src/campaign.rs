@@ -9,7 +9,7 @@ use airwnd_cell::phy::Mcs;
 use airwnd_cell::phy::bit_channel;
 use airwnd_cell::phy::error_model::block_error_curves::Curve;
 use airwnd_cell::phy::tables::{Direction, Modulation, code_rate, modulation};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::Db;
 
 /// Whence all random numbers come.

@@ -200,7 +200,7 @@ mod tests {
     use crate::all_sizes;
     use crate::encoder::Encoder;
     use crate::noise::Normal;
-    use airwnd_engine::Stream;
+    use airwnd_kernel::Stream;
 
     fn random_bits(size: usize, mut stream: Stream) -> Vec<u8> {
         (0..size).map(|_| (stream.next_u64() & 1) as u8).collect()

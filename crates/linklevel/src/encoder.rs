@@ -82,7 +82,7 @@ pub fn tail_places(size: usize) -> [usize; 4 * TAIL] {
 mod tests {
     use super::*;
     use crate::all_sizes;
-    use airwnd_engine::Stream;
+    use airwnd_kernel::Stream;
 
     #[test]
     fn response_to_a_single_bit() {

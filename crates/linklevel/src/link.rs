@@ -8,7 +8,7 @@ use crate::noise::Normal;
 use crate::rate_matching::{CircularBuffer, VERSIONS, shares};
 use crate::segmentation::{cut, sizes};
 use airwnd_cell::phy::tables::Modulation;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::Db;
 
 /// What is sent.

@@ -59,7 +59,7 @@ impl Amplitudes {
 mod tests {
     use super::*;
     use crate::noise::Normal;
-    use airwnd_engine::Stream;
+    use airwnd_kernel::Stream;
 
     #[test]
     fn symbols_have_energy_one_and_neighbours_differ_in_a_bit() {

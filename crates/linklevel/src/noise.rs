@@ -1,6 +1,6 @@
 //! Normal deviates from a random stream.
 
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 
 /// Layers of equal area under the density.
 const LAYERS: usize = 256;

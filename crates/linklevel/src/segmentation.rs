@@ -44,7 +44,7 @@ pub fn sizes(transport_block_bits: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airwnd_engine::Stream;
+    use airwnd_kernel::Stream;
 
     #[test]
     fn blocks_are_cut_and_joined_without_loss() {

@@ -7,7 +7,7 @@ use airwnd_cell::phy::tables::{
     Direction, MAX_CODE_BLOCK, Modulation, code_block_at_least, code_rate, modulation,
 };
 use airwnd_cell::phy::{Mcs, Sinr};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_linklevel::campaign::{self, format};
 use airwnd_linklevel::crc::CRC_BITS;
 use airwnd_linklevel::curve::Point;

@@ -1,7 +1,7 @@
 //! What travels between two endpoints: a TCP header, and the length of a payload that is never stored.
 
 use crate::Seq;
-pub use airwnd_engine::Codepoint;
+pub use airwnd_kernel::Codepoint;
 use airwnd_units::{Bytes, Time};
 use std::num::{NonZeroU8, NonZeroU16};
 use std::ops::BitOr;

@@ -102,7 +102,7 @@ mod tests {
     use crate::phy::amc::{Amc, block_error_target::BlockErrorTarget};
     use crate::phy::error_model::mutual_information::MutualInformation;
     use crate::phy::error_model::none::{self, NoErrors};
-    use airwnd_engine::Stream;
+    use airwnd_kernel::Stream;
     use std::sync::Arc;
 
     fn receiver() -> MutualInformation {

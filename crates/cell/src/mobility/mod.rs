@@ -4,7 +4,7 @@
 //! somebody looks, and what the network does, changes no way.
 
 use airwnd_catalog::family;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
 family! {

@@ -2,7 +2,7 @@
 
 use super::{Mobility, Point, between, distance};
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
 /// The greatest coordinate in metres, and the latest instant in seconds.

@@ -2,7 +2,7 @@
 
 use super::{Mobility, Point, travel_time, uniform};
 use airwnd_catalog::{choice, params};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 use std::f64::consts::TAU;
 

@@ -2,7 +2,7 @@
 
 use super::{Mobility, Point, between, distance, travel_time, uniform};
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
 params! {

@@ -1,7 +1,7 @@
 //! Log-normal shadowing: one constant offset per user and site.
 
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::Db;
 
 params! {

@@ -8,7 +8,7 @@ use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
 use crate::phy::{Position, Prbs};
 use crate::settings::{Setup, UeSite};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, Time, Tti};
 
 /// Links of a direction whose newest gains are remembered: control channels, block and report ask for the same.

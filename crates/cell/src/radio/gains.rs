@@ -6,7 +6,7 @@ use crate::phy::propagation::{LinkGeometry, Propagation};
 use crate::phy::shadowing::{self, Shadowing};
 use crate::phy::{Position, Prbs};
 use crate::settings::{CellSite, Setup};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Db, Dbm, Hertz};
 
 /// Path loss, antennas and shadowing between all cells and all terminals.

@@ -16,11 +16,12 @@ pub mod um;
 pub use one_way::{Content, OneWay, PROCESSES};
 pub use segmenter::Returned;
 
-use airwnd_engine::{Key, aqm};
+use airwnd_kernel::Key;
+use airwnd_links::aqm;
 use airwnd_units::Bytes;
 
 /// An SDU: an IP packet on its way through a bearer, its size with IP and PDCP headers.
-pub use airwnd_engine::aqm::Waiting as Sdu;
+pub use airwnd_links::aqm::Waiting as Sdu;
 
 /// PDCP data PDU header with a 12-bit sequence number (TS 36.323 §6.2.3).
 //= exception pdcp-plain
@@ -118,7 +119,7 @@ impl<F: FnMut(Sdu, DropCause)> Fate for F {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airwnd_engine::{Codepoint, Stream};
+    use airwnd_kernel::{Codepoint, Stream};
     use airwnd_units::Time;
 
     /// A packet of this size with its IP header, before PDCP.

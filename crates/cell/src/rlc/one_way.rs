@@ -2,7 +2,7 @@
 
 use super::{BufferStatus, DropCause, Fate, Returned, Sdu, am, um};
 use crate::settings;
-use airwnd_engine::aqm::{Backlog, QueueDisc};
+use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time, Tti};
 use std::collections::VecDeque;
 

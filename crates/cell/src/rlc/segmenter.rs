@@ -1,7 +1,7 @@
 //! From SDUs to the data fields of PDUs: what both modes do before a PDU gets its number.
 
 use super::{DropCause, Fate, PDCP_HEADER, Sdu, Told};
-use airwnd_engine::aqm::{Backlog, QueueDisc};
+use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 

@@ -4,7 +4,7 @@ use super::{Arrival, Arrivals};
 use crate::csv;
 use crate::size::MOST;
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span};
 
 /// The longest recording in seconds: a year.

@@ -1,7 +1,7 @@
 //! When flows arrive.
 
 use airwnd_catalog::family;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span};
 
 family! {

@@ -7,7 +7,7 @@ use crate::scenario::{self, DataDirection};
 use crate::tap::Carried;
 use crate::traffic::{Ctx, Part, Source, Transport, Write};
 use airwnd_catalog::Error;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_tcp::{Endpoint, Seq, Setup, State, rwnd};
 use airwnd_units::{BitRate, Bytes, Time};
 

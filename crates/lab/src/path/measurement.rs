@@ -17,9 +17,9 @@ use crate::series::Sample;
 use crate::table::{Column, Table, table};
 use crate::tap::{self, Sight, Way};
 use airwnd_cell::{Network, UeId};
-use airwnd_engine::Key;
-use airwnd_engine::aqm::Backlog;
-use airwnd_engine::link;
+use airwnd_kernel::Key;
+use airwnd_links::aqm::Backlog;
+use airwnd_links::link;
 use airwnd_tcp::Endpoint;
 use airwnd_units::{Bytes, Span, Time, Tti};
 

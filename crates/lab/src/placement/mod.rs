@@ -1,7 +1,7 @@
 //! Where terminals are.
 
 use airwnd_catalog::family;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
 family! {

@@ -2,7 +2,7 @@
 
 use super::{Place, Placement, uniform_radius};
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Degrees, Metres};
 
 params! {

@@ -3,7 +3,7 @@
 use super::{MOST, Sizes, whole};
 use crate::csv;
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
 params! {

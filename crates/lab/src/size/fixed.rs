@@ -2,7 +2,7 @@
 
 use super::{MOST, Sizes};
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 use std::ops::RangeInclusive;
 

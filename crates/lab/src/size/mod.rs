@@ -1,7 +1,7 @@
 //! How many bytes there are to transfer.
 
 use airwnd_catalog::{Error, Node, Param, Value, family, range_text};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 use serde_json::{Value as Json, json};
 

@@ -2,7 +2,7 @@
 
 use crate::size::Size;
 use airwnd_catalog::family;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Time};
 
 family! {

@@ -3,7 +3,7 @@
 use super::{Ctx, Part, Reaction, Source, Transport, Write};
 use crate::size::{Size, Sizes, Spec, lognormal};
 use airwnd_catalog::{choice, params};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 

@@ -7,7 +7,7 @@ use super::parts::window::LARGEST;
 use super::parts::windowed_max::WindowedMax;
 use super::{Ack, Before, Congestion, CongestionControl, Ctx, Departure, RateSample, Signal};
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 params! {

@@ -7,7 +7,7 @@ use super::parts::windowed_max::WindowedMax;
 use super::{Ack, Before, Congestion, CongestionControl, Ctx, Departure, Loss, RateSample, Signal};
 use crate::Seq;
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 params! {

@@ -4,7 +4,7 @@ use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Ctx, RecvView, RwndController};
 use airwnd_catalog::params;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
 params! {

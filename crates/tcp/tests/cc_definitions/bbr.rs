@@ -1,5 +1,5 @@
 use super::model::{AppLimited, Minmax, Model, P, Rs, Sample, compare, random};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {

@@ -1,5 +1,5 @@
 use super::model::{AppLimited, Minmax, Model, P, Rs, Sample, compare, random};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 
 #[allow(non_camel_case_types, reason = "the draft's names")]
 #[derive(Clone, Copy, Debug, PartialEq)]

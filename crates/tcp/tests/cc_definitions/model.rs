@@ -3,7 +3,7 @@
 //! Definitions count in bytes and microseconds, and rates in bytes per microsecond.
 
 use airwnd_catalog::{Node, Param};
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use airwnd_tcp::Seq;
 use airwnd_tcp::cc::{
     Ack, Before, Congestion, CongestionControl, Ctx, Departure, Loss, RateSample, Signal, Spec,

@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn the_fastest_scheme_is_the_one_before_the_first_that_fails() {
         let rule = rule();
-        let stream = airwnd_engine::Stream::new(1, "groups");
+        let stream = airwnd_kernel::Stream::new(1, "groups");
         for number in 0..400 {
             let at = |place: u64| Db(-5.0 + 35.0 * stream.child(number).at(place));
             let groups: Vec<(Db, Prbs)> = (0..16).map(|group| (at(group), Prbs(3))).collect();

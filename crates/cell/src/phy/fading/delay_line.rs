@@ -3,7 +3,7 @@
 use super::Tap;
 use crate::phy::Prbs;
 use crate::phy::link_budget::PRB_BANDWIDTH;
-use airwnd_engine::Stream;
+use airwnd_kernel::Stream;
 use std::f64::consts::TAU;
 
 /// Sinusoids of a tap. The fourth moment of a tap's amplitude is 2 - 1/16 where Rayleigh's is 2; that of a gain,

@@ -4,7 +4,7 @@ use super::received::merge;
 use super::{Params, Pdu, Status, WINDOW};
 use crate::rlc::segmenter::{Returned, Segmenter};
 use crate::rlc::{Fate, Sdu};
-use airwnd_engine::aqm::{Backlog, QueueDisc};
+use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 

@@ -3,7 +3,7 @@
 use super::{FIXED_HEADER, Pdu};
 use crate::rlc::segmenter::{Returned, Segmenter};
 use crate::rlc::{BufferStatus, Fate, Sdu};
-use airwnd_engine::aqm::{Backlog, QueueDisc};
+use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::rlc::tests::{packet, transmitter};
     use crate::rlc::{DropCause, PDCP_HEADER};
-    use airwnd_engine::aqm::Cause;
+    use airwnd_links::aqm::Cause;
 
     /// A saturated bearer: SDUs of `sdu` bytes of IP, `blocks` grants of `grant` bytes.
     fn whole_sdus_sent(sdu: u64, grant: u64, blocks: u64) -> u64 {

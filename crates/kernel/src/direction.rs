@@ -1,0 +1,26 @@
+//! The two directions of every path.
+
+use airwnd_catalog::choice;
+
+choice! {
+    /// Direction of a packet, a link, a radio channel or a flow's data.
+    pub enum Direction {
+        /// Downlink: from the server to the UE.
+        Down = "down",
+        /// Uplink: from the UE to the server.
+        Up = "up",
+    }
+}
+
+impl Direction {
+    /// Both, downlink first.
+    pub const BOTH: [Direction; 2] = [Direction::Down, Direction::Up];
+
+    /// The opposite direction: that of the acknowledgments of data that goes this way.
+    pub fn reverse(self) -> Direction {
+        match self {
+            Direction::Down => Direction::Up,
+            Direction::Up => Direction::Down,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! BLUE.
+
+use super::fifo::tells_of;
+use super::parts::limit::Limit;
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use airwnd_kernel::Stream;
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// BLUE: drops at random with a probability that losses raise and idleness lowers.
+    ///
+    /// pm += d1 when a packet finds no room, or more than `level` packets; pm -= d2 when the queue becomes empty, and
+    /// again while it stays so; neither within `freeze_time` of the last change. Queue lengths do not count otherwise.
+    pub struct Params ("Feng, Shin, Kandlur and Saha, The BLUE active queue management algorithms, IEEE/ACM Transactions on Networking 10(4), 2002") {
+        /// Least time between two changes of pm.
+        pub freeze_time: Span = Span::from_millis(100), unit "time", range Span(1)..=Span::from_secs(1000), source "Feng et al. 2002 §III; ns-1.1 blue.cc";
+        /// What a loss adds to pm.
+        pub d1: f64 = 0.0025, unit "1", range 0.0..=1.0, source "Feng et al. 2002 §III; ns-1.1 blue.cc";
+        /// What idleness takes from pm.
+        pub d2: f64 = 0.00025, unit "1", range 0.0..=1.0, source "Feng et al. 2002 §III; ns-1.1 blue.cc";
+        /// Packets above which an arrival counts as a loss; none: real losses only.
+        pub level: Option<u64> = None, unit "packets", range 0..=1_000_000_000, source "Feng et al. 2002, figure 2, L";
+        /// Mark packets that can say so instead of dropping them.
+        pub ecn: bool = true, unit "true or false", source "Feng et al. 2002 §III";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5";
+        /// Size of the buffer; none: no limit in bytes.
+        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5";
+    }
+}
+
+/// A FIFO that BLUE guards.
+pub struct Blue {
+    params: Params,
+    limit: Limit,
+    queue: Fifo,
+    stream: Stream,
+    pm: f64,
+    last_update: Time,
+}
+
+impl Blue {
+    /// An empty queue.
+    pub fn new(params: Params, ctx: &Ctx) -> Self {
+        let limit = Limit { bytes: params.buffer, packets: params.packets };
+        let (queue, stream) = (Fifo::default(), ctx.stream);
+        Blue { params, limit, queue, stream, pm: 0.0, last_update: Time::ZERO }
+    }
+
+    //= Feng et al. 2002, figure 2
+    fn on_loss(&mut self, now: Time) {
+        if now.since(self.last_update) > self.params.freeze_time {
+            self.pm = (self.pm + self.params.d1).min(1.0);
+            self.last_update = now;
+        }
+    }
+
+    /// The queue has become empty, or has been so until now.
+    //= Feng et al. 2002, figure 2
+    fn on_idle(&mut self, now: Time) {
+        if now.since(self.last_update) > self.params.freeze_time {
+            self.pm = (self.pm - self.params.d2).max(0.0);
+            self.last_update = now;
+        }
+    }
+
+    /// What has come of idleness since the queue became empty.
+    fn catch_up(&mut self, now: Time) {
+        let changes = now.since(self.last_update).0.saturating_sub(1) / self.params.freeze_time.0;
+        //= exception blue-idles-on
+        self.pm = (self.pm - changes as f64 * self.params.d2).max(0.0);
+        self.last_update += self.params.freeze_time * changes;
+    }
+}
+
+impl QueueDisc for Blue {
+    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        if self.queue.is_empty() {
+            self.catch_up(now);
+        }
+        if !self.limit.admits(self.queue.backlog(), held, packet.size) {
+            self.on_loss(now);
+            return fate.dropped(packet, Cause::Full);
+        }
+        if self.params.level.is_some_and(|level| self.queue.packets() > level) {
+            self.on_loss(now);
+        }
+        let is_hit = self.stream.uniform() < self.pm;
+        if is_hit && !(self.params.ecn && packet.mark(fate)) {
+            return fate.dropped(packet, Cause::Early);
+        }
+        self.queue.push(packet);
+    }
+
+    fn dequeue(&mut self, now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+        let packet = self.queue.pop()?;
+        if self.queue.is_empty() {
+            self.on_idle(now);
+        }
+        Some(packet)
+    }
+
+    fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
+        let was_empty = self.queue.is_empty();
+        self.queue.expire(now, lifetime, expired);
+        if !was_empty && self.queue.is_empty() {
+            self.on_idle(now);
+        }
+    }
+
+    tells_of!(queue);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    /// Losses every 30 ms for 3.05 s change pm every 120 ms, the first ones after more than 100 ms.
+    #[test]
+    fn losses_raise_the_probability_once_in_a_freeze_time() {
+        let mut queue = Blue::new(Params { packets: Some(1), ..Params::default() }, &ctx());
+        let mut seen = Seen::default();
+        for step in 0..=100 {
+            let now = Time::ZERO + Span::from_millis(30 * step);
+            queue.enqueue(now, packet(step as u32, 1000, now), Bytes::ZERO, &mut seen);
+        }
+        assert!((queue.pm - 25.0 * 0.0025).abs() < 1e-12, "{}", queue.pm);
+    }
+
+    /// An empty queue lowers it once in a freeze time, down to nothing.
+    #[test]
+    fn idleness_lowers_it() {
+        let mut queue = Blue::new(Params::default(), &ctx());
+        let mut seen = Seen::default();
+        let mut serve = |queue: &mut Blue, ms| {
+            let now = Time::ZERO + Span::from_millis(ms);
+            queue.enqueue(now, packet(0, 1000, now), Bytes::ZERO, &mut seen);
+            assert!(queue.dequeue(now, &mut seen).is_some() || queue.pm > 0.0);
+            queue.pm
+        };
+        queue.pm = 0.01;
+        queue.last_update = Time::ZERO;
+        // The queue has been empty since the beginning: at 100, 200, 300 and 400 ms, and when it is again at 450 ms not.
+        assert!((serve(&mut queue, 450) - (0.01 - 4.0 * 0.00025)).abs() < 1e-12);
+        assert_eq!(serve(&mut queue, 100_000), 0.0);
+    }
+
+    /// Above `level` an arrival is a loss though it finds room.
+    #[test]
+    fn a_level_counts_as_loss() {
+        let mut queue = Blue::new(Params { level: Some(2), ..Params::default() }, &ctx());
+        let mut seen = Seen::default();
+        let mut come = |key| {
+            let now = Time::ZERO + Span::from_secs(u64::from(key) + 1);
+            queue.enqueue(now, packet(key, 1000, now), Bytes::ZERO, &mut seen);
+            queue.pm
+        };
+        assert_eq!((0..4).map(&mut come).collect::<Vec<_>>(), [0.0, 0.0, 0.0, 0.0025]);
+        assert_eq!(queue.backlog().packets, 4);
+    }
+}

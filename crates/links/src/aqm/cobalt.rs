@@ -1,0 +1,221 @@
+//! COBALT: CoDel and BLUE alternate.
+
+use super::fifo::tells_of;
+use super::parts::control_law::{ControlLaw, Root};
+use super::parts::flows::FlowQueue;
+use super::parts::limit::Limit;
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use airwnd_kernel::Stream;
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// COBALT: CoDel for senders that respond, BLUE for those that do not.
+    ///
+    /// CoDel's part signals like `codel`; but a packet below `target` does not end a spell at once: the count of its
+    /// signals goes down as it went up, one with each interval / sqrt(n). BLUE's part drops at random, with a
+    /// probability that grows by `increment` when the buffer is full and shrinks by `decrement` when it is empty, both
+    /// at most once in `target`; it marks nothing. The last packet of the queue is not dropped.
+    pub struct Params ("Linux sch_cake.c, cobalt_*; Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, LANMAN 2018") {
+        /// What a packet may wait.
+        pub target: Span = Span::from_millis(5), unit "time", range Span(1)..=Span::from_secs(10), source "Linux sch_cake.c, cake_init";
+        /// For how long packets may wait longer; about the longest usual round-trip time.
+        pub interval: Span = Span::from_millis(100), unit "time", range Span::from_micros(1)..=Span::from_secs(100), source "Linux sch_cake.c, cake_init";
+        /// What a full buffer adds to BLUE's probability.
+        pub increment: f64 = 1.0 / 256.0, unit "1", range 0.0..=1.0, source "Linux sch_cake.c, p_inc";
+        /// What an empty one takes from it.
+        pub decrement: f64 = 1.0 / 4096.0, unit "1", range 0.0..=1.0, source "Linux sch_cake.c, p_dec";
+        /// Mark packets that can say so instead of dropping them.
+        pub ecn: bool = true, unit "true or false", source "Linux sch_cake.c, cobalt_should_drop";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = Some(1000), unit "packets", range 1..=1_000_000_000, source "ns-3 CobaltQueueDisc, DEFAULT_COBALT_LIMIT";
+        /// Size of the buffer; none: no limit in bytes.
+        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 CobaltQueueDisc: the same in bytes";
+    }
+}
+
+/// A FIFO with COBALT at its head.
+pub struct Cobalt {
+    params: Params,
+    law: ControlLaw,
+    queue: Fifo,
+    draws: Stream,
+    dropping: bool,
+    /// Signals of this spell, or what is left of those of the last one.
+    count: u32,
+    /// When the next signal is due, or the next is taken off the count.
+    drop_next: Time,
+    /// BLUE's probability, and when it changed.
+    probability: f64,
+    changed: Time,
+}
+
+impl Cobalt {
+    /// An empty queue.
+    pub fn new(params: Params, ctx: &Ctx) -> Self {
+        Cobalt {
+            //= exception cobalt-exact-root
+            law: ControlLaw::new(params.interval, Root::Exact),
+            params,
+            queue: Fifo::default(),
+            draws: ctx.stream,
+            dropping: false,
+            count: 0,
+            drop_next: Time::ZERO,
+            probability: 0.0,
+            changed: Time::ZERO,
+        }
+    }
+
+    /// BLUE's probability of a drop.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+
+    fn change(&mut self, now: Time, probability: f64) {
+        if now.since(self.changed) > self.params.target {
+            self.probability = probability.clamp(0.0, 1.0);
+            self.changed = now;
+        }
+    }
+
+    //= Linux sch_cake.c, cobalt_queue_full
+    fn on_full(&mut self, now: Time) {
+        self.change(now, self.probability + self.params.increment);
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    //= Linux sch_cake.c, cobalt_queue_empty
+    fn on_empty(&mut self, now: Time) {
+        if self.probability > 0.0 {
+            self.change(now, self.probability - self.params.decrement);
+        }
+        self.dropping = false;
+        if self.is_due(now) {
+            self.step(self.count - 1);
+        }
+    }
+
+    fn is_due(&self, now: Time) -> bool {
+        self.count > 0 && now >= self.drop_next
+    }
+
+    fn step(&mut self, count: u32) {
+        self.count = count;
+        self.law.count(count);
+        self.drop_next = self.law.after(self.drop_next);
+    }
+
+    /// Whether the packet that leaves is to be dropped; it may have been marked instead.
+    //= Linux sch_cake.c, cobalt_should_drop
+    fn should_drop(&mut self, packet: &mut Waiting, now: Time, fate: &mut dyn Fate) -> bool {
+        let over = now.since(packet.arrived) > self.params.target;
+        let (due, mut late) = (self.is_due(now), now > self.drop_next);
+        if over && !self.dropping {
+            self.drop_next = self.law.after(now);
+        }
+        if over {
+            self.count = self.count.max(1);
+        }
+        self.dropping = over;
+        let mut drop = false;
+        if due && over {
+            drop = !(self.params.ecn && packet.mark(fate));
+            self.step(self.count.saturating_add(1));
+            late = now > self.drop_next;
+        } else if due {
+            while self.is_due(now) {
+                self.step(self.count - 1);
+            }
+            late = now > self.drop_next;
+        }
+        if self.probability > 0.0 {
+            drop |= self.draws.uniform() < self.probability;
+        }
+        if self.count == 0 {
+            self.drop_next = now + self.params.interval;
+        } else if late && !drop {
+            self.drop_next = now;
+        }
+        drop
+    }
+}
+
+impl QueueDisc for Cobalt {
+    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
+        if limit.admits(self.queue.backlog(), held, packet.size) {
+            self.queue.push(packet);
+        } else {
+            self.on_full(now);
+            fate.dropped(packet, Cause::Full);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+        while let Some(mut packet) = self.queue.pop() {
+            if !self.should_drop(&mut packet, now, fate) || self.queue.is_empty() {
+                return Some(packet);
+            }
+            fate.dropped(packet, Cause::Early);
+        }
+        self.on_empty(now);
+        None
+    }
+
+    tells_of!(queue, expire);
+}
+
+impl FlowQueue for Cobalt {
+    type Params = Params;
+
+    fn make(params: &Params, ctx: &Ctx) -> Self {
+        Cobalt::new(params.clone(), ctx)
+    }
+
+    fn overflow(&mut self, now: Time) -> Option<Waiting> {
+        self.on_full(now);
+        self.queue.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn the_last_packet_goes() {
+        let mut cobalt = Cobalt::new(Params::default(), &ctx());
+        cobalt.probability = 1.0;
+        let mut seen = Seen::default();
+        for key in 0..3 {
+            cobalt.enqueue(at(0), packet(key, 1000, at(0)), Bytes::ZERO, &mut seen);
+        }
+        let left = cobalt.dequeue(at(1), &mut seen).map(|packet| packet.packet.0);
+        assert_eq!((left, seen.dropped.len()), (Some(2), 2));
+    }
+
+    #[test]
+    fn blue_learns_from_full_and_empty_buffers_once_in_a_target() {
+        let mut cobalt = Cobalt::new(Params { packets: Some(1), ..Params::default() }, &ctx());
+        let mut seen = Seen::default();
+        for ms in 10..16 {
+            cobalt.enqueue(at(ms), packet(0, 1000, at(ms)), Bytes::ZERO, &mut seen);
+        }
+        // The first was taken, the second found it full at 11 ms; the next counts after 16 ms.
+        assert_eq!(cobalt.probability(), 1.0 / 256.0);
+        cobalt.enqueue(at(17), packet(0, 1000, at(17)), Bytes::ZERO, &mut seen);
+        assert_eq!(cobalt.probability(), 2.0 / 256.0);
+        cobalt.dequeue(at(30), &mut seen);
+        cobalt.dequeue(at(31), &mut seen);
+        cobalt.dequeue(at(32), &mut seen);
+        assert_eq!(cobalt.probability(), 2.0 / 256.0 - 1.0 / 4096.0);
+    }
+}

@@ -1,0 +1,227 @@
+//! CoDel: controlled delay.
+
+use super::fifo::tells_of;
+use super::parts::control_law::ControlLaw;
+use super::parts::flows::FlowQueue;
+use super::parts::limit::Limit;
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+pub use super::parts::control_law::Root;
+
+params! {
+    /// CoDel: signals congestion once packets have waited too long for too long, then ever more often.
+    ///
+    /// A packet that leaves after more than `target`, each one for `interval`, begins a spell of dropping; the n-th
+    /// signal of a spell is followed by the next after interval / sqrt(n). A spell ends with a packet that waited less,
+    /// or when no more than `mtu` bytes are left. One that begins soon after another begins at the rate at which that
+    /// ended. A signal is a drop at the head of the queue, or a mark.
+    pub struct Params ("RFC 8289") {
+        /// What a packet may wait.
+        pub target: Span = Span::from_millis(5), unit "time", range Span(1)..=Span::from_secs(10), source "RFC 8289 §5.3, TARGET";
+        /// For how long all may wait longer; about the longest usual round-trip time.
+        pub interval: Span = Span::from_millis(100), unit "time", range Span::from_micros(1)..=Span::from_secs(100), source "RFC 8289 §5.3, INTERVAL";
+        /// Nothing is dropped while no more than this waits.
+        pub mtu: Bytes = Bytes(1500), unit "B", range Bytes(0)..=Bytes(1_000_000), source "RFC 8289 §5.3, maxpacket: the interface's MTU";
+        /// Mark packets that can say so instead of dropping them.
+        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1";
+        /// How 1 / sqrt(n) is computed.
+        pub root: Root = Root::Exact, unit "word", source "RFC 8289 §5.6, control_law; `newton`: Linux codel_impl.h and ns-3, CoDelQueueDisc::NewtonStep";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = Some(1000), unit "packets", range 1..=1_000_000_000, source "Linux sch_codel.c, DEFAULT_CODEL_LIMIT";
+        /// Size of the buffer; none: no limit in bytes.
+        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "Linux sch_codel: packets only";
+    }
+}
+
+/// A FIFO with CoDel at its head.
+pub struct Codel {
+    params: Params,
+    law: ControlLaw,
+    queue: Fifo,
+    /// In a spell of dropping.
+    dropping: bool,
+    /// From when on all have waited too long for too long.
+    first_above: Option<Time>,
+    /// When the next signal of a spell is due.
+    drop_next: Time,
+    /// Signals of this spell, and what there was to begin with.
+    count: u32,
+    last_count: u32,
+}
+
+/// A spell that begins within so many intervals goes on at the rate of the last one.
+//= RFC 8289 §5.5
+const MEMORY: u64 = 16;
+
+impl Codel {
+    /// An empty queue.
+    pub fn new(params: Params, _ctx: &Ctx) -> Self {
+        Codel {
+            law: ControlLaw::new(params.interval, params.root),
+            params,
+            queue: Fifo::default(),
+            dropping: false,
+            first_above: None,
+            drop_next: Time::ZERO,
+            count: 0,
+            last_count: 0,
+        }
+    }
+
+    /// The head, and whether it may be dropped: packets have waited longer than the target for an interval.
+    //= RFC 8289 §5.6
+    fn take(&mut self, now: Time) -> Option<(Waiting, bool)> {
+        let Some(packet) = self.queue.pop() else {
+            self.first_above = None;
+            return None;
+        };
+        if now.since(packet.arrived) < self.params.target || self.queue.bytes() <= self.params.mtu {
+            self.first_above = None;
+            return Some((packet, false));
+        }
+        let first_above = *self.first_above.get_or_insert(now + self.params.interval);
+        Some((packet, now >= first_above))
+    }
+
+    /// Tells the packet's sender of congestion: by a mark, with which it comes back, or by dropping it.
+    fn signal(&self, mut packet: Waiting, fate: &mut dyn Fate) -> Option<Waiting> {
+        if self.params.ecn && packet.mark(fate) {
+            return Some(packet);
+        }
+        fate.dropped(packet, Cause::Early);
+        None
+    }
+
+    /// The signals of a spell that are due. A long queue may take several at once.
+    //= RFC 8289 §5.5
+    fn go_on(&mut self, mut packet: Waiting, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+        while now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            self.law.count(self.count);
+            if let Some(marked) = self.signal(packet, fate) {
+                self.drop_next = self.law.after(self.drop_next);
+                return Some(marked);
+            }
+            let (next, may_drop) = self.take(now).unzip();
+            if may_drop != Some(true) {
+                self.dropping = false;
+                return next;
+            }
+            packet = next?;
+            self.drop_next = self.law.after(self.drop_next);
+        }
+        Some(packet)
+    }
+
+    /// The first signal of a spell.
+    //= RFC 8289 §5.5
+    fn begin(&mut self, packet: Waiting, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+        let packet = match self.signal(packet, fate) {
+            Some(marked) => Some(marked),
+            None => self.take(now).map(|(next, _)| next),
+        };
+        self.dropping = true;
+        let recent = now.since(self.drop_next) < self.params.interval * MEMORY;
+        match self.count - self.last_count {
+            delta if delta > 1 && recent => {
+                self.count = delta;
+                self.law.count(delta);
+            }
+            _ => {
+                self.count = 1;
+                self.law.restart();
+            }
+        }
+        self.last_count = self.count;
+        self.drop_next = self.law.after(now);
+        packet
+    }
+}
+
+impl QueueDisc for Codel {
+    fn enqueue(&mut self, _now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
+        if limit.admits(self.queue.backlog(), held, packet.size) {
+            self.queue.push(packet);
+        } else {
+            fate.dropped(packet, Cause::Full);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+        let Some((packet, may_drop)) = self.take(now) else {
+            self.dropping = false;
+            return None;
+        };
+        if !may_drop {
+            self.dropping = false;
+            Some(packet)
+        } else if self.dropping {
+            self.go_on(packet, now, fate)
+        } else {
+            self.begin(packet, now, fate)
+        }
+    }
+
+    tells_of!(queue, expire);
+}
+
+impl FlowQueue for Codel {
+    type Params = Params;
+
+    fn make(params: &Params, ctx: &Ctx) -> Self {
+        Codel::new(params.clone(), ctx)
+    }
+
+    fn overflow(&mut self, _now: Time) -> Option<Waiting> {
+        self.queue.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_kernel::Codepoint;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    /// Packets that came at once, taken one in 10 ms: signals after 110 ms, the interval and the target later than
+    /// the first that has waited too long.
+    fn signals(ecn: Codepoint) -> (Vec<u32>, Vec<u32>) {
+        let mut codel = Codel::new(Params::default(), &ctx());
+        let mut seen = Seen::default();
+        for key in 0..40 {
+            let packet = Waiting { ecn, ..packet(key, 1500, at(0)) };
+            codel.enqueue(at(0), packet, Bytes::ZERO, &mut seen);
+        }
+        for step in 0..14 {
+            codel.dequeue(at(10 * step), &mut seen).expect("there are packets");
+        }
+        (seen.dropped.into_iter().map(|(key, _)| key).collect(), seen.marked)
+    }
+
+    #[test]
+    fn the_first_signal_comes_an_interval_after_the_target_is_missed() {
+        // Packet 1 leaves at 10 ms, after more than 5 ms; packet 11 at 110 ms.
+        assert_eq!(signals(Codepoint::NotEct), (vec![11], vec![]));
+        assert_eq!(signals(Codepoint::Ect0), (vec![], vec![11]));
+    }
+
+    /// However long it has waited: behind it there is no more than an MTU.
+    #[test]
+    fn a_packet_of_little_backlog_goes() {
+        let (mut codel, mut seen) = (Codel::new(Params::default(), &ctx()), Seen::default());
+        for ms in 0..1000 {
+            codel.enqueue(at(ms + 200), packet(0, 750, at(ms)), Bytes::ZERO, &mut seen);
+            if ms >= 2 {
+                codel.dequeue(at(ms + 200), &mut seen);
+            }
+        }
+        assert!(seen.dropped.is_empty());
+    }
+}

@@ -1,0 +1,300 @@
+//! A queue for each flow, served in turn.
+
+use super::limit::Limit;
+use airwnd_kernel::Stream;
+use crate::aqm::{Backlog, Cause, Ctx, Fate, QueueDisc, Waiting};
+use airwnd_units::{Bytes, Time};
+use std::collections::VecDeque;
+
+/// A discipline that can manage the queue of one flow.
+pub trait FlowQueue: QueueDisc {
+    /// Its settings, the same for all flows.
+    type Params: Clone + Send;
+    /// An empty queue.
+    fn make(params: &Self::Params, ctx: &Ctx) -> Self;
+    /// Gives up its oldest packet, as all queues together hold too much.
+    fn overflow(&mut self, now: Time) -> Option<Waiting>;
+}
+
+/// How flows are told apart and served.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Queues that there may be.
+    pub queues: u32,
+    /// Places that a flow may take: a multiple of them are `queues`.
+    pub ways: u32,
+    /// Bytes that a queue may send in its turn.
+    pub quantum: Bytes,
+    /// What all queues may hold together.
+    pub limit: Limit,
+    /// Most packets that the fattest queue gives up at once.
+    pub drop_batch: u32,
+}
+
+/// Deficit round robin over the queues of flows, those that are new first.
+pub struct Flows<Q: FlowQueue> {
+    settings: Settings,
+    params: Q::Params,
+    ctx: Ctx,
+    hashes: Stream,
+    places: Vec<Place>,
+    /// Queues that have had a packet; they stay.
+    flows: Vec<Flow<Q>>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    backlog: Backlog,
+}
+
+/// Where flows with a hash find their queue.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// The hash of the flow that had it last.
+    tag: u32,
+    flow: Option<u32>,
+}
+
+struct Flow<Q> {
+    queue: Q,
+    /// Bytes that it may still send in its turn.
+    deficit: i64,
+    /// In one of the lists.
+    active: bool,
+}
+
+impl<Q: FlowQueue> Flows<Q> {
+    /// Without a packet.
+    pub fn over(settings: Settings, params: Q::Params, ctx: &Ctx) -> Self {
+        Flows {
+            settings,
+            params,
+            ctx: *ctx,
+            hashes: ctx.stream.child(0),
+            places: vec![Place::default(); settings.queues as usize],
+            flows: Vec::new(),
+            new: VecDeque::with_capacity(64),
+            old: VecDeque::with_capacity(64),
+            backlog: Backlog::default(),
+        }
+    }
+
+    /// Where a flow with this hash has its queue. With one way that is the hash's place; with more, another one of its set
+    /// while that is another flow's.
+    //= Linux sch_cake.c, cake_hash
+    fn place(&self, hash: u32) -> u32 {
+        let (ways, home) = (self.settings.ways, hash % self.settings.queues);
+        let set = home - home % ways;
+        let places = (0..ways).map(|step| set + (home + step) % ways);
+        let is_its_own = |place: &u32| {
+            let Place { tag, flow } = self.places[*place as usize];
+            flow.is_some() && tag == hash
+        };
+        let is_free = |place: &u32| {
+            let flow = self.places[*place as usize].flow;
+            flow.is_none_or(|flow| !self.flows[flow as usize].active)
+        };
+        places.clone().find(is_its_own).or_else(|| places.clone().find(is_free)).unwrap_or(home)
+    }
+
+    /// The queue of a packet's flow.
+    //= RFC 8290 §4.1
+    //= exception fq-hash
+    fn classify(&mut self, flow: u32) -> u32 {
+        let hash = self.hashes.child(u64::from(flow)).next_u64() as u32;
+        let place = self.place(hash);
+        let Place { tag, flow } = &mut self.places[place as usize];
+        *tag = hash;
+        *flow.get_or_insert_with(|| {
+            let ctx = Ctx { stream: self.ctx.stream.child(1 + u64::from(place)), ..self.ctx };
+            self.flows.push(Flow { queue: Q::make(&self.params, &ctx), deficit: 0, active: false });
+            self.flows.len() as u32 - 1
+        })
+    }
+
+    /// Lets a queue work, and keeps the sum.
+    fn with<T>(&mut self, flow: u32, work: impl FnOnce(&mut Q) -> T) -> T {
+        let queue = &mut self.flows[flow as usize].queue;
+        let before = queue.backlog();
+        let result = work(queue);
+        let after = queue.backlog();
+        self.backlog.bytes = self.backlog.bytes + after.bytes - before.bytes;
+        self.backlog.packets = self.backlog.packets + after.packets - before.packets;
+        result
+    }
+
+    /// Half of the bytes of the fattest queue go, from its head.
+    //= RFC 8290 §4.1
+    //= exception fq-half-in-bytes
+    fn shed(&mut self, now: Time, fate: &mut dyn Fate) {
+        let sizes = self.flows.iter().map(|flow| flow.queue.backlog().bytes);
+        let (mut fattest, mut most) = (0, Bytes::ZERO);
+        for (number, bytes) in (0..).zip(sizes) {
+            if bytes > most {
+                (fattest, most) = (number, bytes);
+            }
+        }
+        let mut gone = Bytes::ZERO;
+        for _ in 0..self.settings.drop_batch {
+            let Some(packet) = self.with(fattest, |queue| queue.overflow(now)) else { return };
+            gone += packet.size;
+            fate.dropped(packet, Cause::Full);
+            if gone * 2 >= most {
+                return;
+            }
+        }
+    }
+
+    /// Whose turn it is.
+    fn head(&self) -> Option<u32> {
+        self.new.front().or(self.old.front()).copied()
+    }
+
+    /// Takes the head of the lists out; tells whether it was new.
+    fn take_head(&mut self) -> bool {
+        let new = self.new.pop_front().is_some();
+        if !new {
+            self.old.pop_front();
+        }
+        new
+    }
+}
+
+impl<Q: FlowQueue> QueueDisc for Flows<Q> {
+    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        let number = self.classify(packet.flow);
+        self.with(number, |queue| queue.enqueue(now, packet, Bytes::ZERO, fate));
+        let flow = &mut self.flows[number as usize];
+        if !flow.active && flow.queue.backlog().packets > 0 {
+            flow.active = true;
+            flow.deficit = self.settings.quantum.0 as i64;
+            self.new.push_back(number);
+        }
+        while self.settings.limit.is_exceeded(self.backlog, held) && self.backlog.packets > 0 {
+            self.shed(now, fate);
+        }
+    }
+
+    //= RFC 8290 §4.2
+    fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+        loop {
+            let number = self.head()?;
+            let flow = &mut self.flows[number as usize];
+            if flow.deficit <= 0 {
+                flow.deficit += self.settings.quantum.0 as i64;
+                self.take_head();
+                self.old.push_back(number);
+                continue;
+            }
+            if let Some(packet) = self.with(number, |queue| queue.dequeue(now, fate)) {
+                self.flows[number as usize].deficit -= packet.size.0 as i64;
+                return Some(packet);
+            }
+            // Once more with the old ones, lest a flow of single packets stay new for ever and starve these.
+            if self.take_head() {
+                self.old.push_back(number);
+            } else {
+                self.flows[number as usize].active = false;
+            }
+        }
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        let active = self.new.iter().chain(&self.old);
+        active.filter_map(|number| self.flows[*number as usize].queue.oldest()).min()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
+        let mut queues: Vec<_> =
+            self.flows.iter().map(|flow| (flow.deficit, flow.queue.inside().peekable())).collect();
+        let mut turns: VecDeque<u32> = self.new.iter().chain(&self.old).copied().collect();
+        let quantum = self.settings.quantum.0 as i64;
+        Box::new(std::iter::from_fn(move || {
+            loop {
+                let number = *turns.front()?;
+                let (deficit, packets) = &mut queues[number as usize];
+                if packets.peek().is_none() {
+                    turns.pop_front();
+                } else if *deficit <= 0 {
+                    *deficit += quantum;
+                    turns.rotate_left(1);
+                } else {
+                    let packet = packets.next()?;
+                    *deficit -= packet.size.0 as i64;
+                    return Some(packet);
+                }
+            }
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::codel::{self, Codel};
+    use crate::aqm::tests::{Seen, ctx, packet};
+    use proptest::prelude::*;
+
+    fn flows(queues: u32, ways: u32, packets: u64) -> Flows<Codel> {
+        let limit = Limit { bytes: None, packets: Some(packets) };
+        let settings = Settings { queues, ways, quantum: Bytes(1500), limit, drop_batch: 64 };
+        Flows::over(settings, codel::Params::default(), &ctx())
+    }
+
+    fn of(flow: u32, key: u32, size: u64) -> Waiting {
+        Waiting { flow, ..packet(key, size, Time::ZERO) }
+    }
+
+    /// How many of the flows 0 to 63 have a queue of their own among 64, all of them active.
+    fn alone(ways: u32) -> usize {
+        let mut flows = flows(64, ways, 1000);
+        for flow in 0..64 {
+            flows.enqueue(Time::ZERO, of(flow, flow, 100), Bytes::ZERO, &mut Seen::default());
+        }
+        flows.flows.iter().filter(|flow| flow.queue.backlog().packets == 1).count()
+    }
+
+    /// By chance (1 - 1/64)^63 of 64 flows are alone, 24; with sets of 8 a flow shares only where its set is full.
+    #[test]
+    fn flows_meet_by_chance() {
+        assert!((14..34).contains(&alone(1)), "{}", alone(1));
+        assert!(alone(8) > 44, "{}", alone(8));
+        assert_eq!(alone(64), 64);
+    }
+
+    #[test]
+    fn half_of_the_fattest_queue_goes_from_its_head() {
+        let (mut flows, mut seen) = (flows(1024, 1, 10), Seen::default());
+        for key in 0..8 {
+            flows.enqueue(Time::ZERO, of(7, key, 1000), Bytes::ZERO, &mut seen);
+        }
+        for key in 8..11 {
+            flows.enqueue(Time::ZERO, of(8, key, 1000), Bytes::ZERO, &mut seen);
+        }
+        let dropped: Vec<u32> = seen.dropped.into_iter().map(|(key, _)| key).collect();
+        assert_eq!((dropped, flows.backlog().packets), (vec![0, 1, 2, 3], 7));
+    }
+
+    proptest! {
+        /// What is inside is told in the order in which it leaves if nothing is dropped.
+        #[test]
+        fn the_order_is_told_beforehand(
+            packets in prop::collection::vec((0u32..6, 40u64..3000), 1..80),
+            taken in 0usize..60,
+        ) {
+            let (mut flows, mut seen) = (flows(8, 1, 1000), Seen::default());
+            for (key, (flow, size)) in (0..).zip(&packets) {
+                flows.enqueue(Time::ZERO, of(*flow, key, *size), Bytes::ZERO, &mut seen);
+                if (key as usize) < taken && key % 2 == 0 {
+                    flows.dequeue(Time::ZERO, &mut seen);
+                }
+            }
+            let told: Vec<u32> = flows.inside().map(|packet| packet.packet.0).collect();
+            let left = std::iter::from_fn(|| flows.dequeue(Time::ZERO, &mut seen));
+            prop_assert_eq!(told, left.map(|packet| packet.packet.0).collect::<Vec<_>>());
+            prop_assert!(seen.dropped.is_empty());
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! PIE: proportional integral controller, enhanced.
+
+use super::fifo::tells_of;
+use super::parts::flows::FlowQueue;
+use super::parts::limit::Limit;
+use super::parts::ticks::Ticks;
+use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use airwnd_kernel::Stream;
+use airwnd_catalog::{choice, params};
+use airwnd_units::{Bytes, Span, Time};
+
+choice! {
+    /// What is taken for the queueing delay.
+    pub enum Estimator {
+        /// What the packet that left last has waited; none if the queue is empty.
+        Timestamps = "timestamps",
+        /// The backlog over the rate at which packets leave.
+        DepartureRate = "departure-rate",
+    }
+}
+
+params! {
+    /// PIE: drops at random as packets come, with a probability that a proportional integral controller holds.
+    ///
+    /// Every `t_update` p grows by alpha (delay - `qdelay_ref`) + beta (delay - delay before), scaled down the smaller p
+    /// is: by 2 below 0.1 to 2048 below 10^-6. It decays by 2 % where there is no delay. Nothing is dropped while the
+    /// delay is below half of its reference and p below 0.2, nor of a queue of two packets, nor in the first `max_burst`
+    /// of a congestion. Below `mark_ecnth` packets that can say so are marked instead. It is never turned off (§5.3).
+    pub struct Params ("RFC 8033") {
+        /// The delay to hold.
+        pub qdelay_ref: Span = Span::from_millis(15), unit "time", range Span(1)..=Span::from_secs(10), source "RFC 8033 appendix A, QDELAY_REF";
+        /// How often p is computed.
+        pub t_update: Span = Span::from_millis(15), unit "time", range Span::from_micros(10)..=Span::from_secs(10), source "RFC 8033 appendix A, T_UPDATE";
+        /// For how long a burst passes.
+        pub max_burst: Span = Span::from_millis(150), unit "time", range Span(0)..=Span::from_secs(10), source "RFC 8033 appendix A, MAX_BURST";
+        /// Gain of the distance from the reference.
+        pub alpha: f64 = 0.125, unit "1/s", range 0.0..=1000.0, source "RFC 8033 appendix A, alpha";
+        /// Gain of the change.
+        pub beta: f64 = 1.25, unit "1/s", range 0.0..=1000.0, source "RFC 8033 appendix A, beta";
+        /// Size of a packet, for "a queue of two packets".
+        pub mean_pktsize: Bytes = Bytes(1024), unit "B", range Bytes(0)..=Bytes(1_000_000), source "RFC 8033 appendix A, MEAN_PKTSIZE; RFC 8034 appendix A";
+        /// What is taken for the delay.
+        pub estimator: Estimator = Estimator::Timestamps, unit "word", source "RFC 8033 appendix A; `departure-rate`: §5.2 and appendix B";
+        /// Bytes after which the departure rate is known.
+        pub dq_threshold: Bytes = Bytes(1 << 14), unit "B", range Bytes(1)..=Bytes(1 << 16), source "RFC 8033 appendix B, DQ_THRESHOLD";
+        /// Keep drops from following each other too soon or too late: none before p sums to 0.85, one at 8.5.
+        pub derandomize: bool = true, unit "true or false", source "RFC 8033 §5.4";
+        /// Above 0.1, p grows by no more than 0.02 at once.
+        pub cap_adjustment: bool = true, unit "true or false", source "RFC 8033 §5.5";
+        /// Mark packets that can say so instead of dropping them.
+        pub ecn: bool = true, unit "true or false", source "RFC 8033 §5.1";
+        /// p from which on they are dropped as well.
+        pub mark_ecnth: f64 = 0.1, unit "1", range 0.0..=1.0, source "RFC 8033 §5.1, mark_ecnth";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = Some(1000), unit "packets", range 1..=1_000_000_000, source "Linux sch_pie.c, pie_params_init";
+        /// Size of the buffer; none: no limit in bytes.
+        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "Linux sch_pie: packets only";
+    }
+}
+
+/// A FIFO that PIE guards.
+pub struct Pie {
+    params: Params,
+    queue: Fifo,
+    draws: Stream,
+    ticks: Ticks,
+    probability: f64,
+    /// What p has summed to since the last signal.
+    accumulated: f64,
+    burst_allowance: Span,
+    delay: Span,
+    delay_before: Span,
+    departures: Departures,
+}
+
+/// How long DQ_THRESHOLD bytes take to leave.
+//= RFC 8033 appendix B
+#[derive(Clone, Copy, Default)]
+struct Departures {
+    /// Since when, and how many bytes since.
+    measured: Option<(Time, Bytes)>,
+    /// In seconds; zero before the first measurement.
+    mean: f64,
+}
+
+impl Departures {
+    fn note(&mut self, now: Time, left: Bytes, waiting: Bytes, threshold: Bytes) {
+        if let Some((start, bytes)) = &mut self.measured {
+            *bytes += left;
+            if *bytes >= threshold {
+                let time = now.since(*start).as_secs();
+                let weight = if self.mean == 0.0 { 1.0 } else { threshold.0 as f64 / f64::from(1 << 16) };
+                self.mean = time * weight + self.mean * (1.0 - weight);
+                self.measured = None;
+            }
+        }
+        if self.measured.is_none() && waiting >= threshold {
+            self.measured = Some((now, Bytes::ZERO));
+        }
+    }
+}
+
+/// By what the step of p is divided while p is below a bound.
+//= RFC 8033 §4.2
+const TUNING: [(f64, f64); 6] =
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (0.01, 8.0), (0.1, 2.0)];
+
+impl Pie {
+    /// An empty queue.
+    pub fn new(params: Params, ctx: &Ctx) -> Self {
+        Pie {
+            ticks: Ticks::new(params.t_update),
+            params,
+            queue: Fifo::default(),
+            draws: ctx.stream,
+            probability: 0.0,
+            accumulated: 0.0,
+            burst_allowance: Span::ZERO,
+            delay: Span::ZERO,
+            delay_before: Span::ZERO,
+            departures: Departures::default(),
+        }
+    }
+
+    /// The probability of a drop.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+
+    fn catch_up(&mut self, now: Time) {
+        while !self.is_at_rest() && self.ticks.take(now).is_some() {
+            self.update();
+        }
+        self.ticks.skip(now);
+    }
+
+    /// Whether an update would change nothing that is not set anew when a packet comes.
+    fn is_at_rest(&self) -> bool {
+        self.probability == 0.0
+            && self.delay == Span::ZERO
+            && self.delay_before == Span::ZERO
+            && self.queue.is_empty()
+    }
+
+    //= RFC 8033 §4.2
+    fn update(&mut self) {
+        if self.params.estimator == Estimator::DepartureRate {
+            let drained = self.queue.bytes().0 as f64 / self.params.dq_threshold.0 as f64;
+            self.delay = Span::from_secs_f64(drained * self.departures.mean);
+        }
+        let (delay, reference) = (self.delay.as_secs(), self.params.qdelay_ref.as_secs());
+        let step = self.params.alpha * (delay - reference)
+            + self.params.beta * (delay - self.delay_before.as_secs());
+        let tuned = TUNING.iter().find(|(below, _)| self.probability < *below);
+        let mut step = tuned.map_or(step, |(_, divisor)| step / divisor);
+        //= RFC 8033 §5.5
+        if self.params.cap_adjustment && self.probability >= 0.1 {
+            step = step.min(0.02);
+        }
+        self.probability += step;
+        // Appendix B decays below half of the reference already.
+        if self.delay == Span::ZERO && self.delay_before == Span::ZERO {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.delay_before = self.delay;
+        self.burst_allowance = Span(self.burst_allowance.0.saturating_sub(self.params.t_update.0));
+    }
+
+    /// Whether the packet that comes is to be dropped or marked.
+    //= RFC 8033 §4.1, §4.4
+    fn signals(&mut self) -> bool {
+        let half = self.params.qdelay_ref / 2;
+        let calm = self.probability == 0.0 && self.delay < half && self.delay_before < half;
+        if calm {
+            self.burst_allowance = self.params.max_burst;
+        }
+        let spared = (self.delay_before < half && self.probability < 0.2)
+            || self.queue.bytes() <= self.params.mean_pktsize * 2;
+        if self.burst_allowance > Span::ZERO || spared {
+            return false;
+        }
+        if !self.params.derandomize {
+            return self.draws.uniform() < self.probability;
+        }
+        self.is_due()
+    }
+
+    //= RFC 8033 §5.4
+    fn is_due(&mut self) -> bool {
+        if self.probability == 0.0 {
+            self.accumulated = 0.0;
+        }
+        self.accumulated += self.probability;
+        if self.accumulated < 0.85 {
+            return false;
+        }
+        self.accumulated >= 8.5 || self.draws.uniform() < self.probability
+    }
+}
+
+impl QueueDisc for Pie {
+    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+        self.catch_up(now);
+        let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
+        if !limit.admits(self.queue.backlog(), held, packet.size) {
+            self.accumulated = 0.0;
+            fate.dropped(packet, Cause::Full);
+        } else if self.signals() {
+            self.accumulated = 0.0;
+            if self.params.ecn && self.probability < self.params.mark_ecnth && packet.mark(fate) {
+                self.queue.push(packet);
+            } else {
+                fate.dropped(packet, Cause::Early);
+            }
+        } else {
+            self.queue.push(packet);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+        self.catch_up(now);
+        let packet = self.queue.pop()?;
+        match self.params.estimator {
+            Estimator::Timestamps if self.queue.is_empty() => self.delay = Span::ZERO,
+            Estimator::Timestamps => self.delay = now.since(packet.arrived),
+            Estimator::DepartureRate => {
+                self.departures.note(now, packet.size, self.queue.bytes(), self.params.dq_threshold);
+            }
+        }
+        Some(packet)
+    }
+
+    tells_of!(queue, expire);
+}
+
+impl FlowQueue for Pie {
+    type Params = Params;
+
+    fn make(params: &Params, ctx: &Ctx) -> Self {
+        Pie::new(params.clone(), ctx)
+    }
+
+    fn overflow(&mut self, _now: Time) -> Option<Waiting> {
+        self.queue.pop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::tests::{Seen, ctx, packet};
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    /// The instants at which a load of two, one packet in a millisecond, loses packets.
+    fn dropped_at(params: Params, until_ms: u64) -> Vec<u64> {
+        let mut pie = Pie::new(params, &ctx());
+        let mut drops = Vec::new();
+        for ms in 0..until_ms {
+            let mut seen = Seen::default();
+            pie.enqueue(at(ms), packet(0, 1000, at(ms)), Bytes::ZERO, &mut seen);
+            if ms % 2 == 0 {
+                pie.dequeue(at(ms), &mut seen);
+            }
+            drops.extend(seen.dropped.iter().map(|_| ms));
+        }
+        drops
+    }
+
+    #[test]
+    fn a_burst_passes() {
+        // The delay passes half of its reference with the eighth packet that waits; then 150 ms.
+        let first = |max_burst| dropped_at(Params { max_burst, ..Params::default() }, 2000)[0];
+        let (at_once, later) = (first(Span::ZERO), first(Span::from_millis(400)));
+        assert!(at_once < 400 && later > 400, "{at_once} {later}");
+    }
+
+    /// The gains of the RFC are for p >= 0.1; below, a step is as much smaller as its bound.
+    #[test]
+    fn a_small_probability_grows_slowly() {
+        let mut pie = Pie::new(Params { max_burst: Span::ZERO, ..Params::default() }, &ctx());
+        for (before, divisor) in
+            [(0.0, 2048.0), (5e-6, 512.0), (5e-5, 128.0), (5e-4, 32.0), (5e-3, 8.0), (0.05, 2.0)]
+        {
+            pie.probability = before;
+            pie.delay = Span::from_millis(23);
+            pie.delay_before = Span::from_millis(23);
+            pie.update();
+            // 1/8 (23 - 15) ms
+            assert!(
+                (pie.probability - before - 0.001 / divisor).abs() < 1e-15,
+                "{before}: {}",
+                pie.probability
+            );
+        }
+    }
+
+    #[test]
+    fn drops_follow_each_other_evenly() {
+        let spread = |derandomize| {
+            let mut pie = Pie::new(Params { derandomize, ..Params::default() }, &ctx());
+            pie.probability = 0.1;
+            let gaps: Vec<f64> = (0..100)
+                .map(|_| {
+                    let gap = (1..).find(|_| {
+                        let due = if derandomize { pie.is_due() } else { pie.draws.uniform() < 0.1 };
+                        pie.accumulated *= f64::from(!due);
+                        due
+                    });
+                    f64::from(gap.unwrap())
+                })
+                .collect();
+            let mean = gaps.iter().sum::<f64>() / 100.0;
+            (gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / 100.0).sqrt() / mean
+        };
+        assert!(spread(true) < 0.7 * spread(false), "{} {}", spread(true), spread(false));
+    }
+}

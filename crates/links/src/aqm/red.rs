@@ -1,0 +1,162 @@
+//! RED: random early detection.
+
+use super::Ctx;
+use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
+use airwnd_catalog::params;
+use airwnd_units::{Bytes, Span, Time};
+
+params! {
+    /// RED: drops at random as packets come, the more the longer the average queue.
+    ///
+    /// p = max_p (avg - min_th) / (max_th - min_th) between the thresholds, and spaced; from max_th on all are dropped.
+    /// avg <- (1 - weight) avg + weight q at each arrival; while the queue is empty it decays as if typical packets had
+    /// come and found none. What is partly sent does not count in q, no more than what a link transmits.
+    pub struct Params ("Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993") {
+        /// Average queue from which on packets are dropped.
+        pub min_th: f64 = 5.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
+        /// Average queue from which on all are.
+        pub max_th: f64 = 15.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
+        /// Probability of a drop at the upper threshold.
+        pub max_p: f64 = 0.02, unit "1", range 0.0..=1.0, source "Floyd and Jacobson 1993 §5: 1/50";
+        /// Weight of a queue in the average.
+        pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "Floyd and Jacobson 1993 §5, w_q";
+        /// How drops are spaced.
+        pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
+        /// Packets without which nothing is dropped, and spacing begins anew.
+        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
+        /// In what queues and thresholds are measured.
+        pub unit: Unit = Unit::Packets, unit "word", source "Floyd and Jacobson 1993 §8";
+        /// Size of a packet, in `bytes` and for `packet_time`.
+        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "Floyd and Jacobson 1993 §5";
+        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
+        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "Floyd and Jacobson 1993 §11, s";
+        /// Mark packets that can say so instead of dropping them, below `max_th`.
+        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5";
+        /// Size of the buffer; none: no limit in bytes.
+        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5";
+    }
+}
+
+/// A queue with RED.
+pub type Red = Early<Params>;
+
+impl Params {
+    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+        in_order(self.min_th, self.max_th)
+    }
+}
+
+impl Curve for Params {
+    fn settings(&self, _ctx: &Ctx) -> Settings {
+        settings_of!(self, weight self.weight)
+    }
+
+    //= Floyd and Jacobson 1993, figure 2
+    fn verdict(&mut self, _now: Time, average: f64) -> Verdict {
+        if average < self.min_th {
+            Verdict::Pass
+        } else if average < self.max_th {
+            Verdict::Chance(self.max_p * place(average, self.min_th, self.max_th))
+        } else {
+            Verdict::Drop
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_kernel::Codepoint;
+    use crate::aqm::tests::{Seen, ctx, packet};
+    use crate::aqm::{QueueDisc, Waiting};
+    use airwnd_units::BitRate;
+
+    /// Packets of 1000 B, one a millisecond, that nobody serves: the average and what was dropped.
+    fn fill(params: Params, count: u32, ecn: Codepoint) -> (Red, Seen) {
+        let (mut queue, mut seen) = (Red::new(params, &ctx()), Seen::default());
+        for key in 0..count {
+            let now = Time::ZERO + Span::from_millis(key.into());
+            queue.enqueue(now, Waiting { ecn, ..packet(key, 1000, now) }, Bytes::ZERO, &mut seen);
+        }
+        (queue, seen)
+    }
+
+    /// avg_n of a queue that grows by one: n - (1 - (1 - w)^n) (1 - w) / w, with q = 0 at first.
+    //= Floyd and Jacobson 1993, equation 2
+    #[test]
+    fn the_average_follows_a_growing_queue() {
+        let weight = 0.002_f64;
+        let params = Params { max_p: 0.0, max_th: 1e9, packets: None, ..Params::default() };
+        let (queue, seen) = fill(params, 101, Codepoint::NotEct);
+        let expected = 100.0 - (1.0 - (1.0 - weight).powi(100)) * (1.0 - weight) / weight;
+        assert!((queue.average() - expected).abs() < 1e-9, "{} {expected}", queue.average());
+        assert_eq!(seen.dropped, []);
+    }
+
+    /// p between the thresholds is a straight line.
+    #[test]
+    fn the_curve_is_a_line_with_a_jump() {
+        let mut params = Params::default();
+        let mut at = |average| params.verdict(Time::ZERO, average);
+        assert_eq!((at(4.99), at(5.0)), (Verdict::Pass, Verdict::Chance(0.0)));
+        assert_eq!((at(10.0), at(15.0)), (Verdict::Chance(0.01), Verdict::Drop));
+    }
+
+    /// With p = 1 / 50 and spacing the gaps are uniform on 1..50, or on 50..100: means of 25.5 and 75. Without, 50.
+    #[test]
+    fn spacing_gives_the_gaps_their_distribution() {
+        for (spacing, least, most, mean) in [
+            (Spacing::Uniform, 1, 50, 25.5),
+            (Spacing::Wait, 50, 100, 75.0),
+            (Spacing::None, 1, u64::MAX, 50.0),
+        ] {
+            // An average of 10 of 5..15: half of max_p.
+            let params = Params { spacing, max_p: 0.04, ..Params::default() };
+            let mut queue = Red::new(params, &ctx());
+            let (mut gaps, mut gap) = (Vec::new(), 0);
+            for _ in 0..200_000 {
+                gap += 1;
+                if queue.hits(0.02, Bytes(1000)) {
+                    queue.reset_count();
+                    gaps.push(std::mem::take(&mut gap));
+                }
+            }
+            // The first gap began below the threshold.
+            let gaps = &gaps[1..];
+            assert!(gaps.iter().all(|gap| (least..=most).contains(gap)), "{spacing:?}");
+            let found = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
+            assert!((found / mean - 1.0).abs() < 0.03, "{spacing:?}: {found}");
+        }
+    }
+
+    /// Ten packet times of idleness are ten arrivals at an empty queue.
+    #[test]
+    fn an_empty_queue_lets_the_average_decay() {
+        let rate = Some(BitRate(8_000_000));
+        let mut queue =
+            Red::new(Params { weight: 0.1, max_p: 0.0, ..Params::default() }, &Ctx { rate, ..ctx() });
+        let mut seen = Seen::default();
+        for key in 0..5 {
+            queue.enqueue(Time::ZERO, packet(key, 1000, Time::ZERO), Bytes::ZERO, &mut seen);
+        }
+        while queue.dequeue(Time::ZERO, &mut seen).is_some() {}
+        let before = queue.average();
+        let now = Time::ZERO + Span::from_millis(10);
+        queue.enqueue(now, packet(9, 1000, now), Bytes::ZERO, &mut seen);
+        assert!((queue.average() / before - 0.9_f64.powi(10)).abs() < 1e-12);
+    }
+
+    /// Below the upper threshold packets that can say so are marked, above it they are dropped as any others.
+    #[test]
+    fn marks_stand_for_drops_between_the_thresholds() {
+        let params = Params { weight: 1.0, min_th: 0.0, max_p: 1.0, max_th: 10.0, ..Params::default() };
+        let (queue, seen) = fill(params.clone(), 30, Codepoint::Ect0);
+        assert!(!seen.marked.is_empty() && seen.marked.iter().all(|key| *key < 11), "{:?}", seen.marked);
+        assert_eq!(seen.dropped.len(), 20);
+        assert_eq!(queue.backlog().packets, 10);
+        let (_, seen) = fill(Params { ecn: false, ..params }, 30, Codepoint::Ect0);
+        assert!(seen.marked.is_empty() && !seen.dropped.is_empty());
+    }
+}

@@ -1,0 +1,425 @@
+//! What happens on the air.
+
+use super::backoff::Backoff;
+use super::phy::{FRAMING, Timing};
+use super::{Errors, Params};
+use airwnd_kernel::Stream;
+use crate::link::{self, Queue, Refused, Way};
+use crate::loss::{Loss, Passing};
+use airwnd_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// A packet that leaves the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed<T> {
+    /// The station that it is for or from.
+    pub station: u32,
+    /// Which way.
+    pub way: Way,
+    /// The packet.
+    pub item: T,
+    /// How it leaves.
+    pub fate: Fate,
+}
+
+/// How a packet leaves the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// At its receiver.
+    Arrived,
+    /// By an error that link-layer recovery leaves over.
+    Lost,
+    /// After as many attempts as there may be.
+    GivenUp,
+}
+
+/// What a medium did in one direction. Sizes are those of frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// What it carried, and what waited.
+    pub link: link::Figures,
+    /// Packets given up after their attempts.
+    pub given_up: u64,
+    /// Attempts to send a packet, or the RTS before it.
+    pub attempts: u64,
+    /// Attempts that met another sender's.
+    pub collisions: u64,
+    /// Attempts that met an error of the channel.
+    pub errors: u64,
+    /// Attempts behind a failed one with the same packet.
+    pub retries: u64,
+    /// Time on the air, with control frames and the spaces between; a collision's time is each sender's.
+    pub airtime: Span,
+}
+
+/// One channel with an access point and stations, all within reach of each other.
+///
+/// Each sender has a FIFO queue, the access point one for all stations. The owner schedules an event at
+/// [`Medium::next_event`] after each call, and calls [`Medium::advance`] then; an event that comes too early because the
+/// medium's plans have changed does nothing.
+//= exception wifi-no-hidden-stations
+pub struct Medium<T> {
+    params: Params,
+    timing: Timing,
+    /// What may wait at each sender besides the frame that it is about to send.
+    queue: Queue,
+    /// The access point, then the stations.
+    senders: Vec<Sender<T>>,
+    /// Losses of each station, down and up.
+    channels: Vec<[Channel; 2]>,
+    phase: Phase,
+    /// When the frames on the air began.
+    began: Time,
+    /// Who sends now.
+    on_air: Vec<u32>,
+    figures: [Figures; 2],
+    draws: Stream,
+}
+
+struct Sender<T> {
+    queue: VecDeque<Frame<T>>,
+    /// The sizes of the frames behind the first.
+    waiting_bytes: Bytes,
+    backoff: Backoff,
+    /// Failed attempts with the packet at the head: frames without RTS, or RTS, and frames behind an RTS.
+    short: u64,
+    long: u64,
+}
+
+struct Frame<T> {
+    station: u32,
+    way: Way,
+    size: Bytes,
+    entered: Time,
+    item: T,
+}
+
+struct Channel {
+    loss: Box<dyn Loss>,
+    /// How many frames it was asked about.
+    met: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nobody sends.
+    Idle,
+    /// Frames are on the air until then: one, or several that collide.
+    Frames(Time),
+    /// An ACK is, and the space before it.
+    Ack(Time),
+}
+
+impl<T> Medium<T> {
+    /// An idle medium with an access point, with counts drawn from `draws`.
+    pub fn new(params: Params, queue: Queue, draws: Stream) -> Medium<T> {
+        let mut medium = Medium {
+            timing: Timing::new(&params),
+            queue,
+            senders: Vec::new(),
+            channels: Vec::new(),
+            phase: Phase::Idle,
+            began: Time::ZERO,
+            on_air: Vec::new(),
+            figures: Default::default(),
+            draws,
+            params,
+        };
+        medium.add_sender();
+        medium
+    }
+
+    /// A station joins; frames to and from it meet these losses.
+    pub fn join(&mut self, down: Box<dyn Loss>, up: Box<dyn Loss>) -> u32 {
+        self.add_sender();
+        self.channels.push([down, up].map(|loss| Channel { loss, met: 0 }));
+        self.channels.len() as u32 - 1
+    }
+
+    fn add_sender(&mut self) {
+        let draws = self.draws.child(self.senders.len() as u64);
+        self.senders.push(Sender {
+            queue: VecDeque::with_capacity(16),
+            waiting_bytes: Bytes::ZERO,
+            backoff: Backoff::new(draws, self.params.cw_min(), self.params.cw_max),
+            short: 0,
+            long: 0,
+        });
+        // All may collide.
+        self.on_air.reserve(self.senders.len());
+    }
+
+    /// Gives a packet for or from a station to its sender, and says whether it is to be marked if it can be.
+    ///
+    /// # Errors
+    /// The packet, if the sender's queue is full. One with nothing to send takes any packet.
+    pub fn send(
+        &mut self,
+        now: Time,
+        station: u32,
+        way: Way,
+        size: Bytes,
+        item: T,
+    ) -> Result<bool, Refused<T>> {
+        let idle = self.phase == Phase::Idle;
+        let sender = &mut self.senders[sender_of(station, way)];
+        let figures = &mut self.figures[way as usize];
+        let (size, waiting) = (size + FRAMING, sender.waiting());
+        let free = sender.queue.is_empty();
+        if !free && !self.queue.has_room(waiting, sender.waiting_bytes, size) {
+            figures.link.refused += 1;
+            return Err(Refused(item));
+        }
+        let mark = self.queue.marks(waiting);
+        if free {
+            sender.backoff.begin(now, idle, self.timing.slot);
+        } else {
+            sender.waiting_bytes += size;
+            figures.link.note_queue(waiting + 1, sender.waiting_bytes);
+        }
+        sender.queue.push_back(Frame { station, way, size, entered: now, item });
+        Ok(mark)
+    }
+
+    /// A packet that was to be marked could be.
+    pub fn count_mark(&mut self, way: Way) {
+        self.figures[way as usize].link.marked += 1;
+    }
+
+    /// When something happens next, if nothing is sent before.
+    pub fn next_event(&self) -> Option<Time> {
+        match self.phase {
+            Phase::Frames(until) | Phase::Ack(until) => Some(until),
+            Phase::Idle => self.contenders().map(|(_, begins)| begins).min(),
+        }
+    }
+
+    /// Lets happen what happens now, and adds the packets that leave the medium by it.
+    pub fn advance(&mut self, now: Time, passed: &mut Vec<Passed<T>>) {
+        if self.next_event() != Some(now) {
+            return;
+        }
+        match self.phase {
+            Phase::Idle => self.access(now),
+            Phase::Frames(_) => self.end_of_frames(now, passed),
+            Phase::Ack(_) => self.end_of_ack(now),
+        }
+    }
+
+    /// How many packets wait where those for or from a station do, without the one that is about to be sent.
+    pub fn waiting(&self, station: u32, way: Way) -> u64 {
+        self.senders[sender_of(station, way)].waiting()
+    }
+
+    /// How many bytes wait there.
+    pub fn waiting_bytes(&self, station: u32, way: Way) -> Bytes {
+        self.senders[sender_of(station, way)].waiting_bytes
+    }
+
+    /// The packets inside.
+    pub fn inside(&self) -> impl Iterator<Item = &T> {
+        self.senders.iter().flat_map(|sender| sender.queue.iter().map(|frame| &frame.item))
+    }
+
+    /// What it did in one direction until now.
+    pub fn figures(&self, way: Way, now: Time) -> Figures {
+        let mut figures = self.figures[way as usize];
+        let senders = match way {
+            Way::Down => &self.senders[..1],
+            Way::Up => &self.senders[1..],
+        };
+        let waiting = senders.iter().flat_map(|sender| sender.queue.iter().skip(1));
+        waiting.for_each(|frame| figures.link.add_wait(frame.size, now.since(frame.entered)));
+        figures
+    }
+
+    /// Who has something to send, and when he will if nobody does before.
+    fn contenders(&self) -> impl Iterator<Item = (u32, Time)> {
+        let slot = self.timing.slot;
+        let senders = self.senders.iter().enumerate().filter(|(_, sender)| !sender.queue.is_empty());
+        senders.map(move |(number, sender)| (number as u32, sender.backoff.ends(slot)))
+    }
+
+    /// Those whose counts end now send; the others hear it and stop counting.
+    //= exception wifi-instant-sensing
+    fn access(&mut self, now: Time) {
+        self.on_air.clear();
+        self.began = now;
+        let mut until = now;
+        for number in 0..self.senders.len() {
+            let sender = &mut self.senders[number];
+            match sender.queue.front() {
+                Some(frame) if sender.backoff.ends(self.timing.slot) == now => {
+                    let figures = &mut self.figures[frame.way as usize];
+                    figures.attempts += 1;
+                    figures.retries += u64::from(sender.short + sender.long > 0);
+                    until = until.max(now + self.params.first_frame(&self.timing, frame.size));
+                    self.on_air.push(number as u32);
+                }
+                _ => sender.backoff.freeze(now, self.timing.slot),
+            }
+        }
+        if let [number] = self.on_air[..] {
+            let frame = self.senders[number as usize].head();
+            until = now + self.params.exchange(&self.timing, frame.size);
+        }
+        self.phase = Phase::Frames(until);
+    }
+
+    fn end_of_frames(&mut self, now: Time, passed: &mut Vec<Passed<T>>) {
+        match self.on_air[..] {
+            [number] => match self.received(now, number as usize) {
+                true => self.deliver(now, number as usize, passed),
+                false => self.fail(now, passed),
+            },
+            _ => self.fail(now, passed),
+        }
+    }
+
+    /// Whether the only frame on the air is read by its receiver.
+    //= exception wifi-control-frames-arrive
+    fn received(&mut self, now: Time, number: usize) -> bool {
+        self.params.errors == Errors::Packets || !self.is_lost(now, number)
+    }
+
+    /// Whether the loss of its channel befalls the packet at a sender's head.
+    fn is_lost(&mut self, now: Time, number: usize) -> bool {
+        let frame = self.senders[number].head();
+        let channel = &mut self.channels[frame.station as usize][frame.way as usize];
+        let passing = Passing { number: channel.met, size: frame.size, at: now };
+        channel.met += 1;
+        channel.loss.loses(passing)
+    }
+
+    fn deliver(&mut self, now: Time, number: usize, passed: &mut Vec<Passed<T>>) {
+        let lost = self.params.errors == Errors::Packets && self.is_lost(now, number);
+        let sender = &mut self.senders[number];
+        let way = sender.head().way;
+        let figures = &mut self.figures[way as usize];
+        let frame = sender.pop(now, figures);
+        figures.airtime += self.params.exchange(&self.timing, frame.size) + self.timing.answer();
+        if lost {
+            figures.link.lost += 1;
+        } else {
+            figures.link.packets += 1;
+            figures.link.bytes += frame.size;
+        }
+        let fate = if lost { Fate::Lost } else { Fate::Arrived };
+        passed.push(Passed { station: frame.station, way: frame.way, item: frame.item, fate });
+        self.phase = Phase::Ack(now + self.timing.answer());
+    }
+
+    fn end_of_ack(&mut self, now: Time) {
+        let [number] = self.on_air[..] else { unreachable!("one frame has an ACK") };
+        self.senders[number as usize].backoff.succeed();
+        for sender in &mut self.senders {
+            sender.backoff.resume(now + self.timing.difs);
+        }
+        self.phase = Phase::Idle;
+    }
+
+    /// Nobody reads what was on the air, and no ACK comes.
+    fn fail(&mut self, now: Time, passed: &mut Vec<Passed<T>>) {
+        //= IEEE 802.11-2012 §9.3.2.3.7
+        for sender in &mut self.senders {
+            sender.backoff.resume(now + self.timing.eifs);
+        }
+        let collision = self.on_air.len() > 1;
+        for place in 0..self.on_air.len() {
+            let sender = &mut self.senders[self.on_air[place] as usize];
+            let frame = sender.head();
+            let figures = &mut self.figures[frame.way as usize];
+            let announced = self.params.is_announced(frame.size);
+            let airtime = if collision {
+                figures.collisions += 1;
+                self.params.first_frame(&self.timing, frame.size)
+            } else {
+                figures.errors += 1;
+                self.params.exchange(&self.timing, frame.size)
+            };
+            figures.airtime += airtime;
+            let exhausted = if announced && !collision {
+                // The RTS was answered.
+                sender.short = 0;
+                sender.long += 1;
+                sender.long >= self.params.long_retries
+            } else {
+                sender.short += 1;
+                sender.short >= self.params.short_retries
+            };
+            if exhausted {
+                let frame = sender.pop(now, figures);
+                figures.given_up += 1;
+                passed.push(Passed {
+                    station: frame.station,
+                    way: frame.way,
+                    item: frame.item,
+                    fate: Fate::GivenUp,
+                });
+                sender.backoff.succeed();
+            } else {
+                sender.backoff.fail();
+            }
+            //= IEEE 802.11-2012 §9.3.4.3
+            let idle_for_sender = now.max(self.began + airtime + self.timing.timeout);
+            sender.backoff.resume(idle_for_sender + self.timing.difs);
+        }
+        self.phase = Phase::Idle;
+    }
+}
+
+impl<T> Sender<T> {
+    /// Packets behind the one that is about to be sent.
+    fn waiting(&self) -> u64 {
+        self.queue.len().saturating_sub(1) as u64
+    }
+
+    /// The packet that it is about to send, or sends.
+    fn head(&self) -> &Frame<T> {
+        self.queue.front().expect("who sends has a packet")
+    }
+
+    /// The packet at the head leaves, and the next one waits no longer.
+    fn pop(&mut self, now: Time, figures: &mut Figures) -> Frame<T> {
+        (self.short, self.long) = (0, 0);
+        let head = self.queue.pop_front().expect("who sends has a packet");
+        if let Some(next) = self.queue.front() {
+            self.waiting_bytes -= next.size;
+            figures.link.add_wait(next.size, now - next.entered);
+        }
+        head
+    }
+}
+
+impl Timing {
+    /// The space before an ACK or CTS, and that.
+    fn answer(&self) -> Span {
+        self.sifs + self.ack
+    }
+}
+
+impl Params {
+    /// Whether an RTS goes before a frame of this size.
+    fn is_announced(&self, size: Bytes) -> bool {
+        self.rts_threshold.is_some_and(|threshold| size > threshold)
+    }
+
+    /// What a collision takes of a sender: the RTS, or the frame.
+    fn first_frame(&self, timing: &Timing, size: Bytes) -> Span {
+        if self.is_announced(size) { timing.rts } else { timing.data(size) }
+    }
+
+    /// From the beginning of an exchange to the end of its data frame.
+    fn exchange(&self, timing: &Timing, size: Bytes) -> Span {
+        let data = timing.data(size);
+        if self.is_announced(size) { timing.rts + timing.answer() + timing.sifs + data } else { data }
+    }
+}
+
+/// The place of who sends in this direction.
+fn sender_of(station: u32, way: Way) -> usize {
+    match way {
+        Way::Down => 0,
+        Way::Up => station as usize + 1,
+    }
+}

@@ -1,0 +1,38 @@
+//! Packets lost by the errors of their bits.
+
+use super::{Loss, Passing};
+use airwnd_kernel::Stream;
+use airwnd_catalog::params;
+use airwnd_units::Time;
+
+params! {
+    /// Bit error: each bit is wrong with the same probability p, and a packet with a wrong bit is lost.
+    ///
+    /// A packet of n bits on the wire, headers and framing included, is lost with the probability
+    /// 1 - (1 - p)^n.
+    pub struct Params ("ns-3 RateErrorModel, ERROR_UNIT_BIT") {
+        /// Probability that a bit is wrong.
+        pub rate: f64 = 1e-6, unit "1", range 0.0..=1.0, source "1.2 % of 1500-byte packets, as `packet-error`";
+    }
+}
+
+/// Independent errors of bits.
+pub struct BitError {
+    /// ln(1 - p): the logarithm keeps the digits of a small p.
+    log_intact: f64,
+    stream: Stream,
+}
+
+impl BitError {
+    /// Losses drawn from this stream.
+    pub fn new(params: Params, stream: Stream, _start: Time) -> Self {
+        BitError { log_intact: libm::log1p(-params.rate), stream }
+    }
+}
+
+impl Loss for BitError {
+    fn loses(&mut self, packet: Passing) -> bool {
+        let lost = -libm::expm1(packet.size.bits() as f64 * self.log_intact);
+        self.stream.at(packet.number) < lost
+    }
+}

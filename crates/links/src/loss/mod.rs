@@ -1,0 +1,185 @@
+//! Which packets a link loses.
+//!
+//! A model sees a packet's number, size and instant, and nothing of what is in it. Draws are addressed by the
+//! packet's number on its link, so what another packet met, or how large it was, does not shift them.
+
+use airwnd_kernel::Stream;
+use airwnd_catalog::family;
+use airwnd_units::{Bytes, Time};
+
+family! {
+    /// Loss on a link: which packets do not survive the way.
+    pub family Spec ("loss") {
+        none: NoLoss, packet_error: PacketError, bit_error: BitError, gilbert_elliott: GilbertElliott,
+        gilbert_elliott_time: GilbertElliottTime, scripted: Scripted,
+    }
+    build fn build(stream: Stream, start: Time) -> Box<dyn Loss>;
+}
+
+impl Spec {
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    ///
+    /// # Errors
+    /// A script that is out of order.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            Spec::Scripted(script) => script.check(),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A packet on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passing {
+    /// How many entered the link before it; those that its queue refused do not count.
+    pub number: u64,
+    /// Its size on the wire.
+    pub size: Bytes,
+    /// When it reaches the end of the link.
+    pub at: Time,
+}
+
+/// A rule by which packets are lost.
+pub trait Loss: Send {
+    /// Whether this packet is lost. Asked once for each packet, in the order of their numbers.
+    fn loses(&mut self, packet: Passing) -> bool;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_catalog::{Node, Param};
+    use airwnd_units::Span;
+
+    const COUNT: u64 = 200_000;
+
+    fn model(toml: &str, seed: u64) -> Box<dyn Loss> {
+        let text = format!("x = {toml}");
+        let node = Node::from_toml(&text, "test").unwrap();
+        Spec::read(node.nearest("x")).unwrap().build(Stream::new(seed, "test"), Time::ZERO)
+    }
+
+    /// Packets of a size, one each millisecond.
+    fn losses(toml: &str, seed: u64, size: u64) -> Vec<bool> {
+        let mut model = model(toml, seed);
+        let packet =
+            |number| Passing { number, size: Bytes(size), at: Time::ZERO + Span::from_millis(1) * number };
+        (0..COUNT).map(|number| model.loses(packet(number))).collect()
+    }
+
+    fn rate(losses: &[bool]) -> f64 {
+        losses.iter().filter(|lost| **lost).count() as f64 / losses.len() as f64
+    }
+
+    fn mean_burst(losses: &[bool]) -> f64 {
+        let bursts = losses.split(|lost| !lost).filter(|burst| !burst.is_empty());
+        let lengths: Vec<usize> = bursts.map(<[bool]>::len).collect();
+        lengths.iter().sum::<usize>() as f64 / lengths.len() as f64
+    }
+
+    /// Four standard deviations of a share of independent packets.
+    fn bound(p: f64) -> f64 {
+        4.0 * (p * (1.0 - p) / COUNT as f64).sqrt()
+    }
+
+    #[test]
+    fn packets_are_lost_at_the_rate() {
+        for p in [0.0, 0.001, 0.05, 0.5, 1.0] {
+            let lost = losses(&format!("{{kind = \"packet-error\", rate = {p:?}}}"), 1, 1500);
+            assert!((rate(&lost) - p).abs() <= bound(p), "{p}: {}", rate(&lost));
+        }
+        assert_eq!(rate(&losses("\"none\"", 1, 1500)), 0.0);
+    }
+
+    /// 1 - (1 - p)^bits
+    #[test]
+    fn a_larger_packet_meets_more_bit_errors() {
+        for (p, size) in [(1e-6_f64, 40), (1e-6, 1500), (1e-5, 1500), (1e-3, 1500), (1.0, 40), (0.0, 1500)] {
+            let lost = rate(&losses(&format!("{{kind = \"bit-error\", rate = {p:?}}}"), 1, size));
+            let expected = 1.0 - (1.0 - p).powi(8 * size as i32);
+            assert!((lost - expected).abs() <= bound(expected) + 1e-12, "{p} {size}: {lost} {expected}");
+        }
+    }
+
+    /// With loss in the bad state only: pi_B = p / (p + r), bursts of 1 / r = 1 / (1 - p_BB). The variance of the
+    /// share is that of independent packets times (2 - p - r) / (p + r), that of a burst's length (1 - r) / r^2.
+    #[test]
+    fn bursts_have_the_chain_s_length_and_share() {
+        for (p, r) in [(0.01_f64, 0.25_f64), (0.1, 0.5), (0.002, 0.05), (0.3, 1.0)] {
+            let chain = format!("{{kind = \"gilbert-elliott\", good_to_bad = {p:?}, bad_to_good = {r:?}}}");
+            let lost = losses(&chain, 1, 1500);
+            let share = p / (p + r);
+            let spread = f64::sqrt((2.0 - p - r) / (p + r));
+            assert!((rate(&lost) - share).abs() < bound(share) * spread, "{p} {r}: {}", rate(&lost));
+            let bursts = COUNT as f64 * share * r;
+            let allowed = 4.0 * ((1.0 - r) / (r * r) / bursts).sqrt() + 1e-9;
+            assert!((mean_burst(&lost) - 1.0 / r).abs() < allowed, "{p} {r}: {}", mean_burst(&lost));
+        }
+    }
+
+    /// pi_G loss_G + pi_B loss_B, here (0.25 x 0.01 + 0.05 x 0.6) / 0.3
+    #[test]
+    fn both_states_may_lose() {
+        let chain = "{kind = \"gilbert-elliott\", good_to_bad = 0.05, bad_to_good = 0.25, \
+                     loss_in_good = 0.01, loss_in_bad = 0.6}";
+        let lost = rate(&losses(chain, 1, 1500));
+        assert!((lost - 0.325 / 3.0).abs() < 0.005, "{lost}");
+    }
+
+    /// The share of time in the bad state is bad / (good + bad): with packets each millisecond also theirs. A
+    /// state holds for many packets: 200 s have some 180 cycles of 1.1 s, so the share is known within 30 %.
+    #[test]
+    fn sojourns_have_their_means() {
+        let chain = "{kind = \"gilbert-elliott-time\", good = \"1s\", bad = \"100ms\"}";
+        let lost: Vec<bool> = (1..=10).flat_map(|seed| losses(chain, seed, 1500)).collect();
+        assert!((rate(&lost) / (1.0 / 11.0) - 1.0).abs() < 0.1, "{}", rate(&lost));
+        assert!((mean_burst(&lost) / 100.0 - 1.0).abs() < 0.1, "{}", mean_burst(&lost));
+    }
+
+    /// A state that lasts depends on time alone: twice the packets meet the same bad spells.
+    #[test]
+    fn sojourns_do_not_count_packets() {
+        let bad = |step: u64| {
+            let mut model = model("{kind = \"gilbert-elliott-time\", good = \"1s\", bad = \"100ms\"}", 1);
+            let instants = (0..20_000u64).step_by(step as usize).enumerate();
+            instants
+                .map(|(number, ms)| {
+                    let at = Time::ZERO + Span::from_millis(ms);
+                    (ms, model.loses(Passing { number: number as u64, size: Bytes(40), at }))
+                })
+                .filter(|(ms, lost)| *lost && ms % 2 == 0)
+                .map(|(ms, _)| ms)
+                .collect::<Vec<_>>()
+        };
+        assert!(!bad(1).is_empty());
+        assert_eq!(bad(1), bad(2));
+    }
+
+    #[test]
+    fn a_script_is_followed() {
+        let lost =
+            losses("{kind = \"scripted\", packets = [0, 3, 4], instants = [\"9500us\", \"20ms\"]}", 1, 40);
+        let numbers: Vec<usize> = (0..lost.len()).filter(|number| lost[*number]).collect();
+        assert_eq!(numbers, [0, 3, 4, 10, 20]);
+    }
+
+    #[test]
+    fn instants_take_a_packet_each() {
+        // All three are due when packet 1 comes: it and the two behind it go.
+        let lost = losses("{kind = \"scripted\", instants = [\"100us\", \"200us\", \"300us\"]}", 1, 40);
+        assert_eq!(lost.iter().position(|lost| *lost), Some(1));
+        assert_eq!(lost[..5], [false, true, true, true, false]);
+    }
+
+    #[test]
+    fn draws_depend_on_seed_and_number_only() {
+        for kind in [
+            "{kind = \"packet-error\", rate = 0.1}",
+            "{kind = \"gilbert-elliott\", good_to_bad = 0.1, bad_to_good = 0.3}",
+        ] {
+            assert_eq!(losses(kind, 1, 1500), losses(kind, 1, 40));
+            assert_ne!(losses(kind, 1, 1500), losses(kind, 2, 1500));
+        }
+    }
+}

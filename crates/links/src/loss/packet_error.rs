@@ -1,0 +1,35 @@
+//! Packets lost independently of each other.
+
+use super::{Loss, Passing};
+use airwnd_kernel::Stream;
+use airwnd_catalog::params;
+use airwnd_units::Time;
+
+params! {
+    /// Packet error: each packet is lost with the same probability p, whatever its size.
+    ///
+    /// Bursts of losses have the mean length 1 / (1 - p).
+    pub struct Params ("ns-3 RateErrorModel, ERROR_UNIT_PACKET") {
+        /// Probability that a packet is lost.
+        pub rate: f64 = 0.01, unit "1", range 0.0..=1.0, source "Al-Hasanat et al. 2017 Table 1: 0.001 to 0.05";
+    }
+}
+
+/// Independent losses of packets.
+pub struct PacketError {
+    params: Params,
+    stream: Stream,
+}
+
+impl PacketError {
+    /// Losses drawn from this stream.
+    pub fn new(params: Params, stream: Stream, _start: Time) -> Self {
+        PacketError { params, stream }
+    }
+}
+
+impl Loss for PacketError {
+    fn loses(&mut self, packet: Passing) -> bool {
+        self.stream.at(packet.number) < self.params.rate
+    }
+}
