@@ -7,12 +7,3 @@ pub struct CellId(pub u16);
 /// A terminal's number, in the order of the setup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UeId(pub u32);
-
-/// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// To the terminal.
-    Down,
-    /// From the terminal.
-    Up,
-}

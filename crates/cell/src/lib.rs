@@ -1,28 +1,26 @@
 //! The LTE site: everything between the core network and the terminal's IP stack.
 //!
 //! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] decides
-//! what arrives, [`rlc`] reassembles. [`Network`] is the whole of it, advanced TTI by TTI.
+//! what arrives, [`rlc`] reassembles. [`Ran`] is the whole of it, advanced TTI by TTI.
 
 pub mod handover;
 mod identity;
 pub mod mac;
 pub mod mobility;
-mod network;
 pub mod phy;
 mod qci;
 mod radio;
+mod ran;
 pub mod rlc;
 mod roaming;
 mod settings;
 mod terminal;
 
-pub use identity::{CellId, Direction, UeId};
+pub use identity::{CellId, UeId};
 pub use mac::log::{Allocation, Reception};
-pub use network::{
-    Arrival, CellFigures, DOWNLINK_CROSSING, Network, UPLINK_CROSSING, UeFigures, Unbuildable,
-};
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
+pub use ran::{Arrival, CellFigures, DOWNLINK_CROSSING, Ran, UPLINK_CROSSING, UeFigures, Unbuildable};
 pub use roaming::{Forward, Notice};
-pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, Rlc, RlcMode, Setup, UeSite};
+pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite};
 pub use terminal::Dropped;

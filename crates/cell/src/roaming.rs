@@ -3,13 +3,13 @@
 use crate::handover::link_failure::Monitor;
 use crate::handover::measurement::Measurements;
 use crate::handover::{Forwarding, Handover, Settings};
-use crate::identity::{CellId, Direction, UeId};
+use crate::identity::{CellId, UeId};
 use crate::mobility::Mobility;
-use crate::network::Network;
+use crate::network::Ran;
 use crate::phy::Position;
-use crate::rlc::{DropCause, Fate, Returned};
-use crate::settings::Setup;
-use airwnd_kernel::{Event, EventQueue, Key};
+use crate::rlc::{BearerEvents, DropCause, Returned};
+use crate::settings::RanSetup;
+use airwnd_kernel::{Direction, Event, EventQueue, Key};
 use airwnd_units::{Metres, Span, Time};
 
 /// A packet that follows its terminal to another cell.
@@ -118,7 +118,7 @@ enum Waiting {
 
 impl Roaming {
     /// Nobody has moved yet.
-    pub fn new(setup: &Setup) -> Roaming {
+    pub fn new(setup: &RanSetup) -> Roaming {
         let settings = setup.handover.clone();
         let roamer = |algorithm: Box<dyn Handover>| Roamer {
             measurements: Measurements::new(setup.cells.len(), algorithm.triggers()),
@@ -166,7 +166,7 @@ impl Roaming {
     }
 }
 
-impl Network {
+impl Ran {
     /// Whether a terminal moves.
     pub fn moves(&self, ue: UeId) -> bool {
         self.roaming.movers.binary_search_by_key(&ue.0, |(number, _)| *number).is_ok()
@@ -416,10 +416,10 @@ impl Network {
         rest: Waiting,
     ) {
         let mut returned = std::mem::take(&mut self.returned);
-        let Network { ues, fates, roaming, .. } = self;
+        let Ran { ues, events, roaming, .. } = self;
         let (ue, from) = (UeId(number as u32), CellId(ues[number].cell as u16));
         let rlc = &mut ues[number].leg(direction).rlc;
-        rlc.release(now, cause, &mut returned, fates);
+        rlc.release(now, cause, &mut returned, events);
         //= TS 36.323 §5.3
         //= exception pdcp-knows-what-arrived
         returned.retain(|returned| !returned.delivered);
@@ -429,7 +429,7 @@ impl Network {
                 let follows = |returned: Returned| Forward { ue, from, packet: returned.sdu.packet };
                 roaming.forwards.extend(returned.drain(..).map(follows));
             }
-            Waiting::IsDropped => returned.drain(..).for_each(|returned| fates.dropped(returned.sdu, cause)),
+            Waiting::IsDropped => returned.drain(..).for_each(|returned| events.dropped(returned.sdu, cause)),
         }
         self.returned = returned;
     }

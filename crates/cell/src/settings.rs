@@ -181,8 +181,8 @@ impl Rlc {
     }
 }
 
-/// Everything that a [`Network`](crate::Network) is made of.
-pub struct Setup {
+/// Everything that a [`Ran`](crate::Ran) is made of.
+pub struct RanSetup {
     /// The carrier.
     pub carrier: Carrier,
     /// Between transmitter and receiver.

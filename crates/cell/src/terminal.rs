@@ -1,13 +1,12 @@
 //! A terminal with its bearer, as the cells use it.
 
-use crate::identity::Direction;
 use crate::mac::BlockFigures;
 use crate::phy::Position;
 use crate::radio::Radio;
-use crate::rlc::{BufferStatus, Content, DropCause, Fate, OneWay, Sdu};
-use crate::settings::{Bearer, Setup};
-use airwnd_links::aqm::{self, Ctx};
-use airwnd_kernel::{Key, Stream};
+use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Sdu};
+use crate::settings::{Bearer, RanSetup};
+use airwnd_kernel::{Direction, Key, Stream};
+use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};
 
 /// A packet that was dropped on the radio link.
@@ -21,12 +20,12 @@ pub struct Dropped {
 
 /// What became of packets that are not just delivered, until the owner asks.
 #[derive(Default)]
-pub(crate) struct Fates {
+pub(crate) struct EventLog {
     pub drops: Vec<Dropped>,
     pub marks: Vec<Key>,
 }
 
-impl Fate for Fates {
+impl BearerEvents for EventLog {
     fn dropped(&mut self, sdu: Sdu, cause: DropCause) {
         self.drops.push(Dropped { packet: sdu.packet, cause });
     }
@@ -73,7 +72,7 @@ pub(crate) struct Terminals<'a> {
     /// After which a terminal reports again that it waits for grants, if it does so.
     pub retx_bsr_timers: &'a mut Option<Timers<u32>>,
     pub timed: &'a mut Timed,
-    pub fates: &'a mut Fates,
+    pub events: &'a mut EventLog,
 }
 
 impl Terminals<'_> {
@@ -123,7 +122,7 @@ impl Terminals<'_> {
         told: Option<BufferStatus>,
     ) -> Option<Content> {
         let (leg, other) = self.ues[number as usize].legs(direction);
-        let content = leg.rlc.transmit(tti.start(), size, process, &mut other.rlc, told, self.fates);
+        let content = leg.rlc.transmit(tti.start(), size, process, &mut other.rlc, told, self.events);
         if leg.rlc.is_acknowledged() {
             self.timed.watch(number, direction, leg);
         } else if leg.rlc.backlog().bytes > Bytes::ZERO {
@@ -243,13 +242,15 @@ impl Leg {
 }
 
 impl Ue {
-    pub fn new(setup: &Setup, radio: &Radio, number: usize, cell: usize, slot: u16) -> Ue {
+    pub fn new(setup: &RanSetup, radio: &Radio, number: usize, cell: usize, slot: u16) -> Ue {
         let site = &setup.ues[number];
         let leg = |queue: &aqm::Spec, stream, name| Leg {
             rlc: OneWay::new(
                 &setup.rlc,
-                queue
-                    .build(&Ctx { stream: Stream::new(setup.seed, stream).child(number as u64), rate: None }),
+                queue.build(&QueueContext {
+                    stream: Stream::new(setup.seed, stream).child(number as u64),
+                    rate: None,
+                }),
             ),
             report_at: None,
             timed: false,

@@ -1,16 +1,16 @@
 //! A terminal that is elsewhere hears as if it had always been there.
 
 use airwnd_cell::phy::{Position, antenna, fading};
-use airwnd_cell::{Bearer, CellSite, Direction, Network, Setup, UeId, UeSite, mobility};
+use airwnd_cell::{Bearer, CellSite, Ran, RanSetup, UeId, UeSite, mobility};
+use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::Waiting;
-use airwnd_kernel::{Codepoint, Key, Stream};
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Speed, Tti};
 
 const NEAR: Position = Position::new(100.0, 50.0, 1.5);
 const FAR: Position = Position::new(380.0, 50.0, 1.5);
 
 /// One cell, one terminal.
-fn setup(position: Position) -> Setup {
+fn setup(position: Position) -> RanSetup {
     let cell = CellSite {
         site: 0,
         position: Position::new(0.0, 0.0, 30.0),
@@ -28,7 +28,7 @@ fn setup(position: Position) -> Setup {
         srs_offset: None,
         bearer: Bearer::default(),
     };
-    Setup {
+    RanSetup {
         carrier: Default::default(),
         radio: Default::default(),
         mac: Default::default(),
@@ -41,12 +41,12 @@ fn setup(position: Position) -> Setup {
     }
 }
 
-fn network(position: Position) -> Network {
-    Network::new(&setup(position)).unwrap()
+fn network(position: Position) -> Ran {
+    Ran::new(&setup(position)).unwrap()
 }
 
 /// A packet in each of these TTIs; the SINR that is reported at their end.
-fn exchange(network: &mut Network, ttis: std::ops::Range<u64>) -> Db {
+fn exchange(network: &mut Ran, ttis: std::ops::Range<u64>) -> Db {
     let mut drops = Vec::new();
     for tti in ttis.map(Tti) {
         network.advance(tti.start());
@@ -83,9 +83,9 @@ fn fading_is_where_the_terminal_is() {
         setup.radio.position_period = Span::from_millis(period);
         let speed = mobility::constant_velocity::Params { speed: Speed(20.0), ..Default::default() };
         setup.ues[0].mobility = mobility::Spec::ConstantVelocity(speed);
-        Network::new(&setup).unwrap()
+        Ran::new(&setup).unwrap()
     };
-    let sinr = |network: &mut Network, ttis: std::ops::Range<u64>| {
+    let sinr = |network: &mut Ran, ttis: std::ops::Range<u64>| {
         network.advance(Tti(ttis.start).start());
         exchange(network, ttis).0
     };

@@ -6,8 +6,9 @@ use airwnd_cell::phy::error_model::mutual_information::{self, MutualInformation}
 use airwnd_cell::phy::error_model::{self, ErrorModel, Transmission};
 use airwnd_cell::phy::link_budget::{noise_per_prb, power_per_prb, rsrp, sinr};
 use airwnd_cell::phy::propagation::{self, LinkGeometry, Propagation, friis, hybrid_buildings};
-use airwnd_cell::phy::tables::{Direction, mcs_of, transport_block};
+use airwnd_cell::phy::tables::{mcs_of, transport_block};
 use airwnd_cell::phy::{Cqi, Mcs, Position, Prbs, Sinr};
+use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, Metres};
 use std::sync::Arc;
 
@@ -129,7 +130,7 @@ fn piro_chooses_every_scheme_and_block_of_the_reference() {
         let mcs = scheme(&*rule, row.sinr.0, Prbs(50));
         assert_eq!(mcs, row.mcs, "{} {:?}", row.loss, row.sinr);
         if let Some(mcs) = mcs {
-            assert_eq!(transport_block(Direction::Downlink, mcs, SCHEDULED), row.block);
+            assert_eq!(transport_block(Direction::Down, mcs, SCHEDULED), row.block);
         }
     }
 }
@@ -186,7 +187,7 @@ fn ten_percent_errors_at_the_sinr_of_the_reference() {
 fn offsets_at_ten_percent(model: &dyn ErrorModel) -> Vec<f64> {
     let offset = |row: Vec<&str>| {
         let (blocks, mcs) = (Prbs(row[0].parse().expect("a count")), Mcs(row[1].parse().expect("an MCS")));
-        let block = transport_block(Direction::Downlink, mcs, blocks);
+        let block = transport_block(Direction::Down, mcs, blocks);
         let error = |hundredth: &i32| {
             let sinr = Sinr::Flat(Db(f64::from(*hundredth) / 100.0));
             model.first_block_error(&Transmission { mcs, block, sinr })

@@ -3,7 +3,7 @@
 use crate::placement::Place;
 use crate::scenario::{Scenario, UeGroup};
 use airwnd_cell::phy::Position;
-use airwnd_cell::{CellId, CellSite, Setup, UeSite};
+use airwnd_cell::{CellId, CellSite, RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::Degrees;
 
@@ -26,7 +26,7 @@ fn places_with(group: &UeGroup, index: usize, seed: u64) -> Vec<Place> {
 }
 
 /// The radio network of a scenario.
-pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
+pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
     let cells = (0..).zip(scenario.masts()).flat_map(|(number, (place, [x, y]))| {
         let site = &scenario.site[place];
         (0..site.sectors).map(move |sector| CellSite {
@@ -51,7 +51,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> Setup {
             bearer: group.bearer(),
         })
     });
-    Setup {
+    RanSetup {
         carrier: scenario.carrier.clone(),
         radio: scenario.radio.clone(),
         mac: scenario.mac.clone(),

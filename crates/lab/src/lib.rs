@@ -57,5 +57,5 @@ pub use outcome::{
 };
 pub use path::{run, run_tapped};
 pub use records::Records;
-pub use scenario::{Core, DataDirection, Flow, Scenario, Site, UeGroup};
+pub use scenario::{Core, Flow, Scenario, Site, UeGroup};
 pub use table::{Column, NOTHING, Table};

@@ -1,8 +1,8 @@
 //! What a run gives.
 
 use crate::ledger::{Cause, Count, Ledger};
-use crate::scenario::DataDirection;
 use crate::table::Table;
+use airwnd_kernel::Direction;
 use airwnd_tcp::Limited;
 use airwnd_units::Span;
 use serde_json::{Value as Json, json};
@@ -215,7 +215,7 @@ pub struct LinkRow {
     /// The group, the number of the terminal or of the cell that has it for itself; none: it is shared by all.
     pub of: Option<String>,
     /// Which way.
-    pub direction: DataDirection,
+    pub direction: Direction,
     /// Packets that it brought to its end.
     pub packets: u64,
     /// Their bytes.

@@ -24,11 +24,11 @@ use crate::scenario::{Scenario, complain};
 use crate::series::Series;
 use crate::tap::{Carried, Tap, Way};
 use airwnd_catalog::{Error, Node, Value};
-use airwnd_cell::{Arrival, Direction, Dropped, Network, UeId};
+use airwnd_cell::{Arrival, Dropped, Ran, UeId};
+use airwnd_kernel::{Codepoint, Direction, Event, EventQueue, Key, Slab};
 use airwnd_links::aqm::{self, Waiting};
-use airwnd_links::link::wifi::{Fate, Passed};
-use airwnd_links::link::{self, Due, Lost, Refused};
-use airwnd_kernel::{Codepoint, Event, EventQueue, Key, Slab};
+use airwnd_links::link::wifi::{Exit, Passed};
+use airwnd_links::link::{Due, Lost, Refused};
 use airwnd_tcp::{Config, rwnd};
 use airwnd_units::{Bytes, Span, Time, Tti};
 
@@ -98,10 +98,10 @@ impl End {
     }
 
     /// The way that leads there.
-    fn way(self) -> link::Way {
+    fn way(self) -> Direction {
         match self {
-            End::Server => link::Way::Up,
-            End::Ue => link::Way::Down,
+            End::Server => Direction::Up,
+            End::Ue => Direction::Down,
         }
     }
 }
@@ -170,7 +170,7 @@ pub(crate) struct Simulation<'t> {
     steps: Vec<Step>,
     begins: Vec<(u32, u32)>,
     /// The cells behind the links, if there are any.
-    pub network: Option<Box<Network>>,
+    pub network: Option<Box<Ran>>,
     pub paths: Paths,
     pub flows: Vec<Flow>,
     groups: Vec<Group>,
@@ -204,7 +204,7 @@ struct Fates {
     marks: Vec<Key>,
 }
 
-impl aqm::Fate for Fates {
+impl aqm::QueueEvents for Fates {
     fn dropped(&mut self, packet: Waiting, cause: aqm::Cause) {
         let cause = match cause {
             aqm::Cause::Full => Cause::LinkQueue,
@@ -285,7 +285,7 @@ impl<'t> Simulation<'t> {
         let begin = Time::ZERO + scenario.warmup;
         let mut network = match scenario.site.is_empty() {
             true => None,
-            false => Some(Box::new(Network::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
+            false => Some(Box::new(Ran::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
                 let nowhere = Node::new(Value::Table(Vec::new()), &scenario.name);
                 complain(&nowhere, "mac.srs_period", unbuildable.0)
             })?)),
@@ -526,10 +526,10 @@ impl<'t> Simulation<'t> {
         let mut passed = std::mem::take(&mut self.passed);
         shared.medium.advance(now, &mut passed);
         for packet in passed.drain(..) {
-            match packet.fate {
-                Fate::Arrived => self.forward(now, packet.item),
-                Fate::Lost => self.drop_packet(now, packet.item, Cause::LinkError),
-                Fate::GivenUp => self.drop_packet(now, packet.item, Cause::RetryLimit),
+            match packet.exit {
+                Exit::Arrived => self.forward(now, packet.item),
+                Exit::Lost => self.drop_packet(now, packet.item, Cause::LinkError),
+                Exit::GivenUp => self.drop_packet(now, packet.item, Cause::RetryLimit),
             }
         }
         self.passed = passed;
@@ -667,7 +667,7 @@ impl<'t> Simulation<'t> {
 
     // The cells.
 
-    pub(crate) fn cells(&mut self) -> &mut Network {
+    pub(crate) fn cells(&mut self) -> &mut Ran {
         self.network.as_mut().expect("only cells have TTIs")
     }
 

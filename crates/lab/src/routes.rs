@@ -4,11 +4,11 @@ use crate::detour::Anchor;
 use crate::handover::Paths;
 use crate::links::Sharing;
 use crate::scenario::{S1U, SERVER, Scenario, X2};
-use airwnd_cell::{Network, UeId};
-use airwnd_links::aqm::{Backlog, Ctx};
+use airwnd_cell::{Ran, UeId};
+use airwnd_kernel::{Direction, Key, Stream};
+use airwnd_links::aqm::{Backlog, QueueContext};
 use airwnd_links::link::wifi::Medium;
-use airwnd_links::link::{self, Carrier, Figures, Managed, Queue, Server, Way, wire::Wire};
-use airwnd_kernel::{Key, Stream};
+use airwnd_links::link::{self, Carrier, Figures, Managed, Queue, Server, wire::Wire};
 use airwnd_links::{aqm, loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -118,7 +118,7 @@ pub(crate) struct Routes {
 
 impl Routes {
     /// The server link, those of the scenario, and behind them those between gateway and cells and between cells.
-    pub fn new(scenario: &Scenario, seed: u64, network: Option<&Network>) -> Routes {
+    pub fn new(scenario: &Scenario, seed: u64, network: Option<&Ran>) -> Routes {
         let mut builder = Builder {
             scenario,
             losses: Stream::new(seed, "link loss"),
@@ -227,15 +227,16 @@ impl Builder<'_> {
                 let loss = |way, loss: &loss::Spec| {
                     loss.build(self.losses_of(place, way).child(ue as u64), self.start)
                 };
-                let (down, up) = (loss(Way::Down, &settings.loss), loss(Way::Up, &settings.loss_up));
+                let (down, up) =
+                    (loss(Direction::Down, &settings.loss), loss(Direction::Up, &settings.loss_up));
                 Step::Medium { medium, station: self.media[medium as usize].medium.join(down, up) }
             }
         }
     }
 
     /// The stream of what a link of the scenario loses.
-    fn losses_of(&self, place: usize, way: Way) -> Stream {
-        self.losses.child(direction(place, way))
+    fn losses_of(&self, place: usize, direction: Direction) -> Stream {
+        self.losses.child(link_stream(place, direction))
     }
 
     /// An instance of a link; one that is not for all has a number among them.
@@ -250,12 +251,12 @@ impl Builder<'_> {
                 let one_way = |way, server, delay, loss| {
                     let one_way = link::Link::new(server, delay, link.queue());
                     let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, way)));
-                    let stream = numbered(self.queues.child(direction(place, way)));
+                    let stream = numbered(self.queues.child(link_stream(place, way)));
                     behind(settings.aqm.as_ref(), settings.ring, one_way, stream)
                 };
                 let delay_up = settings.delay_up.unwrap_or(settings.delay);
-                let down = one_way(Way::Down, down, settings.delay, &settings.loss);
-                let up = one_way(Way::Up, up, delay_up, &settings.loss_up);
+                let down = one_way(Direction::Down, down, settings.delay, &settings.loss);
+                let up = one_way(Direction::Up, up, delay_up, &settings.loss_up);
                 Instance::Link(self.add(Duplex { name, of, down, up }))
             }
             Carrier::Shared(params) => {
@@ -268,7 +269,7 @@ impl Builder<'_> {
     }
 
     /// A link between the gateway and each cell, and one from each cell to the others if terminals change cells.
-    fn paths(&mut self, network: Option<&Network>) -> Paths {
+    fn paths(&mut self, network: Option<&Ran>) -> Paths {
         let Scenario { core, handover, .. } = self.scenario;
         let cells = network.map_or(0, |network| network.cell_figures().count());
         let mut of_cells = |name: &str, rate, delay, queue| -> Vec<u32> {
@@ -288,7 +289,7 @@ impl Builder<'_> {
         Paths {
             s1u,
             x2: x2.and_then(|links| links.first().copied()),
-            anchors: (0..network.map_or(0, Network::ues) as u32).map(anchor).collect(),
+            anchors: (0..network.map_or(0, Ran::ues) as u32).map(anchor).collect(),
             forwarding: handover.forwarding,
             notices: Vec::with_capacity(16),
             forwards: Vec::with_capacity(64),
@@ -297,14 +298,14 @@ impl Builder<'_> {
 }
 
 /// The number of a direction of a link of the scenario; the server link's come first.
-fn direction(place: usize, way: Way) -> u64 {
-    2 * (place as u64 + 1) + u64::from(way == Way::Up)
+fn link_stream(place: usize, direction: Direction) -> u64 {
+    2 * (place as u64 + 1) + u64::from(direction == Direction::Up)
 }
 
 /// A link behind a discipline, if there is one, and a ring of so many packets.
 fn behind(discipline: Option<&aqm::Spec>, ring: u64, link: link::Link<Key>, stream: Stream) -> OneWay {
     let Some(discipline) = discipline else { return OneWay::Plain(link) };
-    let queue = discipline.build(&Ctx { stream, rate: link.rate() });
+    let queue = discipline.build(&QueueContext { stream, rate: link.rate() });
     OneWay::Managed(Managed::new(link, queue, ring as usize))
 }
 

@@ -3,8 +3,9 @@
 use crate::links::Link;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, recordings, size, traffic};
-use airwnd_catalog::{Error, Node, Param, choice, params, unknown_word};
+use airwnd_catalog::{Error, Node, Param, params, unknown_word};
 use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility};
+use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_tcp::cc::outside::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
@@ -27,16 +28,6 @@ pub(crate) const X2: &str = "x2";
 const MOST_SOUNDING_OFFSETS: u16 = 320;
 /// The least distance on the map between a terminal and a mast: path-loss models end at the antenna.
 const CLOSEST: Metres = Metres(1.0);
-
-choice! {
-    /// Which end sends the data of a flow.
-    pub enum DataDirection {
-        /// The server sends, the terminal receives.
-        Down = "down",
-        /// The terminal sends, the server receives.
-        Up = "up",
-    }
-}
 
 params! {
     /// The core network: server, gateway and base station.
@@ -133,7 +124,7 @@ params! {
         /// Group of terminals; none: all.
         pub ue: Option<String> = None, unit "text", source "airwnd";
         /// Which end sends.
-        pub direction: DataDirection = DataDirection::Down, unit "1", source "a download";
+        pub direction: Direction = Direction::Down, unit "1", source "a download";
         /// What the application sends.
         pub traffic: traffic::Spec = traffic::Spec::Bulk(Default::default()), unit "1", source "a download without end";
         /// Congestion control at the sender.
@@ -568,7 +559,7 @@ impl Scenario {
         flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
         self.check_arrivals(flow).map_err(|(rest, message)| (key(&rest), message))?;
         let tcp = self.tcp.config();
-        let controller = flow.rwnd.build(&rwnd::Ctx::of(&tcp, 0));
+        let controller = flow.rwnd.build(&rwnd::ReceiverContext::of(&tcp, 0));
         if !tcp.timestamps && controller.needs_timestamps() {
             let kind = flow.rwnd.kind();
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
@@ -589,7 +580,7 @@ impl Scenario {
                 flow.traffic.kind()
             ));
         }
-        if flow.direction == DataDirection::Up {
+        if flow.direction == Direction::Up {
             let message = "`{word}` is told of the links towards terminals only; set direction = \"down\"";
             return Err(message.replace("{word}", &word));
         }

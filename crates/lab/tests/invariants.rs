@@ -4,8 +4,8 @@
 //! inside, and every packet inside is in exactly one place.
 
 use airwnd_catalog::Node;
-use airwnd_links::aqm;
 use airwnd_lab::{Column, Outcome, Percentiles, Scenario, run};
+use airwnd_links::aqm;
 use airwnd_units::{Bytes, Span};
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,7 +1,8 @@
 //! Links, ways and recordings, seen through whole runs.
 
 use airwnd_catalog::Node;
-use airwnd_lab::{DataDirection, LinkRow, Outcome, Scenario, run};
+use airwnd_kernel::Direction;
+use airwnd_lab::{LinkRow, Outcome, Scenario, run};
 use airwnd_units::Span;
 use std::fs;
 use std::path::PathBuf;
@@ -16,12 +17,12 @@ fn simulate(toml: &str) -> Outcome {
 }
 
 /// The rows of a link in a direction.
-fn rows<'a>(outcome: &'a Outcome, link: &str, direction: DataDirection) -> Vec<&'a LinkRow> {
+fn rows<'a>(outcome: &'a Outcome, link: &str, direction: Direction) -> Vec<&'a LinkRow> {
     outcome.links().iter().filter(|row| row.link == link && row.direction == direction).collect()
 }
 
 fn down<'a>(outcome: &'a Outcome, link: &str) -> &'a LinkRow {
-    let rows = rows(outcome, link, DataDirection::Down);
+    let rows = rows(outcome, link, Direction::Down);
     assert_eq!(rows.len(), 1, "{link}");
     rows[0]
 }
@@ -84,7 +85,7 @@ fn a_dumbbell_has_a_round_trip_for_each_group() {
     assert!(bottleneck.refused > 0);
     // Each of the two near terminals has a link, the far ones share theirs.
     let of = |link| -> Vec<&str> {
-        rows(&outcome, link, DataDirection::Down).iter().filter_map(|row| row.of.as_deref()).collect()
+        rows(&outcome, link, Direction::Down).iter().filter_map(|row| row.of.as_deref()).collect()
     };
     assert_eq!(of("near-access"), ["0", "1"]);
     assert_eq!(of("far-access"), ["far"]);
@@ -96,7 +97,7 @@ fn a_dumbbell_has_a_round_trip_for_each_group() {
 fn links_in_a_row_hand_on_what_they_carry() {
     let outcome = simulate(&DUMBBELL.replace("tcp\n", &format!("traffic = {}\n", datagrams("1Mbps"))));
     let carried =
-        |link: &str| rows(&outcome, link, DataDirection::Down).iter().map(|row| row.packets).sum::<u64>();
+        |link: &str| rows(&outcome, link, Direction::Down).iter().map(|row| row.packets).sum::<u64>();
     let behind = carried("near-access") + carried("far-access");
     assert_eq!(carried("server"), outcome.flows().iter().map(|flow| flow.packets_sent).sum::<u64>());
     assert_eq!(behind, outcome.flows().iter().map(|flow| flow.packets_received).sum::<u64>());
@@ -128,7 +129,7 @@ fn links_account_for_every_drop() {
         assert!(row.link != "wan" || row.queue_bytes.max <= 20_000, "{row:?}");
     }
     assert!(down(&outcome, "wan").refused > 0 && down(&outcome, "wan").lost > 0);
-    assert!(down(&outcome, "server").lost > 0 && rows(&outcome, "s1u", DataDirection::Up)[0].packets > 0);
+    assert!(down(&outcome, "server").lost > 0 && rows(&outcome, "s1u", Direction::Up)[0].packets > 0);
 }
 
 /// A cell behind a link: 20 ms more each way, and its rate is the end of it.

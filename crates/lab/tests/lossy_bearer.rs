@@ -6,19 +6,17 @@
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::phy::{Position, amc, antenna};
 use airwnd_cell::rlc::{DropCause, am};
-use airwnd_cell::{
-    Bearer, CellSite, Direction, Network, RadioSettings, RlcMode, Setup, UeId, UeSite, mobility,
-};
-use airwnd_links::aqm::Waiting;
-use airwnd_kernel::{Codepoint, Key, Stream};
+use airwnd_cell::{Bearer, CellSite, RadioSettings, Ran, RanSetup, RlcMode, UeId, UeSite, mobility};
+use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_lab::{Outcome, Scenario, run};
+use airwnd_links::aqm::Waiting;
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Span, Tti};
 use std::collections::BTreeSet;
 
-fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> Setup {
+fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
     let amc = Node::from_toml("kind = \"piro-ew2010\"\nber = 0.03", "test").unwrap();
     let queue = Node::from_toml("kind = \"drop-tail\"\nbuffer = \"60kB\"", "test").unwrap();
-    Setup {
+    RanSetup {
         carrier: Default::default(),
         radio: RadioSettings { amc: amc::Spec::read(&amc).unwrap(), ..Default::default() },
         mac: airwnd_cell::Mac { harq_transmissions: transmissions, ..Default::default() },
@@ -66,7 +64,7 @@ struct Fates {
 
 /// Three packets a TTI and direction for three seconds; even numbers go down, odd ones up.
 fn exchange(distance: f64, transmissions: u8, am: Option<am::Params>) -> Fates {
-    let mut network = Network::new(&setup(distance, transmissions, am)).unwrap();
+    let mut network = Ran::new(&setup(distance, transmissions, am)).unwrap();
     let (mut fates, mut arrivals, mut drops) = (Fates::default(), Vec::new(), Vec::new());
     for tti in (0..3000).map(Tti) {
         network.receive_uplink(tti.start());
@@ -233,7 +231,7 @@ fn lone_packets(retx_bsr_timer: Option<Span>) -> Vec<u64> {
     let mut setup = setup(500.0, 4, None);
     setup.mac.retx_bsr_timer = retx_bsr_timer;
     setup.cells = vec![setup.cells[0].clone(); 4];
-    let mut network = Network::new(&setup).unwrap();
+    let mut network = Ran::new(&setup).unwrap();
     let (mut arrivals, mut delays) = (Vec::new(), Vec::new());
     for tti in (0..200_000).map(Tti) {
         network.receive_uplink(tti.start());

@@ -1,8 +1,8 @@
 //! No input makes a parser panic, every complaint is one line, and what is accepted runs.
 
 use airwnd_catalog::{Error, Node, Param};
-use airwnd_links::link::trace::{Format, Recording};
 use airwnd_lab::{Scenario, placement, run};
+use airwnd_links::link::trace::{Format, Recording};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Hertz, Span, Time};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

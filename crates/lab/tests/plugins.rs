@@ -3,7 +3,7 @@
 use airwnd_catalog::{Error, Node, params};
 use airwnd_lab::{Outcome, Plugins, Scenario, run};
 use airwnd_tcp::cc::newreno::{self, Newreno};
-use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, Ctx};
+use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_units::Bytes;
 
 params! {
@@ -55,7 +55,7 @@ impl CongestionControl for Rotten {
 }
 
 fn plugins() -> Plugins {
-    let reno = |params: &Params, ctx: &Ctx| {
+    let reno = |params: &Params, ctx: &SenderContext| {
         Newreno::new(newreno::Params { beta: params.keep, ..Default::default() }, ctx)
     };
     let mut plugins = Plugins::default();

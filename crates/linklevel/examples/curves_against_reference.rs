@@ -3,7 +3,8 @@
 
 use airwnd_cell::phy::Mcs;
 use airwnd_cell::phy::error_model::block_error_curves::{self, BlockErrorCurves, Curve};
-use airwnd_cell::phy::tables::{Direction, MAX_CODE_BLOCK, code_block_at_least, code_rate, modulation};
+use airwnd_cell::phy::tables::{MAX_CODE_BLOCK, code_block_at_least, code_rate, modulation};
+use airwnd_kernel::Direction;
 use airwnd_linklevel::crc::CRC_BITS;
 use airwnd_linklevel::record;
 use airwnd_units::Db;
@@ -57,7 +58,7 @@ fn curves(model: &BlockErrorCurves, reference: &[Row]) -> String {
         left + width
     );
     for mcs in Mcs::all() {
-        let of = modulation(Direction::Downlink, mcs);
+        let of = modulation(Direction::Down, mcs);
         let theirs =
             reference.iter().find(|row| row.mcs == mcs && row.bits == DRAWN).expect("all have this size");
         let curve = model.curve(of, DRAWN, theirs.checked_rate());
@@ -88,7 +89,7 @@ fn simulated(
     let mut svg = String::new();
     let all = record::points(include_str!("../data/block_errors.csv")).expect("points");
     for row in reference.iter().filter(|row| row.bits == DRAWN) {
-        let of = modulation(Direction::Downlink, row.mcs);
+        let of = modulation(Direction::Down, row.mcs);
         let (_, points) = all
             .iter()
             .find(|(format, _)| {
@@ -163,7 +164,7 @@ impl Row {
 
     fn ours(&self, model: &BlockErrorCurves) -> Curve {
         let size = code_block_at_least((self.bits + CRC_BITS as u32).min(MAX_CODE_BLOCK));
-        model.curve(modulation(Direction::Downlink, self.mcs), size, self.checked_rate())
+        model.curve(modulation(Direction::Down, self.mcs), size, self.checked_rate())
     }
 }
 

@@ -8,8 +8,8 @@ use crate::link::{Format, Link};
 use airwnd_cell::phy::Mcs;
 use airwnd_cell::phy::bit_channel;
 use airwnd_cell::phy::error_model::block_error_curves::Curve;
-use airwnd_cell::phy::tables::{Direction, Modulation, code_rate, modulation};
-use airwnd_kernel::Stream;
+use airwnd_cell::phy::tables::{Modulation, code_rate, modulation};
+use airwnd_kernel::{Direction, Stream};
 use airwnd_units::Db;
 
 /// Whence all random numbers come.
@@ -39,7 +39,7 @@ fn rates(of: Modulation) -> Vec<f64> {
         Modulation::Qam16 => &[],
         Modulation::Qam64 => &[0.36],
     };
-    let schemes = Mcs::all().filter(|mcs| modulation(Direction::Downlink, *mcs) == of).map(code_rate);
+    let schemes = Mcs::all().filter(|mcs| modulation(Direction::Down, *mcs) == of).map(code_rate);
     further.iter().copied().chain(schemes).collect()
 }
 
@@ -63,7 +63,7 @@ pub fn formats() -> Vec<Format> {
     formats.dedup();
     for size in [208, 2048] {
         for mcs in [2, 5, 9, 10, 13, 16, 17, 20, 24, 28].map(Mcs) {
-            let modulation = modulation(Direction::Downlink, mcs);
+            let modulation = modulation(Direction::Down, mcs);
             formats.extend([2, 3, 4].map(|count| format(modulation, code_rate(mcs), size, count)));
         }
     }

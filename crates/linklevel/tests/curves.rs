@@ -3,11 +3,9 @@
 use airwnd_cell::phy::bit_channel::information;
 use airwnd_cell::phy::error_model::block_error_curves::{self, BlockErrorCurves};
 use airwnd_cell::phy::error_model::{self, ErrorModel, SoftBits, Transmission};
-use airwnd_cell::phy::tables::{
-    Direction, MAX_CODE_BLOCK, Modulation, code_block_at_least, code_rate, modulation,
-};
+use airwnd_cell::phy::tables::{MAX_CODE_BLOCK, Modulation, code_block_at_least, code_rate, modulation};
 use airwnd_cell::phy::{Mcs, Sinr};
-use airwnd_kernel::Stream;
+use airwnd_kernel::{Direction, Stream};
 use airwnd_linklevel::campaign::{self, format};
 use airwnd_linklevel::crc::CRC_BITS;
 use airwnd_linklevel::curve::Point;
@@ -87,7 +85,7 @@ fn quick_with(settings: Settings, format: Format, snrs: &[Db], expected: f64) ->
 fn a_quick_simulation_agrees_with_the_curves() {
     let model = model();
     for (mcs, bits) in [(0, 104), (5, 40), (9, 416), (12, 208), (16, 208), (20, 416), (28, 416)] {
-        let (of, rate) = (modulation(Direction::Downlink, Mcs(mcs)), code_rate(Mcs(mcs)));
+        let (of, rate) = (modulation(Direction::Down, Mcs(mcs)), code_rate(Mcs(mcs)));
         let format = format(of, rate, bits, 1);
         let curve = model.curve(of, bits as u32, bits as f64 / format.coded_bits as f64);
         for offset in [-0.5, 1.3] {
@@ -106,7 +104,7 @@ fn a_quick_simulation_agrees_with_the_curves() {
 fn scaled_extrinsic_information_gains_a_quarter_of_a_decibel() {
     let model = model();
     for mcs in [5, 13, 22].map(Mcs) {
-        let (of, rate) = (modulation(Direction::Downlink, mcs), code_rate(mcs));
+        let (of, rate) = (modulation(Direction::Down, mcs), code_rate(mcs));
         let curve = model.curve(of, 416, rate);
         let scaled = Settings { extrinsic_scale: 0.75, ..Settings::default() };
         let at = |off: f64| quick_with(scaled, format(of, rate, 416, 1), &[Db(curve.tenth().0 + off)], 0.1).0;
@@ -131,7 +129,7 @@ fn every_scheme_fails_where_it_does_in_the_reference() {
     let mut squares = 0.0;
     for mcs in Mcs::all() {
         let rows: Vec<_> = reference().into_iter().filter(|row| row.0 == mcs).collect();
-        let of = modulation(Direction::Downlink, mcs);
+        let of = modulation(Direction::Down, mcs);
         let as_named: Vec<f64> = rows
             .iter()
             .map(|(_, rate, bits, tenth)| model.curve(of, *bits, *rate).tenth().0 - tenth)
@@ -196,7 +194,7 @@ fn tenth(model: &dyn ErrorModel, format: &Format) -> Db {
 /// The scheme of a format.
 fn scheme(format: &Format) -> Mcs {
     let of = |mcs: &Mcs| {
-        campaign::format(modulation(Direction::Downlink, *mcs), code_rate(*mcs), size(format) as usize, 1)
+        campaign::format(modulation(Direction::Down, *mcs), code_rate(*mcs), size(format) as usize, 1)
     };
     let is = |mcs: &Mcs| Format { transmissions: format.transmissions, ..of(mcs) } == *format;
     Mcs::all().find(is).expect("the format of a scheme")
@@ -230,7 +228,7 @@ fn retransmissions_as_simulated() {
 fn a_transport_block_fails_with_any_of_its_code_blocks() {
     // 6424 bits: 6448 with its check, two code blocks of (6448 + 48) / 2 = 3248 -> 3264 bits
     let mcs = Mcs(9);
-    let (of, bits) = (modulation(Direction::Downlink, mcs), 6424);
+    let (of, bits) = (modulation(Direction::Down, mcs), 6424);
     let coded = libm::round((bits + CRC_BITS) as f64 / code_rate(mcs) / 4.0) as usize * 4;
     let format = Format { block_bits: bits, coded_bits: coded, modulation: of, transmissions: 1 };
     let block = Bytes(bits as u64 / 8);
@@ -249,7 +247,7 @@ fn a_transport_block_fails_with_any_of_its_code_blocks() {
 fn a_channel_that_changes_counts_by_its_mutual_information() {
     let model = model();
     for (mcs, bits) in [(7, 416), (14, 416), (22, 416)] {
-        let (of, rate) = (modulation(Direction::Downlink, Mcs(mcs)), code_rate(Mcs(mcs)));
+        let (of, rate) = (modulation(Direction::Down, Mcs(mcs)), code_rate(Mcs(mcs)));
         let format = format(of, rate, bits, 1);
         let curve = model.curve(of, bits as u32, bits as f64 / format.coded_bits as f64);
         // symbols by turns 4 dB better and 4 dB worse than `level`, whose mean information is that at the tenth

@@ -1,15 +1,15 @@
 //! What queue disciplines do to loads whose answer is known.
 
 use airwnd_catalog::{Node, Param};
-use airwnd_links::aqm::{Cause, Ctx, Fate, QueueDisc, Spec, Waiting};
 use airwnd_kernel::{Codepoint, Key, Stream};
+use airwnd_links::aqm::{Cause, QueueContext, QueueDisc, QueueEvents, Spec, Waiting};
 use airwnd_units::{Bytes, Span, Time};
 
 /// One packet is served in a millisecond.
 const SERVICE: Span = Span::from_millis(1);
 
 fn discipline(toml: &str) -> Box<dyn QueueDisc> {
-    let ctx = Ctx { stream: Stream::new(1, "test queue"), rate: None };
+    let ctx = QueueContext { stream: Stream::new(1, "test queue"), rate: None };
     Spec::read(&Node::from_toml(toml, "test").unwrap()).unwrap().build(&ctx)
 }
 
@@ -53,7 +53,7 @@ struct Noted<'a> {
     figures: &'a mut [Figures],
 }
 
-impl Fate for Noted<'_> {
+impl QueueEvents for Noted<'_> {
     fn dropped(&mut self, packet: Waiting, cause: Cause) {
         assert_eq!(cause, Cause::Early, "the queue is never full");
         if self.counts {
@@ -215,7 +215,7 @@ struct Causes {
     early: u64,
 }
 
-impl Fate for Causes {
+impl QueueEvents for Causes {
     fn dropped(&mut self, _: Waiting, cause: Cause) {
         match cause {
             Cause::Full => self.full += 1,

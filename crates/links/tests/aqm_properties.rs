@@ -1,8 +1,8 @@
 //! What every queue discipline keeps, whatever comes and goes.
 
 use airwnd_catalog::{Node, Param};
-use airwnd_links::aqm::{Cause, Ctx, Fate, Spec, Waiting};
 use airwnd_kernel::{Codepoint, Key, Stream};
+use airwnd_links::aqm::{Cause, QueueContext, QueueEvents, Spec, Waiting};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -20,11 +20,11 @@ struct Ends(BTreeMap<u32, End>);
 
 impl Ends {
     fn note(&mut self, packet: u32, end: End) {
-        assert_eq!(self.0.insert(packet, end), None, "packet {packet} has one fate");
+        assert_eq!(self.0.insert(packet, end), None, "packet {packet} has one events");
     }
 }
 
-impl Fate for Ends {
+impl QueueEvents for Ends {
     fn dropped(&mut self, packet: Waiting, _cause: Cause) {
         self.note(packet.packet.0, End::Dropped);
     }
@@ -71,7 +71,7 @@ fn check(kind: &str, steps: &[(u64, Step)], rate: Option<BitRate>) -> Result<(),
     let toml = format!("kind = \"{kind}\"\npackets = {PACKETS}\nbuffer = \"20000B\"\n");
     let spec = Spec::read(&Node::from_toml(&toml, "test").unwrap()).unwrap();
     prop_assert_eq!(spec.check(), Ok(()));
-    let mut queue = spec.build(&Ctx { stream: Stream::new(7, kind), rate });
+    let mut queue = spec.build(&QueueContext { stream: Stream::new(7, kind), rate });
     let (mut ends, mut now, mut came) = (Ends::default(), Time::ZERO, 0);
     let mut sent = Vec::new();
     for (gap, step) in steps {

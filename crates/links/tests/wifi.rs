@@ -1,8 +1,8 @@
 //! 802.11's coordination function against what can be computed about it.
 
-use airwnd_kernel::Stream;
-use airwnd_links::link::wifi::{Errors, Fate, Figures, Medium, Params, Passed, Phy};
-use airwnd_links::link::{Queue, Way};
+use airwnd_kernel::{Direction, Stream};
+use airwnd_links::link::Queue;
+use airwnd_links::link::wifi::{Errors, Exit, Figures, Medium, Params, Passed, Phy};
 use airwnd_links::loss::{self, Loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
@@ -38,22 +38,22 @@ impl Channel {
     }
 
     fn figures(&self) -> Figures {
-        self.medium.figures(Way::Up, self.now)
+        self.medium.figures(Direction::Up, self.now)
     }
 
     /// Packets of each station that arrived in so much time, while each always has one to send.
     fn saturated(&mut self, stations: u32, packet: Bytes, time: Span) -> Vec<u64> {
         for station in (0..stations).cycle().take(2 * stations as usize) {
-            self.medium.send(self.now, station, Way::Up, packet, 0).unwrap();
+            self.medium.send(self.now, station, Direction::Up, packet, 0).unwrap();
         }
         let end = self.now + time;
         let mut arrived = vec![0; stations as usize];
         while self.now < end {
             self.step();
             for place in 0..self.passed.len() {
-                let Passed { station, way, fate, .. } = self.passed[place];
-                arrived[station as usize] += u64::from(fate == Fate::Arrived);
-                self.medium.send(self.now, station, way, packet, 0).unwrap();
+                let Passed { station, direction, exit, .. } = self.passed[place];
+                arrived[station as usize] += u64::from(exit == Exit::Arrived);
+                self.medium.send(self.now, station, direction, packet, 0).unwrap();
             }
         }
         arrived
@@ -270,12 +270,12 @@ proptest! {
                 medium.advance(at, &mut passed);
                 left.extend(passed.drain(..).map(|packet| (at, packet)));
             }
-            let way = if *up { Way::Up } else { Way::Down };
-            match medium.send(now, *station, way, Bytes(*size), number as u32) {
+            let direction = if *up { Direction::Up } else { Direction::Down };
+            match medium.send(now, *station, direction, Bytes(*size), number as u32) {
                 Ok(_) => taken += 1,
                 Err(_) => refused += 1,
             }
-            prop_assert!(limit.is_none_or(|limit| medium.waiting(*station, way) <= limit));
+            prop_assert!(limit.is_none_or(|limit| medium.waiting(*station, direction) <= limit));
             prop_assert_eq!(taken, left.len() as u64 + medium.inside().count() as u64);
         }
         while let Some(at) = medium.next_event() {
@@ -284,15 +284,15 @@ proptest! {
         }
         prop_assert_eq!(taken, left.len() as u64);
         let sum = |count: fn(&Figures) -> u64| {
-            count(&medium.figures(Way::Down, now)) + count(&medium.figures(Way::Up, now))
+            count(&medium.figures(Direction::Down, now)) + count(&medium.figures(Direction::Up, now))
         };
         prop_assert_eq!(sum(|figures| figures.link.packets + figures.link.lost + figures.given_up), taken);
         prop_assert_eq!(sum(|figures| figures.link.refused), refused);
         for station in 0..4 {
-            for way in [Way::Down, Way::Up] {
+            for direction in [Direction::Down, Direction::Up] {
                 let numbers: Vec<u32> = left
                     .iter()
-                    .filter(|(_, packet)| packet.station == station && packet.way == way)
+                    .filter(|(_, packet)| packet.station == station && packet.direction == direction)
                     .map(|(_, packet)| packet.item)
                     .collect();
                 prop_assert!(numbers.is_sorted());
@@ -301,7 +301,7 @@ proptest! {
         // SIFS 10 us, ACK 304 us and DIFS 50 us lie between the end of a frame and the next one's beginning.
         let ends: Vec<(Time, u64)> = left
             .iter()
-            .filter(|(_, packet)| packet.fate != Fate::GivenUp)
+            .filter(|(_, packet)| packet.exit != Exit::GivenUp)
             .map(|(at, packet)| (*at, packets[packet.item as usize].3))
             .collect();
         for pair in ends.windows(2) {

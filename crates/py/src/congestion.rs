@@ -2,7 +2,7 @@
 
 use airwnd_catalog::{Error, Node};
 use airwnd_tcp::cc::outside::Outside;
-use airwnd_tcp::cc::{self, CongestionControl, Ctx, Signal, python};
+use airwnd_tcp::cc::{self, CongestionControl, SenderContext, Signal, python};
 use airwnd_units::{BitRate, Bytes, Span};
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::intern;
@@ -244,8 +244,8 @@ impl Connection {
     }
 }
 
-impl From<&Ctx> for Connection {
-    fn from(ctx: &Ctx) -> Connection {
+impl From<&SenderContext> for Connection {
+    fn from(ctx: &SenderContext) -> Connection {
         let none = ctx.initial_ssthresh == Bytes(u64::MAX);
         Connection {
             mss_bytes: ctx.mss.0,
@@ -314,7 +314,7 @@ impl Plugin {
         })
     }
 
-    fn begin(self: Arc<Self>, ctx: &Ctx) -> Result<Box<dyn CongestionControl>, Error> {
+    fn begin(self: Arc<Self>, ctx: &SenderContext) -> Result<Box<dyn CongestionControl>, Error> {
         Python::attach(|py| {
             let made = || -> PyResult<Controller> {
                 let object = self.object.bind(py).call_method1("make", (Connection::from(ctx),))?;

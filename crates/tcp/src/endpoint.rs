@@ -110,7 +110,7 @@ pub struct Stats {
 
 /// What an endpoint is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Setup<'a> {
+pub struct EndpointSetup<'a> {
     /// The stack's parameters.
     pub config: &'a Config,
     /// Congestion control of what is sent from here.
@@ -183,9 +183,9 @@ struct Clock {
 
 impl Endpoint {
     /// A closed endpoint.
-    pub fn new(setup: &Setup<'_>) -> Endpoint {
-        let Setup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
-        let ctx = rwnd::Ctx::of(config, seed);
+    pub fn new(setup: &EndpointSetup<'_>) -> Endpoint {
+        let EndpointSetup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
+        let ctx = rwnd::ReceiverContext::of(config, seed);
         Endpoint {
             state: State::Closed,
             sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss, seed),

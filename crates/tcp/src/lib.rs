@@ -8,12 +8,12 @@
 //! * What a TCP of some year does by default is one table: [`stack`].
 //!
 //! ```
-//! use airwnd_tcp::{Endpoint, Seq, Setup, Stack, cc, rwnd};
+//! use airwnd_tcp::{Endpoint, Seq, EndpointSetup, Stack, cc, rwnd};
 //! use airwnd_units::{Bytes, Span, Time};
 //! let config = Stack::Ns3v44.config();
 //! let cc = cc::Spec::Newreno(cc::newreno::Params::default());
 //! let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params::default());
-//! let setup = Setup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0), seed: 1 };
+//! let setup = EndpointSetup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0), seed: 1 };
 //! let (mut client, mut server) = (Endpoint::new(&setup), Endpoint::new(&setup));
 //! server.listen();
 //! client.connect();
@@ -43,7 +43,7 @@ mod sender;
 mod seq;
 pub mod stack;
 
-pub use endpoint::{Endpoint, Failure, Setup, State, Stats};
+pub use endpoint::{Endpoint, EndpointSetup, Failure, State, Stats};
 pub use segment::Segment;
 pub use sender::limit::Limited;
 pub use seq::Seq;

@@ -5,7 +5,7 @@ mod support;
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::rwnd::{self, Carriage};
 use airwnd_tcp::stack::{Flight, Recovery};
-use airwnd_tcp::{Config, Endpoint, Seq, Setup, Stack, cc};
+use airwnd_tcp::{Config, Endpoint, EndpointSetup, Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use support::{Link, Net, newreno, plain_window};
 
@@ -188,7 +188,7 @@ fn a_plain_sender_ignores_codes_in_an_option() {
     let run = |receiver: &rwnd::Spec| {
         let mut net = Net::new(&config, &cc, receiver, [link(100_000), link(100)]);
         let sender =
-            Setup { config: &config, cc: &cc, rwnd: &plain, peer_rwnd: &plain, iss: Seq(0), seed: 1 };
+            EndpointSetup { config: &config, cc: &cc, rwnd: &plain, peer_rwnd: &plain, iss: Seq(0), seed: 1 };
         net.ends[0] = Endpoint::new(&sender);
         net.ends[0].write_endlessly();
         net.open();

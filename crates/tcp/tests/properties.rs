@@ -4,7 +4,7 @@ mod support;
 
 use airwnd_tcp::segment::Flags;
 use airwnd_tcp::stack::Recovery;
-use airwnd_tcp::{Config, Endpoint, Segment, Seq, Setup, Stack, State, cc, rwnd};
+use airwnd_tcp::{Config, Endpoint, EndpointSetup, Segment, Seq, Stack, State, cc, rwnd};
 use airwnd_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -156,7 +156,7 @@ impl Watch {
 
 fn deliver(case: &Case) {
     let cc = cc::Spec::Newreno(Default::default());
-    let setup = |iss| Setup {
+    let setup = |iss| EndpointSetup {
         config: &case.config,
         cc: &cc,
         rwnd: &case.rwnd,

@@ -5,7 +5,7 @@
 mod support;
 
 use airwnd_catalog::{Node, Param};
-use airwnd_tcp::rwnd::{self, Advertisement, Arrival, Ctx, Device, RecvView, RwndController};
+use airwnd_tcp::rwnd::{self, Advertisement, Arrival, Device, ReceiverContext, RecvView, RwndController};
 use airwnd_tcp::{Config, Seq, Stack};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn everyone() -> impl Iterator<Item = (String, rwnd::Spec)> {
 }
 
 fn build(spec: &rwnd::Spec) -> Box<dyn RwndController> {
-    spec.build(&Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 20), seed: 1 })
+    spec.build(&ReceiverContext { mss: Bytes(MSS), buffer: Bytes(1 << 20), seed: 1 })
 }
 
 fn config() -> Config {

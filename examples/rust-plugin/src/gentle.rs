@@ -1,7 +1,7 @@
 //! A congestion control that keeps the queue short.
 
 use airwnd_catalog::params;
-use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_units::{Bytes, Span};
 
 params! {
@@ -27,7 +27,7 @@ pub struct Gentle {
 
 impl Gentle {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Gentle {
+    pub fn new(params: Params, ctx: &SenderContext) -> Gentle {
         let (mss, cwnd) = (ctx.mss.0 as f64, ctx.initial_window.0 as f64);
         Gentle { params, mss, cwnd, ssthresh: ctx.initial_ssthresh }
     }
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_window_grows_below_the_target_and_shrinks_above_it() {
-        let ctx = Ctx {
+        let ctx = SenderContext {
             mss: Bytes(1000),
             initial_window: Bytes(10_000),
             initial_ssthresh: Bytes(u64::MAX),

@@ -6,11 +6,12 @@ use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs,
 use super::{Block, Pipeline};
 use crate::identity::{CellId, UeId};
 use crate::phy::error_model::SoftBits;
-use crate::phy::tables::{Direction, mcs_of, transport_block};
+use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Prbs};
 use crate::radio::Radio;
 use crate::rlc::{BufferStatus, Content, PROCESSES};
 use crate::terminal::Terminals;
+use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
 
 /// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).
@@ -95,10 +96,9 @@ pub(crate) struct DownlinkFigures {
 }
 
 impl Downlink {
-    pub fn new(setup: &crate::settings::Setup, radio: &Radio) -> Self {
-        let rate = |cqi: u8| {
-            transport_block(Direction::Downlink, mcs_of(Cqi(cqi)), radio.rbg_prbs()).0 as f64 * 1000.0
-        };
+    pub fn new(setup: &crate::settings::RanSetup, radio: &Radio) -> Self {
+        let rate =
+            |cqi: u8| transport_block(Direction::Down, mcs_of(Cqi(cqi)), radio.rbg_prbs()).0 as f64 * 1000.0;
         let mut rate_by_cqi = [0.0; 16];
         for (cqi, entry) in (1..).zip(&mut rate_by_cqi[1..]) {
             *entry = rate(cqi);
@@ -171,7 +171,7 @@ impl Downlink {
             let mcs = self.outer_loop.as_ref().map_or(mcs_of(cqi), |outer_loop| outer_loop.mcs(slot, cqi));
             match cqi {
                 Cqi::OUT_OF_RANGE => Bytes::ZERO,
-                _ => transport_block(Direction::Downlink, mcs, Prbs(groups as u16 * self.grid.rbg_prbs.0)),
+                _ => transport_block(Direction::Down, mcs, Prbs(groups as u16 * self.grid.rbg_prbs.0)),
             }
         };
         let all = u32::from(self.grid.rbgs);
@@ -246,7 +246,7 @@ impl Downlink {
             };
             //= exception single-antenna
             //= exception no-mac-headers
-            let size = transport_block(Direction::Downlink, mcs, radio.prbs_of(rbgs));
+            let size = transport_block(Direction::Down, mcs, radio.prbs_of(rbgs));
             let process = self.users[slot as usize].next_free();
             let content = terminals.transmit_down(users[slot as usize], tti, size, process);
             let block = Block { mcs, size, content, soft: SoftBits::default(), transmissions: 1 };

@@ -1,9 +1,10 @@
 //! Outer-loop link adaptation: the base station corrects the terminals' reports by what became of its blocks.
 
 use crate::phy::error_model::{ErrorModel, Transmission};
-use crate::phy::tables::{Direction, mcs_of, transport_block};
+use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs, Sinr};
 use airwnd_catalog::params;
+use airwnd_kernel::Direction;
 use airwnd_units::Db;
 
 params! {
@@ -83,7 +84,7 @@ impl OuterLoop {
 
 /// The SINR at which a block of a scheme fails with this probability, within -30 to 60 dB.
 fn needed_sinr(receiver: &dyn ErrorModel, mcs: Mcs, prbs: Prbs, target: f64) -> Db {
-    let block = transport_block(Direction::Downlink, mcs, prbs);
+    let block = transport_block(Direction::Down, mcs, prbs);
     let fails = |sinr: f64| {
         receiver.first_block_error(&Transmission { mcs, block, sinr: Sinr::Flat(Db(sinr)) }) > target
     };
@@ -156,7 +157,7 @@ mod tests {
         let (mut failed, mut counted) = (0, 0);
         for number in 0..12_000 {
             let mcs = outer.mcs(0, cqi);
-            let block = transport_block(Direction::Downlink, mcs, Prbs(50));
+            let block = transport_block(Direction::Down, mcs, Prbs(50));
             let sent = Transmission { mcs, block, sinr: Sinr::Flat(sinr) };
             let decoded = stream.at(number) >= receiver.first_block_error(&sent);
             outer.on_feedback(0, decoded);

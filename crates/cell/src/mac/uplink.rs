@@ -7,11 +7,12 @@ use super::sched::settle;
 use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use super::{Block, Pipeline};
 use crate::phy::error_model::SoftBits;
-use crate::phy::tables::{Direction, cqi_below, mcs_of, transport_block};
+use crate::phy::tables::{cqi_below, mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::{Content, PROCESSES};
 use crate::terminal::Terminals;
+use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
 
 /// TTIs from a buffer status report to the grant that can follow it: 4 in the terminal, 1 on air.
@@ -97,7 +98,7 @@ pub(crate) struct Sending {
 }
 
 impl Uplink {
-    pub fn new(setup: &crate::settings::Setup, prbs: Prbs) -> Self {
+    pub fn new(setup: &crate::settings::RanSetup, prbs: Prbs) -> Self {
         Uplink {
             scheduler: setup.mac.uplink_scheduler.build(),
             prbs,
@@ -219,7 +220,7 @@ impl Uplink {
         self.scheduler.allocate(free, self.repeated.len() as u16, &self.views, &mut shares);
         for Share { slot, first, prbs } in shares.iter().copied() {
             let Some(mcs) = self.mcs(slot) else { continue };
-            let size = transport_block(Direction::Uplink, mcs, Prbs(prbs));
+            let size = transport_block(Direction::Up, mcs, Prbs(prbs));
             let rest = self.buffers[slot as usize].saturating_sub(size.saturating_sub(Bytes(2)));
             self.set_buffer(slot, rest);
             self.grants.push(tti + DECISION_TO_GRANT, Grant { slot, first, prbs, mcs, again: None });
@@ -274,7 +275,7 @@ impl Uplink {
             let block = match grant.again {
                 Some(block) => Block { transmissions: block.transmissions + 1, ..block },
                 None => {
-                    let size = transport_block(Direction::Uplink, grant.mcs, Prbs(grant.prbs));
+                    let size = transport_block(Direction::Up, grant.mcs, Prbs(grant.prbs));
                     let process = (tti.0 % ROUND_TRIP) as u8;
                     let Some(content) = terminals.transmit_up(number, tti, size, process) else { continue };
                     Block {

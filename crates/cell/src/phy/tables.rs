@@ -1,19 +1,11 @@
 //! The tables of TS 36.213 and TS 36.212 that link adaptation needs.
 
 use super::{Cqi, Mcs, Prbs};
+use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Hertz};
 
 /// The largest resource allocation with a transport block size.
 pub const MAX_PRBS: Prbs = Prbs(110);
-
-/// The direction of a transmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From the base station to the terminal (PDSCH).
-    Downlink,
-    /// From the terminal to the base station (PUSCH).
-    Uplink,
-}
 
 /// A modulation of LTE's shared channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,8 +75,8 @@ const fn rows<const COLUMNS: usize, const ROWS: usize>(csv: &str) -> [[u32; COLU
 pub fn modulation(direction: Direction, mcs: Mcs) -> Modulation {
     let [downlink, _, uplink, _, _] = MCS[usize::from(mcs.0)];
     match (direction, downlink, uplink) {
-        (Direction::Downlink, 2, _) | (Direction::Uplink, _, 2) => Modulation::Qpsk,
-        (Direction::Downlink, 4, _) | (Direction::Uplink, _, 4) => Modulation::Qam16,
+        (Direction::Down, 2, _) | (Direction::Up, _, 2) => Modulation::Qpsk,
+        (Direction::Down, 4, _) | (Direction::Up, _, 4) => Modulation::Qam16,
         _ => Modulation::Qam64,
     }
 }
@@ -93,8 +85,8 @@ pub fn modulation(direction: Direction, mcs: Mcs) -> Modulation {
 pub fn tbs_index(direction: Direction, mcs: Mcs) -> u8 {
     let [_, downlink, _, uplink, _] = MCS[usize::from(mcs.0)];
     match direction {
-        Direction::Downlink => downlink as u8,
-        Direction::Uplink => uplink as u8,
+        Direction::Down => downlink as u8,
+        Direction::Up => uplink as u8,
     }
 }
 
@@ -122,7 +114,7 @@ pub fn cqi_efficiency(cqi: Cqi) -> f64 {
 /// The nominal code rate of a scheme in the downlink: efficiency / Q_m.
 //= exception nominal-code-rate
 pub fn code_rate(mcs: Mcs) -> f64 {
-    mcs_efficiency(mcs) / f64::from(modulation(Direction::Downlink, mcs).order())
+    mcs_efficiency(mcs) / f64::from(modulation(Direction::Down, mcs).order())
 }
 
 /// The highest CQI that is less efficient than `efficiency`, CQI 0 if none is.
@@ -190,14 +182,14 @@ mod tests {
     #[test]
     fn transport_blocks_of_known_cells() {
         // MCS 28 is I_TBS 26; 48 PRB carry 35160 bits
-        assert_eq!(transport_block(Direction::Downlink, Mcs(28), Prbs(48)), Bytes(35160 / 8));
-        assert_eq!(transport_block(Direction::Downlink, Mcs(28), Prbs(100)), Bytes(75376 / 8));
-        assert_eq!(transport_block(Direction::Downlink, Mcs(0), Prbs(1)), Bytes(2));
-        assert_eq!(transport_block(Direction::Downlink, Mcs(6), Prbs(1)), Bytes(328 / 8));
-        assert_eq!(transport_block(Direction::Downlink, Mcs(6), Prbs(0)), Bytes(0));
+        assert_eq!(transport_block(Direction::Down, Mcs(28), Prbs(48)), Bytes(35160 / 8));
+        assert_eq!(transport_block(Direction::Down, Mcs(28), Prbs(100)), Bytes(75376 / 8));
+        assert_eq!(transport_block(Direction::Down, Mcs(0), Prbs(1)), Bytes(2));
+        assert_eq!(transport_block(Direction::Down, Mcs(6), Prbs(1)), Bytes(328 / 8));
+        assert_eq!(transport_block(Direction::Down, Mcs(6), Prbs(0)), Bytes(0));
         // the uplink reaches 64QAM later, so its MCS 17 is one row further
-        assert_eq!(tbs_index(Direction::Uplink, Mcs(17)), 16);
-        assert_eq!(tbs_index(Direction::Downlink, Mcs(17)), 15);
+        assert_eq!(tbs_index(Direction::Up, Mcs(17)), 16);
+        assert_eq!(tbs_index(Direction::Down, Mcs(17)), 15);
     }
 
     #[test]
@@ -232,9 +224,9 @@ mod tests {
 
     #[test]
     fn modulations_and_rates_of_the_schemes() {
-        let orders: Vec<u32> = Mcs::all().map(|mcs| modulation(Direction::Downlink, mcs).order()).collect();
+        let orders: Vec<u32> = Mcs::all().map(|mcs| modulation(Direction::Down, mcs).order()).collect();
         assert_eq!(orders, [vec![2; 10], vec![4; 7], vec![6; 12]].concat());
-        let orders: Vec<u32> = Mcs::all().map(|mcs| modulation(Direction::Uplink, mcs).order()).collect();
+        let orders: Vec<u32> = Mcs::all().map(|mcs| modulation(Direction::Up, mcs).order()).collect();
         assert_eq!(orders, [vec![2; 11], vec![4; 10], vec![6; 8]].concat());
         // 5.55 bit / 6 bit
         assert!((code_rate(Mcs(28)) - 0.925).abs() < 1e-12);

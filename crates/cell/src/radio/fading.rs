@@ -7,7 +7,7 @@ use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
 use crate::phy::{Position, Prbs};
-use crate::settings::{Setup, UeSite};
+use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, Time, Tti};
 
@@ -58,7 +58,7 @@ impl Motion {
 
 impl LinkFading {
     /// The fading that a setup asks for, if any.
-    pub fn of(setup: &Setup, prbs: Prbs, rbg_prbs: u16) -> Option<LinkFading> {
+    pub fn of(setup: &RanSetup, prbs: Prbs, rbg_prbs: u16) -> Option<LinkFading> {
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
@@ -261,7 +261,7 @@ mod tests {
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 
     /// A terminal 400 m from its cell, and another cell this far from it.
-    fn setup(other: f64, fading: fading::Spec) -> Setup {
+    fn setup(other: f64, fading: fading::Spec) -> RanSetup {
         let cell = |x| CellSite {
             site: 0,
             position: Position::new(x, 0.0, 30.0),
@@ -280,7 +280,7 @@ mod tests {
             bearer: Bearer::default(),
         };
         let radio = crate::RadioSettings { fading, ..Default::default() };
-        Setup {
+        RanSetup {
             carrier: Default::default(),
             radio,
             mac: Default::default(),

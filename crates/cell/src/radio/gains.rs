@@ -5,7 +5,7 @@ use crate::phy::link_budget::{noise_per_prb, power_per_prb};
 use crate::phy::propagation::{LinkGeometry, Propagation};
 use crate::phy::shadowing::{self, Shadowing};
 use crate::phy::{Position, Prbs};
-use crate::settings::{CellSite, Setup};
+use crate::settings::{CellSite, RanSetup};
 use airwnd_kernel::Stream;
 use airwnd_units::{Db, Dbm, Hertz};
 
@@ -50,7 +50,7 @@ impl Mast {
 }
 
 impl Gains {
-    pub fn new(setup: &Setup, prbs: Prbs) -> Gains {
+    pub fn new(setup: &RanSetup, prbs: Prbs) -> Gains {
         let links = setup.ues.len() * setup.cells.len();
         let mut gains = Gains {
             propagation: setup.radio.propagation.build(),

@@ -5,7 +5,7 @@ use super::strongest;
 use crate::phy::link_budget::{noise_per_prb, rsrp};
 use crate::phy::propagation::LinkGeometry;
 use crate::phy::{Position, Prbs};
-use crate::settings::Setup;
+use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Metres};
 
 /// Who listens, wherever that is.
@@ -34,7 +34,7 @@ impl RadioMap {
     ///
     /// Shadowing and fading are left out, for they are drawn for terminals, not for places: it is a map of medians. Its
     /// SINR is that of ns-3's RadioEnvironmentMapHelper.
-    pub fn new(setup: &Setup, listener: Listener, x: &[Metres], y: &[Metres]) -> RadioMap {
+    pub fn new(setup: &RanSetup, listener: Listener, x: &[Metres], y: &[Metres]) -> RadioMap {
         let prbs: Prbs = setup.carrier.bandwidth.prbs();
         let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();
         let propagation = setup.radio.propagation.build();

@@ -18,7 +18,7 @@ use crate::phy::amc::steps::Steps;
 use crate::phy::error_model::{self, ErrorModel};
 use crate::phy::tables::rbg_size;
 use crate::phy::{Position, Prbs, Sinr};
-use crate::settings::Setup;
+use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
 use decoder::Decoder;
 use fading::LinkFading;
@@ -63,7 +63,7 @@ pub(crate) struct UplinkSignal {
 }
 
 impl Radio {
-    pub fn new(setup: &Setup) -> Radio {
+    pub fn new(setup: &RanSetup) -> Radio {
         let prbs = setup.carrier.bandwidth.prbs();
         let rbg_prbs = rbg_size(prbs).0;
         let errors: Arc<dyn ErrorModel> = setup.radio.error_model.build().into();

@@ -88,7 +88,7 @@ pub enum DropCause {
 }
 
 /// What becomes of SDUs that are not just delivered.
-pub trait Fate {
+pub trait BearerEvents {
     /// Called once for each SDU that is dropped.
     fn dropped(&mut self, sdu: Sdu, cause: DropCause);
     /// The queue has set the packet's ECN field to "congestion experienced".
@@ -96,9 +96,9 @@ pub trait Fate {
 }
 
 /// Tells what a bearer's queue does as the bearer's doing.
-struct Told<'a>(&'a mut dyn Fate);
+struct Told<'a>(&'a mut dyn BearerEvents);
 
-impl aqm::Fate for Told<'_> {
+impl aqm::QueueEvents for Told<'_> {
     fn dropped(&mut self, sdu: Sdu, cause: aqm::Cause) {
         self.0.dropped(sdu, DropCause::Queue(cause));
     }
@@ -109,7 +109,7 @@ impl aqm::Fate for Told<'_> {
 
 /// A closure hears of drops.
 #[cfg(test)]
-impl<F: FnMut(Sdu, DropCause)> Fate for F {
+impl<F: FnMut(Sdu, DropCause)> BearerEvents for F {
     fn dropped(&mut self, sdu: Sdu, cause: DropCause) {
         self(sdu, cause);
     }
@@ -136,6 +136,7 @@ mod tests {
     /// A queue that holds this much.
     pub fn queue(buffer: Bytes) -> Box<dyn aqm::QueueDisc> {
         let params = aqm::drop_tail::Params { buffer, packets: None };
-        aqm::Spec::DropTail(params).build(&aqm::Ctx { stream: Stream::new(1, "test queue"), rate: None })
+        aqm::Spec::DropTail(params)
+            .build(&aqm::QueueContext { stream: Stream::new(1, "test queue"), rate: None })
     }
 }

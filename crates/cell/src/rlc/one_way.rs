@@ -1,6 +1,6 @@
 //! One direction of a bearer: RLC at both ends.
 
-use super::{BufferStatus, DropCause, Fate, Returned, Sdu, am, um};
+use super::{BearerEvents, BufferStatus, DropCause, Returned, Sdu, am, um};
 use crate::settings;
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time, Tti};
@@ -66,10 +66,10 @@ impl OneWay {
     }
 
     /// A packet arrives from above, its size that with its IP header.
-    pub fn enqueue(&mut self, packet: Sdu, fate: &mut dyn Fate) {
+    pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
         match self {
-            OneWay::Um(tx, _) => tx.enqueue(packet, fate),
-            OneWay::Am(way) => way.tx.enqueue(packet, fate),
+            OneWay::Um(tx, _) => tx.enqueue(packet, events),
+            OneWay::Am(way) => way.tx.enqueue(packet, events),
         }
     }
 
@@ -83,14 +83,14 @@ impl OneWay {
         process: u8,
         other: &mut OneWay,
         told: Option<BufferStatus>,
-        fate: &mut dyn Fate,
+        events: &mut dyn BearerEvents,
     ) -> Option<Content> {
         match (self, other) {
             (OneWay::Um(tx, rx), _) => {
-                tx.transmit(now, size, &mut |sdu| rx.expect(sdu), fate).map(Content::Um)
+                tx.transmit(now, size, &mut |sdu| rx.expect(sdu), events).map(Content::Um)
             }
             (OneWay::Am(way), OneWay::Am(other)) => {
-                let filled = way.fill(now, size, process, &mut other.rx, told, fate);
+                let filled = way.fill(now, size, process, &mut other.rx, told, events);
                 filled.then_some(Content::Am(process))
             }
             _ => unreachable!("both directions of a bearer have one mode"),
@@ -104,10 +104,10 @@ impl OneWay {
         content: Content,
         other: &mut OneWay,
         deliver: &mut impl FnMut(Sdu),
-        fate: &mut dyn Fate,
+        events: &mut dyn BearerEvents,
     ) {
         match (self, other, content) {
-            (OneWay::Um(_, rx), _, Content::Um(pdu)) => rx.receive(now, pdu, deliver, fate),
+            (OneWay::Um(_, rx), _, Content::Um(pdu)) => rx.receive(now, pdu, deliver, events),
             (OneWay::Am(way), OneWay::Am(other), Content::Am(process)) => {
                 let Acknowledged { rx, blocks, .. } = &mut **way;
                 let block = &mut blocks[process as usize];
@@ -131,9 +131,9 @@ impl OneWay {
     }
 
     /// Lets the timers expire that are due.
-    pub fn expire(&mut self, now: Time, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+    pub fn expire(&mut self, now: Time, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
         match self {
-            OneWay::Um(_, rx) => rx.expire(now, deliver, fate),
+            OneWay::Um(_, rx) => rx.expire(now, deliver, events),
             OneWay::Am(way) => {
                 way.tx.expire(now);
                 way.rx.expire(now);
@@ -199,15 +199,15 @@ impl OneWay {
         now: Time,
         cause: DropCause,
         into: &mut VecDeque<Returned>,
-        fate: &mut dyn Fate,
+        events: &mut dyn BearerEvents,
     ) {
         match self {
             OneWay::Um(tx, rx) => {
-                rx.release(cause, fate);
-                tx.release(now, into, fate);
+                rx.release(cause, events);
+                tx.release(now, into, events);
             }
             OneWay::Am(way) => {
-                way.tx.release(now, way.rx.delivered_to(), into, fate);
+                way.tx.release(now, way.rx.delivered_to(), into, events);
                 way.rx.release();
                 way.blocks.iter_mut().for_each(am::Block::clear);
             }
@@ -239,7 +239,7 @@ impl Acknowledged {
         process: u8,
         answered: &mut am::Rx,
         told: Option<BufferStatus>,
-        fate: &mut dyn Fate,
+        events: &mut dyn BearerEvents,
     ) -> bool {
         let Acknowledged { params, tx, rx, blocks } = self;
         let block = &mut blocks[process as usize];
@@ -266,7 +266,7 @@ impl Acknowledged {
             }
             room -= size;
         }
-        while let Some(pdu) = tx.transmit(now, sent_at, room, &mut |sdu| rx.expect(sdu), fate) {
+        while let Some(pdu) = tx.transmit(now, sent_at, room, &mut |sdu| rx.expect(sdu), events) {
             room -= pdu.size;
             block.data.push(pdu);
             if !standard {

@@ -1,6 +1,6 @@
 //! From SDUs to the data fields of PDUs: what both modes do before a PDU gets its number.
 
-use super::{DropCause, Fate, PDCP_HEADER, Sdu, Told};
+use super::{BearerEvents, DropCause, PDCP_HEADER, Sdu, Told};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -64,16 +64,16 @@ impl Segmenter {
     }
 
     /// A packet arrives from above, its size that with its IP header.
-    pub fn enqueue(&mut self, packet: Sdu, fate: &mut dyn Fate) {
+    pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
         let sdu = Sdu { size: packet.size + PDCP_HEADER, ..packet };
         // What has expired takes no room from it.
         //= TS 36.323 §5.4
         //= exception discarded-when-met
         if self.discard_timer < Span::MAX {
-            let discard = &mut |old| fate.dropped(old, DropCause::Discarded);
+            let discard = &mut |old| events.dropped(old, DropCause::Discarded);
             self.queue.expire(sdu.arrived, self.discard_timer, discard);
         }
-        self.queue.enqueue(sdu.arrived, sdu, self.held(), &mut Told(fate));
+        self.queue.enqueue(sdu.arrived, sdu, self.held(), &mut Told(events));
     }
 
     /// Cuts a data field that leaves room for its length indicators within `room`. Each SDU that goes on air for
@@ -87,14 +87,14 @@ impl Segmenter {
         now: Time,
         mut room: Bytes,
         begun: &mut impl FnMut(Returned),
-        fate: &mut dyn Fate,
+        events: &mut dyn BearerEvents,
     ) -> Option<DataField> {
         let begin = self.sent;
         let mut pieces = 0;
         loop {
             let (sdu, remaining) = match self.partial.take() {
                 Some(partial) => partial,
-                None => match self.next(now, fate) {
+                None => match self.next(now, events) {
                     Some(next) => {
                         begun(next);
                         (next.sdu, next.sdu.size)
@@ -122,18 +122,18 @@ impl Segmenter {
         (self.sent > begin).then_some(DataField { begin, end: self.sent, pieces })
     }
 
-    fn next(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Returned> {
+    fn next(&mut self, now: Time, events: &mut dyn BearerEvents) -> Option<Returned> {
         if let Some(returned) = self.returned.pop_front() {
             self.returned_bytes -= returned.sdu.size;
             return Some(returned);
         }
         loop {
-            let sdu = self.queue.dequeue(now, &mut Told(fate))?;
+            let sdu = self.queue.dequeue(now, &mut Told(events))?;
             //= TS 36.323 §5.4
             if now.since(sdu.arrived) < self.discard_timer {
                 return Some(Returned { sdu, delivered: false });
             }
-            fate.dropped(sdu, DropCause::Discarded);
+            events.dropped(sdu, DropCause::Discarded);
         }
     }
 
@@ -165,8 +165,8 @@ impl Segmenter {
     }
 
     /// Gives back the SDUs of which nothing has been sent, in their order, and begins a new stream.
-    pub fn release(&mut self, now: Time, into: &mut VecDeque<Returned>, fate: &mut dyn Fate) {
-        while let Some(next) = self.next(now, fate) {
+    pub fn release(&mut self, now: Time, into: &mut VecDeque<Returned>, events: &mut dyn BearerEvents) {
+        while let Some(next) = self.next(now, events) {
             into.push_back(next);
         }
         self.partial = None;

@@ -2,7 +2,7 @@
 
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::rwnd::{self, Device, DeviceLink};
-use airwnd_tcp::{Endpoint, Segment, Seq, Setup, Stack, cc};
+use airwnd_tcp::{Endpoint, EndpointSetup, Segment, Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use cpu_time::ProcessTime;
 use std::hint::black_box;
@@ -35,7 +35,7 @@ fn ends(kind: &str) -> (Endpoint, Endpoint) {
         (rwnd::Spec::read(&read("fixed")).unwrap(), rwnd::Spec::read(&read(kind)).unwrap());
     let cc = cc::Spec::read(&read("newreno")).unwrap();
     let end = |rwnd, peer_rwnd| {
-        Endpoint::new(&Setup { config: &config, cc: &cc, rwnd, peer_rwnd, iss: Seq(0), seed: 1 })
+        Endpoint::new(&EndpointSetup { config: &config, cc: &cc, rwnd, peer_rwnd, iss: Seq(0), seed: 1 })
     };
     let (mut receiver, mut sender) = (end(&control, &plain), end(&plain, &control));
     receiver.read_at_once(true);

@@ -3,12 +3,12 @@
 use super::{End, Happening, Simulation, UDP_HEADERS};
 use crate::meter::{Meter, Spread};
 use crate::outcome::FlowRow;
-use crate::scenario::{self, DataDirection};
+use crate::scenario;
 use crate::tap::Carried;
-use crate::traffic::{Ctx, Part, Source, Transport, Write};
+use crate::traffic::{FlowContext, Part, Source, Transport, Write};
 use airwnd_catalog::Error;
-use airwnd_kernel::Stream;
-use airwnd_tcp::{Endpoint, Seq, Setup, State, rwnd};
+use airwnd_kernel::{Direction, Stream};
+use airwnd_tcp::{Endpoint, EndpointSetup, Seq, State, rwnd};
 use airwnd_units::{BitRate, Bytes, Time};
 
 /// Flows that one entry of the scenario describes.
@@ -142,7 +142,7 @@ impl Simulation<'_> {
                     for copy in 0..u64::from(group.count) {
                         let later = group.stagger * (terminal * u64::from(group.count) + copy);
                         let stream = of_terminal(drawing).child(number).child(copy);
-                        let ctx = Ctx { stream, size: arrival.size };
+                        let ctx = FlowContext { stream, size: arrival.size };
                         flows.push((begin + arrival.at + later, ue, ctx));
                     }
                 }
@@ -169,15 +169,15 @@ impl Simulation<'_> {
         }
     }
 
-    fn add_flow(&mut self, place: u32, group: &scenario::Flow, start: Time, ue: u32, ctx: &Ctx) {
+    fn add_flow(&mut self, place: u32, group: &scenario::Flow, start: Time, ue: u32, ctx: &FlowContext) {
         let number = self.flows.len() as u32;
         let source = group.traffic.build(ctx);
         self.flows.push(Flow {
             group: place,
             ue,
             sender: match group.direction {
-                DataDirection::Down => End::Server,
-                DataDirection::Up => End::Ue,
+                Direction::Down => End::Server,
+                Direction::Up => End::Ue,
             },
             size: source.size(),
             is_asked: source.is_asked(),
@@ -223,7 +223,7 @@ impl Simulation<'_> {
                 if end == sender { (&group.cc, &plain, &group.rwnd) } else { (&idle, &group.rwnd, &plain) };
             //= exception initial-sequence-zero
             let seed = Stream::new(self.seed, "congestion control").child(u64::from(number)).next_u64();
-            Endpoint::new(&Setup { config: &self.config, cc, rwnd, peer_rwnd, iss: Seq(0), seed })
+            Endpoint::new(&EndpointSetup { config: &self.config, cc, rwnd, peer_rwnd, iss: Seq(0), seed })
         };
         let reader = |rate| Reader { rate, most: Bytes(self.config.mss.into()), piece: Bytes::ZERO };
         let mut connection = Connection {

@@ -23,7 +23,7 @@ impl Simulation<'_> {
     /// Makes room for what is known of links, if any receive-window control wants to know it.
     pub(super) fn know_links(&mut self) {
         let config = &self.config;
-        let ctx = rwnd::Ctx::of(config, 0);
+        let ctx = rwnd::ReceiverContext::of(config, 0);
         if !self.scenario.flow.iter().any(|group| group.rwnd.build(&ctx).wants().link) {
             return;
         }

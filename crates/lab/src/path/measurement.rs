@@ -12,12 +12,11 @@ use crate::outcome::{
 };
 use crate::records;
 use crate::routes::{Duplex, OneWay, Shared, Step};
-use crate::scenario::DataDirection;
 use crate::series::Sample;
 use crate::table::{Column, Table, table};
 use crate::tap::{self, Sight, Way};
-use airwnd_cell::{Network, UeId};
-use airwnd_kernel::Key;
+use airwnd_cell::{Ran, UeId};
+use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
 use airwnd_links::link;
 use airwnd_tcp::Endpoint;
@@ -127,8 +126,8 @@ impl Simulation<'_> {
                         Step::Medium { medium, station } => {
                             let medium = &self.media[medium as usize].medium;
                             Backlog {
-                                bytes: medium.waiting_bytes(station, link::Way::Down),
-                                packets: medium.waiting(station, link::Way::Down),
+                                bytes: medium.waiting_bytes(station, Direction::Down),
+                                packets: medium.waiting(station, Direction::Down),
                             }
                         }
                         Step::S1u | Step::Air | Step::End => continue,
@@ -275,15 +274,15 @@ impl Duplex {
                 .map(|capacity| one_way.link().sent_bytes(end).0 as f64 / capacity.0 as f64),
             ..link_row((&self.name, &self.of), direction, &one_way.figures(end), measured)
         };
-        [row(DataDirection::Down, &self.down), row(DataDirection::Up, &self.up)]
+        [row(Direction::Down, &self.down), row(Direction::Up, &self.up)]
     }
 }
 
 impl Shared {
     /// Its figures over the measurement, downlink first.
     fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
-        let row = |direction, way| {
-            let figures = self.medium.figures(way, begin + measured);
+        let row = |direction| {
+            let figures = self.medium.figures(direction, begin + measured);
             LinkRow {
                 utilisation: Some(figures.airtime.as_secs() / measured.as_secs()),
                 contention: Some(Contention {
@@ -295,14 +294,14 @@ impl Shared {
                 ..link_row((&self.name, &self.of), direction, &figures.link, measured)
             }
         };
-        [row(DataDirection::Down, link::Way::Down), row(DataDirection::Up, link::Way::Up)]
+        [row(Direction::Down), row(Direction::Up)]
     }
 }
 
 /// What links and media have in common, under a name and of whom.
 fn link_row(
     (name, of): (&str, &Option<String>),
-    direction: DataDirection,
+    direction: Direction,
     figures: &link::Figures,
     measured: Span,
 ) -> LinkRow {
@@ -417,7 +416,7 @@ impl Flow {
     }
 }
 
-fn ue_row(network: &Network, ue: UeId) -> UeRow {
+fn ue_row(network: &Ran, ue: UeId) -> UeRow {
     let figures = network.ue_figures(ue);
     let blocks = figures.downlink;
     let mean = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);

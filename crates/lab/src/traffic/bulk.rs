@@ -1,6 +1,6 @@
 //! A download without end.
 
-use super::{Ctx, Source, Transport, Write};
+use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::params;
 use airwnd_units::Time;
 
@@ -14,7 +14,7 @@ pub struct Bulk;
 
 impl Bulk {
     /// There is nothing to set.
-    pub fn new(_params: Params, _ctx: &Ctx) -> Self {
+    pub fn new(_params: Params, _ctx: &FlowContext) -> Self {
         Bulk
     }
 }

@@ -1,6 +1,6 @@
 //! Datagrams at a constant rate.
 
-use super::{Ctx, Source, Transport, Write};
+use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Time};
 
@@ -21,7 +21,7 @@ pub struct Cbr {
 
 impl Cbr {
     /// A source with this rate.
-    pub fn new(params: Params, _ctx: &Ctx) -> Self {
+    pub fn new(params: Params, _ctx: &FlowContext) -> Self {
         Cbr { params }
     }
 }

@@ -1,6 +1,6 @@
 //! A download from a source of limited speed.
 
-use super::{Ctx, Source, Transport, Write};
+use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Time};
 
@@ -24,7 +24,7 @@ pub struct Ftp {
 
 impl Ftp {
     /// A source with this rate.
-    pub fn new(params: Params, _ctx: &Ctx) -> Self {
+    pub fn new(params: Params, _ctx: &FlowContext) -> Self {
         Ftp { params }
     }
 }

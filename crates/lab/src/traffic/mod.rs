@@ -8,12 +8,12 @@ use airwnd_units::{Bytes, Time};
 family! {
     /// Traffic: what an application sends, and over which transport.
     pub family Spec ("traffic") { bulk: Bulk, transfer: Transfer, ftp: Ftp, cbr: Cbr, video: Video, web: Web }
-    build fn build(ctx: &Ctx) -> Box<dyn Source>;
+    build fn build(ctx: &FlowContext) -> Box<dyn Source>;
 }
 
 /// What an application is made from besides its settings.
 #[derive(Clone, Copy, Debug)]
-pub struct Ctx {
+pub struct FlowContext {
     /// What the flow draws its sizes and times from.
     pub stream: Stream,
     /// The size that the flow brings along, in place of the settings'.
@@ -93,7 +93,7 @@ pub trait Source: Send {
 impl Spec {
     /// The transport that it needs.
     pub fn transport(&self) -> Transport {
-        self.build(&Ctx { stream: Stream::new(0, "nothing is drawn"), size: None }).transport()
+        self.build(&FlowContext { stream: Stream::new(0, "nothing is drawn"), size: None }).transport()
     }
 
     /// Whether it ends by itself.

@@ -1,6 +1,6 @@
 //! A file.
 
-use super::{Ctx, Source, Transport, Write};
+use super::{FlowContext, Source, Transport, Write};
 use crate::size::Size;
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Time};
@@ -22,7 +22,7 @@ pub struct Transfer {
 
 impl Transfer {
     /// A source of an object of the size that is drawn, or that the flow brings along.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &FlowContext) -> Self {
         let mut stream = ctx.stream;
         Transfer { size: ctx.size.unwrap_or_else(|| params.size.0.build().draw(&mut stream)) }
     }

@@ -1,7 +1,7 @@
 //! Video over UDP.
 
 use super::cbr::{self, Cbr};
-use super::{Ctx, Source, Transport, Write};
+use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Time};
 
@@ -20,7 +20,7 @@ pub struct Video(Cbr);
 
 impl Video {
     /// A stream with this rate.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &FlowContext) -> Self {
         Video(Cbr::new(cbr::Params { rate: params.rate, packet: params.packet }, ctx))
     }
 }

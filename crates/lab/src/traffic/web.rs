@@ -1,6 +1,6 @@
 //! Somebody who looks at pages.
 
-use super::{Ctx, Part, Reaction, Source, Transport, Write};
+use super::{FlowContext, Part, Reaction, Source, Transport, Write};
 use crate::size::{Size, Sizes, Spec, lognormal};
 use airwnd_catalog::{choice, params};
 use airwnd_kernel::Stream;
@@ -93,7 +93,7 @@ pub struct Web {
 
 impl Web {
     /// A browser that has not begun.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &FlowContext) -> Self {
         Web {
             page: params.page.0.build(),
             object: params.object.0.build(),
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     fn browser(params: Params) -> Web {
-        Web::new(params, &Ctx { stream: Stream::new(1, "web"), size: None })
+        Web::new(params, &FlowContext { stream: Stream::new(1, "web"), size: None })
     }
 
     #[test]

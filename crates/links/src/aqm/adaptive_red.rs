@@ -1,6 +1,6 @@
 //! Adaptive RED.
 
-use super::Ctx;
+use super::QueueContext;
 use super::gentle_red::gentle;
 use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
 use airwnd_catalog::params;
@@ -95,7 +95,7 @@ impl Adaptation {
 }
 
 impl Curve for Adaptation {
-    fn settings(&self, ctx: &Ctx) -> Settings {
+    fn settings(&self, ctx: &QueueContext) -> Settings {
         let Params { mean_packet, .. } = self.params;
         //= Floyd, Gummadi and Shenker 2001 §3.4
         let weight = self.params.weight.unwrap_or_else(|| {
@@ -146,7 +146,7 @@ mod tests {
     fn the_weight_comes_from_the_rate() {
         let curve = Adaptation::from(Params::default());
         let ctx = crate::aqm::tests::ctx();
-        let weight = |rate| curve.settings(&Ctx { rate, ..ctx }).weight;
+        let weight = |rate| curve.settings(&QueueContext { rate, ..ctx }).weight;
         assert!((weight(Some(BitRate(10_000_000))) - (1.0 - (-1.0 / 1250.0_f64).exp())).abs() < 1e-12);
         assert_eq!(weight(None), 0.002);
     }

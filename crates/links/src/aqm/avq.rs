@@ -3,7 +3,7 @@
 use super::fifo::tells_of;
 use super::parts::limit::Limit;
 use super::parts::pace::Pace;
-use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -44,7 +44,7 @@ pub struct Avq {
 
 impl Avq {
     /// An empty queue.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &QueueContext) -> Self {
         Avq {
             limit: Limit { bytes: Some(params.buffer), packets: params.packets },
             pace: Pace::new(params.capacity.or(ctx.rate)),
@@ -76,21 +76,21 @@ impl Avq {
 }
 
 impl QueueDisc for Avq {
-    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         let is_hit = self.overflows(now, packet.size);
         if is_hit && !(self.params.ecn && packet.ecn.is_capable()) {
-            return fate.dropped(packet, Cause::Early);
+            return events.dropped(packet, Cause::Early);
         }
         if !self.limit.admits(self.queue.backlog(), held, packet.size) {
-            return fate.dropped(packet, Cause::Full);
+            return events.dropped(packet, Cause::Full);
         }
         if is_hit {
-            packet.mark(fate);
+            packet.mark(events);
         }
         self.queue.push(packet);
     }
 
-    fn dequeue(&mut self, now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
         let packet = self.queue.pop()?;
         self.pace.left(now, packet.size, !self.queue.is_empty());
         Some(packet)
@@ -114,7 +114,7 @@ mod tests {
 
     /// A capacity of 1 MB/s, and packets of 1000 B that come evenly and leave at once.
     fn drops(gap_us: u64, count: u32) -> (Avq, usize) {
-        let ctx = Ctx { rate: Some(BitRate(8_000_000)), ..ctx() };
+        let ctx = QueueContext { rate: Some(BitRate(8_000_000)), ..ctx() };
         let (mut queue, mut seen) = (Avq::new(Params::default(), &ctx), Seen::default());
         for key in 0..count {
             let now = Time::ZERO + Span::from_micros(gap_us * u64::from(key));

@@ -2,9 +2,9 @@
 
 use super::fifo::tells_of;
 use super::parts::limit::Limit;
-use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
-use airwnd_kernel::Stream;
+use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::params;
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
 params! {
@@ -42,7 +42,7 @@ pub struct Blue {
 
 impl Blue {
     /// An empty queue.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &QueueContext) -> Self {
         let limit = Limit { bytes: params.buffer, packets: params.packets };
         let (queue, stream) = (Fifo::default(), ctx.stream);
         Blue { params, limit, queue, stream, pm: 0.0, last_update: Time::ZERO }
@@ -75,25 +75,25 @@ impl Blue {
 }
 
 impl QueueDisc for Blue {
-    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         if self.queue.is_empty() {
             self.catch_up(now);
         }
         if !self.limit.admits(self.queue.backlog(), held, packet.size) {
             self.on_loss(now);
-            return fate.dropped(packet, Cause::Full);
+            return events.dropped(packet, Cause::Full);
         }
         if self.params.level.is_some_and(|level| self.queue.packets() > level) {
             self.on_loss(now);
         }
         let is_hit = self.stream.uniform() < self.pm;
-        if is_hit && !(self.params.ecn && packet.mark(fate)) {
-            return fate.dropped(packet, Cause::Early);
+        if is_hit && !(self.params.ecn && packet.mark(events)) {
+            return events.dropped(packet, Cause::Early);
         }
         self.queue.push(packet);
     }
 
-    fn dequeue(&mut self, now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
         let packet = self.queue.pop()?;
         if self.queue.is_empty() {
             self.on_idle(now);

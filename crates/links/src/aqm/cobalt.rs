@@ -4,9 +4,9 @@ use super::fifo::tells_of;
 use super::parts::control_law::{ControlLaw, Root};
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
-use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
-use airwnd_kernel::Stream;
+use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::params;
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
 params! {
@@ -52,7 +52,7 @@ pub struct Cobalt {
 
 impl Cobalt {
     /// An empty queue.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &QueueContext) -> Self {
         Cobalt {
             //= exception cobalt-exact-root
             law: ControlLaw::new(params.interval, Root::Exact),
@@ -110,7 +110,7 @@ impl Cobalt {
 
     /// Whether the packet that leaves is to be dropped; it may have been marked instead.
     //= Linux sch_cake.c, cobalt_should_drop
-    fn should_drop(&mut self, packet: &mut Waiting, now: Time, fate: &mut dyn Fate) -> bool {
+    fn should_drop(&mut self, packet: &mut Waiting, now: Time, events: &mut dyn QueueEvents) -> bool {
         let over = now.since(packet.arrived) > self.params.target;
         let (due, mut late) = (self.is_due(now), now > self.drop_next);
         if over && !self.dropping {
@@ -122,7 +122,7 @@ impl Cobalt {
         self.dropping = over;
         let mut drop = false;
         if due && over {
-            drop = !(self.params.ecn && packet.mark(fate));
+            drop = !(self.params.ecn && packet.mark(events));
             self.step(self.count.saturating_add(1));
             late = now > self.drop_next;
         } else if due {
@@ -144,22 +144,22 @@ impl Cobalt {
 }
 
 impl QueueDisc for Cobalt {
-    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
         if limit.admits(self.queue.backlog(), held, packet.size) {
             self.queue.push(packet);
         } else {
             self.on_full(now);
-            fate.dropped(packet, Cause::Full);
+            events.dropped(packet, Cause::Full);
         }
     }
 
-    fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
         while let Some(mut packet) = self.queue.pop() {
-            if !self.should_drop(&mut packet, now, fate) || self.queue.is_empty() {
+            if !self.should_drop(&mut packet, now, events) || self.queue.is_empty() {
                 return Some(packet);
             }
-            fate.dropped(packet, Cause::Early);
+            events.dropped(packet, Cause::Early);
         }
         self.on_empty(now);
         None
@@ -171,7 +171,7 @@ impl QueueDisc for Cobalt {
 impl FlowQueue for Cobalt {
     type Params = Params;
 
-    fn make(params: &Params, ctx: &Ctx) -> Self {
+    fn make(params: &Params, ctx: &QueueContext) -> Self {
         Cobalt::new(params.clone(), ctx)
     }
 

@@ -4,7 +4,7 @@ use super::fifo::tells_of;
 use super::parts::control_law::ControlLaw;
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
-use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -57,7 +57,7 @@ const MEMORY: u64 = 16;
 
 impl Codel {
     /// An empty queue.
-    pub fn new(params: Params, _ctx: &Ctx) -> Self {
+    pub fn new(params: Params, _ctx: &QueueContext) -> Self {
         Codel {
             law: ControlLaw::new(params.interval, params.root),
             params,
@@ -86,21 +86,21 @@ impl Codel {
     }
 
     /// Tells the packet's sender of congestion: by a mark, with which it comes back, or by dropping it.
-    fn signal(&self, mut packet: Waiting, fate: &mut dyn Fate) -> Option<Waiting> {
-        if self.params.ecn && packet.mark(fate) {
+    fn signal(&self, mut packet: Waiting, events: &mut dyn QueueEvents) -> Option<Waiting> {
+        if self.params.ecn && packet.mark(events) {
             return Some(packet);
         }
-        fate.dropped(packet, Cause::Early);
+        events.dropped(packet, Cause::Early);
         None
     }
 
     /// The signals of a spell that are due. A long queue may take several at once.
     //= RFC 8289 §5.5
-    fn go_on(&mut self, mut packet: Waiting, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+    fn go_on(&mut self, mut packet: Waiting, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
         while now >= self.drop_next {
             self.count = self.count.saturating_add(1);
             self.law.count(self.count);
-            if let Some(marked) = self.signal(packet, fate) {
+            if let Some(marked) = self.signal(packet, events) {
                 self.drop_next = self.law.after(self.drop_next);
                 return Some(marked);
             }
@@ -117,8 +117,8 @@ impl Codel {
 
     /// The first signal of a spell.
     //= RFC 8289 §5.5
-    fn begin(&mut self, packet: Waiting, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
-        let packet = match self.signal(packet, fate) {
+    fn begin(&mut self, packet: Waiting, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
+        let packet = match self.signal(packet, events) {
             Some(marked) => Some(marked),
             None => self.take(now).map(|(next, _)| next),
         };
@@ -141,16 +141,16 @@ impl Codel {
 }
 
 impl QueueDisc for Codel {
-    fn enqueue(&mut self, _now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, _now: Time, packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
         if limit.admits(self.queue.backlog(), held, packet.size) {
             self.queue.push(packet);
         } else {
-            fate.dropped(packet, Cause::Full);
+            events.dropped(packet, Cause::Full);
         }
     }
 
-    fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
         let Some((packet, may_drop)) = self.take(now) else {
             self.dropping = false;
             return None;
@@ -159,9 +159,9 @@ impl QueueDisc for Codel {
             self.dropping = false;
             Some(packet)
         } else if self.dropping {
-            self.go_on(packet, now, fate)
+            self.go_on(packet, now, events)
         } else {
-            self.begin(packet, now, fate)
+            self.begin(packet, now, events)
         }
     }
 
@@ -171,7 +171,7 @@ impl QueueDisc for Codel {
 impl FlowQueue for Codel {
     type Params = Params;
 
-    fn make(params: &Params, ctx: &Ctx) -> Self {
+    fn make(params: &Params, ctx: &QueueContext) -> Self {
         Codel::new(params.clone(), ctx)
     }
 
@@ -183,8 +183,8 @@ impl FlowQueue for Codel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airwnd_kernel::Codepoint;
     use crate::aqm::tests::{Seen, ctx, packet};
+    use airwnd_kernel::Codepoint;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)

@@ -2,7 +2,7 @@
 
 use super::fifo::tells_of;
 use super::parts::limit::Limit;
-use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Time};
 
@@ -27,24 +27,24 @@ pub struct DropHead {
 
 impl DropHead {
     /// An empty queue.
-    pub fn new(params: Params, _ctx: &Ctx) -> Self {
+    pub fn new(params: Params, _ctx: &QueueContext) -> Self {
         let limit = Limit { bytes: Some(params.buffer), packets: params.packets };
         DropHead { limit, queue: Fifo::default() }
     }
 }
 
 impl QueueDisc for DropHead {
-    fn enqueue(&mut self, _now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, _now: Time, packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         while !self.limit.admits(self.queue.backlog(), held, packet.size) {
             match self.queue.pop() {
-                Some(oldest) => fate.dropped(oldest, Cause::Full),
-                None => return fate.dropped(packet, Cause::Full),
+                Some(oldest) => events.dropped(oldest, Cause::Full),
+                None => return events.dropped(packet, Cause::Full),
             }
         }
         self.queue.push(packet);
     }
 
-    fn dequeue(&mut self, _now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, _now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
         self.queue.pop()
     }
 

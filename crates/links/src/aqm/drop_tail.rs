@@ -1,7 +1,7 @@
 //! Drop-tail.
 
 use super::fifo::tells_of;
-use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Time};
 
@@ -26,24 +26,24 @@ pub struct DropTail {
 
 impl DropTail {
     /// An empty queue.
-    pub fn new(params: Params, _ctx: &Ctx) -> Self {
+    pub fn new(params: Params, _ctx: &QueueContext) -> Self {
         DropTail { params, queue: Fifo::default() }
     }
 }
 
 impl QueueDisc for DropTail {
-    fn enqueue(&mut self, _now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, _now: Time, packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         let packets = self.queue.packets() + u64::from(held > Bytes::ZERO) + 1;
         let fits = self.queue.bytes() + held + packet.size <= self.params.buffer
             && self.params.packets.is_none_or(|limit| packets <= limit);
         if fits {
             self.queue.push(packet);
         } else {
-            fate.dropped(packet, Cause::Full);
+            events.dropped(packet, Cause::Full);
         }
     }
 
-    fn dequeue(&mut self, _now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, _now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
         self.queue.pop()
     }
 

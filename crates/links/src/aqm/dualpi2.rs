@@ -2,9 +2,9 @@
 
 use super::parts::limit::Limit;
 use super::parts::ticks::Ticks;
-use super::{Backlog, Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
-use airwnd_kernel::Codepoint;
+use super::{Backlog, Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::{choice, params};
+use airwnd_kernel::Codepoint;
 use airwnd_units::{Bytes, Span, Time};
 
 choice! {
@@ -94,7 +94,7 @@ impl Side {
 
 impl DualPi2 {
     /// Empty queues.
-    pub fn new(params: Params, _ctx: &Ctx) -> Self {
+    pub fn new(params: Params, _ctx: &QueueContext) -> Self {
         let period = params.target.min(params.rtt_max / 3);
         let rtt = params.rtt_max.as_secs();
         let mut queues = DualPi2 {
@@ -184,7 +184,7 @@ impl DualPi2 {
 
     /// Whether an L4S packet is dropped; it may be marked.
     //= RFC 9332 appendix A.2, figure 7
-    fn drops_low_latency(&mut self, packet: &mut Waiting, now: Time, fate: &mut dyn Fate) -> bool {
+    fn drops_low_latency(&mut self, packet: &mut Waiting, now: Time, events: &mut dyn QueueEvents) -> bool {
         let coupled = self.params.k * self.base;
         let marks = if coupled < 1.0 {
             let native = if self.low_latency.queue.packets() > self.params.th_len {
@@ -200,26 +200,26 @@ impl DualPi2 {
             self.low_latency.recur(coupled)
         };
         if marks {
-            packet.mark(fate);
+            packet.mark(events);
         }
         false
     }
 
     /// Whether a classic packet is dropped; it may be marked.
     //= RFC 9332 appendix A.2, figure 7
-    fn drops_classic(&mut self, packet: &mut Waiting, fate: &mut dyn Fate) -> bool {
+    fn drops_classic(&mut self, packet: &mut Waiting, events: &mut dyn QueueEvents) -> bool {
         let probability = self.base * self.base;
         let most = (1.0 / (self.params.k * self.params.k)).min(1.0);
-        self.classic.recur(probability) && (probability >= most || !packet.mark(fate))
+        self.classic.recur(probability) && (probability >= most || !packet.mark(events))
     }
 }
 
 impl QueueDisc for DualPi2 {
-    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         self.catch_up(now);
         let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
         if !limit.admits(self.backlog(), held, packet.size.max(self.params.mtu)) {
-            fate.dropped(packet, Cause::Full);
+            events.dropped(packet, Cause::Full);
             return;
         }
         match packet.ecn {
@@ -228,20 +228,20 @@ impl QueueDisc for DualPi2 {
         }
     }
 
-    fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
         self.catch_up(now);
         loop {
             let (mut packet, low_latency, cost) = self.take(now)?;
             let drops = if low_latency {
-                self.drops_low_latency(&mut packet, now, fate)
+                self.drops_low_latency(&mut packet, now, events)
             } else {
-                self.drops_classic(&mut packet, fate)
+                self.drops_classic(&mut packet, events)
             };
             if !drops {
                 self.credit += cost;
                 return Some(packet);
             }
-            fate.dropped(packet, Cause::Early);
+            events.dropped(packet, Cause::Early);
         }
     }
 

@@ -1,6 +1,6 @@
 //! FQ-COBALT: the core of CAKE.
 
-use super::Ctx;
+use super::QueueContext;
 use super::cobalt::{self, Cobalt};
 use super::parts::flows::{Flows, Settings};
 use super::parts::limit::Limit;
@@ -45,7 +45,7 @@ pub type FqCobalt = Flows<Cobalt>;
 
 impl FqCobalt {
     /// Empty queues.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &QueueContext) -> Self {
         let settings = Settings {
             queues: params.flows.next_multiple_of(params.ways),
             ways: params.ways,

@@ -1,6 +1,6 @@
 //! FQ-CoDel.
 
-use super::Ctx;
+use super::QueueContext;
 use super::codel::{self, Codel, Root};
 use super::parts::flows::{Flows, Settings};
 use super::parts::limit::Limit;
@@ -42,7 +42,7 @@ pub type FqCodel = Flows<Codel>;
 
 impl FqCodel {
     /// Empty queues.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &QueueContext) -> Self {
         let settings = Settings {
             queues: params.flows,
             ways: 1,

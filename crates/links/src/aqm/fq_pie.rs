@@ -1,6 +1,6 @@
 //! FQ-PIE.
 
-use super::Ctx;
+use super::QueueContext;
 use super::parts::flows::{Flows, Settings};
 use super::parts::limit::Limit;
 use super::pie::{self, Estimator, Pie};
@@ -54,7 +54,7 @@ pub type FqPie = Flows<Pie>;
 
 impl FqPie {
     /// Empty queues.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &QueueContext) -> Self {
         let settings = Settings {
             queues: params.flows,
             ways: 1,

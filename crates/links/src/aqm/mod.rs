@@ -7,8 +7,8 @@
 mod fifo;
 mod parts;
 
-use airwnd_kernel::{Codepoint, Key, Stream};
 use airwnd_catalog::family;
+use airwnd_kernel::{Codepoint, Key, Stream};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 pub use fifo::Fifo;
@@ -20,7 +20,7 @@ family! {
         smred: Smred, blue: Blue, avq: Avq, codel: Codel, pie: Pie, cobalt: Cobalt, fq_codel: FqCodel,
         fq_pie: FqPie, fq_cobalt: FqCobalt, dualpi2: DualPi2,
     }
-    build fn build(ctx: &Ctx) -> Box<dyn QueueDisc>;
+    build fn build(ctx: &QueueContext) -> Box<dyn QueueDisc>;
 }
 
 impl Spec {
@@ -41,7 +41,7 @@ impl Spec {
 
 /// Where a queue stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Ctx {
+pub struct QueueContext {
     /// Its random numbers, and nobody else's.
     pub stream: Stream,
     /// The constant rate at which it is served; none: the rate varies.
@@ -66,11 +66,11 @@ pub struct Waiting {
 impl Waiting {
     /// Marks the packet, if its transport heeds marks; tells whether it does.
     //= RFC 3168 §5
-    pub fn mark(&mut self, fate: &mut dyn Fate) -> bool {
+    pub fn mark(&mut self, events: &mut dyn QueueEvents) -> bool {
         let capable = self.ecn.is_capable();
         if capable {
             self.ecn = Codepoint::Ce;
-            fate.marked(self.packet);
+            events.marked(self.packet);
         }
         capable
     }
@@ -95,7 +95,7 @@ pub enum Cause {
 }
 
 /// What becomes of packets that a queue does not just pass on.
-pub trait Fate {
+pub trait QueueEvents {
     /// Called once for each packet that is dropped, whether it was inside or not.
     fn dropped(&mut self, packet: Waiting, cause: Cause);
     /// The packet goes on with its ECN field set to "congestion experienced".
@@ -108,10 +108,10 @@ pub trait Fate {
 /// discipline with a clock of its own catches up at the next call.
 pub trait QueueDisc: Send {
     /// A packet arrives. `held` is what the owner still holds of a partly sent packet: it counts against the buffer,
-    /// but can no longer be dropped. The packet is queued, or handed to `fate`; so may others be.
-    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate);
-    /// The owner takes the next packet. Packets dropped on the way are handed to `fate`.
-    fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting>;
+    /// but can no longer be dropped. The packet is queued, or handed to `events`; so may others be.
+    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, events: &mut dyn QueueEvents);
+    /// The owner takes the next packet. Packets dropped on the way are handed to `events`.
+    fn dequeue(&mut self, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting>;
     /// Takes out the packets that have waited for a lifetime, for whoever limits it. A discipline that does not keep
     /// packets in their order leaves them until they are dequeued.
     fn expire(&mut self, _now: Time, _lifetime: Span, _expired: &mut dyn FnMut(Waiting)) {}
@@ -129,8 +129,8 @@ pub(crate) mod tests {
     use airwnd_units::Span;
 
     /// A place whose service varies.
-    pub fn ctx() -> Ctx {
-        Ctx { stream: Stream::new(1, "test queue"), rate: None }
+    pub fn ctx() -> QueueContext {
+        QueueContext { stream: Stream::new(1, "test queue"), rate: None }
     }
 
     /// A packet of flow 0 whose transport does not know ECN.
@@ -145,7 +145,7 @@ pub(crate) mod tests {
         pub marked: Vec<u32>,
     }
 
-    impl Fate for Seen {
+    impl QueueEvents for Seen {
         fn dropped(&mut self, packet: Waiting, cause: Cause) {
             self.dropped.push((packet.packet.0, cause));
         }

@@ -4,9 +4,9 @@ use super::fifo::tells_of;
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
 use super::parts::ticks::Ticks;
-use super::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
-use airwnd_kernel::Stream;
+use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::{choice, params};
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
 choice! {
@@ -107,7 +107,7 @@ const TUNING: [(f64, f64); 6] =
 
 impl Pie {
     /// An empty queue.
-    pub fn new(params: Params, ctx: &Ctx) -> Self {
+    pub fn new(params: Params, ctx: &QueueContext) -> Self {
         Pie {
             ticks: Ticks::new(params.t_update),
             params,
@@ -200,25 +200,25 @@ impl Pie {
 }
 
 impl QueueDisc for Pie {
-    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         self.catch_up(now);
         let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
         if !limit.admits(self.queue.backlog(), held, packet.size) {
             self.accumulated = 0.0;
-            fate.dropped(packet, Cause::Full);
+            events.dropped(packet, Cause::Full);
         } else if self.signals() {
             self.accumulated = 0.0;
-            if self.params.ecn && self.probability < self.params.mark_ecnth && packet.mark(fate) {
+            if self.params.ecn && self.probability < self.params.mark_ecnth && packet.mark(events) {
                 self.queue.push(packet);
             } else {
-                fate.dropped(packet, Cause::Early);
+                events.dropped(packet, Cause::Early);
             }
         } else {
             self.queue.push(packet);
         }
     }
 
-    fn dequeue(&mut self, now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
         self.catch_up(now);
         let packet = self.queue.pop()?;
         match self.params.estimator {
@@ -237,7 +237,7 @@ impl QueueDisc for Pie {
 impl FlowQueue for Pie {
     type Params = Params;
 
-    fn make(params: &Params, ctx: &Ctx) -> Self {
+    fn make(params: &Params, ctx: &QueueContext) -> Self {
         Pie::new(params.clone(), ctx)
     }
 

@@ -1,6 +1,6 @@
 //! RED: random early detection.
 
-use super::Ctx;
+use super::QueueContext;
 use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
@@ -49,7 +49,7 @@ impl Params {
 }
 
 impl Curve for Params {
-    fn settings(&self, _ctx: &Ctx) -> Settings {
+    fn settings(&self, _ctx: &QueueContext) -> Settings {
         settings_of!(self, weight self.weight)
     }
 
@@ -68,9 +68,9 @@ impl Curve for Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airwnd_kernel::Codepoint;
     use crate::aqm::tests::{Seen, ctx, packet};
     use crate::aqm::{QueueDisc, Waiting};
+    use airwnd_kernel::Codepoint;
     use airwnd_units::BitRate;
 
     /// Packets of 1000 B, one a millisecond, that nobody serves: the average and what was dropped.
@@ -135,8 +135,10 @@ mod tests {
     #[test]
     fn an_empty_queue_lets_the_average_decay() {
         let rate = Some(BitRate(8_000_000));
-        let mut queue =
-            Red::new(Params { weight: 0.1, max_p: 0.0, ..Params::default() }, &Ctx { rate, ..ctx() });
+        let mut queue = Red::new(
+            Params { weight: 0.1, max_p: 0.0, ..Params::default() },
+            &QueueContext { rate, ..ctx() },
+        );
         let mut seen = Seen::default();
         for key in 0..5 {
             queue.enqueue(Time::ZERO, packet(key, 1000, Time::ZERO), Bytes::ZERO, &mut seen);

@@ -1,6 +1,6 @@
 //! SmRED-i: smart RED.
 
-use super::Ctx;
+use super::QueueContext;
 use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
@@ -51,7 +51,7 @@ impl Params {
 }
 
 impl Curve for Params {
-    fn settings(&self, _ctx: &Ctx) -> Settings {
+    fn settings(&self, _ctx: &QueueContext) -> Settings {
         settings_of!(self, weight self.weight)
     }
 

@@ -259,9 +259,9 @@ impl<T> Link<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airwnd_kernel::Stream;
     use crate::link::wire::Wire;
     use crate::loss::{self, scripted};
+    use airwnd_kernel::Stream;
     use proptest::prelude::*;
 
     /// A wire of 10 Mbit/s without framing.

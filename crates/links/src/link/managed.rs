@@ -1,8 +1,8 @@
 //! One direction of a link whose queue a discipline manages.
 
 use super::{Figures, Link};
+use crate::aqm::{Backlog, Cause, QueueDisc, QueueEvents, Waiting};
 use airwnd_kernel::Key;
-use crate::aqm::{Backlog, Cause, Fate, QueueDisc, Waiting};
 use airwnd_units::{Bytes, Time};
 
 /// A queue discipline, and behind it a [`Link`] that takes a packet from it whenever it is free.
@@ -38,21 +38,21 @@ pub struct Due {
 struct Counted<'a> {
     now: Time,
     figures: &'a mut Figures,
-    fate: &'a mut dyn Fate,
+    events: &'a mut dyn QueueEvents,
 }
 
-impl Fate for Counted<'_> {
+impl QueueEvents for Counted<'_> {
     fn dropped(&mut self, packet: Waiting, cause: Cause) {
         match cause {
             Cause::Full => self.figures.refused += 1,
             Cause::Early => self.figures.early += 1,
         }
         self.figures.add_wait(packet.size, self.now.since(packet.arrived));
-        self.fate.dropped(packet, cause);
+        self.events.dropped(packet, cause);
     }
     fn marked(&mut self, packet: Key) {
         self.figures.marked += 1;
-        self.fate.marked(packet);
+        self.events.marked(packet);
     }
 }
 
@@ -63,11 +63,11 @@ impl Managed {
     }
 
     /// A packet arrives, its size without framing.
-    pub fn send(&mut self, now: Time, packet: Waiting, fate: &mut dyn Fate) -> Due {
+    pub fn send(&mut self, now: Time, packet: Waiting, events: &mut dyn QueueEvents) -> Due {
         // What leaves the queue at this very instant leaves before it.
-        let mut due = self.depart(now, fate);
+        let mut due = self.depart(now, events);
         let packet = Waiting { size: packet.size + self.link.framing(), ..packet };
-        let counted = &mut Counted { now, figures: self.link.figures_mut(), fate };
+        let counted = &mut Counted { now, figures: self.link.figures_mut(), events };
         // Disciplines learn from being found empty; that it happened is told when it matters next.
         if let Some(at) = self.idle.take_if(|at| *at <= now) {
             let packet = self.queue.dequeue(at, counted);
@@ -77,7 +77,7 @@ impl Managed {
         if self.next.is_none() && self.queue.backlog().packets > 0 {
             self.idle = None;
             self.next = Some((now, self.pulls(now)));
-            let arrival = self.depart(now, fate).arrival.or(due.arrival);
+            let arrival = self.depart(now, events).arrival.or(due.arrival);
             due = Due { departure: self.departure(), arrival };
         }
         // The queue is at its longest behind an arrival, without what has left it at once.
@@ -87,10 +87,10 @@ impl Managed {
     }
 
     /// Packets leave the queue that are due by now.
-    pub fn depart(&mut self, now: Time, fate: &mut dyn Fate) -> Due {
+    pub fn depart(&mut self, now: Time, events: &mut dyn QueueEvents) -> Due {
         let mut due = Due::default();
         while let Some((since, _)) = self.next.filter(|(_, at)| *at <= now) {
-            let counted = &mut Counted { now, figures: self.link.figures_mut(), fate };
+            let counted = &mut Counted { now, figures: self.link.figures_mut(), events };
             if let Some(packet) = self.queue.dequeue(now, counted) {
                 let (begins, arrival) = self.link.carry(since, packet.size, packet.packet);
                 self.link.figures_mut().add_wait(packet.size, begins.since(packet.arrived));
@@ -134,7 +134,7 @@ impl Managed {
         &mut self.link
     }
 
-    /// How many packets are inside: waiting, in transmission or under way.
+    /// How many packets are inside: waiting, in transmission or on its way.
     pub fn inside(&self) -> usize {
         self.queue.inside().count() + self.link.inside().count()
     }
@@ -155,7 +155,8 @@ mod tests {
     use crate::aqm::tests::{Seen, ctx, packet};
     use crate::aqm::{Fifo, Spec, drop_tail};
     use crate::link::wire::Wire;
-    use crate::link::{Queue, Server, Way, trace};
+    use crate::link::{Queue, Server, trace};
+    use airwnd_kernel::Direction;
     use airwnd_units::{BitRate, Span};
     use proptest::prelude::*;
     use std::sync::{Arc, Mutex};
@@ -179,7 +180,7 @@ mod tests {
         let mut down = trace::Recording::named("x");
         down.read_text(text, format).unwrap();
         let (up, rate_up, start, digest) = (None, None, Span::ZERO, None);
-        trace::Params { down, up, rate_up, format, start, digest }.server(Way::Down, Time::ZERO)
+        trace::Params { down, up, rate_up, format, start, digest }.server(Direction::Down, Time::ZERO)
     }
 
     /// The limit of a drop-tail queue, and the packets that come: gaps in microseconds, sizes.
@@ -294,10 +295,10 @@ mod tests {
     }
 
     impl QueueDisc for Spy {
-        fn enqueue(&mut self, _: Time, packet: Waiting, _: Bytes, _: &mut dyn Fate) {
+        fn enqueue(&mut self, _: Time, packet: Waiting, _: Bytes, _: &mut dyn QueueEvents) {
             self.queue.push(packet);
         }
-        fn dequeue(&mut self, now: Time, _: &mut dyn Fate) -> Option<Waiting> {
+        fn dequeue(&mut self, now: Time, _: &mut dyn QueueEvents) -> Option<Waiting> {
             let packet = self.queue.pop();
             if packet.is_none() {
                 self.found_empty.lock().unwrap().push(now);

@@ -10,6 +10,7 @@ mod figures;
 mod managed;
 
 use airwnd_catalog::family;
+use airwnd_kernel::Direction;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 pub use fifo::{Link, Lost, Queue, Refused, Sent};
@@ -24,11 +25,13 @@ family! {
 impl Spec {
     /// What carries; recordings begin at `start`.
     pub fn carrier(&self, start: Time) -> Carrier {
-        let each =
-            |server: &dyn Fn(Way) -> Server| Carrier::Each { down: server(Way::Down), up: server(Way::Up) };
+        let each = |server: &dyn Fn(Direction) -> Server| Carrier::Each {
+            down: server(Direction::Down),
+            up: server(Direction::Up),
+        };
         match self {
-            Spec::Wire(params) => each(&|way| Server::Wire(params.service(way))),
-            Spec::Trace(params) => each(&|way| params.server(way, start)),
+            Spec::Wire(params) => each(&|direction| Server::Wire(params.service(direction))),
+            Spec::Trace(params) => each(&|direction| params.server(direction, start)),
             Spec::Wifi(params) => Carrier::Shared(params.clone()),
         }
     }
@@ -57,15 +60,6 @@ pub enum Carrier {
     },
     /// A medium that both directions and all stations share.
     Shared(wifi::Params),
-}
-
-/// A direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Towards the terminals.
-    Down,
-    /// Towards the servers.
-    Up,
 }
 
 /// When a packet is sent: the first of its bytes goes at `begins`, the last has gone at `ends`.

@@ -3,9 +3,10 @@
 mod opportunities;
 mod rates;
 
+use super::Server;
 use super::wire::Wire;
-use super::{Server, Way};
 use airwnd_catalog::{Error, Node, Param, choice, params};
+use airwnd_kernel::Direction;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use opportunities::{Opportunities, Replay};
 use rates::{Profile, Rates};
@@ -43,7 +44,7 @@ params! {
     pub section Params ("Netravali et al., Mahimahi, USENIX ATC 2015, §4.1; mahimahi link_queue.cc") {
         /// Recording of the way towards the terminals.
         pub down: Recording, unit "path", source "the scenario";
-        /// Recording of the way towards the servers; none: that of the other way, unless `rate_up` is set.
+        /// Recording of the way towards the servers; none: that of the other direction, unless `rate_up` is set.
         pub up: Option<Recording> = None, unit "path", source "the scenario";
         /// Constant rate towards the servers in place of a recording.
         pub rate_up: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "the scenario";
@@ -57,10 +58,10 @@ params! {
 }
 
 impl Params {
-    pub(super) fn server(&self, way: Way, start: Time) -> Server {
-        let recording = match (way, &self.up, self.rate_up) {
-            (Way::Up, _, Some(rate)) => return Server::Wire(Wire::new(rate, Bytes::ZERO)),
-            (Way::Up, Some(up), None) => up,
+    pub(super) fn server(&self, direction: Direction, start: Time) -> Server {
+        let recording = match (direction, &self.up, self.rate_up) {
+            (Direction::Up, _, Some(rate)) => return Server::Wire(Wire::new(rate, Bytes::ZERO)),
+            (Direction::Up, Some(up), None) => up,
             _ => &self.down,
         };
         Server::Other(
@@ -231,12 +232,17 @@ mod tests {
     /// The way up repeats the way down, has a recording of its own, or a rate.
     #[test]
     fn each_way_has_its_service() {
-        let ends = |params: &Params, way| params.server(way, Time::ZERO).serve(Time(0), Bytes(1500)).ends;
+        let ends = |params: &Params, direction| {
+            params.server(direction, Time::ZERO).serve(Time(0), Bytes(1500)).ends
+        };
         let mut both = params("3\n5", Some("4\n5"), Format::Mahimahi);
-        assert_eq!((ends(&both, Way::Down), ends(&both, Way::Up)), (Time(3_000_000), Time(4_000_000)));
+        assert_eq!(
+            (ends(&both, Direction::Down), ends(&both, Direction::Up)),
+            (Time(3_000_000), Time(4_000_000))
+        );
         both.up = None;
-        assert_eq!(ends(&both, Way::Up), Time(3_000_000));
+        assert_eq!(ends(&both, Direction::Up), Time(3_000_000));
         both.rate_up = Some(BitRate(12_000_000));
-        assert_eq!(ends(&both, Way::Up), Time(1_000_000));
+        assert_eq!(ends(&both, Direction::Up), Time(1_000_000));
     }
 }

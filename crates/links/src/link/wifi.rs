@@ -10,7 +10,7 @@ mod phy;
 use airwnd_catalog::{choice, params};
 use airwnd_units::{BitRate, Bytes};
 
-pub use medium::{Fate, Figures, Medium, Passed};
+pub use medium::{Exit, Figures, Medium, Passed};
 
 choice! {
     /// The physical layer.

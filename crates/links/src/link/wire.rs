@@ -1,7 +1,8 @@
 //! A constant rate.
 
-use super::{Served, Service, Way};
+use super::{Served, Service};
 use airwnd_catalog::params;
+use airwnd_kernel::Direction;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 params! {
@@ -19,10 +20,10 @@ params! {
 }
 
 impl Params {
-    pub(super) fn service(&self, way: Way) -> Wire {
-        let rate = match way {
-            Way::Down => self.rate,
-            Way::Up => self.rate_up.unwrap_or(self.rate),
+    pub(super) fn service(&self, direction: Direction) -> Wire {
+        let rate = match direction {
+            Direction::Down => self.rate,
+            Direction::Up => self.rate_up.unwrap_or(self.rate),
         };
         Wire::new(rate, self.framing)
     }

@@ -1,8 +1,8 @@
 //! Packets lost by the errors of their bits.
 
 use super::{Loss, Passing};
-use airwnd_kernel::Stream;
 use airwnd_catalog::params;
+use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
 params! {

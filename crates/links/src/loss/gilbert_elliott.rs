@@ -1,8 +1,8 @@
 //! Losses in bursts, counted in packets.
 
 use super::{Loss, Passing};
-use airwnd_kernel::Stream;
 use airwnd_catalog::params;
+use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
 params! {

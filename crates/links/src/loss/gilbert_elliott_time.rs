@@ -1,8 +1,8 @@
 //! Losses in bursts, measured in time.
 
 use super::{Loss, Passing};
-use airwnd_kernel::Stream;
 use airwnd_catalog::params;
+use airwnd_kernel::Stream;
 use airwnd_units::{Span, Time};
 
 params! {

@@ -3,8 +3,8 @@
 //! A model sees a packet's number, size and instant, and nothing of what is in it. Draws are addressed by the
 //! packet's number on its link, so what another packet met, or how large it was, does not shift them.
 
-use airwnd_kernel::Stream;
 use airwnd_catalog::family;
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Time};
 
 family! {

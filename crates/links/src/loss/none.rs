@@ -1,8 +1,8 @@
 //! A perfect link.
 
 use super::{Loss, Passing};
-use airwnd_kernel::Stream;
 use airwnd_catalog::params;
+use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
 params! {

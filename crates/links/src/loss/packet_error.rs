@@ -1,8 +1,8 @@
 //! Packets lost independently of each other.
 
 use super::{Loss, Passing};
-use airwnd_kernel::Stream;
 use airwnd_catalog::params;
+use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
 params! {

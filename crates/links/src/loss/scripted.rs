@@ -1,8 +1,8 @@
 //! Losses that are written down.
 
 use super::{Loss, Passing};
-use airwnd_kernel::Stream;
 use airwnd_catalog::params;
+use airwnd_kernel::Stream;
 use airwnd_units::{Span, Time};
 use std::fmt::Display;
 

@@ -1,8 +1,8 @@
 //! What drives a discipline and its definition side by side.
 
 use airwnd_catalog::{Node, Param};
-use airwnd_links::aqm::{Cause, Ctx, Fate, QueueDisc, Spec, Waiting};
 use airwnd_kernel::{Codepoint, Key, Stream};
+use airwnd_links::aqm::{Cause, QueueContext, QueueDisc, QueueEvents, Spec, Waiting};
 use airwnd_units::{Bytes, Time};
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ impl Told {
     }
 }
 
-impl Fate for Told {
+impl QueueEvents for Told {
     fn dropped(&mut self, packet: Waiting, cause: Cause) {
         match cause {
             Cause::Full => self.full.push(packet.packet.0),
@@ -88,7 +88,7 @@ impl Draws {
 const STEPS: usize = 4000;
 const RUNS: u64 = 60;
 
-fn discipline(toml: &str, ctx: &Ctx) -> Box<dyn QueueDisc> {
+fn discipline(toml: &str, ctx: &QueueContext) -> Box<dyn QueueDisc> {
     Spec::read(&Node::from_toml(toml, "test").unwrap()).unwrap().build(ctx)
 }
 
@@ -105,7 +105,7 @@ pub struct Seen {
 pub fn compare(draw: impl Fn(&mut Draws, Stream) -> (String, Box<dyn Definition>)) -> Seen {
     let mut seen = Seen::default();
     for run in 0..RUNS {
-        let ctx = Ctx { stream: Stream::new(run, "discipline"), rate: None };
+        let ctx = QueueContext { stream: Stream::new(run, "discipline"), rate: None };
         let mut draws = Draws(Stream::new(run, "settings"));
         let (toml, mut theirs) = draw(&mut draws, ctx.stream);
         let mut ours = discipline(&toml, &ctx);

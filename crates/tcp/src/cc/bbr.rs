@@ -5,7 +5,7 @@ pub use super::parts::quantum::Quantum;
 use super::parts::restraint::Restraint;
 use super::parts::window::LARGEST;
 use super::parts::windowed_max::WindowedMax;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Departure, RateSample, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, Departure, RateSample, SenderContext, Signal};
 use airwnd_catalog::params;
 use airwnd_kernel::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
@@ -144,7 +144,7 @@ struct Aggregation {
 
 impl Bbr {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Bbr {
+    pub fn new(params: Params, ctx: &SenderContext) -> Bbr {
         let mut bbr = Bbr {
             random: Stream::new(ctx.seed, "bbr"),
             mss: ctx.mss.0 as f64,
@@ -651,7 +651,7 @@ mod tests {
     fn no_cycle_begins_with_relief() {
         let phases: Vec<u32> = (0..500)
             .map(|seed| {
-                let mut bbr = Bbr::new(Params::default(), &Ctx { seed, ..ctx(1000, 10) });
+                let mut bbr = Bbr::new(Params::default(), &SenderContext { seed, ..ctx(1000, 10) });
                 bbr.cycle(Time::ZERO);
                 let Mode::ProbeBw { phase, .. } = bbr.mode else { unreachable!("it has just begun") };
                 phase

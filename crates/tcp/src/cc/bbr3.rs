@@ -4,7 +4,7 @@ pub use super::parts::quantum::Quantum;
 use super::parts::restraint::Restraint;
 use super::parts::window::LARGEST;
 use super::parts::windowed_max::WindowedMax;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Departure, Loss, RateSample, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, RateSample, SenderContext, Signal};
 use crate::Seq;
 use airwnd_catalog::params;
 use airwnd_kernel::Stream;
@@ -221,7 +221,7 @@ pub struct Bbr3 {
 
 impl Bbr3 {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Bbr3 {
+    pub fn new(params: Params, ctx: &SenderContext) -> Bbr3 {
         let unbounded = f64::INFINITY;
         let mut bbr = Bbr3 {
             random: Stream::new(ctx.seed, "bbr3"),

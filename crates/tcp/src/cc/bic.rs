@@ -1,7 +1,7 @@
 //! A binary search for the window of the last loss.
 
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 
 params! {
@@ -41,7 +41,7 @@ pub struct Bic {
 
 impl Bic {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Bic {
+    pub fn new(params: Params, ctx: &SenderContext) -> Bic {
         Bic { params, window: Window::new(ctx), max: None }
     }
 

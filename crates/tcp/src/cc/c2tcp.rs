@@ -1,7 +1,7 @@
 //! CUBIC with CoDel's eye on the delay.
 
 use super::cubic::{self, Cubic};
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 
@@ -52,7 +52,7 @@ struct Above {
 
 impl C2tcp {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> C2tcp {
+    pub fn new(params: Params, ctx: &SenderContext) -> C2tcp {
         C2tcp { params, cubic: Cubic::new(cubic::Params::default(), ctx), above: None }
     }
 

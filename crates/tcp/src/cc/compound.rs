@@ -2,7 +2,7 @@
 
 pub use super::newreno::Growth;
 use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span};
 
@@ -55,7 +55,7 @@ pub struct Compound {
 
 impl Compound {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Compound {
+    pub fn new(params: Params, ctx: &SenderContext) -> Compound {
         let gamma = params.gamma_high;
         Compound {
             params,

@@ -2,7 +2,7 @@
 
 use super::parts::bandwidth::{Bandwidth, Filter, Variant};
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span};
 
@@ -40,7 +40,7 @@ pub struct Constant {
 
 impl Constant {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Constant {
+    pub fn new(params: Params, ctx: &SenderContext) -> Constant {
         let bandwidth = Bandwidth::new(params.variant, params.filter, params.tau, Span(0));
         Constant { params, window: Window::new(ctx), bandwidth, startup: true, archived: None }
     }

@@ -2,7 +2,7 @@
 
 use super::parts::extreme::Extreme;
 use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Span};
 
@@ -80,7 +80,7 @@ struct Velocity {
 
 impl Copa {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Copa {
+    pub fn new(params: Params, ctx: &SenderContext) -> Copa {
         let window = Window::new(ctx);
         let velocity = Velocity { v: 1.0, window: window.segments(), upwards: true, rounds: 0 };
         Copa {

@@ -2,7 +2,7 @@
 
 use super::parts::window::Window;
 use super::slow_start::{self, SlowStart};
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Time};
 
@@ -89,7 +89,7 @@ struct Epoch {
 
 impl Cubic {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Cubic {
+    pub fn new(params: Params, ctx: &SenderContext) -> Cubic {
         Cubic {
             slow_start: params.slow_start.build(),
             params,

@@ -3,7 +3,7 @@
 pub use super::newreno::Growth;
 use super::parts::marking::Marking;
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::params;
 
 params! {
@@ -33,7 +33,7 @@ pub struct Dctcp {
 
 impl Dctcp {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Dctcp {
+    pub fn new(params: Params, ctx: &SenderContext) -> Dctcp {
         Dctcp { params, window: Window::new(ctx), marking: Marking::new(), round: 0 }
     }
 }

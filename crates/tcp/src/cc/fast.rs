@@ -2,7 +2,7 @@
 
 use super::parts::rounds::queued;
 use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span};
 
@@ -42,7 +42,7 @@ pub struct Fast {
 
 impl Fast {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Fast {
+    pub fn new(params: Params, ctx: &SenderContext) -> Fast {
         let window = Window::new(ctx);
         Fast { params, window, average_s: None, round: 0, rest: 0, slope: 0.0, left: 0.0 }
     }

@@ -1,6 +1,6 @@
 //! A window that does not change.
 
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::Bytes;
 
@@ -24,7 +24,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// A window of so many segments.
-    pub fn new(params: Params, ctx: &Ctx) -> Fixed {
+    pub fn new(params: Params, ctx: &SenderContext) -> Fixed {
         Fixed { mss: ctx.mss, cwnd: ctx.mss * u64::from(params.segments) }
     }
 }

@@ -1,7 +1,7 @@
 //! Faster growth and smaller reductions for large windows.
 
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::{choice, params};
 
 choice! {
@@ -140,7 +140,7 @@ pub struct Highspeed {
 
 impl Highspeed {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Highspeed {
+    pub fn new(params: Params, ctx: &SenderContext) -> Highspeed {
         let response = match params.response {
             Response::Table => table,
             Response::Formula => formula,

@@ -1,7 +1,7 @@
 //! Growth by the time since the last loss, reduction by the queue.
 
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::{Span, Time};
 
@@ -39,7 +39,7 @@ pub struct Htcp {
 
 impl Htcp {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Htcp {
+    pub fn new(params: Params, ctx: &SenderContext) -> Htcp {
         Htcp {
             window: Window::new(ctx),
             beta: params.beta_min,

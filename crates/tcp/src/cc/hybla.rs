@@ -1,7 +1,7 @@
 //! As fast as on a short path.
 
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::Span;
 
@@ -26,7 +26,7 @@ pub struct Hybla {
 
 impl Hybla {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Hybla {
+    pub fn new(params: Params, ctx: &SenderContext) -> Hybla {
         Hybla { params, window: Window::new(ctx), rho: 1.0 }
     }
 }

@@ -1,7 +1,7 @@
 //! Loss decides when, delay how much.
 
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::Span;
 
@@ -51,7 +51,7 @@ pub struct Illinois {
 
 impl Illinois {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Illinois {
+    pub fn new(params: Params, ctx: &SenderContext) -> Illinois {
         Illinois {
             window: Window::new(ctx),
             alpha: 1.0,

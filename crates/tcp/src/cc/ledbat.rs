@@ -2,7 +2,7 @@
 
 use super::parts::queueing_delay::QueueingDelay;
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::Span;
 
@@ -41,7 +41,7 @@ pub struct Ledbat {
 
 impl Ledbat {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Ledbat {
+    pub fn new(params: Params, ctx: &SenderContext) -> Ledbat {
         let mut window = Window::new(ctx);
         if !params.slow_start {
             window.set_threshold(window.segments());

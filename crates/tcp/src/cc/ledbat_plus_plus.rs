@@ -2,7 +2,7 @@
 
 use super::parts::queueing_delay::QueueingDelay;
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use crate::ledbat::{Decrease, Ledbat, Rules};
 use airwnd_catalog::params;
 use airwnd_units::Span;
@@ -42,7 +42,7 @@ pub struct LedbatPlusPlus {
 
 impl LedbatPlusPlus {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> LedbatPlusPlus {
+    pub fn new(params: Params, ctx: &SenderContext) -> LedbatPlusPlus {
         let Params { target, slowest, constant, slow_start_exit, interval, base_history, current_filter } =
             params;
         let rules = Rules {

@@ -2,7 +2,7 @@
 
 pub use super::newreno::Growth;
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Span, Time};
 
@@ -61,7 +61,7 @@ struct Delays {
 
 impl Lp {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Lp {
+    pub fn new(params: Params, ctx: &SenderContext) -> Lp {
         Lp { params, window: Window::new(ctx), delays: None, rtt: Span(0), last_indication: None }
     }
 

@@ -23,7 +23,7 @@ family! {
         compound: Compound, fast: Fast, c2tcp: C2tcp, verus: Verus, sprout: Sprout, copa: Copa,
         dctcp: Dctcp, prague: Prague, bbr: Bbr, bbr3: Bbr3, fixed: Fixed, plugin: Plugin, python: Python
     }
-    build fn build(ctx: &Ctx) -> Box<dyn CongestionControl>;
+    build fn build(ctx: &SenderContext) -> Box<dyn CongestionControl>;
 }
 
 impl Spec {
@@ -49,7 +49,7 @@ impl Spec {
 
 /// What a controller is told when the handshake ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Ctx {
+pub struct SenderContext {
     /// Payload bytes of a full segment.
     pub mss: Bytes,
     /// The window to begin with.
@@ -274,8 +274,8 @@ pub trait CongestionControl: Debug + Send + Sync {
 pub(crate) mod tests_support {
     use super::*;
 
-    pub fn ctx(mss: u64, segments: u64) -> Ctx {
-        Ctx {
+    pub fn ctx(mss: u64, segments: u64) -> SenderContext {
+        SenderContext {
             mss: Bytes(mss),
             initial_window: Bytes(mss * segments),
             initial_ssthresh: Bytes(u64::MAX),

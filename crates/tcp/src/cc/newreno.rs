@@ -1,7 +1,7 @@
 //! Additive increase, multiplicative decrease.
 
 use super::slow_start::{self, SlowStart};
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::{choice, params};
 use airwnd_units::Bytes;
 
@@ -47,8 +47,8 @@ pub struct Newreno {
 
 impl Newreno {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Newreno {
-        let Ctx { mss, initial_window, initial_ssthresh, .. } = *ctx;
+    pub fn new(params: Params, ctx: &SenderContext) -> Newreno {
+        let SenderContext { mss, initial_window, initial_ssthresh, .. } = *ctx;
         Newreno {
             slow_start: params.slow_start.build(),
             params,

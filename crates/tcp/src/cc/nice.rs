@@ -2,7 +2,7 @@
 
 use super::parts::rounds::{Rounds, queued};
 use super::parts::window::Window;
-use super::{Ack, Before, Congestion, CongestionControl, Ctx};
+use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Span};
 
@@ -45,7 +45,7 @@ pub struct Nice {
 
 impl Nice {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Nice {
+    pub fn new(params: Params, ctx: &SenderContext) -> Nice {
         let window = Window::new(ctx);
         Nice { params, window, part: 1.0, rounds: Rounds::default(), max_rtt: Span(0), srtt: None, late: 0.0 }
     }

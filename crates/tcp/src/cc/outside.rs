@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use airwnd_catalog::{Node, Param, params};
-//! use airwnd_tcp::cc::{Ctx, Spec, newreno, outside::Plugins};
+//! use airwnd_tcp::cc::{SenderContext, Spec, newreno, outside::Plugins};
 //! use std::path::Path;
 //! params! {
 //!     /// Half: NewReno that keeps half of what NewReno keeps.
@@ -15,7 +15,7 @@
 //!     }
 //! }
 //! let mut plugins = Plugins::default();
-//! plugins.add("half", |params: &Params, ctx: &Ctx| {
+//! plugins.add("half", |params: &Params, ctx: &SenderContext| {
 //!     let params = newreno::Params { beta: params.keep, ..Default::default() };
 //!     Ok(Box::new(newreno::Newreno::new(params, ctx)))
 //! });
@@ -24,7 +24,7 @@
 //! assert_eq!(error.to_string(), "s.toml:3: keep: 2.0 is outside 0.01..0.99");
 //! ```
 
-use super::{Ack, Before, Congestion, CongestionControl, Ctx, Departure, Loss, plugin, python};
+use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, SenderContext, plugin, python};
 use airwnd_catalog::{Error, Node, Param, ParamInfo, Params, unknown_word};
 use airwnd_units::{BitRate, Bytes};
 use serde_json::{Map, Value as Json};
@@ -33,7 +33,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Makes a controller for each connection.
-pub type Make = Arc<dyn Fn(&Ctx) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync>;
+pub type Make = Arc<dyn Fn(&SenderContext) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync>;
 
 /// Finds a plug-in: from its head, the table that the user wrote, and the scenario's folder.
 type Find<H> = Arc<dyn Fn(&H, &Node, &Path) -> Result<Outside<H>, Error> + Send + Sync>;
@@ -54,7 +54,7 @@ impl Plugins {
     pub fn add<P, F>(&mut self, name: &str, make: F)
     where
         P: Params + Send + Sync + 'static,
-        F: Fn(&P, &Ctx) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync + 'static,
+        F: Fn(&P, &SenderContext) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync + 'static,
     {
         assert!(self.named.iter().all(|(taken, _)| taken != name), "two plug-ins are called `{name}`");
         let make = Arc::new(make);
@@ -205,7 +205,7 @@ pub struct Guarded {
 
 impl Guarded {
     /// A controller at the beginning of a connection.
-    pub fn new<H: Head>(params: Outside<H>, ctx: &Ctx) -> Guarded {
+    pub fn new<H: Head>(params: Outside<H>, ctx: &SenderContext) -> Guarded {
         let who = params.head.who();
         let inner = match &params.make {
             Some(make) => make(ctx),

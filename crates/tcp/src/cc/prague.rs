@@ -2,7 +2,7 @@
 
 use super::parts::marking::Marking;
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx, Signal};
+use super::{Ack, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Span, Time};
 
@@ -44,7 +44,7 @@ pub struct Prague {
 
 impl Prague {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Prague {
+    pub fn new(params: Params, ctx: &SenderContext) -> Prague {
         Prague {
             params,
             window: Window::new(ctx),

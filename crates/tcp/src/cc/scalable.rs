@@ -1,7 +1,7 @@
 //! Growth in proportion to the window.
 
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 
 params! {
@@ -28,7 +28,7 @@ pub struct Scalable {
 
 impl Scalable {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Scalable {
+    pub fn new(params: Params, ctx: &SenderContext) -> Scalable {
         Scalable { params, window: Window::new(ctx) }
     }
 }

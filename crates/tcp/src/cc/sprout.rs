@@ -2,7 +2,7 @@
 
 use super::parts::forecaster::Forecaster;
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 
@@ -68,7 +68,7 @@ pub struct Sprout {
 
 impl Sprout {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Sprout {
+    pub fn new(params: Params, ctx: &SenderContext) -> Sprout {
         Sprout { params, window: Window::new(ctx), forecaster: None, tick_began: Time::ZERO, arrived: 0.0 }
     }
 

@@ -2,7 +2,7 @@
 
 use super::parts::rounds::{Rounds, queued};
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 
 params! {
@@ -35,7 +35,7 @@ pub struct Vegas {
 
 impl Vegas {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Vegas {
+    pub fn new(params: Params, ctx: &SenderContext) -> Vegas {
         Vegas { params, window: Window::new(ctx), rounds: Rounds::default() }
     }
 

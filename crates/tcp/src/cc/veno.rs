@@ -3,7 +3,7 @@
 pub use super::newreno::Growth;
 use super::parts::rounds::queued;
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 
 params! {
@@ -34,7 +34,7 @@ pub struct Veno {
 
 impl Veno {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Veno {
+    pub fn new(params: Params, ctx: &SenderContext) -> Veno {
         Veno { params, window: Window::new(ctx), queued: 0.0, turn: false }
     }
 

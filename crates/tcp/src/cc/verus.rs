@@ -2,7 +2,7 @@
 
 use super::parts::profile::Profile;
 use super::parts::window::Window;
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -85,7 +85,7 @@ struct Epoch {
 
 impl Verus {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Verus {
+    pub fn new(params: Params, ctx: &SenderContext) -> Verus {
         let window = Window::new(ctx);
         let profile = Profile::new(params.largest as usize);
         let mut history = VecDeque::with_capacity(REMEMBERED);

@@ -4,7 +4,7 @@ pub use super::newreno::Growth;
 use super::parts::bandwidth::Bandwidth;
 pub use super::parts::bandwidth::{Filter, Variant};
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 use airwnd_units::Span;
 
@@ -41,7 +41,7 @@ pub struct Westwood {
 
 impl Westwood {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Westwood {
+    pub fn new(params: Params, ctx: &SenderContext) -> Westwood {
         let bandwidth = Bandwidth::new(params.variant, params.filter, params.tau, params.min_interval);
         Westwood { params, window: Window::new(ctx), bandwidth, min_rtt: None }
     }

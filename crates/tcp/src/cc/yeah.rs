@@ -3,7 +3,7 @@
 pub use super::newreno::Growth;
 use super::parts::rounds::{Rounds, queued};
 use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, Ctx};
+use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
 
 params! {
@@ -55,7 +55,7 @@ pub struct Yeah {
 
 impl Yeah {
     /// A controller at the beginning of a connection.
-    pub fn new(params: Params, ctx: &Ctx) -> Yeah {
+    pub fn new(params: Params, ctx: &SenderContext) -> Yeah {
         Yeah {
             params,
             window: Window::new(ctx),

@@ -1,6 +1,6 @@
 //! Adaptive receive window adjustment: the receiver estimates congestion, the sender's window obeys.
 
-use super::{Advertisement, Arrival, Carriage, Ctx, RecvView, RwndController};
+use super::{Advertisement, Arrival, Carriage, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU8;
@@ -90,7 +90,7 @@ pub struct Arwa {
 
 impl Arwa {
     /// A receiver that knows nothing yet.
-    pub fn new(params: Params, ctx: &Ctx) -> Arwa {
+    pub fn new(params: Params, ctx: &ReceiverContext) -> Arwa {
         Arwa {
             whole: params.window.min(ctx.buffer),
             params,

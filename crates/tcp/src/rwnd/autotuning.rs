@@ -1,6 +1,6 @@
 //! The ordinary window of a real receiver: it grows so that it never limits.
 
-use super::{Advertisement, Arrival, Ctx, RecvView, RwndController};
+use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 
@@ -61,7 +61,7 @@ pub struct Autotuning {
 
 impl Autotuning {
     /// An initial window.
-    pub fn new(params: Params, ctx: &Ctx) -> Autotuning {
+    pub fn new(params: Params, ctx: &ReceiverContext) -> Autotuning {
         let mss = ctx.mss.0;
         let room = payload(params.initial, params.overhead);
         let open = match params.variant {

@@ -2,7 +2,7 @@
 
 use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Arrival, Ctx, RecvView, RwndController, Wants};
+use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController, Wants};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 
@@ -66,7 +66,7 @@ pub struct Dfcsd {
 
 impl Dfcsd {
     /// A receiver that knows nothing yet.
-    pub fn new(params: Params, ctx: &Ctx) -> Dfcsd {
+    pub fn new(params: Params, ctx: &ReceiverContext) -> Dfcsd {
         let rounds = Rounds::new(params.base_history);
         let window = params.initial.0 as f64;
         Dfcsd { params, mss: ctx.mss.0 as f64, rounds, window, follows: false }

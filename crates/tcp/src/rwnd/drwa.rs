@@ -2,7 +2,7 @@
 
 use super::parts::round::Rounds;
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Ctx, RecvView, RwndController};
+use super::{Advertisement, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -46,7 +46,7 @@ pub struct Drwa {
 
 impl Drwa {
     /// A receiver that knows nothing yet.
-    pub fn new(params: Params, _: &Ctx) -> Drwa {
+    pub fn new(params: Params, _: &ReceiverContext) -> Drwa {
         let rounds = Rounds::new(params.base_history);
         Drwa { params, rounds, cwnd_est: None, window: None }
     }

@@ -1,6 +1,6 @@
 //! A window that does not change.
 
-use super::{Advertisement, Ctx, RecvView, RwndController};
+use super::{Advertisement, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Time};
 
@@ -22,7 +22,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// A window of at most `limit`.
-    pub fn new(params: Params, ctx: &Ctx) -> Fixed {
+    pub fn new(params: Params, ctx: &ReceiverContext) -> Fixed {
         Fixed { limit: params.limit.unwrap_or(ctx.buffer) }
     }
 }

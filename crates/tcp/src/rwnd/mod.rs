@@ -17,7 +17,7 @@ family! {
     pub family Spec ("rwnd") {
         fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rtfc: Rtfc, rledbat: Rledbat, oracle: Oracle
     }
-    build fn build(ctx: &Ctx) -> Box<dyn RwndController>;
+    build fn build(ctx: &ReceiverContext) -> Box<dyn RwndController>;
 }
 
 choice! {
@@ -62,7 +62,7 @@ impl Spec {
 
 /// What a controller is told when its endpoint is made.
 #[derive(Clone, Copy, Debug)]
-pub struct Ctx {
+pub struct ReceiverContext {
     /// Payload bytes of a full segment.
     pub mss: Bytes,
     /// The receive buffer, which no window exceeds.
@@ -71,10 +71,10 @@ pub struct Ctx {
     pub seed: u64,
 }
 
-impl Ctx {
+impl ReceiverContext {
     /// That of an endpoint with these parameters.
-    pub fn of(config: &Config, seed: u64) -> Ctx {
-        Ctx { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer, seed }
+    pub fn of(config: &Config, seed: u64) -> ReceiverContext {
+        ReceiverContext { mss: Bytes(u64::from(config.mss)), buffer: config.receive_buffer, seed }
     }
 }
 
@@ -224,8 +224,8 @@ pub(crate) mod tests_support {
 
     pub const MSS: u64 = 1000;
 
-    pub fn ctx() -> Ctx {
-        Ctx { mss: Bytes(MSS), buffer: Bytes(1 << 24), seed: 1 }
+    pub fn ctx() -> ReceiverContext {
+        ReceiverContext { mss: Bytes(MSS), buffer: Bytes(1 << 24), seed: 1 }
     }
 
     pub fn view(rtt: Option<Span>) -> RecvView {

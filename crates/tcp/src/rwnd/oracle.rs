@@ -1,7 +1,7 @@
 //! A window from what only an oracle knows.
 
 use super::parts::small_windows::LEAST;
-use super::{Advertisement, Ctx, DeviceLink, RecvView, RwndController, Wants};
+use super::{Advertisement, DeviceLink, ReceiverContext, RecvView, RwndController, Wants};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -35,7 +35,7 @@ pub struct Oracle {
 
 impl Oracle {
     /// A receiver that will be told.
-    pub fn new(params: Params, _: &Ctx) -> Oracle {
+    pub fn new(params: Params, _: &ReceiverContext) -> Oracle {
         Oracle { params }
     }
 

@@ -1,7 +1,7 @@
 //! Less than best effort, by the receiver.
 
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Arrival, Ctx, RecvView, RwndController};
+use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController};
 use crate::cc::parts::queueing_delay::QueueingDelay;
 use crate::cc::parts::window::Window;
 use crate::cc::{self, Congestion, Signal};
@@ -55,13 +55,13 @@ pub struct Rledbat {
 
 impl Rledbat {
     /// A receiver that knows nothing yet.
-    pub fn new(params: Params, ctx: &Ctx) -> Rledbat {
+    pub fn new(params: Params, ctx: &ReceiverContext) -> Rledbat {
         let Params { target, within_base, slowest, constant, slow_start_exit, interval, .. } = params;
         let decrease = Decrease::Once;
         let rules = Rules { target, within_base, slowest, constant, slow_start_exit, interval, decrease };
         let delay = QueueingDelay::new(params.current_filter, params.base_history);
         let mss = ctx.mss.0 as f64;
-        let window = Window::new(&cc::Ctx {
+        let window = Window::new(&cc::SenderContext {
             mss: ctx.mss,
             initial_window: Bytes((LEAST * mss) as u64),
             initial_ssthresh: Bytes(u64::MAX),

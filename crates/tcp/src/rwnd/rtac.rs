@@ -2,7 +2,7 @@
 
 use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Arrival, Ctx, RecvView, RwndController};
+use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
@@ -71,7 +71,7 @@ pub struct Rtac {
 
 impl Rtac {
     /// A receiver that knows nothing yet.
-    pub fn new(params: Params, ctx: &Ctx) -> Rtac {
+    pub fn new(params: Params, ctx: &ReceiverContext) -> Rtac {
         Rtac {
             mss: ctx.mss.0 as f64,
             rounds: Rounds::new(params.base_history),

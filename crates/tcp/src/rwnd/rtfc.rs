@@ -1,7 +1,7 @@
 //! Receiver-based flow control by the link's rate: a reconstruction.
 
 use super::parts::small_windows::LEAST;
-use super::{Advertisement, Arrival, Ctx, RecvView, RwndController, Wants};
+use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController, Wants};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 
@@ -47,7 +47,7 @@ pub struct Rtfc {
 impl Rtfc {
     /// A receiver that has measured nothing yet.
     //= exception rtfc-reconstructed
-    pub fn new(params: Params, _: &Ctx) -> Rtfc {
+    pub fn new(params: Params, _: &ReceiverContext) -> Rtfc {
         Rtfc { params, rtt: None }
     }
 }

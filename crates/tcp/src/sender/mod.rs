@@ -224,7 +224,7 @@ impl Sender {
             granularity: config.clock_granularity,
         };
         let mss = u32::from(config.mss);
-        let cc = cc_spec.build(&cc_ctx(config, mss, seed));
+        let cc = cc_spec.build(&sender_context(config, mss, seed));
         let mut board = Scoreboard::new(config.count_sacked_retransmissions);
         let tells_all = cc.wants_rates();
         if tells_all {
@@ -290,7 +290,7 @@ impl Sender {
         self.offer.shift = agreement.shift;
         if agreement.mss != self.mss {
             self.mss = agreement.mss;
-            self.cc = self.cc_spec.build(&cc_ctx(&self.config, agreement.mss, self.seed));
+            self.cc = self.cc_spec.build(&sender_context(&self.config, agreement.mss, self.seed));
         }
         self.heed = Heed::new(agreement.ecn, self.cc.is_l4s());
     }
@@ -440,9 +440,9 @@ struct Progress {
     marks: Marks,
 }
 
-fn cc_ctx(config: &Config, mss: u32, seed: u64) -> cc::Ctx {
+fn sender_context(config: &Config, mss: u32, seed: u64) -> cc::SenderContext {
     let mss = Bytes(u64::from(mss));
-    cc::Ctx {
+    cc::SenderContext {
         mss,
         initial_window: mss * u64::from(config.initial_window),
         initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes(u64::MAX)),

@@ -4,7 +4,7 @@ use super::frto::Frto;
 use super::limit::Limit;
 use super::scoreboard::Sent;
 use super::tlp::Tlp;
-use super::{Fin, Outgoing, Phase, Probe, Sender, cc_ctx};
+use super::{Fin, Outgoing, Phase, Probe, Sender, sender_context};
 use crate::cc::Departure;
 use crate::segment::{Codepoint, Flags};
 use crate::stack::Pacing;
@@ -124,7 +124,7 @@ impl Sender {
         }
         let restarts = self.config.restart_after_idle && !self.cc.governs_recovery();
         if idle && restarts && now.since(self.last_sent) > self.rtt.rto() {
-            let initial = cc_ctx(&self.config, self.mss, self.seed).initial_window;
+            let initial = sender_context(&self.config, self.mss, self.seed).initial_window;
             self.cc.set_cwnd(self.cc.cwnd().min(initial));
         }
         (room >= u64::from(len)).then(|| self.push_new(len, now)).ok_or(Limit::CongestionWindow)

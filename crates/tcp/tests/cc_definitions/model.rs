@@ -6,7 +6,7 @@ use airwnd_catalog::{Node, Param};
 use airwnd_kernel::Stream;
 use airwnd_tcp::Seq;
 use airwnd_tcp::cc::{
-    Ack, Before, Congestion, CongestionControl, Ctx, Departure, Loss, RateSample, Signal, Spec,
+    Ack, Before, Congestion, CongestionControl, Departure, Loss, RateSample, SenderContext, Signal, Spec,
 };
 use airwnd_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -208,7 +208,7 @@ pub fn compare(cc: &str, definition: impl Fn(f64) -> Box<dyn Model>) {
     let config = ProptestConfig { cases: 150, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
     let path = (prop::bool::weighted(0.8), prop::bool::weighted(0.2));
     proptest!(config, |(initial in 2..40_u64, (selective, policed) in path, events in events)| {
-        let ctx = Ctx {
+        let ctx = SenderContext {
             mss: Bytes(MSS),
             initial_window: Bytes(initial * MSS),
             initial_ssthresh: Bytes(u64::MAX),

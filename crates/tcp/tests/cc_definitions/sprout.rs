@@ -1,6 +1,6 @@
 use super::{Definition, Event, MSS, Told, compare, play};
 use airwnd_catalog::{Node, Param};
-use airwnd_tcp::cc::{Ctx, Spec};
+use airwnd_tcp::cc::{SenderContext, Spec};
 use airwnd_units::Bytes;
 use std::rc::Rc;
 
@@ -263,8 +263,12 @@ fn sprout_with_other_settings() {
 #[test]
 fn sprout_with_all_bins() {
     let node = Node::from_toml("kind = \"sprout\"", "test").unwrap();
-    let ctx =
-        Ctx { mss: Bytes(MSS), initial_window: Bytes(10 * MSS), initial_ssthresh: Bytes(u64::MAX), seed: 1 };
+    let ctx = SenderContext {
+        mss: Bytes(MSS),
+        initial_window: Bytes(10 * MSS),
+        initial_ssthresh: Bytes(u64::MAX),
+        seed: 1,
+    };
     let ack = |gap_us, queue_us| Event::Ack {
         bytes: MSS,
         gap_us,

@@ -6,7 +6,9 @@
 mod rledbat;
 
 use airwnd_catalog::{Node, Param};
-use airwnd_tcp::rwnd::{Advertisement, Arrival, Ctx, Device, DeviceLink, RecvView, RwndController, Spec};
+use airwnd_tcp::rwnd::{
+    Advertisement, Arrival, Device, DeviceLink, ReceiverContext, RecvView, RwndController, Spec,
+};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -79,7 +81,7 @@ fn compare_over<S: Strategy>(
     proptest!(config, |(settings in settings, events in events)| {
         let node = Node::from_toml(&rwnd(&settings), "test").expect("it is TOML");
         let spec = Spec::read(&node).expect("it is a receive-window control");
-        let mut ours = spec.build(&Ctx { mss: Bytes(MSS), buffer: Bytes(BUFFER), seed: 1 });
+        let mut ours = spec.build(&ReceiverContext { mss: Bytes(MSS), buffer: Bytes(BUFFER), seed: 1 });
         play(&mut *ours, &mut *definition(&settings), &events)?;
     });
 }

@@ -4,7 +4,7 @@
 pub mod script;
 
 use airwnd_tcp::segment::Codepoint;
-use airwnd_tcp::{Config, Endpoint, Segment, Seq, Setup, cc, rwnd};
+use airwnd_tcp::{Config, Endpoint, EndpointSetup, Segment, Seq, cc, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -129,7 +129,7 @@ impl Net {
     /// One more connection over the same links.
     pub fn add(&mut self, config: &Config, cc: &cc::Spec, rwnd: &rwnd::Spec, iss: [Seq; 2]) {
         for iss in iss {
-            self.ends.push(Endpoint::new(&Setup { config, cc, rwnd, peer_rwnd: rwnd, iss, seed: 1 }));
+            self.ends.push(Endpoint::new(&EndpointSetup { config, cc, rwnd, peer_rwnd: rwnd, iss, seed: 1 }));
             self.armed.push(None);
             self.delay.push((Span::ZERO, 0));
             self.sent.push(0);

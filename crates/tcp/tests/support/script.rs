@@ -1,7 +1,7 @@
 //! One endpoint and a hand-written peer: time, segment in, segments out.
 
 use airwnd_tcp::segment::{Codepoint, Flags, SackBlock, SackBlocks, Timestamps};
-use airwnd_tcp::{Config, Endpoint, Segment, Seq, Setup, State, cc, rwnd};
+use airwnd_tcp::{Config, Endpoint, EndpointSetup, Segment, Seq, State, cc, rwnd};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU16;
 
@@ -26,7 +26,7 @@ impl Script {
     }
 
     pub fn with(config: &Config, cc: cc::Spec, rwnd: rwnd::Spec, iss: Seq, irs: Seq) -> Script {
-        let setup = Setup { config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss, seed: 1 };
+        let setup = EndpointSetup { config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss, seed: 1 };
         let timestamps = config.timestamps;
         Script {
             end: Endpoint::new(&setup),

@@ -6,10 +6,11 @@
 mod averages;
 mod delay;
 
-use crate::phy::tables::{Direction, mcs_of, transport_block};
+use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Prbs};
 use crate::settings::Bearer;
 use airwnd_catalog::{choice, family};
+use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
 pub(crate) use averages::RateAverages;
 use delay::Urgency;
@@ -88,7 +89,7 @@ impl Grid {
         if cqi == Cqi::OUT_OF_RANGE {
             return Bytes::ZERO;
         }
-        transport_block(Direction::Downlink, mcs_of(cqi), Prbs(groups as u16 * self.rbg_prbs.0))
+        transport_block(Direction::Down, mcs_of(cqi), Prbs(groups as u16 * self.rbg_prbs.0))
     }
 }
 

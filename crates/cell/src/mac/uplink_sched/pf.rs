@@ -2,9 +2,10 @@
 
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
 use crate::mac::sched::RateAverages;
-use crate::phy::tables::{Direction, mcs_of, transport_block};
+use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
 use airwnd_catalog::params;
+use airwnd_kernel::Direction;
 use airwnd_units::Bytes;
 
 params! {
@@ -41,7 +42,7 @@ fn block(ue: &UplinkView, prbs: u16) -> Bytes {
         Some(cqi) => mcs_of(cqi),
         None => Mcs(0),
     };
-    transport_block(Direction::Uplink, mcs, Prbs(prbs))
+    transport_block(Direction::Up, mcs, Prbs(prbs))
 }
 
 impl UplinkScheduler for Pf {

@@ -2,9 +2,10 @@
 
 use super::Amc;
 use crate::phy::error_model::{ErrorModel, Transmission};
-use crate::phy::tables::{Direction, cqi_below, mcs_efficiency, modulation, transport_block};
+use crate::phy::tables::{cqi_below, mcs_efficiency, modulation, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs, Sinr};
 use airwnd_catalog::params;
+use airwnd_kernel::Direction;
 use std::sync::Arc;
 
 params! {
@@ -37,13 +38,13 @@ impl BlockErrorTarget {
     /// The fastest scheme that meets the target, if any does.
     pub fn fastest(&self, sinr: Sinr, blocks: Prbs) -> Option<Mcs> {
         let meets = |mcs: &Mcs| {
-            let block = transport_block(Direction::Downlink, *mcs, blocks);
+            let block = transport_block(Direction::Down, *mcs, blocks);
             self.receiver.first_block_error(&Transmission { mcs: *mcs, block, sinr }) <= self.target
         };
         // Over many groups each question costs a mean. Errors rise with the schemes of a modulation, though not with
         // modulations: where strong groups are among weak ones, 64QAM may take more from them than 16QAM can.
         let schemes: [Mcs; Mcs::MAX.0 as usize + 1] = std::array::from_fn(|index| Mcs(index as u8));
-        let order = |mcs: &Mcs| modulation(Direction::Downlink, *mcs);
+        let order = |mcs: &Mcs| modulation(Direction::Down, *mcs);
         let mut fastest = None;
         for alike in schemes.chunk_by(|a, b| order(a) == order(b)) {
             let met =
@@ -108,7 +109,7 @@ mod tests {
             let groups: Vec<(Db, Prbs)> = (0..16).map(|group| (at(group), Prbs(3))).collect();
             let channel = if number % 2 == 0 { Sinr::Groups(&groups) } else { Sinr::Flat(at(0)) };
             let meets = |mcs: &Mcs| {
-                let block = transport_block(Direction::Downlink, *mcs, Prbs(48));
+                let block = transport_block(Direction::Down, *mcs, Prbs(48));
                 let sent = Transmission { mcs: *mcs, block, sinr: channel };
                 rule.receiver.first_block_error(&sent) <= rule.target
             };

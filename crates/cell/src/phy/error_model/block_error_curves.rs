@@ -3,8 +3,9 @@
 use super::segment::{block_error, with_all_crcs, with_crc};
 use super::{ErrorModel, SoftBits, Transmission, upper_tail};
 use crate::phy::bit_channel::{information, sinr};
-use crate::phy::tables::{Direction, Modulation, code_rate, modulation};
+use crate::phy::tables::{Modulation, code_rate, modulation};
 use airwnd_catalog::params;
+use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
 params! {
@@ -159,7 +160,7 @@ impl ErrorModel for BlockErrorCurves {
         let Transmission { mcs, block, sinr } = *transmission;
         let coded = f64::from(with_crc(block)) / code_rate(mcs);
         //= exception uplink-modulation
-        let modulation = modulation(Direction::Downlink, mcs);
+        let modulation = modulation(Direction::Down, mcs);
         let mean = sinr.mean(|sinr| information(modulation, sinr - self.params.loss));
         SoftBits { coded: before.coded + coded, information: before.information + coded * mean, mcs }
     }
@@ -168,7 +169,7 @@ impl ErrorModel for BlockErrorCurves {
         if soft.information <= 0.0 {
             return 1.0;
         }
-        let modulation = modulation(Direction::Downlink, soft.mcs);
+        let modulation = modulation(Direction::Down, soft.mcs);
         let rate = f64::from(with_all_crcs(block)) / soft.coded;
         //= exception combined-code-rate
         let (rate, mean) = without_repetition(modulation, rate, soft.information / soft.coded);
@@ -189,7 +190,7 @@ mod tests {
     }
 
     fn sent(mcs: u8, prbs: u16, sinr: Sinr) -> Transmission {
-        let block = transport_block(Direction::Downlink, Mcs(mcs), Prbs(prbs));
+        let block = transport_block(Direction::Down, Mcs(mcs), Prbs(prbs));
         Transmission { mcs: Mcs(mcs), block, sinr }
     }
 
@@ -222,7 +223,7 @@ mod tests {
     fn curves_are_beyond_the_limit_and_steeper_for_large_blocks() {
         let model = model();
         for mcs in Mcs::all() {
-            let (of, rate) = (modulation(Direction::Downlink, mcs), code_rate(mcs));
+            let (of, rate) = (modulation(Direction::Down, mcs), code_rate(mcs));
             let sizes = [200, 1000, 3000, 6144].map(|size| model.curve(of, size, rate));
             for pair in sizes.windows(2) {
                 assert!(

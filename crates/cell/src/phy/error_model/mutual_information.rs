@@ -4,8 +4,9 @@ use super::segment::{block_error, with_crc};
 use super::{ErrorModel, SoftBits, Transmission, upper_tail};
 use crate::phy::Mcs;
 use crate::phy::bit_channel::{binary_dispersion, information, sinr};
-use crate::phy::tables::{Direction, Modulation, code_rate, modulation};
+use crate::phy::tables::{Modulation, code_rate, modulation};
 use airwnd_catalog::params;
+use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
 params! {
@@ -53,7 +54,7 @@ impl MutualInformation {
 
     /// What the receiver loses of the SINR when it demaps this scheme.
     fn receiver_loss(&self, mcs: Mcs) -> Db {
-        let order = f64::from(modulation(Direction::Downlink, mcs).order());
+        let order = f64::from(modulation(Direction::Down, mcs).order());
         let redundant_bits = order * (1.0 - code_rate(mcs));
         Db(self.params.loss.0 + self.params.loss_per_redundant_bit.0 * redundant_bits)
     }
@@ -79,7 +80,7 @@ impl ErrorModel for MutualInformation {
         let Transmission { mcs, block, sinr } = *transmission;
         let coded = f64::from(with_crc(block)) / code_rate(mcs);
         //= exception uplink-modulation
-        let modulation = modulation(Direction::Downlink, mcs);
+        let modulation = modulation(Direction::Down, mcs);
         let loss = self.receiver_loss(mcs);
         let information = sinr.mean(|sinr| information(modulation, sinr - loss));
         //= exception harq-sixteen-bits
@@ -121,7 +122,7 @@ mod tests {
     }
 
     fn first(model: &MutualInformation, mcs: u8, prbs: u16, sinr: f64) -> f64 {
-        let block = transport_block(Direction::Downlink, Mcs(mcs), Prbs(prbs));
+        let block = transport_block(Direction::Down, Mcs(mcs), Prbs(prbs));
         model.first_block_error(&Transmission { mcs: Mcs(mcs), block, sinr: Sinr::Flat(Db(sinr)) })
     }
 
@@ -161,7 +162,7 @@ mod tests {
     fn a_repetition_of_a_repeated_code_gains_three_decibels() {
         // Below the mother code's rate of 1/3 a retransmission doubles the energy of every bit and no more.
         let model = model();
-        let block = transport_block(Direction::Downlink, Mcs(2), Prbs(50));
+        let block = transport_block(Direction::Down, Mcs(2), Prbs(50));
         let gain = needed(&model, 2, block, 1) - needed(&model, 2, block, 2);
         assert!((gain - 3.0103).abs() < 0.15, "{gain}");
     }
@@ -170,7 +171,7 @@ mod tests {
     fn a_retransmission_gains_at_least_three_decibels_and_more_at_high_rate() {
         let model = model();
         let gain = |mcs| {
-            let block = transport_block(Direction::Downlink, Mcs(mcs), Prbs(50));
+            let block = transport_block(Direction::Down, Mcs(mcs), Prbs(50));
             needed(&model, mcs, block, 1) - needed(&model, mcs, block, 2)
         };
         // New parity bits add coding gain to the 3 dB of energy.
@@ -184,7 +185,7 @@ mod tests {
     fn soft_combining_of_the_largest_blocks_does_not_overflow() {
         // 100 PRB, MCS 28: 75376 + 24 bits at rate 0.925 are 81514 coded bits each time; the mean is unchanged.
         let model = model();
-        let block = transport_block(Direction::Downlink, Mcs(28), Prbs(100));
+        let block = transport_block(Direction::Down, Mcs(28), Prbs(100));
         let sent = Transmission { mcs: Mcs(28), block, sinr: Sinr::Flat(Db(12.0)) };
         let once = model.receive(SoftBits::default(), &sent);
         let four = (1..4).fold(once, |soft, _| model.receive(soft, &sent));
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn groups_that_are_alike_are_a_flat_channel() {
         let model = model();
-        let block = transport_block(Direction::Downlink, Mcs(12), Prbs(12));
+        let block = transport_block(Direction::Down, Mcs(12), Prbs(12));
         let groups = [(Db(4.0), Prbs(3)), (Db(4.0), Prbs(9))];
         let flat = model.first_block_error(&Transmission { mcs: Mcs(12), block, sinr: Sinr::Flat(Db(4.0)) });
         let same =

@@ -60,23 +60,23 @@ impl Bearer {
 
     fn tti(&mut self, tti: u64, slot: Slot) {
         let now = Tti(tti).start();
-        let mut fate = |sdu: Sdu, cause: DropCause| unreachable!("{sdu:?} is dropped: {cause:?}");
+        let mut events = |sdu: Sdu, cause: DropCause| unreachable!("{sdu:?} is dropped: {cause:?}");
         for way in 0..2 {
             let [first, second] = &mut self.ways;
             let (own, other) = if way == 0 { (first, second) } else { (second, first) };
             let delivered = &mut self.delivered[way];
             let mut deliver = |sdu: Sdu| delivered.push(sdu.packet.0);
-            own.expire(now, &mut deliver, &mut fate);
+            own.expire(now, &mut deliver, &mut events);
             self.air[way].retain(|(due, content)| {
                 if *due == tti {
-                    own.receive(now, *content, other, &mut deliver, &mut fate);
+                    own.receive(now, *content, other, &mut deliver, &mut events);
                 }
                 *due > tti
             });
             if slot.arriving[way] > 0 {
                 let number = self.sent[way].len() as u32;
                 self.sent[way].push(number);
-                own.enqueue(packet(number, slot.arriving[way]), &mut fate);
+                own.enqueue(packet(number, slot.arriving[way]), &mut events);
             }
             let told = (way == 1).then(|| own.reported(now, other));
             if told.is_some_and(|told| told == BufferStatus::default()) {
@@ -84,7 +84,7 @@ impl Bearer {
             }
             // A process is free again when its block has come.
             let process = (tti % u64::from(PROCESSES)) as u8;
-            let content = own.transmit(now, Bytes(slot.grants[way]), process, other, told, &mut fate);
+            let content = own.transmit(now, Bytes(slot.grants[way]), process, other, told, &mut events);
             if let (Some(content), Chance::Late(ttis)) = (content, slot.chances[way]) {
                 self.air[way].push_back((tti + 1 + u64::from(ttis), content));
             }
@@ -138,14 +138,14 @@ proptest! {
     #[test]
     fn it_may_begin_anew(slots in slots(20), again in 1usize..40) {
         let mut bearer = Bearer::new(Params { conduct: Conduct::Standard, ..Params::default() });
-        let mut fate = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
+        let mut events = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
         for (tti, slot) in (0..).zip(&slots) {
             bearer.tti(tti, *slot);
             if (tti as usize).is_multiple_of(again) {
                 let now = Tti(tti).start();
                 for (way, air) in bearer.ways.iter_mut().zip(&mut bearer.air) {
                     let mut returned = VecDeque::new();
-                    way.release(now, DropCause::LinkFailure, &mut returned, &mut fate);
+                    way.release(now, DropCause::LinkFailure, &mut returned, &mut events);
                     way.resume(returned);
                     air.clear();
                 }

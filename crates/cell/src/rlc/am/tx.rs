@@ -3,7 +3,7 @@
 use super::received::merge;
 use super::{Params, Pdu, Status, WINDOW};
 use crate::rlc::segmenter::{Returned, Segmenter};
-use crate::rlc::{Fate, Sdu};
+use crate::rlc::{BearerEvents, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -69,8 +69,8 @@ impl Tx {
     }
 
     /// A packet arrives from above, its size that with its IP header.
-    pub fn enqueue(&mut self, packet: Sdu, fate: &mut dyn Fate) {
-        self.source.enqueue(packet, fate);
+    pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
+        self.source.enqueue(packet, events);
     }
 
     /// VT(S): the number of the next new PDU.
@@ -99,11 +99,11 @@ impl Tx {
         sent_at: Time,
         room: Bytes,
         begun: &mut impl FnMut(Returned),
-        fate: &mut dyn Fate,
+        events: &mut dyn BearerEvents,
     ) -> Option<Pdu> {
         match self.again.first().copied() {
             Some(portion) => self.retransmit(sent_at, room, portion),
-            None => self.send_new(now, sent_at, room, begun, fate),
+            None => self.send_new(now, sent_at, room, begun, events),
         }
     }
 
@@ -113,7 +113,7 @@ impl Tx {
         sent_at: Time,
         room: Bytes,
         begun: &mut impl FnMut(Returned),
-        fate: &mut dyn Fate,
+        events: &mut dyn BearerEvents,
     ) -> Option<Pdu> {
         let header = self.fixed_header(false);
         if room <= header || self.is_stalled() {
@@ -129,7 +129,7 @@ impl Tx {
                 open.push_back((end, sdu));
                 begun(sdu);
             },
-            fate,
+            events,
         )?;
         let data = Bytes(field.end - field.begin);
         let size = header + indicators(field.pieces) + data;
@@ -333,12 +333,12 @@ impl Tx {
         now: Time,
         delivered_to: u64,
         into: &mut VecDeque<Returned>,
-        fate: &mut dyn Fate,
+        events: &mut dyn BearerEvents,
     ) {
         for (end, sdu) in self.open.drain(..) {
             into.push_back(Returned { delivered: sdu.delivered || end <= delivered_to, ..sdu });
         }
-        self.source.release(now, into, fate);
+        self.source.release(now, into, events);
         self.first = 0;
         self.sent.clear();
         self.again.clear();

@@ -1,7 +1,7 @@
 //! The receiving half: reordering and reassembly.
 
 use super::Pdu;
-use crate::rlc::{DropCause, Fate, Sdu};
+use crate::rlc::{BearerEvents, DropCause, Sdu};
 use airwnd_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -56,7 +56,13 @@ impl Rx {
     }
 
     /// A PDU was decoded. SDUs that are complete and in order are handed to `deliver`.
-    pub fn receive(&mut self, now: Time, pdu: Pdu, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+    pub fn receive(
+        &mut self,
+        now: Time,
+        pdu: Pdu,
+        deliver: &mut impl FnMut(Sdu),
+        events: &mut dyn BearerEvents,
+    ) {
         let duplicate = self.held.iter().any(|held| held.sn == pdu.sn);
         if pdu.sn < self.next || duplicate {
             return;
@@ -64,13 +70,13 @@ impl Rx {
         if pdu.sn == self.next && self.held.is_empty() {
             self.next += 1;
             self.highest = self.highest.max(self.next);
-            self.assemble(pdu, deliver, fate);
+            self.assemble(pdu, deliver, events);
         } else {
             let at = self.held.partition_point(|held| held.sn < pdu.sn);
             self.held.insert(at, pdu);
             self.highest = self.highest.max(pdu.sn + 1);
             // §5.1.2.2.3: what falls out of the window is no longer waited for.
-            self.advance(self.highest.saturating_sub(WINDOW), deliver, fate);
+            self.advance(self.highest.saturating_sub(WINDOW), deliver, events);
         }
         self.rearm(now);
     }
@@ -81,36 +87,36 @@ impl Rx {
     }
 
     /// t-Reordering has expired (§5.1.2.2.4): what is missing before VR(UX) is given up.
-    pub fn expire(&mut self, now: Time, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+    pub fn expire(&mut self, now: Time, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
         let Some((until, expiry)) = self.timer else { return };
         if now < expiry {
             return;
         }
         self.timer = None;
-        self.advance(until, deliver, fate);
+        self.advance(until, deliver, events);
         self.rearm(now);
     }
 
     /// What has gone on air and is not complete is lost by this cause, and all begins anew (TS 36.322 §5.4).
-    pub fn release(&mut self, cause: DropCause, fate: &mut dyn Fate) {
+    pub fn release(&mut self, cause: DropCause, events: &mut dyn BearerEvents) {
         for (_, sdu) in self.expected.drain(..) {
-            fate.dropped(sdu, cause);
+            events.dropped(sdu, cause);
         }
         *self = Rx { expected: std::mem::take(&mut self.expected), ..Rx::new(self.reordering) };
     }
 
-    /// SDUs that have gone on air and whose fate is open.
+    /// SDUs that have gone on air and whose outcome is open.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.expected.iter().map(|(_, sdu)| sdu)
     }
 
     /// VR(UR) moves at least to `least`, then to the first PDU not received; all before it is assembled.
-    fn advance(&mut self, least: u64, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+    fn advance(&mut self, least: u64, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
         self.next = self.next.max(least);
         while self.held.front().is_some_and(|pdu| pdu.sn <= self.next) {
             let pdu = self.held.pop_front().expect("there is a front");
             self.next = self.next.max(pdu.sn + 1);
-            self.assemble(pdu, deliver, fate);
+            self.assemble(pdu, deliver, events);
         }
     }
 
@@ -124,7 +130,7 @@ impl Rx {
         }
     }
 
-    fn assemble(&mut self, pdu: Pdu, deliver: &mut impl FnMut(Sdu), fate: &mut dyn Fate) {
+    fn assemble(&mut self, pdu: Pdu, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
         if pdu.begin != self.whole_to {
             self.whole_from = pdu.begin;
         }
@@ -132,7 +138,7 @@ impl Rx {
         while let Some((end, sdu)) = self.expected.front().copied() {
             let begin = end - sdu.size.0;
             if begin < self.whole_from {
-                fate.dropped(sdu, DropCause::RadioLoss);
+                events.dropped(sdu, DropCause::RadioLoss);
             } else if end <= self.whole_to {
                 deliver(sdu);
             } else {
@@ -153,13 +159,15 @@ mod tests {
     /// Sends SDUs of these sizes in grants of these sizes and returns the PDUs.
     fn pdus(sizes: &[u64], grants: &[u64], rx: &mut Rx) -> Vec<Pdu> {
         let mut tx = transmitter(Bytes(1 << 30));
-        let mut fate = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
+        let mut events = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
         for (key, size) in (0..).zip(sizes) {
-            tx.enqueue(packet(key, *size), &mut fate);
+            tx.enqueue(packet(key, *size), &mut events);
         }
         grants
             .iter()
-            .filter_map(|grant| tx.transmit(Time::ZERO, Bytes(*grant), &mut |sdu| rx.expect(sdu), &mut fate))
+            .filter_map(|grant| {
+                tx.transmit(Time::ZERO, Bytes(*grant), &mut |sdu| rx.expect(sdu), &mut events)
+            })
             .collect()
     }
 
@@ -172,16 +180,16 @@ mod tests {
     impl Seen {
         fn receive(&mut self, rx: &mut Rx, now: Time, pdu: Pdu) {
             let dropped = &mut self.dropped;
-            let mut fate = |sdu: Sdu, cause| {
+            let mut events = |sdu: Sdu, cause| {
                 assert_eq!(cause, DropCause::RadioLoss);
                 dropped.push(sdu.packet.0);
             };
-            rx.receive(now, pdu, &mut |sdu| self.delivered.push(sdu.packet.0), &mut fate);
+            rx.receive(now, pdu, &mut |sdu| self.delivered.push(sdu.packet.0), &mut events);
         }
         fn expire(&mut self, rx: &mut Rx, now: Time) {
             let dropped = &mut self.dropped;
-            let mut fate = |sdu: Sdu, _: DropCause| dropped.push(sdu.packet.0);
-            rx.expire(now, &mut |sdu| self.delivered.push(sdu.packet.0), &mut fate);
+            let mut events = |sdu: Sdu, _: DropCause| dropped.push(sdu.packet.0);
+            rx.expire(now, &mut |sdu| self.delivered.push(sdu.packet.0), &mut events);
         }
     }
 
@@ -220,14 +228,14 @@ mod tests {
         fn every_sdu_has_one_fate(
             sizes in prop::collection::vec(1u64..400, 1..60),
             grants in prop::collection::vec(10u64..300, 1..60),
-            fates in prop::collection::vec(0u8..10, 60),
+            events in prop::collection::vec(0u8..10, 60),
         ) {
             let mut rx = Rx::new(Span::from_millis(100));
             let pdus = pdus(&sizes, &grants, &mut rx);
             let mut seen = Seen::default();
             let mut late = Vec::new();
-            for (pdu, fate) in pdus.iter().zip(&fates) {
-                match fate {
+            for (pdu, events) in pdus.iter().zip(&events) {
+                match events {
                     0 => {}
                     1 | 2 => late.push(*pdu),
                     3 => { seen.receive(&mut rx, Time(0), *pdu); seen.receive(&mut rx, Time(0), *pdu); }
@@ -246,7 +254,7 @@ mod tests {
             all.dedup();
             let begun = all.len() as u32;
             prop_assert_eq!(all, (0..begun).collect::<Vec<_>>());
-            if fates.iter().take(pdus.len()).all(|fate| *fate != 0) {
+            if events.iter().take(pdus.len()).all(|events| *events != 0) {
                 prop_assert!(seen.dropped.is_empty());
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{FIXED_HEADER, Pdu};
 use crate::rlc::segmenter::{Returned, Segmenter};
-use crate::rlc::{BufferStatus, Fate, Sdu};
+use crate::rlc::{BearerEvents, BufferStatus, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -25,8 +25,8 @@ impl Tx {
     }
 
     /// A packet arrives from above, its size that with its IP header.
-    pub fn enqueue(&mut self, packet: Sdu, fate: &mut dyn Fate) {
-        self.source.enqueue(packet, fate);
+    pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
+        self.source.enqueue(packet, events);
     }
 
     /// Fills a grant of `grant` bytes. Each SDU that goes on air for the first time is handed to `begun`, in
@@ -36,12 +36,12 @@ impl Tx {
         now: Time,
         grant: Bytes,
         begun: &mut impl FnMut(Sdu),
-        fate: &mut dyn Fate,
+        events: &mut dyn BearerEvents,
     ) -> Option<Pdu> {
         if grant <= FIXED_HEADER {
             return None;
         }
-        let field = self.source.cut(now, grant - FIXED_HEADER, &mut |next| begun(next.sdu), fate)?;
+        let field = self.source.cut(now, grant - FIXED_HEADER, &mut |next| begun(next.sdu), events)?;
         self.next_sn += 1;
         Some(Pdu { sn: self.next_sn - 1, begin: field.begin, end: field.end })
     }
@@ -68,8 +68,8 @@ impl Tx {
     }
 
     /// Gives back the SDUs of which nothing has been sent, in their order, and begins anew (TS 36.322 §5.4).
-    pub fn release(&mut self, now: Time, into: &mut VecDeque<Returned>, fate: &mut dyn Fate) {
-        self.source.release(now, into, fate);
+    pub fn release(&mut self, now: Time, into: &mut VecDeque<Returned>, events: &mut dyn BearerEvents) {
+        self.source.release(now, into, events);
         self.next_sn = 0;
     }
 
@@ -89,13 +89,13 @@ mod tests {
     /// A saturated bearer: SDUs of `sdu` bytes of IP, `blocks` grants of `grant` bytes.
     fn whole_sdus_sent(sdu: u64, grant: u64, blocks: u64) -> u64 {
         let mut tx = transmitter(Bytes(10240));
-        let mut fate = |_: Sdu, _: DropCause| {};
+        let mut events = |_: Sdu, _: DropCause| {};
         let mut end = 0;
         for _ in 0..blocks {
             for _ in 0..12 {
-                tx.enqueue(packet(0, sdu), &mut fate);
+                tx.enqueue(packet(0, sdu), &mut events);
             }
-            end = tx.transmit(Time::ZERO, Bytes(grant), &mut |_| {}, &mut fate).expect("saturated").end;
+            end = tx.transmit(Time::ZERO, Bytes(grant), &mut |_| {}, &mut events).expect("saturated").end;
         }
         end / (sdu + PDCP_HEADER.0)
     }
@@ -123,14 +123,14 @@ mod tests {
     #[test]
     fn a_grant_of_headers_only_sends_nothing() {
         let mut tx = transmitter(Bytes(10240));
-        let mut fate = |_: Sdu, _: DropCause| {};
-        tx.enqueue(packet(0, 100), &mut fate);
-        assert_eq!(tx.transmit(Time::ZERO, Bytes(2), &mut |_| {}, &mut fate), None);
+        let mut events = |_: Sdu, _: DropCause| {};
+        tx.enqueue(packet(0, 100), &mut events);
+        assert_eq!(tx.transmit(Time::ZERO, Bytes(2), &mut |_| {}, &mut events), None);
         assert_eq!(tx.reported().total(), Bytes(104));
-        let pdu = tx.transmit(Time::ZERO, Bytes(200), &mut |_| {}, &mut fate);
+        let pdu = tx.transmit(Time::ZERO, Bytes(200), &mut |_| {}, &mut events);
         assert_eq!(pdu, Some(Pdu { sn: 0, begin: 0, end: 102 }));
         assert_eq!(
-            (tx.reported().total(), tx.transmit(Time::ZERO, Bytes(200), &mut |_| {}, &mut fate)),
+            (tx.reported().total(), tx.transmit(Time::ZERO, Bytes(200), &mut |_| {}, &mut events)),
             (Bytes(0), None)
         );
     }
@@ -142,24 +142,24 @@ mod tests {
     fn an_sdu_waits_for_the_discard_timer_only() {
         let timer = Span::from_millis(50);
         let at = |ms| Time::ZERO + Span::from_millis(ms);
-        let come = |tx: &mut Tx, key, ms, fate: &mut dyn Fate| {
-            tx.enqueue(Sdu { arrived: at(ms), ..packet(key, 1000) }, fate);
+        let come = |tx: &mut Tx, key, ms, events: &mut dyn BearerEvents| {
+            tx.enqueue(Sdu { arrived: at(ms), ..packet(key, 1000) }, events);
         };
         let mut dropped = Vec::new();
-        let mut fate = |sdu: Sdu, cause| dropped.push((sdu.packet.0, cause));
+        let mut events = |sdu: Sdu, cause| dropped.push((sdu.packet.0, cause));
         let mut tx = transmitter(Bytes(3006)).discarding(Some(timer));
         for key in 0..3 {
-            come(&mut tx, key, 0, &mut fate);
+            come(&mut tx, key, 0, &mut events);
         }
         // Half of the first goes on air, and the rest of it after its time.
-        assert!(tx.transmit(at(10), Bytes(500), &mut |_| {}, &mut fate).is_some());
-        come(&mut tx, 3, 49, &mut fate);
-        come(&mut tx, 4, 50, &mut fate);
+        assert!(tx.transmit(at(10), Bytes(500), &mut |_| {}, &mut events).is_some());
+        come(&mut tx, 3, 49, &mut events);
+        come(&mut tx, 4, 50, &mut events);
         let mut begun = Vec::new();
-        tx.transmit(at(100), Bytes(5000), &mut |sdu| begun.push(sdu.packet.0), &mut fate);
+        tx.transmit(at(100), Bytes(5000), &mut |sdu| begun.push(sdu.packet.0), &mut events);
         assert!(begun.is_empty());
-        come(&mut tx, 5, 100, &mut fate);
-        tx.transmit(at(149), Bytes(5000), &mut |sdu| begun.push(sdu.packet.0), &mut fate);
+        come(&mut tx, 5, 100, &mut events);
+        tx.transmit(at(149), Bytes(5000), &mut |sdu| begun.push(sdu.packet.0), &mut events);
         assert_eq!((begun, tx.backlog()), (vec![5], Backlog::default()));
         let (full, gone) = (DropCause::Queue(Cause::Full), DropCause::Discarded);
         assert_eq!(dropped, [(3, full), (1, gone), (2, gone), (4, gone)]);

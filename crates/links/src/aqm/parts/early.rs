@@ -2,10 +2,10 @@
 
 use super::limit::Limit;
 use super::pace::Pace;
-use airwnd_kernel::Stream;
 use crate::aqm::fifo::tells_of;
-use crate::aqm::{Cause, Ctx, Fate, Fifo, QueueDisc, Waiting};
+use crate::aqm::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::choice;
+use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
 choice! {
@@ -82,7 +82,7 @@ pub enum Verdict {
 /// How the probability follows from the average.
 pub trait Curve: Send {
     /// What the family has in common.
-    fn settings(&self, ctx: &Ctx) -> Settings;
+    fn settings(&self, ctx: &QueueContext) -> Settings;
     /// What becomes of a packet that finds this average, in packets.
     fn verdict(&mut self, now: Time, average: f64) -> Verdict;
 }
@@ -103,7 +103,7 @@ pub struct Early<C> {
 
 impl<C: Curve> Early<C> {
     /// An empty queue.
-    pub fn new(params: impl Into<C>, ctx: &Ctx) -> Self {
+    pub fn new(params: impl Into<C>, ctx: &QueueContext) -> Self {
         let curve = params.into();
         Early {
             settings: curve.settings(ctx),
@@ -168,7 +168,7 @@ impl<C: Curve> Early<C> {
 }
 
 impl<C: Curve> QueueDisc for Early<C> {
-    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         let average = self.observe(now);
         let verdict = self.curve.verdict(now, average);
         let is_short = self.queue.packets() < self.settings.least_queue;
@@ -187,19 +187,19 @@ impl<C: Curve> QueueDisc for Early<C> {
             self.count = 0;
         }
         if is_hit && !(may_be_marked && packet.ecn.is_capable()) {
-            fate.dropped(packet, Cause::Early);
+            events.dropped(packet, Cause::Early);
         } else if !self.settings.limit.admits(self.queue.backlog(), held, packet.size) {
-            fate.dropped(packet, Cause::Full);
+            events.dropped(packet, Cause::Full);
         } else {
             if is_hit {
-                packet.mark(fate);
+                packet.mark(events);
             }
             self.queue.push(packet);
             self.idle_since = None;
         }
     }
 
-    fn dequeue(&mut self, now: Time, _fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
         let packet = self.queue.pop()?;
         self.pace.left(now, packet.size, !self.queue.is_empty());
         if self.queue.is_empty() {

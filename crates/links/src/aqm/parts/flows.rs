@@ -1,8 +1,8 @@
 //! A queue for each flow, served in turn.
 
 use super::limit::Limit;
+use crate::aqm::{Backlog, Cause, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_kernel::Stream;
-use crate::aqm::{Backlog, Cause, Ctx, Fate, QueueDisc, Waiting};
 use airwnd_units::{Bytes, Time};
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ pub trait FlowQueue: QueueDisc {
     /// Its settings, the same for all flows.
     type Params: Clone + Send;
     /// An empty queue.
-    fn make(params: &Self::Params, ctx: &Ctx) -> Self;
+    fn make(params: &Self::Params, ctx: &QueueContext) -> Self;
     /// Gives up its oldest packet, as all queues together hold too much.
     fn overflow(&mut self, now: Time) -> Option<Waiting>;
 }
@@ -35,7 +35,7 @@ pub struct Settings {
 pub struct Flows<Q: FlowQueue> {
     settings: Settings,
     params: Q::Params,
-    ctx: Ctx,
+    ctx: QueueContext,
     hashes: Stream,
     places: Vec<Place>,
     /// Queues that have had a packet; they stay.
@@ -63,7 +63,7 @@ struct Flow<Q> {
 
 impl<Q: FlowQueue> Flows<Q> {
     /// Without a packet.
-    pub fn over(settings: Settings, params: Q::Params, ctx: &Ctx) -> Self {
+    pub fn over(settings: Settings, params: Q::Params, ctx: &QueueContext) -> Self {
         Flows {
             settings,
             params,
@@ -104,7 +104,7 @@ impl<Q: FlowQueue> Flows<Q> {
         let Place { tag, flow } = &mut self.places[place as usize];
         *tag = hash;
         *flow.get_or_insert_with(|| {
-            let ctx = Ctx { stream: self.ctx.stream.child(1 + u64::from(place)), ..self.ctx };
+            let ctx = QueueContext { stream: self.ctx.stream.child(1 + u64::from(place)), ..self.ctx };
             self.flows.push(Flow { queue: Q::make(&self.params, &ctx), deficit: 0, active: false });
             self.flows.len() as u32 - 1
         })
@@ -124,7 +124,7 @@ impl<Q: FlowQueue> Flows<Q> {
     /// Half of the bytes of the fattest queue go, from its head.
     //= RFC 8290 §4.1
     //= exception fq-half-in-bytes
-    fn shed(&mut self, now: Time, fate: &mut dyn Fate) {
+    fn shed(&mut self, now: Time, events: &mut dyn QueueEvents) {
         let sizes = self.flows.iter().map(|flow| flow.queue.backlog().bytes);
         let (mut fattest, mut most) = (0, Bytes::ZERO);
         for (number, bytes) in (0..).zip(sizes) {
@@ -136,7 +136,7 @@ impl<Q: FlowQueue> Flows<Q> {
         for _ in 0..self.settings.drop_batch {
             let Some(packet) = self.with(fattest, |queue| queue.overflow(now)) else { return };
             gone += packet.size;
-            fate.dropped(packet, Cause::Full);
+            events.dropped(packet, Cause::Full);
             if gone * 2 >= most {
                 return;
             }
@@ -159,9 +159,9 @@ impl<Q: FlowQueue> Flows<Q> {
 }
 
 impl<Q: FlowQueue> QueueDisc for Flows<Q> {
-    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, fate: &mut dyn Fate) {
+    fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         let number = self.classify(packet.flow);
-        self.with(number, |queue| queue.enqueue(now, packet, Bytes::ZERO, fate));
+        self.with(number, |queue| queue.enqueue(now, packet, Bytes::ZERO, events));
         let flow = &mut self.flows[number as usize];
         if !flow.active && flow.queue.backlog().packets > 0 {
             flow.active = true;
@@ -169,12 +169,12 @@ impl<Q: FlowQueue> QueueDisc for Flows<Q> {
             self.new.push_back(number);
         }
         while self.settings.limit.is_exceeded(self.backlog, held) && self.backlog.packets > 0 {
-            self.shed(now, fate);
+            self.shed(now, events);
         }
     }
 
     //= RFC 8290 §4.2
-    fn dequeue(&mut self, now: Time, fate: &mut dyn Fate) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
         loop {
             let number = self.head()?;
             let flow = &mut self.flows[number as usize];
@@ -184,7 +184,7 @@ impl<Q: FlowQueue> QueueDisc for Flows<Q> {
                 self.old.push_back(number);
                 continue;
             }
-            if let Some(packet) = self.with(number, |queue| queue.dequeue(now, fate)) {
+            if let Some(packet) = self.with(number, |queue| queue.dequeue(now, events)) {
                 self.flows[number as usize].deficit -= packet.size.0 as i64;
                 return Some(packet);
             }

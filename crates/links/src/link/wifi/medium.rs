@@ -3,9 +3,9 @@
 use super::backoff::Backoff;
 use super::phy::{FRAMING, Timing};
 use super::{Errors, Params};
-use airwnd_kernel::Stream;
-use crate::link::{self, Queue, Refused, Way};
+use crate::link::{self, Queue, Refused};
 use crate::loss::{Loss, Passing};
+use airwnd_kernel::{Direction, Stream};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -14,17 +14,17 @@ use std::collections::VecDeque;
 pub struct Passed<T> {
     /// The station that it is for or from.
     pub station: u32,
-    /// Which way.
-    pub way: Way,
+    /// Which direction.
+    pub direction: Direction,
     /// The packet.
     pub item: T,
     /// How it leaves.
-    pub fate: Fate,
+    pub exit: Exit,
 }
 
 /// How a packet leaves the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Exit {
     /// At its receiver.
     Arrived,
     /// By an error that link-layer recovery leaves over.
@@ -88,7 +88,7 @@ struct Sender<T> {
 
 struct Frame<T> {
     station: u32,
-    way: Way,
+    direction: Direction,
     size: Bytes,
     entered: Time,
     item: T,
@@ -157,13 +157,13 @@ impl<T> Medium<T> {
         &mut self,
         now: Time,
         station: u32,
-        way: Way,
+        direction: Direction,
         size: Bytes,
         item: T,
     ) -> Result<bool, Refused<T>> {
         let idle = self.phase == Phase::Idle;
-        let sender = &mut self.senders[sender_of(station, way)];
-        let figures = &mut self.figures[way as usize];
+        let sender = &mut self.senders[sender_of(station, direction)];
+        let figures = &mut self.figures[direction as usize];
         let (size, waiting) = (size + FRAMING, sender.waiting());
         let free = sender.queue.is_empty();
         if !free && !self.queue.has_room(waiting, sender.waiting_bytes, size) {
@@ -177,13 +177,13 @@ impl<T> Medium<T> {
             sender.waiting_bytes += size;
             figures.link.note_queue(waiting + 1, sender.waiting_bytes);
         }
-        sender.queue.push_back(Frame { station, way, size, entered: now, item });
+        sender.queue.push_back(Frame { station, direction, size, entered: now, item });
         Ok(mark)
     }
 
     /// A packet that was to be marked could be.
-    pub fn count_mark(&mut self, way: Way) {
-        self.figures[way as usize].link.marked += 1;
+    pub fn count_mark(&mut self, direction: Direction) {
+        self.figures[direction as usize].link.marked += 1;
     }
 
     /// When something happens next, if nothing is sent before.
@@ -207,13 +207,13 @@ impl<T> Medium<T> {
     }
 
     /// How many packets wait where those for or from a station do, without the one that is about to be sent.
-    pub fn waiting(&self, station: u32, way: Way) -> u64 {
-        self.senders[sender_of(station, way)].waiting()
+    pub fn waiting(&self, station: u32, direction: Direction) -> u64 {
+        self.senders[sender_of(station, direction)].waiting()
     }
 
     /// How many bytes wait there.
-    pub fn waiting_bytes(&self, station: u32, way: Way) -> Bytes {
-        self.senders[sender_of(station, way)].waiting_bytes
+    pub fn waiting_bytes(&self, station: u32, direction: Direction) -> Bytes {
+        self.senders[sender_of(station, direction)].waiting_bytes
     }
 
     /// The packets inside.
@@ -222,11 +222,11 @@ impl<T> Medium<T> {
     }
 
     /// What it did in one direction until now.
-    pub fn figures(&self, way: Way, now: Time) -> Figures {
-        let mut figures = self.figures[way as usize];
-        let senders = match way {
-            Way::Down => &self.senders[..1],
-            Way::Up => &self.senders[1..],
+    pub fn figures(&self, direction: Direction, now: Time) -> Figures {
+        let mut figures = self.figures[direction as usize];
+        let senders = match direction {
+            Direction::Down => &self.senders[..1],
+            Direction::Up => &self.senders[1..],
         };
         let waiting = senders.iter().flat_map(|sender| sender.queue.iter().skip(1));
         waiting.for_each(|frame| figures.link.add_wait(frame.size, now.since(frame.entered)));
@@ -250,7 +250,7 @@ impl<T> Medium<T> {
             let sender = &mut self.senders[number];
             match sender.queue.front() {
                 Some(frame) if sender.backoff.ends(self.timing.slot) == now => {
-                    let figures = &mut self.figures[frame.way as usize];
+                    let figures = &mut self.figures[frame.direction as usize];
                     figures.attempts += 1;
                     figures.retries += u64::from(sender.short + sender.long > 0);
                     until = until.max(now + self.params.first_frame(&self.timing, frame.size));
@@ -285,7 +285,7 @@ impl<T> Medium<T> {
     /// Whether the loss of its channel befalls the packet at a sender's head.
     fn is_lost(&mut self, now: Time, number: usize) -> bool {
         let frame = self.senders[number].head();
-        let channel = &mut self.channels[frame.station as usize][frame.way as usize];
+        let channel = &mut self.channels[frame.station as usize][frame.direction as usize];
         let passing = Passing { number: channel.met, size: frame.size, at: now };
         channel.met += 1;
         channel.loss.loses(passing)
@@ -294,8 +294,8 @@ impl<T> Medium<T> {
     fn deliver(&mut self, now: Time, number: usize, passed: &mut Vec<Passed<T>>) {
         let lost = self.params.errors == Errors::Packets && self.is_lost(now, number);
         let sender = &mut self.senders[number];
-        let way = sender.head().way;
-        let figures = &mut self.figures[way as usize];
+        let direction = sender.head().direction;
+        let figures = &mut self.figures[direction as usize];
         let frame = sender.pop(now, figures);
         figures.airtime += self.params.exchange(&self.timing, frame.size) + self.timing.answer();
         if lost {
@@ -304,8 +304,8 @@ impl<T> Medium<T> {
             figures.link.packets += 1;
             figures.link.bytes += frame.size;
         }
-        let fate = if lost { Fate::Lost } else { Fate::Arrived };
-        passed.push(Passed { station: frame.station, way: frame.way, item: frame.item, fate });
+        let exit = if lost { Exit::Lost } else { Exit::Arrived };
+        passed.push(Passed { station: frame.station, direction: frame.direction, item: frame.item, exit });
         self.phase = Phase::Ack(now + self.timing.answer());
     }
 
@@ -328,7 +328,7 @@ impl<T> Medium<T> {
         for place in 0..self.on_air.len() {
             let sender = &mut self.senders[self.on_air[place] as usize];
             let frame = sender.head();
-            let figures = &mut self.figures[frame.way as usize];
+            let figures = &mut self.figures[frame.direction as usize];
             let announced = self.params.is_announced(frame.size);
             let airtime = if collision {
                 figures.collisions += 1;
@@ -352,9 +352,9 @@ impl<T> Medium<T> {
                 figures.given_up += 1;
                 passed.push(Passed {
                     station: frame.station,
-                    way: frame.way,
+                    direction: frame.direction,
                     item: frame.item,
-                    fate: Fate::GivenUp,
+                    exit: Exit::GivenUp,
                 });
                 sender.backoff.succeed();
             } else {
@@ -417,9 +417,9 @@ impl Params {
 }
 
 /// The place of who sends in this direction.
-fn sender_of(station: u32, way: Way) -> usize {
-    match way {
-        Way::Down => 0,
-        Way::Up => station as usize + 1,
+fn sender_of(station: u32, direction: Direction) -> usize {
+    match direction {
+        Direction::Down => 0,
+        Direction::Up => station as usize + 1,
     }
 }

@@ -1,7 +1,7 @@
 //! What classic controllers share: a window, a threshold, slow start and the halving of Reno.
 
 use crate::cc::newreno::Growth;
-use crate::cc::{Before, Congestion, Ctx, Signal};
+use crate::cc::{Before, Congestion, SenderContext, Signal};
 use airwnd_units::Bytes;
 
 /// No receiver can offer more (RFC 7323 §2.3), so no larger window means anything.
@@ -40,7 +40,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub fn new(ctx: &Ctx) -> Window {
+    pub fn new(ctx: &SenderContext) -> Window {
         let mss = ctx.mss.0 as f64;
         let segments = ctx.initial_window.0 as f64 / mss;
         Window { mss, segments, ssthresh: ctx.initial_ssthresh.0 as f64 / mss }

@@ -1,6 +1,6 @@
 //! The whole of it: cells and terminals, advanced TTI by TTI.
 
-use crate::identity::{CellId, Direction, UeId};
+use crate::identity::{CellId, UeId};
 use crate::mac::downlink::{DECISION_TO_AIR, Downlink};
 use crate::mac::log::{Allocation, Log};
 use crate::mac::uplink::{DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink};
@@ -9,9 +9,9 @@ use crate::phy::{Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::{Content, DropCause, Returned, Sdu};
 use crate::roaming::Roaming;
-use crate::settings::Setup;
-use crate::terminal::{Dropped, Fates, Terminals, Timed, Timers, Ue};
-use airwnd_kernel::Key;
+use crate::settings::RanSetup;
+use crate::terminal::{Dropped, EventLog, Terminals, Timed, Timers, Ue};
+use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
 use airwnd_units::{Bytes, Db, Dbm, Span, Time, Tti};
 use std::collections::VecDeque;
@@ -48,10 +48,10 @@ pub const UPLINK_CROSSING: Span = Span::from_nanos(
 
 /// The LTE site: cells, terminals and the TTI that drives them.
 ///
-/// The owner hands packets in with [`send`](Network::send), and at the start of each TTI calls
-/// [`receive`](Network::receive), lets the packets that have arrived act, and calls
-/// [`transmit`](Network::transmit). While [`is_idle`](Network::is_idle) the TTIs may be left out.
-pub struct Network {
+/// The owner hands packets in with [`send`](Ran::send), and at the start of each TTI calls
+/// [`receive`](Ran::receive), lets the packets that have arrived act, and calls
+/// [`transmit`](Ran::transmit). While [`is_idle`](Ran::is_idle) the TTIs may be left out.
+pub struct Ran {
     pub(crate) radio: Radio,
     cells: Vec<Cell>,
     pub(crate) ues: Vec<Ue>,
@@ -72,7 +72,7 @@ pub struct Network {
     decoded_down: Vec<(u32, Content)>,
     decoded_up: Vec<(u32, Content)>,
     arrivals: Vec<Arrival>,
-    pub(crate) fates: Fates,
+    pub(crate) events: EventLog,
     /// What a bearer gives back when its RLC is established anew; empty in between.
     pub(crate) returned: VecDeque<Returned>,
     signals: Vec<(usize, UplinkSignal)>,
@@ -135,11 +135,11 @@ pub struct CellFigures {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unbuildable(pub String);
 
-impl Network {
+impl Ran {
     /// Builds cells and terminals and attaches each terminal to its cell.
     //= exception no-attach
     //= exception no-radio-link-failure
-    pub fn new(setup: &Setup) -> Result<Network, Unbuildable> {
+    pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
         let mut radio = Radio::new(setup);
         let mut roaming = Roaming::new(setup);
         let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
@@ -198,7 +198,7 @@ impl Network {
         let mut ues: Vec<Ue> =
             (0..setup.ues.len()).map(|ue| Ue::new(setup, &radio, ue, serving[ue], slots[ue])).collect();
         ues.iter_mut().zip(positions).for_each(|(ue, position)| ue.position = position);
-        Ok(Network {
+        Ok(Ran {
             on_air: vec![Default::default(); REMEMBERED_TTIS as usize * cells.len()],
             radio,
             cells,
@@ -217,7 +217,7 @@ impl Network {
             decoded_up: Vec::with_capacity(16),
             arrivals: Vec::with_capacity(256),
             returned: VecDeque::new(),
-            fates: Fates { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
+            events: EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
             signals: Vec::with_capacity(64),
             patterns: vec![None; usize::from(setup.radio.cqi_period)],
         })
@@ -225,7 +225,7 @@ impl Network {
 
     /// A packet, its size that with its IP header, enters a terminal's bearer: at the base station or at the terminal.
     pub fn send(&mut self, ue: UeId, direction: Direction, packet: Sdu) {
-        self.ues[ue.0 as usize].leg(direction).rlc.enqueue(packet, &mut self.fates);
+        self.ues[ue.0 as usize].leg(direction).rlc.enqueue(packet, &mut self.events);
         self.time_report(packet.arrived, ue.0, direction);
         self.report(packet.arrived, ue.0, direction);
     }
@@ -233,7 +233,7 @@ impl Network {
     /// What has just come is reported at once; in acknowledged mode it is reported again after a while, in
     /// unacknowledged mode only after an opportunity to send.
     fn time_report(&mut self, now: Time, number: u32, direction: Direction) {
-        let Network { ues, report_timers, .. } = self;
+        let Ran { ues, report_timers, .. } = self;
         let leg = ues[number as usize].leg(direction);
         if leg.rlc.is_acknowledged() {
             let next = Tti(now.0.div_ceil(Tti::SPAN.0));
@@ -290,11 +290,11 @@ impl Network {
     fn reassemble(&mut self, now: Time, direction: Direction) {
         let mut decoded = std::mem::take(self.decoded(direction));
         for (number, content) in decoded.drain(..) {
-            let Network { ues, arrivals, fates, .. } = self;
+            let Ran { ues, arrivals, events, .. } = self;
             let (leg, other) = ues[number as usize].legs(direction);
             {
                 let mut deliver = arrive(arrivals, number, direction);
-                leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, fates);
+                leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, events);
             }
             self.follow(now, number);
         }
@@ -307,10 +307,10 @@ impl Network {
         self.reassemble(now, Direction::Down);
         for index in 0..self.timed.len() {
             let (number, direction) = self.timed.get(index);
-            let Network { ues, arrivals, fates, .. } = self;
+            let Ran { ues, arrivals, events, .. } = self;
             let leg = ues[number as usize].leg(direction);
             if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
-                leg.rlc.expire(now, &mut arrive(arrivals, number, direction), fates);
+                leg.rlc.expire(now, &mut arrive(arrivals, number, direction), events);
                 self.follow(now, number);
             }
         }
@@ -346,7 +346,7 @@ impl Network {
         for direction in [Direction::Down, Direction::Up] {
             let mut returned = std::mem::take(&mut self.returned);
             let leg = self.ues[number as usize].leg(direction);
-            leg.rlc.release(now, DropCause::LinkFailure, &mut returned, &mut self.fates);
+            leg.rlc.release(now, DropCause::LinkFailure, &mut returned, &mut self.events);
             leg.rlc.resume(returned.drain(..));
             self.returned = returned;
         }
@@ -409,8 +409,8 @@ impl Network {
         }
         self.report_timers.put_back(tti, due);
         self.repeat_reports(tti);
-        let Network { cells, ues, fates, timed, report_timers, retx_bsr_timers, fresh, .. } = self;
-        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, fates };
+        let Ran { cells, ues, events, timed, report_timers, retx_bsr_timers, fresh, .. } = self;
+        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, events };
         for number in fresh.drain(..) {
             let ue = terminals.get(number);
             ue.fresh = false;
@@ -425,7 +425,7 @@ impl Network {
     //= TS 36.321 §5.4.5
     //= exception reports-are-not-repeated
     fn repeat_reports(&mut self, tti: Tti) {
-        let Network { ues, retx_bsr_timers, fresh, .. } = self;
+        let Ran { ues, retx_bsr_timers, fresh, .. } = self;
         let Some(timers) = retx_bsr_timers else { return };
         let due = timers.take(tti);
         for number in &due {
@@ -439,11 +439,11 @@ impl Network {
     }
 
     fn schedule(&mut self, tti: Tti) {
-        let Network {
-            radio, cells, ues, on_air, fates, timed, report_timers, retx_bsr_timers, patterns, ..
+        let Ran {
+            radio, cells, ues, on_air, events, timed, report_timers, retx_bsr_timers, patterns, ..
         } = self;
         let count = cells.len();
-        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, fates };
+        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, events };
         for (number, cell) in cells.iter_mut().enumerate() {
             let Cell { users, phases, downlink, uplink, .. } = cell;
             patterns.fill(None);
@@ -463,10 +463,9 @@ impl Network {
 
     fn put_on_air(&mut self, tti: Tti) {
         self.sound(tti);
-        let Network {
-            radio, cells, ues, on_air, signals, fates, timed, report_timers, retx_bsr_timers, ..
-        } = self;
-        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, fates };
+        let Ran { radio, cells, ues, on_air, signals, events, timed, report_timers, retx_bsr_timers, .. } =
+            self;
+        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, events };
         let count = cells.len();
         let now = &mut on_air[row(tti) * count..][..count];
         for (sent, cell) in now.iter_mut().zip(cells.iter()) {
@@ -603,13 +602,13 @@ impl Network {
     /// Takes the packets that were dropped since the last call.
     pub fn take_drops(&mut self, into: &mut Vec<Dropped>) {
         into.clear();
-        std::mem::swap(&mut self.fates.drops, into);
+        std::mem::swap(&mut self.events.drops, into);
     }
 
     /// Takes the packets whose ECN field queues have set since the last call.
     pub fn take_marks(&mut self, into: &mut Vec<Key>) {
         into.clear();
-        std::mem::swap(&mut self.fates.marks, into);
+        std::mem::swap(&mut self.events.marks, into);
     }
 
     /// The packets inside: queued, on air, or waiting for reassembly.
@@ -725,7 +724,7 @@ fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl Fn
 
 /// The set period, or the shortest usual one with an offset for each user.
 //= exception srs-period-fits
-fn srs_period(setup: &Setup, users: usize) -> Result<u16, Unbuildable> {
+fn srs_period(setup: &RanSetup, users: usize) -> Result<u16, Unbuildable> {
     let fits = |period: &u16| usize::from(*period) >= users;
     match setup.mac.srs_period {
         Some(period) if fits(&period) => Ok(period),
