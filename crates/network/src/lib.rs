@@ -23,10 +23,10 @@
 //! network.send(Time::ZERO, packet);
 //! // 1250 bytes take 1 ms onto the wire.
 //! assert_eq!(network.next_event(), Some(Time(6_000_000)));
-//! let (at, outcome) = network.advance(Time(10_000_000)).unwrap();
-//! assert_eq!(at, Time(6_000_000));
-//! assert!(matches!(outcome, Outcome::Delivered(Packet { content: "frame", .. })));
-//! assert!(network.advance(Time(10_000_000)).is_none());
+//! assert_eq!(network.advance(Time(10_000_000)), Some(Time(6_000_000)));
+//! assert!(matches!(network.next_outcome(), Some(Outcome::Delivered(Packet { content: "frame", .. }))));
+//! assert_eq!(network.next_outcome(), None);
+//! assert_eq!(network.advance(Time(10_000_000)), None);
 //! ```
 
 mod air;

@@ -16,7 +16,7 @@ use crate::topology::{Duplex, Hop, LinkId, MediumId, Routes, SharedMedium, Topol
 use crate::wires::Wires;
 use airwnd_cell::handover::Forwarding;
 use airwnd_cell::{Forward, Notice, Ran, UeId};
-use airwnd_kernel::{Direction, EventQueue, Key, Slab};
+use airwnd_kernel::{Codepoint, Direction, EventQueue, Key, Slab};
 use airwnd_links::aqm::Backlog;
 use airwnd_links::link::Lost;
 use airwnd_links::link::wifi::{Exit, Passed};
@@ -25,9 +25,10 @@ use std::collections::VecDeque;
 
 /// Links, media, routes and cells with the packets inside them.
 ///
-/// It has no clock: the owner calls [`send`](Network::send) at any time, [`next_event`](Network::next_event) says when
-/// something happens next, and [`advance`](Network::advance) lets it happen. Time never runs back. An event with several
-/// outcomes (a TTI delivers many packets) pauses at each, so that what the owner sends in answer takes part in the rest of it.
+/// It has no clock: the owner calls [`send`](Network::send) at any time, [`next_event`](Network::next_event) returns when
+/// something happens next, [`advance`](Network::advance) lets it happen, and [`next_outcome`](Network::next_outcome)
+/// takes what came of it. Time never runs back. An event with several outcomes (a TTI delivers many packets) pauses at
+/// each, so that what the owner sends in answer takes part in the rest of it.
 pub struct Network<C, O = ()> {
     queue: EventQueue<NetworkEvent>,
     packets: Slab<InFlight<C>>,
@@ -40,6 +41,9 @@ pub struct Network<C, O = ()> {
     now: Time,
     /// The rest of the event at hand.
     unfinished: Unfinished,
+    /// A packet that has reached its end, until the owner takes it; a step of an event delivers one at most.
+    delivered: Option<Key>,
+    /// All other outcomes that the owner has not taken.
     outcomes: VecDeque<Outcome<C>>,
     // Kept for their capacity.
     effects: Effects,
@@ -74,6 +78,7 @@ impl<C, O: Observer<C>> Network<C, O> {
             observer,
             now: Time::ZERO,
             unfinished: Unfinished::Nothing,
+            delivered: None,
             outcomes: VecDeque::with_capacity(64),
             effects: Effects { marks: Vec::with_capacity(256), drops: Vec::with_capacity(256) },
             passed: Vec::with_capacity(16),
@@ -92,25 +97,23 @@ impl<C, O: Observer<C>> Network<C, O> {
         self.now = now;
         self.ledger.offered.add(packet.size);
         self.observer.on_crossing(now, source(&packet), Crossing::Out, &packet);
-        let first = self.routes.first(packet.device, packet.direction);
         let (device, direction) = (packet.device, packet.direction);
+        let first = self.routes.first(device, direction);
         let key = self.packets.insert(InFlight { packet, next_hop: first + 1, leg: None });
         self.take_hop(now, key, self.routes.hop(first), device, direction);
     }
 
     /// When the next event is due; `None`: nothing happens unless a packet is sent.
     pub fn next_event(&self) -> Option<Time> {
-        if self.unfinished == Unfinished::Nothing { self.queue.next() } else { Some(self.now) }
+        self.queue.next()
     }
 
-    /// Lets events happen up to an instant, until there is an outcome; `None`: all that was due has happened. The event
-    /// at hand is finished first.
-    pub fn advance(&mut self, to: Time) -> Option<(Time, Outcome<C>)> {
-        loop {
-            if let Some(outcome) = self.finish() {
-                return Some((self.now, outcome));
-            }
-            let (now, event) = self.queue.pop_until(to)?;
+    /// Lets the events up to an instant begin, one after the other, until one has outcomes; its instant. `None`: all that
+    /// was due has happened. [`next_outcome`](Network::next_outcome) takes the outcomes and finishes the event; call it
+    /// until it returns `None` before the next event begins.
+    pub fn advance(&mut self, to: Time) -> Option<Time> {
+        debug_assert!(!self.has_outcomes(), "the event at hand is finished first");
+        while let Some((now, event)) = self.queue.pop_until(to) {
             self.now = now;
             match event {
                 NetworkEvent::Departure(link, direction) => self.depart(now, link, direction),
@@ -130,31 +133,43 @@ impl<C, O: Observer<C>> Network<C, O> {
                 }
                 NetworkEvent::Mobility => self.move_ues(now),
             }
+            if self.has_outcomes() {
+                return Some(now);
+            }
         }
+        None
     }
 
-    /// The next outcome of the event at hand; `None`: it is finished. Begins no other event.
+    /// The next outcome of the event at hand, which goes on until there is one; `None`: the event is finished.
     #[inline]
-    pub fn finish(&mut self) -> Option<Outcome<C>> {
-        loop {
-            if let Some(outcome) = self.outcomes.pop_front() {
+    pub fn next_outcome(&mut self) -> Option<Outcome<C>> {
+        while self.has_outcomes() {
+            if let Some(outcome) = self.poll() {
                 return Some(outcome);
-            }
-            if self.unfinished == Unfinished::Nothing {
-                return None;
             }
             self.resume();
         }
+        None
     }
 
-    /// The next outcome that is known already, without letting time pass.
+    /// The next outcome that is known already. Lets nothing happen.
+    #[inline]
     pub fn poll(&mut self) -> Option<Outcome<C>> {
-        self.outcomes.pop_front()
+        match self.delivered.take() {
+            Some(key) => Some(Outcome::Delivered(self.packets.remove(key).packet)),
+            None => self.outcomes.pop_front(),
+        }
+    }
+
+    /// Whether the event at hand has outcomes, or may have more.
+    #[inline]
+    fn has_outcomes(&self) -> bool {
+        self.delivered.is_some() || !self.outcomes.is_empty() || self.unfinished != Unfinished::Nothing
     }
 
     // Down: links, gateway, cell, bearer, air. Up: bearer, air, links.
 
-    #[inline]
+    #[inline(always)]
     fn take_hop(&mut self, now: Time, key: Key, hop: Hop, device: u32, direction: Direction) {
         match hop {
             Hop::Link(link) => self.onto_link(now, key, link, direction),
@@ -167,6 +182,7 @@ impl<C, O: Observer<C>> Network<C, O> {
     }
 
     /// A packet takes the next hop of its route.
+    #[inline]
     fn forward(&mut self, now: Time, key: Key) {
         let InFlight { packet, next_hop, .. } = self.packets.get_mut(key);
         let (index, device, direction) = (*next_hop, packet.device, packet.direction);
@@ -181,8 +197,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         if link == Topology::SERVER_LINK && direction == Direction::Up {
             self.observer.on_crossing(now, Node::Gateway, Crossing::Out, &packet.packet);
         }
-        let waiting = packet.waiting(now, key);
-        self.wires.send(now, (link, direction), waiting, &mut self.queue, &mut self.effects);
+        self.wires.send(now, (link, direction), key, packet, &mut self.queue, &mut self.effects);
         self.apply_effects(now);
     }
 
@@ -215,9 +230,8 @@ impl<C, O: Observer<C>> Network<C, O> {
 
     /// A packet enters the queue of a station, or of the access point.
     fn onto_medium(&mut self, now: Time, key: Key, medium: MediumId, station: u32, direction: Direction) {
-        let waiting = self.packets.get(key).waiting(now, key);
-        let sender = (medium, station, direction);
-        self.wires.send_over_medium(now, sender, waiting, &mut self.queue, &mut self.effects);
+        let (sender, packet) = ((medium, station, direction), self.packets.get(key));
+        self.wires.send_over_medium(now, sender, key, packet, &mut self.queue, &mut self.effects);
         self.apply_effects(now);
     }
 
@@ -309,10 +323,11 @@ impl<C, O: Observer<C>> Network<C, O> {
 
     /// A packet reaches the end that it was sent to.
     fn deliver(&mut self, now: Time, key: Key) {
-        let InFlight { packet, .. } = self.packets.remove(key);
-        self.observer.on_crossing(now, destination(&packet), Crossing::In, &packet);
+        let packet = &self.packets.get(key).packet;
+        self.observer.on_crossing(now, destination(packet), Crossing::In, packet);
         self.ledger.delivered.add(packet.size);
-        self.outcomes.push_back(Outcome::Delivered(packet));
+        debug_assert!(self.delivered.is_none(), "a step of an event delivers one packet at most");
+        self.delivered = Some(key);
     }
 
     fn drop(&mut self, now: Time, key: Key, cause: Cause) {
@@ -404,14 +419,17 @@ impl<C, O: Observer<C>> Network<C, O> {
     /// Applies marks and drops of the last operation.
     #[inline]
     fn apply_effects(&mut self, now: Time) {
-        if self.effects.marks.is_empty() && self.effects.drops.is_empty() {
-            return;
+        if !(self.effects.marks.is_empty() && self.effects.drops.is_empty()) {
+            self.mark_and_drop(now);
         }
+    }
+
+    fn mark_and_drop(&mut self, now: Time) {
         for key in self.effects.marks.drain(..) {
             //= RFC 3168 §5
             let packet = &mut self.packets.get_mut(key).packet;
             if packet.ecn.is_capable() {
-                packet.ecn = airwnd_kernel::Codepoint::Ce;
+                packet.ecn = Codepoint::Ce;
             }
         }
         let mut drops = std::mem::take(&mut self.effects.drops);
@@ -524,6 +542,7 @@ impl<C, O> Network<C, O> {
     pub fn books(&self) -> (Ledger, Count) {
         let mut inside = Count::default();
         self.packets.iter().for_each(|in_flight| inside.add(in_flight.packet.size));
+        assert!(self.delivered.is_none(), "the owner has taken what was delivered");
         self.ledger.assert_balanced(inside);
         let in_cells = self
             .air

@@ -3,9 +3,9 @@
 use crate::effects::Effects;
 use crate::event::NetworkEvent;
 use crate::ledger::Cause;
+use crate::packet::InFlight;
 use crate::topology::{Duplex, LinkId, MediumId, OneWay, SharedMedium};
 use airwnd_kernel::{Direction, EventQueue, Key};
-use airwnd_links::aqm::Waiting;
 use airwnd_links::link::wifi::Passed;
 use airwnd_links::link::{Due, Lost, Refused};
 use airwnd_units::Time;
@@ -20,22 +20,23 @@ pub(crate) struct Wires {
 
 impl Wires {
     /// A packet enters the queue before a link; a full queue refuses it.
-    #[inline]
-    pub fn send(
+    #[inline(always)]
+    pub fn send<C>(
         &mut self,
         now: Time,
         (link, direction): (LinkId, Direction),
-        packet: Waiting,
+        key: Key,
+        in_flight: &InFlight<C>,
         queue: &mut Queue,
         effects: &mut Effects,
     ) {
         match self.links[link.0 as usize].one_way_mut(direction) {
-            OneWay::Plain(plain) => match plain.send(now, packet.size, packet.packet) {
+            OneWay::Plain(plain) => match plain.send(now, in_flight.packet.size, key) {
                 Ok(sent) => {
                     //= RFC 3168 §5
-                    if sent.mark && packet.ecn.is_capable() {
+                    if sent.mark && in_flight.packet.ecn.is_capable() {
                         plain.count_mark();
-                        effects.marks.push(packet.packet);
+                        effects.marks.push(key);
                     }
                     if let Some(at) = sent.event {
                         queue.schedule(at, NetworkEvent::Arrival(link, direction));
@@ -44,7 +45,7 @@ impl Wires {
                 Err(Refused(key)) => effects.drops.push((key, Cause::LinkQueue)),
             },
             OneWay::Managed(managed) => {
-                let due = managed.send(now, packet, effects);
+                let due = managed.send(now, in_flight.waiting(now, key), effects);
                 schedule(queue, link, direction, due);
             }
         }
@@ -82,20 +83,21 @@ impl Wires {
     }
 
     /// A packet enters the queue of a station, or of the access point; a full queue refuses it.
-    pub fn send_over_medium(
+    pub fn send_over_medium<C>(
         &mut self,
         now: Time,
         (medium, station, direction): (MediumId, u32, Direction),
-        packet: Waiting,
+        key: Key,
+        InFlight { packet, .. }: &InFlight<C>,
         queue: &mut Queue,
         effects: &mut Effects,
     ) {
         let shared = &mut self.media[medium.0 as usize].medium;
-        match shared.send(now, station, direction, packet.size, packet.packet) {
+        match shared.send(now, station, direction, packet.size, key) {
             Ok(mark) => {
                 if mark && packet.ecn.is_capable() {
                     shared.count_mark(direction);
-                    effects.marks.push(packet.packet);
+                    effects.marks.push(key);
                 }
                 self.watch_medium(medium, queue);
             }

@@ -20,7 +20,7 @@ use crate::topology::topology;
 use airwnd_catalog::{Error, Node as ScenarioNode, Value};
 use airwnd_cell::{Notice, Ran, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
-use airwnd_network::{Cause, Network, Observer, Packet};
+use airwnd_network::{Cause, Network, Observer, Outcome as NetworkOutcome, Packet};
 use airwnd_tcp::{Config, rwnd};
 use airwnd_units::{Bytes, Span, Time};
 use devices::Devices;
@@ -92,19 +92,17 @@ impl Observer<Content> for Tapped<'_> {
 /// Apart, so that a run without a tap pays a branch.
 #[cold]
 fn sight(at: Span, node: Node, crossing: Crossing, packet: &Packet<Content>) -> Sight {
-    let Packet { device, direction, flow, .. } = *packet;
-    let identification = packet.content.identification;
-    Sight { at, node, crossing, flow, ue: device, direction, identification, carried: carried(packet) }
+    let mut packet = *packet;
+    set_ecn(&mut packet);
+    let Packet { device, direction, flow, content, .. } = packet;
+    let Content { identification, carried, .. } = content;
+    Sight { at, node, crossing, flow, ue: device, direction, identification, carried }
 }
 
-/// The content of a packet, with the ECN field that queues may have marked.
-fn carried(packet: &Packet<Content>) -> Carried {
-    match packet.content.carried {
-        Carried::Segment(mut segment) => {
-            segment.ecn = packet.ecn;
-            Carried::Segment(segment)
-        }
-        datagram @ Carried::Datagram(_) => datagram,
+/// Gives a segment the ECN field that queues may have marked.
+fn set_ecn(packet: &mut Packet<Content>) {
+    if let Carried::Segment(segment) = &mut packet.content.carried {
+        segment.ecn = packet.ecn;
     }
 }
 
@@ -233,27 +231,21 @@ impl<'t> Simulation<'t> {
 
     /// Lets the network go on until something happens at its ends; `None`: nothing more until `end`.
     fn step(&mut self, end: Time) -> Option<(Time, Happening)> {
-        loop {
-            // An event of the network is finished before anything else happens at its instant.
-            while let Some(outcome) = self.network.finish() {
-                self.settle(self.network.now(), outcome);
+        while let Some(next) = self.network.next_event().filter(|next| *next <= end) {
+            let own_is_first = self.queue.peek().is_some_and(|(at, happening)| {
+                at < next || (at == next && happening.class() < AFTER_THE_NETWORK)
+            });
+            if own_is_first {
+                break;
             }
-            let own = self.queue.peek().map(|(at, happening)| (at, happening.class()));
-            let next = self.network.next_event();
-            match (own, next) {
-                (Some((at, class)), next)
-                    if next.is_none_or(|next| at < next || (at == next && class < AFTER_THE_NETWORK)) =>
-                {
-                    return self.queue.pop_until(end);
+            // An event of the network is finished before anything else happens at its instant.
+            if let Some(now) = self.network.advance(next) {
+                while let Some(outcome) = self.network.next_outcome() {
+                    self.settle(now, outcome);
                 }
-                (_, Some(next)) if next <= end => {
-                    if let Some((now, outcome)) = self.network.advance(next) {
-                        self.settle(now, outcome);
-                    }
-                }
-                _ => return None,
             }
         }
+        self.queue.pop_until(end)
     }
 
     // TCP.
@@ -315,19 +307,19 @@ impl<'t> Simulation<'t> {
     }
 
     /// What the network gives back reaches the ends.
-    fn settle(&mut self, now: Time, outcome: airwnd_network::Outcome<Content>) {
-        match outcome {
-            airwnd_network::Outcome::Delivered(packet) => self.deliver(now, &packet),
-            airwnd_network::Outcome::Dropped(packet, cause) => self.drop_packet(now, &packet, cause),
-            airwnd_network::Outcome::Mobility(notice) => self.note_mobility(now, notice),
+    fn settle(&mut self, now: Time, mut outcome: NetworkOutcome<Content>) {
+        match &mut outcome {
+            NetworkOutcome::Delivered(packet) => self.deliver(now, packet),
+            NetworkOutcome::Dropped(packet, cause) => self.drop_packet(now, packet, *cause),
+            NetworkOutcome::Mobility(notice) => self.note_mobility(now, *notice),
         }
     }
 
     /// A packet has reached the end that it was sent to.
-    fn deliver(&mut self, now: Time, packet: &Packet<Content>) {
+    fn deliver(&mut self, now: Time, packet: &mut Packet<Content>) {
         let (number, direction) = (packet.flow, packet.direction);
-        let carried = carried(packet);
-        if let Carried::Segment(segment) = &carried
+        set_ecn(packet);
+        if let Carried::Segment(segment) = &packet.content.carried
             && segment.len > 0
         {
             self.tell_of_device(now, number, direction);
@@ -340,12 +332,12 @@ impl<'t> Simulation<'t> {
             flow.meter.received_bytes += packet.size;
             flow.meter.delay.record(now.since(packet.content.sent_at));
         }
-        match carried {
-            Carried::Datagram(payload) => flow.meter.payload += payload,
+        match &packet.content.carried {
+            Carried::Datagram(payload) => flow.meter.payload += *payload,
             Carried::Segment(segment) => {
                 let connection = flow.connection.as_mut().expect("segments belong to TCP flows");
                 let endpoint = &mut connection.receiver(direction).endpoint;
-                endpoint.on_segment(now, &segment);
+                endpoint.on_segment(now, segment);
                 if is_data {
                     flow.meter.payload = endpoint.bytes_received();
                     let whole = flow.size;
