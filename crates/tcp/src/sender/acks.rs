@@ -244,7 +244,7 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.rto_at = None;
         } else if restart_timer {
-            //= RFC 6298 §5.3
+            //= RFC 6298 §5 (5.3)
             self.rto_at = Some(ack.now + self.rtt.rto());
         }
     }

@@ -202,7 +202,7 @@ impl Sender {
         .max(1);
         self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
         self.reduce(progress, true);
-        //= RFC 5681 §3.2 step 3, RFC 6675 §5 (4.3): the head goes out whatever the window
+        //= RFC 5681 §3.2 step 3; RFC 6675 §5 (4.3): the head goes out whatever the window
         self.forced = true;
         self.counts.fast_retransmits += 1;
     }
@@ -335,9 +335,9 @@ impl Sender {
         self.frto = if self.config.frto && !was_repairing { Frto::Asked } else { Frto::Off };
         self.duplicates = 0;
         self.forced = true;
-        //= RFC 6582 §4, RFC 6675 §5.1: no fast retransmit for what the timeout sends again
+        //= RFC 6582 §4; RFC 6675 §5.1: no fast retransmit for what the timeout sends again
         self.recover = Some(self.nxt);
-        //= RFC 6298 §5.5
+        //= RFC 6298 §5 (5.5)
         self.rtt.back_off();
     }
 

@@ -147,7 +147,7 @@ impl<C: Curve> Early<C> {
     }
 
     /// Whether a packet of this size is hit that has this probability.
-    //= Floyd and Jacobson 1993, figure 2 and §8
+    //= Floyd and Jacobson 1993, figure 2, §8
     pub(in crate::aqm) fn hits(&mut self, probability: f64, size: Bytes) -> bool {
         self.count += 1;
         let p = match self.settings.unit {
@@ -176,7 +176,7 @@ impl<C: Curve> QueueDisc for Early<C> {
             Verdict::Chance(probability) if !is_short => {
                 (self.hits(probability, packet.size), self.settings.ecn)
             }
-            //= ns-3 RedQueueDisc::UseHardDrop
+            //= ns-3 red-queue-disc.cc, RedQueueDisc::UseHardDrop
             Verdict::Drop if !is_short => (true, false),
             _ => {
                 self.count = -1;
