@@ -411,7 +411,7 @@ impl<'t> Simulation<'t> {
         self.take_step(now, self.steps[next as usize], key, flow, to, size);
     }
 
-    //= exception one-gateway
+    // Serving and packet gateway are one: the S5 link between them has 10 Gbit/s and no delay in ns-3.
     #[inline]
     fn take_step(&mut self, now: Time, step: Step, key: Key, flow: u32, to: End, size: Bytes) {
         match step {

@@ -105,7 +105,8 @@ fn every_citation_resolves_and_every_source_is_cited() {
     }
     let unused: Vec<_> = listed.difference(&cited).collect();
     assert!(unused.is_empty(), "entries of specs/sources.toml that nothing cites: {unused:?}");
-    println!("{count} citations of {} places; {unchecked} places are not checked against a text", listed.len());
+    let places = listed.len();
+    println!("{count} citations of {places} places, of which {unchecked} are not checked against a text");
 }
 
 #[test]
@@ -124,7 +125,8 @@ fn unknown_documents_and_places_are_found() {
     assert_eq!(resolve("RFC 1 §3.1 step 2: why", &sources), Ok(vec![("RFC 1", "§3.1")]));
     let both = Ok(vec![("RFC 1", "§3.1"), ("RFC 1", "§3.10"), ("RFC 12", "")]);
     assert_eq!(resolve("RFC 1 §3.1, §3.10 (b); RFC 12", &sources), both);
-    for broken in ["RFC 2 §3.1", "RFC 1 §3", "RFC 1 §3.11", "RFC 1", "RFC 12 §1", "RFC 1 §3.1 and more; x"] {
+    for broken in ["RFC 2 §3.1", "RFC 1 §3", "RFC 1 §3.11", "RFC 1", "RFC 12 §1", "RFC 1 §3.1 and more; x"]
+    {
         assert!(resolve(broken, &sources).is_err(), "{broken}");
     }
 }

@@ -787,7 +787,8 @@ impl CongestionControl for Bbr3 {
         self.begins_round = false;
         self.selective = ack.selective;
         self.last_sample = ack.rate;
-        //= exception bbr3-no-sample
+        // An ACK without a sample answers an earlier transmission. As in Linux it moves neither rounds nor model;
+        // draft-ietf-ccwg-bbr-06 lets its delivered data move both.
         if let Some(sample) = &ack.rate {
             self.update_latest_delivery(sample);
             self.update_max_bw(sample);

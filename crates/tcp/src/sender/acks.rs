@@ -156,7 +156,8 @@ impl Sender {
         let offer = self.offer;
         let window = u32::from(field) << offer.shift;
         let edge = ack.ack + window;
-        //= exception newest-window-by-acknowledgment
+        // RFC 9293 §3.10.7.4 compares sequence numbers first, but a retransmission has an old one and the newest
+        // window; Linux compares acknowledgments first too.
         let newer = ack.ack.is_after(offer.ack) || ack.seq.is_after(offer.seq);
         if newer || (ack.seq == offer.seq && edge.is_after(offer.edge)) {
             self.set_window(window, ack.seq, ack.ack);

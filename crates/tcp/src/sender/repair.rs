@@ -193,7 +193,7 @@ impl Sender {
             target.min(pipe + u64::from(self.mss))
         };
         let flight = match (self.config.recovery, self.config.loss_flight) {
-            //= exception prr-of-window
+            // Linux computes the new threshold from cwnd, and the reduction from both.
             (Recovery::PrrSafe, Flight::Window) => prior.0 as u32,
             //= RFC 9937 §6.1: RecoverFS, less what was SACKed before and with what this ACK reports
             (Recovery::PrrSafe, _) => self.board.outstanding() - self.board.sacked() + progress.delivered,
@@ -242,7 +242,6 @@ impl Sender {
             let grows = match self.config.recovery {
                 //= RFC 9937 §6.2 (SafeACK)
                 Recovery::PrrSafe => progress.advanced && progress.lost == 0,
-                //= exception prr-bound
                 _ => progress.taken.retransmitted,
             };
             let bound = if grows { conserved + mss } else { conserved };
@@ -341,7 +340,7 @@ impl Sender {
         self.rtt.back_off();
     }
 
-    //= exception flight-after-timeout
+    // Linux's tcp_enter_loss does so: otherwise these would keep lost segments and F-RTO's new data back.
     /// What was sent too late to be lost stays in the network, beside the one segment of RFC 5681 §3.1.
     pub(super) fn give_up_due(&mut self, now: Time) {
         let patience = self.patience();

@@ -130,7 +130,8 @@ impl<C: Curve> Early<C> {
                 (1.0 - weight) * self.average + weight * queue
             }
             Some(since) => {
-                //= exception red-idles-once
+                // By the paper's letter a drop at an empty queue lets the average decay by the same idle time again;
+                // ns-2 and ns-3 also count it once.
                 self.idle_since = Some(now);
                 self.average * libm::pow(1.0 - weight, self.missed(now.since(since)))
             }
@@ -139,7 +140,7 @@ impl<C: Curve> Early<C> {
     }
 
     /// How many typical packets could have passed in a time of idleness.
-    //= exception red-idles-at-the-measured-rate
+    // A bearer's rate is the scheduler's and not known beforehand; the rate of recent departures stands for it.
     fn missed(&self, time: Span) -> f64 {
         let Settings { mean_packet, packet_time, .. } = self.settings;
         let packet_time = packet_time.or_else(|| self.pace.transmission_time(mean_packet));
