@@ -148,8 +148,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The link between servers and gateway, which is part of every route.
-    //= exception one-gateway
+    /// The link between servers and gateway, which is part of every route. Serving and packet gateway are one: the S5 link
+    /// between them has 10 Gbit/s and no delay in ns-3.
     pub const SERVER_LINK: LinkId = LinkId(0);
 
     /// A network without devices behind a server link.

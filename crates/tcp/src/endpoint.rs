@@ -241,7 +241,7 @@ impl Endpoint {
         }
         match self.state {
             State::Closed | State::Listen => self.end(None),
-            //= exception close-waits-for-handshake
+            // RFC 9293 §3.10.4 would delete the connection; connect, write, close is a whole flow here.
             State::SynSent | State::SynReceived => self.sender.close(),
             State::Established => {
                 self.sender.close();
@@ -456,7 +456,6 @@ impl Endpoint {
         //= RFC 9293 §3.10.7.4: with a closed window, valid ACKs are still accepted
         // So are those of a prober that does not know yet that its byte was taken: were both ends to ignore what
         // the other says, neither would ever learn of the other's window.
-        //= exception probers-hear-each-other
         let expected = segment.seq == self.receiver.nxt() || self.sender.is_news(segment.ack);
         let probing = segment.seq + 1 == self.receiver.nxt() && !segment.flags.has(Flags::SYN);
         if segment.flags.has(Flags::ACK) && (probing || (self.receiver.offered() == 0 && expected)) {
@@ -466,7 +465,6 @@ impl Endpoint {
             self.start_time_wait(now);
         }
         // Two ends that refuse each other's empty segments would answer for ever (Linux tcp_oow_rate_limited).
-        //= exception empty-segments-outside-window
         if segment.space() > 0 {
             self.receiver.note_repetition(now, segment);
             self.receiver.ack_soon();
@@ -738,7 +736,6 @@ impl Endpoint {
 
     /// The time since the segment that this one echoes was sent, in whole ticks. A zero is taken as a
     /// microsecond, as ns-3 does: an estimator cannot work with none.
-    //= exception rtt-of-zero-ticks
     fn elapsed(&self, now: Time, segment: &Segment) -> Option<Span> {
         self.timestamps?;
         let ticks = self.ticks(now).wrapping_sub(segment.timestamps?.ecr);

@@ -414,7 +414,7 @@ impl Receiver {
             (Some(Carriage::WindowField), Some(code)) => {
                 Offer { field: u16::from(code.get()), code: None, is_code: true }
             }
-            //= exception arwa-small-windows
+            // An ordinary window whose field is 1 to 120 would be obeyed as a code.
             (Some(Carriage::WindowField), None) if CODES.contains(&field) => {
                 Offer { field: 0, code: None, is_code: false }
             }

@@ -232,7 +232,7 @@ impl Simulation<'_> {
             } else {
                 (&idle, &group.rwnd, &plain)
             };
-            //= exception initial-sequence-zero
+            // Zero initial sequence numbers keep traces readable; there is no attacker to guess them.
             let seed = Stream::new(self.seed, "congestion control").child(u64::from(number)).next_u64();
             let setup = EndpointSetup { config: &self.config, cc, rwnd, peer_rwnd, iss: Seq(0), seed };
             Peer { endpoint: Endpoint::new(&setup), timer: None, unwritten: Bytes::ZERO, closing: false }

@@ -11,7 +11,7 @@ choice! {
         /// Its one-way delay by both ends' clocks, as the ARWA paper has it.
         OneWay = "one-way",
         /// Its one-way delay above the least, and half the least round trip.
-        //= exception arwa-queueing
+        // Clocks of real hosts differ by milliseconds at best; a difference of differences does not depend on that.
         Queueing = "queueing",
     }
 }
@@ -107,7 +107,8 @@ impl Arwa {
     }
 
     /// The delay of a packet in seconds; at least one tick, so that rates exist. None while it cannot be told.
-    //= exception arwa-clocks
+    // Timestamps have ticks, and a real receiver's clock has an offset and a drift; with both zero this is the paper's
+    // one-way delay.
     fn delay(&mut self, arrival: &Arrival, view: &RecvView) -> Option<f64> {
         let tick = self.params.clock_tick.0.max(1) as f64;
         let drift = arrival.now.0 as f64 * self.params.clock_drift * 1e-6;
@@ -152,7 +153,6 @@ impl Arwa {
         self.total_delay = 0.0;
         self.counter = 0;
         // 100 is the one value that both ranges would claim.
-        //= exception arwa-rounding
         NonZeroU8::new(code.filter(|code| *code != 100.0)? as u8)
     }
 }

@@ -26,7 +26,7 @@ choice! {
         /// In place of the window, as the ARWA paper has it: field values 1..=120 are codes.
         WindowField = "window-field",
         /// In an experimental TCP option, beside an ordinary window.
-        //= exception arwa-option
+        // A real sender cannot tell a window of 100 bytes from code 100.
         TcpOption = "tcp-option",
     }
 }

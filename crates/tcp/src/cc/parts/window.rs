@@ -120,7 +120,7 @@ impl Window {
         self.set(self.count(cwnd));
     }
 
-    //= RFC 4015 §3.2
+    //= RFC 4015 §3.4: the whole earlier window is restored, as in Linux (tcp_undo_cwnd_reduction)
     /// What was before a reduction that had no reason, unless more has come since.
     pub fn restore(&mut self, before: &Before) {
         self.set(self.segments.max(self.count(before.cwnd)));
