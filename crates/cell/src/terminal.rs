@@ -1,10 +1,11 @@
 //! A terminal with its bearer, as the cells use it.
 
+use crate::bearer::Bearer;
 use crate::mac::BlockFigures;
 use crate::phy::Position;
 use crate::radio::Radio;
 use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Sdu};
-use crate::settings::{Bearer, RanSetup};
+use crate::settings::RanSetup;
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};

@@ -131,7 +131,7 @@ impl Downlink {
     }
 
     /// A user joins at the first free slot.
-    pub fn admit(&mut self, slot: u16, bearer: crate::settings::Bearer) {
+    pub fn admit(&mut self, slot: u16, bearer: crate::bearer::Bearer) {
         self.scheduler.admit(slot, &bearer);
         settle(&mut self.users, slot, User::default());
         settle(&mut self.processes, slot, [None; PROCESSES as usize]);
