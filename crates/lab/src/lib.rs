@@ -48,7 +48,7 @@ pub mod tap;
 pub mod traffic;
 
 pub use airwnd_cell::RadioMap;
-pub use airwnd_tcp::cc::outside::Plugins;
+pub use airwnd_tcp::cc::plugins::Plugins;
 pub use catalogue::{catalogue, schema};
 pub use links::{Link, LinkSettings, Sharing};
 pub use outcome::{
