@@ -7,7 +7,7 @@ use airwnd_catalog::{Error, Node, Param, params, unknown_word};
 use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
-use airwnd_tcp::cc::outside::Plugins;
+use airwnd_tcp::cc::plugins::Plugins;
 use airwnd_tcp::{Settings, cc, rwnd};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
