@@ -210,7 +210,7 @@ impl Bbr3 {
         sample.app_limited || self.restraint.covers(sample.prior_delivered.0)
     }
 
-    // What an ACK tells of the path.
+    // The model, by the samples of ACKs.
 
     //= draft-ietf-ccwg-bbr-06 §5.5.1, §5.5.5: UpdateRound(), UpdateMaxBw()
     fn update_model(&mut self, sample: &RateSample) {
@@ -387,7 +387,7 @@ impl Bbr3 {
     }
 
     fn note_loss(&mut self, delivered: u64) {
-        // The sender tells of losses before it says that recovery begins: the first one saves what that may undo.
+        // The sender reports losses before recovery begins: the first one saves what that may undo.
         if !self.loss.has_loss || !self.saved {
             self.save_state();
         }

@@ -96,7 +96,7 @@ impl Up {
     }
 }
 
-/// What ACKs belong to, of a probe for bandwidth.
+/// The part of a probe for bandwidth that sent the data of this ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     /// None.
