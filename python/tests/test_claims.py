@@ -131,7 +131,7 @@ def test_verdicts_together() -> None:
         ("above = 0", "`expression` is missing"),
         ('expression = "delay_ms()"', "a check needs one of"),
         ('expression = "delay_ms()"\nabove = 0\nbelow = 1', "a check needs one of"),
-        ('expression = "delay_ms()"\nabove = "0"', "above: expected int or float"),
+        ('expression = "delay_ms()"\nabove = "0"', "above: expected a number, found '0'"),
         ('expression = "delay_ms()"\nbetween = [2, 1]', r"between: expected \[low, high\]"),
         ('expression = "delay_ms()"\nabove = 0\ntolerence = 1', "unknown key `tolerence`"),
         ('expression = "dely_ms()"\nabove = 0', "expression: `dely_ms"),

@@ -7,7 +7,7 @@ import pytest
 
 from airwnd import InputError, Run, Scenario
 from airwnd.reproduce.measure import Measure
-from airwnd.reproduce.strict import Table
+from airwnd.reproduce.reader import convert
 
 SCENARIO = """\
 duration = "1s"
@@ -32,10 +32,7 @@ def run() -> Run:
 
 def measure(**description: object) -> Measure:
     fields = {"name": "m", "label": "M", "unit": "", "digits": 1, **description}
-    table = Table(fields, "here")
-    found = Measure.take(table)
-    table.finish()
-    return found
+    return convert(fields, Measure, "here")
 
 
 def test_totals_are_read_by_path(run: Run) -> None:
@@ -91,13 +88,24 @@ def test_events_are_counted() -> None:
 @pytest.mark.parametrize(
     ("description", "message"),
     [
-        ({"value": "flow.fct_s"}, "`flow.fct_s` is no TABLE.COLUMN; the tables are totals, flows"),
-        ({"value": "flows"}, "is no TABLE.COLUMN"),
-        ({"value": "flows.fct_s", "statistic": "average"}, "statistic: `average` is none of mean, median"),
+        ({"value": "flow.fct_s"}, "value: expected TABLE.COLUMN, where the tables are totals, flows"),
+        ({"value": "flows"}, "value: expected TABLE.COLUMN, .*, found 'flows'"),
+        (
+            {"value": "flows.fct_s", "statistic": "average"},
+            "statistic: `average` is none of count, jain, max",
+        ),
         ({"value": "totals.jain", "where": {"group": "web"}}, "where: totals have no rows"),
         ({"value": "flows.fct_s", "between": ["1s", "2s"]}, "between: only series and events have times"),
-        ({"value": "series.rtt_ms", "between": ["1s"]}, "between: expected two times"),
-        ({"value": "series.rtt_ms", "between": ["1s", "soon"]}, "between: expected two times"),
+        ({"value": "series.rtt_ms", "between": ["1s"]}, "between: expected an array of length 2, found"),
+        (
+            {"value": "series.rtt_ms", "between": ["1s", "soon"]},
+            r"between\[1\]: expected a time with its unit",
+        ),
+        ({"value": "series.rtt_ms", "between": ["2s", "1s"]}, "between: expected the earlier time first"),
+        ({"value": "totals.jain", "where": {"group": []}}, "where: expected an array of length >= 1"),
+        ({"value": "totals.jain", "digits": -1}, "digits: expected an integer >= 0, found -1"),
+        ({"value": "totals.jain", "digits": True}, "digits: expected an integer, found True"),
+        ({"value": "totals.jain", "name": "a b"}, "name: expected a name of letters, digits and _"),
     ],
 )
 def test_a_wrong_measure_is_refused(description: dict[str, object], message: str) -> None:

@@ -147,11 +147,21 @@ def test_experiments_are_found_by_name_from_a_folder_within(
     ("file", "old", "new", "message"),
     [
         ("experiment.toml", "seeds = 2", "", "`seeds` is missing"),
-        ("experiment.toml", "seeds = 2", 'seeds = "2"', "seeds: expected int, found '2'"),
-        ("experiment.toml", 'title = "A', 'tile = "A', "`title` is missing"),
-        ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]: x: `user` is none of users, method"),
-        ("experiment.toml", "values = [2, 3]", "values = [2, 2]", r"axis\[0\]: a level is listed twice"),
-        ("experiment.toml", "values = [2, 3]", "values = []", r"axis\[0\]: an axis needs"),
+        ("experiment.toml", "seeds = 2", 'seeds = "2"', "seeds: expected an integer, found '2'"),
+        ("experiment.toml", 'title = "A', 'tile = "A', "unknown key `tile`; allowed: title, place, seeds, "),
+        ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]\.x: `user` is none of users, method"),
+        (
+            "experiment.toml",
+            "values = [2, 3]",
+            "values = [2, 2]",
+            r"axis\[0\]: two of the levels are called `2`",
+        ),
+        (
+            "experiment.toml",
+            "values = [2, 3]",
+            "values = []",
+            r"axis\[0\]\.values: expected an array of length >= 1, found \[\]",
+        ),
         ("experiment.toml", "ue[0].count", "ue[3].count", "`3` is not an index below 1"),
         (
             "experiment.toml",

@@ -20,16 +20,17 @@ or events may also name a column of ``flows``, and so may a level of an axis (:m
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
+from msgspec import Meta, field
 from numpy.typing import NDArray
 
 from airwnd._native import ScenarioError, parse_span
 from airwnd.errors import InputError
-from airwnd.reproduce.strict import Table
+from airwnd.reproduce.reader import Digits, Entry, Mistake, Name, Span, Text, Word, Words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,10 +40,30 @@ Values = NDArray[np.float64]
 Rows = Mapping[str, tuple[Any, ...]]
 """Allowed values by column."""
 
+Where = Annotated[
+    dict[str, Word | Words],
+    Meta(description="Only rows with this value in this column, or with one of these values."),
+]
+
+Between = Annotated[
+    tuple[Span, Span] | None, Meta(description="First and last moment, from the end of the warm-up.")
+]
+
 ROWS = ("flows", "groups", "cells", "links", "ues")
 SAMPLED = ("series", "events")
 
-_STATISTICS: dict[str, Callable[[Values], Any]] = {
+Value = Annotated[
+    str,
+    Meta(
+        description="A column of a table of a run.",
+        pattern=rf"^({'|'.join(('totals', *ROWS, *SAMPLED))})\..+$",
+        extra={"expected": f"TABLE.COLUMN, where the tables are {', '.join(('totals', *ROWS, *SAMPLED))}"},
+    ),
+]
+
+Statistic = Literal["mean", "median", "min", "max", "sum", "std", "count", "p5", "p95", "p99", "jain"]
+
+_STATISTICS: dict[Statistic, Callable[[Values], Any]] = {
     "mean": np.mean,
     "median": np.median,
     "min": np.min,
@@ -95,20 +116,14 @@ class Selection:
     between: tuple[float, float] | None
 
     @classmethod
-    def take(cls, table: Table, key: str) -> Self:
-        """Take ``key = "table.column"``, ``where`` and ``between`` from a description."""
-        path = table.take(key, str)
-        name, _, column = path.partition(".")
-        known = ("totals", *ROWS, *SAMPLED)
-        if name not in known or not column:
-            raise table.error(f"{key}: `{path}` is no TABLE.COLUMN; the tables are {', '.join(known)}")
-        where = chosen_rows(table)
-        between = table.take("between", list, [])
-        if where and name == "totals":
-            raise table.error("where: totals have no rows to choose from")
-        if between and name not in SAMPLED:
-            raise table.error(f"between: only {' and '.join(SAMPLED)} have times")
-        return cls(name, column, where, _times(table, between))
+    def of(cls, value: str, where: Where, between: Between) -> Self:
+        """Take ``value``, ``where`` and ``between`` of an entry."""
+        table, _, column = value.partition(".")
+        if where and table == "totals":
+            raise Mistake("where", "totals have no rows to choose from")
+        if between and table not in SAMPLED:
+            raise Mistake("between", f"only {' and '.join(SAMPLED)} have times")
+        return cls(table, column, rows_of(where), _times(between) if between else None)
 
     def among(self, rows: Rows) -> Self:
         """Choose among these rows of flows, samples or events only; other tables know no flows."""
@@ -155,16 +170,25 @@ class Selection:
         return all(_deep(row, column, self.table) in allowed for column, allowed in self.where.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """What is read from a run: its name in claims and data, its label, and what it is."""
+class Measure(Entry, frozen=True):
+    """What is read from a run, as a ``[[measure]]``; `name` stands for it in claims and data."""
 
-    name: str
-    label: str
+    name: Name
+    label: Text
     unit: str
-    digits: int
-    selection: Selection
-    statistic: str
+    digits: Digits
+    value: Value
+    where: Where = field(default_factory=dict)
+    between: Between = None
+    statistic: Annotated[Statistic, Meta(description="Of the rows that are left.")] = "mean"
+
+    def __post_init__(self) -> None:
+        self.selection  # noqa: B018 (a wrong one is refused here)
+
+    @property
+    def selection(self) -> Selection:
+        """Which values it is the statistic of."""
+        return Selection.of(self.value, self.where, self.between)
 
     @property
     def axis_label(self) -> str:
@@ -185,40 +209,21 @@ class Measure:
             return float(values.size)
         return float(_STATISTICS[self.statistic](values)) if values.size else math.nan
 
-    @classmethod
-    def take(cls, table: Table) -> Self:
-        """Read a ``[[measure]]``."""
-        selection = Selection.take(table, "value")
-        statistic = table.take("statistic", str, "mean")
-        if statistic not in _STATISTICS:
-            raise table.error(f"statistic: `{statistic}` is none of {', '.join(_STATISTICS)}")
-        return cls(
-            name=table.take("name", str),
-            label=table.take("label", str),
-            unit=table.take("unit", str),
-            digits=table.take("digits", int),
-            selection=selection,
-            statistic=statistic,
-        )
 
-
-def chosen_rows(table: Table) -> Rows:
-    """Take ``where`` from a description: a value for a column, or a list of them."""
+def rows_of(where: Where) -> Rows:
+    """Give the allowed values by column; one value stands for a list of one."""
     return {
-        column: tuple(allowed) if isinstance(allowed, list) else (allowed,)
-        for column, allowed in table.table("where").items()
+        column: allowed if isinstance(allowed, tuple) else (allowed,) for column, allowed in where.items()
     }
 
 
-def _times(table: Table, between: Sequence[Any]) -> tuple[float, float] | None:
-    if not between:
-        return None
+def _times(between: tuple[str, str]) -> tuple[float, float]:
     try:
         begin, end = (parse_span(text) / 1e9 for text in between)
-    except (ScenarioError, TypeError, ValueError):
-        raise table.error(
-            f'between: expected two times as in ["20s", "40s"], found {list(between)}'
-        ) from None
+    except ScenarioError as error:
+        raise Mistake("between", str(error)) from None
+    if begin > end:
+        raise Mistake("between", f"expected the earlier time first, found {list(between)}")
     return begin, end
 
 
