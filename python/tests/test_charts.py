@@ -4,6 +4,7 @@ import itertools
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from airwnd import InputError, style
@@ -11,7 +12,8 @@ from airwnd.reproduce import figures, interactive, tables
 from airwnd.reproduce.chart import Chart, Line, bar_place, chart, optimal, without_twins
 from airwnd.reproduce.design import Experiment, Setting
 from airwnd.reproduce.labels import Box, place
-from airwnd.reproduce.runner import Effort, Reading, Results
+from airwnd.reproduce.readings import Readings
+from airwnd.reproduce.runner import Effort, Results
 
 from .conftest import SMALL
 
@@ -121,19 +123,27 @@ def results(tmp_path: Path) -> Results:
         ("50KiB", "drwa"): (5.0, 7.0),
         ("50KiB", "arwa"): (8.0, 10.0),
     }
-    readings = {
-        setting: [
-            Reading(
-                values={"rate": rate, "delay": 10 * rate},
-                samples={
-                    **({"time": ([0.1, 0.2, 0.3], [1000.0, None, rate])} if seed == 1 else {}),
-                    "distribution": ((), [rate, 2 * rate]),
-                },
-            )
-            for seed, rate in enumerate(values, start=1)
-        ]
-        for setting, values in rates.items()
+    rows = [
+        {"queue": queue, "method": method, "seed": seed, "rate": rate, "delay": 10 * rate}
+        for (queue, method), values in rates.items()
+        for seed, rate in enumerate(values, start=1)
+    ]
+    values = pl.DataFrame(rows)
+    keys = ("queue", "method", "seed")
+    times = pl.DataFrame({"time_s": [0.1, 0.2, 0.3], "place": [0, 1, 2]})
+    samples = {
+        "time": values.filter(pl.col("seed") == 1)
+        .join(times, how="cross")
+        .select(
+            *keys,
+            "time_s",
+            value=pl.when(pl.col("place") == 0).then(1000.0).when(pl.col("place") == 2).then("rate"),
+        ),
+        "distribution": pl.concat(
+            [values.select(*keys, value="rate"), values.select(*keys, value=2 * pl.col("rate"))]
+        ),
     }
+    readings = Readings(("queue", "method"), values, samples)
     return Results(experiment, Effort.of(experiment, None, quick=False), readings, 8, 4.0, 1.0, 0, 1)
 
 

@@ -12,6 +12,7 @@ from airwnd.cli import cli as airwnd_cli
 from airwnd.plots.fct import plot_fct
 from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.reader import convert
+from airwnd.reproduce.readings import Tables, read
 
 from .conftest import Cli
 
@@ -90,7 +91,7 @@ def test_a_scenario_in_which_no_flow_arrives(cli: Cli, tmp_path: Path) -> None:
 def test_a_measure_of_a_group(run: Run) -> None:
     words = {"name": "fct", "label": "FCT", "unit": "s", "value": "groups.fct_s.p95"}
     measure = convert({**words, "digits": 2, "where": {"group": "short"}}, Measure, "experiment.toml")
-    found = measure.read(run)
+    found = read(measure, Tables(run))
     assert found == run.groups.filter(pl.col("group") == "short")["fct_s_p95"][0]
 
 

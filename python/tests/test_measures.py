@@ -8,6 +8,8 @@ import pytest
 from airwnd import InputError, Run, Scenario
 from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.reader import convert
+from airwnd.reproduce.readings import Tables
+from airwnd.reproduce.readings import read as read_tables
 
 SCENARIO = """\
 duration = "1s"
@@ -30,41 +32,58 @@ def run() -> Run:
     return Scenario.from_toml(SCENARIO).run(series="50ms")
 
 
+def read(run: Run, **description: object) -> float:
+    return read_tables(measure(**description), Tables(run))
+
+
 def measure(**description: object) -> Measure:
     fields = {"name": "m", "label": "M", "unit": "", "digits": 1, **description}
     return convert(fields, Measure, "here")
 
 
 def test_totals_are_read_by_path(run: Run) -> None:
-    assert measure(value="totals.jain").read(run) == run.totals["jain"]
-    assert measure(value="totals.drops.rlc_queue_full").read(run) == run.totals["drops"]["rlc_queue_full"]
+    assert read(run, value="totals.jain") == run.totals["jain"]
+    assert read(run, value="totals.drops.rlc_queue_full") == run.totals["drops"]["rlc_queue_full"]
 
 
 @pytest.mark.parametrize("statistic", ["mean", "median", "min", "max", "sum", "std"])
 def test_a_statistic_over_some_flows(run: Run, statistic: str) -> None:
     web = run.flows.filter(pl.col("group") == "web")["delay_ms_mean"]
     expected = {"std": web.std(ddof=0)}.get(statistic) or getattr(web, statistic)()
-    found = measure(value="flows.delay_ms.mean", where={"group": "web"}, statistic=statistic).read(run)
+    found = read(run, value="flows.delay_ms.mean", where={"group": "web"}, statistic=statistic)
     assert found == pytest.approx(expected)
 
 
 def test_rows_without_a_value_do_not_count(run: Run) -> None:
     assert run.flows["fct_s"].null_count() == 3
-    assert measure(value="flows.fct_s", statistic="count").read(run) == 3
-    assert measure(value="flows.fct_s").read(run) == pytest.approx(run.flows["fct_s"].mean())
+    assert read(run, value="flows.fct_s", statistic="count") == 3
+    assert read(run, value="flows.fct_s") == pytest.approx(run.flows["fct_s"].mean())
 
 
 def test_a_measure_without_rows_is_undefined(run: Run) -> None:
     nothing = measure(value="flows.fct_s", where={"group": "call"})
-    assert math.isnan(nothing.read(run))
-    assert nothing.text(nothing.read(run)) == "–"
+    found = read_tables(nothing, Tables(run))
+    assert math.isnan(found)
+    assert nothing.text(found) == "–"
+
+
+def test_numbers_and_words_are_chosen_alike(run: Run) -> None:
+    first = run.flows.filter(pl.col("ue") == 0)["goodput_kbps"].sum()
+    for where in (
+        {"ue": 0},
+        {"ue": [0.0]},
+        {"id": ["web-0", "call-0"]},
+        {"ue": [0, 7], "kind": ["cbr", "transfer"]},
+    ):
+        assert read(run, value="flows.goodput_kbps", where=where, statistic="sum") == pytest.approx(first)
+    assert math.isnan(read(run, value="flows.goodput_kbps", where={"ue": "0"}))
 
 
 def test_jain_of_chosen_flows(run: Run) -> None:
     rates = run.flows.filter(pl.col("group") == "call")["goodput_kbps"].to_numpy()
     expected = rates.sum() ** 2 / (rates.size * (rates**2).sum())
-    found = measure(value="flows.goodput_kbps", where={"group": ["call"]}, statistic="jain")
-    assert found.read(run) == pytest.approx(expected)
+    found = read(run, value="flows.goodput_kbps", where={"group": ["call"]}, statistic="jain")
+    assert found == pytest.approx(expected)
 
 
 def test_series_between_two_times(run: Run) -> None:
@@ -72,17 +91,17 @@ def test_series_between_two_times(run: Run) -> None:
         pl.col("time_s").is_between(0.2, 0.5) & pl.col("flow").cast(pl.String).str.starts_with("web")
     )
     assert 0 < part.height < run.series.height
-    found = measure(
-        value="series.rwnd_bytes", where={"group": "web"}, between=["200ms", "500ms"], statistic="max"
+    found = read(
+        run, value="series.rwnd_bytes", where={"group": "web"}, between=["200ms", "500ms"], statistic="max"
     )
-    assert found.read(run) == part["rwnd_bytes"].max()
+    assert found == part["rwnd_bytes"].max()
 
 
 def test_events_are_counted() -> None:
     tight = Scenario.from_toml(SCENARIO).with_({"rlc.queue": {"kind": "drop-tail", "buffer": "5kB"}})
     run = tight.run(series="50ms")
-    drops = measure(value="events.bytes", where={"event": "drop", "group": "web"}, statistic="count")
-    assert drops.read(run) == run.events.filter(pl.col("event") == "drop").height > 0
+    drops = read(run, value="events.bytes", where={"event": "drop", "group": "web"}, statistic="count")
+    assert drops == run.events.filter(pl.col("event") == "drop").height > 0
 
 
 @pytest.mark.parametrize(
@@ -117,17 +136,18 @@ def test_a_wrong_measure_is_refused(description: dict[str, object], message: str
     ("description", "message"),
     [
         ({"value": "flows.fct"}, "measure `m`: flows have no `fct`; there are id, "),
-        ({"value": "flows.delay_ms"}, r"flows have no number at `delay_ms`; there are .*delay_ms\.mean"),
+        ({"value": "flows.delay_ms"}, r"flows have no `delay_ms`; there are .*delay_ms\.mean"),
+        ({"value": "flows.id"}, "measure `m`: `id` of flows is no number"),
         ({"value": "flows.fct_s", "where": {"grp": "web"}}, "flows have no `grp`"),
-        ({"value": "series.cwnd"}, "series have no column `cwnd`; there are time_s, "),
+        ({"value": "series.cwnd"}, "series have no `cwnd`; there are time_s, "),
         ({"value": "series.rtt_ms", "where": {"eu": 1}}, "flows have no `eu`; there are id"),
     ],
 )
 def test_a_column_that_is_not_there_is_named(run: Run, description: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        measure(**description).read(run)
+        read(run, **description)
 
 
 def test_series_that_were_not_asked_for_are_asked_for(small: Scenario) -> None:
     with pytest.raises(InputError, match='there are none; the experiment needs series = "100ms"'):
-        measure(value="series.rtt_ms").read(small.run())
+        read(small.run(), value="series.rtt_ms")

@@ -209,28 +209,28 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict.HOLDS
 
 
-def judge(claim: Claim, by_seed: Sequence[Lookup], paper: Lookup) -> ClaimResult:
+def judge(claim: Claim, ours: Lookup, paper: Lookup) -> ClaimResult:
     """Judge a claim on the results of several seeds.
 
     Parameters
     ----------
     claim
         What is claimed.
-    by_seed
-        For each seed, the measures of its runs.
+    ours
+        The measures of our runs, one value for each seed.
     paper
-        The paper's table; raises ``KeyError`` for what it does not have.
+        The paper's table, of one value each; raises ``KeyError`` for what it does not have.
     """
-    return ClaimResult(claim, tuple(_judge(check, by_seed, paper) for check in claim.checks))
+    return ClaimResult(claim, tuple(_judge(check, ours, paper) for check in claim.checks))
 
 
-def _judge(check: Check, by_seed: Sequence[Lookup], paper: Lookup) -> CheckResult:
+def _judge(check: Check, ours: Lookup, paper: Lookup) -> CheckResult:
     findings = []
     for place in check.places():
-        values = [check.expression.value(place, lookup) for lookup in by_seed]
-        found = interval(values)
+        found = interval(check.expression.values(place, ours).tolist())
+        printed: float | None
         try:
-            printed = check.expression.value(place, paper)
+            (printed,) = check.expression.values(place, paper).tolist()
         except KeyError:
             printed = None
         findings.append(Finding(place, found, printed, check.requirement.judge(found)))

@@ -54,8 +54,8 @@ Setting = tuple[str, ...]
 
 FILE = "experiment.toml"
 
-# What `results.csv` calls its own columns.
-_TAKEN = ("seed", "measure", "unit", "ours", "paper")
+# What `results.csv` and readings call their own columns.
+_TAKEN = ("seed", "measure", "unit", "ours", "paper", "time_s", "value")
 
 
 class Quick(Entry, frozen=True):

@@ -20,22 +20,14 @@ or events may also name a column of ``flows``, and so may a level of an axis (:m
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 from msgspec import Meta, field
-from numpy.typing import NDArray
 
 from airwnd._native import ScenarioError, parse_span
-from airwnd.errors import InputError
 from airwnd.reproduce.reader import Digits, Entry, Mistake, Name, Span, Text, Word, Words
-
-if TYPE_CHECKING:
-    import polars as pl
-
-Values = NDArray[np.float64]
 
 Rows = Mapping[str, tuple[Any, ...]]
 """Allowed values by column."""
@@ -62,36 +54,6 @@ Value = Annotated[
 ]
 
 Statistic = Literal["mean", "median", "min", "max", "sum", "std", "count", "p5", "p95", "p99", "jain"]
-
-_STATISTICS: dict[Statistic, Callable[[Values], Any]] = {
-    "mean": np.mean,
-    "median": np.median,
-    "min": np.min,
-    "max": np.max,
-    "sum": np.sum,
-    "std": np.std,
-    "count": np.size,
-    "p5": lambda values: np.percentile(values, 5),
-    "p95": lambda values: np.percentile(values, 95),
-    "p99": lambda values: np.percentile(values, 99),
-    "jain": lambda values: np.sum(values) ** 2 / (values.size * np.sum(values**2)),
-}
-
-
-class Figures(Protocol):
-    """What a run gave: :class:`airwnd.Run`, or what was kept of one."""
-
-    @property
-    def outcome(self) -> Mapping[str, Any]:
-        """The figures, as ``airwnd run --json`` prints them."""
-
-    @property
-    def series(self) -> "pl.DataFrame":
-        """Time series, a row for each flow and sample."""
-
-    @property
-    def events(self) -> "pl.DataFrame":
-        """What happened when: drops, timeouts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,40 +97,6 @@ class Selection:
         }
         return replace(self, where={**rows, **both})
 
-    def values(self, run: Figures) -> Values:
-        """Read the chosen rows' values; rows without one are left out."""
-        if self.table == "totals":
-            found = [_deep(run.outcome["totals"], self.column, "totals")]
-        elif self.table in ROWS:
-            rows = [row for row in run.outcome[self.table] if self._chosen(row)]
-            found = [_deep(row, self.column, self.table) for row in rows]
-        else:
-            _, found = self.samples(run)
-        values = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
-        return values[~np.isnan(values)]
-
-    def samples(self, run: Figures) -> tuple[list[float], list[float | None]]:
-        """Read the chosen samples' times in seconds and their values."""
-        import polars as pl
-
-        frame = run.series if self.table == "series" else run.events
-        if self.column not in frame.columns:
-            there = ", ".join(frame.columns) or 'none; the experiment needs series = "100ms" or the like'
-            raise InputError(f"{self.table} have no column `{self.column}`; there are {there}")
-        for column, allowed in self.where.items():
-            if column in frame.columns:
-                key, among = column, [str(each) for each in allowed]
-            else:
-                flows = run.outcome["flows"]
-                key, among = "flow", [flow["id"] for flow in flows if _deep(flow, column, "flows") in allowed]
-            frame = frame.filter(pl.col(key).cast(pl.String).is_in(among))
-        if self.between:
-            frame = frame.filter(pl.col("time_s").is_between(*self.between))
-        return frame["time_s"].to_list(), frame[self.column].to_list()
-
-    def _chosen(self, row: Mapping[str, Any]) -> bool:
-        return all(_deep(row, column, self.table) in allowed for column, allowed in self.where.items())
-
 
 class Measure(Entry, frozen=True):
     """What is read from a run, as a ``[[measure]]``; `name` stands for it in claims and data."""
@@ -199,16 +127,6 @@ class Measure(Entry, frozen=True):
         """Write a value with this measure's digits."""
         return "–" if math.isnan(value) else f"{value:.{self.digits}f}"
 
-    def read(self, run: Figures, rows: Rows | None = None) -> float:
-        """Read it from a run, or from these rows of it; NaN if no row has a value."""
-        try:
-            values = self.selection.among(rows or {}).values(run)
-        except InputError as error:
-            raise InputError(f"measure `{self.name}`: {error}") from None
-        if self.statistic == "count":
-            return float(values.size)
-        return float(_STATISTICS[self.statistic](values)) if values.size else math.nan
-
 
 def rows_of(where: Where) -> Rows:
     """Give the allowed values by column; one value stands for a list of one."""
@@ -225,22 +143,3 @@ def _times(between: tuple[str, str]) -> tuple[float, float]:
     if begin > end:
         raise Mistake("between", f"expected the earlier time first, found {list(between)}")
     return begin, end
-
-
-def _deep(row: Mapping[str, Any], path: str, table: str) -> Any:
-    value: Any = row
-    for step in path.split("."):
-        if not isinstance(value, Mapping) or step not in value:
-            raise InputError(f"{table} have no `{path}`; there are {', '.join(_paths(row))}")
-        value = value[step]
-    if isinstance(value, Mapping):
-        raise InputError(f"{table} have no number at `{path}`; there are {', '.join(_paths(row))}")
-    return value
-
-
-def _paths(row: Mapping[str, Any]) -> Iterable[str]:
-    for key, value in row.items():
-        if isinstance(value, Mapping):
-            yield from (f"{key}.{inner}" for inner in _paths(value))
-        else:
-            yield key
