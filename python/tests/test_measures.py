@@ -1,12 +1,14 @@
 """What is read from a run, checked against the run's own tables."""
 
 import math
+from typing import get_args
 
+import numpy as np
 import polars as pl
 import pytest
 
 from airwnd import InputError, Run, Scenario
-from airwnd.reproduce.measure import Measure
+from airwnd.reproduce.measure import Measure, Statistic
 from airwnd.reproduce.reader import convert
 from airwnd.reproduce.readings import Tables
 from airwnd.reproduce.readings import read as read_tables
@@ -52,6 +54,17 @@ def test_a_statistic_over_some_flows(run: Run, statistic: str) -> None:
     expected = {"std": web.std(ddof=0)}.get(statistic) or getattr(web, statistic)()
     found = read(run, value="flows.delay_ms.mean", where={"group": "web"}, statistic=statistic)
     assert found == pytest.approx(expected)
+
+
+def test_every_statistic_is_one(run: Run) -> None:
+    delays = run.flows["delay_ms_mean"].to_numpy()
+    for statistic in get_args(Statistic):
+        found = read(run, value="flows.delay_ms.mean", statistic=statistic)
+        if statistic == "count":
+            assert found == delays.size
+        elif statistic not in {"sum", "std", "jain"}:
+            assert delays.min() <= found <= delays.max()
+    assert read(run, value="flows.delay_ms.mean", statistic="p5") == np.percentile(delays, 5)
 
 
 def test_rows_without_a_value_do_not_count(run: Run) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from airwnd import InputError, Scenario, schema
 from airwnd.reproduce import schemas
@@ -116,7 +118,7 @@ def _changed(raw: Any, path: str, value: object) -> dict[str, Any]:
         ("experiment", "axis/1/level/0/where", {"id": []}, "axis[1].level[0].where: expected an array of"),
         ("experiment", "measure/0/digits", -1, "measure[0].digits: expected an integer >= 0, found -1"),
         ("experiment", "measure/0/statistic", "average", "measure[0].statistic: `average` is none of count,"),
-        ("experiment", "plot/0/kind", None, "plot[0]: `kind` is missing"),
+        ("experiment", "plot/0/kind", None, "plot[0]: `kind` is missing; one of lines, bars, frontier"),
         ("experiment", "plot/0/kind", "pie", "plot[0].kind: `pie` is none of"),
         ("experiment", "plot/0/value", "flows.fct_s", "plot[0]: unknown key `value`; allowed: kind, name,"),
         ("experiment", "plot/0/name", "../up", "plot[0].name: expected a name of letters, digits, _, - and"),
@@ -177,3 +179,34 @@ def test_what_no_schema_can_say_is_refused_as_well(
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith(f"airwnd: {path}: {message}")
     assert len(done.stderr.splitlines()) == 1
+
+
+def _places(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path] * bool(path) + [place for key, each in inner for place in _places(each, (*path, key))]
+
+
+VALUES = st.recursive(
+    st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(deadline=None)  # a busy machine is no mistake
+@given(data=st.data())
+def test_whatever_a_file_says_the_message_names_it(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(FILES)))
+    raw = tomllib.loads({"experiment": EXPERIMENT, "claims": CLAIMS, "paper": PAPER}[name])
+    *steps, last = data.draw(st.sampled_from(_places(raw)))
+    inner = raw
+    for step in steps:
+        inner = inner[step]  # type: ignore[index]
+    inner[last] = data.draw(VALUES)  # type: ignore[index]
+    message = "here: "
+    try:
+        convert(raw, FILES[name], "here")
+    except InputError as error:
+        message = str(error)
+    assert message.startswith("here: ")
+    assert "`$" not in message

@@ -50,18 +50,12 @@ class _Drawn(Entry, frozen=True, tag_field="kind"):
 
     name: Annotated[FileName, Meta(description="The plot's file, without its suffix.")]
     title: Text
-    lines: Annotated[Name | None, Meta(description="The axis whose levels are drawn beside each other.")] = (
-        None
-    )
-    levels: Annotated[Words | None, Meta(description="Those of `lines` that are drawn; all without it.")] = (
-        None
-    )
+    lines: Annotated[Name | None, Meta(description="The axis with a line for each of its levels.")] = None
+    levels: Annotated[Words | None, Meta(description="Those of `lines` that are drawn, not all.")] = None
     at: Annotated[dict[str, Word], Meta(description="A level for each axis that is not drawn.")] = field(
         default_factory=dict
     )
-    panels: Annotated[Name | None, Meta(description="The axis that has a plot for each of its levels.")] = (
-        None
-    )
+    panels: Annotated[Name | None, Meta(description="The axis with a plot for each of its levels.")] = None
     x_label: Text | None = None
     y_label: Text | None = None
     x_scale: Scale = "linear"
@@ -75,41 +69,35 @@ class _Drawn(Entry, frozen=True, tag_field="kind"):
                 raise Mistake(key, f"expected [least, greatest], found [{limits[0]:g}, {limits[1]:g}]")
 
 
-class Lines(_Drawn, frozen=True, kw_only=True, tag="lines"):
+class _OfMeasures(_Drawn, frozen=True, kw_only=True):
+    x: Annotated[Name, Meta(description="An axis; a measure if it is a frontier.")]
+    measure: Name
+
+
+class Lines(_OfMeasures, frozen=True, kw_only=True, tag="lines"):
     """A measure over an axis of numbers."""
 
-    x: Annotated[Name, Meta(description="An axis.")]
-    measure: Name
 
-
-class Bars(_Drawn, frozen=True, kw_only=True, tag="bars"):
+class Bars(_OfMeasures, frozen=True, kw_only=True, tag="bars"):
     """A measure over an axis, as bars."""
 
-    x: Annotated[Name, Meta(description="An axis.")]
-    measure: Name
 
-
-class Frontier(_Drawn, frozen=True, kw_only=True, tag="frontier"):
+class Frontier(_OfMeasures, frozen=True, kw_only=True, tag="frontier"):
     """Two measures against each other, a point for each level of `lines`."""
 
-    x: Annotated[Name, Meta(description="A measure.")]
-    measure: Name
+
+class _OfRuns(_Drawn, frozen=True, kw_only=True):
+    value: Value
+    where: Where = field(default_factory=dict)
+    between: Between = None
 
 
-class Time(_Drawn, frozen=True, kw_only=True, tag="time"):
+class Time(_OfRuns, frozen=True, kw_only=True, tag="time"):
     """Samples or events over time, of the first seed."""
 
-    value: Value
-    where: Where = field(default_factory=dict)
-    between: Between = None
 
-
-class Distribution(_Drawn, frozen=True, kw_only=True, tag="distribution"):
+class Distribution(_OfRuns, frozen=True, kw_only=True, tag="distribution"):
     """The cumulative distribution of a column over rows and seeds."""
-
-    value: Value
-    where: Where = field(default_factory=dict)
-    between: Between = None
 
 
 PlotEntry = Lines | Bars | Frontier | Time | Distribution

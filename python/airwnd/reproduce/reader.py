@@ -166,9 +166,11 @@ def _explained(error: msgspec.ValidationError, raw: dict[str, Any], kind: type) 
     if isinstance(error.__cause__, Mistake):
         own = error.__cause__
         return Mistake(".".join(part for part in (shown, own.key) if part), own.message)
-    if missing := re.fullmatch(r"Object missing required field (`.*`)", what):
-        return Mistake(shown, f"{missing[1]} is missing")
     value, declared, expected = _walk(raw, inspect.type_info(kind), at)
+    if missing := re.fullmatch(r"Object missing required field (`.*`)", what):
+        # Of a table of several kinds only the word that says its kind can be missing here.
+        kinds = f"; one of {', '.join(_choices(declared))}" if isinstance(declared, inspect.UnionType) else ""
+        return Mistake(shown, f"{missing[1]} is missing{kinds}")
     if unknown := re.fullmatch(r"Object contains unknown field (`.*`)", what):
         return Mistake(shown, f"unknown key {unknown[1]}; allowed: {', '.join(_keys(declared))}")
     if what.startswith("Invalid"):
