@@ -1,7 +1,7 @@
 //! What a device knows of its connections together.
 
 use crate::path::{End, Flow};
-use airwnd_tcp::rwnd::Device;
+use airwnd_rwnd::Device;
 use airwnd_units::{Bytes, Time};
 
 /// The connections of each terminal that receive data, each way.

@@ -29,7 +29,8 @@ use airwnd_kernel::{Codepoint, Direction, Event, EventQueue, Key, Slab};
 use airwnd_links::aqm::{self, Waiting};
 use airwnd_links::link::wifi::{Exit, Passed};
 use airwnd_links::link::{Due, Lost, Refused};
-use airwnd_tcp::{Config, rwnd};
+use airwnd_rwnd as rwnd;
+use airwnd_tcp::Config;
 use airwnd_units::{Bytes, Span, Time, Tti};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).

@@ -70,6 +70,22 @@ impl fmt::Display for Seq {
     }
 }
 
+/// Consecutive sequence numbers: `start` is the first, `end` the one after the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeqRange {
+    /// First sequence number.
+    pub start: Seq,
+    /// The sequence number after the last.
+    pub end: Seq,
+}
+
+impl SeqRange {
+    /// Whether it holds no number.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
