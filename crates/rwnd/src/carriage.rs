@@ -41,6 +41,7 @@ pub struct Decoded {
 impl Carriage {
     /// Puts a code, if there is one, beside a window field or in its place. `carriage` is `None` where the
     /// receiver has no codes.
+    #[inline]
     pub fn encode(carriage: Option<Carriage>, field: u16, code: Option<NonZeroU8>) -> Encoded {
         match (carriage, code) {
             (Some(Carriage::WindowField), Some(code)) => {
@@ -55,6 +56,7 @@ impl Carriage {
     }
 
     /// Reads what a receiver with this `carriage` has [encoded](Carriage::encode).
+    #[inline]
     pub fn decode(carriage: Option<Carriage>, field: u16, option: Option<NonZeroU8>) -> Decoded {
         if carriage == Some(Carriage::WindowField) && CODES.contains(&field) {
             Decoded { field: None, code: NonZeroU8::new(field as u8) }

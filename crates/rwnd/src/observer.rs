@@ -103,26 +103,31 @@ impl Observer {
     }
 
     /// The next byte that is expected.
+    #[inline]
     pub fn nxt(&self) -> Seq {
         self.nxt
     }
 
     /// The right edge of the window.
+    #[inline]
     pub fn edge(&self) -> Seq {
         self.edge
     }
 
     /// Bytes offered beyond the next expected one.
+    #[inline]
     pub fn offered(&self) -> u32 {
         self.edge.since(self.nxt)
     }
 
     /// Payload bytes received in order.
+    #[inline]
     pub fn received(&self) -> u64 {
         self.received
     }
 
     /// Whether something before the highest byte is missing.
+    #[inline]
     pub fn has_gap(&self) -> bool {
         !self.early.is_empty()
     }
@@ -133,12 +138,14 @@ impl Observer {
     }
 
     /// First part of a range that has arrived before.
+    #[inline]
     pub fn already_here(&self, range: SeqRange) -> Option<SeqRange> {
         let taken = SeqRange { start: range.start, end: range.end.min(self.nxt) };
         if taken.start.is_before(taken.end) { Some(taken) } else { self.early.overlap(range) }
     }
 
     /// The state that a controller goes by. `free` and `unread`: room in the receive buffer, and bytes in it.
+    #[inline]
     pub fn view(&self, free: Bytes, unread: Bytes, device: Device) -> RecvView {
         RecvView {
             mss: Bytes(u64::from(self.mss)),
@@ -154,6 +161,7 @@ impl Observer {
     }
 
     /// A segment arrived of which some part is in the window.
+    #[inline]
     pub fn on_segment(&mut self, now: Time, segment: &Incoming) -> Observed {
         let before = self.nxt;
         let data_end = segment.seq + segment.len;
@@ -227,6 +235,7 @@ impl Observer {
 
     /// Where the right edge shall be with an advertisement, if `free` bytes fit the receive buffer: not before where it is,
     /// unless the controller [may shrink](crate::Capabilities::may_shrink) its window, and not by small steps.
+    #[inline]
     pub fn edge_for(&self, said: &Advertisement, free: Bytes) -> Seq {
         match *said {
             Advertisement::Window(window) => self.moved_edge(self.whole_units(window, free)),
@@ -255,12 +264,14 @@ impl Observer {
 
     /// The window field of a segment that acknowledges all before `ack`. Rounded down: with scaling the edge seems
     /// to waver by less than one unit (RFC 7323 §2.4).
+    #[inline]
     pub fn field(&self, ack: Seq) -> u16 {
         (self.edge.since(ack) >> self.shift).min(u32::from(u16::MAX)) as u16
     }
 
     /// A segment with an acknowledgment goes out, whoever has chosen its window: bytes before `ack` have arrived, if not
     /// past this observer, and those up to the edge may come.
+    #[inline]
     pub fn on_sent(&mut self, now: Time, sent: &Outgoing) {
         if sent.ack.is_after(self.nxt) {
             let before = self.nxt;
@@ -336,7 +347,9 @@ impl ReceiverRtt {
         }
         self.last_echo = Some(echo);
         match clock {
-            TimestampClock::Ticks(tick) => Some(timestamps::elapsed(tick, now, echo)),
+            TimestampClock::Ticks(tick) => {
+                Some(timestamps::elapsed(tick, timestamps::ticks(tick, now), echo))
+            }
             TimestampClock::Unknown => {
                 let (val, since) = self.awaited.take_if(|(val, _)| echo.wrapping_sub(*val) as i32 >= 0)?;
                 // A newer one is the echo of a later ACK: the awaited one was lost, or overtaken.
@@ -347,8 +360,10 @@ impl ReceiverRtt {
 
     /// A TSval goes out.
     fn on_tsval(&mut self, now: Time, val: u32) {
-        let is_new = self.last_echo.is_none_or(|last| val.wrapping_sub(last) as i32 > 0);
-        if self.clock == Some(TimestampClock::Unknown) && self.awaited.is_none() && is_new {
+        if self.clock == Some(TimestampClock::Unknown)
+            && self.awaited.is_none()
+            && self.last_echo.is_none_or(|last| val.wrapping_sub(last) as i32 > 0)
+        {
             self.awaited = Some((val, now));
         }
     }

@@ -21,14 +21,15 @@ pub enum TimestampClock {
 }
 
 /// A timestamp clock with this tick, at this time.
+#[inline]
 pub fn ticks(tick: Span, now: Time) -> u32 {
     (now.0 / tick.0) as u32
 }
 
-/// Time since the clock with this tick showed the echoed value, in whole ticks. A zero is taken as a
+/// Time since a clock with this tick, which shows `now`, showed the echoed value, in whole ticks. A zero is taken as a
 /// microsecond, as ns-3 does: an estimator cannot work with none.
 //= exception rtt-of-zero-ticks
-pub fn elapsed(tick: Span, now: Time, ecr: u32) -> Span {
-    let since = ticks(tick, now).wrapping_sub(ecr);
-    (tick * u64::from(since)).max(Span::from_micros(1))
+#[inline]
+pub fn elapsed(tick: Span, now: u32, ecr: u32) -> Span {
+    (tick * u64::from(now.wrapping_sub(ecr))).max(Span::from_micros(1))
 }

@@ -735,6 +735,7 @@ impl Endpoint {
     /// The time since the segment that this one echoes was sent, see [`timestamps::elapsed`].
     fn elapsed(&self, now: Time, segment: &Segment) -> Option<Span> {
         self.timestamps?;
+        let now = self.ticks(now);
         Some(timestamps::elapsed(self.config.timestamp_tick, now, segment.timestamps?.ecr))
     }
 
