@@ -24,7 +24,6 @@ struct Bound {
     rwnd: &'static str,
     /// A part of the window, beyond that range.
     part: f64,
-    #[allow(dead_code, reason = "for the reader")]
     why: &'static str,
 }
 
@@ -296,7 +295,7 @@ fn merged_arrivals_move_windows_no_further_than_their_bounds() {
                 let of_merged = decisions(&spec, base, came, 1);
                 let excess = excess(&of_whole, &of_merged, reach);
                 let found = excess[excess.len() * 9 / 10];
-                prop_assert!(found <= bound.part, "{}: {found}", bound.rwnd);
+                prop_assert!(found <= bound.part, "{}: {found}, though {}", bound.rwnd, bound.why);
                 let changes = mean_change(&of_whole).zip(mean_change(&of_merged));
                 let differ = changes.map_or(0.0, |(one, other)| (one - other).abs());
                 prop_assert!(differ <= CODES, "{}: {changes:?} % of cwnd", bound.rwnd);

@@ -532,8 +532,9 @@ impl Endpoint {
         let received = self.receiver.on_data(now, segment, self.sender.rtt().rto());
         if segment.len > 0 {
             self.stats.data_segments_received += 1;
-            self.stats.duplicates_received += u64::from(received.new == 0);
-            self.stats.out_of_order_received += u64::from(received.new > 0 && received.in_order == 0);
+            let is_new = received.arrival.new > Bytes::ZERO;
+            self.stats.duplicates_received += u64::from(!is_new);
+            self.stats.out_of_order_received += u64::from(is_new && received.in_order == 0);
         }
         if received.finished {
             self.on_fin(now);

@@ -44,15 +44,6 @@ pub(crate) struct Receiver {
     ack_now: bool,
 }
 
-/// What a segment's payload brought.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Received {
-    pub in_order: u32,
-    pub new: u32,
-    /// Whether the peer's FIN was reached just now.
-    pub finished: bool,
-}
-
 impl Receiver {
     pub fn new(config: &Config, controller: Box<dyn RwndController>) -> Receiver {
         let capabilities = controller.capabilities();
@@ -170,7 +161,7 @@ impl Receiver {
 
     /// Takes the payload and FIN of an acceptable segment. A sender that has paused for longer than `timeout` has begun
     /// anew.
-    pub fn on_data(&mut self, now: Time, segment: &Segment, timeout: Span) -> Received {
+    pub fn on_data(&mut self, now: Time, segment: &Segment, timeout: Span) -> Observed {
         if segment.len > 0 {
             self.note_mark(segment);
             self.note_pause(now, timeout);
@@ -188,11 +179,7 @@ impl Receiver {
             self.tell_controller(&observed);
             self.decide_ack(now, segment.seq + u32::from(segment.len), &observed);
         }
-        Received {
-            in_order: observed.in_order,
-            new: observed.arrival.new.0 as u32,
-            finished: observed.finished,
-        }
+        observed
     }
 
     fn note_pause(&mut self, now: Time, timeout: Span) {
