@@ -28,7 +28,7 @@ const TABLE: [Characteristics; 9] = [
 ];
 
 /// Delay between the base station and the gateway that enforces policy, in ms.
-//= TS 23.203 Table 6.1.7-A, note 1
+//= TS 23.203 Table 6.1.7-A note 1
 const BEYOND_RADIO_MS: u64 = 20;
 
 impl Qci {

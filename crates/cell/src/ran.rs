@@ -29,7 +29,7 @@ pub struct Arrival {
 }
 
 /// How often a terminal's SINR is sampled for its figures.
-//= exception sinr-sampled
+// For results only; the scheduler sees every report.
 const SAMPLE_PERIOD: u64 = 10;
 /// From the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding signals
 /// (TS 36.211 §5.3.4, §5.5.3.3).
@@ -138,7 +138,6 @@ pub struct Unbuildable(pub String);
 impl Ran {
     /// Builds cells and terminals and attaches each terminal to its cell.
     //= exception no-attach
-    //= exception no-radio-link-failure
     pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
         let mut radio = Radio::new(setup);
         let mut roaming = Roaming::new(setup);
@@ -190,7 +189,8 @@ impl Ran {
                         }
                     }
                 }
-                //= exception cqi-phase-by-slot
+                // ns-3's phases depend on when a terminal was connected; without attach they follow its place in the
+                // cell.
                 let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
                 Ok(Cell { phases: phases.collect(), users, downlink, uplink, sounding })
             })
@@ -398,7 +398,7 @@ impl Ran {
             if ue.leg(direction).report_at != Some(tti) {
                 continue;
             }
-            //= exception last-report-of-nothing
+            // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
             let waiting = ue.reported(now, direction);
             if waiting.again + waiting.new > Bytes::ZERO {
                 self.report_timers.arm(tti, bearer, &mut ue.leg(direction).report_at);
@@ -723,7 +723,7 @@ fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl Fn
 }
 
 /// The set period, or the shortest usual one with an offset for each user.
-//= exception srs-period-fits
+// ns-3 has 40 TTI, and ends the simulation if a cell has more users than that.
 fn srs_period(setup: &RanSetup, users: usize) -> Result<u16, Unbuildable> {
     let fits = |period: &u16| usize::from(*period) >= users;
     match setup.mac.srs_period {

@@ -89,7 +89,7 @@ impl Terminals<'_> {
     /// A terminal fills a grant; it does not answer one if it believes that nothing waits.
     pub fn transmit_up(&mut self, number: u32, tti: Tti, grant: Bytes, process: u8) -> Option<Content> {
         let ue = &mut self.ues[number as usize];
-        //= exception seven-bytes-are-sent
+        // ns-3 leaves a grant of 7 bytes or less unused and reports again without end; RLC's header takes two of them.
         let told = ue.unsent;
         if told.total() == Bytes::ZERO {
             return None;

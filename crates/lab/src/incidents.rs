@@ -1,7 +1,7 @@
 //! What befell the flows between two samples of their series: drops, timeouts, loss recovery, handover.
 
-use crate::ledger::Cause;
 use crate::table::{Column, NOTHING, Table, table};
+use airwnd_network::Cause;
 use airwnd_units::{Bytes, Span};
 
 /// What befell a flow.

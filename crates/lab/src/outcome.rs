@@ -1,8 +1,8 @@
 //! What a run gives.
 
-use crate::ledger::{Cause, Count, Ledger};
 use crate::table::Table;
 use airwnd_kernel::Direction;
+use airwnd_network::{Cause, Count, Ledger};
 use airwnd_tcp::Limited;
 use airwnd_units::Span;
 use serde_json::{Value as Json, json};

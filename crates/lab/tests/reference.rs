@@ -8,7 +8,7 @@ use std::fs;
 
 #[test]
 fn the_pages_are_those_of_the_code() {
-    let folder = reference::root().join("docs/reference");
+    let folder = reference::marks::root().join("docs/reference");
     let remedy = "run `cargo run -p airwnd-lab --example reference -- docs/reference`";
     let pages = reference::pages();
     for (name, text) in &pages {

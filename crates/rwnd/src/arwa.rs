@@ -14,7 +14,7 @@ choice! {
         /// Its one-way delay by both ends' clocks, as the ARWA paper has it.
         OneWay = "one-way",
         /// Its one-way delay above the least, and half the least round trip.
-        //= exception arwa-queueing
+        // Clocks of real hosts differ by milliseconds at best; a difference of differences does not depend on that.
         Queueing = "queueing",
     }
 }
@@ -110,7 +110,8 @@ impl Arwa {
     }
 
     /// The delay of a packet in seconds; at least one tick, so that rates exist. `None` while it is not known.
-    //= exception arwa-clocks
+    // Timestamps have ticks, and a real receiver's clock has an offset and a drift; with both zero this is the paper's
+    // one-way delay.
     fn delay(&mut self, arrival: &Arrival, view: &RecvView) -> Option<f64> {
         let tick = self.params.clock_tick.0.max(1) as f64;
         let drift = arrival.now.0 as f64 * self.params.clock_drift * 1e-6;
@@ -157,7 +158,6 @@ impl Arwa {
         self.total_delay = 0.0;
         self.counter = 0;
         // 100 is the one value that both ranges would claim.
-        //= exception arwa-rounding
         NonZeroU8::new(code.filter(|code| *code != 100.0)? as u8)
     }
 }

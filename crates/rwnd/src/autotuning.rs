@@ -65,7 +65,8 @@ impl Autotuning {
         let mss = ctx.mss.0;
         let room = payload(params.initial, params.overhead);
         let open = match params.variant {
-            //= exception autotuning-opens-at-once
+            // A sender's initial window is smaller than this, so Linux's gradual opening (rcv_ssthresh) would not
+            // limit it.
             Variant::V5v4 => room,
             Variant::V6v18 => (room / mss * mss).max(mss),
         };

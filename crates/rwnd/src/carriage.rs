@@ -13,7 +13,7 @@ choice! {
         /// In place of the window, as the ARWA paper has it: field values 1..=120 are codes.
         WindowField = "window-field",
         /// In an experimental TCP option, beside an ordinary window.
-        //= exception arwa-option
+        // A real sender cannot tell a window of 100 bytes from code 100.
         TcpOption = "tcp-option",
     }
 }
@@ -47,7 +47,7 @@ impl Carriage {
             (Some(Carriage::WindowField), Some(code)) => {
                 Encoded { field: u16::from(code.get()), option: None, is_code: true }
             }
-            //= exception arwa-small-windows
+            // An ordinary window whose field is 1 to 120 would be obeyed as a code.
             (Some(Carriage::WindowField), None) if CODES.contains(&field) => {
                 Encoded { field: 0, option: None, is_code: false }
             }

@@ -28,7 +28,6 @@ pub fn ticks(tick: Span, now: Time) -> u32 {
 
 /// Time since a clock with this tick, which shows `now`, showed the echoed value, in whole ticks. A zero is taken as a
 /// microsecond, as ns-3 does: an estimator cannot work with none.
-//= exception rtt-of-zero-ticks
 #[inline]
 pub fn elapsed(tick: Span, now: u32, ecr: u32) -> Span {
     (tick * u64::from(now.wrapping_sub(ecr))).max(Span::from_micros(1))

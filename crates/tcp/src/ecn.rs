@@ -26,10 +26,10 @@ pub(crate) fn request(wanted: Ecn) -> Flags {
 pub(crate) fn answer(wanted: Ecn, syn: &Segment) -> (Ecn, Flags) {
     match (wanted, syn.flags.ace()) {
         (Ecn::Off, _) => (Ecn::Off, Flags::default()),
-        //= RFC 9768 §3.1.2: both ends know the accurate feedback
+        //= RFC 9768 §3.1.1: both ends support accurate feedback
         (Ecn::Accurate, 0b111) => (Ecn::Accurate, Flags::from_ace(CAME_NOT_ECT)),
         (Ecn::Dctcp, 0b011) => (Ecn::Dctcp, Flags::ECE),
-        //= RFC 9768 §3.1.3: who knows only the other's older way falls back to it
+        //= RFC 9768 §3.1.2: the newest feedback that both ends support
         (_, 0b011 | 0b111) => (Ecn::Classic, Flags::ECE),
         _ => (Ecn::Off, Flags::default()),
     }

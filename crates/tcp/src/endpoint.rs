@@ -240,7 +240,7 @@ impl Endpoint {
         }
         match self.state {
             State::Closed | State::Listen => self.end(None),
-            //= exception close-waits-for-handshake
+            // RFC 9293 §3.10.4 would delete the connection; connect, write, close is a whole flow here.
             State::SynSent | State::SynReceived => self.sender.close(),
             State::Established => {
                 self.sender.close();
@@ -457,7 +457,6 @@ impl Endpoint {
         //= RFC 9293 §3.10.7.4: with a closed window, valid ACKs are still accepted
         // So are those of a prober that does not know yet that its byte was taken: were both ends to ignore what
         // the other says, neither would ever learn of the other's window.
-        //= exception probers-hear-each-other
         let expected = segment.seq == self.receiver.nxt() || self.sender.is_news(segment.ack);
         let probing = segment.seq + 1 == self.receiver.nxt() && !segment.flags.has(Flags::SYN);
         if segment.flags.has(Flags::ACK) && (probing || (self.receiver.offered() == 0 && expected)) {
@@ -467,7 +466,6 @@ impl Endpoint {
             self.start_time_wait(now);
         }
         // Two ends that refuse each other's empty segments would answer for ever (Linux tcp_oow_rate_limited).
-        //= exception empty-segments-outside-window
         if segment.space() > 0 {
             self.receiver.on_refused(now, segment);
             self.receiver.ack_soon();

@@ -59,7 +59,6 @@ pub type SackBlock = SeqRange;
 /// Selective acknowledgments on one segment; unused places are empty and come last.
 ///
 /// Three, not four: that is what fits beside timestamps (RFC 2018 §3), which every preset but ns-2's sends.
-//= exception three-sack-blocks
 pub type SackBlocks = [SackBlock; 3];
 
 /// A TCP segment in an IPv4 packet, without its payload.

@@ -146,7 +146,6 @@ stacks! {
     columns [Ns2Reno, Ns3v26, Ns3v44, Linux];
 
     /// Payload bytes of a full segment; options are not deducted from it.
-    //= exception segments-without-options
     mss: u16, unit "B", range 64..=65000,
         source "RFC 9293 §3.7.1; ns-2 packetSize_; ns-3 TcpSocket::SegmentSize; \
             Ethernet MTU less 40 and 12 B in Linux"
@@ -225,12 +224,10 @@ stacks! {
         => [Recovery::Reno, Recovery::NewReno, Recovery::Prr, Recovery::PrrSafe];
     /// With `recovery = "prr"`, credit one segment more for each duplicate ACK, as ns-3.44 does: twice what
     /// was delivered. The flight then comes down late and in one step.
-    //= exception prr-duplicate-credit
     prr_duplicate_credit: bool, unit "1",
         source "ns-3.44 TcpPrrRecovery::DoRecovery"
         => [false, false, true, false];
     /// Whether the ACK that ends fast recovery also grows the window.
-    //= exception growth-at-recovery-end
     grow_at_exit: bool, unit "1",
         source "RFC 6582 §3.2 step 3 does not; ns-3.44 TcpSocketBase::ProcessAck does"
         => [false, false, true, false];
@@ -248,7 +245,6 @@ stacks! {
         => [Flight::Outstanding, Flight::Pipe, Flight::Pipe, Flight::Window];
     /// Count retransmissions that a SACK has reported as still in the network, until they are cumulatively
     /// acknowledged: while another retransmission is missing, less is sent.
-    //= exception sacked-retransmissions-count
     count_sacked_retransmissions: bool, unit "1",
         source "not so in RFC 6675 §4; ns-3.44 TcpTxBuffer::Update"
         => [false, false, true, false];
@@ -272,7 +268,6 @@ stacks! {
         source "RFC 6582 §4; ns-3 TcpSocketBase::ProcessAck; Linux tcp_rearm_rto"
         => [false, true, true, false];
     /// Restart the retransmission timer also when the first unacknowledged segment is sent again.
-    //= exception retransmission-restarts-timer
     retransmission_restarts_timer: bool, unit "1",
         source "not in RFC 6298; Linux tcp_xmit_retransmit_queue"
         => [false, false, false, true];
@@ -328,13 +323,11 @@ stacks! {
     /// waits until the receiver offers more by itself. ns-3 probes closed windows only, so a receive-window
     /// control that goes below one segment silences the connection for good; its presets probe all the same,
     /// lest that trap be sprung by accident.
-    //= exception small-windows-probed
     probe_small_windows: bool, unit "1",
         source "RFC 9293 §3.8.6.2.1 (the override timeout); \
             ns-3 TcpSocketBase::SendPendingData, ReceivedAck: false"
         => [true, true, true, true];
     /// Hold back small segments while data is unacknowledged.
-    //= exception no-nagle
     nagle: bool, unit "1",
         source "RFC 9293 §3.7.4; ns-3 TcpSocket::TcpNoDelay is true; \
             Linux tcp_minshall_check holds back only behind another small segment"

@@ -265,7 +265,7 @@ impl Downlink {
         let user = &mut self.users[slot as usize];
         user.busy |= 1 << process;
         user.last = process;
-        //= exception harq-clean-buffers
+        // ns-3 combines a new block with the soft bits of one that failed four times; here each block starts clean.
         self.processes[slot as usize][process as usize] = Some(held);
         if block.content.is_some() {
             self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
@@ -335,7 +335,7 @@ impl Downlink {
         let held = held.expect("a process waits to be sent again");
         let Some(rbgs) = place(held.rbgs, *free, self.grid.rbgs).filter(|_| user.retransmitted != Some(tti))
         else {
-            //= exception harq-no-room
+            // ns-3 also sends the postponed block at once, over another user's.
             self.postponed.push((slot, process));
             return;
         };

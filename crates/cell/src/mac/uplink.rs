@@ -22,7 +22,7 @@ pub(crate) const DECISION_TO_GRANT: u64 = 2;
 /// TTIs from the reception of a grant to the transmission (TS 36.213 §8.0).
 pub(crate) const GRANT_TO_AIR: u64 = 4;
 /// TTIs from a transmission to the decision that can answer it.
-//= exception uplink-harq-seven
+// The standard repeats after 8 TTI (TS 36.321 §5.4.2), ns-3 LENA after 7, by a new grant that can be lost.
 const AIR_TO_FEEDBACK: u64 = 1;
 /// TTIs after which a process sends again, and as many processes.
 const ROUND_TRIP: u64 = DECISION_TO_GRANT + GRANT_TO_AIR + AIR_TO_FEEDBACK;

@@ -8,7 +8,6 @@ pub const PRB_BANDWIDTH: Hertz = Hertz(180e3);
 /// Subcarriers, hence resource elements of one symbol, in a resource block (TS 36.211 Table 6.2.3-1).
 pub const SUBCARRIERS_PER_PRB: f64 = 12.0;
 /// Thermal noise kT at 290 K in dBm per hertz, -173.98 rounded as link budgets do (and ns-3).
-//= exception noise-minus-174
 pub const THERMAL_NOISE_DBM_PER_HERTZ: f64 = -174.0;
 
 /// The receiver's noise on one resource block: kT x 180 kHz raised by the noise figure.

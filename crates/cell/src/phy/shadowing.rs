@@ -11,7 +11,6 @@ params! {
     /// suits users that stand still or walk.
     pub struct Params ("TR 36.942 §4.5.2 (LogF)") {
         /// Standard deviation of the loss; zero switches shadowing off.
-        //= exception shadowing-off
         pub sigma: Db = Db(0.0), unit "dB", range Db(0.0)..=Db(20.0), source "off unless asked for";
     }
 }

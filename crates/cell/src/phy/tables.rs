@@ -33,7 +33,6 @@ impl Modulation {
 }
 
 /// TS 36.213 Table 7.1.7.2.1-1, in bits. The cell (1 PRB, I_TBS 6) has the standard's 328, not ns-3's 88.
-//= exception tbs-328
 const TRANSPORT_BLOCK_BITS: [[u32; 27]; 110] = rows(include_str!("../../data/transport_block_bits.csv"));
 
 /// Downlink Q_m and I_TBS, uplink Q_m and I_TBS, efficiency in hundredths of a bit per symbol.
@@ -41,7 +40,6 @@ const MCS: [[u32; 5]; 29] = rows(include_str!("../../data/mcs.csv"));
 
 /// Efficiency of each CQI in hundredths of a bit per symbol: TS 36.213 Table 7.2.3-1 rounded as in R1-081483,
 /// so that a CQI and its MCS have the same number.
-//= exception rounded-efficiency
 const CQI_EFFICIENCY: [u32; 16] = [0, 15, 23, 38, 60, 88, 118, 148, 191, 241, 273, 332, 390, 452, 512, 555];
 
 /// Whole numbers separated by commas and line ends; lines that begin with '#' are comments.

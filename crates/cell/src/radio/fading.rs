@@ -93,7 +93,7 @@ impl LinkFading {
         Some(LinkFading {
             rbg_prbs: rbg_prbs.into(),
             interference: fading.fades_interference(),
-            //= exception duplex-fades-apart
+            // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
             downlink: way("downlink fading", carrier.downlink_frequency),
             uplink: way("uplink fading", carrier.uplink_frequency),
             motions: setup.ues.iter().map(motion).collect(),
@@ -106,7 +106,7 @@ impl LinkFading {
     }
 
     /// A terminal is here now, and goes on as it has come.
-    //= exception turns-seen-late
+    // Where a terminal turns, its fading jumps by up to what it covers in a `radio.position_period`.
     pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         if !self.own_pace {
             return;
@@ -138,7 +138,8 @@ impl LinkFading {
         self.disturbance.fill(gains.ue_noise(ue));
         for cell in others() {
             let sent = sent(cell);
-            //= exception weak-interference-is-steady
+            // Each fading interferer costs as much as the signal. Forty of those left steady would swing the sum by
+            // 0.3 dB.
             if self.interference && heard[cell] >= WEAK * total {
                 let faded = self.downlink.gains(&mut self.line, (ue, cell), place, tti);
                 for (prb, disturbance) in self.disturbance.iter_mut().enumerate() {

@@ -294,7 +294,7 @@ impl Radio {
             sum += sinr;
             runs.push((Db::from_linear(sinr), Prbs(self.rbg_prbs)));
         }
-        //= exception cqi-last-prbs
+        // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
         let mean = Db::from_linear(sum / f64::from(self.rbgs));
         let beyond = self.prbs.0 - u16::from(self.rbgs) * self.rbg_prbs;
         let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);

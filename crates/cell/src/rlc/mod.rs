@@ -46,7 +46,7 @@ impl BufferStatus {
 
     /// What the base station believes to be left after a block of `size` bytes. The block is taken for what comes
     /// first and fits.
-    //= exception one-kind-a-block
+    //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
     pub fn on_block_down(&mut self, size: Bytes) {
         if self.status > Bytes::ZERO && size >= self.status {
             self.status = Bytes::ZERO;
@@ -58,7 +58,7 @@ impl BufferStatus {
     }
 
     /// What a terminal believes to be left after a block of `size` bytes.
-    //= exception one-kind-a-block
+    //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
     pub fn on_block_up(&mut self, size: Bytes) {
         let mut size = size;
         if size > self.status {

@@ -252,7 +252,7 @@ impl Acknowledged {
             size
         };
         let standard = params.conduct == am::Conduct::Standard;
-        //= exception one-kind-a-block
+        //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
         if let Some(told) = told.filter(|told| !standard && told.status > Bytes::ZERO && size > told.status) {
             send_status(block, told.status);
             room -= told.status;

@@ -68,7 +68,8 @@ impl Segmenter {
         let sdu = Sdu { size: packet.size + PDCP_HEADER, ..packet };
         // What has expired takes no room from it.
         //= TS 36.323 §5.4
-        //= exception discarded-when-met
+        // An expired SDU is discarded when RLC reaches it or the next one arrives; until then it only counts against
+        // the buffer.
         if self.discard_timer < Span::MAX {
             let discard = &mut |old| events.dropped(old, DropCause::Discarded);
             self.queue.expire(sdu.arrived, self.discard_timer, discard);
@@ -113,7 +114,7 @@ impl Segmenter {
             }
             self.sent += remaining.0;
             room -= remaining;
-            //= exception rlc-leaves-two-bytes
+            // As ns-3 LENA packs, rather than begin an SDU of which its length indicator leaves nothing.
             if room <= Bytes(2) {
                 break;
             }

@@ -166,7 +166,7 @@ impl Source for Web {
         true
     }
 
-    //= exception web-server-at-once
+    // Making an object takes no time, as in ns-3 by default; `core.server_delay` can hold a constant time.
     fn answer(&mut self, requested: Bytes) -> Bytes {
         let mut answer = Bytes::ZERO;
         while let Some(next) = self.pending.front().filter(|next| next.requested <= requested) {

@@ -8,8 +8,11 @@ use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover};
 use airwnd_lab::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, catalogue, schema};
 use airwnd_tcp::{Settings, Stack};
 use serde_json::{Map, Value as Json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+
+#[path = "marks.rs"]
+pub mod marks;
 
 const EXCEPTIONS: &str = include_str!("../../../../specs/exceptions.toml");
 /// The end of each page.
@@ -23,17 +26,17 @@ params! {
         pub id: String, unit "text", source "airwnd";
         /// The heading that it stands under.
         pub topic: String, unit "text", source "airwnd";
-        /// Where its mark is.
-        pub file: String, unit "path", source "airwnd";
-        /// What is differed from.
+        /// How much it matters: 1 most, 3 least.
+        pub importance: u32, unit "1", range 1..=3, source "airwnd";
+        /// The standard, paper or program that it differs from.
         pub source: String, unit "text", source "airwnd";
-        /// What the source says.
-        pub says: String, unit "text", source "airwnd";
-        /// What airwnd does.
-        pub ours: String, unit "text", source "airwnd";
+        /// The difference.
+        pub differs: String, unit "text", source "airwnd";
         /// The reason.
         pub why: String, unit "text", source "airwnd";
-        /// What it changes.
+        /// Scenarios, users or results that it changes.
+        pub affects: String, unit "text", source "airwnd";
+        /// How much it changes them.
         pub effect: String, unit "text", source "airwnd";
     }
 }
@@ -58,16 +61,24 @@ const TOPICS: [(&str, &str); 8] = [
     ("engine", "Randomness and figures"),
 ];
 
-/// The project's top folder.
-#[allow(dead_code, reason = "the example does not need it")]
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The entries of `specs/exceptions.toml`.
+/// The entries of `specs/exceptions.toml`, the most important first.
 pub fn exceptions() -> Vec<Exception> {
     let node = Node::from_toml(EXCEPTIONS, "specs/exceptions.toml").unwrap_or_else(|error| panic!("{error}"));
-    Exceptions::read(&node).unwrap_or_else(|error| panic!("{error}")).exception
+    let mut exceptions = Exceptions::read(&node).unwrap_or_else(|error| panic!("{error}")).exception;
+    exceptions.sort_by_key(|exception| exception.importance);
+    exceptions
+}
+
+/// The files that mark each exception.
+pub fn marked_files() -> BTreeMap<String, BTreeSet<String>> {
+    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for mark in marks::marks() {
+        if let Some(exception) = mark.text.strip_prefix("exception ") {
+            let (id, _) = exception.split_once(": ").unwrap_or((exception, ""));
+            files.entry(id.to_string()).or_default().insert(mark.file);
+        }
+    }
+    files
 }
 
 /// Every page: its file name and its text.
@@ -88,7 +99,7 @@ fn index(families: &[FamilyInfo]) -> String {
         "# Reference\n\n\
          - [Scenario files](scenario.md): every section and key\n\
          - [TCP stacks](tcp.md): the presets and their parameters\n\
-         - [Models and their limits](limits.md): every deliberate deviation from a standard, a paper or ns-3\n\n\
+         - [Models and their limits](limits.md): where results differ from a standard, a paper or ns-3, and by how much\n\n\
          | Family | Members |\n|---|---|\n",
     );
     for FamilyInfo { name, summary, members } in families {
@@ -288,21 +299,33 @@ fn split_source(description: &str) -> (&str, &str) {
 
 fn limits() -> String {
     let exceptions = exceptions();
+    let files = marked_files();
     let mut page = String::from(
         "# Models and their limits\n\n\
-         Every deliberate deviation from the standard, paper or simulator that the code cites, and what is left \
-         out. Each has a mark `//= exception <id>` at its place in the code. How far results agree with ns-3 all \
-         the same is in [Validation](../validation.md).\n\n",
+         Where results differ from a standard, a paper or a reference program, and what is not modelled. Each entry \
+         says what differs, which scenarios it affects and how much, as far as that is known; the code marks its place \
+         with `//= exception <id>`. Under each heading the most important entries come first. How far results agree \
+         with ns-3 and Linux is in [Validation](../validation.md).\n\n\
+         ## Most important\n\n\
+         These change results of ordinary scenarios by several per cent or more:\n\n\
+         | Entry | Affects |\n|---|---|\n",
     );
+    for Exception { id, affects, .. } in exceptions.iter().take_while(|exception| exception.importance == 1) {
+        writeln!(page, "| [{id}](#{id}) | {} |", cell(affects)).unwrap();
+    }
+    page.push('\n');
     for (topic, heading) in TOPICS {
         write!(page, "## {heading}\n\n").unwrap();
         for exception in exceptions.iter().filter(|exception| exception.topic == topic) {
-            let Exception { id, file, source, says, ours, why, effect, .. } = exception;
+            let Exception { id, source, differs, why, affects, effect, .. } = exception;
+            let code = files.get(id).into_iter().flatten();
+            let code: Vec<String> = code.map(|file| format!("[{file}](../../{file})")).collect();
             write!(
                 page,
-                "### {id}\n\n\
-                 - **From** {source}: {says}\n- **Here** {ours}\n- **Why** {why}\n- **Effect** {effect}\n\
-                 - **Code** [{file}](../../{file})\n\n",
+                "### {id}\n\n{differs}\n\n\
+                 - **Affects:** {affects}\n- **Effect:** {effect}\n- **Why:** {why}\n\
+                 - **Differs from:** {source}\n- **Code:** {}\n\n",
+                code.join(", "),
             )
             .unwrap();
         }

@@ -68,7 +68,8 @@ impl Blue {
     /// What has come of idleness since the queue became empty.
     fn catch_up(&mut self, now: Time) {
         let changes = now.since(self.last_update).0.saturating_sub(1) / self.params.freeze_time.0;
-        //= exception blue-idles-on
+        // The queue does not learn when the link behind it becomes idle: staying empty counts as an idle event after
+        // each freeze_time.
         self.pm = (self.pm - changes as f64 * self.params.d2).max(0.0);
         self.last_update += self.params.freeze_time * changes;
     }

@@ -140,7 +140,8 @@ impl Ledbat {
         let gain = self.rules.gain(base);
         let excess = delay.as_secs() / self.rules.target(base) - 1.0;
         //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.3
-        //= exception ledbat-plus-plus-below-target
+        // By the letter the formula holds at every delay, and an empty queue would double the window in each round
+        // trip; the draft's text has GAIN below the target.
         let in_a_round =
             if excess <= 0.0 { gain } else { (gain - self.rules.constant * w * excess).max(-w / 2.0) };
         let change = match self.rules.decrease {

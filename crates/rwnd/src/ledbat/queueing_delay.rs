@@ -3,7 +3,7 @@
 use airwnd_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// RFC 6817 §3.4.2: how long a base delay is collected.
+/// RFC 6817 §2.4.2: how long a base delay is collected.
 const COLLECTED: Span = Span::from_secs(60);
 
 /// The least of the newest samples over the least of many minutes.

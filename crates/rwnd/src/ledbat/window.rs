@@ -96,7 +96,7 @@ impl Window {
         self.set(self.count(cwnd));
     }
 
-    //= RFC 4015 §3.2
+    //= RFC 4015 §3.4: the whole earlier window is restored, as in Linux (tcp_undo_cwnd_reduction)
     /// Undoes a reduction without a reason: window and threshold are at least what they were before it.
     pub fn restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         self.set(self.segments.max(self.count(cwnd)));

@@ -210,7 +210,8 @@ impl Bbr {
         self.min_rtt.map_or(self.initial_window, |rtt| gain * rate * rtt.as_secs())
     }
 
-    //= exception bbr-bytes
+    // In bytes, where Linux rounds up to an even number of packets; packets that wait for their pace are not in
+    // flight.
     /// What must be in flight so that as much is in the network.
     fn with_budget(&self, volume: f64) -> f64 {
         let probes = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });

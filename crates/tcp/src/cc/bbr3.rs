@@ -70,7 +70,7 @@ params! {
         /// Gain of the window in it.
         pub probe_rtt_gain: f64 = 0.5, unit "1", range 0.0..=1.0, source "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTCwndGain";
         /// Round trips for which the most that ACKs brought too early is remembered; one in Startup.
-        pub aggregation_rounds: u32 = 10, unit "round trips", range 1..=1000, source "draft-ietf-ccwg-bbr-06 §2.11 BBR.ExtraAckedFilterLen";
+        pub aggregation_rounds: u32 = 10, unit "round trips", range 1..=1000, source "draft-ietf-ccwg-bbr-06 §2.12 BBR.ExtraAckedFilterLen";
         /// What hosts send at a time; the window has room for three.
         pub quantum: Quantum = Quantum::ByRate, unit "word", source "draft-ietf-ccwg-bbr-06 §5.6.3 and §5.5.8.1";
     }
@@ -357,7 +357,7 @@ impl Bbr3 {
         }
     }
 
-    //= draft-ietf-ccwg-bbr-06 §5.5.1 and §5.5.5: UpdateRound(), UpdateMaxBw()
+    //= draft-ietf-ccwg-bbr-06 §5.5.1, §5.5.5: UpdateRound(), UpdateMaxBw()
     fn update_max_bw(&mut self, sample: &RateSample) {
         self.begins_round = sample.prior_delivered.0 >= self.round_from;
         if self.begins_round {
@@ -468,7 +468,7 @@ impl Bbr3 {
 
     // Probes for bandwidth.
 
-    //= draft-ietf-ccwg-bbr-06 §5.3.3.9: StartProbeBW_DOWN(), with PickProbeWait() of §5.3.3.8
+    //= draft-ietf-ccwg-bbr-06 §5.3.3.9, §5.3.3.8: StartProbeBW_DOWN(), PickProbeWait()
     fn start_down(&mut self, now: Time, delivered: u64) {
         self.reset_congestion_signals();
         self.probe.acked_per_increase = f64::INFINITY;
@@ -751,7 +751,7 @@ impl Bbr3 {
         self.product(self.bw, self.params.probe_rtt_gain).max(self.least())
     }
 
-    //= draft-ietf-ccwg-bbr-06 §5.6.4.7: BoundCwndForModel(), and BoundCwndForProbeRTT() of §5.6.4.5
+    //= draft-ietf-ccwg-bbr-06 §5.6.4.7, §5.6.4.5: BoundCwndForModel(), BoundCwndForProbeRTT()
     fn bound_cwnd(&mut self) {
         self.cwnd = self.cwnd.min(LARGEST);
         let cap = match self.state {
@@ -787,7 +787,8 @@ impl CongestionControl for Bbr3 {
         self.begins_round = false;
         self.selective = ack.selective;
         self.last_sample = ack.rate;
-        //= exception bbr3-no-sample
+        // An ACK without a sample answers an earlier transmission. As in Linux it moves neither rounds nor model;
+        // draft-ietf-ccwg-bbr-06 lets its delivered data move both.
         if let Some(sample) = &ack.rate {
             self.update_latest_delivery(sample);
             self.update_max_bw(sample);

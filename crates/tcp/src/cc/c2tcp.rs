@@ -67,7 +67,7 @@ impl C2tcp {
         }
     }
 
-    //= exception c2tcp-fractions
+    // The papers' fraction; the authors' code adds a whole number of segments, whatever limits the sender.
     fn grow(&mut self, setpoint: Span, rtt: Span) {
         let window = self.cubic.window_mut();
         window.add(setpoint.as_secs() / rtt.max(Span(1)).as_secs() / window.segments());

@@ -73,7 +73,7 @@ impl CongestionControl for Constant {
         }
     }
 
-    //= exception constant-startup-ends-with-loss
+    // In the paper slow start lasts k rounds whatever is lost; nothing else would stop it in a full buffer.
     fn on_congestion(&mut self, _: &Congestion) {
         self.startup = false;
     }

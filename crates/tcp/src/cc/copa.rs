@@ -129,7 +129,7 @@ impl Copa {
         } else {
             Velocity { v: 1.0, window: now, upwards: !upwards, rounds: 0 }
         };
-        //= exception copa-velocity
+        // The authors' code has this bound; without it a round trip could more than double the window.
         self.velocity.v = self.velocity.v.min((now / self.aggression).max(1.0));
     }
 
@@ -169,7 +169,7 @@ impl CongestionControl for Copa {
             Signal::Loss | Signal::Ecn => {
                 self.aggression = (self.aggression / 2.0).max(1.0 / self.params.delta);
             }
-            //= exception copa-timeout
+            // The paper does not treat timeouts; this is RFC 5681 §3.1.
             Signal::Timeout | Signal::RepeatedTimeout => {
                 self.window.set(1.0);
                 self.slow_start = true;

@@ -128,7 +128,8 @@ impl Cubic {
         let (now, target) = (cubic(t), cubic(t + ack.srtt.unwrap_or_default().as_secs()));
         epoch.reno += a * acked / cwnd;
         if reno_friendly && now < epoch.reno {
-            //= exception cubic-never-lowered
+            // The target lies a round trip ahead, so the window may exceed W_est already; an ACK does not take that
+            // back.
             self.window.set(epoch.reno.max(cwnd));
         } else {
             //= RFC 9438 §4.4, §4.5

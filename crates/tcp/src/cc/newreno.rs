@@ -136,7 +136,7 @@ impl CongestionControl for Newreno {
         self.cwnd = cwnd.0.max(self.mss);
     }
 
-    //= RFC 4015 §3.2
+    //= RFC 4015 §3.4: the whole earlier window is restored, as in Linux (tcp_undo_cwnd_reduction)
     fn on_spurious(&mut self, before: &Before) {
         self.cwnd = self.cwnd.max(before.cwnd.0);
         self.ssthresh = self.ssthresh.max(before.ssthresh.0);

@@ -163,7 +163,8 @@ impl Sender {
         let offer = self.offer;
         let window = u32::from(field) << offer.shift;
         let edge = ack.ack + window;
-        //= exception newest-window-by-acknowledgment
+        // RFC 9293 §3.10.7.4 compares sequence numbers first, but a retransmission has an old one and the newest
+        // window; Linux compares acknowledgments first too.
         let newer = ack.ack.is_after(offer.ack) || ack.seq.is_after(offer.seq);
         if newer || (ack.seq == offer.seq && edge.is_after(offer.edge)) {
             self.set_window(window, ack.seq, ack.ack);
@@ -251,7 +252,7 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.rto_at = None;
         } else if restart_timer {
-            //= RFC 6298 §5.3
+            //= RFC 6298 §5 (5.3)
             self.rto_at = Some(ack.now + self.rtt.rto());
         }
     }

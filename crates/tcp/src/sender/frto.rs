@@ -43,7 +43,7 @@ impl Frto {
         *self = match *self {
             //= RFC 5682 §2.1 step 2 (b)
             Frto::Asked if reply.advanced && !reply.is_complete && reply.has_new => Frto::Forward,
-            //= RFC 5682 §2.1 step 2 (a), step 3 (a)
+            //= RFC 5682 §2.1 steps 2 (a) and 3 (a)
             _ if reply.advanced || (reply.is_duplicate && reply.went_forward) => Frto::Off,
             asked => asked,
         };

@@ -152,7 +152,7 @@ impl Rack {
 
     /// How long overtaken segments are waited for (RACK.reo_wnd).
     pub fn window(&self, patience: Patience) -> Span {
-        //= RFC 8985 §6.2 step 4, §7: as long as nothing was ever reordered, the threshold of duplicates holds
+        //= RFC 8985 §6.2 step 4: until reordering has been seen, the threshold of duplicates holds
         if !self.reordering_seen && patience.hurries {
             return Span::ZERO;
         }

@@ -193,7 +193,7 @@ impl Sender {
             target.min(pipe + u64::from(self.mss))
         };
         let flight = match (self.config.recovery, self.config.loss_flight) {
-            //= exception prr-of-window
+            // Linux computes the new threshold from cwnd, and the reduction from both.
             (Recovery::PrrSafe, Flight::Window) => prior.0 as u32,
             //= RFC 9937 §6.1: RecoverFS, less what was SACKed before and with what this ACK reports
             (Recovery::PrrSafe, _) => self.board.outstanding() - self.board.sacked() + progress.delivered,
@@ -202,7 +202,7 @@ impl Sender {
         .max(1);
         self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
         self.reduce(progress, true);
-        //= RFC 5681 §3.2 step 3, RFC 6675 §5 (4.3): the head goes out whatever the window
+        //= RFC 5681 §3.2 step 3; RFC 6675 §5 (4.3): the head goes out whatever the window
         self.forced = true;
         self.counts.fast_retransmits += 1;
     }
@@ -242,7 +242,6 @@ impl Sender {
             let grows = match self.config.recovery {
                 //= RFC 9937 §6.2 (SafeACK)
                 Recovery::PrrSafe => progress.advanced && progress.lost == 0,
-                //= exception prr-bound
                 _ => progress.taken.retransmitted,
             };
             let bound = if grows { conserved + mss } else { conserved };
@@ -335,13 +334,13 @@ impl Sender {
         self.frto = if self.config.frto && !was_repairing { Frto::Asked } else { Frto::Off };
         self.duplicates = 0;
         self.forced = true;
-        //= RFC 6582 §4, RFC 6675 §5.1: no fast retransmit for what the timeout sends again
+        //= RFC 6582 §4; RFC 6675 §5.1: no fast retransmit for what the timeout sends again
         self.recover = Some(self.nxt);
-        //= RFC 6298 §5.5
+        //= RFC 6298 §5 (5.5)
         self.rtt.back_off();
     }
 
-    //= exception flight-after-timeout
+    // Linux's tcp_enter_loss does so: otherwise these would keep lost segments and F-RTO's new data back.
     /// What was sent too late to be lost stays in the network, beside the one segment of RFC 5681 §3.1.
     pub(super) fn give_up_due(&mut self, now: Time) {
         let patience = self.patience();

@@ -38,15 +38,15 @@ impl RttEstimator {
         self.fresh = Some(sample);
         let r = sample.0;
         let next = match self.smoothed {
-            //= RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2
+            //= RFC 6298 §2 (2.2): SRTT <- R, RTTVAR <- R/2
             None => Smoothed { srtt: r, rttvar: r / 2 },
-            //= RFC 6298 §2.3: RTTVAR first, from the old SRTT, with beta = 1/4 and alpha = 1/8
+            //= RFC 6298 §2 (2.3): RTTVAR first, from the old SRTT, with beta = 1/4 and alpha = 1/8
             Some(Smoothed { srtt, rttvar }) => {
                 Smoothed { srtt: (7 * srtt + r) / 8, rttvar: (3 * rttvar + srtt.abs_diff(r)) / 4 }
             }
         };
         self.smoothed = Some(next);
-        //= RFC 6298 §2.3: RTO <- SRTT + max(G, K*RTTVAR), K = 4
+        //= RFC 6298 §2 (2.3): RTO <- SRTT + max(G, K*RTTVAR), K = 4
         let rto = Span(next.srtt + self.bounds.granularity.0.max(4 * next.rttvar));
         self.rto = rto.clamp(self.bounds.min, self.bounds.max);
     }

@@ -369,7 +369,7 @@ impl Scoreboard {
     }
 
     /// RFC 6675 IsLost, counted in segments: lost is what `threshold` SACKed segments lie above of.
-    //= exception lost-by-segments
+    // The RFC also counts bytes, which differs only where small segments are in flight.
     fn give_up_overtaken(&mut self, threshold: u32) {
         let Some(high) = self.high_sack else { return };
         let mut overtaking = 0;
@@ -485,7 +485,6 @@ impl Scoreboard {
     ///
     /// SACK information is kept (RFC 6675 §5.1, erratum 1610): a receiver that reneged shows it by not
     /// acknowledging the head, which is never SACKed.
-    //= exception sack-survives-timeout
     pub fn give_up_all(&mut self) {
         for index in 0..self.sent.len() {
             let marks = self.sent[index].marks;

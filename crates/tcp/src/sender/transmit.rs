@@ -230,7 +230,7 @@ impl Sender {
         if let Phase::Recovery(repair) = &mut self.phase {
             repair.out += u64::from(len);
         }
-        //= RFC 6298 §5.1
+        //= RFC 6298 §5 (5.1)
         self.rto_at.get_or_insert(now + self.rtt.rto());
     }
 }

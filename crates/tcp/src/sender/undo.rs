@@ -60,7 +60,7 @@ impl Undo {
         self.episode.is_some_and(|episode| episode.unexplained == Some(0))
     }
 
-    //= RFC 3522 §3.2 (5): the first ACK of new data echoes what was sent before the retransmission
+    //= RFC 3522 §3.2 (4): the first ACK of new data echoes a timestamp older than the retransmission's
     /// `echoed_by` is the end of the tick in which the echoed segment left.
     pub fn is_answer_to_original(&self, echoed_by: Option<Time>) -> bool {
         matches!((echoed_by, self.first_resend), (Some(echoed_by), Some(first)) if echoed_by < first)

@@ -5,7 +5,7 @@ use crate::settings::Bearer;
 
 /// The weight of each user's waiting time: a = -ln(violation) / budget, with the delay budget of its class and
 /// the part of its packets that may exceed it.
-//= Andrews et al., IEEE Communications Magazine 39(2), 2001
+//= Andrews et al. 2001
 #[derive(Clone, Debug)]
 pub(crate) struct Urgency {
     violation: f64,

@@ -135,7 +135,8 @@ impl Scheduler for Pss {
                 FrequencyMetric::PfSch => {
                     self.rate_by_cqi[cqi.0 as usize] / self.scheduled_averages.of(ue.slot)
                 }
-                //= exception coita-no-wrap
+                // ns-3 keeps the sum in eight bits and turns a metric of zero into one; both favour the worst
+                // channels.
                 FrequencyMetric::Coita => {
                     let all = (0..self.groups).map(|group| f64::from(ues.subband(ue, group).0));
                     f64::from(cqi.0) / all.sum::<f64>().max(1.0)

@@ -140,7 +140,8 @@ impl Tbfq {
     fn affordable(&self, ue: &UeView, free: Rbgs, bank: u64, ues: Candidates<'_>) -> (Rbgs, Bytes) {
         let budget = self.budget(ue.slot, bank);
         let (mut taken, mut block) = (Rbgs::default(), Bytes::ZERO);
-        //= exception tbfq-sends-the-rest
+        // ns-3 grants a group only while the block is not larger than what waits, so the end of a burst can wait
+        // indefinitely.
         while block < ue.queue {
             let left = free.without(taken).iter().filter(|group| ues.subband(ue, *group) > Cqi::OUT_OF_RANGE);
             let Some(best) =

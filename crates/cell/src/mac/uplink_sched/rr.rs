@@ -29,7 +29,7 @@ impl Rr {
 impl UplinkScheduler for Rr {
     fn admit(&mut self, _slot: u16) {}
 
-    //= exception one-uplink-scheduler
+    // The round robin of ns-3's PSS; in its RR and PF the next turn begins at the user that found no room.
     fn allocate(
         &mut self,
         mut free: FreePrbs,

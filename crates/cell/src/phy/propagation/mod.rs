@@ -16,7 +16,6 @@ pub trait Propagation: Send + Sync {
     ///
     /// All resource blocks see the loss at the carrier frequency: over 20 MHz at 2 GHz the difference is
     /// 0.1 dB.
-    //= exception loss-at-carrier-frequency
     fn path_loss(&self, link: &LinkGeometry) -> Db;
 }
 

@@ -67,7 +67,6 @@ impl Params {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pdu {
     /// Sequence number, counted without wrap-around. On air it has 10 bits; the window of 512 tells the two apart.
-    //= exception rlc-numbers-do-not-wrap
     pub sn: u64,
     /// Where the whole PDU begins in the stream; `begin` less this is the segment offset SO.
     pub whole_from: u64,

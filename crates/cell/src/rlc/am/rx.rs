@@ -63,7 +63,7 @@ impl Rx {
     pub fn receive(&mut self, now: Time, pdu: Pdu, deliver: &mut impl FnMut(Sdu)) {
         let discarded = !self.received.is_within(pdu.sn) || self.received.is_whole(pdu.sn);
         if pdu.poll {
-            //= exception poll-answered-at-once
+            //= exception rlc-am-as-in-ns3: a poll is answered without waiting for the gaps below it
             if discarded || !self.params.is_standard() {
                 self.trigger(now);
             } else {
@@ -144,7 +144,7 @@ impl Rx {
         if !self.is_due(now) {
             return Bytes::ZERO;
         }
-        //= exception status-of-four-bytes
+        //= exception rlc-am-as-in-ns3: a STATUS PDU counts as 4 bytes, and a terminal's MAC gives it no more
         if !self.params.is_standard() {
             return Bytes(4);
         }

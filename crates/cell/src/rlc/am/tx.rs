@@ -159,7 +159,7 @@ impl Tx {
         } else if self.params.is_standard() {
             self.part(begin, to, room)?
         } else {
-            //= exception whole-retransmissions
+            //= exception rlc-am-as-in-ns3: a retransmission waits for a block that holds all of it
             return None;
         };
         if end == to {
@@ -301,7 +301,7 @@ impl Tx {
     }
 
     /// What the MAC is told to wait: bytes to send again, and new ones.
-    //= exception unacknowledged-waits
+    //= exception rlc-am-as-in-ns3: unacknowledged PDUs count as waiting
     pub fn reported(&self) -> (Bytes, Bytes) {
         let new = self.source.backlog();
         if self.params.is_standard() {
@@ -355,7 +355,7 @@ impl Tx {
     }
 
     /// Header of a PDU (TS 36.322 §6.2.1.4) or of a part of one (§6.2.1.5), before its length indicators.
-    //= exception header-of-four-bytes
+    //= exception rlc-am-as-in-ns3: every header has the fields of a part
     fn fixed_header(&self, part: bool) -> Bytes {
         if part || !self.params.is_standard() { Bytes(4) } else { Bytes(2) }
     }

@@ -16,7 +16,6 @@ pub(super) const FIXED_HEADER: Bytes = Bytes(2);
 pub struct Pdu {
     /// Sequence number, counted without wrap-around. On air it has 10 bits; the receive window of 512
     /// (TS 36.322 §7.2) tells the two apart as long as fewer PDUs than that are under way.
-    //= exception rlc-numbers-do-not-wrap
     pub sn: u64,
     /// First byte of the stream in this PDU.
     pub begin: u64,

@@ -130,7 +130,8 @@ impl<C: Curve> Early<C> {
                 (1.0 - weight) * self.average + weight * queue
             }
             Some(since) => {
-                //= exception red-idles-once
+                // By the paper's letter a drop at an empty queue lets the average decay by the same idle time again;
+                // ns-2 and ns-3 also count it once.
                 self.idle_since = Some(now);
                 self.average * libm::pow(1.0 - weight, self.missed(now.since(since)))
             }
@@ -139,7 +140,7 @@ impl<C: Curve> Early<C> {
     }
 
     /// How many typical packets could have passed in a time of idleness.
-    //= exception red-idles-at-the-measured-rate
+    // A bearer's rate is the scheduler's and not known beforehand; the rate of recent departures stands for it.
     fn missed(&self, time: Span) -> f64 {
         let Settings { mean_packet, packet_time, .. } = self.settings;
         let packet_time = packet_time.or_else(|| self.pace.transmission_time(mean_packet));
@@ -147,7 +148,7 @@ impl<C: Curve> Early<C> {
     }
 
     /// Whether a packet of this size is hit that has this probability.
-    //= Floyd and Jacobson 1993, figure 2 and §8
+    //= Floyd and Jacobson 1993, figure 2, §8
     pub(in crate::aqm) fn hits(&mut self, probability: f64, size: Bytes) -> bool {
         self.count += 1;
         let p = match self.settings.unit {
@@ -176,7 +177,7 @@ impl<C: Curve> QueueDisc for Early<C> {
             Verdict::Chance(probability) if !is_short => {
                 (self.hits(probability, packet.size), self.settings.ecn)
             }
-            //= ns-3 RedQueueDisc::UseHardDrop
+            //= ns-3 red-queue-disc.cc, RedQueueDisc::UseHardDrop
             Verdict::Drop if !is_short => (true, false),
             _ => {
                 self.count = -1;

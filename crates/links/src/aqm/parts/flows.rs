@@ -97,7 +97,7 @@ impl<Q: FlowQueue> Flows<Q> {
 
     /// The queue of a packet's flow.
     //= RFC 8290 §4.1
-    //= exception fq-hash
+    // SplitMix64 of the flow's number replaces Jenkins' hash of addresses and ports, which packets do not have here.
     fn classify(&mut self, flow: u32) -> u32 {
         let hash = self.hashes.child(u64::from(flow)).next_u64() as u32;
         let place = self.place(hash);
@@ -123,7 +123,7 @@ impl<Q: FlowQueue> Flows<Q> {
 
     /// Half of the bytes of the fattest queue go, from its head.
     //= RFC 8290 §4.1
-    //= exception fq-half-in-bytes
+    // The RFC counts packets; Linux and ns-3 count bytes, by which the queue was chosen.
     fn shed(&mut self, now: Time, events: &mut dyn QueueEvents) {
         let sizes = self.flows.iter().map(|flow| flow.queue.backlog().bytes);
         let (mut fattest, mut most) = (0, Bytes::ZERO);

@@ -241,7 +241,8 @@ impl<T> Medium<T> {
     }
 
     /// Those whose counts end now send; the others hear it and stop counting.
-    //= exception wifi-instant-sensing
+    // Propagation and assessment take up to a slot; counts that begin together end in the same slot or at least a slot
+    // apart.
     fn access(&mut self, now: Time) {
         self.on_air.clear();
         self.began = now;
@@ -277,7 +278,8 @@ impl<T> Medium<T> {
     }
 
     /// Whether the only frame on the air is read by its receiver.
-    //= exception wifi-control-frames-arrive
+    // Control frames have 14 or 20 bytes at the lowest rate: at a bit error rate of 1e-5 an ACK is lost in 0.1 % of
+    // the exchanges, a data frame of 1076 bytes in 8 %.
     fn received(&mut self, now: Time, number: usize) -> bool {
         self.params.errors == Errors::Packets || !self.is_lost(now, number)
     }

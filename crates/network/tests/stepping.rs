@@ -1,0 +1,265 @@
+//! A network stepped from outside: packets enter at any time, and how its owner steps it changes nothing.
+
+use airwnd_catalog::{Node, Param};
+use airwnd_cell::phy::{Position, antenna};
+use airwnd_cell::{Bearer, CellSite, Ran, RanSetup, UeSite, handover, mobility};
+use airwnd_kernel::{Codepoint, Direction, Key, Stream};
+use airwnd_links::aqm::{self, QueueContext};
+use airwnd_links::link::wifi::Medium;
+use airwnd_links::link::{Link, Managed, Queue, Server, wire::Wire};
+use airwnd_links::loss;
+use airwnd_network::{Access, Cause, Duplex, Hop, Network, OneWay, Outcome, Packet, Topology};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span, Time};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const DEVICES: u32 = 3;
+
+fn read<T: Param>(toml: &str) -> T {
+    T::read(&Node::from_toml(toml, "test").unwrap()).unwrap()
+}
+
+fn wire(mbps: u64, delay: Span, queue: Queue) -> Link<Key> {
+    Link::new(Server::Wire(Wire::new(BitRate(mbps * 1_000_000), Bytes(2))), delay, queue)
+}
+
+fn duplex(name: &str, one_way: impl Fn(Direction) -> OneWay) -> Duplex {
+    Duplex { name: name.into(), of: None, down: one_way(Direction::Down), up: one_way(Direction::Up) }
+}
+
+/// A fast server link, a narrow one behind CoDel or drop-tail with marks and losses, a channel of 802.11, and cells
+/// between which UEs drive, as far as asked for.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    managed: bool,
+    wifi: bool,
+    cells: bool,
+    seed: u64,
+}
+
+impl Plan {
+    /// Unacknowledged mode learns of a lost PDU from the next one: the last of a bearer may stay open indefinitely.
+    fn open_at_the_end(self) -> usize {
+        if self.cells { 2 * DEVICES as usize } else { 0 }
+    }
+
+    fn build(self) -> Network<u64> {
+        let plain = |mbps, delay| OneWay::Plain(wire(mbps, delay, Queue::default()));
+        let mut topology = Topology::new(duplex("server", |_| plain(1000, Span::from_millis(10))));
+        let narrow = duplex("narrow", |direction| {
+            let stream = Stream::new(self.seed, "narrow").child(direction as u64);
+            let delay = Span::from_millis(3);
+            if self.managed {
+                let codel: aqm::Spec = read("kind = \"codel\"");
+                let rate = Some(BitRate(6_000_000));
+                let queue = codel.build(&QueueContext { stream, rate });
+                OneWay::Managed(Managed::new(wire(6, delay, Queue::default()), queue, 1))
+            } else {
+                let queue = Queue { packets: Some(20), mark_above: Some(10), ..Queue::default() };
+                let losing: loss::Spec = read("kind = \"packet-error\"\nrate = 0.01");
+                OneWay::Plain(wire(6, delay, queue).losing(losing.build(stream, Time::ZERO)))
+            }
+        });
+        let narrow = Hop::Link(topology.add_link(narrow));
+        let medium = self.wifi.then(|| {
+            let queue = Queue { packets: Some(30), ..Queue::default() };
+            let medium = Medium::new(read(""), queue, Stream::new(self.seed, "backoff"));
+            topology.add_medium("wifi".into(), None, medium)
+        });
+        if self.cells {
+            let ran = Box::new(Ran::new(&ran(self.seed)).unwrap());
+            let fast = |_| plain(10_000, Span::ZERO);
+            let slow = |_| plain(10_000, Span::from_millis(4));
+            let s1u = (0..2).map(|_| topology.add_link(duplex("s1u", fast))).collect();
+            let x2 = (0..2).map(|_| topology.add_link(duplex("x2", slow))).collect();
+            let forwarding = handover::Forwarding::Waiting;
+            topology.set_access(Access { ran, s1u, x2: Some(x2), forwarding });
+        }
+        for _ in 0..DEVICES {
+            let mut via = vec![narrow];
+            via.extend(medium.map(|medium| {
+                let no_loss =
+                    || read::<loss::Spec>("kind = \"none\"").build(Stream::new(0, "none"), Time::ZERO);
+                Hop::Medium { medium, station: topology.medium_mut(medium).join(no_loss(), no_loss()) }
+            }));
+            topology.add_device(&via);
+        }
+        Network::new(topology, ())
+    }
+}
+
+/// Two cells 400 m apart; the UEs drive to and fro between them.
+fn ran(seed: u64) -> RanSetup {
+    let cell = |site: u32| CellSite {
+        site,
+        position: Position::new(400.0 * f64::from(site), 0.0, 30.0),
+        boresight: Degrees(0.0),
+        antenna: antenna::Spec::Isotropic(Default::default()),
+        power: Dbm(30.0),
+        noise_figure: Db(5.0),
+    };
+    let ue = |number: u64| UeSite {
+        position: Position { x: Metres(150.0 + 40.0 * number as f64), y: Metres(20.0), z: Metres(1.5) },
+        mobility: read::<mobility::Spec>(
+            "kind = \"constant-velocity\"\nspeed = \"60m/s\"\ndirection = \"0deg\"",
+        ),
+        way: Stream::new(seed, "mobility").child(number),
+        noise_figure: Db(9.0),
+        cell: None,
+        srs_offset: None,
+        bearer: Bearer::default(),
+    };
+    RanSetup {
+        carrier: Default::default(),
+        radio: read("position_period = \"20ms\""),
+        mac: read("retx_bsr_timer = \"320ms\""),
+        rlc: read("queue = {kind = \"drop-tail\", buffer = \"30kB\"}"),
+        handover: read("algorithm = \"a3-rsrp\""),
+        x2_delay: Span::from_millis(4),
+        cells: (0..2).map(cell).collect(),
+        ues: (0..u64::from(DEVICES)).map(ue).collect(),
+        seed,
+    }
+}
+
+/// What an owner sends: after so many nanoseconds, for a device, uplink or downlink, of so many bytes, ECN-capable or not.
+type Injection = (u64, u32, bool, u64, bool);
+
+fn injections() -> impl Strategy<Value = Vec<Injection>> {
+    let one = (0u64..4_000_000, 0..DEVICES, any::<bool>(), 40u64..1500, any::<bool>());
+    prop::collection::vec(one, 1..400)
+}
+
+fn plans() -> impl Strategy<Value = Plan> {
+    (any::<bool>(), any::<bool>(), any::<bool>(), 0u64..1000).prop_map(|(managed, wifi, cells, seed)| Plan {
+        managed,
+        wifi,
+        cells,
+        seed,
+    })
+}
+
+/// What came out, when, in chronological order; every downlink packet that arrives is answered by a small one.
+fn run(plan: Plan, injections: &[Injection], steps: impl Fn(Time) -> Time) -> Vec<(Time, Outcome<u64>)> {
+    let mut network = plan.build();
+    let mut outcomes = Vec::new();
+    let mut at = Time::ZERO;
+    let mut answers = 1 << 32;
+    let mut let_pass = |network: &mut Network<u64>, from: Time, to: Time, outcomes: &mut Vec<_>| {
+        let mut reached = from;
+        while reached < to {
+            reached = steps(reached).min(to);
+            while let Some(now) = network.advance(reached) {
+                while let Some(outcome) = network.next_outcome() {
+                    outcomes.push((now, outcome));
+                    if let Outcome::Delivered(packet @ Packet { direction: Direction::Down, .. }) = outcome {
+                        answers += 1;
+                        let answer =
+                            Packet { direction: Direction::Up, size: Bytes(52), content: answers, ..packet };
+                        network.send(now, answer);
+                        while let Some(outcome) = network.poll() {
+                            outcomes.push((now, outcome));
+                        }
+                    }
+                }
+            }
+        }
+    };
+    for (number, (gap, device, up, size, capable)) in (0..).zip(injections) {
+        let next = at + Span(*gap);
+        let_pass(&mut network, at, next, &mut outcomes);
+        at = next;
+        let direction = if *up { Direction::Up } else { Direction::Down };
+        let ecn = if *capable { Codepoint::Ect0 } else { Codepoint::NotEct };
+        network.send(
+            at,
+            Packet { device: *device, direction, size: Bytes(*size), ecn, flow: *device, content: number },
+        );
+        while let Some(outcome) = network.poll() {
+            outcomes.push((at, outcome));
+        }
+    }
+    let end = at + Span::from_secs(2);
+    let_pass(&mut network, at, end, &mut outcomes);
+    let (ledger, inside) = network.books();
+    let delivered = outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Delivered(_))).count();
+    assert_eq!(ledger.delivered.packets, delivered as u64);
+    assert!(inside.packets as usize <= plan.open_at_the_end(), "two seconds empty every queue: {inside:?}");
+    outcomes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Packets leave once and in order, marked only if they may be, and the owner's steps do not matter: one large step,
+    /// single events, or a millisecond at a time.
+    #[test]
+    fn how_it_is_stepped_changes_nothing(plan in plans(), injections in injections()) {
+        let outcomes = run(plan, &injections, |_| Time(u64::MAX));
+        prop_assert_eq!(&outcomes, &run(plan, &injections, |now| now + Span::from_millis(1)));
+        prop_assert_eq!(&outcomes, &run(plan, &injections, |now| now + Span::from_micros(37)));
+        let mut left = BTreeMap::<u64, u32>::new();
+        let mut last = BTreeMap::new();
+        for (_, outcome) in &outcomes {
+            let packet = match outcome {
+                Outcome::Delivered(packet) => {
+                    let before = last.insert((packet.device, packet.direction, packet.content >> 32), packet.content);
+                    prop_assert!(before < Some(packet.content), "{:?} overtakes {:?}", packet, before);
+                    packet
+                }
+                Outcome::Dropped(packet, cause) => {
+                    prop_assert!(*cause != Cause::RetryLimit || plan.wifi);
+                    packet
+                }
+                Outcome::Mobility(_) => continue,
+            };
+            *left.entry(packet.content).or_default() += 1;
+        }
+        prop_assert!(left.values().all(|times| *times == 1));
+        let missing = (0..injections.len() as u64).filter(|number| !left.contains_key(number)).count();
+        prop_assert!(missing <= plan.open_at_the_end(), "{missing} packets are missing");
+    }
+}
+
+#[test]
+fn the_next_event_is_when_something_happens() {
+    let plan = Plan { managed: false, wifi: false, cells: false, seed: 1 };
+    let mut network = plan.build();
+    assert_eq!(network.next_event(), None);
+    let packet = |content| Packet {
+        device: 0,
+        direction: Direction::Down,
+        size: Bytes(1248),
+        ecn: Codepoint::Ect0,
+        flow: 0,
+        content,
+    };
+    network.send(Time(5), packet(0));
+    // 1250 bytes at 1 Gbit/s take 10 us, and 10 ms of delay.
+    let at_gateway = Time(5) + Span::from_micros(10) + Span::from_millis(10);
+    assert_eq!(network.next_event(), Some(at_gateway));
+    assert_eq!(network.advance(Time(at_gateway.0 - 1)), None);
+    // At 6 Mbit/s 1250 bytes take 5/3 ms, rounded up to nanoseconds, and 3 ms of delay.
+    let at_device = at_gateway + Span(1_666_667) + Span::from_millis(3);
+    assert_eq!(network.advance(at_gateway), None);
+    assert_eq!(network.next_event(), Some(at_device));
+    // A packet may enter between two events.
+    network.send(at_device, packet(1));
+    assert_eq!(network.advance(at_device), Some(at_device));
+    assert_eq!(network.next_outcome(), Some(Outcome::Delivered(packet(0))));
+    assert_eq!(network.next_outcome(), None);
+}
+
+#[test]
+fn a_queue_marks_the_packet_and_not_its_content() {
+    let plan = Plan { managed: false, wifi: false, cells: false, seed: 1 };
+    let burst: Vec<Injection> = (0..18).map(|_| (0, 0, false, 1248, true)).collect();
+    let outcomes = run(plan, &burst, |_| Time(u64::MAX));
+    let marked = outcomes.iter().filter_map(|(_, outcome)| match outcome {
+        Outcome::Delivered(packet) if packet.ecn == Codepoint::Ce => Some(packet.content),
+        _ => None,
+    });
+    // One is in transmission and ten may wait before the twelfth; nothing leaves before the last has come.
+    let marked: Vec<u64> = marked.collect();
+    assert!(marked.iter().all(|number| *number >= 11) && marked.len() >= 6, "{marked:?}");
+}
