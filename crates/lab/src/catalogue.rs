@@ -4,7 +4,8 @@ use crate::{Scenario, arrivals, placement, size, traffic};
 use airwnd_catalog::{FamilyInfo, Param};
 use airwnd_cell::{handover, mac, mobility, phy};
 use airwnd_links::{aqm, link, loss};
-use airwnd_tcp::{cc, rwnd};
+use airwnd_rwnd as rwnd;
+use airwnd_tcp::cc;
 
 /// Every family with its algorithms and their parameters.
 pub fn catalogue() -> Vec<FamilyInfo> {

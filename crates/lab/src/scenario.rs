@@ -7,8 +7,9 @@ use airwnd_catalog::{Error, Node, Param, params, unknown_word};
 use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
+use airwnd_rwnd as rwnd;
 use airwnd_tcp::cc::plugins::Plugins;
-use airwnd_tcp::{Settings, cc, rwnd};
+use airwnd_tcp::{Settings, cc};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
@@ -558,14 +559,13 @@ impl Scenario {
         }
         flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
         self.check_arrivals(flow).map_err(|(rest, message)| (key(&rest), message))?;
-        let tcp = self.tcp.config();
-        let controller = flow.rwnd.build(&rwnd::ReceiverContext::of(&tcp, 0));
-        if !tcp.timestamps && controller.needs_timestamps() {
+        let capabilities = flow.rwnd.capabilities();
+        if capabilities.needs_timestamps && !self.tcp.config().timestamps {
             let kind = flow.rwnd.kind();
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
             return Err((key("rwnd"), message));
         }
-        if controller.wants().link {
+        if capabilities.wants.link {
             self.check_link_knowledge(flow).map_err(|message| (key("rwnd"), message))?;
         }
         Ok(())

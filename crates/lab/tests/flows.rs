@@ -102,7 +102,7 @@ fn another_algorithm_meets_the_same_flows() {
     };
     let plain = flows("");
     assert!(plain.0.len() > 80 && plain.0.is_sorted());
-    for rwnd in airwnd_tcp::rwnd::Spec::kinds() {
+    for rwnd in airwnd_rwnd::Spec::kinds() {
         assert_eq!(plain, flows(&format!("cc = \"cubic\"\nrwnd = \"{rwnd}\"")), "{rwnd}");
     }
     let mut sizes = plain.1.clone();

@@ -1,14 +1,14 @@
 //! One end of a connection: the states of RFC 9293 around a sending and a receiving half.
 
-use crate::receiver::{CODES, Receiver};
-use crate::rwnd::Carriage;
+use crate::receiver::Receiver;
+use crate::rwnd::{Carriage, TimestampClock, timestamps};
 use crate::segment::{Codepoint, Flags, SackBlocks, Segment, Timestamps};
 use crate::sender::limit::Limited;
 use crate::sender::{Acknowledgment, Agreement, Outgoing, Position, Sender, earliest};
 use crate::stack::Ecn;
 use crate::{Config, Seq, cc, ecn, rwnd};
 use airwnd_units::{Bytes, Span, Time};
-use std::num::{NonZeroU8, NonZeroU16};
+use std::num::NonZeroU16;
 
 /// The states of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub struct EndpointSetup<'a> {
     pub cc: &'a cc::Spec,
     /// Receive-window control of what is received here.
     pub rwnd: &'a rwnd::Spec,
-    /// Receive-window control at the other end, whose codes this sender understands.
+    /// Receive-window control at the other end, whose half at the sender runs here.
     pub peer_rwnd: &'a rwnd::Spec,
     /// The first sequence number.
     pub iss: Seq,
@@ -138,7 +138,6 @@ pub struct Endpoint {
     config: Config,
     /// How window codes travel in the segments that come in.
     codes_in: Option<Carriage>,
-    offers_codes: bool,
 
     handshake: Handshake,
     timestamps: Option<Clock>,
@@ -185,14 +184,14 @@ impl Endpoint {
     /// A closed endpoint.
     pub fn new(setup: &EndpointSetup<'_>) -> Endpoint {
         let EndpointSetup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
-        let ctx = rwnd::ReceiverContext::of(config, seed);
+        let controller = rwnd.build(&config.receiver_context(seed));
+        let (codes_in, sender_half) = peer_rwnd.sender_half().unzip();
         Endpoint {
             state: State::Closed,
-            sender: Sender::new(config, cc, peer_rwnd.sender_half(), iss, seed),
-            receiver: Receiver::new(config, rwnd.build(&ctx), rwnd.carriage()),
+            sender: Sender::new(config, cc, sender_half, iss, seed),
+            receiver: Receiver::new(config, controller),
             config: config.clone(),
-            codes_in: peer_rwnd.carriage(),
-            offers_codes: rwnd.carriage() == Some(Carriage::TcpOption),
+            codes_in,
             handshake: Handshake::default(),
             timestamps: None,
             sack: false,
@@ -360,7 +359,9 @@ impl Endpoint {
     }
 
     fn take_syn(&mut self, segment: &Segment) {
-        self.receiver.synchronise(segment.seq);
+        let both = segment.timestamps.filter(|_| self.config.timestamps);
+        let tick = TimestampClock::Ticks(self.config.timestamp_tick);
+        self.receiver.synchronise(segment.seq, both.map(|_| tick));
         let (agreed, ecn_answer) = if segment.flags.has(Flags::ACK) {
             (ecn::agreed(self.config.ecn, segment), Flags::default())
         } else {
@@ -376,7 +377,7 @@ impl Endpoint {
         };
         self.handshake.peer = Some(peer);
         self.sack = self.config.sack && peer.sack_permitted;
-        if let (true, Some(timestamps)) = (self.config.timestamps, segment.timestamps) {
+        if let Some(timestamps) = both {
             self.timestamps = Some(Clock { recent: timestamps.val, last_ack_sent: self.receiver.nxt() });
         }
         self.sender.set_window(u32::from(segment.window), segment.seq, segment.ack);
@@ -466,7 +467,7 @@ impl Endpoint {
         }
         // Two ends that refuse each other's empty segments would answer for ever (Linux tcp_oow_rate_limited).
         if segment.space() > 0 {
-            self.receiver.note_repetition(now, segment);
+            self.receiver.on_refused(now, segment);
             self.receiver.ack_soon();
         }
     }
@@ -496,19 +497,18 @@ impl Endpoint {
             }
             Position::Valid => {}
         }
-        let in_field = self.codes_in == Some(Carriage::WindowField) && CODES.contains(&segment.window);
-        let code = if in_field { NonZeroU8::new(segment.window as u8) } else { segment.code };
+        let decoded = Carriage::decode(self.codes_in, segment.window, segment.code);
         self.sender.on_ack(&Acknowledgment {
             now,
             seq: segment.seq,
             ack: segment.ack,
             flags: segment.flags,
-            field: (!in_field).then_some(segment.window),
+            field: decoded.field,
             sack: &segment.sack,
             rtt: self.elapsed(now, segment),
             echoed_by: self.echoed_by(now, segment),
             one_way_delay: self.one_way_delay(segment),
-            code,
+            code: decoded.code,
             has_data: segment.len > 0,
         });
         if self.sender.is_finished() {
@@ -527,14 +527,12 @@ impl Endpoint {
         if segment.space() == 0 || !open {
             return;
         }
-        let echo = segment.timestamps.filter(|_| segment.len > 0 && self.timestamps.is_some());
-        let fresh = echo.is_some_and(|timestamps| self.receiver.on_echo(timestamps.ecr));
-        let rtt = if fresh { self.elapsed(now, segment) } else { None };
-        let received = self.receiver.on_data(now, segment, rtt, self.sender.rtt().rto());
+        let received = self.receiver.on_data(now, segment, self.sender.rtt().rto());
         if segment.len > 0 {
             self.stats.data_segments_received += 1;
-            self.stats.duplicates_received += u64::from(received.new == 0);
-            self.stats.out_of_order_received += u64::from(received.new > 0 && received.in_order == 0);
+            let is_new = received.arrival.new > Bytes::ZERO;
+            self.stats.duplicates_received += u64::from(!is_new);
+            self.stats.out_of_order_received += u64::from(is_new && received.in_order == 0);
         }
         if received.finished {
             self.on_fin(now);
@@ -689,22 +687,21 @@ impl Endpoint {
     }
 
     fn stamp_with(&mut self, now: Time, seq: Seq, flags: Flags, ack: Seq) -> Segment {
-        let is_syn = flags.has(Flags::SYN);
-        let offer = if is_syn { self.receiver.offer_on_syn(now) } else { self.receiver.offer(now) };
         let timestamps = self.timestamps.map(|clock| Timestamps { val: self.ticks(now), ecr: clock.recent });
+        let offer = self.receiver.offer(now, timestamps.map(|timestamps| timestamps.val));
         if let Some(clock) = &mut self.timestamps {
             clock.last_ack_sent = ack;
         }
         let room = Segment::MAX_OPTION_BYTES
             - 2
             - Segment::TIMESTAMPS_BYTES * u32::from(timestamps.is_some())
-            - Segment::CODE_OPTION_BYTES * u32::from(self.offers_codes);
+            - Segment::CODE_OPTION_BYTES * u32::from(self.receiver.has_code_option());
         let sack =
             if self.sack { self.receiver.sack_blocks(room as usize / 8) } else { SackBlocks::default() };
         if flags.has(Flags::ACK) && ack == self.receiver.nxt() {
             self.receiver.on_ack_sent();
         }
-        self.stats.codes_sent += u64::from(offer.code.is_some() || offer.is_code);
+        self.stats.codes_sent += u64::from(offer.option.is_some() || offer.is_code);
         Segment {
             sent_at: now,
             seq,
@@ -715,7 +712,7 @@ impl Endpoint {
             window: offer.field,
             mss: None,
             window_scale: None,
-            code: offer.code,
+            code: offer.option,
             flags,
             ecn: Codepoint::NotEct,
             sack_permitted: false,
@@ -731,15 +728,14 @@ impl Endpoint {
     }
 
     fn ticks(&self, now: Time) -> u32 {
-        (now.0 / self.config.timestamp_tick.0) as u32
+        timestamps::ticks(self.config.timestamp_tick, now)
     }
 
-    /// The time since the segment that this one echoes was sent, in whole ticks. A zero is taken as a
-    /// microsecond, as ns-3 does: an estimator cannot work with none.
+    /// The time since the segment that this one echoes was sent, see [`timestamps::elapsed`].
     fn elapsed(&self, now: Time, segment: &Segment) -> Option<Span> {
         self.timestamps?;
-        let ticks = self.ticks(now).wrapping_sub(segment.timestamps?.ecr);
-        Some((self.config.timestamp_tick * u64::from(ticks)).max(Span::from_micros(1)))
+        let now = self.ticks(now);
+        Some(timestamps::elapsed(self.config.timestamp_tick, now, segment.timestamps?.ecr))
     }
 
     /// When the segment had left that this one echoes: the last instant of its tick.

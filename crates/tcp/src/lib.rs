@@ -4,7 +4,7 @@
 //! no clock, no network and no random numbers, and holds no payload. Both directions carry data.
 //!
 //! * Policy is in two families, one file an algorithm: [`cc`] (how much to send) and [`rwnd`] (how much to
-//!   offer).
+//!   offer), a crate of its own.
 //! * What a TCP of some year does by default is one table: [`stack`].
 //!
 //! ```
@@ -34,17 +34,14 @@
 pub mod cc;
 mod ecn;
 mod endpoint;
-mod ledbat;
-mod ranges;
 mod receiver;
-pub mod rwnd;
 pub mod segment;
 mod sender;
-mod seq;
 pub mod stack;
 
+pub use airwnd_rwnd as rwnd;
+pub use airwnd_rwnd::Seq;
 pub use endpoint::{Endpoint, EndpointSetup, Failure, State, Stats};
 pub use segment::Segment;
 pub use sender::limit::Limited;
-pub use seq::Seq;
 pub use stack::{Config, Settings, Stack};

@@ -2,6 +2,8 @@
 
 use crate::Seq;
 pub use airwnd_kernel::Codepoint;
+use airwnd_rwnd::SeqRange;
+pub use airwnd_rwnd::Timestamps;
 use airwnd_units::{Bytes, Time};
 use std::num::{NonZeroU8, NonZeroU16};
 use std::ops::BitOr;
@@ -50,30 +52,9 @@ impl BitOr for Flags {
     }
 }
 
-/// The timestamps option (RFC 7323 §3.2), in ticks of the sender's timestamp clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timestamps {
-    /// TSval: the clock when the segment was sent.
-    pub val: u32,
-    /// TSecr: the TSval that this segment echoes.
-    pub ecr: u32,
-}
-
-/// Bytes that arrived above the cumulative acknowledgment: `start` is the first, `end` the one after the last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SackBlock {
-    /// First sequence number of the block.
-    pub start: Seq,
-    /// The sequence number after its last.
-    pub end: Seq,
-}
-
-impl SackBlock {
-    /// Whether the block stands for no bytes, which marks an unused place.
-    pub fn is_empty(self) -> bool {
-        self.start == self.end
-    }
-}
+/// Bytes that arrived above the cumulative acknowledgment: `start` is the first, `end` the one after the last. One without
+/// bytes marks an unused place.
+pub type SackBlock = SeqRange;
 
 /// Selective acknowledgments on one segment; unused places are empty and come last.
 ///
@@ -83,8 +64,8 @@ pub type SackBlocks = [SackBlock; 3];
 /// A TCP segment in an IPv4 packet, without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// When the endpoint handed the segment over. Not on the wire: a receiver sees no more of it than the
-    /// tick of the timestamp clock, see [`rwnd::Arrival`](crate::rwnd::Arrival).
+    /// When the endpoint handed the segment over. Not on the wire: a real receiver sees no more of it than the tick of
+    /// the timestamp clock, see [`rwnd::Arrival::one_way_delay`](crate::rwnd::Arrival::one_way_delay).
     pub sent_at: Time,
     /// Sequence number of the first byte.
     pub seq: Seq,
@@ -102,7 +83,7 @@ pub struct Segment {
     pub mss: Option<NonZeroU16>,
     /// Window scale option; on a SYN only.
     pub window_scale: Option<u8>,
-    /// A window code carried as an option, see [`rwnd::arwa`](crate::rwnd::arwa).
+    /// A window code carried as an option, see [`rwnd::Carriage`](crate::rwnd::Carriage).
     pub code: Option<NonZeroU8>,
     /// Control bits.
     pub flags: Flags,

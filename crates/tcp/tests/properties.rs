@@ -166,7 +166,7 @@ fn deliver(case: &Case) {
     };
     let mut ends = [Endpoint::new(&setup(case.iss[0])), Endpoint::new(&setup(case.iss[1]))];
     let mut watches = [Watch::new(case.iss[0]), Watch::new(case.iss[1])];
-    let in_field = case.rwnd.carriage() == Some(rwnd::Carriage::WindowField);
+    let in_field = case.rwnd.capabilities().sender_half == Some(rwnd::Carriage::WindowField);
     let mut mishaps = case.mishaps.iter();
     let mut wire: BTreeMap<(Time, u64), (usize, Segment)> = BTreeMap::new();
     let mut count = 0;

@@ -1,12 +1,11 @@
 //! What every receive-window control keeps to around a real sender and receiver, whatever its rule.
 //!
-//! The least window under random events is beside the trait (`src/rwnd/mod.rs`).
+//! The least window under random events is beside the trait (`crates/rwnd/src/lib.rs`).
 
 mod support;
 
 use airwnd_catalog::{Node, Param};
-use airwnd_tcp::rwnd::{self, Advertisement, Arrival, Device, ReceiverContext, RecvView, RwndController};
-use airwnd_tcp::{Config, Seq, Stack};
+use airwnd_tcp::{Config, Seq, Stack, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -21,10 +20,6 @@ fn spec(text: &str) -> rwnd::Spec {
 
 fn everyone() -> impl Iterator<Item = (String, rwnd::Spec)> {
     rwnd::Spec::kinds().into_iter().map(|name| (name.clone(), spec(&format!("kind = \"{name}\""))))
-}
-
-fn build(spec: &rwnd::Spec) -> Box<dyn RwndController> {
-    spec.build(&ReceiverContext { mss: Bytes(MSS), buffer: Bytes(1 << 20), seed: 1 })
 }
 
 fn config() -> Config {
@@ -83,7 +78,7 @@ fn a_link_without_losses_is_drained() {
             let most = 3.0 * 1.5 + 10.0 * base_ms as f64 / 1000.0;
             let took = transfer(&config(), &rwnd, (kbps, base_ms), bytes, Reader::AtOnce);
             assert!(took <= most, "{name}: {took} s over {kbps} kbit/s and {base_ms} ms");
-            if !build(&rwnd).needs_timestamps() {
+            if !rwnd.capabilities().needs_timestamps {
                 let config = Config { timestamps: false, ..config() };
                 let took = transfer(&config, &rwnd, (kbps, base_ms), bytes, Reader::AtOnce);
                 assert!(took <= most, "{name}: {took} s over {kbps} kbit/s, {base_ms} ms, no timestamps");
@@ -174,7 +169,7 @@ fn what_was_offered_stays_offered_and_fits_the_buffer() {
             forward.detains =
                 Box::new(move |_| if is_detained() { Span::from_millis(7) } else { Span::ZERO });
             let mut back = link();
-            let may_be_code = rwnd.carriage() == Some(rwnd::Carriage::WindowField);
+            let may_be_code = rwnd.capabilities().sender_half == Some(rwnd::Carriage::WindowField);
             let least = if reads && !may_be_code { MSS } else { 0 };
             back.loses = Box::new(move |ack| {
                 // 128 KiB take a shift of 2; what is offered may be a segment short of two, so that no small steps are told.
@@ -185,7 +180,7 @@ fn what_was_offered_stays_offered_and_fits_the_buffer() {
             net.ends[1].read_at_once(reads);
             net.ends[0].write_endlessly();
             net.open();
-            let may_shrink = build(&rwnd).may_shrink();
+            let may_shrink = rwnd.capabilities().may_shrink;
             let mut edge = Bytes::ZERO;
             for at in 1..1500 {
                 net.run_until(ms(at));
@@ -203,82 +198,4 @@ fn what_was_offered_stays_offered_and_fits_the_buffer() {
             prop_assert!(net.ends[1].bytes_received() > Bytes(10 * MSS), "{}", name);
         }
     });
-}
-
-/// A segment of the history that a controller goes by.
-#[derive(Clone, Copy, Debug)]
-struct Heard {
-    gap_ms: u64,
-    queue_ms: u64,
-    segments: u64,
-}
-
-/// The window after data that came over a path of 50 ms and its queue.
-fn after(spec: &rwnd::Spec, history: impl IntoIterator<Item = Heard>) -> Bytes {
-    let mut rwnd = build(spec);
-    let (mut now, mut received) = (ms(1000), Bytes::ZERO);
-    let mut window = Bytes::ZERO;
-    for Heard { gap_ms, queue_ms, segments } in history {
-        now += Span::from_millis(gap_ms);
-        let rtt = Some(Span::from_millis(50 + queue_ms));
-        let new = Bytes(segments * MSS);
-        received += new;
-        let view = RecvView {
-            mss: Bytes(MSS),
-            free: Bytes(1 << 20),
-            unread: Bytes::ZERO,
-            early: Bytes::ZERO,
-            offered: window,
-            received,
-            rtt,
-            min_rtt: Some(Span::from_millis(50)),
-            device: Device { connections: 1, ..Device::default() },
-        };
-        let sent_at = Time(now.0 - 1_000_000 * (25 + queue_ms));
-        let arrival = Arrival { now, sent_at, len: new, new, in_order: true, rtt, retransmission: false };
-        rwnd.on_segment(&arrival, &view);
-        rwnd.on_copied(now, new, &view);
-        let Advertisement::Window(told) = rwnd.window(now, &view) else { panic!("no codes") };
-        window = told;
-    }
-    window
-}
-
-/// Those that give way to delay, by their definitions.
-const YIELDS_TO_DELAY: [&str; 4] = ["drwa", "dfcsd", "rtac", "rledbat"];
-
-#[test]
-fn the_longer_the_round_trip_the_smaller_the_window() {
-    let heard = (1..100_u64, 0..150_u64, 1..20_u64).prop_map(|(gap_ms, queue_ms, segments)| Heard {
-        gap_ms,
-        queue_ms,
-        segments,
-    });
-    let histories = (prop::collection::vec(heard, 1..100), 0..300_u64, 0..300_u64, 1..100_u64);
-    let runs = ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
-    proptest!(runs, |((history, one, other, segments) in histories)| {
-        for name in YIELDS_TO_DELAY {
-            let spec = spec(&format!("kind = \"{name}\""));
-            // The first without a queue, so that both know the path; the last after more than a round trip.
-            let first = Heard { gap_ms: 0, queue_ms: 0, segments: 1 };
-            let window = |queue_ms| {
-                let last = Heard { gap_ms: 400, queue_ms, segments };
-                after(&spec, [first].into_iter().chain(history.iter().copied()).chain([last]))
-            };
-            prop_assert!(window(one.min(other)) >= window(one.max(other)), "{}", name);
-        }
-    });
-}
-
-#[test]
-fn beyond_its_target_rledbat_comes_down_to_two_segments() {
-    let spec = spec("kind = \"rledbat\"");
-    let quiet = [Heard { gap_ms: 50, queue_ms: 0, segments: 20 }; 10];
-    let window = |round_trips| {
-        let full = [Heard { gap_ms: 150, queue_ms: 100, segments: 20 }].repeat(round_trips);
-        after(&spec, quiet.into_iter().chain(full))
-    };
-    // After four round trips the filter holds no quiet one, after ten the first slowdown is over.
-    let windows: Vec<u64> = (10..17).map(|round_trips| window(round_trips).0).collect();
-    assert_eq!(windows, [44_333, 22_166, 11_083, 5_541, 2_770, 2_000, 2_000]);
 }

@@ -1,7 +1,7 @@
 //! What a receive-window control costs.
 
 use airwnd_catalog::{Node, Param};
-use airwnd_tcp::rwnd::{self, Device, DeviceLink};
+use airwnd_rwnd::{self as rwnd, Device, DeviceLink};
 use airwnd_tcp::{Endpoint, EndpointSetup, Segment, Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use cpu_time::ProcessTime;

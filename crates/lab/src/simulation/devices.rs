@@ -2,7 +2,7 @@
 
 use super::Flow;
 use airwnd_kernel::Direction;
-use airwnd_tcp::rwnd::Device;
+use airwnd_rwnd::Device;
 use airwnd_units::{Bytes, Time};
 
 /// The connections of each terminal that receive data, each way.

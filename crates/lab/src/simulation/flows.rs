@@ -8,7 +8,8 @@ use crate::tap::Carried;
 use crate::traffic::{FlowContext, Part, Source, Transport, Write};
 use airwnd_catalog::Error;
 use airwnd_kernel::{Direction, Stream};
-use airwnd_tcp::{Endpoint, EndpointSetup, Seq, State, rwnd};
+use airwnd_rwnd as rwnd;
+use airwnd_tcp::{Endpoint, EndpointSetup, Seq, State};
 use airwnd_units::{BitRate, Bytes, Time};
 
 /// Flows that one entry of the scenario describes.

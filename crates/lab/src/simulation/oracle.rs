@@ -4,7 +4,7 @@ use super::Simulation;
 use super::devices::{Links, Share, Taken, Terminal};
 use airwnd_cell::{DOWNLINK_CROSSING, UPLINK_CROSSING, UeId};
 use airwnd_kernel::Direction;
-use airwnd_tcp::rwnd::{self, DeviceLink};
+use airwnd_rwnd::DeviceLink;
 use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 
 /// How often is looked who shares what.
@@ -23,8 +23,7 @@ impl Simulation<'_> {
     /// Makes room for what is known of links, if any receive-window control wants to know it.
     pub(super) fn know_links(&mut self) {
         let config = &self.config;
-        let ctx = rwnd::ReceiverContext::of(config, 0);
-        if !self.scenario.flow.iter().any(|group| group.rwnd.build(&ctx).wants().link) {
+        if !self.scenario.flow.iter().any(|group| group.rwnd.capabilities().wants.link) {
             return;
         }
         // IPv4 and TCP, and timestamps with their padding (RFC 7323 appendix A).

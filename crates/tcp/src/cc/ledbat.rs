@@ -1,9 +1,9 @@
 //! Less than best effort.
 
-use super::parts::queueing_delay::QueueingDelay;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
+use airwnd_rwnd::ledbat::QueueingDelay;
 use airwnd_units::Span;
 
 params! {

@@ -1,11 +1,9 @@
 //! Less than best effort, and fair to its like.
 
-use super::parts::queueing_delay::QueueingDelay;
-use super::parts::window::{Window, keeps_window};
-use super::{Ack, Congestion, CongestionControl, SenderContext};
-use crate::ledbat::{Decrease, Ledbat, Rules};
+use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::params;
-use airwnd_units::Span;
+use airwnd_rwnd::ledbat::{Decrease, Ledbat, QueueingDelay, Rules, Window};
+use airwnd_units::{Bytes, Span};
 
 params! {
     /// LEDBAT++: LEDBAT that decreases by a factor, and steps aside now and then to see the path without its queue.
@@ -55,7 +53,8 @@ impl LedbatPlusPlus {
             decrease: Decrease::Spread,
         };
         let delay = QueueingDelay::new(current_filter, base_history);
-        LedbatPlusPlus { ledbat: Ledbat::new(rules, Window::new(ctx), delay) }
+        let window = Window::new(ctx.mss, ctx.initial_window, ctx.initial_ssthresh);
+        LedbatPlusPlus { ledbat: Ledbat::new(rules, window, delay) }
     }
 }
 
@@ -72,10 +71,24 @@ impl CongestionControl for LedbatPlusPlus {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.ledbat.on_congestion(event);
+        self.ledbat.on_congestion(event.now, event.signal.into(), event.in_flight);
     }
 
-    keeps_window!(ledbat.window);
+    fn cwnd(&self) -> Bytes {
+        self.ledbat.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.ledbat.window.ssthresh()
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.ledbat.window.set_cwnd(cwnd);
+    }
+
+    fn on_spurious(&mut self, before: &Before) {
+        self.ledbat.window.restore(before.cwnd, before.ssthresh);
+    }
 }
 
 #[cfg(test)]
@@ -83,8 +96,8 @@ mod tests {
     use super::*;
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
-    use crate::ledbat::Phase;
-    use airwnd_units::{Bytes, Time};
+    use airwnd_rwnd::ledbat::Phase;
+    use airwnd_units::Time;
 
     fn told(cc: &mut LedbatPlusPlus, ms: u64, rtt_ms: u64, bytes: u64) -> u64 {
         let rtt = Some(Span::from_millis(rtt_ms));

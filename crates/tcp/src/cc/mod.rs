@@ -229,7 +229,8 @@ pub trait CongestionControl: Debug + Send + Sync {
     fn cwnd(&self) -> Bytes;
     /// The slow-start threshold.
     fn ssthresh(&self) -> Bytes;
-    /// Somebody else decided: a window code ([`rwnd::arwa`](crate::rwnd::arwa)), or a restart after idleness.
+    /// Decided elsewhere: by the sender's half of a receive-window control ([`SenderHalf`](crate::rwnd::SenderHalf)), or
+    /// by a restart after idleness.
     fn set_cwnd(&mut self, cwnd: Bytes);
     /// A segment with data goes out. Only for controllers that [ask for rates](CongestionControl::wants_rates).
     fn on_send(&mut self, _departure: &Departure) {}

@@ -5,9 +5,11 @@ use super::scoreboard::Advanced;
 use super::{Acknowledgment, Phase, Position, Progress, Sender};
 use crate::Seq;
 use crate::cc::{Ack, Congestion, Signal};
+use crate::rwnd::Instruction;
 use crate::segment::SackBlock;
 use crate::stack::Recovery;
 use airwnd_units::{Bytes, Time};
+use std::num::NonZeroU8;
 
 impl Sender {
     pub fn position(&self, ack: Seq) -> Position {
@@ -29,7 +31,7 @@ impl Sender {
     pub fn on_ack(&mut self, ack: &Acknowledgment<'_>) {
         let repeats_window = self.update_window(ack);
         // What an end that only receives gets with each segment: there is nothing to learn.
-        if ack.ack == self.una && self.board.outstanding() == 0 && self.codes.is_none() {
+        if ack.ack == self.una && self.board.outstanding() == 0 && self.sender_half.is_none() {
             return;
         }
         if ack.ack.is_after(self.nxt) {
@@ -85,16 +87,21 @@ impl Sender {
             self.schedule_probe(ack.now);
         }
         self.hear_of_probe(ack, twice, !advanced && !carried_sack && !ack.has_data);
-        if let (Some(codes), Phase::Open | Phase::Disorder) = (&self.codes, self.phase) {
-            self.counts.codes += u64::from(ack.code.is_some());
-            let before = self.cc.cwnd();
-            //= exception arwa-sender
-            let told = ack.code.map_or(before, |code| codes.on_code(code, before));
-            //= ARWA 2019 Alg. 2 line 20: cwnd <- min(rwnd, cwnd)
-            let cwnd = told.min(Bytes(self.offer.max.into()));
-            if cwnd != before {
-                self.cc.set_cwnd(cwnd);
-            }
+        if matches!(self.phase, Phase::Open | Phase::Disorder) {
+            self.obey(ack.code);
+        }
+    }
+
+    /// Lets the sender's half of the receive-window control set the congestion window. During loss recovery the repair has
+    /// a window of its own.
+    fn obey(&mut self, code: Option<NonZeroU8>) {
+        let Some(half) = &mut self.sender_half else { return };
+        self.counts.codes += u64::from(code.is_some());
+        let largest_window = Bytes(self.offer.max.into());
+        let before = self.cc.cwnd();
+        let cwnd = half.on_ack(&Instruction { code, cwnd: before, largest_window });
+        if cwnd != before {
+            self.cc.set_cwnd(cwnd);
         }
     }
 
@@ -252,7 +259,7 @@ impl Sender {
 
     pub(super) fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
         let event = self.event(ack, progress, progress.counted);
-        let heeds_code = ack.code.is_some() && self.codes.is_some();
+        let heeds_code = ack.code.is_some() && self.sender_half.is_some();
         if heeds_code || progress.marks.forbids_growth || (self.config.validate_window && !event.cwnd_limited)
         {
             return;

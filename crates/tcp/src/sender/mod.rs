@@ -14,7 +14,7 @@ mod undo;
 
 use crate::cc::{self, CongestionControl, RateSample};
 use crate::ecn::{Heed, Marks};
-use crate::rwnd::arwa::ArwaSender;
+use crate::rwnd::SenderHalf;
 use crate::segment::{Codepoint, Flags, SackBlocks};
 use crate::stack::{Ecn, LossDetection};
 use crate::{Config, Seq};
@@ -35,7 +35,8 @@ pub(crate) struct Sender {
     /// The congestion control hears of each departure and loss.
     tells_all: bool,
     seed: u64,
-    codes: Option<ArwaSender>,
+    /// That of the receive-window control at the other end, if it has one.
+    sender_half: Option<Box<dyn SenderHalf>>,
     mss: u32,
     /// Whether SACK was negotiated.
     sack: bool,
@@ -213,7 +214,7 @@ impl Sender {
     pub fn new(
         config: &Config,
         cc_spec: &cc::Spec,
-        codes: Option<ArwaSender>,
+        sender_half: Option<Box<dyn SenderHalf>>,
         iss: Seq,
         seed: u64,
     ) -> Sender {
@@ -236,7 +237,7 @@ impl Sender {
             cc,
             tells_all,
             seed,
-            codes,
+            sender_half,
             mss,
             sack: false,
             una: iss,

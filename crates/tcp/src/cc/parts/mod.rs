@@ -7,7 +7,6 @@ pub mod marking;
 pub mod policer;
 pub mod profile;
 pub mod quantum;
-pub mod queueing_delay;
 pub mod restraint;
 pub mod rounds;
 pub mod window;

@@ -1,11 +1,8 @@
 //! Less than best effort, by the receiver.
 
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController};
-use crate::cc::parts::queueing_delay::QueueingDelay;
-use crate::cc::parts::window::Window;
-use crate::cc::{self, Congestion, Signal};
-use crate::ledbat::{Decrease, LEAST, Ledbat, Rules};
+use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController};
+use crate::ledbat::{Decrease, LEAST, Ledbat, QueueingDelay, Rules, Sign, Window};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -61,12 +58,7 @@ impl Rledbat {
         let rules = Rules { target, within_base, slowest, constant, slow_start_exit, interval, decrease };
         let delay = QueueingDelay::new(params.current_filter, params.base_history);
         let mss = ctx.mss.0 as f64;
-        let window = Window::new(&cc::SenderContext {
-            mss: ctx.mss,
-            initial_window: Bytes((LEAST * mss) as u64),
-            initial_ssthresh: Bytes(u64::MAX),
-            seed: 0,
-        });
+        let window = Window::new(ctx.mss, Bytes((LEAST * mss) as u64), Bytes(u64::MAX));
         let most = (ctx.buffer.0 as f64 / mss).max(LEAST);
         Rledbat { ledbat: Ledbat::new(rules, window, delay), most, halved_until: Time::ZERO }
     }
@@ -79,15 +71,16 @@ impl Rledbat {
         let pause = now + self.ledbat.round_trip;
         self.halved_until = pause;
         self.ledbat.spared_until = pause;
-        self.ledbat.on_congestion(&Congestion {
-            now,
-            signal: Signal::Loss,
-            in_flight: self.ledbat.window.cwnd(),
-        });
+        self.ledbat.on_congestion(now, Sign::Loss, self.ledbat.window.cwnd());
     }
 }
 
 impl RwndController for Rledbat {
+    //= RFC 9840 §4.1.2
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { needs_timestamps: true, max_window_scale: MAX_SHIFT, ..Capabilities::default() }
+    }
+
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
         //= exception rledbat-delay-in-ticks
         if let Some(sample) = arrival.rtt {
@@ -104,24 +97,15 @@ impl RwndController for Rledbat {
     }
 
     //= RFC 9840 §4.1
-    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+    fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         Advertisement::Window(self.ledbat.window.cwnd().min(view.free))
-    }
-
-    fn needs_timestamps(&self) -> bool {
-        true
-    }
-
-    //= RFC 9840 §4.1.2
-    fn max_shift(&self) -> u8 {
-        MAX_SHIFT
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
+    use crate::tests_support::{MSS, arrival, ctx, view};
 
     /// A receiver on a path of 50 ms, as it is told of data each `gap_ms`.
     struct Told {
@@ -143,7 +127,7 @@ mod tests {
             let view = view(rtt);
             let arrival = Arrival { rtt, retransmission, ..arrival(self.now, self.now, segments * MSS) };
             self.rwnd.on_segment(&arrival, &view);
-            let Advertisement::Window(window) = RwndController::window(&mut self.rwnd, self.now, &view)
+            let Advertisement::Window(window) = RwndController::window(&self.rwnd, self.now, &view)
             else {
                 panic!("no codes")
             };
@@ -209,7 +193,7 @@ mod tests {
         let buffer = ctx().buffer;
         assert_eq!(told.rwnd.ledbat.window.cwnd(), buffer);
         let free = Bytes(5 * MSS);
-        let offered = RwndController::window(&mut told.rwnd, told.now, &RecvView { free, ..view(None) });
+        let offered = RwndController::window(&told.rwnd, told.now, &RecvView { free, ..view(None) });
         assert_eq!(offered, Advertisement::Window(free));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController};
+use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
@@ -118,7 +118,9 @@ impl Rtac {
 
 impl RwndController for Rtac {
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
-        if self.probability > 0.0 && !self.is_marked && self.random.uniform() < self.probability {
+        let may_mark = self.probability > 0.0 && !self.is_marked;
+        // One draw for each segment up to the first mark.
+        if may_mark && (0..arrival.segments).any(|_| self.random.uniform() < self.probability) {
             self.is_marked = true;
             self.is_avoiding = true;
             self.window = self.window.min(self.flight) / 2.0;
@@ -128,11 +130,11 @@ impl RwndController for Rtac {
         }
     }
 
-    fn max_shift(&self) -> u8 {
-        MAX_SHIFT
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { max_window_scale: MAX_SHIFT, ..Capabilities::default() }
     }
 
-    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+    fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         view.offer(Bytes(self.window as u64), self.params.floor)
     }
 }
@@ -140,7 +142,7 @@ impl RwndController for Rtac {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
+    use crate::tests_support::{MSS, arrival, ctx, view};
     use proptest::prelude::*;
 
     /// The docstring's sentences in their order, in segments and seconds.

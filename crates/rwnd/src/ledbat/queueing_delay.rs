@@ -8,7 +8,7 @@ const COLLECTED: Span = Span::from_secs(60);
 
 /// The least of the newest samples over the least of many minutes.
 #[derive(Clone, Debug)]
-pub(crate) struct QueueingDelay {
+pub struct QueueingDelay {
     current: VecDeque<Span>,
     base: VecDeque<Span>,
     minute_began: Time,
@@ -17,6 +17,7 @@ pub(crate) struct QueueingDelay {
 }
 
 impl QueueingDelay {
+    /// Keeps so many samples, and the least of each of so many minutes.
     pub fn new(samples: u32, minutes: u32) -> QueueingDelay {
         let (samples, minutes) = (samples as usize, minutes as usize);
         let current = VecDeque::with_capacity(samples + 1);
@@ -24,6 +25,7 @@ impl QueueingDelay {
         QueueingDelay { current, base, minute_began: Time::ZERO, samples, minutes }
     }
 
+    /// Takes a sample.
     pub fn add(&mut self, now: Time, sample: Span) {
         self.current.push_back(sample);
         if self.current.len() > self.samples {
@@ -41,10 +43,12 @@ impl QueueingDelay {
         }
     }
 
+    /// The least of the remembered minutes.
     pub fn base(&self) -> Option<Span> {
         self.base.iter().min().copied()
     }
 
+    /// The least of the newest samples, less the base.
     pub fn get(&self) -> Option<Span> {
         let (current, base) = (*self.current.iter().min()?, self.base()?);
         Some(current - base.min(current))

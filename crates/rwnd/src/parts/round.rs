@@ -7,11 +7,11 @@ use airwnd_units::{Bytes, Span, Time};
 /// taken back, so that the whole of a large buffer would keep a control from having effect. A sender in slow start
 /// doubles within the round trip that is measured, and again before it hears of the window; Linux's autotuning, too, offers
 /// twice what came and as much again while it doubles.
-pub(in crate::rwnd) const HEADROOM: u64 = 4;
+pub(crate) const HEADROOM: u64 = 4;
 
 /// Round trips one after the other: the first begins with the first bytes, each lasts for as long as the estimate of it.
 #[derive(Clone, Debug)]
-pub(in crate::rwnd) struct Rounds {
+pub(crate) struct Rounds {
     bytes: u64,
     since: Option<Time>,
     base: BaseRtt,
@@ -19,7 +19,7 @@ pub(in crate::rwnd) struct Rounds {
 
 /// A round trip that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::rwnd) struct Round {
+pub(crate) struct Round {
     /// What it brought.
     pub bytes: u64,
     /// How long it was by the estimate, and the least of these in the history.

@@ -12,26 +12,31 @@ pub struct Seq(pub u32);
 
 impl Seq {
     /// Whether this number comes before `other`.
+    #[inline]
     pub fn is_before(self, other: Seq) -> bool {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
     /// Whether this number comes after `other`.
+    #[inline]
     pub fn is_after(self, other: Seq) -> bool {
         other.is_before(self)
     }
 
     /// The number of bytes from `earlier` to here, or zero if `earlier` lies ahead.
+    #[inline]
     pub fn since(self, earlier: Seq) -> u32 {
         if self.is_after(earlier) { self - earlier } else { 0 }
     }
 
     /// The later of two.
+    #[inline]
     pub fn max(self, other: Seq) -> Seq {
         if self.is_before(other) { other } else { self }
     }
 
     /// The earlier of two.
+    #[inline]
     pub fn min(self, other: Seq) -> Seq {
         if self.is_after(other) { other } else { self }
     }
@@ -39,6 +44,7 @@ impl Seq {
 
 impl Add<u32> for Seq {
     type Output = Seq;
+    #[inline]
     fn add(self, bytes: u32) -> Seq {
         Seq(self.0.wrapping_add(bytes))
     }
@@ -52,6 +58,7 @@ impl AddAssign<u32> for Seq {
 
 impl Sub<u32> for Seq {
     type Output = Seq;
+    #[inline]
     fn sub(self, bytes: u32) -> Seq {
         Seq(self.0.wrapping_sub(bytes))
     }
@@ -59,6 +66,7 @@ impl Sub<u32> for Seq {
 
 impl Sub for Seq {
     type Output = u32;
+    #[inline]
     fn sub(self, earlier: Seq) -> u32 {
         self.0.wrapping_sub(earlier.0)
     }
@@ -67,6 +75,23 @@ impl Sub for Seq {
 impl fmt::Display for Seq {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// Consecutive sequence numbers: `start` is the first, `end` the one after the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeqRange {
+    /// First sequence number.
+    pub start: Seq,
+    /// The sequence number after the last.
+    pub end: Seq,
+}
+
+impl SeqRange {
+    /// Whether it holds no number.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
     }
 }
 

@@ -1,13 +1,12 @@
 //! Bytes that arrived out of order, as ranges.
 
-use crate::Seq;
-use crate::segment::SackBlock;
+use crate::{Seq, SeqRange};
 
 /// Disjoint ranges of sequence numbers in ascending order, none touching the next.
 ///
 /// The vector keeps its capacity, so once a connection has seen its worst reordering it allocates nothing.
 #[derive(Clone, Debug)]
-pub(crate) struct Ranges(Vec<SackBlock>);
+pub(crate) struct Ranges(Vec<SeqRange>);
 
 impl Ranges {
     pub fn new() -> Ranges {
@@ -24,13 +23,13 @@ impl Ranges {
     }
 
     /// Adds a range; returns the merged range that now holds it, and how many of its bytes are new.
-    pub fn insert(&mut self, range: SackBlock) -> (SackBlock, u32) {
+    pub fn insert(&mut self, range: SeqRange) -> (SeqRange, u32) {
         let first = self.0.partition_point(|held| held.end.is_before(range.start));
         let after = first + self.0[first..].partition_point(|held| !held.start.is_after(range.end));
         let mut merged = range;
         let mut held_bytes = 0;
         for held in &self.0[first..after] {
-            merged = SackBlock { start: merged.start.min(held.start), end: merged.end.max(held.end) };
+            merged = SeqRange { start: merged.start.min(held.start), end: merged.end.max(held.end) };
             held_bytes += held.end - held.start;
         }
         match after - first {
@@ -44,9 +43,9 @@ impl Ranges {
     }
 
     /// The first part of `range` that is held.
-    pub fn overlap(&self, range: SackBlock) -> Option<SackBlock> {
+    pub fn overlap(&self, range: SeqRange) -> Option<SeqRange> {
         let held = self.0.get(self.0.partition_point(|held| !held.end.is_after(range.start)))?;
-        let common = SackBlock { start: held.start.max(range.start), end: held.end.min(range.end) };
+        let common = SeqRange { start: held.start.max(range.start), end: held.end.min(range.end) };
         common.start.is_before(common.end).then_some(common)
     }
 
@@ -69,8 +68,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn block(start: u32, end: u32) -> SackBlock {
-        SackBlock { start: Seq(start), end: Seq(end) }
+    fn block(start: u32, end: u32) -> SeqRange {
+        SeqRange { start: Seq(start), end: Seq(end) }
     }
 
     #[test]
@@ -97,7 +96,7 @@ mod tests {
             for (start, len) in steps {
                 let before = set.len();
                 set.extend(start..start + len);
-                let range = SackBlock { start: Seq(base) + start, end: Seq(base) + (start + len) };
+                let range = SeqRange { start: Seq(base) + start, end: Seq(base) + (start + len) };
                 let (merged, new) = ranges.insert(range);
                 prop_assert_eq!(new as usize, set.len() - before);
                 prop_assert!((merged.start - Seq(base)..merged.end - Seq(base)).all(|byte| set.contains(&byte)));

@@ -6,7 +6,7 @@
 mod rledbat;
 
 use airwnd_catalog::{Node, Param};
-use airwnd_tcp::rwnd::{
+use airwnd_rwnd::{
     Advertisement, Arrival, Device, DeviceLink, ReceiverContext, RecvView, RwndController, Spec,
 };
 use airwnd_units::{BitRate, Bytes, Span, Time};
@@ -136,7 +136,8 @@ fn play(
         };
         let arrival = Arrival {
             now,
-            sent_at: Time(now.0 - one_way.0),
+            one_way_delay: Some(one_way),
+            segments: 1,
             len: Bytes(event.bytes),
             new: Bytes(new),
             in_order: !event.old,

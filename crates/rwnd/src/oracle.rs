@@ -1,7 +1,7 @@
 //! A window from what only an oracle knows.
 
 use super::parts::small_windows::LEAST;
-use super::{Advertisement, DeviceLink, ReceiverContext, RecvView, RwndController, Wants};
+use super::{Advertisement, Capabilities, DeviceLink, ReceiverContext, RecvView, RwndController, Wants};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -47,11 +47,11 @@ impl Oracle {
 }
 
 impl RwndController for Oracle {
-    fn wants(&self) -> Wants {
-        Wants { connections: true, link: true }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { wants: Wants { connections: true, link: true }, ..Capabilities::default() }
     }
 
-    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+    fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         view.offer(view.device.link.map_or(Bytes::ZERO, |link| self.share(&link, view)), LEAST)
     }
 }
@@ -59,8 +59,8 @@ impl RwndController for Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::Device;
-    use crate::rwnd::tests_support::{MSS, ctx, view};
+    use crate::Device;
+    use crate::tests_support::{MSS, ctx, view};
     use airwnd_units::BitRate;
     use proptest::prelude::*;
 

@@ -12,7 +12,7 @@ const BUCKETS: u64 = 10;
 /// A least that never expires takes a longer route for a queue for ever after; one that does takes a queue that has stood
 /// for the whole history for a longer route.
 #[derive(Clone, Debug)]
-pub(in crate::rwnd) struct BaseRtt {
+pub(crate) struct BaseRtt {
     /// How long a bucket collects, and how long it is kept from its first sample on.
     length: Span,
     kept: Span,

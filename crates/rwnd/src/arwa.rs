@@ -1,6 +1,9 @@
 //! Adaptive receive window adjustment: the receiver estimates congestion, the sender's window obeys.
 
-use super::{Advertisement, Arrival, Carriage, ReceiverContext, RecvView, RwndController};
+use super::{
+    Advertisement, Arrival, Capabilities, Carriage, Instruction, ReceiverContext, RecvView, RwndController,
+    SenderHalf,
+};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU8;
@@ -106,14 +109,16 @@ impl Arwa {
         }
     }
 
-    /// The delay of a packet in seconds; at least one tick, so that rates exist. None while it cannot be told.
+    /// The delay of a packet in seconds; at least one tick, so that rates exist. `None` while it is not known.
     // Timestamps have ticks, and a real receiver's clock has an offset and a drift; with both zero this is the paper's
     // one-way delay.
     fn delay(&mut self, arrival: &Arrival, view: &RecvView) -> Option<f64> {
         let tick = self.params.clock_tick.0.max(1) as f64;
         let drift = arrival.now.0 as f64 * self.params.clock_drift * 1e-6;
         let receiver = arrival.now.0 as f64 + self.params.clock_offset * 1e6 + drift;
-        let difference = libm::floor(receiver / tick) - libm::floor(arrival.sent_at.0 as f64 / tick);
+        // Before the time's origin if the clocks differ by more than has passed since.
+        let sent_at = arrival.now.0 as i64 - arrival.one_way_delay?.0 as i64;
+        let difference = libm::floor(receiver / tick) - libm::floor(sent_at as f64 / tick);
         let ticks = match self.params.delay {
             Delay::OneWay => difference,
             Delay::Queueing => {
@@ -158,30 +163,47 @@ impl Arwa {
 }
 
 impl RwndController for Arwa {
-    fn needs_timestamps(&self) -> bool {
-        true
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            needs_timestamps: true,
+            needs_one_way_delay: true,
+            sender_half: Some(self.params.carriage),
+            ..Capabilities::default()
+        }
+    }
+
+    fn sender_half(&self) -> Option<Box<dyn SenderHalf>> {
+        Some(Box::new(ArwaSender::new(&self.params)))
     }
 
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
         let size = arrival.len.0 as f64;
         let Some(delay) = self.delay(arrival, view) else { return };
+        // Merged segments count as so many of equal size and delay.
+        let segments = f64::from(arrival.segments);
         if delay < self.min_delay {
             self.min_delay = delay;
-            self.max_rate = size / delay;
+            self.max_rate = size / segments / delay;
         }
-        self.total_delay += delay;
+        self.total_delay += delay * segments;
         self.total_data += size;
-        self.counter += 1;
+        self.counter += arrival.segments;
         if arrival.now - self.last_time > self.params.period || self.counter > self.params.count {
             self.pending = self.estimate(arrival.now);
         }
     }
 
-    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+    fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         let window = self.whole.min(view.free);
         //= exception arwa-code-and-window
-        let code = if window == self.whole { self.pending.take() } else { None };
+        let code = if window == self.whole { self.pending } else { None };
         code.map_or(Advertisement::Window(window), |code| Advertisement::Code { code, window })
+    }
+
+    fn on_advertised(&mut self, _: Time, said: &Advertisement) {
+        if let Advertisement::Code { .. } = said {
+            self.pending = None;
+        }
     }
 }
 
@@ -190,22 +212,16 @@ impl RwndController for Arwa {
 pub struct ArwaSender {
     floor: u64,
     ceiling: u64,
-    carriage: Carriage,
 }
 
 impl ArwaSender {
     /// The sender's half of these parameters.
     pub fn new(params: &Params) -> ArwaSender {
-        ArwaSender { floor: params.floor.0, ceiling: params.ceiling.0, carriage: params.carriage }
-    }
-
-    /// How the codes travel that it listens to.
-    pub fn carriage(&self) -> Carriage {
-        self.carriage
+        ArwaSender { floor: params.floor.0, ceiling: params.ceiling.0 }
     }
 
     /// The congestion window after an ACK with a code.
-    pub fn on_code(&self, code: NonZeroU8, cwnd: Bytes) -> Bytes {
+    fn on_code(&self, code: NonZeroU8, cwnd: Bytes) -> Bytes {
         let code = u64::from(code.get());
         let cwnd = cwnd.0;
         Bytes(if code <= 100 {
@@ -217,10 +233,19 @@ impl ArwaSender {
     }
 }
 
+impl SenderHalf for ArwaSender {
+    //= exception arwa-sender
+    fn on_ack(&mut self, instruction: &Instruction) -> Bytes {
+        let Instruction { code, cwnd, largest_window } = *instruction;
+        //= ARWA 2019 Alg. 2 line 20: cwnd <- min(rwnd, cwnd)
+        code.map_or(cwnd, |code| self.on_code(code, cwnd)).min(largest_window)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::tests_support::{arrival, ctx, view};
+    use crate::tests_support::{arrival, ctx, view};
     use proptest::prelude::*;
 
     const DEFAULT_WINDOW: f64 = 131_072.0;
@@ -311,7 +336,10 @@ mod tests {
     }
 
     fn said(arwa: &mut Arwa) -> Option<u8> {
-        match arwa.window(Time::ZERO, &view(None)) {
+        let said = arwa.window(Time::ZERO, &view(None));
+        assert_eq!(arwa.window(Time::ZERO, &view(None)), said, "a question changes nothing");
+        arwa.on_advertised(Time::ZERO, &said);
+        match said {
             Advertisement::Code { code, .. } => Some(code.get()),
             Advertisement::Window(window) => {
                 assert_eq!(window, Bytes(DEFAULT_WINDOW as u64));

@@ -28,7 +28,7 @@ impl Fixed {
 }
 
 impl RwndController for Fixed {
-    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+    fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         Advertisement::Window(self.limit.min(view.free))
     }
 }

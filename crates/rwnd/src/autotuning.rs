@@ -114,9 +114,9 @@ impl Autotuning {
         });
     }
 
-    /// Linux's tcp_grow_window, for segments that fill their buffers well.
-    fn open_further(&mut self, view: &RecvView) {
-        let step = (2 * self.mss).min(self.free(view).saturating_sub(self.open));
+    /// Linux's tcp_grow_window, for segments that fill their buffers well; for merged ones, too, it is by twice their length.
+    fn open_further(&mut self, segments: u32, view: &RecvView) {
+        let step = (2 * self.mss * u64::from(segments)).min(self.free(view).saturating_sub(self.open));
         self.open += step;
         self.opened = step > 0;
     }
@@ -139,7 +139,7 @@ impl RwndController for Autotuning {
         if let Some(sample) = arrival.rtt {
             self.on_rtt(sample);
         }
-        if !self.measured && arrival.len.0 == self.mss {
+        if !self.measured && arrival.len.0 >= self.mss * u64::from(arrival.segments) {
             self.measured = true;
             self.room = payload(self.params.initial, self.params.measured_overhead);
         }
@@ -149,7 +149,7 @@ impl RwndController for Autotuning {
         }
         self.opened = false;
         if arrival.new > Bytes::ZERO {
-            self.open_further(view);
+            self.open_further(arrival.segments, view);
         }
     }
 
@@ -165,7 +165,7 @@ impl RwndController for Autotuning {
         self.since = Some(now);
     }
 
-    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+    fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         let window = match self.params.variant {
             Variant::V5v4 => self.open,
             // What was offered before stays offered.
@@ -182,7 +182,7 @@ impl RwndController for Autotuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
+    use crate::tests_support::{MSS, arrival, ctx, view};
 
     fn after(params: Params, per_round_trip: &[u64]) -> u64 {
         let mut auto = Autotuning::new(params, &ctx());

@@ -1,7 +1,7 @@
 //! Receiver-based flow control by the link's rate: a reconstruction.
 
 use super::parts::small_windows::LEAST;
-use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController, Wants};
+use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController, Wants};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 
@@ -53,8 +53,8 @@ impl Rtfc {
 }
 
 impl RwndController for Rtfc {
-    fn wants(&self) -> Wants {
-        Wants { connections: false, link: true }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { wants: Wants { connections: false, link: true }, ..Capabilities::default() }
     }
 
     fn on_segment(&mut self, arrival: &Arrival, _: &RecvView) {
@@ -69,7 +69,7 @@ impl RwndController for Rtfc {
         });
     }
 
-    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+    fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         let known = view.device.link.zip(self.rtt);
         let window = known.map_or(self.params.initial, |(link, rtt)| {
             Bytes((link.rate.0 as f64 * rtt.as_secs() / 8.0) as u64)
@@ -81,8 +81,8 @@ impl RwndController for Rtfc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::DeviceLink;
-    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
+    use crate::DeviceLink;
+    use crate::tests_support::{MSS, arrival, ctx, view};
     use airwnd_units::BitRate;
     use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use super::parts::round::Rounds;
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, ReceiverContext, RecvView, RwndController};
+use super::{Advertisement, Capabilities, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -64,11 +64,11 @@ impl RwndController for Drwa {
             Some((self.params.lambda * (round.least.0 as f64 / round.rtt.0 as f64) * estimate) as u64);
     }
 
-    fn max_shift(&self) -> u8 {
-        MAX_SHIFT
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { max_window_scale: MAX_SHIFT, ..Capabilities::default() }
     }
 
-    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+    fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         //= exception drwa-floor
         view.offer(self.window.map_or(self.params.initial, Bytes), self.params.floor)
     }
@@ -77,7 +77,7 @@ impl RwndController for Drwa {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::tests_support::{MSS, ctx, view};
+    use crate::tests_support::{MSS, ctx, view};
     use proptest::prelude::*;
 
     #[test]

@@ -1,26 +1,35 @@
 //! The window of LEDBAT++, at the sender or, by RFC 9840, at the receiver.
 
-use crate::cc::parts::queueing_delay::QueueingDelay;
-use crate::cc::parts::window::Window;
-use crate::cc::{Congestion, Signal};
+mod queueing_delay;
+mod window;
+
+pub use queueing_delay::QueueingDelay;
+pub use window::{LARGEST, Sign, Window};
+
 use airwnd_units::{Bytes, Span, Time};
 
 /// draft-irtf-iccrg-ledbat-plus-plus-01 §4.1, §4.4: the window to begin with, that of a slowdown, and the least one, in
 /// segments.
-pub(crate) const LEAST: f64 = 2.0;
+pub const LEAST: f64 = 2.0;
 /// draft-irtf-iccrg-ledbat-plus-plus-01 §4.4: round trips from slow start to the first slowdown, and at the least window.
 const ROUND_TRIPS: u64 = 2;
 
 /// The constants of the algorithm. What they mean stands with the parameters of those who have them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
+pub struct Rules {
+    /// The queueing delay that it aims at (T).
     pub target: Span,
     /// Whether the base delay is the target where it is less.
     pub within_base: bool,
+    /// The least gain is 1 over this.
     pub slowest: f64,
+    /// Weight of delay beyond the target.
     pub constant: f64,
+    /// Part of the target at which the first slow start ends.
     pub slow_start_exit: f64,
+    /// Time to the next slowdown over the length of the last one.
     pub interval: f64,
+    /// How decreases are spread.
     pub decrease: Decrease,
 }
 
@@ -39,30 +48,42 @@ impl Rules {
 
 /// How what a round trip takes from the window is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Decrease {
+pub enum Decrease {
     /// By each ACK its part.
     Spread,
     /// At once, and nothing more for a round trip.
     Once,
 }
 
-/// What it is about.
+/// The phase of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Phase {
+pub enum Phase {
     /// The first slow start.
     Begin,
     /// As LEDBAT; the next slowdown is due at the time.
-    Steady { slowdown_at: Time },
+    Steady {
+        /// When the next slowdown is due.
+        slowdown_at: Time,
+    },
     /// In a slowdown, at the least window until the time, then in slow start.
-    Slowdown { began: Time, until: Time },
+    Slowdown {
+        /// When the slowdown began.
+        began: Time,
+        /// When slow start begins.
+        until: Time,
+    },
 }
 
 /// The state of LEDBAT++.
 #[derive(Clone, Debug)]
-pub(crate) struct Ledbat {
+pub struct Ledbat {
+    /// The constants.
     pub rules: Rules,
+    /// The window.
     pub window: Window,
+    /// The measured queueing delay.
     pub delay: QueueingDelay,
+    /// The phase.
     pub phase: Phase,
     /// The round trip by which it waits.
     pub round_trip: Span,
@@ -153,14 +174,14 @@ impl Ledbat {
     }
 
     /// Halves what was in the network at a loss, and begins anew after a timeout.
-    pub fn on_congestion(&mut self, event: &Congestion) {
-        self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
+    pub fn on_congestion(&mut self, now: Time, sign: Sign, in_flight: Bytes) {
+        self.window.reduce(sign, self.window.count(in_flight) / 2.0);
         match self.phase {
-            _ if event.signal == Signal::RepeatedTimeout => {}
+            _ if sign == Sign::RepeatedTimeout => {}
             Phase::Begin => {
-                self.phase = Phase::Steady { slowdown_at: event.now + self.round_trip * ROUND_TRIPS };
+                self.phase = Phase::Steady { slowdown_at: now + self.round_trip * ROUND_TRIPS };
             }
-            Phase::Slowdown { began, .. } => self.end_slowdown(event.now, began),
+            Phase::Slowdown { began, .. } => self.end_slowdown(now, began),
             Phase::Steady { .. } => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController, Wants};
+use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController, Wants};
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Span, Time};
 
@@ -108,8 +108,9 @@ impl Dfcsd {
 }
 
 impl RwndController for Dfcsd {
-    fn wants(&self) -> Wants {
-        Wants { connections: true, ..Wants::default() }
+    fn capabilities(&self) -> Capabilities {
+        let wants = Wants { connections: true, ..Wants::default() };
+        Capabilities { max_window_scale: MAX_SHIFT, wants, ..Capabilities::default() }
     }
 
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
@@ -118,11 +119,7 @@ impl RwndController for Dfcsd {
         }
     }
 
-    fn max_shift(&self) -> u8 {
-        MAX_SHIFT
-    }
-
-    fn window(&mut self, _: Time, view: &RecvView) -> Advertisement {
+    fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         //= exception dfcsd-bounds
         view.offer(Bytes(self.window as u64), self.params.floor)
     }
@@ -131,8 +128,8 @@ impl RwndController for Dfcsd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rwnd::Device;
-    use crate::rwnd::tests_support::{MSS, arrival, ctx, view};
+    use crate::Device;
+    use crate::tests_support::{MSS, arrival, ctx, view};
     use proptest::prelude::*;
 
     /// Equations 12 and 13 and section 4.2 in the paper's letters, in segments and milliseconds.

@@ -1,0 +1,180 @@
+//! Receive-window control: what a receiver offers, and what it can know.
+//!
+//! A [controller](RwndController) is policy: it decides the window. An [`Observer`] reads the headers of one direction of
+//! a connection and measures what controllers go by: arrivals, round trips, retransmissions; it keeps the window's
+//! right edge, rounding and silly-window avoidance. Neither knows an endpoint, a clock or a simulator; any end of a
+//! connection can drive them, simulated or real:
+//!
+//! * each incoming data segment, or several merged: [`Observer::on_segment`], [`RwndController::on_segment`] and, when the
+//!   application takes data, [`RwndController::on_copied`];
+//! * each outgoing ACK: [`RwndController::window`], [`Observer::edge_for`], then [`Observer::on_sent`] and
+//!   [`RwndController::on_advertised`].
+//!
+//! What a controller needs of its surroundings it declares as [`Capabilities`]. One that sends instructions to the data
+//! sender brings a [`SenderHalf`]; a [`Carriage`] takes them there.
+//!
+//! ```
+//! use airwnd_catalog::{Node, Param};
+//! use airwnd_rwnd::{Advertisement, Device, Incoming, Observer, Outgoing, ReceiverContext, Seq, Spec};
+//! use airwnd_units::{Bytes, Time};
+//!
+//! let spec = Spec::read(&Node::from_toml("kind = \"drwa\"", "example").unwrap()).unwrap();
+//! let (mss, buffer) = (Bytes(1448), Bytes(1 << 20));
+//! let mut controller = spec.build(&ReceiverContext { mss, buffer, seed: 1 });
+//! let mut observer = Observer::new(mss, controller.capabilities().may_shrink);
+//! observer.synchronise(Seq(100), None);
+//! observer.set_shift(7);
+//!
+//! let ack = |observer: &mut Observer, controller: &mut dyn airwnd_rwnd::RwndController, now| {
+//!     let view = observer.view(buffer, Bytes::ZERO, Device::default());
+//!     let said = controller.window(now, &view);
+//!     let edge = observer.edge_for(&said, view.free);
+//!     observer.on_sent(now, &Outgoing { ack: observer.nxt(), edge, ts_val: None });
+//!     controller.on_advertised(now, &said);
+//!     observer.field(observer.nxt())
+//! };
+//! assert_eq!(ack(&mut observer, &mut *controller, Time(0)), 512); // 64 KiB in units of 128 B
+//!
+//! let segment = Incoming {
+//!     seq: Seq(101),
+//!     len: 1448,
+//!     segments: 1,
+//!     fin: false,
+//!     timestamps: None,
+//!     one_way_delay: None,
+//! };
+//! let now = Time(20_000_000);
+//! let observed = observer.on_segment(now, &segment);
+//! let view = observer.view(buffer, Bytes::ZERO, Device::default());
+//! controller.on_segment(&observed.arrival, &view);
+//! controller.on_copied(now, Bytes(observed.in_order.into()), &view);
+//! assert_eq!(observer.received(), 1448);
+//! ```
+
+mod carriage;
+mod controller;
+pub mod ledbat;
+mod observer;
+mod parts;
+mod ranges;
+mod seq;
+pub mod timestamps;
+
+pub use carriage::{Carriage, Decoded, Encoded};
+pub use controller::{
+    Advertisement, Arrival, Capabilities, Device, DeviceLink, Instruction, ReceiverContext, RecvView,
+    RwndController, SenderHalf, Wants,
+};
+pub use observer::{Incoming, Observed, Observer, Outgoing};
+pub use seq::{Seq, SeqRange};
+pub use timestamps::{TimestampClock, Timestamps};
+
+use airwnd_catalog::family;
+use airwnd_units::Bytes;
+
+family! {
+    /// Receive-window control: what the receiver offers.
+    pub family Spec ("rwnd") {
+        fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rtfc: Rtfc, rledbat: Rledbat, oracle: Oracle
+    }
+    build fn build(ctx: &ReceiverContext) -> Box<dyn RwndController>;
+}
+
+/// Any connection: what a controller declares does not depend on it.
+const ANY: ReceiverContext = ReceiverContext { mss: Bytes(1460), buffer: Bytes(65_535), seed: 0 };
+
+impl Spec {
+    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        match self {
+            Spec::Rtac(params) => params.check(),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a controller with these parameters declares.
+    pub fn capabilities(&self) -> Capabilities {
+        self.build(&ANY).capabilities()
+    }
+
+    /// The half of this controller that runs at the sender of the data, and how it is instructed; `None` if it has none.
+    pub fn sender_half(&self) -> Option<(Carriage, Box<dyn SenderHalf>)> {
+        let controller = self.build(&ANY);
+        controller.capabilities().sender_half.zip(controller.sender_half())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests_support {
+    use super::*;
+    use airwnd_units::{Span, Time};
+
+    pub const MSS: u64 = 1000;
+
+    pub fn ctx() -> ReceiverContext {
+        ReceiverContext { mss: Bytes(MSS), buffer: Bytes(1 << 24), seed: 1 }
+    }
+
+    pub fn view(rtt: Option<Span>) -> RecvView {
+        RecvView {
+            mss: Bytes(MSS),
+            free: Bytes(1 << 24),
+            unread: Bytes::ZERO,
+            early: Bytes::ZERO,
+            offered: Bytes::ZERO,
+            received: Bytes::ZERO,
+            rtt,
+            min_rtt: rtt,
+            device: Device::default(),
+        }
+    }
+
+    pub fn arrival(now: Time, sent_at: Time, len: u64) -> Arrival {
+        Arrival {
+            now,
+            one_way_delay: Some(now - sent_at),
+            segments: 1,
+            len: Bytes(len),
+            new: Bytes(len),
+            in_order: true,
+            rtt: None,
+            retransmission: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tests_support::*;
+    use super::*;
+    use airwnd_catalog::{Node, Param};
+    use airwnd_units::{Span, Time};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// No member starves a sender: whatever arrives, it offers two segments or speaks in codes.
+        #[test]
+        fn every_member_leaves_room_for_two_segments(
+            events in prop::collection::vec((1..80_u64, 1..200_u64, 1..20_u64), 1..200),
+        ) {
+            for kind in Spec::kinds() {
+                let node = Node::from_json(&format!("\"{kind}\""), "test").unwrap();
+                let mut rwnd = Spec::read(&node).unwrap().build(&ctx());
+                let mut now = Time(1_000_000_000);
+                for &(gap, delay, segments) in &events {
+                    now += Span::from_millis(gap);
+                    let view = view(Some(Span::from_millis(delay)));
+                    rwnd.on_segment(&arrival(now, now - Span::from_millis(delay), MSS), &view);
+                    rwnd.on_copied(now, Bytes(segments * MSS), &view);
+                    match rwnd.window(now, &view) {
+                        Advertisement::Window(window) => prop_assert!(window >= Bytes(2 * MSS), "{}: {:?}", kind, window),
+                        Advertisement::Code { code, .. } => prop_assert!(code.get() <= 120),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! Arrivals may be aggregated: one trace, whole and merged, and how far each control's windows differ.
+//!
+//! The trace is that of a cell: each millisecond brings a burst of segments, or none. It comes segment by segment; in runs
+//! of 2 to 40 consecutive ones, as GRO merges them; and as a report at the end of each millisecond. What is decided is
+//! compared, not obeyed, so that all see the same data.
+
+use airwnd_catalog::{Node, Param};
+use airwnd_kernel::Stream;
+use airwnd_rwnd::{
+    Advertisement, Device, DeviceLink, Incoming, Observer, Outgoing, ReceiverContext, Seq, Spec,
+    TimestampClock, Timestamps, timestamps,
+};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+const MSS: u32 = 1448;
+const TICK: Span = Span::from_millis(1);
+const BUFFER: Bytes = Bytes(1 << 24);
+
+/// How far windows may differ in nine of ten milliseconds. Who decides by the round trip may be up to two of them late, so
+/// that the windows for whole segments within two round trips are what those for merged ones are compared with.
+struct Bound {
+    rwnd: &'static str,
+    /// A part of the window, beyond that range.
+    part: f64,
+    why: &'static str,
+}
+
+const BOUNDS: [Bound; 13] = [
+    Bound { rwnd: r#"kind = "fixed""#, part: 0.0, why: "it is constant" },
+    Bound { rwnd: r#"kind = "oracle""#, part: 0.0, why: "it follows from the link's figures alone" },
+    Bound {
+        rwnd: r#"kind = "autotuning""#,
+        part: 0.2,
+        why: "the most that a round trip brought, of which one may hold a burst more, stays",
+    },
+    Bound {
+        rwnd: "kind = \"autotuning\"\nvariant = \"linux-6.18\"",
+        part: 0.5,
+        why: "as before, and the growth rate of round trips multiplies the burst",
+    },
+    Bound {
+        rwnd: r#"kind = "drwa""#,
+        part: 0.15,
+        why: "a round trip may hold a burst more, and the mean of its samples has fewer",
+    },
+    Bound { rwnd: r#"kind = "dfcsd""#, part: 0.1, why: "as drwa; above that where no queue can be measured" },
+    Bound {
+        rwnd: "kind = \"dfcsd\"\nupdate = \"step\"",
+        part: 3.0,
+        why: "the round trip in which it begins to follow its target leaves four times what came for what came",
+    },
+    Bound {
+        rwnd: r#"kind = "rtac""#,
+        part: 7.0,
+        why: "the first mark comes by chance, and takes the window from four times what came to a half of that",
+    },
+    Bound { rwnd: r#"kind = "rtfc""#, part: 0.0, why: "the least sample is that of a burst" },
+    Bound {
+        rwnd: "kind = \"rtfc\"\nfilter = \"mean\"",
+        part: 0.01,
+        why: "samples are of whole ticks, few of which fall into a burst",
+    },
+    Bound {
+        rwnd: r#"kind = "rledbat""#,
+        part: 3.0,
+        why: "slow start may end a round trip earlier or later, a factor of two, and so may each slowdown",
+    },
+    Bound {
+        rwnd: r#"kind = "arwa""#,
+        part: 0.0,
+        why: "its window is constant; codes have a bound of their own",
+    },
+    Bound { rwnd: "kind = \"arwa\"\ndelay = \"queueing\"", part: 0.0, why: "as before" },
+];
+
+/// Percentage points by which the mean change of cwnd that ARWA asks for may differ: it estimates each 16 packets or more,
+/// which a run may make more of, and codes that follow each other closely are lessened by the former.
+const CODES: f64 = 10.0;
+
+/// A trace of so many milliseconds, its base round trip, and the most segments in a burst.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    seed: u64,
+    base_ms: u64,
+    burst: u64,
+    /// Of a thousand segments.
+    lost: u64,
+}
+
+const LENGTH_MS: u64 = 4000;
+
+/// Arriving segments in order of time.
+fn trace(setting: Setting) -> Vec<(Time, Incoming)> {
+    let mut random = Stream::new(setting.seed, "trace");
+    let mut draw = |below: u64| random.next_u64() % below;
+    let base = Span::from_millis(setting.base_ms);
+    let (mut came, mut next) = (Vec::new(), Seq(1));
+    let mut lost: Vec<(Time, Seq)> = Vec::new();
+    // The queue grows or drains for some time, never by as much as time goes on; no queue in the first round trips.
+    let (mut queue, mut slope, mut until, mut newest) = (0.0, 0.0, 4 * setting.base_ms, 0);
+    for ms in setting.base_ms..LENGTH_MS {
+        if ms >= until {
+            slope = draw(101) as f64 / 100.0 - 0.5;
+            until = ms + setting.base_ms * (1 + draw(8));
+        }
+        queue = f64::clamp(queue + slope, 0.0, 2.0 * setting.base_ms as f64);
+        let rtt = base + Span((queue * 1e6) as u64);
+        let segments = if draw(10) == 0 { 0 } else { 1 + draw(setting.burst) };
+        for place in 0..segments {
+            let now = Time(ms * 1_000_000 + place * 10_000);
+            let is_again = lost.first().is_some_and(|(due, _)| *due <= now);
+            let seq = if is_again {
+                lost.remove(0).1
+            } else {
+                let seq = next;
+                next += MSS;
+                if draw(1000) < setting.lost && place > 0 {
+                    lost.push((now + rtt, seq));
+                    continue;
+                }
+                seq
+            };
+            let echoed = timestamps::ticks(TICK, now - rtt).max(newest);
+            newest = echoed;
+            let one_way_delay = rtt - base / 2;
+            let segment = Incoming {
+                seq,
+                len: MSS,
+                segments: 1,
+                fin: false,
+                timestamps: Some(Timestamps {
+                    val: timestamps::ticks(TICK, now - one_way_delay),
+                    ecr: echoed,
+                }),
+                one_way_delay: Some(one_way_delay),
+            };
+            came.push((now, segment));
+        }
+    }
+    came
+}
+
+/// The trace with consecutive segments of each millisecond merged while `joins` says so, given how many there are; each
+/// arrives when `at` says, given the time of the last of them.
+fn merge(
+    whole: &[(Time, Incoming)],
+    mut joins: impl FnMut(u32) -> bool,
+    at: impl Fn(Time) -> Time,
+) -> Vec<(Time, Incoming)> {
+    let mut merged: Vec<(Time, Incoming)> = Vec::new();
+    for &(now, segment) in whole {
+        match merged.last_mut() {
+            Some((last, run))
+                if last.0 / 1_000_000 == now.0 / 1_000_000
+                    && run.seq + run.len == segment.seq
+                    && joins(run.segments) =>
+            {
+                *last = now;
+                let (seq, len, segments) = (run.seq, run.len + segment.len, run.segments + 1);
+                *run = Incoming { seq, len, segments, ..segment };
+            }
+            _ => merged.push((now, segment)),
+        }
+    }
+    merged.iter().map(|(now, segment)| (at(*now), *segment)).collect()
+}
+
+/// What a control says at the end of each millisecond; it is asked so many times, and also with each arrival if that is
+/// more than once.
+fn decisions(spec: &Spec, base: Span, came: &[(Time, Incoming)], asked: u32) -> Vec<Advertisement> {
+    let mut control = spec.build(&ReceiverContext { mss: Bytes(u64::from(MSS)), buffer: BUFFER, seed: 1 });
+    let mut observer = Observer::new(Bytes(u64::from(MSS)), false);
+    observer.synchronise(Seq(0), Some(TimestampClock::Ticks(TICK)));
+    observer.set_shift(14);
+    let link = Some(DeviceLink { rate: BitRate(50_000_000), base_rtt: base });
+    let mut said = Vec::new();
+    let mut came = came.iter().peekable();
+    for ms in 0..LENGTH_MS {
+        let end = Time((ms + 1) * 1_000_000);
+        while let Some((now, segment)) = came.next_if(|(now, _)| *now < end) {
+            let edge = observer.nxt() + BUFFER.0 as u32;
+            observer.on_sent(*now, &Outgoing { ack: observer.nxt(), edge, ts_val: None });
+            let observed = observer.on_segment(*now, segment);
+            let received = Bytes(observer.received());
+            let device = Device {
+                connections: 2,
+                least_received: Bytes(received.0 / 2),
+                most_received: received,
+                link,
+            };
+            let view = observer.view(BUFFER, Bytes::ZERO, device);
+            control.on_segment(&observed.arrival, &view);
+            if observed.in_order > 0 {
+                control.on_copied(*now, Bytes(u64::from(observed.in_order)), &view);
+            }
+            for _ in 1..asked {
+                control.window(*now, &view);
+            }
+        }
+        let device = Device { connections: 2, link, ..Device::default() };
+        let view = observer.view(BUFFER, Bytes::ZERO, device);
+        let now = control.window(end, &view);
+        for _ in 1..asked {
+            assert_eq!(control.window(end, &view), now);
+        }
+        control.on_advertised(end, &now);
+        said.push(now);
+    }
+    said
+}
+
+fn bytes(said: &Advertisement) -> f64 {
+    match said {
+        Advertisement::Window(window) | Advertisement::Code { window, .. } => window.0 as f64,
+    }
+}
+
+/// By what part the windows of merged arrivals lie outside the range of those of whole ones within two round trips: in
+/// each millisecond, in ascending order.
+fn excess(whole: &[Advertisement], merged: &[Advertisement], reach: usize) -> Vec<f64> {
+    let mut all: Vec<f64> = merged
+        .iter()
+        .enumerate()
+        .map(|(place, said)| {
+            let near = &whole[place.saturating_sub(reach)..(place + reach + 1).min(whole.len())];
+            let least = near.iter().map(bytes).fold(f64::INFINITY, f64::min);
+            let greatest = near.iter().map(bytes).fold(0.0, f64::max);
+            f64::max(0.0, f64::max(least / bytes(said), bytes(said) / greatest) - 1.0)
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+fn read(text: &str) -> Spec {
+    let node = Node::from_toml(text, "test").expect("it is TOML");
+    Spec::read(&node).expect("it is a receive-window control")
+}
+
+/// The trace merged as by GRO, and as reports at the end of each millisecond.
+fn merges(setting: Setting, whole: &[(Time, Incoming)]) -> [Vec<(Time, Incoming)>; 2] {
+    let mut random = Stream::new(setting.seed, "runs");
+    let gro = merge(whole, |segments| u64::from(segments) < 2 + random.next_u64() % 39, |last| last);
+    let reports = merge(whole, |_| true, |last| Time(last.0 / 1_000_000 * 1_000_000 + 999_999));
+    [gro, reports]
+}
+
+/// The mean change of cwnd in percent that codes ask for.
+fn mean_change(said: &[Advertisement]) -> Option<f64> {
+    let changes: Vec<f64> = said
+        .iter()
+        .filter_map(|said| match said {
+            Advertisement::Code { code, .. } if code.get() <= 100 => Some(-f64::from(code.get())),
+            Advertisement::Code { code, .. } => Some(f64::from(code.get()) - 100.0),
+            Advertisement::Window(_) => None,
+        })
+        .collect();
+    (!changes.is_empty()).then(|| changes.iter().sum::<f64>() / changes.len() as f64)
+}
+
+fn settings() -> impl Strategy<Value = Setting> {
+    (0..1_000_000_u64, 20..150_u64, 2..46_u64, 0..4_u64).prop_map(|(seed, base_ms, burst, lost)| Setting {
+        seed,
+        base_ms,
+        burst,
+        lost,
+    })
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() }
+}
+
+#[test]
+fn every_control_has_a_bound() {
+    for kind in Spec::kinds() {
+        assert!(BOUNDS.iter().any(|bound| read(bound.rwnd).kind() == kind), "{kind} has none");
+    }
+}
+
+#[test]
+fn merged_arrivals_move_windows_no_further_than_their_bounds() {
+    proptest!(cases(16), |(setting in settings())| {
+        let whole = trace(setting);
+        let merged = merges(setting, &whole);
+        let base = Span::from_millis(setting.base_ms);
+        // A queue makes a round trip three times the base at most.
+        let reach = 2 * 3 * setting.base_ms as usize;
+        for bound in &BOUNDS {
+            let spec = read(bound.rwnd);
+            let of_whole = decisions(&spec, base, &whole, 1);
+            for came in &merged {
+                let of_merged = decisions(&spec, base, came, 1);
+                let excess = excess(&of_whole, &of_merged, reach);
+                let found = excess[excess.len() * 9 / 10];
+                prop_assert!(found <= bound.part, "{}: {found}, though {}", bound.rwnd, bound.why);
+                let changes = mean_change(&of_whole).zip(mean_change(&of_merged));
+                let differ = changes.map_or(0.0, |(one, other)| (one - other).abs());
+                prop_assert!(differ <= CODES, "{}: {changes:?} % of cwnd", bound.rwnd);
+            }
+        }
+    });
+}
+
+/// The window is a question, and so is what is said between arrivals.
+#[test]
+fn asking_again_changes_nothing() {
+    proptest!(cases(4), |(setting in settings())| {
+        let whole = trace(setting);
+        let base = Span::from_millis(setting.base_ms);
+        for bound in &BOUNDS {
+            let spec = read(bound.rwnd);
+            prop_assert_eq!(decisions(&spec, base, &whole, 1), decisions(&spec, base, &whole, 5));
+        }
+    });
+}
+
+/// Without timestamps a round trip is the time in which a window arrives: merged, at most a burst longer or shorter.
+#[test]
+fn a_round_trip_by_window_differs_by_a_burst() {
+    let rtt = |came: &[(Time, Incoming)], window: u32| {
+        let mut observer = Observer::new(Bytes(u64::from(MSS)), false);
+        observer.synchronise(Seq(0), None);
+        observer.set_shift(10);
+        let offer = |observer: &mut Observer, now| {
+            let ack = observer.nxt();
+            observer.on_sent(now, &Outgoing { ack, edge: ack + window, ts_val: None });
+        };
+        offer(&mut observer, Time::ZERO);
+        for (now, segment) in came {
+            observer.on_segment(*now, segment);
+            offer(&mut observer, *now);
+        }
+        observer.rtt().expect("several windows came")
+    };
+    // Ten segments each millisecond.
+    let bursts: Vec<(Time, Incoming)> = (0..4000_u32)
+        .map(|place| {
+            let now = Time(u64::from(place / 10) * 1_000_000 + u64::from(place % 10) * 10_000);
+            let (seq, one_way_delay) = (Seq(1) + place * MSS, None);
+            let segment =
+                Incoming { seq, len: MSS, segments: 1, fin: false, timestamps: None, one_way_delay };
+            (now, segment)
+        })
+        .collect();
+    for window in [35, 200, 1000] {
+        let one = rtt(&bursts, window * MSS);
+        for came in merges(Setting { seed: 1, base_ms: 0, burst: 10, lost: 0 }, &bursts) {
+            let other = rtt(&came, window * MSS);
+            assert!(one.0.abs_diff(other.0) <= 1_000_000, "{one} {other} for {window} segments");
+        }
+    }
+}
