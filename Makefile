@@ -73,6 +73,7 @@ lint: $(VENV)/requirements
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy
+	PYTHONPATH=python $(BIN)/lint-imports --no-logo --no-cache
 
 format: $(VENV)/requirements
 	rustfmt $(RUST)

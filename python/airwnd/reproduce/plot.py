@@ -34,6 +34,7 @@ from typing import Self
 from airwnd.reproduce.axis import Axis, Level
 from airwnd.reproduce.measure import SAMPLED, Measure, Selection
 from airwnd.reproduce.strict import Table
+from airwnd.text import axis_label
 
 KINDS = ("lines", "bars", "frontier", "time", "distribution")
 SCALES = ("linear", "log")
@@ -170,8 +171,6 @@ def _lines(table: Table, axes: Mapping[str, Axis]) -> Axis | None:
 
 def _labels(kind: str, contents: Over | Against | Samples) -> tuple[str, str]:
     """Name the axes, unless the plot does."""
-    from airwnd.plots.series import axis_label
-
     match contents:
         case Over(x, measure):
             return x.label, measure.axis_label
