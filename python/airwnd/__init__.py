@@ -55,6 +55,7 @@ __all__ = [
     "run_many",
     "schema",
     "sweep",
+    "tables",
 ]
 
 _HOME = {
@@ -77,6 +78,7 @@ _HOME = {
     "run_many": "airwnd.parallel",
     "schema": "airwnd.algorithms",
     "sweep": "airwnd.sweeps",
+    "tables": "airwnd.columns",
 }
 
 

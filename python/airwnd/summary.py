@@ -25,7 +25,7 @@ def show(run: RunData) -> None:
         f"PDF {_number(totals['pdf_percent'], 2)} %, "
         f"Jain {_number(totals['jain'], 4)}"
     )
-    drops = ", ".join(f"{cause} {count:,}" for cause, count in totals["drops"].items() if count)
+    drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
     console.print(f"drops: {drops or 'none'}")
     if len(run.outcome["flows"]) > _MOST_FLOWS or any(_waits(group) for group in run.outcome["groups"]):
         console.print(_groups(run))
@@ -61,15 +61,14 @@ def _groups(run: RunData) -> Table:
     for head in (*heads, "FCT\ns", "p50\ns", "p95\ns", "p99\ns"):
         table.add_column(head, justify="right", no_wrap=True)
     for group in run.outcome["groups"]:
-        times = group["fct_s"]
         table.add_row(
             group["group"],
             f"{group['flows']:,}",
             _number(group["goodput_kbps"], 1),
-            _number(group["delay_ms"]["mean"], 2),
-            _number(group["delay_ms"]["p95"], 2),
+            _number(group["delay_ms_mean"], 2),
+            _number(group["delay_ms_p95"], 2),
             *(f"{group[key]:,}" if _waits(group) else "–" for key in ("completed", "unfinished")),
-            *(_number(times[key], 3) for key in ("mean", "p50", "p95", "p99")),
+            *(_number(group[f"fct_s_{key}"], 3) for key in ("mean", "p50", "p95", "p99")),
         )
     return table
 
@@ -84,9 +83,9 @@ def _flows(run: RunData) -> Table:
         table.add_row(
             *("–" if flow[key] is None else str(flow[key]) for key in ("id", "ue", "cc", "rwnd")),
             _number(flow["goodput_kbps"], 1),
-            _number(flow["delay_ms"]["mean"], 2),
-            _number(flow["delay_ms"]["p95"], 2),
-            _number(flow["rtt_ms"]["mean"], 2),
+            _number(flow["delay_ms_mean"], 2),
+            _number(flow["delay_ms_p95"], 2),
+            _number(flow["rtt_ms_mean"], 2),
             _number(flow["pdf_percent"], 2),
             str(flow["retransmissions"]),
         )
@@ -107,9 +106,9 @@ def _links(links: Sequence[Mapping[str, Any]]) -> Table:
             link["direction"],
             f"{link['packets']:,}",
             _number(None if use is None else 100 * use, 1),
-            _number(link["queue_packets"]["mean"], 1),
-            f"{link['queue_packets']['max']:,}",
-            *(f"{link['drops'][cause]:,}" for cause in ("link_queue_full", "link_queue_early", "link_error")),
+            _number(link["queue_packets_mean"], 1),
+            f"{link['queue_packets_max']:,}",
+            *(f"{link[f'drops_{cause}']:,}" for cause in ("link_queue_full", "link_queue_early", "link_error")),
             f"{link['marks']:,}",
         )
     return table

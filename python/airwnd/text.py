@@ -1,5 +1,7 @@
 """Quantities in words, alike on the terminal, in pictures and on pages."""
 
+from airwnd.columns import tables
+
 
 def seconds_text(seconds: float) -> str:
     """Write a length of time, ``1 min 23 s``."""
@@ -10,16 +12,16 @@ def seconds_text(seconds: float) -> str:
 
 
 def axis_label(column: str) -> str:
-    """Write a column's name with its unit in brackets.
+    """Write the name of a column of the series with its unit in brackets.
 
     Examples
     --------
     >>> axis_label("rtt_ms"), axis_label("mcs"), axis_label("in_flight_bytes")
     ('RTT (ms)', 'MCS', 'in flight (bytes)')
     """
-    name, _, unit = column.rpartition("_")
-    units = {"bytes": "bytes", "packets": "packets", "ms": "ms", "kbps": "kbit/s", "s": "s", "db": "dB"}
-    units |= {"dbm": "dBm", "m": "m"}
-    words, suffix = (name, f" ({units[unit]})") if unit in units else (column, "")
+    known = tables()["series"].columns
+    unit = known[column].shown_unit if column in known else ""
+    # A name ends with its unit.
+    words, suffix = (column.rpartition("_")[0], f" ({unit})") if unit else (column, "")
     words = words.replace("_", " ")
     return (words.upper() if words in ("rtt", "mcs", "sinr", "rsrp") else words) + suffix

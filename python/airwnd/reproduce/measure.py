@@ -12,7 +12,7 @@
     statistic = "mean"               # of the rows that are left
 
 ``totals`` has one row and needs no statistic. ``flows``, ``groups`` (of flows), ``cells`` and ``ues`` have
-a row each: ``groups.fct_s.p95`` is the 95th percentile of the completion times in a group. ``series`` have
+a row each: ``groups.fct_s_p95`` is the 95th percentile of the completion times in a group. ``series`` have
 a row for each flow and sample, ``events`` one for each event, and both take ``between = ["20s", "40s"]``.
 Rows without a value (a transfer that was not completed) do not count; a measure without any row is
 undefined, which leaves what is claimed of it undecided. `where` names columns of the table; one of samples
@@ -20,7 +20,7 @@ or events may also name a column of ``flows``, and so may a level of an axis (:m
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -82,7 +82,7 @@ class Selection:
     table
         ``totals``, one of `ROWS`, or one of `SAMPLED`.
     column
-        As in the JSON of a run: ``delay_ms.p95`` is the field ``p95`` of ``delay_ms``.
+        Its name in the JSON of a run, such as ``delay_ms_p95``.
     where
         Allowed values by column. What samples and events do not have themselves is looked up in their flow.
     between
@@ -123,10 +123,10 @@ class Selection:
     def values(self, run: Figures) -> Values:
         """Read the chosen rows' values; rows without one are left out."""
         if self.table == "totals":
-            found = [_deep(run.outcome["totals"], self.column, "totals")]
+            found = [_value(run.outcome["totals"], self.column, "totals")]
         elif self.table in ROWS:
             rows = [row for row in run.outcome[self.table] if self._chosen(row)]
-            found = [_deep(row, self.column, self.table) for row in rows]
+            found = [_value(row, self.column, self.table) for row in rows]
         else:
             _, found = self.samples(run)
         values = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
@@ -145,14 +145,14 @@ class Selection:
                 key, among = column, [str(each) for each in allowed]
             else:
                 flows = run.outcome["flows"]
-                key, among = "flow", [flow["id"] for flow in flows if _deep(flow, column, "flows") in allowed]
+                key, among = "flow", [flow["id"] for flow in flows if _value(flow, column, "flows") in allowed]
             frame = frame.filter(pl.col(key).cast(pl.String).is_in(among))
         if self.between:
             frame = frame.filter(pl.col("time_s").is_between(*self.between))
         return frame["time_s"].to_list(), frame[self.column].to_list()
 
     def _chosen(self, row: Mapping[str, Any]) -> bool:
-        return all(_deep(row, column, self.table) in allowed for column, allowed in self.where.items())
+        return all(_value(row, column, self.table) in allowed for column, allowed in self.where.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,20 +222,7 @@ def _times(table: Table, between: Sequence[Any]) -> tuple[float, float] | None:
     return begin, end
 
 
-def _deep(row: Mapping[str, Any], path: str, table: str) -> Any:
-    value: Any = row
-    for step in path.split("."):
-        if not isinstance(value, Mapping) or step not in value:
-            raise InputError(f"{table} have no `{path}`; there are {', '.join(_paths(row))}")
-        value = value[step]
-    if isinstance(value, Mapping):
-        raise InputError(f"{table} have no number at `{path}`; there are {', '.join(_paths(row))}")
-    return value
-
-
-def _paths(row: Mapping[str, Any]) -> Iterable[str]:
-    for key, value in row.items():
-        if isinstance(value, Mapping):
-            yield from (f"{key}.{inner}" for inner in _paths(value))
-        else:
-            yield key
+def _value(row: Mapping[str, Any], column: str, table: str) -> Any:
+    if column not in row:
+        raise InputError(f"{table} have no `{column}`; there are {', '.join(row)}")
+    return row[column]
