@@ -46,9 +46,7 @@ def _whole(numbers: NDArray[Any]) -> pl.Series:
     return series.set(series == _native.NOTHING, None)
 
 
-def frame_of(
-    table: str, rows: Iterable[Mapping[str, Any]], before: Sequence[str] = ()
-) -> pl.DataFrame:
+def frame_of(table: str, rows: Iterable[Mapping[str, Any]], before: Sequence[str] = ()) -> pl.DataFrame:
     """Make a frame of JSON objects with the columns that the engine declares for a table.
 
     Parameters

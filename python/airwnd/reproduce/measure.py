@@ -145,7 +145,10 @@ class Selection:
                 key, among = column, [str(each) for each in allowed]
             else:
                 flows = run.outcome["flows"]
-                key, among = "flow", [flow["id"] for flow in flows if _value(flow, column, "flows") in allowed]
+                key, among = (
+                    "flow",
+                    [flow["id"] for flow in flows if _value(flow, column, "flows") in allowed],
+                )
             frame = frame.filter(pl.col(key).cast(pl.String).is_in(among))
         if self.between:
             frame = frame.filter(pl.col("time_s").is_between(*self.between))

@@ -40,7 +40,9 @@ class Panel:
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
 
-def _panel(column: str, name: str, *, shown: bool = False, beside: str | None = None, smooth: bool = False) -> Panel:
+def _panel(
+    column: str, name: str, *, shown: bool = False, beside: str | None = None, smooth: bool = False
+) -> Panel:
     unit = tables()["series"].columns[column].shown_unit
     return Panel(column, name, unit, shown, beside, smooth)
 
