@@ -35,6 +35,16 @@
 //!     r#"{"packets":3,"delay_ms_mean":25.5,"delay_ms_p50":null}"#
 //! );
 //! ```
+//!
+//! A field without a doc comment does not compile:
+//!
+//! ```compile_fail
+//! /// A row per flow.
+//! #[derive(airwnd_lab::columns::Columns)]
+//! struct FlowRow {
+//!     packets: u64,
+//! }
+//! ```
 
 use airwnd_kernel::Direction;
 use serde_json::{Map, Value as Json};
