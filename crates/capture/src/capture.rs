@@ -93,7 +93,7 @@ impl<W: Write> Capture<W> {
 
 impl<W: Write> Tap for Capture<W> {
     fn packet(&mut self, sight: &Sight) {
-        let tunnel = &mut self.in_tunnel[sight.ue as usize][usize::from(sight.to_terminal)];
+        let tunnel = &mut self.in_tunnel[sight.ue as usize][sight.direction as usize];
         let sequence = *tunnel;
         if matches!(sight.node, Node::BaseStation(_)) {
             *tunnel = tunnel.wrapping_add(1);
@@ -114,7 +114,7 @@ impl<W: Write> Tap for Capture<W> {
             Format::Pcap => pcap::packet(record, sight.at, length as u32, (shown, zeros)),
             Format::Pcapng => {
                 let interface = self.interfaces[place].1;
-                pcapng::packet(record, interface, sight.at, sight.way, length as u32, (shown, zeros));
+                pcapng::packet(record, interface, sight.at, sight.crossing, length as u32, (shown, zeros));
             }
         }
         if self.failure.is_none() {

@@ -1,6 +1,7 @@
 //! The headers of a packet as they are on the wire. Payloads are zeros, and are not here.
 
 use crate::hosts;
+use airwnd_kernel::Direction;
 use airwnd_lab::tap::{Carried, Node, Sight};
 use airwnd_tcp::Segment;
 use airwnd_tcp::segment::Codepoint;
@@ -34,18 +35,18 @@ struct Ip {
 pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize {
     bytes.clear();
     let (server, terminal) = (hosts::server(sight.flow), hosts::terminal(sight.ue));
-    let (from, to) = if sight.to_terminal { (server, terminal) } else { (terminal, server) };
-    let (from_port, to_port) = match sight.to_terminal {
-        true => (hosts::SERVER_PORT, hosts::terminal_port(sight.flow)),
-        false => (hosts::terminal_port(sight.flow), hosts::SERVER_PORT),
+    let (from, to) = if sight.direction == Direction::Down { (server, terminal) } else { (terminal, server) };
+    let (from_port, to_port) = match sight.direction {
+        Direction::Down => (hosts::SERVER_PORT, hosts::terminal_port(sight.flow)),
+        Direction::Up => (hosts::terminal_port(sight.flow), hosts::SERVER_PORT),
     };
     let in_tunnel = matches!(sight.node, Node::BaseStation(_));
     bytes.resize(if in_tunnel { 40 } else { 0 }, 0);
     let begin = bytes.len();
     // RFC 1812 §5.3.1: the gateway is the one router on the way.
     let routed = match sight.node {
-        Node::Server | Node::Gateway => !sight.to_terminal,
-        Node::BaseStation(_) | Node::Terminal(_) => sight.to_terminal,
+        Node::Server | Node::Gateway => sight.direction == Direction::Up,
+        Node::BaseStation(_) | Node::Terminal(_) => sight.direction == Direction::Down,
     };
     let mut ip = Ip {
         from,
@@ -78,7 +79,11 @@ pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize
     ipv4(&mut bytes[begin..], &ip, payload);
     if let Node::BaseStation(cell) = sight.node {
         let (gateway, base_station) = (hosts::gateway(), hosts::base_station(cell));
-        let (from, to) = if sight.to_terminal { (gateway, base_station) } else { (base_station, gateway) };
+        let (from, to) = if sight.direction == Direction::Down {
+            (gateway, base_station)
+        } else {
+            (base_station, gateway)
+        };
         // RFC 6040 §4.1: the tunnel's ECN field is a copy.
         let outer = Ip { from, to, time_to_live: TIME_TO_LIVE, protocol: UDP, ..ip };
         tunnel(bytes, &outer, hosts::tunnel(sight.ue), tunnel_sequence, payload);
@@ -210,7 +215,7 @@ fn fold(sum: u32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airwnd_lab::tap::Way;
+    use airwnd_lab::tap::Crossing;
     use airwnd_tcp::Seq;
     use airwnd_tcp::segment::{Flags, SackBlock, Timestamps};
     use airwnd_units::{Bytes, Span, Time};
@@ -239,10 +244,10 @@ mod tests {
         Sight {
             at: Span::ZERO,
             node,
-            way: Way::Out,
+            crossing: Crossing::Out,
             flow: 0,
             ue: 0,
-            to_terminal: true,
+            direction: Direction::Down,
             identification: 7,
             carried,
         }

@@ -1,6 +1,6 @@
 //! Blocks of pcapng (draft-ietf-opsawg-pcapng), in little-endian order.
 
-use airwnd_lab::tap::Way;
+use airwnd_lab::tap::Crossing;
 use airwnd_units::Span;
 
 /// Packets begin with an IPv4 header (LINKTYPE_IPV4).
@@ -41,7 +41,7 @@ pub fn packet(
     bytes: &mut Vec<u8>,
     interface: u32,
     at: Span,
-    way: Way,
+    crossing: Crossing,
     length: u32,
     (headers, zeros): (&[u8], usize),
 ) {
@@ -53,9 +53,9 @@ pub fn packet(
         bytes.extend(length.to_le_bytes());
         bytes.extend(headers);
         bytes.resize((bytes.len() + zeros).next_multiple_of(4), 0);
-        let flags: u32 = match way {
-            Way::In => 1,
-            Way::Out => 2,
+        let flags: u32 = match crossing {
+            Crossing::In => 1,
+            Crossing::Out => 2,
         };
         option(bytes, 2, &flags.to_le_bytes());
         end_of_options(bytes);
@@ -94,7 +94,7 @@ mod tests {
     fn blocks_are_whole_words_with_their_length_at_both_ends() {
         let mut bytes = Vec::new();
         for zeros in 0..4 {
-            packet(&mut bytes, 3, Span((1 << 32) + 5), Way::In, 1000, (&[0x45, 1], zeros));
+            packet(&mut bytes, 3, Span((1 << 32) + 5), Crossing::In, 1000, (&[0x45, 1], zeros));
             let length = (bytes.len() as u32).to_le_bytes();
             assert_eq!(bytes.len() % 4, 0);
             assert_eq!((&bytes[4..8], &bytes[bytes.len() - 4..]), (&length[..], &length[..]));

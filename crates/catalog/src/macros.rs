@@ -167,7 +167,7 @@ macro_rules! choice {
         ),+ $(,)?}
     ) => {
         $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {$($(#[doc = $word_doc])+ $variant,)+}
 
         impl $name {

@@ -90,6 +90,11 @@ impl<E: Event> EventQueue<E> {
         self.heap.peek().map(|entry| entry.at)
     }
 
+    /// The earliest pending event and when it is due.
+    pub fn peek(&self) -> Option<(Time, &E)> {
+        self.heap.peek().map(|entry| (entry.at, &entry.event))
+    }
+
     /// How many events are pending.
     pub fn len(&self) -> usize {
         self.heap.len()

@@ -1,8 +1,8 @@
 //! What befell the flows between two samples of their series: drops, timeouts, loss recovery, handover.
 
 use crate::columns::{Cell, Columns, FlowNumber, Kind, one_column};
-use crate::ledger::Cause;
 use crate::table::Rows;
+use airwnd_network::Cause;
 use airwnd_units::{Bytes, Span};
 use std::sync::LazyLock;
 

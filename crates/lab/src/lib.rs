@@ -1,7 +1,7 @@
-//! Scenarios, and the path of a segment through them.
+//! Scenarios, and the simulations that run them.
 //!
 //! * [`Scenario`] is what a user writes: strict, with every default stated.
-//! * [`path`] is the newcomer's page: one `match event` whose arms follow a segment around the loop.
+//! * [`run`] simulates it: a network (`airwnd_network`, the newcomer's page) with TCP flows, applications and meters.
 //! * [`Outcome`] is what a run gives.
 //!
 //! ```
@@ -29,26 +29,22 @@ mod build;
 mod catalogue;
 pub mod columns;
 mod csv;
-mod detour;
-mod devices;
-mod handover;
 mod hexagon;
 mod incidents;
-mod ledger;
 mod links;
 mod map;
 mod meter;
 mod outcome;
-pub mod path;
 pub mod placement;
 mod recordings;
 mod records;
-mod routes;
 mod scenario;
 mod series;
+mod simulation;
 pub mod size;
 mod table;
 pub mod tap;
+mod topology;
 pub mod traffic;
 
 pub use airwnd_cell::RadioMap;
@@ -59,7 +55,7 @@ pub use outcome::{
     CellRow, CompletionTimes, Conservation, Contention, Drops, FlowRow, GroupRow, Limited, LinkDrops,
     LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
 };
-pub use path::{run, run_tapped};
 pub use records::Records;
 pub use scenario::{Core, Flow, Scenario, Site, UeGroup};
+pub use simulation::{run, run_tapped};
 pub use table::{Column, NOTHING, Table};

@@ -3,8 +3,8 @@
 mod rows;
 
 use crate::columns::{rows_to_json, to_json};
-use crate::ledger::{Count, Ledger};
 use crate::table::Table;
+use airwnd_network::{Count, Ledger};
 use airwnd_units::Span;
 use serde_json::Value as Json;
 

@@ -1,54 +1,11 @@
-//! What passes the nodes, for those who look at single packets.
+//! Per-node packet taps.
 
 use crate::Scenario;
+use airwnd_kernel::Direction;
 use airwnd_tcp::Segment;
 use airwnd_units::{Bytes, Span};
-use std::fmt;
 
-/// Where packets are seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Node {
-    /// Where the servers are: `server`.
-    Server,
-    /// The link to the servers, seen from the gateway: `gateway`.
-    Gateway,
-    /// The S1-U link of a cell, counted from 0: `enb-0`.
-    BaseStation(u16),
-    /// A terminal, counted from 0 over all groups: `ue-0`.
-    Terminal(u32),
-}
-
-impl Node {
-    /// What of the node a tap looks at.
-    pub fn interface(self) -> &'static str {
-        match self {
-            Node::Server => "the servers' IP",
-            Node::Gateway => "the gateway's link to the servers",
-            Node::BaseStation(_) => "the base station's S1-U link, in GTP-U",
-            Node::Terminal(_) => "the terminal's IP",
-        }
-    }
-}
-
-impl fmt::Display for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Node::Server => f.write_str("server"),
-            Node::Gateway => f.write_str("gateway"),
-            Node::BaseStation(cell) => write!(f, "enb-{cell}"),
-            Node::Terminal(ue) => write!(f, "ue-{ue}"),
-        }
-    }
-}
-
-/// Which way a packet passes a node's interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// It reaches the node.
-    In,
-    /// It leaves the node, or is refused by the queue before its link.
-    Out,
-}
+pub use airwnd_network::{Crossing, Node};
 
 /// What an IP packet carries.
 #[derive(Clone, Copy, Debug)]
@@ -67,13 +24,13 @@ pub struct Sight {
     /// Where.
     pub node: Node,
     /// In or out.
-    pub way: Way,
+    pub crossing: Crossing,
     /// Number of its flow.
     pub flow: u32,
     /// Number of its flow's terminal.
     pub ue: u32,
-    /// Whether it goes to the terminal, or to the server.
-    pub to_terminal: bool,
+    /// To the terminal or to the server.
+    pub direction: Direction,
     /// Counts the packets that one end of a flow has sent, modulo 65536.
     pub identification: u16,
     /// What it carries.
@@ -82,10 +39,10 @@ pub struct Sight {
 
 /// Sees every packet at every node.
 pub trait Tap {
-    /// A packet passes a node.
+    /// A packet crosses a node's interface.
     fn packet(&mut self, sight: &Sight);
 
-    /// Whether it has a reason to see more; the run ends if not.
+    /// Whether the tap needs more packets; if not, the run ends.
     fn goes_on(&self) -> bool {
         true
     }

@@ -6,7 +6,8 @@
 mod csv;
 
 use airwnd_catalog::Node;
-use airwnd_lab::tap::{Carried, Node as At, Sight, Tap, Way};
+use airwnd_kernel::Direction;
+use airwnd_lab::tap::{Carried, Crossing, Node as At, Sight, Tap};
 use airwnd_lab::{Column, Outcome, Records, Scenario, Table, run, run_tapped};
 use airwnd_units::Span;
 use csv::rows;
@@ -339,7 +340,7 @@ impl Case {
 /// Looks at the order in which datagrams leave and arrive.
 #[derive(Default)]
 struct Order {
-    arrived: BTreeMap<(u32, bool), Vec<u16>>,
+    arrived: BTreeMap<(u32, Direction), Vec<u16>>,
 }
 
 impl Tap for Order {
@@ -348,8 +349,8 @@ impl Tap for Order {
         if !at_end || !matches!(sight.carried, Carried::Datagram(_)) {
             return;
         }
-        if sight.way == Way::In {
-            let flow = (sight.flow, sight.to_terminal);
+        if sight.crossing == Crossing::In {
+            let flow = (sight.flow, sight.direction);
             self.arrived.entry(flow).or_default().push(sight.identification);
         }
     }
@@ -397,8 +398,8 @@ fn run_cases(number: u32) {
         let outcome = run_tapped(&scenario, case.seed, &records, Some(&mut order), &mut |_| true).unwrap();
         let dropped = drops(&outcome);
         for (number, flow) in (0..).zip(outcome.flows()) {
-            for to_terminal in [false, true] {
-                let Some(arrived) = order.arrived.get(&(number, to_terminal)) else { continue };
+            for direction in Direction::BOTH {
+                let Some(arrived) = order.arrived.get(&(number, direction)) else { continue };
                 prop_assert!(
                     arrived.is_sorted_by(|a, b| a < b),
                     "{}: in order, none twice: {:?}",

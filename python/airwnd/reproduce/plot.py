@@ -176,7 +176,7 @@ def _labels(kind: str, contents: Over | Against | Samples) -> tuple[str, str]:
             return x.label, measure.axis_label
         case Against(x, measure):
             return x.axis_label, measure.axis_label
-    column = axis_label(contents.selection.column.replace(".", "_"))
+    column = axis_label(contents.selection.table, contents.selection.column)
     return ("Time (s)", column) if kind == "time" else (column, "Share of all")
 
 

@@ -78,4 +78,4 @@ def panels(columns: Iterable[str], filled: Collection[str]) -> list[Panel]:
     known = [panel for panel in _KNOWN if panel.column in filled]
     taken = {*_PLACES, *(name for panel in _KNOWN for name in (panel.column, panel.beside))}
     others = [name for name in columns if name not in taken and name in filled]
-    return known + [Panel(name, axis_label(name)) for name in others]
+    return known + [Panel(name, axis_label("series", name)) for name in others]

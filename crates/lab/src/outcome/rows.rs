@@ -1,8 +1,8 @@
 //! The rows of a run's tables of figures.
 
 use crate::columns::{Columns, FlowNumber};
-use crate::ledger::Cause;
 use airwnd_kernel::Direction;
+use airwnd_network::Cause;
 
 /// The run as a whole.
 #[derive(Clone, Debug, PartialEq, Columns)]

@@ -1,9 +1,9 @@
 //! What an oracle knows of the link to a device.
 
-use super::{End, Simulation};
-use crate::devices::{Links, Share, Taken, Terminal};
-use crate::routes::Step;
+use super::Simulation;
+use super::devices::{Links, Share, Taken, Terminal};
 use airwnd_cell::{DOWNLINK_CROSSING, UPLINK_CROSSING, UeId};
+use airwnd_kernel::Direction;
 use airwnd_tcp::rwnd::{self, DeviceLink};
 use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 
@@ -30,16 +30,16 @@ impl Simulation<'_> {
         // IPv4 and TCP, and timestamps with their padding (RFC 7323 appendix A).
         let headers = Bytes(if config.timestamps { 52 } else { 40 });
         let payload = Bytes(config.mss.into());
-        let cells = self.network.as_ref().map_or(0, |network| network.cell_figures().count());
+        let cells = self.network.ran().map_or(0, |ran| ran.cell_figures().count());
         self.devices.links = Some(Box::new(Links {
             segment: payload + headers,
             payload,
             ack: headers,
             acked: config.delayed_ack_count.into(),
             seen: None,
-            of_links: vec![Share::default(); self.links.len()],
+            of_links: vec![Share::default(); self.network.links().count()],
             of_cells: vec![Share::default(); cells],
-            terminals: vec![Terminal::default(); self.begins.len()],
+            terminals: vec![Terminal::default(); self.network.devices()],
             flows: vec![Taken::default(); self.flows.len()],
         }));
     }
@@ -60,9 +60,9 @@ impl Simulation<'_> {
         }
         let terminal = &mut links.terminals[ue as usize];
         let mut cell = None;
-        if let Some(network) = &mut self.network {
-            terminal.whole_cell = terminal.whole_cell.or_else(|| network.whole_cell(UeId(ue)));
-            cell = Some(network.cell_of(UeId(ue)).0);
+        if let Some(ran) = self.network.ran_mut() {
+            terminal.whole_cell = terminal.whole_cell.or_else(|| ran.whole_cell(UeId(ue)));
+            cell = Some(ran.cell_of(UeId(ue)).0);
         }
         let terminal = *terminal;
         let payload =
@@ -77,12 +77,12 @@ impl Simulation<'_> {
         }
         let wait = self.until_next_ack(now, ue, behind, &links);
         let base_rtt = wait + self.base_rtt(now + wait, ue, &links);
-        for number in self.way_down(ue).rev() {
-            let link = self.links[number as usize].down.link();
+        for number in self.network.links_of(ue, Direction::Down).rev() {
+            let link = self.network.link(number).down.link();
             behind += link.delay();
             let from = Time(now.0.saturating_sub(behind.0));
             if let Some(whole) = link.rate_between(from, from + base_rtt) {
-                let part = links.of_links[number as usize].part(whole.0 as f64, terminal.is_greedy);
+                let part = links.of_links[number.0 as usize].part(whole.0 as f64, terminal.is_greedy);
                 rate = rate.min(payload(part, link.framing()));
             }
         }
@@ -104,7 +104,7 @@ impl Simulation<'_> {
         }
         links.flows.resize(self.flows.len(), Taken::default());
         for (flow, taken) in
-            self.flows.iter().zip(&mut links.flows).filter(|(flow, _)| flow.sender == End::Server)
+            self.flows.iter().zip(&mut links.flows).filter(|(flow, _)| flow.direction == Direction::Down)
         {
             let received = std::mem::replace(&mut taken.received, flow.meter.received_bytes);
             let rate = (flow.meter.received_bytes - received).bits() as f64 / since.as_secs();
@@ -121,14 +121,14 @@ impl Simulation<'_> {
                 continue;
             }
             let (greedy, modest) = (u32::from(terminal.is_greedy), u32::from(!terminal.is_greedy));
-            if let Some(network) = &mut self.network {
-                let cell = network.cell_of(UeId(ue)).0;
-                if let Some(whole) = network.whole_cell(UeId(ue)) {
+            if let Some(ran) = self.network.ran_mut() {
+                let cell = ran.cell_of(UeId(ue)).0;
+                if let Some(whole) = ran.whole_cell(UeId(ue)) {
                     let former = terminal.whole_cell.unwrap_or(whole);
                     terminal.whole_cell = Some(former + gain(CELL_GAIN) * (whole - former));
                 }
                 // What those who do not want more cost are blocks, padding and all.
-                let granted = Bytes(network.downlink_blocks(UeId(ue)).bytes_sum);
+                let granted = Bytes(ran.downlink_blocks(UeId(ue)).bytes_sum);
                 let before = std::mem::replace(&mut terminal.granted, granted);
                 let grants = (granted - before).0 as f64 * Tti::SPAN.as_secs() / since.as_secs();
                 terminal.grants += gain(TAKEN_GAIN) * (grants - terminal.grants);
@@ -138,19 +138,19 @@ impl Simulation<'_> {
                 }
                 (share.greedy, share.modest) = (share.greedy + greedy, share.modest + modest);
             }
-            for number in self.way_down(ue) {
-                let share = &mut links.of_links[number as usize];
+            for number in self.network.links_of(ue, Direction::Down) {
+                let share = &mut links.of_links[number.0 as usize];
                 (share.greedy, share.modest) = (share.greedy + greedy, share.modest + modest);
             }
         }
         for (flow, taken) in self.flows.iter().zip(&links.flows).filter(|(_, taken)| taken.counts) {
-            for number in self.way_down(flow.ue) {
-                links.of_links[number as usize].taken += taken.rate;
+            for number in self.network.links_of(flow.ue, Direction::Down) {
+                links.of_links[number.0 as usize].taken += taken.rate;
             }
             let terminal = &links.terminals[flow.ue as usize];
             let whole = terminal.whole_cell.filter(|whole| terminal.is_greedy && *whole > 0.0);
-            if let Some((network, whole)) = self.network.as_ref().zip(whole) {
-                let cell = network.cell_of(UeId(flow.ue)).0;
+            if let Some((ran, whole)) = self.network.ran().zip(whole) {
+                let cell = ran.cell_of(UeId(flow.ue)).0;
                 links.of_cells[usize::from(cell)].taken += taken.rate / (PER_SECOND * whole);
             }
         }
@@ -159,8 +159,8 @@ impl Simulation<'_> {
     /// How long it is until the segments can have come that the device acknowledges next, where recordings say so.
     fn until_next_ack(&self, now: Time, ue: u32, mut behind: Span, links: &Links) -> Span {
         let mut wait = Span::ZERO;
-        for number in self.way_down(ue).rev() {
-            let link = self.links[number as usize].down.link();
+        for number in self.network.links_of(ue, Direction::Down).rev() {
+            let link = self.network.link(number).down.link();
             behind += link.delay();
             if link.rate().is_none() {
                 let from = Time(now.0.saturating_sub(behind.0));
@@ -170,32 +170,15 @@ impl Simulation<'_> {
         wait
     }
 
-    /// The links on a terminal's way from the server.
-    fn way_down(&self, ue: u32) -> impl DoubleEndedIterator<Item = u32> + '_ {
-        let (first, end) = self.begins[ue as usize];
-        self.way(first, end, ue)
-    }
-
-    fn way(&self, first: u32, end: u32, ue: u32) -> impl DoubleEndedIterator<Item = u32> + '_ {
-        let steps = &self.steps[first as usize..end as usize];
-        steps.iter().filter_map(move |step| match step {
-            Step::Link(link) => Some(*link),
-            Step::S1u => Some(self.paths.s1u[usize::from(self.paths.anchors[ue as usize].cell)]),
-            // Only on the ways of devices that want to know nothing.
-            Step::Medium { .. } | Step::Air | Step::End => None,
-        })
-    }
-
     /// The round trip through an empty network that begins with an ACK from the terminal now and ends with a full segment.
     fn base_rtt(&self, now: Time, ue: u32, links: &Links) -> Span {
-        let next = self.begins.get(ue as usize + 1).map_or(self.steps.len() as u32, |(first, _)| *first);
-        let has_cell = self.network.is_some();
+        let has_cell = self.network.ran().is_some();
         let mut at = now + if has_cell { UPLINK_CROSSING } else { Span::ZERO };
-        for link in self.way(self.begins[ue as usize].1, next, ue) {
-            at += self.links[link as usize].up.link().crossing(at, links.ack);
+        for link in self.network.links_of(ue, Direction::Up) {
+            at += self.network.link(link).up.link().crossing(at, links.ack);
         }
-        for link in self.way_down(ue) {
-            at += self.links[link as usize].down.link().crossing(at, links.segment);
+        for link in self.network.links_of(ue, Direction::Down) {
+            at += self.network.link(link).down.link().crossing(at, links.segment);
         }
         let wires = at.since(now);
         if !has_cell {

@@ -1,63 +1,25 @@
 //! What is written down on the way, and the figures at the end.
 
 use super::flows::Group;
-use super::{End, Flow, Happening, Record, Simulation, Stop};
+use super::{Flow, Happening, Record, Simulation};
 use crate::columns::FlowNumber;
-use crate::detour::Anchor;
 use crate::incidents::{Event, Incident};
-use crate::ledger::Count;
 use crate::meter::Spread;
 use crate::outcome::{
     CellRow, CompletionRow, CompletionTimes, Contention, Drops, FlowRow, GroupRow, LinkDrops, LinkRow,
     Outcome, Percentiles, Queued, Totals, UeRow, jain,
 };
 use crate::records;
-use crate::routes::{Duplex, OneWay, Shared, Step};
 use crate::series::Sample;
 use crate::table::{Rows, Table};
-use crate::tap::{self, Sight, Way};
 use airwnd_cell::{Ran, UeId};
-use airwnd_kernel::{Direction, Key};
-use airwnd_links::aqm::Backlog;
+use airwnd_kernel::Direction;
 use airwnd_links::link;
+use airwnd_network::{Duplex, OneWay, SharedMedium};
 use airwnd_tcp::Endpoint;
 use airwnd_units::{Bytes, Span, Time, Tti};
 
 impl Simulation<'_> {
-    /// Shows a packet to who taps the network.
-    pub(super) fn show(&mut self, now: Time, key: Key, stop: Stop, way: Way) {
-        if self.tap.is_some() {
-            self.show_to_tap(now, key, stop, way);
-        }
-    }
-
-    /// Apart, so that a run without a tap pays a branch.
-    #[cold]
-    fn show_to_tap(&mut self, now: Time, key: Key, stop: Stop, way: Way) {
-        let Some(tap) = &mut self.tap else { return };
-        let packet = self.packets.get(key);
-        let ue = self.flows[packet.flow as usize].ue;
-        let node = match stop {
-            Stop::End(End::Server) => tap::Node::Server,
-            Stop::End(End::Ue) => tap::Node::Terminal(ue),
-            Stop::Gateway => tap::Node::Gateway,
-            Stop::BaseStation => {
-                let network = self.network.as_ref().expect("there is a base station");
-                tap::Node::BaseStation(network.ue_figures(UeId(ue)).cell.0)
-            }
-        };
-        tap.packet(&Sight {
-            at: now - self.begin,
-            node,
-            way,
-            flow: packet.flow,
-            ue,
-            to_terminal: packet.to == End::Ue,
-            identification: packet.identification,
-            carried: packet.content,
-        });
-    }
-
     pub(crate) fn note(&mut self, now: Time, flow: u32, incident: Incident) {
         if let Some(record) = &mut self.record {
             record.incidents.push(&Event::new(now - self.begin, flow, incident));
@@ -96,7 +58,7 @@ impl Simulation<'_> {
             flow.sampled.payload = flow.meter.payload;
             flow.sampled.delays = flow.meter.delay.so_far();
             if let Some(connection) = flow.connection.as_mut().filter(|connection| connection.is_open()) {
-                let endpoint = connection.end(flow.sender).0;
+                let endpoint = &connection.sender(flow.direction).endpoint;
                 sample.cwnd_bytes = Some(endpoint.cwnd().0 as f64);
                 let ssthresh = Some(endpoint.ssthresh().0).filter(|value| *value < 1 << 40);
                 sample.ssthresh_bytes = ssthresh.map(|bytes| bytes as f64);
@@ -104,18 +66,18 @@ impl Simulation<'_> {
                 sample.in_flight_bytes = Some(endpoint.in_flight().0 as f64);
                 sample.rtt_ms = endpoint.srtt().map(Span::as_millis);
             }
-            if let Some(network) = &self.network {
+            if let Some(ran) = self.network.ran() {
                 let ue = UeId(flow.ue);
-                let (backlog, figures) = (network.backlog(ue), network.ue_figures(ue));
+                let (backlog, figures) = (ran.backlog(ue), ran.ue_figures(ue));
                 sample.queue_bytes = Some(backlog.bytes.0 as f64);
                 sample.queue_packets = Some(backlog.packets as f64);
                 sample.sinr_db = figures.sinr.map(|sinr| sinr.0);
                 sample.cell = Some(figures.cell.0);
                 sample.rsrp_dbm = Some(figures.rsrp.0);
-                let neighbour = network.neighbour(ue);
+                let neighbour = ran.neighbour(ue);
                 sample.neighbour = neighbour.map(|(cell, _)| cell.0);
                 sample.neighbour_rsrp_dbm = neighbour.map(|(_, rsrp)| rsrp.0);
-                if network.moves(ue) {
+                if ran.moves(ue) {
                     (sample.x_m, sample.y_m) = (Some(figures.position.x.0), Some(figures.position.y.0));
                 }
                 let blocks = (figures.downlink.mcs_sum, figures.downlink.first);
@@ -123,35 +85,16 @@ impl Simulation<'_> {
                 sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);
                 flow.sampled.blocks = blocks;
             } else {
-                let (mut bytes, mut packets) = (Bytes::ZERO, 0);
-                let (down, up) = self.begins[flow.ue as usize];
-                for step in &self.steps[down as usize..up as usize] {
-                    let waiting = match *step {
-                        Step::Link(link) => self.links[link as usize].down.backlog(now),
-                        Step::Medium { medium, station } => {
-                            let medium = &self.media[medium as usize].medium;
-                            Backlog {
-                                bytes: medium.waiting_bytes(station, Direction::Down),
-                                packets: medium.waiting(station, Direction::Down),
-                            }
-                        }
-                        Step::S1u | Step::Air | Step::End => continue,
-                    };
-                    bytes += waiting.bytes;
-                    packets += waiting.packets;
-                }
-                sample.queue_bytes = Some(bytes.0 as f64);
-                sample.queue_packets = Some(packets as f64);
+                let waiting = self.network.waiting_for(now, flow.ue);
+                sample.queue_bytes = Some(waiting.bytes.0 as f64);
+                sample.queue_packets = Some(waiting.packets as f64);
             }
             series.push(&sample);
         }
     }
 
     pub(super) fn finish(mut self) -> Outcome {
-        let mut inside = Count::default();
-        self.packets.iter().for_each(|packet| inside.add(packet.size));
-        self.ledger.assert_balanced(inside);
-        assert_eq!(self.held_by_links_and_cells(), inside.packets, "every packet inside is in one place");
+        let (ledger, inside) = self.network.books();
         let duration = self.scenario.duration;
         let rows = self.take_rows();
         let completions = self.completions();
@@ -160,20 +103,20 @@ impl Simulation<'_> {
         let share = |packets: f64| (sent > 0.0).then(|| 100.0 * packets / sent);
         let mut delay = Spread::new();
         self.groups.iter().for_each(|group| delay.add(&group.delay));
-        let (ues, cells): (_, Vec<CellRow>) = match &self.network {
+        let (ues, cells): (_, Vec<CellRow>) = match self.network.ran() {
             None => (Vec::new(), Vec::new()),
-            Some(network) => (
-                (0..network.ues()).map(|ue| ue_row(network, UeId(ue as u32))).collect(),
-                (0..).zip(network.cell_figures()).map(|(cell, of)| cell_row(cell, &of, duration)).collect(),
+            Some(ran) => (
+                (0..ran.ues()).map(|ue| ue_row(ran, UeId(ue as u32))).collect(),
+                (0..).zip(ran.cell_figures()).map(|(cell, of)| cell_row(cell, &of, duration)).collect(),
             ),
         };
-        let media = self.media.iter().flat_map(|medium| medium.rows(self.begin, duration));
+        let media = self.network.media().iter().flat_map(|medium| medium_rows(medium, self.begin, duration));
         // X2 leads from a cell to the others, one way.
-        let directions = |link| if self.paths.is_x2(link) { 1 } else { 2 };
-        let of_link = |(link, duplex): (u32, &Duplex)| {
-            duplex.rows(self.begin, duration).into_iter().take(directions(link))
-        };
-        let links = (0..).zip(&self.links).flat_map(of_link).chain(media).collect();
+        let links = self.network.links().flat_map(|(id, link)| {
+            let directions = if self.network.is_x2(id) { 1 } else { 2 };
+            link_rows(link, self.begin, duration).into_iter().take(directions)
+        });
+        let links = links.chain(media).collect();
         let prb_use = |of: fn(&CellRow) -> f64| {
             (!cells.is_empty()).then(|| cells.iter().map(of).sum::<f64>() / cells.len() as f64)
         };
@@ -189,7 +132,7 @@ impl Simulation<'_> {
             timeouts: rows.iter().map(|row| row.timeouts).sum(),
             downlink_prb_use: prb_use(|cell| cell.downlink_prb_use),
             uplink_prb_use: prb_use(|cell| cell.uplink_prb_use),
-            drops: Drops::of(|cause| self.ledger.dropped(cause).packets),
+            drops: Drops::of(|cause| ledger.dropped(cause).packets),
         };
         let (series, incidents) = match self.record {
             None => (Table::new(), Table::new()),
@@ -198,7 +141,7 @@ impl Simulation<'_> {
                 (record.series.table(&ids), record.incidents.table(&ids))
             }
         };
-        let allocations = self.network.as_ref().and_then(|network| network.allocations());
+        let allocations = self.network.ran().and_then(Ran::allocations);
         let groups = self.groups.iter().map(|group| {
             let of_group = |completion: &&Completion| (group.first..group.end).contains(&completion.flow);
             let of_it: Vec<&Completion> = completions.iter().filter(of_group).collect();
@@ -208,7 +151,7 @@ impl Simulation<'_> {
             name: self.scenario.name.clone(),
             seed: self.seed,
             duration,
-            handled: self.queue.scheduled() - self.queue.len() as u64,
+            handled: self.network.handled() + self.queue.scheduled() - self.queue.len() as u64,
             groups: groups.collect(),
             completions: completions_table(&completions, &rows, self.begin),
             flows: rows,
@@ -216,7 +159,7 @@ impl Simulation<'_> {
             cells,
             links,
             totals,
-            ledger: self.ledger,
+            ledger,
             inside,
             series,
             incidents,
@@ -258,51 +201,42 @@ impl Simulation<'_> {
         completions.sort_by_key(|completion| (completion.flow, completion.began));
         completions
     }
-
-    fn held_by_links_and_cells(&self) -> u64 {
-        let links = self.links.iter().map(|link| link.down.inside() + link.up.inside());
-        let cells = self.network.as_ref().map_or(0, |network| network.inside().count());
-        let media = self.media.iter().map(|shared| shared.medium.inside().count());
-        let held = self.paths.anchors.iter().map(Anchor::held);
-        (links.sum::<usize>() + media.sum::<usize>() + cells + held.sum::<usize>()) as u64
-    }
 }
 
-impl Duplex {
-    /// Its figures over the measurement, downlink first.
-    fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
-        let end = begin + measured;
-        let row = |direction, one_way: &OneWay| LinkRow {
+/// The figures of a link over the measurement, downlink first.
+fn link_rows(link: &Duplex, begin: Time, measured: Span) -> [LinkRow; 2] {
+    let end = begin + measured;
+    let row = |direction| {
+        let one_way: &OneWay = link.one_way(direction);
+        LinkRow {
             utilisation: one_way
                 .link()
                 .capacity(begin, end)
                 .filter(|capacity| *capacity > Bytes::ZERO)
                 .map(|capacity| one_way.link().sent_bytes(end).0 as f64 / capacity.0 as f64),
-            ..link_row((&self.name, &self.of), direction, &one_way.figures(end), measured)
-        };
-        [row(Direction::Down, &self.down), row(Direction::Up, &self.up)]
-    }
+            ..link_row((&link.name, &link.of), direction, &one_way.figures(end), measured)
+        }
+    };
+    Direction::BOTH.map(row)
 }
 
-impl Shared {
-    /// Its figures over the measurement, downlink first.
-    fn rows(&self, begin: Time, measured: Span) -> [LinkRow; 2] {
-        let row = |direction| {
-            let figures = self.medium.figures(direction, begin + measured);
-            let row = link_row((&self.name, &self.of), direction, &figures.link, measured);
-            LinkRow {
-                utilisation: Some(figures.airtime.as_secs() / measured.as_secs()),
-                contention: Some(Contention {
-                    attempts: figures.attempts,
-                    collisions: figures.collisions,
-                    retries: figures.retries,
-                }),
-                drops: LinkDrops { retry_limit: figures.given_up, ..row.drops },
-                ..row
-            }
-        };
-        [row(Direction::Down), row(Direction::Up)]
-    }
+/// The figures of a shared medium over the measurement, downlink first.
+fn medium_rows(shared: &SharedMedium, begin: Time, measured: Span) -> [LinkRow; 2] {
+    let row = |direction| {
+        let figures = shared.medium.figures(direction, begin + measured);
+        let row = link_row((&shared.name, &shared.of), direction, &figures.link, measured);
+        LinkRow {
+            utilisation: Some(figures.airtime.as_secs() / measured.as_secs()),
+            contention: Some(Contention {
+                attempts: figures.attempts,
+                collisions: figures.collisions,
+                retries: figures.retries,
+            }),
+            drops: LinkDrops { retry_limit: figures.given_up, ..row.drops },
+            ..row
+        }
+    };
+    Direction::BOTH.map(row)
 }
 
 /// What links and media have in common, under a name and of whom.

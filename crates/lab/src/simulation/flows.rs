@@ -1,6 +1,6 @@
 //! Flows, and the applications that write and read them.
 
-use super::{End, Happening, Simulation, UDP_HEADERS};
+use super::{Happening, Simulation, UDP_HEADERS};
 use crate::meter::{Meter, Spread};
 use crate::outcome::FlowRow;
 use crate::scenario;
@@ -33,8 +33,8 @@ pub(crate) struct Flow {
     /// The place of its group.
     pub(super) group: u32,
     pub ue: u32,
-    /// The end that sends data.
-    pub(super) sender: End,
+    /// Direction of its data.
+    pub(super) direction: Direction,
     pub(super) source: Box<dyn Source>,
     /// What it transfers, if that is known.
     pub(super) size: Option<Bytes>,
@@ -75,19 +75,24 @@ pub(super) struct Sampled {
     pub(super) blocks: (u64, u64),
 }
 
-/// A TCP connection: its two ends and when their timers are due.
+/// A TCP connection.
 pub(super) struct Connection {
-    pub(super) server: Endpoint,
-    pub(super) ue: Endpoint,
-    pub(super) server_timer: Option<Time>,
-    pub(super) ue_timer: Option<Time>,
-    /// What the application at each end has for TCP as soon as the send buffer has room: the server's, the terminal's.
-    pub(super) unwritten: [Bytes; 2],
-    /// The application there will have no more: the connection closes once it stands and all is written.
-    pub(super) closing: [bool; 2],
+    /// The peer that sends downlink, the server, and the one that sends uplink, the UE.
+    peers: [Peer; 2],
     pub(super) reader: Option<Reader>,
-    /// What the receive-window control wants to know of the device.
+    /// What the receive-window control needs to know of the device.
     pub(super) wants: rwnd::Wants,
+}
+
+/// One of the two ends of a connection, with its application.
+pub(super) struct Peer {
+    pub(super) endpoint: Endpoint,
+    /// When its timer is due, if an event is scheduled for it.
+    pub(super) timer: Option<Time>,
+    /// What the application has for TCP as soon as the send buffer has room.
+    unwritten: Bytes,
+    /// The application will write no more: the connection closes once it is established and all is written.
+    closing: bool,
 }
 
 /// An application that takes its time to read.
@@ -101,25 +106,31 @@ pub(super) struct Reader {
 }
 
 impl Connection {
-    pub(super) fn end(&mut self, end: End) -> (&mut Endpoint, &mut Option<Time>) {
-        match end {
-            End::Server => (&mut self.server, &mut self.server_timer),
-            End::Ue => (&mut self.ue, &mut self.ue_timer),
-        }
+    /// The peer that sends in a direction.
+    pub(super) fn sender(&mut self, direction: Direction) -> &mut Peer {
+        &mut self.peers[direction as usize]
+    }
+
+    /// The peer that receives what goes in a direction.
+    pub(super) fn receiver(&mut self, direction: Direction) -> &mut Peer {
+        self.sender(direction.reverse())
+    }
+
+    fn endpoint(&self, direction: Direction) -> &Endpoint {
+        &self.peers[direction as usize].endpoint
     }
 
     /// Whether data may still come: at least one end has neither said nor heard that there is no more.
     pub(super) fn is_open(&self) -> bool {
-        self.server.state().is_open() || self.ue.state().is_open()
+        self.peers.iter().any(|peer| peer.endpoint.state().is_open())
     }
 
     /// Whether neither end will say anything more, unless it hears something.
     fn is_over(&self) -> bool {
-        let is_dead = |end: &Endpoint| end.state() == State::Closed;
-        let is_silent = |end: &Endpoint| end.next_timeout().is_none();
-        let (server, ue) = (&self.server, &self.ue);
-        let ends = !self.is_open() || is_dead(server) || is_dead(ue);
-        ends && is_silent(server) && is_silent(ue)
+        let is_closed = |peer: &Peer| peer.endpoint.state() == State::Closed;
+        let is_silent = |peer: &Peer| peer.endpoint.next_timeout().is_none();
+        let ends = !self.is_open() || self.peers.iter().any(is_closed);
+        ends && self.peers.iter().all(is_silent)
     }
 }
 
@@ -175,10 +186,7 @@ impl Simulation<'_> {
         self.flows.push(Flow {
             group: place,
             ue,
-            sender: match group.direction {
-                Direction::Down => End::Server,
-                Direction::Up => End::Ue,
-            },
+            direction: group.direction,
             size: source.size(),
             is_asked: source.is_asked(),
             start,
@@ -214,30 +222,29 @@ impl Simulation<'_> {
         if group.traffic.transport() == Transport::Udp {
             return;
         }
-        let sender = flow.sender;
+        let data = flow.direction;
         let plain = rwnd::Spec::Fixed(Default::default());
         // The end without data needs a controller, but not one that a user has to see.
         let idle = airwnd_tcp::cc::Spec::Newreno(Default::default());
-        let end = |end: End| {
-            let (cc, rwnd, peer_rwnd) =
-                if end == sender { (&group.cc, &plain, &group.rwnd) } else { (&idle, &group.rwnd, &plain) };
+        let peer = |direction: Direction| {
+            let (cc, rwnd, peer_rwnd) = if direction == data {
+                (&group.cc, &plain, &group.rwnd)
+            } else {
+                (&idle, &group.rwnd, &plain)
+            };
             //= exception initial-sequence-zero
             let seed = Stream::new(self.seed, "congestion control").child(u64::from(number)).next_u64();
-            Endpoint::new(&EndpointSetup { config: &self.config, cc, rwnd, peer_rwnd, iss: Seq(0), seed })
+            let setup = EndpointSetup { config: &self.config, cc, rwnd, peer_rwnd, iss: Seq(0), seed };
+            Peer { endpoint: Endpoint::new(&setup), timer: None, unwritten: Bytes::ZERO, closing: false }
         };
         let reader = |rate| Reader { rate, most: Bytes(self.config.mss.into()), piece: Bytes::ZERO };
         let mut connection = Connection {
-            server: end(End::Server),
-            ue: end(End::Ue),
-            server_timer: None,
-            ue_timer: None,
-            unwritten: [Bytes::ZERO; 2],
-            closing: [false; 2],
+            peers: Direction::BOTH.map(peer),
             reader: group.read_rate.map(reader),
             wants: rwnd::Wants::default(),
         };
         let at_once = connection.reader.is_none();
-        let receiver = connection.end(sender.other()).0;
+        let receiver = &mut connection.receiver(data).endpoint;
         receiver.read_at_once(at_once);
         connection.wants = receiver.wants_of_device();
         self.flows[number as usize].connection = Some(Box::new(connection));
@@ -265,13 +272,13 @@ impl Simulation<'_> {
         }
         let flow = &mut self.flows[number as usize];
         flow.meter.started = Some(now);
-        let opener = if flow.is_asked { flow.sender.other() } else { flow.sender };
+        let request = if flow.is_asked { flow.direction.reverse() } else { flow.direction };
         if let Some(connection) = &mut flow.connection {
-            connection.end(opener.other()).0.listen();
-            connection.end(opener).0.connect();
-            let receiver = flow.sender.other();
-            self.devices.open(flow.ue, flow.sender, number);
-            self.tell_of_device(now, number, receiver);
+            connection.receiver(request).endpoint.listen();
+            connection.sender(request).endpoint.connect();
+            let data = flow.direction;
+            self.devices.open(flow.ue, data, number);
+            self.tell_of_device(now, number, data);
         }
     }
 
@@ -302,7 +309,7 @@ impl Simulation<'_> {
         flow.connection = None;
         flow.meter.delay = Spread::new();
         flow.meter.rtt = Spread::new();
-        self.devices.close(flow.ue, flow.sender, number);
+        self.devices.close(flow.ue, flow.direction, number);
         self.observed.retain(|observed| *observed != number);
     }
 
@@ -316,53 +323,54 @@ impl Simulation<'_> {
             self.start_flow(now, number);
         }
         let flow = &mut self.flows[number as usize];
-        let sender = flow.sender;
+        let data = flow.direction;
         let written = flow.source.write(now);
         if let Write::Piece(_, next) = written {
             self.queue.schedule(next, Happening::Write(number));
         }
         match &mut flow.connection {
             Some(connection) => {
-                let mut writer = sender;
+                let mut direction = data;
                 match written {
-                    Write::Endless => connection.end(sender).0.write_endlessly(),
+                    Write::Endless => connection.sender(data).endpoint.write_endlessly(),
                     Write::Whole(size) => {
-                        connection.unwritten[sender as usize] = size;
-                        connection.closing[sender as usize] = true;
+                        let sender = connection.sender(data);
+                        sender.unwritten = size;
+                        sender.closing = true;
                     }
                     Write::Piece(size, _) => {
-                        connection.end(sender).0.write(size);
+                        connection.sender(data).endpoint.write(size);
                     }
                     Write::Request(size) => {
-                        writer = sender.other();
-                        connection.unwritten[writer as usize] += size;
+                        direction = data.reverse();
+                        connection.sender(direction).unwritten += size;
                     }
                 }
-                self.pump(now, number, writer);
+                self.pump(now, number, direction);
             }
             None => {
                 let (Write::Piece(payload, _) | Write::Whole(payload)) = written else {
                     unreachable!("no datagram source is endless or asked")
                 };
-                let content = Carried::Datagram(payload);
-                self.emit(now, number, sender, payload + UDP_HEADERS, content);
+                self.emit(now, number, data, payload + UDP_HEADERS, Carried::Datagram(payload));
             }
         }
     }
 
     /// Data has come to one end of a flow that is asked: its application answers, or asks for more.
-    pub(super) fn converse(&mut self, now: Time, number: u32, at: End) {
+    pub(super) fn converse(&mut self, now: Time, number: u32, direction: Direction) {
         let flow = &mut self.flows[number as usize];
         let Some(connection) = &mut flow.connection else { return };
-        let received = connection.end(at).0.bytes_received();
-        if at == flow.sender {
+        let peer = connection.receiver(direction);
+        let received = peer.endpoint.bytes_received();
+        if direction != flow.direction {
             if !flow.stopped {
-                connection.unwritten[at as usize] += flow.source.answer(received);
+                peer.unwritten += flow.source.answer(received);
             }
             return;
         }
         let reaction = flow.source.arrived(now, received);
-        connection.closing[at as usize] |= reaction.is_last;
+        peer.closing |= reaction.is_last;
         if let Some(next) = reaction.write_at {
             self.queue.schedule(next, Happening::Write(number));
         }
@@ -374,10 +382,10 @@ impl Simulation<'_> {
     /// A slow receiving application begins to read what there is, unless it is still reading.
     pub(super) fn start_reading(&mut self, now: Time, number: u32) {
         let flow = &mut self.flows[number as usize];
-        let receiver = flow.sender.other();
+        let data = flow.direction;
         let Some(connection) = &mut flow.connection else { return };
         let Some(mut reader) = connection.reader.filter(|reader| reader.piece == Bytes::ZERO) else { return };
-        reader.piece = connection.end(receiver).0.unread().min(reader.most);
+        reader.piece = connection.receiver(data).endpoint.unread().min(reader.most);
         connection.reader = Some(reader);
         if reader.piece > Bytes::ZERO {
             self.queue.schedule(now + reader.rate.transmission_time(reader.piece), Happening::Read(number));
@@ -386,40 +394,39 @@ impl Simulation<'_> {
 
     pub(super) fn read(&mut self, now: Time, number: u32) {
         let flow = &mut self.flows[number as usize];
-        let receiver = flow.sender.other();
+        let data = flow.direction;
         let Some(connection) = &mut flow.connection else { return };
         let piece =
             connection.reader.as_mut().map_or(Bytes::ZERO, |reader| std::mem::take(&mut reader.piece));
-        connection.end(receiver).0.read(now, piece);
-        self.pump(now, number, receiver);
+        connection.receiver(data).endpoint.read(now, piece);
+        self.pump(now, number, data.reverse());
         self.start_reading(now, number);
     }
 
     pub(super) fn stop(&mut self, now: Time, number: u32) {
         let flow = &mut self.flows[number as usize];
         flow.stopped = true;
-        let sender = flow.sender;
+        let data = flow.direction;
         if let Some(connection) = &mut flow.connection {
-            connection.unwritten[sender as usize] = Bytes::ZERO;
-            connection.closing[sender as usize] = true;
-            self.pump(now, number, sender);
+            let sender = connection.sender(data);
+            sender.unwritten = Bytes::ZERO;
+            sender.closing = true;
+            self.pump(now, number, data);
         }
     }
 
     /// The application writes what the send buffer has room for, and closes when there is no more.
-    pub(super) fn write_rest(&mut self, number: u32, at: End) {
+    pub(super) fn write_rest(&mut self, number: u32, direction: Direction) {
         let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is written to");
-        let rest = connection.unwritten[at as usize];
-        if rest > Bytes::ZERO {
-            let taken = connection.end(at).0.write(rest);
-            connection.unwritten[at as usize] -= taken;
+        let peer = connection.sender(direction);
+        if peer.unwritten > Bytes::ZERO {
+            let taken = peer.endpoint.write(peer.unwritten);
+            peer.unwritten -= taken;
         }
-        if connection.closing[at as usize] && connection.unwritten[at as usize] == Bytes::ZERO {
-            let endpoint = connection.end(at).0;
-            if matches!(endpoint.state(), State::Established | State::CloseWait) {
-                endpoint.close();
-                connection.closing[at as usize] = false;
-            }
+        let is_writable = || matches!(peer.endpoint.state(), State::Established | State::CloseWait);
+        if peer.closing && peer.unwritten == Bytes::ZERO && is_writable() {
+            peer.endpoint.close();
+            peer.closing = false;
         }
     }
 
@@ -440,18 +447,12 @@ impl Simulation<'_> {
 impl Flow {
     /// The end of its connection that sends data.
     pub(super) fn sending(&self) -> Option<&Endpoint> {
-        self.connection.as_ref().map(|connection| match self.sender {
-            End::Server => &connection.server,
-            End::Ue => &connection.ue,
-        })
+        self.connection.as_ref().map(|connection| connection.endpoint(self.direction))
     }
 
     /// The end of its connection that receives data.
     pub fn receiving(&self) -> Option<&Endpoint> {
-        self.connection.as_ref().map(|connection| match self.sender {
-            End::Server => &connection.ue,
-            End::Ue => &connection.server,
-        })
+        self.connection.as_ref().map(|connection| connection.endpoint(self.direction.reverse()))
     }
 
     /// Why its congestion control cannot go on, if it cannot.

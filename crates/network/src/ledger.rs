@@ -1,4 +1,4 @@
-//! Where every packet went.
+//! The books: what entered the network and how it left.
 
 use airwnd_cell::rlc::DropCause;
 use airwnd_links::aqm;
@@ -6,30 +6,31 @@ use airwnd_units::Bytes;
 
 /// Why a packet never arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Cause {
+pub enum Cause {
     /// The queue before a link was full.
     LinkQueue,
-    /// The queue before a link dropped it to tell its sender of congestion.
+    /// The discipline before a link dropped it early, as a congestion signal.
     LinkEarly,
     /// A link lost it.
     LinkError,
-    /// A sender on a shared medium gave it up after its attempts.
+    /// The sender on a shared medium reached its retry limit.
     RetryLimit,
     /// The queue before RLC was full.
     RlcQueue,
-    /// The queue before RLC dropped it to tell its sender of congestion.
+    /// The discipline before RLC dropped it early, as a congestion signal.
     RlcEarly,
-    /// It had waited in a bearer for PDCP's discard timer.
+    /// PDCP's discard timer expired while it waited in a bearer.
     Discarded,
-    /// HARQ gave up a transport block with a part of it.
+    /// HARQ gave up a transport block that carried a part of it.
     Radio,
-    /// Its terminal changed cells while it was on air, or it was not forwarded.
+    /// Its UE changed cells while it was on air, or it was not forwarded.
     Handover,
     /// The radio link failed while it was on air.
     LinkFailure,
 }
 
 impl Cause {
+    /// Every cause, in the order of results.
     pub const ALL: [Cause; 10] = [
         Cause::LinkQueue,
         Cause::LinkEarly,
@@ -75,36 +76,43 @@ impl From<DropCause> for Cause {
 
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Count {
+pub struct Count {
+    /// Number of packets.
     pub packets: u64,
+    /// Sum of their sizes with IP headers.
     pub bytes: Bytes,
 }
 
 impl Count {
+    /// Counts one packet.
     pub fn add(&mut self, size: Bytes) {
         self.packets += 1;
         self.bytes += size;
     }
 }
 
-/// The books: what entered the network and what became of it.
+/// The books: packets and bytes that entered the network, and how they left.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ledger {
+pub struct Ledger {
+    /// Sent in at one end.
     pub offered: Count,
+    /// Delivered at the other end.
     pub delivered: Count,
     dropped: [Count; Cause::ALL.len()],
 }
 
 impl Ledger {
+    /// Counts a drop.
     pub fn drop(&mut self, cause: Cause, size: Bytes) {
         self.dropped[cause as usize].add(size);
     }
 
+    /// Drops of a cause.
     pub fn dropped(&self, cause: Cause) -> Count {
         self.dropped[cause as usize]
     }
 
-    /// Offered = delivered + dropped + inside, in packets and in bytes; anything else is a bug of ours.
+    /// Asserts conservation: offered = delivered + dropped + inside, in packets and in bytes.
     pub fn assert_balanced(&self, inside: Count) {
         let dropped = self.dropped.iter().fold(Count::default(), |sum, count| Count {
             packets: sum.packets + count.packets,

@@ -1,6 +1,7 @@
 //! What a device knows of its connections together.
 
-use crate::path::{End, Flow};
+use super::Flow;
+use airwnd_kernel::Direction;
 use airwnd_tcp::rwnd::Device;
 use airwnd_units::{Bytes, Time};
 
@@ -75,20 +76,20 @@ impl Devices {
         Devices { open: (0..ues).map(|_| [Vec::new(), Vec::new()]).collect(), links: None }
     }
 
-    /// A connection opens whose data this end sends.
-    pub fn open(&mut self, ue: u32, sender: End, flow: u32) {
-        self.open[ue as usize][sender as usize].push(flow);
+    /// A connection opens whose data goes in this direction.
+    pub fn open(&mut self, ue: u32, direction: Direction, flow: u32) {
+        self.open[ue as usize][direction as usize].push(flow);
     }
 
-    /// A connection that this end has sent to is given up.
-    pub fn close(&mut self, ue: u32, sender: End, flow: u32) {
-        self.open[ue as usize][sender as usize].retain(|number| *number != flow);
+    /// A connection whose data went in this direction is given up.
+    pub fn close(&mut self, ue: u32, direction: Direction, flow: u32) {
+        self.open[ue as usize][direction as usize].retain(|number| *number != flow);
     }
 
-    /// What one of the connections that this end sends to is told; forgets those that have ended.
-    pub fn view(&mut self, ue: u32, sender: End, flows: &[Flow]) -> Device {
+    /// What is known to a connection that receives data in this direction; forgets connections that have ended.
+    pub fn view(&mut self, ue: u32, direction: Direction, flows: &[Flow]) -> Device {
         let mut device = Device::default();
-        self.open[ue as usize][sender as usize].retain(|number| {
+        self.open[ue as usize][direction as usize].retain(|number| {
             let Some(receiver) = flows[*number as usize].receiving() else { return false };
             let received = receiver.bytes_received();
             let is_first = device.connections == 0;

@@ -1,0 +1,188 @@
+//! From a scenario to the network that runs it.
+
+use crate::links::Sharing;
+use crate::scenario::{S1U, SERVER, Scenario, X2};
+use airwnd_cell::Ran;
+use airwnd_kernel::{Direction, Key, Stream};
+use airwnd_links::aqm::QueueContext;
+use airwnd_links::link::{self, Carrier, Managed, Queue, Server, wifi::Medium, wire::Wire};
+use airwnd_links::{aqm, loss};
+use airwnd_network::{Access, Duplex, Hop, LinkId, MediumId, OneWay, Topology};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+
+/// IPv4 20, UDP 8, GTP-U 12 (TS 29.281 §5.1, with sequence number).
+const TUNNEL: Bytes = Bytes(40);
+
+/// The network of a scenario: the server link, its own links, and behind them those between gateway and cells and between
+/// cells.
+pub(crate) fn topology(scenario: &Scenario, seed: u64, ran: Option<Ran>) -> Topology {
+    let builder = Builder {
+        scenario,
+        losses: Stream::new(seed, "link loss"),
+        queues: Stream::new(seed, "link queue"),
+        start: Time::ZERO + scenario.warmup,
+        backoffs: Stream::new(seed, "backoff"),
+    };
+    let mut topology = Topology::new(builder.server());
+    let of_links: Vec<_> =
+        (0..scenario.link.len()).map(|place| builder.instances(place, &mut topology)).collect();
+    if let Some(ran) = ran {
+        let access = builder.access(ran, &mut topology);
+        topology.set_access(access);
+    }
+    for group in &scenario.ue {
+        for _ in 0..group.count {
+            let ue = topology.devices();
+            let via = scenario.route(group).into_iter().filter_map(|place| of_links[place][ue]);
+            topology.add_device(&via.collect::<Vec<_>>());
+        }
+    }
+    topology
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    losses: Stream,
+    queues: Stream,
+    /// The end of the warm-up.
+    start: Time,
+    backoffs: Stream,
+}
+
+/// A link of the scenario in the network.
+#[derive(Clone, Copy)]
+enum Instance {
+    Link(LinkId),
+    Medium(MediumId),
+}
+
+impl Builder<'_> {
+    fn losing(&self, link: link::Link<Key>, spec: &loss::Spec, stream: Stream) -> link::Link<Key> {
+        match spec {
+            // Avoids a virtual call per packet.
+            loss::Spec::NoLoss(_) => link,
+            spec => link.losing(spec.build(stream, self.start)),
+        }
+    }
+
+    fn server(&self) -> Duplex {
+        let core = &self.scenario.core;
+        let one_way = |loss, number| {
+            let link = plain(core.server_rate, Wire::FRAMING, core.server_delay, core.server_queue);
+            let link = self.losing(link, loss, self.losses.child(number));
+            behind(core.server_aqm.as_ref(), 0, link, self.queues.child(number))
+        };
+        let (down, up) = (one_way(&core.server_loss, 0), one_way(&core.server_loss_up, 1));
+        Duplex { name: SERVER.into(), of: None, down, up }
+    }
+
+    /// The hop of each terminal's packets over a link; `None` for terminals that are not routed over it.
+    fn instances(&self, place: usize, topology: &mut Topology) -> Vec<Option<Hop>> {
+        let mut of_ues = Vec::new();
+        let mut of_all = None;
+        for (number, group) in self.scenario.ue.iter().enumerate() {
+            let passes = self.scenario.route(group).contains(&place);
+            let mut of_group = None;
+            for _ in 0..group.count {
+                let ue = of_ues.len();
+                of_ues.push(passes.then(|| {
+                    let instance = match self.scenario.link[place].settings.per {
+                        Sharing::All => *of_all.get_or_insert_with(|| self.instance(place, None, topology)),
+                        Sharing::Group => *of_group.get_or_insert_with(|| {
+                            self.instance(place, Some((number, group.name.clone())), topology)
+                        }),
+                        Sharing::Terminal => self.instance(place, Some((ue, ue.to_string())), topology),
+                    };
+                    self.hop(place, instance, ue, topology)
+                }));
+            }
+        }
+        of_ues
+    }
+
+    /// A terminal gets access to an instance of a link.
+    fn hop(&self, place: usize, instance: Instance, ue: usize, topology: &mut Topology) -> Hop {
+        match instance {
+            Instance::Link(link) => Hop::Link(link),
+            Instance::Medium(medium) => {
+                let settings = &self.scenario.link[place].settings;
+                let loss = |way, loss: &loss::Spec| {
+                    loss.build(self.losses_of(place, way).child(ue as u64), self.start)
+                };
+                let (down, up) =
+                    (loss(Direction::Down, &settings.loss), loss(Direction::Up, &settings.loss_up));
+                Hop::Medium { medium, station: topology.medium_mut(medium).join(down, up) }
+            }
+        }
+    }
+
+    /// The stream of what a link of the scenario loses.
+    fn losses_of(&self, place: usize, direction: Direction) -> Stream {
+        self.losses.child(link_stream(place, direction))
+    }
+
+    /// An instance of a link; one that is not for all has a number among them.
+    fn instance(&self, place: usize, of: Option<(usize, String)>, topology: &mut Topology) -> Instance {
+        let link = &self.scenario.link[place];
+        let settings = &link.settings;
+        let name = settings.name.clone();
+        let (number, of) = of.unzip();
+        let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
+        match link.kind.carrier(self.start) {
+            Carrier::Each { down, up } => {
+                let one_way = |way, server, delay, loss| {
+                    let one_way = link::Link::new(server, delay, link.queue());
+                    let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, way)));
+                    let stream = numbered(self.queues.child(link_stream(place, way)));
+                    behind(settings.aqm.as_ref(), settings.ring, one_way, stream)
+                };
+                let delay_up = settings.delay_up.unwrap_or(settings.delay);
+                let down = one_way(Direction::Down, down, settings.delay, &settings.loss);
+                let up = one_way(Direction::Up, up, delay_up, &settings.loss_up);
+                Instance::Link(topology.add_link(Duplex { name, of, down, up }))
+            }
+            Carrier::Shared(params) => {
+                let draws = numbered(self.backoffs.child(place as u64));
+                let medium = Medium::new(params, link.queue(), draws);
+                Instance::Medium(topology.add_medium(name, of, medium))
+            }
+        }
+    }
+
+    /// The cells, a link between the gateway and each of them, and one from each to the others if UEs change cells.
+    fn access(&self, ran: Ran, topology: &mut Topology) -> Access {
+        let Scenario { core, handover, .. } = self.scenario;
+        let cells = ran.cell_figures().count();
+        let mut of_cells = |name: &str, rate, delay, queue| -> Vec<LinkId> {
+            let one_way = || plain(rate, TUNNEL + Wire::FRAMING, delay, queue);
+            let link = |cell: usize| Duplex {
+                name: name.into(),
+                of: Some(cell.to_string()),
+                down: OneWay::Plain(one_way()),
+                up: OneWay::Plain(one_way()),
+            };
+            (0..cells).map(|cell| topology.add_link(link(cell))).collect()
+        };
+        let s1u = of_cells(S1U, core.s1u_rate, core.s1u_delay, core.s1u_queue);
+        let x2 =
+            handover.can_change_cells().then(|| of_cells(X2, core.x2_rate, core.x2_delay, core.x2_queue));
+        Access { ran: Box::new(ran), s1u, x2, forwarding: handover.forwarding }
+    }
+}
+
+/// The number of a direction of a link of the scenario; the server link's come first.
+fn link_stream(place: usize, direction: Direction) -> u64 {
+    2 * (place as u64 + 1) + u64::from(direction == Direction::Up)
+}
+
+/// A link behind a discipline, if there is one, and a ring of so many packets.
+fn behind(discipline: Option<&aqm::Spec>, ring: u64, link: link::Link<Key>, stream: Stream) -> OneWay {
+    let Some(discipline) = discipline else { return OneWay::Plain(link) };
+    let queue = discipline.build(&QueueContext { stream, rate: link.rate() });
+    OneWay::Managed(Managed::new(link, queue, ring as usize))
+}
+
+/// One direction of a link that loses nothing.
+fn plain(rate: BitRate, framing: Bytes, delay: Span, packets: Option<u64>) -> link::Link<Key> {
+    link::Link::new(Server::Wire(Wire::new(rate, framing)), delay, Queue { packets, ..Queue::default() })
+}

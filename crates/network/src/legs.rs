@@ -1,0 +1,127 @@
+//! Handover legs: how packets follow a UE to another cell, in order.
+//!
+//! Behind a handover packets reach the new cell over several legs: forwarded by the old cell over X2, and directly from the
+//! gateway. A packet that arrives before one that left the gateway earlier waits in the cell. A real gateway sends an end
+//! marker on the old path (TS 36.300 §10.1.2.2), and acknowledged mode numbers packets (TS 36.323 §5.1.2); here all
+//! packets are numbered.
+
+use airwnd_kernel::Key;
+use std::collections::VecDeque;
+
+/// The leg of a packet behind the gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leg {
+    /// The cell that it goes to.
+    pub cell: u16,
+    /// Its number among those that have left the gateway for the device.
+    number: u64,
+}
+
+impl Leg {
+    /// The same packet, redirected to another cell.
+    pub fn to(self, cell: u16) -> Leg {
+        Leg { cell, ..self }
+    }
+}
+
+/// The legs of one device's packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Legs {
+    /// The cell that the gateway sends to.
+    pub cell: u16,
+    /// The number of the next packet that leaves the gateway.
+    next: u64,
+    /// Numbers of the packets between gateway and bearer, ascending.
+    under_way: VecDeque<u64>,
+    /// Packets that wait in a cell for an earlier one.
+    held: Vec<(u64, Key)>,
+}
+
+impl Legs {
+    /// One leg, to the first cell.
+    pub fn new(cell: u16) -> Legs {
+        Legs { cell, next: 0, under_way: VecDeque::new(), held: Vec::new() }
+    }
+
+    /// A packet leaves the gateway.
+    pub fn depart(&mut self) -> Leg {
+        self.under_way.push_back(self.next);
+        self.next += 1;
+        Leg { cell: self.cell, number: self.next - 1 }
+    }
+
+    /// A packet that has waited in a bearer leaves for another cell.
+    pub fn depart_again(&mut self, leg: Leg, cell: u16) -> Leg {
+        if let Err(place) = self.under_way.binary_search(&leg.number) {
+            self.under_way.insert(place, leg.number);
+        }
+        leg.to(cell)
+    }
+
+    /// Whether an earlier packet is still under way.
+    //= exception detours-keep-the-order
+    pub fn is_early(&self, leg: Leg) -> bool {
+        self.under_way.front() != Some(&leg.number)
+    }
+
+    /// An early packet waits.
+    pub fn hold(&mut self, leg: Leg, packet: Key) {
+        self.held.push((leg.number, packet));
+    }
+
+    /// A packet has entered the bearer, or was dropped.
+    pub fn settle(&mut self, leg: Leg) {
+        if let Ok(place) = self.under_way.binary_search(&leg.number) {
+            self.under_way.remove(place);
+        }
+    }
+
+    /// A packet that has waited and is early no longer.
+    pub fn release(&mut self) -> Option<Key> {
+        let first = self.under_way.front()?;
+        let ready = self.held.iter().position(|(number, _)| number == first)?;
+        Some(self.held.swap_remove(ready).1)
+    }
+
+    /// Number of packets that wait.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_on_the_new_leg_wait_for_those_on_the_old_one() {
+        let mut legs = Legs::new(3);
+        let (old, lost) = (legs.depart(), legs.depart());
+        legs.cell = 5;
+        let new = legs.depart();
+        assert_eq!((old.cell, new.cell), (3, 5));
+        assert!(!legs.is_early(old) && legs.is_early(new));
+        legs.hold(new, Key(7));
+        legs.settle(old);
+        assert_eq!(legs.release(), None);
+        legs.settle(lost);
+        assert_eq!((legs.release(), legs.held()), (Some(Key(7)), 0));
+        assert!(!legs.is_early(new));
+    }
+
+    #[test]
+    fn packets_that_leave_a_bearer_again_precede_later_ones() {
+        let mut legs = Legs::new(0);
+        let (first, second, third) = (legs.depart(), legs.depart(), legs.depart());
+        legs.settle(first);
+        legs.settle(second);
+        legs.hold(third, Key(3));
+        let second = legs.depart_again(second, 1);
+        let first = legs.depart_again(first, 1);
+        assert_eq!(first.cell, 1);
+        assert!(!legs.is_early(first) && legs.is_early(second) && legs.release().is_none());
+        legs.settle(first);
+        legs.settle(second);
+        assert_eq!(legs.release(), Some(Key(3)));
+    }
+}

@@ -1,0 +1,47 @@
+//! The network between servers and UEs: the core's links, access links and media, and the cells behind them.
+//!
+//! [`Network`] carries packets of any content and never looks into it. Its owner sends packets in at one end and takes
+//! out what was delivered or dropped; the simulator's owner is TCP, an emulator's are a kernel's frames and a real clock.
+//! Start with `network.rs`: it follows a packet down to a UE and back up.
+//!
+//! ```
+//! use airwnd_kernel::{Codepoint, Direction};
+//! use airwnd_links::link::{Link, Queue, Server, wire::Wire};
+//! use airwnd_network::{Duplex, Network, OneWay, Outcome, Packet, Topology};
+//! use airwnd_units::{BitRate, Bytes, Span, Time};
+//!
+//! // 10 Mbit/s and 5 ms each way between a server and one device.
+//! let wire = || Server::Wire(Wire::new(BitRate(10_000_000), Bytes::ZERO));
+//! let one_way = || OneWay::Plain(Link::new(wire(), Span::from_millis(5), Queue::default()));
+//! let mut topology = Topology::new(Duplex { name: "wire".into(), of: None, down: one_way(), up: one_way() });
+//! topology.add_device(&[]);
+//! let mut network = Network::new(topology, ());
+//!
+//! let packet = Packet {
+//!     device: 0, direction: Direction::Down, size: Bytes(1250), ecn: Codepoint::NotEct, flow: 7, content: "frame",
+//! };
+//! network.send(Time::ZERO, packet);
+//! // 1250 bytes take 1 ms onto the wire.
+//! assert_eq!(network.next_event(), Some(Time(6_000_000)));
+//! let (at, outcome) = network.advance(Time(10_000_000)).unwrap();
+//! assert_eq!(at, Time(6_000_000));
+//! assert!(matches!(outcome, Outcome::Delivered(Packet { content: "frame", .. })));
+//! assert!(network.advance(Time(10_000_000)).is_none());
+//! ```
+
+mod air;
+mod effects;
+mod event;
+mod ledger;
+mod legs;
+mod network;
+mod observer;
+mod packet;
+mod topology;
+mod wires;
+
+pub use ledger::{Cause, Count, Ledger};
+pub use network::Network;
+pub use observer::{Crossing, Node, Observer};
+pub use packet::{Outcome, Packet};
+pub use topology::{Access, Duplex, Hop, LinkId, MediumId, OneWay, SharedMedium, Topology};
