@@ -32,7 +32,7 @@ def contents() -> str:
 def families() -> str:
     """Put the pages of the folder below its README, but for the limits, which stand in the side bar."""
     found = {path.stem for path in (HERE.parent / "reference").glob("*.md")} - {"README", "limits"}
-    first = ["scenario", "tcp"]
+    first = ["scenario", "tcp", "results"]
     pages = "\n".join([*first, *sorted(found - set(first))])
     return f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from airwnd._native import ScenarioError
     from airwnd.algorithms import Algorithm, Family, Parameter, catalogue, schema
     from airwnd.capture import Capture
+    from airwnd.columns import tables
     from airwnd.congestion import Ack, Congestion, CongestionControl, Connection
     from airwnd.errors import EngineError, InputError
     from airwnd.parallel import run_many
@@ -55,6 +56,7 @@ __all__ = [
     "run_many",
     "schema",
     "sweep",
+    "tables",
 ]
 
 _HOME = {
@@ -77,6 +79,7 @@ _HOME = {
     "run_many": "airwnd.parallel",
     "schema": "airwnd.algorithms",
     "sweep": "airwnd.sweeps",
+    "tables": "airwnd.columns",
 }
 
 

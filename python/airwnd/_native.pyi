@@ -18,6 +18,7 @@ __all__ = [
     "catalogue",
     "parse_span",
     "schema",
+    "tables",
 ]
 
 VERSION: Final[str]
@@ -138,4 +139,5 @@ class Scenario:
 
 def catalogue() -> str: ...
 def schema() -> str: ...
+def tables() -> str: ...
 def parse_span(text: str) -> int: ...

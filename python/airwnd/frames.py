@@ -1,6 +1,6 @@
 """Data frames of what the engine gives, and their files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +9,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd import _native
+from airwnd.columns import tables
 
 if TYPE_CHECKING:
     from airwnd.engine import Column, Columns, Raw
+
+_TYPES: dict[str, type[pl.DataType]] = {"number": pl.Float64, "integer": pl.Int64, "text": pl.String}
 
 
 def recorded(raw: "Raw") -> dict[str, pl.DataFrame]:
@@ -43,18 +46,28 @@ def _whole(numbers: NDArray[Any]) -> pl.Series:
     return series.set(series == _native.NOTHING, None)
 
 
-def frame_of(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Make a frame of JSON objects; ``delay_ms_p95`` is what ``delay_ms.p95`` is in them."""
-    frame = pl.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
-    # A figure that no flow has (the completion time of endless flows) still is a column of numbers.
-    return frame.with_columns(pl.col(pl.Null).cast(pl.Float64))
+def frame_of(table: str, rows: Iterable[Mapping[str, Any]], before: Sequence[str] = ()) -> pl.DataFrame:
+    """Make a frame of JSON objects with the columns that the engine declares for a table.
+
+    Parameters
+    ----------
+    table
+        The table's name.
+    rows
+        A value for each column; null where there is none.
+    before
+        Columns of whole numbers that the rows have besides and that come first.
+    """
+    columns = {name: _TYPES[column.type] for name, column in tables()[table].columns.items()}
+    return pl.DataFrame(list(rows), schema={**dict.fromkeys(before, pl.Int64), **columns})
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the figures of nested objects the names of columns: ``delay_ms.p95`` is ``delay_ms_p95``."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
         if isinstance(value, Mapping):
-            flat.update({f"{key}_{inner}": deep for inner, deep in _flat(value).items()})
+            flat.update({f"{key}_{inner}": deep for inner, deep in flattened(value).items()})
         else:
             flat[key] = value
     return flat

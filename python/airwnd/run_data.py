@@ -13,7 +13,7 @@ import polars as pl
 from airwnd import _native
 from airwnd.errors import InputError
 from airwnd.files import write_atomically
-from airwnd.frames import frame_of, parquet, recorded
+from airwnd.frames import flattened, frame_of, parquet, recorded
 
 if TYPE_CHECKING:
     from airwnd.engine import Raw
@@ -26,6 +26,9 @@ _RECORDED = ("series", "events", "allocations", "completions")
 class RunData:
     """What a simulation gave, as data; :meth:`airwnd.Scenario.run` makes it, :meth:`load` reads it from disk.
 
+    :func:`airwnd.tables` has the columns of all tables with their units and meanings, as ``airwnd explain
+    flows.delay_ms_p95`` and the reference page of results show them.
+
     Attributes
     ----------
     scenario
@@ -33,58 +36,19 @@ class RunData:
     outcome
         The figures as ``airwnd run --json`` prints them, without the wall-clock time.
     series
-        The time series that were asked for: one row per sampling instant and flow, null where there is
-        nothing to say (windows of UDP, or before and after a connection, a radio without cells). Empty if
-        none were asked for. The columns:
-
-        ``time_s``
-            Since the end of the warm-up.
-        ``flow``
-            The flow's id, as an enumeration of all ids in the order of `flows`; cast it to
-            ``pl.String`` to join or stack tables of different scenarios.
-        ``cwnd_bytes``, ``ssthresh_bytes``, ``rwnd_bytes``, ``in_flight_bytes``
-            The data sender's congestion window, slow-start threshold, offered window, and what it takes
-            to be in the network.
-        ``rtt_ms``
-            Its smoothed round-trip time.
-        ``delay_ms``
-            Mean one-way delay of the data packets that arrived since the last sample.
-        ``queue_bytes``, ``queue_packets``
-            What waits at the base station for the flow's UE; without cells, before the links on the way.
-        ``sinr_db``
-            The newest SINR that the UE reports, looked at every 10 ms.
-        ``mcs``
-            Mean of the first downlink transmissions since the last sample.
-        ``rate_kbps``
-            Payload that arrived since the last sample.
-        ``rsrp_dbm``, ``neighbour_rsrp_dbm``
-            Reference signal received power of the serving cell, and of the best other one, as they are at
-            this instant: before the filters of measurements.
-        ``x_m``, ``y_m``
-            Where the UE is, east and north of the origin, if it moves; else `ues` says it.
-        ``cell``, ``neighbour``
-            The numbers of the serving cell, and of the best other one.
+        The time series: a row per sampling instant and flow. Empty if none were requested. The flow's id is
+        an enumeration of all ids in the order of `flows`; cast it to ``pl.String`` to join or stack tables
+        of different scenarios.
     engine
         Version and contents of the engine that ran it.
     events
-        What befell the flows, in the order of time; there if series were asked for, else empty. The
-        columns: ``time_s`` and ``flow`` as in `series`; ``event``: ``drop`` (of a packet, data or
-        acknowledgment), ``timeout`` or ``recovery`` (the data sender's retransmission timer expired, or
-        it began to repair a loss), or what befell its UE: ``handover_start``, ``handover_end``,
-        ``handover_failure``, ``radio_link_failure`` or ``reestablishment``; for drops ``cause``, a key of
-        ``totals["drops"]``, and ``bytes``, the packet's size; for handovers ``cell``, the new one; null for
-        others.
+        The events of the flows in chronological order: drops, timeouts, loss recoveries, handovers. Empty if
+        no series were requested.
     allocations
-        The downlink's transmissions in the window that was asked for, by TTI and cell; empty if none was.
-        The columns: ``time_s``, when the TTI on air begins, as in `series`; ``cell`` and ``ue``; ``rbgs``,
-        the resource-block groups as bits, the lowest of which is the first group (TS 36.213 §7.1.6.1);
-        ``transmission``, which counts those of a block: 1 is new data, more are retransmissions; ``mcs``;
-        ``bytes``, the transport block's size; ``reception``: ``decoded``, ``failed``, or
-        ``assignment-lost`` if the terminal did not hear that there was something for it.
+        The downlink transmissions in the requested window, by TTI and cell; empty if none was requested.
     completions
-        What somebody waited for: a row for each transfer and each page that began, in the order of `flows`
-        and then of time; empty if there was none. The columns: ``start_s``, since the end of the warm-up;
-        ``flow`` as in `series`; ``size_bytes``; ``fct_s``, its completion time, null if the run ended before.
+        A row for each transfer and each page that began, in the order of `flows` and then of time; empty if
+        there was none.
     wall_s
         How long the simulation took, in seconds; ``None`` for a run read from disk.
     """
@@ -134,81 +98,41 @@ class RunData:
 
     @property
     def totals(self) -> Mapping[str, Any]:
-        """Figures over all flows and cells.
-
-        ``goodput_kbps`` (payload) and ``throughput_kbps`` (IP packets) are sums over the flows; ``delay_ms``
-        and ``delay_ms_p95`` the mean and the 95th percentile of the one-way delay over all packets;
-        ``pdf_percent`` the packets received of those sent, ``loss_percent`` those dropped; ``jain`` Jain's
-        index of the goodputs, from 1/n (one has all) to 1 (equal shares); ``retransmissions`` and
-        ``timeouts`` sums; ``downlink_prb_use`` and ``uplink_prb_use`` the parts of the cells' PRBs that
-        carried data, 0 to 1; ``drops`` packets by cause. A figure that nothing was measured for is ``None``.
-        """
+        """Figures over all flows and cells by column; ``None`` where nothing was measured."""
         totals: Mapping[str, Any] = self.outcome["totals"]
         return totals
 
+    @property
+    def drops(self) -> Mapping[str, int]:
+        """The packets dropped by cause: what `totals` have as ``drops_CAUSE``."""
+        found = ((name.partition("drops_"), value) for name, value in self.totals.items())
+        return {cause: value for (start, mark, cause), value in found if mark and not start}
+
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """A row per flow.
-
-        Columns: ``id`` and the scenario's id of its ``group``, ``ue``, ``kind`` of traffic, ``cc`` and
-        ``rwnd`` (null for UDP), ``goodput_kbps``, ``throughput_kbps``, one-way ``delay_ms_mean``, ``_p50``,
-        ``_p95``, ``_p99``, the sender's ``rtt_ms_mean`` and so on, ``pdf_percent``, ``packets_sent``,
-        ``packets_received``, ``packets_dropped``, ``retransmissions``, ``timeouts``, ``fast_retransmits``
-        (loss recoveries begun without a timeout), ``duplicate_acks`` and ``zero_windows`` that reached the
-        sender, ``limited_s_application``, ``_cwnd``, ``_rwnd`` and ``_pacing``, for how long what has kept a
-        TCP sender from sending more, and ``fct_s``, the completion time of a finished transfer.
-        """
-        return frame_of(self.outcome["flows"])
+        """A row per flow."""
+        return frame_of("flows", self.outcome["flows"])
 
     @cached_property
     def groups(self) -> pl.DataFrame:
-        """A row per group of flows, which is an entry ``[[flow]]`` of the scenario.
-
-        Columns: ``group``, its id, ``kind`` of traffic, ``cc`` and ``rwnd`` (null for UDP), the number of its
-        ``flows``, and how many ``started`` before the end; how many transfers and pages were ``completed``,
-        and how many had begun and stayed ``unfinished``; the flows' ``goodput_kbps`` and
-        ``throughput_kbps``, added up; ``delay_ms_mean``, ``_p50``, ``_p95`` and ``_p99`` over all packets of
-        all flows; ``packets_sent``, ``packets_dropped``, ``retransmissions`` and ``timeouts``;
-        ``fct_s_mean``, ``_p50``, ``_p95``, ``_p99`` and ``_max`` of the completion times of what was
-        completed. `completions` has each of them.
-        """
+        """A row per group of flows, which is an entry ``[[flow]]`` of the scenario."""
         # A folder that an earlier version wrote has none.
-        return frame_of(self.outcome.get("groups", ()))
+        return frame_of("groups", self.outcome.get("groups", ()))
 
     @cached_property
     def cells(self) -> pl.DataFrame:
-        """A row per cell; none if there are links alone.
-
-        Columns: ``cell``, ``users`` attached, ``downlink_prb_use`` and ``uplink_prb_use`` (parts of the PRBs
-        that carried data, 0 to 1), ``spectral_efficiency`` of the used ones in bit/s/Hz.
-        """
-        return frame_of(self.outcome["cells"])
+        """A row per cell; none if there are links alone."""
+        return frame_of("cells", self.outcome["cells"])
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """A row per link and direction: the server's, the scenario's, those to the cells (``s1u``).
-
-        Columns: ``link``, ``of`` (the group, the number of the terminal or of the cell that has it for
-        itself; null if all share it), ``direction`` (``down`` or ``up``), ``packets`` and ``bytes`` that it
-        carried to its end, with framing, ``drops_link_queue_full``, ``drops_link_queue_early``,
-        ``drops_link_error``, ``drops_retry_limit``, ``marks`` (ECN), ``attempts``, ``collisions`` and
-        ``retries`` (of Wi-Fi), ``queue_packets_mean``, ``queue_packets_max``, ``queue_bytes_mean``,
-        ``queue_bytes_max`` (what waited, without the packet in transmission), and ``utilisation``, the part
-        of what it could have sent that it sent, 0 to 1; null without a rate. Wi-Fi's is the part of the time
-        that attempts took.
-        """
-        return frame_of(self.outcome["links"]).with_columns(pl.col("of").cast(pl.String))
+        """A row per link and direction: the server's, the scenario's, those to the cells (``s1u``)."""
+        return frame_of("links", self.outcome["links"])
 
     @cached_property
     def ues(self) -> pl.DataFrame:
-        """A row per terminal; none if there are links alone.
-
-        Columns: ``ue``, position ``x_m`` (east) and ``y_m`` (north), serving ``cell``, ``sinr_db``,
-        ``rsrp_dbm``, number of first transmissions ``blocks``, their mean ``mcs`` and ``block_bytes``, and
-        the parts of them that failed, ``bler`` and ``uplink_bler``, 0 to 1, ``handovers`` and
-        ``link_failures``. Position, cell and RSRP are those at the end.
-        """
-        return frame_of(self.outcome["ues"])
+        """A row per terminal; none if there are links alone."""
+        return frame_of("ues", self.outcome["ues"])
 
     def to_json(self) -> dict[str, Any]:
         """Give the one object that ``airwnd run --json`` prints.
@@ -266,7 +190,7 @@ class RunData:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
-        """Read a folder that :meth:`save` wrote.
+        """Read a folder that :meth:`save` wrote, in this version or an earlier one.
 
         Parameters
         ----------
@@ -295,7 +219,7 @@ class RunData:
             }
             return cls(
                 scenario=manifest["scenario"],
-                outcome=manifest["outcome"],
+                outcome=_flattened(manifest["outcome"]),
                 engine=manifest["engine"],
                 series=tables.get("series", pl.DataFrame()),
                 events=tables.get("events", pl.DataFrame()),
@@ -304,3 +228,15 @@ class RunData:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: not the manifest of a run: {error!r}") from None
+
+
+def _flattened(outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """Rename the figures of earlier versions, which nested them, as in ``"delay_ms": {"p95": 3.0}``."""
+    return {
+        key: [flattened(row) for row in value]
+        if isinstance(value, list)
+        else flattened(value)
+        if isinstance(value, Mapping)
+        else value
+        for key, value in outcome.items()
+    }

@@ -7,6 +7,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from airwnd.columns import tables
 from airwnd.run_data import RunData
 
 _MOST_FLOWS = 20
@@ -25,7 +26,7 @@ def show(run: RunData) -> None:
         f"PDF {_number(totals['pdf_percent'], 2)} %, "
         f"Jain {_number(totals['jain'], 4)}"
     )
-    drops = ", ".join(f"{cause} {count:,}" for cause, count in totals["drops"].items() if count)
+    drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
     console.print(f"drops: {drops or 'none'}")
     if len(run.outcome["flows"]) > _MOST_FLOWS or any(_waits(group) for group in run.outcome["groups"]):
         console.print(_groups(run))
@@ -57,19 +58,31 @@ def _waits(group: Mapping[str, Any]) -> bool:
 def _groups(run: RunData) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("group")
-    heads = ("flows", "goodput\nkbit/s", "delay\nms", "p95\nms", "done", "not\ndone")
-    for head in (*heads, "FCT\ns", "p50\ns", "p95\ns", "p99\ns"):
-        table.add_column(head, justify="right", no_wrap=True)
+    _heads(
+        table,
+        "groups",
+        {
+            "flows": "flows",
+            "goodput_kbps": "goodput",
+            "delay_ms_mean": "delay",
+            "delay_ms_p95": "p95",
+            "completed": "done",
+            "unfinished": "not\ndone",
+            "fct_s_mean": "FCT",
+            "fct_s_p50": "p50",
+            "fct_s_p95": "p95",
+            "fct_s_p99": "p99",
+        },
+    )
     for group in run.outcome["groups"]:
-        times = group["fct_s"]
         table.add_row(
             group["group"],
             f"{group['flows']:,}",
             _number(group["goodput_kbps"], 1),
-            _number(group["delay_ms"]["mean"], 2),
-            _number(group["delay_ms"]["p95"], 2),
+            _number(group["delay_ms_mean"], 2),
+            _number(group["delay_ms_p95"], 2),
             *(f"{group[key]:,}" if _waits(group) else "–" for key in ("completed", "unfinished")),
-            *(_number(times[key], 3) for key in ("mean", "p50", "p95", "p99")),
+            *(_number(group[f"fct_s_{key}"], 3) for key in ("mean", "p50", "p95", "p99")),
         )
     return table
 
@@ -78,15 +91,25 @@ def _flows(run: RunData) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for head in ("flow", "ue", "cc", "rwnd"):
         table.add_column(head)
-    for head in ("goodput\nkbit/s", "delay\nms", "p95\nms", "RTT\nms", "PDF\n%", "rtx"):
-        table.add_column(head, justify="right", no_wrap=True)
+    _heads(
+        table,
+        "flows",
+        {
+            "goodput_kbps": "goodput",
+            "delay_ms_mean": "delay",
+            "delay_ms_p95": "p95",
+            "rtt_ms_mean": "RTT",
+            "pdf_percent": "PDF",
+            "retransmissions": "rtx",
+        },
+    )
     for flow in run.outcome["flows"][:_MOST_FLOWS]:
         table.add_row(
             *("–" if flow[key] is None else str(flow[key]) for key in ("id", "ue", "cc", "rwnd")),
             _number(flow["goodput_kbps"], 1),
-            _number(flow["delay_ms"]["mean"], 2),
-            _number(flow["delay_ms"]["p95"], 2),
-            _number(flow["rtt_ms"]["mean"], 2),
+            _number(flow["delay_ms_mean"], 2),
+            _number(flow["delay_ms_p95"], 2),
+            _number(flow["rtt_ms_mean"], 2),
             _number(flow["pdf_percent"], 2),
             str(flow["retransmissions"]),
         )
@@ -107,12 +130,23 @@ def _links(links: Sequence[Mapping[str, Any]]) -> Table:
             link["direction"],
             f"{link['packets']:,}",
             _number(None if use is None else 100 * use, 1),
-            _number(link["queue_packets"]["mean"], 1),
-            f"{link['queue_packets']['max']:,}",
-            *(f"{link['drops'][cause]:,}" for cause in ("link_queue_full", "link_queue_early", "link_error")),
+            _number(link["queue_packets_mean"], 1),
+            f"{link['queue_packets_max']:,}",
+            *(
+                f"{link[f'drops_{cause}']:,}"
+                for cause in ("link_queue_full", "link_queue_early", "link_error")
+            ),
             f"{link['marks']:,}",
         )
     return table
+
+
+def _heads(table: Table, name: str, heads: Mapping[str, str]) -> None:
+    """Add columns of numbers under these headings, with their units below."""
+    columns = tables()[name].columns
+    for column, head in heads.items():
+        unit = columns[column].shown_unit
+        table.add_column(f"{head}\n{unit}" if unit else head, justify="right", no_wrap=True)
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -1,5 +1,10 @@
 """Quantities in words, alike on the terminal, in pictures and on pages."""
 
+from airwnd.columns import tables
+
+# Units that columns' names spell otherwise.
+_IN_NAMES = {"kbit/s": "kbps", "%": "percent"}
+
 
 def seconds_text(seconds: float) -> str:
     """Write a length of time, ``1 min 23 s``."""
@@ -9,17 +14,17 @@ def seconds_text(seconds: float) -> str:
     return f"{rest} s" if seconds >= 10 else f"{seconds:.1f} s"  # noqa: PLR2004
 
 
-def axis_label(column: str) -> str:
-    """Write a column's name with its unit in brackets.
+def axis_label(table: str, column: str) -> str:
+    """Write the name of a column of a table with its unit in brackets.
 
     Examples
     --------
-    >>> axis_label("rtt_ms"), axis_label("mcs"), axis_label("in_flight_bytes")
-    ('RTT (ms)', 'MCS', 'in flight (bytes)')
+    >>> axis_label("series", "rtt_ms"), axis_label("series", "mcs"), axis_label("flows", "delay_ms_p95")
+    ('RTT (ms)', 'MCS', 'delay p95 (ms)')
     """
-    name, _, unit = column.rpartition("_")
-    units = {"bytes": "bytes", "packets": "packets", "ms": "ms", "kbps": "kbit/s", "s": "s", "db": "dB"}
-    units |= {"dbm": "dBm", "m": "m"}
-    words, suffix = (name, f" ({units[unit]})") if unit in units else (column, "")
-    words = words.replace("_", " ")
-    return (words.upper() if words in ("rtt", "mcs", "sinr", "rsrp") else words) + suffix
+    known = tables()[table].columns
+    unit = known[column].shown_unit if column in known else ""
+    in_names = _IN_NAMES.get(unit, unit.lower())
+    words = " ".join(word for word in column.split("_") if word != in_names) or column
+    name = words.upper() if words in ("rtt", "mcs", "sinr", "rsrp") else words
+    return f"{name} ({unit})" if unit else name

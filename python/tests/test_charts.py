@@ -96,7 +96,7 @@ at = { queue = "10KiB" }
 name = "distribution"
 title = "Distribution"
 kind = "distribution"
-value = "flows.delay_ms.p95"
+value = "flows.delay_ms_p95"
 lines = "method"
 at = { queue = "10KiB" }
 """
@@ -358,7 +358,7 @@ def test_limits_never_hide_a_point(results: Results) -> None:
         ('x = "queue"', 'x = "method"', 'the levels of `method` are no numbers; use kind = "bars"'),
         ('x = "delay"', 'x = "queue"', "x: `queue` is none of rate, delay"),
         ("series.cwnd_bytes", "flows.fct_s", "value: `flows` does not go with kind `time`"),
-        ("flows.delay_ms.p95", "series.rtt_ms", "value: `series` does not go with kind `distribution`"),
+        ("flows.delay_ms_p95", "series.rtt_ms", "value: `series` does not go with kind `distribution`"),
         ("limits = [0, 10]", "limits = [10, 0]", r"limits: expected \[least, greatest\], found \[10, 0\]"),
         ('name = "bars"', 'name = "lines"', r"two of \[\[plot\]\] are called `lines`"),
     ],

@@ -47,6 +47,10 @@ def test_list_and_explain(cli: Cli) -> None:
     assert "lambda" in explained.stdout
     assert "Source:" in explained.stdout
     assert explained.stdout == cli("explain", "rwnd/drwa").stdout
+    column = cli("explain", "flows.delay_ms_p95").stdout
+    assert "delay_ms_p95 [ms]  (number)" in column
+    assert "95th percentile" in column
+    assert cli("explain", "links").stdout.count("queue_bytes_") == 2
 
 
 def test_check_and_schema(cli: Cli) -> None:
@@ -74,6 +78,11 @@ def test_check_and_schema(cli: Cli) -> None:
         (("run", *SMALL, "--out", "/dev/null/run"), "/dev/null/run: Not a directory"),
         (("list", "rwmd"), "unknown family `rwmd`; did you mean `rwnd`?"),
         (("explain", "drwaa"), "unknown algorithm `drwaa`; did you mean `drwa`"),
+        (("explain", "flows.delay_ms"), "flows have no column `delay_ms`; did you mean `delay_ms_"),
+        (
+            ("explain", "flow.delay_ms"),
+            "unknown table `flow`; the tables are run, totals, conservation, flows",
+        ),
         (("explain", "xyzzy"), "unknown algorithm `xyzzy`; `airwnd list` shows all"),
         (("explain", "rwmd/drwa"), "unknown family `rwmd`; did you mean `rwnd`?"),
         (("check", "nowhere.toml"), "nowhere.toml: No such file or directory"),

@@ -89,7 +89,7 @@ def test_a_scenario_in_which_no_flow_arrives(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_measure_of_a_group(run: Run) -> None:
-    words = {"name": "fct", "label": "FCT", "unit": "s", "value": "groups.fct_s.p95"}
+    words = {"name": "fct", "label": "FCT", "unit": "s", "value": "groups.fct_s_p95"}
     measure = convert({**words, "digits": 2, "where": {"group": "short"}}, Measure, "experiment.toml")
     found = read(measure, Tables(run))
     assert found == run.groups.filter(pl.col("group") == "short")["fct_s_p95"][0]

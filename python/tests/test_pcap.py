@@ -268,7 +268,7 @@ def test_a_lost_packet_is_seen_before_the_loss_only(capture: Captured) -> None:
     counts = [len(frames) for frames in seen.values()]
     assert counts[0] == run.flows["packets_sent"][0]
     assert counts[2] == run.flows["packets_received"][0]
-    assert counts[1] - counts[2] == run.totals["drops"]["link_error"] > 10
+    assert counts[1] - counts[2] == run.drops["link_error"] > 10
     assert {frame["ip.ttl"] for frame in seen["server"]} == {"64"}
     assert {frame["ip.ttl"] for frame in seen["ue-0"]} == {"63"}
     numbers = [int(frame["ip.id"], 16) for frame in seen["server"]]

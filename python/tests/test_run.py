@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import airwnd
 from airwnd import InputError, Run, Scenario, run_many
 
 
@@ -59,11 +60,11 @@ def test_events_are_the_drops_of_the_books_and_the_repairs_of_the_flows(lossy: R
     assert events.columns == ["time_s", "flow", "event", "cause", "bytes", "cell"]
     assert events["time_s"].is_sorted()
     assert events["time_s"].is_between(0, 3).all()
-    assert lossy.totals["drops"]["link_queue_full"] > 0
-    for cause, packets in lossy.totals["drops"].items():
+    assert lossy.drops["link_queue_full"] > 0
+    for cause, packets in lossy.drops.items():
         there = events.filter(pl.col("cause") == cause)
         assert there.height == packets
-        assert there["bytes"].sum() == lossy.outcome["conservation"]["dropped_bytes"][cause]
+        assert there["bytes"].sum() == lossy.outcome["conservation"][f"dropped_bytes_{cause}"]
     rest = events.filter(pl.col("event") != "drop")
     assert rest["cause"].null_count() == rest["bytes"].null_count() == rest.height > 0
     for flow in lossy.flows.iter_rows(named=True):
@@ -101,7 +102,7 @@ def test_links_have_a_row_for_each_direction(lossy: Run) -> None:
     down = links.row(2, named=True)
     assert down["queue_packets_max"] == 10
     assert down["utilisation"] == pytest.approx(1, abs=0.02)
-    assert links["drops_link_queue_full"].sum() == lossy.totals["drops"]["link_queue_full"]
+    assert links["drops_link_queue_full"].sum() == lossy.drops["link_queue_full"]
     assert (lossy.series["queue_packets"] <= 10).all()
 
 
@@ -109,35 +110,44 @@ def test_the_json_has_what_it_promises(small: Scenario) -> None:
     found = json.loads(json.dumps(small.run(seed=1).to_json(), allow_nan=False))
     head = ["scenario", "seed", "duration_s", "wall_s", "events", "flows", "groups", "cells", "links"]
     assert [key for key in found if key in head] == head
-    for flow in found["flows"]:
-        assert {
-            *(
-                "id",
-                "group",
-                "ue",
-                "kind",
-                "cc",
-                "rwnd",
-                "goodput_kbps",
-                "throughput_kbps",
-                "delay_ms",
-                "rtt_ms",
-            ),
-            *(
-                "pdf_percent",
-                "packets_sent",
-                "packets_received",
-                "packets_dropped",
-                "retransmissions",
-                "timeouts",
-                "fct_s",
-            ),
-        } <= set(flow)
-        assert set(flow["delay_ms"]) == {"mean", "p50", "p95", "p99"}
-    assert {
-        *("throughput_kbps", "delay_ms", "delay_ms_p95", "pdf_percent", "jain", "drops"),
-        *("retransmissions", "timeouts", "downlink_prb_use", "uplink_prb_use"),
-    } <= set(found["totals"])
+    tables = airwnd.tables()
+    assert list(found["totals"]) == list(tables["totals"].columns)
+    assert list(found["conservation"]) == list(tables["conservation"].columns)
+    assert set(tables["run"].columns) < set(found)
+    for name in ("flows", "groups", "cells", "links", "ues"):
+        for row in found[name]:
+            assert list(row) == list(tables[name].columns), name
+
+
+def test_frames_have_the_declared_columns(lossy: Run, small: Scenario) -> None:
+    types = {"number": pl.Float64(), "integer": pl.Int64(), "text": pl.String()}
+    for run in (lossy, small.run()):
+        for name in ("flows", "groups", "cells", "links", "ues"):
+            columns = airwnd.tables()[name].columns.values()
+            assert getattr(run, name).schema == {each.name: types[each.type] for each in columns}, name
+    recorded = small.run(series="50ms", allocations=("10ms", "20ms"))
+    for name in ("series", "events", "allocations"):
+        frame: pl.DataFrame = getattr(recorded, name)
+        columns = airwnd.tables()[name].columns.values()
+        assert frame.columns == [each.name for each in columns]
+        for each in columns:
+            dtype = frame[each.name].dtype
+            assert dtype == {"number": pl.Float64, "integer": pl.UInt32, "text": pl.Enum}[each.type], each
+            if each.words:
+                assert dtype == pl.Enum(each.words)
+
+
+def test_a_folder_of_an_earlier_version_is_read(lossy: Run, tmp_path: Path) -> None:
+    path = lossy.save(tmp_path) / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    for row in manifest["outcome"]["flows"]:
+        row["delay_ms"] = {key: row.pop(f"delay_ms_{key}") for key in ("mean", "p50", "p95", "p99")}
+    totals = manifest["outcome"]["totals"]
+    totals["drops"] = {cause: totals.pop(f"drops_{cause}") for cause in lossy.drops}
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    back = Run.load(tmp_path)
+    assert back.flows.equals(lossy.flows)
+    assert back.totals == lossy.totals
 
 
 def test_the_same_scenario_and_seed_give_the_same_bytes(small: Scenario, tmp_path: Path) -> None:

@@ -1,5 +1,12 @@
-//! What can be chosen, and how a scenario is written.
+//! What can be chosen, how a scenario is written, and what a run's tables hold.
 
+use crate::columns::{ColumnInfo, Row, columns};
+use crate::incidents::Event;
+use crate::outcome::{
+    CellRow, CompletionRow, Conservation, FlowRow, GroupRow, LinkRow, RunRow, Totals, UeRow,
+};
+use crate::records::AllocationRow;
+use crate::series::Sample;
 use crate::{Scenario, arrivals, placement, size, traffic};
 use airwnd_catalog::{FamilyInfo, Param};
 use airwnd_cell::{handover, mac, mobility, phy};
@@ -38,4 +45,88 @@ pub fn schema() -> serde_json::Value {
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = "airwnd scenario".into();
     schema
+}
+
+/// A table of results: its name, what a row of it is, and its columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableInfo {
+    /// The name in JSON, Python and measures.
+    pub name: &'static str,
+    /// What a row of it is.
+    pub meaning: &'static str,
+    /// The columns in their order.
+    pub columns: Vec<ColumnInfo>,
+}
+
+/// The tables of a run: first those with one row, then those of its figures, then the long ones, which are kept by
+/// columns.
+pub fn tables() -> Vec<TableInfo> {
+    fn of<R: Row>(name: &'static str) -> TableInfo {
+        TableInfo { name, meaning: R::MEANING, columns: columns::<R>() }
+    }
+    vec![
+        of::<RunRow>("run"),
+        of::<Totals>("totals"),
+        of::<Conservation>("conservation"),
+        of::<FlowRow>("flows"),
+        of::<GroupRow>("groups"),
+        of::<CellRow>("cells"),
+        of::<LinkRow>("links"),
+        of::<UeRow>("ues"),
+        of::<Sample>("series"),
+        of::<Event>("events"),
+        of::<AllocationRow>("allocations"),
+        of::<CompletionRow>("completions"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// A name says its unit: it is all that users of JSON see.
+    #[test]
+    fn names_end_with_their_units() {
+        let suffixes = [
+            ("_s", "s"),
+            ("_ms", "ms"),
+            ("_kbps", "kbit/s"),
+            ("_percent", "%"),
+            ("_bytes", "bytes"),
+            ("_packets", "packets"),
+            ("_db", "dB"),
+            ("_dbm", "dBm"),
+            ("_m", "m"),
+        ];
+        for table in tables() {
+            for column in table.columns {
+                let ends = |name: &str| suffixes.iter().find(|(suffix, _)| name.ends_with(suffix));
+                let parts = column.name.match_indices('_').map(|(at, _)| &column.name[..at]);
+                let unit = parts.chain([column.name.as_str()]).filter_map(ends).next();
+                let named = match (unit, column.name.as_str()) {
+                    (Some((_, unit)), _) => unit,
+                    (None, "bytes") => "bytes",
+                    (None, "spectral_efficiency") => "bit/s/Hz",
+                    (None, _) => "1",
+                };
+                assert_eq!(column.unit, named, "{}.{}", table.name, column.name);
+            }
+        }
+    }
+
+    #[test]
+    fn each_column_is_declared_once_with_a_sentence() {
+        for table in tables() {
+            let mut seen = BTreeSet::new();
+            for column in &table.columns {
+                assert!(seen.insert(&column.name), "{}.{} stands twice", table.name, column.name);
+                assert!(column.meaning.ends_with('.'), "{}.{}", table.name, column.name);
+                let explained = |word: &&str| column.meaning.contains(&format!("`{word}`"));
+                // Those of causes are explained in the totals.
+                let is_explained = column.name == "cause" || column.kind.words().iter().all(explained);
+                assert!(is_explained, "{}.{} does not explain its words", table.name, column.name);
+            }
+        }
+    }
 }

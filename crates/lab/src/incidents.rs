@@ -1,8 +1,10 @@
 //! What befell the flows between two samples of their series: drops, timeouts, loss recovery, handover.
 
-use crate::table::{Column, NOTHING, Table, table};
+use crate::columns::{Cell, Columns, FlowNumber, Kind, one_column};
+use crate::table::Rows;
 use airwnd_network::Cause;
 use airwnd_units::{Bytes, Span};
+use std::sync::LazyLock;
 
 /// What befell a flow.
 #[derive(Clone, Copy, Debug)]
@@ -76,39 +78,50 @@ impl Incident {
     }
 }
 
-/// Incidents of all flows in the order of time, which counts from the end of the warm-up.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Incidents {
-    rows: Vec<(Span, u32, Incident)>,
+one_column!(Incident, Kind::Word(&Incident::WORDS), |incident| Cell::Place(incident.word()));
+
+/// Names of the causes, each at the place of its cause.
+static CAUSES: LazyLock<Vec<&str>> = LazyLock::new(|| Cause::ALL.map(Cause::name).to_vec());
+
+one_column!(Cause, Kind::Word(CAUSES.as_slice()), |cause| Cell::Place(*cause as u32));
+
+/// A row per event of a flow, in chronological order.
+#[derive(Clone, Copy, Debug, Columns)]
+pub(crate) struct Event {
+    /// Time from the end of the warm-up.
+    #[column(unit = "s")]
+    pub time_s: f64,
+    /// Id of the flow.
+    pub flow: FlowNumber,
+    /// `drop` of a packet, data or ACK; `timeout` or `recovery` (the data's sender's retransmission timer expired, or it
+    /// began a loss recovery); for the flow's UE `handover_start`, `handover_end`, `handover_failure`,
+    /// `radio_link_failure` or `reestablishment`.
+    pub event: Incident,
+    /// Cause of a drop, as in the `drops_` columns of the totals; null for other events.
+    pub cause: Option<Cause>,
+    /// Size of the packet dropped; null for other events.
+    #[column(unit = "bytes")]
+    pub bytes: Option<u64>,
+    /// New cell of a handover or re-establishment; null for other events.
+    pub cell: Option<u16>,
 }
 
-impl Incidents {
-    pub fn record(&mut self, at: Span, flow: u32, incident: Incident) {
-        self.rows.push((at, flow, incident));
-    }
-
-    /// The table by columns; `flows` names the flows.
-    pub fn table(&self, flows: Vec<String>) -> Table {
-        let whole = |of: fn(Incident) -> Option<u32>| {
-            self.rows.iter().map(|(_, _, incident)| of(*incident).unwrap_or(NOTHING)).collect()
-        };
-        let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
-        table([
-            ("time_s", Column::F64(self.rows.iter().map(|(at, ..)| at.as_secs()).collect())),
-            ("flow", Column::Words(self.rows.iter().map(|(_, flow, _)| *flow).collect(), flows)),
-            ("event", Column::Words(whole(|incident| Some(incident.word())), words(&Incident::WORDS))),
-            (
-                "cause",
-                Column::Words(
-                    whole(|incident| incident.cause().map(|cause| cause as u32)),
-                    words(&Cause::ALL.map(Cause::name)),
-                ),
-            ),
-            ("bytes", Column::U32(whole(|incident| incident.bytes().map(|size| size.0 as u32)))),
-            ("cell", Column::U32(whole(|incident| incident.cell().map(u32::from)))),
-        ])
+impl Event {
+    /// Of a flow, at this time from the end of the warm-up.
+    pub fn new(at: Span, flow: u32, event: Incident) -> Event {
+        Event {
+            time_s: at.as_secs(),
+            flow: FlowNumber(flow),
+            event,
+            cause: event.cause(),
+            bytes: event.bytes().map(|size| size.0),
+            cell: event.cell(),
+        }
     }
 }
+
+/// Events of all flows.
+pub(crate) type Incidents = Rows<Event>;
 
 #[cfg(test)]
 mod tests {

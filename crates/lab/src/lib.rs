@@ -21,9 +21,13 @@
 //! assert!(outcome.flows()[0].goodput_kbps > 1000.0);
 //! ```
 
+// The derived code of `columns` names this crate as others do.
+extern crate self as airwnd_lab;
+
 pub mod arrivals;
 mod build;
 mod catalogue;
+pub mod columns;
 mod csv;
 mod hexagon;
 mod incidents;
@@ -45,11 +49,11 @@ pub mod traffic;
 
 pub use airwnd_cell::RadioMap;
 pub use airwnd_tcp::cc::plugins::Plugins;
-pub use catalogue::{catalogue, schema};
+pub use catalogue::{TableInfo, catalogue, schema, tables};
 pub use links::{Link, LinkSettings, Sharing};
 pub use outcome::{
-    CellRow, CompletionTimes, Contention, FlowRow, GroupRow, LinkRow, Outcome, Percentiles, Queued, Totals,
-    UeRow,
+    CellRow, CompletionTimes, Conservation, Contention, Drops, FlowRow, GroupRow, Limited, LinkDrops,
+    LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
 };
 pub use records::Records;
 pub use scenario::{Core, Flow, Scenario, Site, UeGroup};

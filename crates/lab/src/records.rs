@@ -1,7 +1,8 @@
 //! What a run writes down besides its figures, if it was asked for.
 
+use crate::columns::{Cell, Columns, Kind, one_column};
 use crate::scenario::Scenario;
-use crate::table::{Column, Table, table};
+use crate::table::{Rows, Table};
 use airwnd_catalog::Error;
 use airwnd_cell::{Allocation, Reception};
 use airwnd_units::{Span, Time, Tti};
@@ -46,23 +47,48 @@ pub(crate) fn ttis(begin: Time, window: &Range<Span>) -> Range<Tti> {
     first(window.start)..first(window.end)
 }
 
-/// The table of transmissions; time counts from the end of the warm-up.
-pub(crate) fn table_of(rows: &[Allocation], begin: Time) -> Table {
-    let whole = |of: fn(&Allocation) -> u32| Column::U32(rows.iter().map(of).collect());
-    let words = ["decoded", "failed", "assignment-lost"].map(String::from).to_vec();
-    let received = |row: &Allocation| match row.reception {
+/// A row per downlink transmission in the requested window, by TTI and cell.
+#[derive(Clone, Copy, Debug, Columns)]
+pub(crate) struct AllocationRow {
+    /// Beginning of the TTI on air, from the end of the warm-up.
+    #[column(unit = "s")]
+    pub time_s: f64,
+    /// Number of the cell.
+    pub cell: u16,
+    /// Number of the UE.
+    pub ue: u32,
+    /// Resource-block groups as bits; the least significant bit is the first group (TS 36.213 §7.1.6.1).
+    pub rbgs: u32,
+    /// Number of the block's transmission: 1 for new data, more for HARQ retransmissions.
+    pub transmission: u8,
+    /// Modulation and coding scheme.
+    pub mcs: u8,
+    /// Transport block size.
+    #[column(unit = "bytes")]
+    pub bytes: u64,
+    /// `decoded`, `failed`, or `assignment-lost` if the UE missed the downlink assignment.
+    pub reception: Reception,
+}
+
+one_column!(Reception, Kind::Word(&["decoded", "failed", "assignment-lost"]), |reception| {
+    Cell::Place(match reception {
         Reception::Decoded => 0,
         Reception::Failed => 1,
         Reception::AssignmentLost => 2,
+    })
+});
+
+/// The table of transmissions; time counts from the end of the warm-up.
+pub(crate) fn table_of(rows: &[Allocation], begin: Time) -> Table {
+    let row = |row: &Allocation| AllocationRow {
+        time_s: row.tti.start().since(begin).as_secs(),
+        cell: row.cell.0,
+        ue: row.ue.0,
+        rbgs: row.rbgs.0,
+        transmission: row.transmission,
+        mcs: row.mcs.0,
+        bytes: row.size.0,
+        reception: row.reception,
     };
-    table([
-        ("time_s", Column::F64(rows.iter().map(|row| row.tti.start().since(begin).as_secs()).collect())),
-        ("cell", whole(|row| row.cell.0.into())),
-        ("ue", whole(|row| row.ue.0)),
-        ("rbgs", whole(|row| row.rbgs.0)),
-        ("transmission", whole(|row| row.transmission.into())),
-        ("mcs", whole(|row| row.mcs.0.into())),
-        ("bytes", whole(|row| row.size.0 as u32)),
-        ("reception", Column::Words(rows.iter().map(received).collect(), words)),
-    ])
+    rows.iter().map(row).collect::<Rows<_>>().table(&[])
 }

@@ -1,78 +1,66 @@
 //! Time series, sampled at a constant period.
 
-use crate::table::{Column, NOTHING, Table, table};
-use airwnd_units::Span;
+use crate::columns::{Columns, FlowNumber};
+use crate::table::Rows;
 
-/// A flow's state at an instant. What does not apply is none.
-#[derive(Clone, Copy, Debug, Default)]
+/// A row per sampling instant and flow; null where a quantity does not apply: windows and round-trip time of UDP, or
+/// before a connection opens and after its end; radio quantities without cells.
+#[derive(Clone, Copy, Debug, Default, Columns)]
 pub(crate) struct Sample {
-    pub cwnd: Option<u64>,
-    pub ssthresh: Option<u64>,
-    pub rwnd: Option<u64>,
-    pub in_flight: Option<u64>,
+    /// Time from the end of the warm-up.
+    #[column(unit = "s")]
+    pub time_s: f64,
+    /// Id of the flow.
+    pub flow: FlowNumber,
+    /// Congestion window of the data's sender.
+    #[column(unit = "bytes")]
+    pub cwnd_bytes: Option<f64>,
+    /// Slow-start threshold of the data's sender; null before it is set.
+    #[column(unit = "bytes")]
+    pub ssthresh_bytes: Option<f64>,
+    /// Receive window offered to the data's sender.
+    #[column(unit = "bytes")]
+    pub rwnd_bytes: Option<f64>,
+    /// Bytes in flight as the data's sender estimates them.
+    #[column(unit = "bytes")]
+    pub in_flight_bytes: Option<f64>,
+    /// Smoothed round-trip time of the data's sender.
+    #[column(unit = "ms")]
     pub rtt_ms: Option<f64>,
+    /// Mean one-way delay of the data packets received since the last sample.
+    #[column(unit = "ms")]
     pub delay_ms: Option<f64>,
-    pub queue_bytes: Option<u64>,
-    pub queue_packets: Option<u64>,
+    /// Bytes queued at the base station for the flow's UE; without cells, before the links of the downlink path.
+    #[column(unit = "bytes")]
+    pub queue_bytes: Option<f64>,
+    /// Packets queued at the base station for the flow's UE; without cells, before the links of the downlink path.
+    #[column(unit = "packets")]
+    pub queue_packets: Option<f64>,
+    /// SINR in the UE's latest report, checked every 10 ms.
+    #[column(unit = "dB")]
     pub sinr_db: Option<f64>,
+    /// Mean MCS of the first downlink transmissions since the last sample.
     pub mcs: Option<f64>,
+    /// Payload received since the last sample.
+    #[column(unit = "kbit/s")]
     pub rate_kbps: f64,
+    /// Reference signal received power of the serving cell at this instant, before measurement filters.
+    #[column(unit = "dBm")]
     pub rsrp_dbm: Option<f64>,
+    /// Reference signal received power of the best other cell at this instant, before measurement filters.
+    #[column(unit = "dBm")]
     pub neighbour_rsrp_dbm: Option<f64>,
-    pub place_m: Option<[f64; 2]>,
-    pub cell: Option<u32>,
-    pub neighbour: Option<u32>,
+    /// Position of a moving UE, east of the origin; null for others.
+    #[column(unit = "m")]
+    pub x_m: Option<f64>,
+    /// Position of a moving UE, north of the origin; null for others.
+    #[column(unit = "m")]
+    pub y_m: Option<f64>,
+    /// Number of the serving cell.
+    pub cell: Option<u16>,
+    /// Number of the best other cell.
+    pub neighbour: Option<u16>,
 }
 
-type Quantity = (&'static str, fn(&Sample) -> Option<f64>);
-
-const QUANTITIES: [Quantity; 15] = [
-    ("cwnd_bytes", |sample| sample.cwnd.map(|bytes| bytes as f64)),
-    ("ssthresh_bytes", |sample| sample.ssthresh.map(|bytes| bytes as f64)),
-    ("rwnd_bytes", |sample| sample.rwnd.map(|bytes| bytes as f64)),
-    ("in_flight_bytes", |sample| sample.in_flight.map(|bytes| bytes as f64)),
-    ("rtt_ms", |sample| sample.rtt_ms),
-    ("delay_ms", |sample| sample.delay_ms),
-    ("queue_bytes", |sample| sample.queue_bytes.map(|bytes| bytes as f64)),
-    ("queue_packets", |sample| sample.queue_packets.map(|packets| packets as f64)),
-    ("sinr_db", |sample| sample.sinr_db),
-    ("mcs", |sample| sample.mcs),
-    ("rate_kbps", |sample| Some(sample.rate_kbps)),
-    ("rsrp_dbm", |sample| sample.rsrp_dbm),
-    ("neighbour_rsrp_dbm", |sample| sample.neighbour_rsrp_dbm),
-    ("x_m", |sample| sample.place_m.map(|[x, _]| x)),
-    ("y_m", |sample| sample.place_m.map(|[_, y]| y)),
-];
-
-/// Samples of all flows, one row for each flow and instant; time counts from the end of the warm-up.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Series {
-    time_s: Vec<f64>,
-    flow: Vec<u32>,
-    quantities: [Vec<f64>; QUANTITIES.len()],
-    cell: Vec<u32>,
-    neighbour: Vec<u32>,
-}
-
-impl Series {
-    pub fn record(&mut self, at: Span, flow: u32, sample: &Sample) {
-        self.time_s.push(at.as_secs());
-        self.flow.push(flow);
-        for (values, (_, of)) in self.quantities.iter_mut().zip(QUANTITIES) {
-            values.push(of(sample).unwrap_or(f64::NAN));
-        }
-        self.cell.push(sample.cell.unwrap_or(NOTHING));
-        self.neighbour.push(sample.neighbour.unwrap_or(NOTHING));
-    }
-
-    /// The table by columns; `flows` names the flows.
-    pub fn table(self, flows: Vec<String>) -> Table {
-        let mut columns =
-            table([("time_s", Column::F64(self.time_s)), ("flow", Column::Words(self.flow, flows))]);
-        for ((name, _), values) in QUANTITIES.iter().zip(self.quantities) {
-            columns.push((name.to_string(), Column::F64(values)));
-        }
-        columns.extend(table([("cell", Column::U32(self.cell)), ("neighbour", Column::U32(self.neighbour))]));
-        columns
-    }
-}
+/// Samples of all flows.
+pub(crate) type Series = Rows<Sample>;

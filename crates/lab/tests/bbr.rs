@@ -42,7 +42,7 @@ fn simulate(toml: &str, changes: &[(&str, &str)]) -> Outcome {
 fn over_a_cell(cc: &str, loss: &str) -> (f64, f64) {
     let outcome = simulate(CELL, &[("flow[0].cc", cc), ("core.server_loss", loss)]);
     let flow = outcome.to_json()["flows"][0].clone();
-    let figures = (flow["goodput_kbps"].as_f64().unwrap(), flow["delay_ms"]["p95"].as_f64().unwrap());
+    let figures = (flow["goodput_kbps"].as_f64().unwrap(), flow["delay_ms_p95"].as_f64().unwrap());
     println!("{cc}, loss {loss}: {:.0} kbit/s, {:.1} ms", figures.0, figures.1);
     figures
 }

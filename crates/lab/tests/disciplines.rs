@@ -32,7 +32,7 @@ fn drop_tail_is_drop_tail() {
         };
         let plain = run("queue = 30");
         let managed = run("aqm = {kind = \"drop-tail\", buffer = \"1MB\", packets = 30}");
-        assert!(plain.links().iter().any(|row| row.refused > 20));
+        assert!(plain.links().iter().any(|row| row.drops.link_queue_full > 20));
         assert!(told(&plain) == told(&managed), "{}\n{}", told(&plain), told(&managed));
         let tables = |outcome: &Outcome| format!("{:?} {:?}", outcome.series(), outcome.events());
         assert!(tables(&plain) == tables(&managed), "the series and events of {links:?}");
@@ -51,7 +51,13 @@ fn the_server_link_may_have_a_discipline() {
     let (tail, red) = (run("server_queue = 100"), run("server_aqm = \"red\""));
     let server = |outcome: &Outcome| outcome.links().iter().find(|row| row.link == "server").unwrap().clone();
     let (tail, red) = (server(&tail), server(&red));
-    assert!(tail.refused > 0 && tail.early == 0 && red.early > 0 && red.refused == 0, "{tail:?} {red:?}");
+    assert!(
+        tail.drops.link_queue_full > 0
+            && tail.drops.link_queue_early == 0
+            && red.drops.link_queue_early > 0
+            && red.drops.link_queue_full == 0,
+        "{tail:?} {red:?}"
+    );
     assert!(red.queue_packets.mean < 15.0 && tail.queue_packets.mean > 50.0, "{tail:?} {red:?}");
 }
 
@@ -70,9 +76,8 @@ fn a_discard_timer_bounds_the_delay() {
     for mode in ["um", "am"] {
         for (timer, ms) in [("50ms", 50.0), ("150ms", 150.0), ("infinity", 455.0)] {
             let outcome = overload(timer, mode);
-            let drops = &outcome.to_json()["totals"]["drops"];
-            let (discarded, full) =
-                (drops["pdcp_discard"].as_u64().unwrap(), drops["rlc_queue_full"].as_u64().unwrap());
+            let drops = outcome.totals().drops;
+            let (discarded, full) = (drops.pdcp_discard, drops.rlc_queue_full);
             assert_eq!((discarded > 1000, full > 1000), (ms < 200.0, ms > 200.0), "{mode} {timer}");
             // 10 ms of wire and 3 ms of air; the last PDU of an SDU may follow the first by a TTI or two. Delays are
             // kept to 1 %.

@@ -87,7 +87,7 @@ fn what_is_written_to_a_connection_that_failed_goes_nowhere() {
         arrivals = {kind = "schedule", times = ["0s"]}
         "#,
     );
-    let lost: u64 = outcome.links().iter().map(|row| row.lost).sum();
+    let lost: u64 = outcome.links().iter().map(|row| row.drops.link_error).sum();
     assert_eq!((outcome.flows()[0].packets_sent, lost), (2, 2));
 }
 

@@ -82,7 +82,7 @@ fn a_dumbbell_has_a_round_trip_for_each_group() {
     let bottleneck = down(&outcome, "bottleneck");
     assert!(bottleneck.utilisation.unwrap() > 0.95, "{bottleneck:?}");
     assert_eq!(bottleneck.queue_packets.max, 60);
-    assert!(bottleneck.refused > 0);
+    assert!(bottleneck.drops.link_queue_full > 0);
     // Each of the two near terminals has a link, the far ones share theirs.
     let of = |link| -> Vec<&str> {
         rows(&outcome, link, Direction::Down).iter().filter_map(|row| row.of.as_deref()).collect()
@@ -119,17 +119,19 @@ fn links_account_for_every_drop() {
         datagrams("1Mbps")
     );
     let outcome = simulate(&toml);
-    let drops = &outcome.to_json()["totals"]["drops"];
+    let drops = outcome.totals().drops;
     let sum = |of: fn(&LinkRow) -> u64| outcome.links().iter().map(of).sum::<u64>();
-    assert_eq!(drops["link_queue_full"], sum(|row| row.refused));
-    assert_eq!(drops["link_error"], sum(|row| row.lost));
+    assert_eq!(drops.link_queue_full, sum(|row| row.drops.link_queue_full));
+    assert_eq!(drops.link_error, sum(|row| row.drops.link_error));
     for row in outcome.links() {
         assert!(row.utilisation.is_none_or(|part| (0.0..=1.0).contains(&part)), "{row:?}");
         assert!(row.queue_packets.mean <= row.queue_packets.max as f64, "{row:?}");
         assert!(row.link != "wan" || row.queue_bytes.max <= 20_000, "{row:?}");
     }
-    assert!(down(&outcome, "wan").refused > 0 && down(&outcome, "wan").lost > 0);
-    assert!(down(&outcome, "server").lost > 0 && rows(&outcome, "s1u", Direction::Up)[0].packets > 0);
+    assert!(down(&outcome, "wan").drops.link_queue_full > 0 && down(&outcome, "wan").drops.link_error > 0);
+    assert!(
+        down(&outcome, "server").drops.link_error > 0 && rows(&outcome, "s1u", Direction::Up)[0].packets > 0
+    );
 }
 
 /// A cell behind a link: 20 ms more each way, and its rate is the end of it.
@@ -291,12 +293,12 @@ fn marks_keep_the_queue_short() {
     };
     let capable = simulate(&toml("ecn = \"classic\"", "mark_above = 40"));
     let row = down(&capable, "link");
-    assert!(row.marks > 0 && row.refused == 0, "{row:?}");
+    assert!(row.marks > 0 && row.drops.link_queue_full == 0, "{row:?}");
     assert!(row.utilisation.unwrap() > 0.95, "{row:?}");
     let delayed = simulate(&toml("ecn = \"classic\"", "mark_above_delay = \"50ms\""));
-    assert!(down(&delayed, "link").marks > 0 && down(&delayed, "link").refused == 0);
+    assert!(down(&delayed, "link").marks > 0 && down(&delayed, "link").drops.link_queue_full == 0);
     let deaf = simulate(&toml("", "mark_above = 40"));
-    assert!(down(&deaf, "link").marks == 0 && down(&deaf, "link").refused > 0);
+    assert!(down(&deaf, "link").marks == 0 && down(&deaf, "link").drops.link_queue_full > 0);
 }
 
 /// What one terminal's own link loses does not depend on how many others there are.

@@ -28,7 +28,7 @@ fn simulate(toml: &str, seed: u64, changes: &[(&str, &str)]) -> Outcome {
 }
 
 fn dropped(outcome: &Outcome, cause: &str) -> u64 {
-    outcome.to_json()["totals"]["drops"][cause].as_u64().unwrap()
+    outcome.to_json()["totals"][format!("drops_{cause}")].as_u64().unwrap()
 }
 
 /// Binomial: 20000 packets at p = 0.02 lose 400 with a deviation of 20; 80 are four of these.

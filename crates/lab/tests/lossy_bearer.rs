@@ -166,7 +166,7 @@ fn without_harq_a_lost_block_loses_its_packets() {
         let (ue, flow) = (outcome.ues()[0], &outcome.flows()[0]);
         let (failed, block) = (ue.bler.unwrap(), ue.block_bytes.unwrap());
         assert!(failed > 0.04, "{failed} of the blocks fail");
-        let lost = outcome.to_json()["totals"]["drops"]["radio_loss"].as_f64().unwrap();
+        let lost = outcome.totals().drops.radio_loss as f64;
         let measured = lost / (lost + flow.packets_received as f64);
         let expected = 1.0 - (1.0 - failed).powf(1.0 + 1030.0 / block);
         assert!((measured / expected - 1.0).abs() < 0.1, "{distance} m: {measured} lost, not {expected}");

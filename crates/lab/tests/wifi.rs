@@ -15,7 +15,7 @@ fn channel(outcome: &Outcome) -> [(&LinkRow, Contention); 2] {
 }
 
 fn dropped(outcome: &Outcome, cause: &str) -> u64 {
-    outcome.to_json()["totals"]["drops"][cause].as_u64().unwrap()
+    outcome.to_json()["totals"][format!("drops_{cause}")].as_u64().unwrap()
 }
 
 fn download(link: &str, ue: &str) -> String {
@@ -47,8 +47,8 @@ fn a_download_is_as_fast_as_in_ns3() {
 #[test]
 fn drops_have_their_causes() {
     let errors = "loss = {kind = \"packet-error\", rate = 0.3}\nshort_retries = 3";
-    let given_up = |outcome: &Outcome| channel(outcome).map(|(_, contention)| contention.given_up);
-    let lost = |outcome: &Outcome| channel(outcome).map(|(row, _)| row.lost);
+    let given_up = |outcome: &Outcome| channel(outcome).map(|(row, _)| row.drops.retry_limit);
+    let lost = |outcome: &Outcome| channel(outcome).map(|(row, _)| row.drops.link_error);
     let repaired = outcome(&download(errors, ""));
     let [down, up] = given_up(&repaired);
     // Acknowledgments meet no errors, but collisions.
@@ -62,8 +62,8 @@ fn drops_have_their_causes() {
     assert_eq!(dropped(&behind, "retry_limit"), given_up(&behind).iter().sum::<u64>());
     let full = outcome(&download("", "count = 40").replace("queue = 500", "queue = 10"));
     let [(down, _), (up, _)] = channel(&full);
-    assert!(down.refused > 0);
-    assert_eq!(dropped(&full, "link_queue_full"), down.refused + up.refused);
+    assert!(down.drops.link_queue_full > 0);
+    assert_eq!(dropped(&full, "link_queue_full"), down.drops.link_queue_full + up.drops.link_queue_full);
 }
 
 /// Four channels carry four times what one does, but for the collisions on the shared one.

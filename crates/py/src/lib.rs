@@ -4,8 +4,9 @@ mod capture;
 mod congestion;
 
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
+use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::tap::Tap;
-use airwnd_lab::{Column, Plugins, Records, Table};
+use airwnd_lab::{Column, Plugins, Records, Table, TableInfo};
 use airwnd_units::{Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
@@ -203,6 +204,29 @@ fn param(param: &ParamInfo) -> Value {
     })
 }
 
+/// The tables of a run with their columns, as JSON.
+#[pyfunction]
+fn tables() -> String {
+    airwnd_lab::tables().iter().map(results_table).collect::<Value>().to_string()
+}
+
+fn results_table(table: &TableInfo) -> Value {
+    let column = |column: &ColumnInfo| {
+        json!({
+            "name": column.name,
+            "type": column.kind.word(),
+            "words": column.kind.words(),
+            "unit": column.unit,
+            "meaning": column.meaning,
+        })
+    };
+    json!({
+        "name": table.name,
+        "meaning": table.meaning,
+        "columns": table.columns.iter().map(column).collect::<Value>(),
+    })
+}
+
 /// The JSON Schema of a scenario.
 #[pyfunction]
 fn schema() -> String {
@@ -224,7 +248,7 @@ mod _native {
     use super::congestion::{Ack, Congestion, Connection};
 
     #[pymodule_export]
-    use super::{Scenario, ScenarioError, catalogue, parse_span, schema};
+    use super::{Scenario, ScenarioError, catalogue, parse_span, schema, tables};
 
     /// The project's version.
     #[pymodule_export]

@@ -1,4 +1,4 @@
-"""``airwnd list`` and ``airwnd explain``."""
+"""``airwnd list`` and ``airwnd explain``: algorithms, and columns of results."""
 
 import json
 from typing import TYPE_CHECKING
@@ -7,6 +7,7 @@ import click
 
 if TYPE_CHECKING:
     from airwnd.algorithms import Algorithm
+    from airwnd.columns import Column
 
 
 @click.command(name="list")
@@ -27,13 +28,30 @@ def list_(family: str | None) -> None:
 @click.command()
 @click.argument("name")
 def explain(name: str) -> None:
-    """Explain the algorithm NAME, or FAMILY/NAME: how it works, its parameters, its sources."""
-    from airwnd import algorithms
+    """Explain the algorithm NAME or FAMILY/NAME, the table NAME of results, or its column TABLE.COLUMN.
 
+    An algorithm is shown with its parameters and sources, a column with its unit and meaning.
+    """
+    from airwnd import algorithms, columns
+
+    if name in columns.tables():
+        table = columns.tables()[name]
+        click.echo(f"{click.style(table.name, bold=True)}  (table of results)\n{table.meaning}\n\nColumns")
+        for column in table.columns.values():
+            _explain_column(column, column.name)
+        return
+    if "." in name:
+        _explain_column(columns.find(name), name)
+        return
     for index, algorithm in enumerate(algorithms.find(name)):
         if index:
             click.echo()
         _explain(algorithm)
+
+
+def _explain_column(column: "Column", name: str) -> None:
+    unit = f" [{column.shown_unit}]" if column.shown_unit else ""
+    click.echo(f"  {click.style(name, bold=True)}{unit}  ({column.type})\n      {column.meaning}")
 
 
 def _explain(algorithm: "Algorithm") -> None:

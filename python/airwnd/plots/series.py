@@ -39,7 +39,7 @@ def plot_series(series: pl.DataFrame, quantity: str, axes: "Axes | None" = None)
                 label=label,
             )
         axes.set_xlabel("Time (s)")
-        axes.set_ylabel(axis_label(quantity))
+        axes.set_ylabel(axis_label("series", quantity))
         if not quantity.endswith(_WITHOUT_ZERO):
             axes.set_ylim(bottom=0)
         axes.margins(x=0)

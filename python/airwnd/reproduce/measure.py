@@ -12,7 +12,7 @@
     statistic = "mean"               # of the rows that are left
 
 ``totals`` has one row and needs no statistic. ``flows``, ``groups`` (of flows), ``cells`` and ``ues`` have
-a row each: ``groups.fct_s.p95`` is the 95th percentile of the completion times in a group. ``series`` have
+a row each: ``groups.fct_s_p95`` is the 95th percentile of the completion times in a group. ``series`` have
 a row for each flow and sample, ``events`` one for each event, and both take ``between = ["20s", "40s"]``.
 Rows without a value (a transfer that was not completed) do not count; a measure without any row is
 undefined, which leaves what is claimed of it undecided. `where` names columns of the table; one of samples
@@ -65,7 +65,7 @@ class Selection:
     table
         ``totals``, one of `ROWS`, or one of `SAMPLED`.
     column
-        As in the JSON of a run: ``delay_ms.p95`` is the field ``p95`` of ``delay_ms``.
+        Its name in the JSON of a run, such as ``delay_ms_p95``.
     where
         Allowed values by column. What samples and events do not have themselves is looked up in their flow.
     between

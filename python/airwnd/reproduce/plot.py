@@ -239,5 +239,5 @@ def _labels(contents: Over | Against | Samples, *, timed: bool) -> tuple[str, st
             return x.label, measure.axis_label
         case Against(x, measure):
             return x.axis_label, measure.axis_label
-    column = axis_label(contents.selection.column.replace(".", "_"))
+    column = axis_label(contents.selection.table, contents.selection.column)
     return ("Time (s)", column) if timed else (column, "Share of all")

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd.errors import InputError
+from airwnd.frames import frame_of
 from airwnd.reproduce.design import Experiment, Setting
 from airwnd.reproduce.measure import ROWS, SAMPLED, Measure, Rows, Selection, Statistic
 from airwnd.reproduce.plot import Samples
@@ -53,10 +54,7 @@ class Figures(Protocol):
 
 
 class Tables:
-    """The tables of a run by name, each made when it is first asked for.
-
-    Columns are called as in the run's JSON: ``delay_ms.p95`` is the field ``p95`` of ``delay_ms``.
-    """
+    """The tables of a run by name, each made when it is first asked for."""
 
     def __init__(self, run: Figures) -> None:
         self._run = run
@@ -71,7 +69,7 @@ class Tables:
         if name in SAMPLED:
             return self._run.series if name == "series" else self._run.events
         rows = self._run.outcome[name] if name in ROWS else [self._run.outcome[name]]
-        return pl.json_normalize(rows, infer_schema_length=None) if rows else pl.DataFrame()
+        return frame_of(name, rows)
 
 
 def select(selection: Selection, tables: Tables) -> pl.DataFrame:

@@ -18,6 +18,7 @@ _CHUNK = 1000
 
 # Until the columns of a setting take its place.
 _PLACE = "\0setting"
+_HEAD = (_PLACE, "seed")
 
 
 def tables(design: Design, settings: Sequence[Setting], results: Results) -> dict[str, bytes]:
@@ -40,8 +41,8 @@ def tables(design: Design, settings: Sequence[Setting], results: Results) -> dic
             head = {_PLACE: place, "seed": seed}
             run_rows.append({**head, **outcome["totals"]})
             flow_rows.extend({**head, **flow} for flow in outcome["flows"])
-        runs.append(frame_of(run_rows))
-        flows.append(frame_of(flow_rows))
+        runs.append(frame_of("totals", run_rows, _HEAD))
+        flows.append(frame_of("flows", flow_rows, _HEAD))
     frame = setting_columns(design.axes, settings)
     return {"runs.parquet": _file(frame, runs), "flows.parquet": _file(frame, flows)}
 
@@ -74,6 +75,6 @@ def _series(meant: Sequence[object], texts: Sequence[str]) -> pl.Series:
 
 
 def _file(settings: pl.DataFrame, chunks: Sequence[pl.DataFrame]) -> bytes:
-    rows = pl.concat(chunks, how="diagonal_relaxed")
+    rows = pl.concat(chunks)
     columns: Mapping[str, pl.Series] = settings[rows[_PLACE]].to_dict()
     return parquet(pl.DataFrame(columns).hstack(rows.drop(_PLACE)))

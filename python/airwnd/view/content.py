@@ -14,7 +14,7 @@ from airwnd.run_data import RunData
 from airwnd.view import plan
 from airwnd.view.pack import Packed, pack
 from airwnd.view.panels import panels
-from airwnd.view.tables import differences, flat_totals, flow_figures, group_figures, total_figures
+from airwnd.view.tables import differences, flow_figures, group_figures, total_figures
 
 # What kinds of events are called, and in what order they are shown; others follow by their own names.
 KINDS = {
@@ -84,7 +84,7 @@ def _facts(label: str, run: RunData, arrays: dict[str, NDArray[Any]], prefix: st
         "seed": run.seed,
         "duration": run.duration_s,
         "engine": run.engine,
-        "totals": flat_totals(run.totals),
+        "totals": {**run.totals, "drops": sum(run.drops.values())},
         "flows": flows.to_dicts(),
         "leftOut": run.flows.height - flows.height,
         "groups": _groups(run),

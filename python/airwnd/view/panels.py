@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from airwnd.columns import tables
 from airwnd.text import axis_label
 
 
@@ -39,21 +40,28 @@ class Panel:
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
 
+def _panel(
+    column: str, name: str, *, shown: bool = False, beside: str | None = None, smooth: bool = False
+) -> Panel:
+    unit = tables()["series"].columns[column].shown_unit
+    return Panel(column, name, unit, shown, beside, smooth)
+
+
 _KNOWN = (
-    Panel("cwnd_bytes", "cwnd", "bytes", shown=True, beside="ssthresh_bytes"),
-    Panel("rwnd_bytes", "rwnd", "bytes", shown=True),
-    Panel("in_flight_bytes", "in flight", "bytes"),
-    Panel("rtt_ms", "RTT", "ms", shown=True),
-    Panel("delay_ms", "one-way delay", "ms"),
-    Panel("queue_bytes", "queue", "bytes", shown=True),
-    Panel("queue_packets", "packets in queue"),
-    Panel("rate_kbps", "rate", "kbit/s", shown=True, smooth=True),
-    Panel("mcs", "MCS", shown=True),
-    Panel("sinr_db", "SINR", "dB"),
-    Panel("rsrp_dbm", "RSRP", "dBm"),
-    Panel("neighbour_rsrp_dbm", "best neighbour's RSRP", "dBm"),
-    Panel("cell", "serving cell"),
-    Panel("neighbour", "best neighbour"),
+    _panel("cwnd_bytes", "cwnd", shown=True, beside="ssthresh_bytes"),
+    _panel("rwnd_bytes", "rwnd", shown=True),
+    _panel("in_flight_bytes", "in flight"),
+    _panel("rtt_ms", "RTT", shown=True),
+    _panel("delay_ms", "one-way delay"),
+    _panel("queue_bytes", "queue", shown=True),
+    _panel("queue_packets", "queue"),
+    _panel("rate_kbps", "rate", shown=True, smooth=True),
+    _panel("mcs", "MCS", shown=True),
+    _panel("sinr_db", "SINR"),
+    _panel("rsrp_dbm", "RSRP"),
+    _panel("neighbour_rsrp_dbm", "best neighbour's RSRP"),
+    _panel("cell", "serving cell"),
+    _panel("neighbour", "best neighbour"),
 )
 # The page has a map for places.
 _PLACES = ("x_m", "y_m")
@@ -64,10 +72,10 @@ def panels(columns: Iterable[str], filled: Collection[str]) -> list[Panel]:
 
     Examples
     --------
-    >>> [panel.title for panel in panels(["rtt_ms", "mcs", "pace_kbps"], {"rtt_ms", "pace_kbps"})]
-    ['RTT (ms)', 'pace (kbit/s)']
+    >>> [panel.title for panel in panels(["rtt_ms", "mcs", "pace"], {"rtt_ms", "pace"})]
+    ['RTT (ms)', 'pace']
     """
     known = [panel for panel in _KNOWN if panel.column in filled]
     taken = {*_PLACES, *(name for panel in _KNOWN for name in (panel.column, panel.beside))}
     others = [name for name in columns if name not in taken and name in filled]
-    return known + [Panel(name, axis_label(name)) for name in others]
+    return known + [Panel(name, axis_label("series", name)) for name in others]

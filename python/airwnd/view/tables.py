@@ -4,77 +4,97 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airwnd.columns import tables
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A column of a table: where it is found, its head, unit and digits; none for words and whole numbers."""
+    """A column of a table on the page.
+
+    Attributes
+    ----------
+    key
+        The column's name.
+    head
+        Its heading.
+    unit
+        Its unit; empty for words and pure numbers.
+    digits
+        Decimals; ``None`` for words and whole numbers.
+    meaning
+        What it means, for a tooltip.
+    """
 
     key: str
     head: str
-    unit: str = ""
-    digits: int | None = None
+    unit: str
+    digits: int | None
+    meaning: str
 
 
 _NONE = "–"
 
-_FLOW = (
-    Figure("id", "flow"),
-    Figure("goodput_kbps", "goodput", "kbit/s", 1),
-    Figure("delay_ms_mean", "delay", "ms", 2),
-    Figure("delay_ms_p95", "p95", "ms", 2),
-    Figure("rtt_ms_mean", "RTT", "ms", 2),
-    Figure("pdf_percent", "PDF", "%", 2),
-    Figure("retransmissions", "rtx"),
-    Figure("timeouts", "timeouts"),
-    Figure("cc", "cc"),
-    Figure("rwnd", "rwnd"),
-    Figure("ue", "UE"),
-    Figure("fct_s", "FCT", "s", 3),
-)
-
-_TOTAL = (
-    Figure("throughput_kbps", "throughput", "kbit/s", 1),
-    Figure("goodput_kbps", "goodput", "kbit/s", 1),
-    Figure("delay_ms", "delay", "ms", 2),
-    Figure("delay_ms_p95", "p95", "ms", 2),
-    Figure("pdf_percent", "PDF", "%", 2),
-    Figure("jain", "Jain", digits=4),
-    Figure("drops", "drops"),
-    Figure("retransmissions", "rtx"),
-    Figure("timeouts", "timeouts"),
-)
-
-
-_GROUP = (
-    Figure("group", "group"),
-    Figure("flows", "flows"),
-    Figure("completed", "done"),
-    Figure("unfinished", "not done"),
-    Figure("fct_s_mean", "FCT", "s", 3),
-    Figure("fct_s_p50", "p50", "s", 3),
-    Figure("fct_s_p95", "p95", "s", 3),
-    Figure("fct_s_p99", "p99", "s", 3),
-)
+# Headings and decimals by column; the engine declares units and meanings.
+_FLOWS = {
+    "id": ("flow", None),
+    "goodput_kbps": ("goodput", 1),
+    "delay_ms_mean": ("delay", 2),
+    "delay_ms_p95": ("p95", 2),
+    "rtt_ms_mean": ("RTT", 2),
+    "pdf_percent": ("PDF", 2),
+    "retransmissions": ("rtx", None),
+    "timeouts": ("timeouts", None),
+    "cc": ("cc", None),
+    "rwnd": ("rwnd", None),
+    "ue": ("UE", None),
+    "fct_s": ("FCT", 3),
+}
+_TOTALS = {
+    "throughput_kbps": ("throughput", 1),
+    "goodput_kbps": ("goodput", 1),
+    "delay_ms": ("delay", 2),
+    "delay_ms_p95": ("p95", 2),
+    "pdf_percent": ("PDF", 2),
+    "jain": ("Jain", 4),
+    "retransmissions": ("rtx", None),
+    "timeouts": ("timeouts", None),
+}
+_GROUPS = {
+    "group": ("group", None),
+    "flows": ("flows", None),
+    "completed": ("done", None),
+    "unfinished": ("not done", None),
+    "fct_s_mean": ("FCT", 3),
+    "fct_s_p50": ("p50", 3),
+    "fct_s_p95": ("p95", 3),
+    "fct_s_p99": ("p99", 3),
+}
+_DROPS = Figure("drops", "drops", "", None, "Packets dropped, for any cause.")
 
 
 def group_figures() -> list[Figure]:
     """Give the columns of the table of groups of flows."""
-    return list(_GROUP)
+    return _figures("groups", _GROUPS)
 
 
 def flow_figures(filled: Collection[str]) -> list[Figure]:
     """Give the columns of the table of flows, of those that have values."""
-    return [figure for figure in _FLOW if figure.key in filled]
+    return [figure for figure in _figures("flows", _FLOWS) if figure.key in filled]
 
 
 def total_figures(totals: Mapping[str, Any]) -> list[Figure]:
-    """Give the columns of the table of runs."""
-    return [figure for figure in _TOTAL if figure.key in totals]
+    """Give the columns of the table of runs: those of the totals, and the drops of all causes together."""
+    found = [figure for figure in _figures("totals", _TOTALS) if figure.key in totals]
+    place = next(index for index, figure in enumerate(found) if figure.key == "retransmissions")
+    return [*found[:place], _DROPS, *found[place:]]
 
 
-def flat_totals(totals: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a run's totals as one row: drops of all causes together."""
-    return {**totals, "drops": sum(totals["drops"].values())}
+def _figures(table: str, shown: Mapping[str, tuple[str, int | None]]) -> list[Figure]:
+    columns = tables()[table].columns
+    return [
+        Figure(key, head, columns[key].shown_unit, digits, columns[key].meaning)
+        for key, (head, digits) in shown.items()
+    ]
 
 
 def differences(scenarios: list[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:

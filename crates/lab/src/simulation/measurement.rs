@@ -2,15 +2,16 @@
 
 use super::flows::Group;
 use super::{Flow, Happening, Record, Simulation};
-use crate::incidents::Incident;
+use crate::columns::FlowNumber;
+use crate::incidents::{Event, Incident};
 use crate::meter::Spread;
 use crate::outcome::{
-    CellRow, CompletionTimes, Contention, FlowRow, GroupRow, LinkRow, Outcome, Percentiles, Queued, Totals,
-    UeRow, jain,
+    CellRow, CompletionRow, CompletionTimes, Contention, Drops, FlowRow, GroupRow, LinkDrops, LinkRow,
+    Outcome, Percentiles, Queued, Totals, UeRow, jain,
 };
 use crate::records;
 use crate::series::Sample;
-use crate::table::{Column, Table, table};
+use crate::table::{Rows, Table};
 use airwnd_cell::{Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_links::link;
@@ -21,7 +22,7 @@ use airwnd_units::{Bytes, Span, Time, Tti};
 impl Simulation<'_> {
     pub(crate) fn note(&mut self, now: Time, flow: u32, incident: Incident) {
         if let Some(record) = &mut self.record {
-            record.incidents.record(now - self.begin, flow, incident);
+            record.incidents.push(&Event::new(now - self.begin, flow, incident));
         }
     }
 
@@ -48,6 +49,8 @@ impl Simulation<'_> {
             let flow = &mut self.flows[*number as usize];
             let before = std::mem::take(&mut flow.sampled);
             let mut sample = Sample {
+                time_s: (now - self.begin).as_secs(),
+                flow: FlowNumber(*number),
                 rate_kbps: kbps(flow.meter.payload - before.payload, *period),
                 delay_ms: flow.meter.delay.mean_ms_since(before.delays),
                 ..Sample::default()
@@ -56,35 +59,37 @@ impl Simulation<'_> {
             flow.sampled.delays = flow.meter.delay.so_far();
             if let Some(connection) = flow.connection.as_mut().filter(|connection| connection.is_open()) {
                 let endpoint = &connection.sender(flow.direction).endpoint;
-                sample.cwnd = Some(endpoint.cwnd().0);
-                sample.ssthresh = Some(endpoint.ssthresh().0).filter(|value| *value < 1 << 40);
-                sample.rwnd = Some(endpoint.peer_window().0);
-                sample.in_flight = Some(endpoint.in_flight().0);
+                sample.cwnd_bytes = Some(endpoint.cwnd().0 as f64);
+                let ssthresh = Some(endpoint.ssthresh().0).filter(|value| *value < 1 << 40);
+                sample.ssthresh_bytes = ssthresh.map(|bytes| bytes as f64);
+                sample.rwnd_bytes = Some(endpoint.peer_window().0 as f64);
+                sample.in_flight_bytes = Some(endpoint.in_flight().0 as f64);
                 sample.rtt_ms = endpoint.srtt().map(Span::as_millis);
             }
             if let Some(ran) = self.network.ran() {
                 let ue = UeId(flow.ue);
                 let (backlog, figures) = (ran.backlog(ue), ran.ue_figures(ue));
-                sample.queue_bytes = Some(backlog.bytes.0);
-                sample.queue_packets = Some(backlog.packets);
+                sample.queue_bytes = Some(backlog.bytes.0 as f64);
+                sample.queue_packets = Some(backlog.packets as f64);
                 sample.sinr_db = figures.sinr.map(|sinr| sinr.0);
-                sample.cell = Some(figures.cell.0.into());
+                sample.cell = Some(figures.cell.0);
                 sample.rsrp_dbm = Some(figures.rsrp.0);
                 let neighbour = ran.neighbour(ue);
-                sample.neighbour = neighbour.map(|(cell, _)| cell.0.into());
+                sample.neighbour = neighbour.map(|(cell, _)| cell.0);
                 sample.neighbour_rsrp_dbm = neighbour.map(|(_, rsrp)| rsrp.0);
-                let here = figures.position;
-                sample.place_m = ran.moves(ue).then_some([here.x.0, here.y.0]);
+                if ran.moves(ue) {
+                    (sample.x_m, sample.y_m) = (Some(figures.position.x.0), Some(figures.position.y.0));
+                }
                 let blocks = (figures.downlink.mcs_sum, figures.downlink.first);
                 let sent = blocks.1 - before.blocks.1;
                 sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);
                 flow.sampled.blocks = blocks;
             } else {
                 let waiting = self.network.waiting_for(now, flow.ue);
-                sample.queue_bytes = Some(waiting.bytes.0);
-                sample.queue_packets = Some(waiting.packets);
+                sample.queue_bytes = Some(waiting.bytes.0 as f64);
+                sample.queue_packets = Some(waiting.packets as f64);
             }
-            series.record(now - self.begin, *number, &sample);
+            series.push(&sample);
         }
     }
 
@@ -102,7 +107,7 @@ impl Simulation<'_> {
             None => (Vec::new(), Vec::new()),
             Some(ran) => (
                 (0..ran.ues()).map(|ue| ue_row(ran, UeId(ue as u32))).collect(),
-                ran.cell_figures().map(|figures| cell_row(&figures, duration)).collect(),
+                (0..).zip(ran.cell_figures()).map(|(cell, of)| cell_row(cell, &of, duration)).collect(),
             ),
         };
         let media = self.network.media().iter().flat_map(|medium| medium_rows(medium, self.begin, duration));
@@ -127,12 +132,13 @@ impl Simulation<'_> {
             timeouts: rows.iter().map(|row| row.timeouts).sum(),
             downlink_prb_use: prb_use(|cell| cell.downlink_prb_use),
             uplink_prb_use: prb_use(|cell| cell.uplink_prb_use),
+            drops: Drops::of(|cause| ledger.dropped(cause).packets),
         };
         let (series, incidents) = match self.record {
             None => (Table::new(), Table::new()),
             Some(record) => {
-                let names = || rows.iter().map(|row| row.id.clone()).collect();
-                (record.series.table(names()), record.incidents.table(names()))
+                let ids = ids(&rows);
+                (record.series.table(&ids), record.incidents.table(&ids))
             }
         };
         let allocations = self.network.ran().and_then(Ran::allocations);
@@ -218,15 +224,16 @@ fn link_rows(link: &Duplex, begin: Time, measured: Span) -> [LinkRow; 2] {
 fn medium_rows(shared: &SharedMedium, begin: Time, measured: Span) -> [LinkRow; 2] {
     let row = |direction| {
         let figures = shared.medium.figures(direction, begin + measured);
+        let row = link_row((&shared.name, &shared.of), direction, &figures.link, measured);
         LinkRow {
             utilisation: Some(figures.airtime.as_secs() / measured.as_secs()),
             contention: Some(Contention {
                 attempts: figures.attempts,
                 collisions: figures.collisions,
                 retries: figures.retries,
-                given_up: figures.given_up,
             }),
-            ..link_row((&shared.name, &shared.of), direction, &figures.link, measured)
+            drops: LinkDrops { retry_limit: figures.given_up, ..row.drops },
+            ..row
         }
     };
     Direction::BOTH.map(row)
@@ -246,14 +253,17 @@ fn link_row(
         direction,
         packets: figures.packets,
         bytes: figures.bytes.0,
-        refused: figures.refused,
-        early: figures.early,
-        lost: figures.lost,
+        drops: LinkDrops {
+            link_queue_full: figures.refused,
+            link_queue_early: figures.early,
+            link_error: figures.lost,
+            retry_limit: 0,
+        },
+        contention: None,
         marks: figures.marked,
         queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
         queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.most_bytes.0 },
         utilisation: None,
-        contention: None,
     }
 }
 
@@ -276,19 +286,17 @@ fn completions_table(completions: &[Completion], rows: &[FlowRow], begin: Time) 
     if completions.is_empty() {
         return Table::new();
     }
-    let numbers = |of: fn(&Completion) -> f64| Column::F64(completions.iter().map(of).collect());
-    table([
-        ("start_s", Column::F64(completions.iter().map(|each| each.began.since(begin).as_secs()).collect())),
-        (
-            "flow",
-            Column::Words(
-                completions.iter().map(|each| each.flow).collect(),
-                rows.iter().map(|row| row.id.clone()).collect(),
-            ),
-        ),
-        ("size_bytes", numbers(|each| each.size.0 as f64)),
-        ("fct_s", numbers(|each| each.seconds().unwrap_or(f64::NAN))),
-    ])
+    let row = |each: &Completion| CompletionRow {
+        start_s: each.began.since(begin).as_secs(),
+        flow: FlowNumber(each.flow),
+        size_bytes: each.size.0 as f64,
+        fct_s: each.seconds(),
+    };
+    completions.iter().map(row).collect::<Rows<_>>().table(&ids(rows))
+}
+
+fn ids(rows: &[FlowRow]) -> Vec<String> {
+    rows.iter().map(|row| row.id.clone()).collect()
 }
 
 fn group_row(group: &Group, rows: &[FlowRow], flows: &[Flow], completions: &[&Completion]) -> GroupRow {
@@ -344,7 +352,7 @@ impl Flow {
             fast_retransmits: stats.map_or(0, |stats| stats.fast_retransmits),
             duplicate_acks: stats.map_or(0, |stats| stats.duplicate_acks),
             zero_windows: stats.map_or(0, |stats| stats.zero_windows),
-            limited: self.sending().map(|endpoint| endpoint.limited(begin + duration)),
+            limited_s: self.sending().map(|endpoint| endpoint.limited(begin + duration).into()),
             fct_s: meter.completed.zip(meter.started).map(|(end, start)| end.since(start).as_secs()),
         }
     }
@@ -355,6 +363,7 @@ fn ue_row(network: &Ran, ue: UeId) -> UeRow {
     let blocks = figures.downlink;
     let mean = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
     UeRow {
+        ue: ue.0,
         x_m: figures.position.x.0,
         y_m: figures.position.y.0,
         cell: figures.cell.0,
@@ -370,11 +379,12 @@ fn ue_row(network: &Ran, ue: UeId) -> UeRow {
     }
 }
 
-fn cell_row(figures: &airwnd_cell::CellFigures, measured: Span) -> CellRow {
+fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, measured: Span) -> CellRow {
     let ttis = measured.0.div_ceil(Tti::SPAN.0) as f64;
     let offered = ttis * f64::from(figures.prbs.0);
     let used = figures.downlink_prbs as f64;
     CellRow {
+        cell,
         users: figures.users as u64,
         downlink_prb_use: used / offered,
         uplink_prb_use: figures.uplink_prbs as f64 / offered,

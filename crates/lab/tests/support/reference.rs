@@ -5,7 +5,8 @@ use airwnd_cell::mac::{outer_loop, power_control};
 use airwnd_cell::phy::shadowing;
 use airwnd_cell::rlc::am;
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover};
-use airwnd_lab::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, catalogue, schema};
+use airwnd_lab::columns::ColumnInfo;
+use airwnd_lab::{Core, Flow, LinkSettings, Scenario, Site, TableInfo, UeGroup, catalogue, schema, tables};
 use airwnd_tcp::{Settings, Stack};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,6 +89,7 @@ pub fn pages() -> Vec<(String, String)> {
         ("README.md".to_string(), index(&families)),
         ("scenario.md".to_string(), scenario(&families)),
         ("tcp.md".to_string(), tcp()),
+        ("results.md".to_string(), results()),
         ("limits.md".to_string(), limits()),
     ];
     pages.extend(families.iter().map(|family| (format!("{}.md", family.name), family_page(family))));
@@ -99,6 +101,7 @@ fn index(families: &[FamilyInfo]) -> String {
         "# Reference\n\n\
          - [Scenario files](scenario.md): every section and key\n\
          - [TCP stacks](tcp.md): the presets and their parameters\n\
+         - [Results](results.md): every table of a run and its columns\n\
          - [Models and their limits](limits.md): where results differ from a standard, a paper or ns-3, and by how much\n\n\
          | Family | Members |\n|---|---|\n",
     );
@@ -180,6 +183,27 @@ fn scenario(families: &[FamilyInfo]) -> String {
          FILE --json` writes a scenario out with every default; `airwnd schema` prints the JSON Schema.\n\n",
     );
     section(&mut page, families, "", &schema());
+    page + ORIGIN
+}
+
+fn results() -> String {
+    let mut page = String::from(
+        "# Results\n\n\
+         The tables of a run. A column has the same name in `airwnd run --json`, in the data frames of \
+         [`airwnd.Run`](../python-api.md), in Parquet files, and as `TABLE.COLUMN` in the measures of an \
+         [experiment](../how-to/reproduce-a-paper.md). `airwnd explain TABLE.COLUMN` shows one. `run` is the top \
+         level of the JSON, `totals` and `conservation` are objects in it, and the tables from `flows` to `ues` \
+         arrays of objects; the tables from `series` on are data frames only. A value that does not exist is null.\n\n",
+    );
+    for TableInfo { name, meaning, columns } in tables() {
+        write!(page, "## `{name}`\n\n{meaning}\n\n| Column | Type | Unit | Meaning |\n|---|---|---|---|\n")
+            .unwrap();
+        for ColumnInfo { name, kind, unit, meaning } in &columns {
+            let unit = if *unit == "1" { "" } else { unit };
+            writeln!(page, "| `{name}` | {} | {unit} | {} |", kind.word(), cell(meaning)).unwrap();
+        }
+        page.push('\n');
+    }
     page + ORIGIN
 }
 

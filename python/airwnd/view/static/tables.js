@@ -14,6 +14,11 @@ function headTexts({ head, unit }) {
   return unit ? [head, element("small", { className: "soft", textContent: unit })] : [head];
 }
 
+/** A cell of the line of heads; its tooltip explains the column. */
+function headCell({ meaning = "" }, properties, ...children) {
+  return element("th", { scope: "col", title: meaning, ...properties }, ...children);
+}
+
 /** Words are aligned to the left, numbers to the right. */
 function cell(name, value, digits) {
   const text = valueText(value, digits ?? undefined);
@@ -44,7 +49,7 @@ export class FlowTable {
     const heads = this.columns.map((column) => {
       const { key } = column;
       const button = element("button", { type: "button" }, ...headTexts(column));
-      const made = element("th", { scope: "col" }, button);
+      const made = headCell(column, {}, button);
       made.dataset.key = key;
       made.className = this.state.lines.some((line) => typeof this.#value(line, key) === "string") ? "word" : "";
       button.addEventListener("click", () => this.#sortBy(key));
@@ -156,7 +161,7 @@ export function showRuns(state, looks) {
   const section = document.getElementById("runs");
   const several = runs.length > 1;
   const columns = [{ head: "" }, { head: "run" }, { head: "seed" }, ...totalFigures];
-  const heads = columns.map((column) => element("th", { scope: "col", className: column.head === "run" ? "word" : "" }, ...headTexts(column)));
+  const heads = columns.map((column) => headCell(column, { className: column.head === "run" ? "word" : "" }, ...headTexts(column)));
   const rows = runs.map((run, index) => {
     const box = element("input", { type: "checkbox", checked: true });
     box.setAttribute("aria-label", `show ${run.label}`);
@@ -193,7 +198,7 @@ export function showGroups(state) {
   const columns = runs.length > 1 ? [{ key: "run", head: "run" }, ...groupFigures] : groupFigures;
   const heads = columns.map((column) => {
     const className = typeof groups[0][column.key] === "string" ? "word" : "";
-    return element("th", { scope: "col", className }, ...headTexts(column));
+    return headCell(column, { className }, ...headTexts(column));
   });
   const rows = groups.map((group, index) => {
     const picture = element("td", {}, swatch(looks[index % looks.length]));

@@ -1,0 +1,104 @@
+"""The columns of a run's tables: name, type, unit and meaning, as the engine declares them."""
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Literal
+
+from airwnd import _native
+from airwnd.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name
+        The name in JSON, data frames, Parquet files and measures.
+    type
+        ``"number"``, ``"integer"`` or ``"text"``.
+    words
+        The words that a text may be; empty if it may be any.
+    unit
+        The unit, ``"1"`` for pure numbers and for text.
+    meaning
+        One sentence.
+    """
+
+    name: str
+    type: Literal["number", "integer", "text"]
+    words: tuple[str, ...]
+    unit: str
+    meaning: str
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit as it stands in a heading: nothing for a pure number."""
+        return "" if self.unit == "1" else self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a run.
+
+    Attributes
+    ----------
+    name
+        The attribute of :class:`airwnd.Run`; ``run`` is the top level of :attr:`airwnd.Run.outcome`.
+    meaning
+        What a row is.
+    columns
+        The columns by name, in their order.
+    """
+
+    name: str
+    meaning: str
+    columns: Mapping[str, Column]
+
+
+@cache
+def tables() -> Mapping[str, Table]:
+    """All tables of a run with their columns.
+
+    Returns
+    -------
+    Mapping[str, Table]
+        The tables by name.
+
+    Examples
+    --------
+    >>> import airwnd
+    >>> column = airwnd.tables()["flows"].columns["delay_ms_p95"]
+    >>> column.unit, column.meaning
+    ('ms', "One-way delay from the sender's IP to the receiver's: 95th percentile.")
+    """
+    found = {}
+    for raw in json.loads(_native.tables()):
+        columns = {each["name"]: Column(**{**each, "words": tuple(each["words"])}) for each in raw["columns"]}
+        found[raw["name"]] = Table(raw["name"], raw["meaning"], MappingProxyType(columns))
+    return MappingProxyType(found)
+
+
+def find(path: str) -> Column:
+    """Find the column that ``TABLE.COLUMN`` names.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message names the nearest.
+    """
+    name, _, column = path.partition(".")
+    known = tables()
+    if name not in known:
+        raise InputError(f"unknown table `{name}`; the tables are {', '.join(known)}")
+    columns = known[name].columns
+    if column not in columns:
+        near = difflib.get_close_matches(column, columns, n=3)
+        hint = f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ", ".join(columns)
+        raise InputError(f"{name} have no column `{column}`; {hint}")
+    return columns[column]
