@@ -49,6 +49,7 @@ test: setup browser tshark lint
 # Ten thousand random handovers and the like: minutes, for a machine that has nothing else to do.
 nightly: setup
 	cargo test --workspace --locked -- --ignored
+	$(BIN)/pytest -m nightly
 
 bench: setup
 	cargo run --release --locked -p airwnd-lab --example bench
@@ -73,6 +74,7 @@ lint: $(VENV)/requirements
 	$(BIN)/ruff check $(PYTHON_FILES)
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy
+	PYTHONPATH=python $(BIN)/lint-imports --no-logo --no-cache
 
 format: $(VENV)/requirements
 	rustfmt $(RUST)

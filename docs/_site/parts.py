@@ -13,7 +13,9 @@ from sphinx.domains.python import PyObject
 import airwnd
 from airwnd import batch, style
 from airwnd.cli import cli
+from airwnd.radio_data import RadioData
 from airwnd.reproduce.statistics import Interval, interval
+from airwnd.run_data import RunData
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -71,11 +73,15 @@ def _cell(text: str) -> str:
     return re.sub(r"--[a-z-]+( \S+=\S*[^\s.,;])?", r"`\g<0>`", escaped)
 
 
+# What a public class inherits from is documented beside it.
+DATA = (RunData, RadioData)
+
+
 def names() -> str:
     """Have every public name documented from its docstring."""
     public = [name for name in airwnd.__all__ if not name.startswith("__")]
     directives = [_directive(name, getattr(airwnd, name)) for name in public]
-    helpers = (batch.Processes, batch.Dask, interval, Interval, style.styled, style.line, style.Line)
+    helpers = (*DATA, batch.Processes, batch.Dask, interval, Interval, style.styled, style.line, style.Line)
     directives += [_directive(f"{_module(each)}.{each.__name__}", each) for each in helpers]
     return "\n".join(["```{eval-rst}", *directives, "```"])
 
@@ -90,7 +96,8 @@ def _directive(name: str, what: object) -> str:
     if isinstance(what, type) and issubclass(what, BaseException):
         return f".. autoexception:: airwnd.{name}\n   :show-inheritance:\n"
     if isinstance(what, type):
-        return f".. autoclass:: airwnd.{name}\n   :members:\n"
+        base = "   :show-inheritance:\n" if what.__base__ in DATA else ""
+        return f".. autoclass:: airwnd.{name}\n   :members:\n{base}"
     return f".. autofunction:: airwnd.{name}\n"
 
 

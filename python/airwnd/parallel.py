@@ -1,33 +1,21 @@
-"""Runs side by side: a run is one thread of native code, and threads share the process."""
+"""Many scenarios and seeds, in parallel, with the runs in memory; :mod:`airwnd.batch` keeps them on disk."""
 
-import os
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
+
+from airwnd.scenario import Scenario
+from airwnd.threads import side_by_side
 
 if TYPE_CHECKING:
     from airwnd.run import Run
-    from airwnd.scenario import Scenario
-
-T = TypeVar("T")
-Progress = Callable[[float], None]
-
-
-class StoppedError(Exception):
-    """Another run failed or the user interrupted; this one ends early."""
-
-
-def cores() -> int:
-    """Processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_many(
-    tasks: "Sequence[tuple[Scenario, int]]",
+    tasks: Sequence[tuple[Scenario, int]],
     jobs: int | None = None,
     series: str | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> "list[Run]":
     """Simulate scenarios with seeds in parallel; the runs come in the order of the tasks.
 
@@ -62,46 +50,5 @@ def run_many(
     >>> [run.seed for run in airwnd.run_many(tasks)]
     [1, 2, 1, 2]
     """
-
-    def work(task: "tuple[Scenario, int]") -> Callable[[Progress], "Run"]:
-        scenario, seed = task
-        return lambda tell: scenario.run(seed, series, tell)
-
-    return side_by_side([work(task) for task in tasks], jobs or cores(), progress)
-
-
-def side_by_side(
-    calls: Sequence[Callable[[Progress], T]], jobs: int, progress: Progress | None = None
-) -> list[T]:
-    """Call each with a function to be told its finished fraction; the results come in the calls' order.
-
-    The first exception, Ctrl-C included, ends the calls under way and drops those not begun.
-    """
-    stop = threading.Event()
-    finished = [0.0] * len(calls)
-
-    def call(index: int) -> T:
-        def tell(fraction: float) -> None:
-            if stop.is_set():
-                raise StoppedError
-            finished[index] = fraction
-
-        result = calls[index](tell)
-        finished[index] = 1.0
-        return result
-
-    with ThreadPoolExecutor(max(1, jobs)) as pool:
-        futures = [pool.submit(call, index) for index in range(len(calls))]
-        try:
-            pending = set(futures)
-            while pending:
-                done, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-                if progress and calls:
-                    progress(sum(finished) / len(calls))
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-    return [future.result() for future in futures]
+    calls = [partial(scenario.run, seed, series) for scenario, seed in tasks]
+    return side_by_side(calls, jobs, progress)

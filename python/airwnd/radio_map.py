@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from airwnd.errors import InputError
-from airwnd.run import table_of
+from airwnd.frames import table_of
+from airwnd.radio_data import RadioData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,42 +27,11 @@ _SMALLEST_M = 500.0
 Extent = tuple[float, float, float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class RadioMap:
-    """What a terminal of the first group hears at the points of a grid; :meth:`Scenario.radio_map` makes it.
+class RadioMap(RadioData):
+    """What is heard where, with a picture of it; :meth:`Scenario.radio_map` makes it.
 
-    Every cell sends on all its PRBs. Shadowing and fading are left out: they are drawn for terminals, not for
-    places. So it is a map of medians at full load.
-
-    Attributes
-    ----------
-    x_m, y_m
-        The points' coordinates, east and north of the origin.
-    sinr_db
-        SINR of the cell that is heard best, P_best / (N + sum of the other cells' P), by row (`y_m`) and
-        column (`x_m`).
-    rsrp_dbm
-        That cell's reference signal received power.
-    cell
-        That cell's number.
-    cells
-        A row per cell: ``cell``, its ``site``, place ``x_m`` and ``y_m``, ``boresight_deg``, anticlockwise
-        from east, and kind of ``antenna``.
-    ues
-        A row per terminal: ``ue``, its ``group``, and the place ``x_m``, ``y_m`` where it begins.
-    paths
-        Where terminals that move are, at 201 instants from the begin of the warm-up to the end: ``ue``,
-        ``time_s`` since the end of the warm-up, ``x_m`` and ``y_m``.
+    Its attributes are those of :class:`airwnd.radio_data.RadioData`.
     """
-
-    x_m: "NDArray[np.float64]"
-    y_m: "NDArray[np.float64]"
-    sinr_db: "NDArray[np.float64]"
-    rsrp_dbm: "NDArray[np.float64]"
-    cell: "NDArray[np.uint32]"
-    cells: pl.DataFrame
-    ues: pl.DataFrame
-    paths: pl.DataFrame
 
     def plot(self, quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
         """Draw the map with sites, boresights, terminals and their paths.

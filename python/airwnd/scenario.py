@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -256,7 +257,7 @@ class Scenario:
         from airwnd.run import Run
 
         seed = self.seed if seed is None else seed
-        return Run.of(self, self.simulate(seed, series, progress, pcap, allocations))
+        return Run.of(self.resolved, self.simulate(seed, series, progress, pcap, allocations))
 
     def simulate(
         self,
@@ -368,9 +369,9 @@ class Scenario:
         EngineError
             If an invariant of the engine was broken.
         """
-        from airwnd.parallel import run_many
+        from airwnd.threads import side_by_side
 
-        return run_many([(self, seed) for seed in seeds], jobs=jobs, series=series)
+        return side_by_side([partial(self.run, seed, series) for seed in seeds], jobs)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as text; a class or a recording that is another one where it arrives is refused."""

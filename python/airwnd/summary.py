@@ -7,13 +7,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from airwnd.run import Run
+from airwnd.run_data import RunData
 
 _MOST_FLOWS = 20
 _MOST_LINKS = 20
 
 
-def show(run: Run) -> None:
+def show(run: RunData) -> None:
     """Print the totals, the groups of flows if they say more, the first flows and links of the scenario."""
     console = Console(highlight=False)
     totals = run.totals
@@ -40,7 +40,7 @@ def show(run: Run) -> None:
         console.print(f"and {len(links) - _MOST_LINKS} more rows of links; --json or --out have all")
 
 
-def _effort(run: Run) -> str:
+def _effort(run: RunData) -> str:
     head = f"{run.duration_s:g} s simulated, {run.outcome['events']:,} events"
     return (
         f"{head}, in {run.wall_s:.2f} s: {run.duration_s / run.wall_s:,.0f} times real time"
@@ -54,7 +54,7 @@ def _waits(group: Mapping[str, Any]) -> bool:
     return bool(group["completed"] or group["unfinished"])
 
 
-def _groups(run: Run) -> Table:
+def _groups(run: RunData) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("group")
     heads = ("flows", "goodput\nkbit/s", "delay\nms", "p95\nms", "done", "not\ndone")
@@ -74,7 +74,7 @@ def _groups(run: Run) -> Table:
     return table
 
 
-def _flows(run: Run) -> Table:
+def _flows(run: RunData) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for head in ("flow", "ue", "cc", "rwnd"):
         table.add_column(head)

@@ -91,6 +91,7 @@ digits = 1
 [[plot]]
 name = "throughput"
 title = "Throughput"
+kind = "lines"
 measure = "throughput_kbps"
 x = "users"
 lines = "method"

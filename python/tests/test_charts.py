@@ -4,6 +4,7 @@ import itertools
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from airwnd import InputError, style
@@ -11,7 +12,8 @@ from airwnd.reproduce import figures, interactive, tables
 from airwnd.reproduce.chart import Chart, Line, bar_place, chart, optimal, without_twins
 from airwnd.reproduce.design import Experiment, Setting
 from airwnd.reproduce.labels import Box, place
-from airwnd.reproduce.runner import Effort, Reading, Results
+from airwnd.reproduce.readings import Readings
+from airwnd.reproduce.runner import Effort, Results
 
 from .conftest import SMALL
 
@@ -57,6 +59,7 @@ value = "totals.delay_ms"
 [[plot]]
 name = "lines"
 title = "Lines"
+kind = "lines"
 x = "queue"
 measure = "rate"
 lines = "method"
@@ -120,19 +123,27 @@ def results(tmp_path: Path) -> Results:
         ("50KiB", "drwa"): (5.0, 7.0),
         ("50KiB", "arwa"): (8.0, 10.0),
     }
-    readings = {
-        setting: [
-            Reading(
-                values={"rate": rate, "delay": 10 * rate},
-                samples={
-                    **({"time": ([0.1, 0.2, 0.3], [1000.0, None, rate])} if seed == 1 else {}),
-                    "distribution": ((), [rate, 2 * rate]),
-                },
-            )
-            for seed, rate in enumerate(values, start=1)
-        ]
-        for setting, values in rates.items()
+    rows = [
+        {"queue": queue, "method": method, "seed": seed, "rate": rate, "delay": 10 * rate}
+        for (queue, method), values in rates.items()
+        for seed, rate in enumerate(values, start=1)
+    ]
+    values = pl.DataFrame(rows)
+    keys = ("queue", "method", "seed")
+    times = pl.DataFrame({"time_s": [0.1, 0.2, 0.3], "place": [0, 1, 2]})
+    samples = {
+        "time": values.filter(pl.col("seed") == 1)
+        .join(times, how="cross")
+        .select(
+            *keys,
+            "time_s",
+            value=pl.when(pl.col("place") == 0).then(1000.0).when(pl.col("place") == 2).then("rate"),
+        ),
+        "distribution": pl.concat(
+            [values.select(*keys, value="rate"), values.select(*keys, value=2 * pl.col("rate"))]
+        ),
     }
+    readings = Readings(("queue", "method"), values, samples)
     return Results(experiment, Effort.of(experiment, None, quick=False), readings, 8, 4.0, 1.0, 0, 1)
 
 
@@ -330,7 +341,7 @@ def test_limits_never_hide_a_point(results: Results) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('kind = "bars"', 'kind = "pie"', r"plot\[1\]: kind: `pie` is none of lines, bars, frontier"),
+        ('kind = "bars"', 'kind = "pie"', r"plot\[1\]\.kind: `pie` is none of .*lines"),
         ('at = { queue = "10KiB" }', "", 'axis `queue` is left open: add at = { queue = "10KiB" }'),
         (
             'at = { queue = "10KiB" }',
@@ -340,10 +351,10 @@ def test_limits_never_hide_a_point(results: Results) -> None:
         ('at = { queue = "10KiB" }', 'at = { q = "50KiB" }', "`q` is no axis that is left; these are: queue"),
         ('panels = "queue"', 'panels = "buffer"', "panels: `buffer` is none of queue, method"),
         ('panels = "queue"', 'panels = "method"', "panels: the axis `method` is drawn already"),
-        ('levels = ["arwa"]', "levels = []", "levels: none; the levels of `method` are drwa, arwa"),
+        ('levels = ["arwa"]', "levels = []", r"levels: expected an array of length >= 1, found \[\]"),
         ('levels = ["arwa"]', 'levels = ["arw"]', "levels: `arw` is no level of `method`: drwa, arwa"),
         ('x = "method"', 'x = "method"\nlevels = ["drwa"]', "levels: they are those of `lines`"),
-        ("context = true", "context = 1", r"level\[1\]: context: expected bool, found 1"),
+        ("context = true", "context = 1", r"level\[1\]\.context: expected a boolean, found 1"),
         ('x = "queue"', 'x = "method"', 'the levels of `method` are no numbers; use kind = "bars"'),
         ('x = "delay"', 'x = "queue"', "x: `queue` is none of rate, delay"),
         ("series.cwnd_bytes", "flows.fct_s", "value: `flows` does not go with kind `time`"),
@@ -363,8 +374,12 @@ def test_a_wrong_plot_is_refused(results: Results, old: str, new: str, message: 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("50KiB,arwa", "60KiB,arwa", "paper.csv: row 3: `60KiB` is no level of `queue`: 10KiB, 50KiB"),
+        ("50KiB,arwa", "60KiB,arwa", "paper.csv: row 3: queue: `60KiB` is none of 10KiB, 50KiB"),
         ("rate,delay", "rate,dely", "paper.csv: row 1: `dely` is neither an axis nor a measure"),
+        ("5,50", "nan,50", "paper.csv: row 1: rate: expected a finite number, found `nan`"),
+        ("50KiB,drwa", "10KiB,drwa", "paper.csv: row 2: the setting 10KiB, drwa is there twice"),
+        ("10KiB,drwa,5,50", ",,,", "paper.csv: row 1: queue: `` is none of 10KiB, 50KiB"),
+        ("10KiB,drwa,5,50", "10KiB,drwa,5,50,500", "paper.csv: row 1: there are more numbers than columns"),
     ],
 )
 def test_a_wrong_paper_table_is_refused(results: Results, old: str, new: str, message: str) -> None:

@@ -1,8 +1,9 @@
 """Verdicts, on results made up for the purpose."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,10 @@ from airwnd.reproduce.statistics import Interval, interval
 LEVELS = {"users": ("20", "40"), "method": ("drwa", "arwa")}
 
 
-def results(**by_method: float) -> Lookup:
+Seed = Callable[[Mapping[str, str], str], float]
+
+
+def results(**by_method: float) -> Seed:
     def lookup(levels: Mapping[str, str], measure: str) -> float:
         assert measure == "delay_ms"
         return by_method[levels["method"]] + float(levels["users"])
@@ -24,12 +28,17 @@ def results(**by_method: float) -> Lookup:
     return lookup
 
 
-def claim(tmp_path: Path, check: str, by_seed: list[Lookup], paper: Lookup | None = None) -> ClaimResult:
+def together_as_one(by_seed: Sequence[Seed]) -> Lookup:
+    return lambda levels, measure: np.array([seed(levels, measure) for seed in by_seed])
+
+
+def claim(tmp_path: Path, check: str, by_seed: Sequence[Seed], paper: Seed | None = None) -> ClaimResult:
     path = tmp_path / "claims.toml"
     head = '[[claim]]\nid = "X"\ntext = "x"\nsource = "x"\n[[claim.check]]\ntext = "x"\n'
     path.write_text(head + check, encoding="utf-8")
     (only,) = load_claims(path, Paper.load(tmp_path), LEVELS, ("delay_ms",))
-    return judge(only, by_seed, paper or results(drwa=0, arwa=1))
+    printed = paper or results(drwa=0, arwa=1)
+    return judge(only, together_as_one(by_seed), together_as_one([printed]))
 
 
 ABOVE = "expression = \"delay_ms(method='arwa') - delay_ms(method='drwa')\"\nabove = 0\n"
@@ -131,7 +140,8 @@ def test_verdicts_together() -> None:
         ("above = 0", "`expression` is missing"),
         ('expression = "delay_ms()"', "a check needs one of"),
         ('expression = "delay_ms()"\nabove = 0\nbelow = 1', "a check needs one of"),
-        ('expression = "delay_ms()"\nabove = "0"', "above: expected int or float"),
+        ('expression = "1 + 1"\nabove = 0', "expression: `1 . 1`: no measure; there are delay_ms"),
+        ('expression = "delay_ms()"\nabove = "0"', "above: expected a number, found '0'"),
         ('expression = "delay_ms()"\nbetween = [2, 1]', r"between: expected \[low, high\]"),
         ('expression = "delay_ms()"\nabove = 0\ntolerence = 1', "unknown key `tolerence`"),
         ('expression = "dely_ms()"\nabove = 0', "expression: `dely_ms"),

@@ -3,27 +3,30 @@
 import math
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
 from airwnd import InputError
-from airwnd.reproduce.expression import Expression
+from airwnd.reproduce.expression import Expression, Values
 
 LEVELS = {"users": ("20", "40", "60"), "method": ("drwa", "arwa")}
 MEASURES = ("delay_ms", "fairness")
 
 
-def lookup(levels: Mapping[str, str], measure: str) -> float:
-    """20 users, DRWA: 20; 20 users, ARWA: 120; and so on; fairness is nought."""
-    return 0.0 if measure == "fairness" else float(levels["users"]) + 100 * (levels["method"] == "arwa")
+def lookup(levels: Mapping[str, str], measure: str) -> Values:
+    """Two seeds. 20 users, DRWA: 20, 21; 20 users, ARWA: 120, 121; and so on; fairness is 0 and 1."""
+    if measure == "fairness":
+        return np.array([0.0, 1.0])
+    return float(levels["users"]) + 100 * (levels["method"] == "arwa") + np.array([0.0, 1.0])
 
 
 def parse(text: str) -> Expression:
     return Expression.parse(text, LEVELS, MEASURES)
 
 
-def values(text: str) -> list[float]:
+def values(text: str, seed: int = 1) -> list[float]:
     expression = parse(text)
-    return [expression.value(place, lookup) for place in expression.places()]
+    return [expression.values(place, lookup).tolist()[seed - 1] for place in expression.places()]
 
 
 def test_an_open_axis_is_gone_through() -> None:
@@ -38,11 +41,21 @@ def test_the_previous_level_is_the_one_before() -> None:
 
 
 def test_arithmetic_and_functions() -> None:
-    assert values("-max(1, 2 * 3, 4) + abs(0 - 2) * min(1, 5)") == [-4]
+    nought = "0 * delay_ms(users=20, method='drwa')"
+    assert values(f"-max(1, 2 * 3, 4) + abs(0 - 2) * min(1, 5) + {nought}") == [-4]
+    assert values("max(delay_ms(users=20, method='drwa'), 20.5)") == [20.5]
+
+
+def test_seeds_are_evaluated_each_by_itself() -> None:
+    assert values("delay_ms(users=20)", seed=2) == [21, 121]
+    assert values("max(delay_ms(users=20, method='drwa'), 20.5)", seed=2) == [21]
 
 
 def test_a_division_by_zero_is_undefined() -> None:
-    assert math.isnan(values("1 / fairness(users=20, method='arwa')")[0])
+    expression = "1 / fairness(users=20, method='arwa')"
+    assert math.isnan(values(expression)[0])
+    assert values(expression, seed=2) == [1]
+    assert math.isnan(values(f"max(1, {expression})")[0])
 
 
 @pytest.mark.parametrize(
@@ -58,6 +71,7 @@ def test_a_division_by_zero_is_undefined() -> None:
         ("__import__('os')", "takes levels as axis=level"),
         ("delay_ms().real", "is not allowed in an expression"),
         ("'text'", "is not allowed in an expression"),
+        ("1 + 1", "`1 . 1`: no measure; there are delay_ms, fairness"),
         ("max()", "takes levels as axis=level"),
     ],
 )

@@ -11,7 +11,8 @@ from airwnd import InputError, Run, Scenario, ScenarioError
 from airwnd.cli import cli as airwnd_cli
 from airwnd.plots.fct import plot_fct
 from airwnd.reproduce.measure import Measure
-from airwnd.reproduce.strict import Table
+from airwnd.reproduce.reader import convert
+from airwnd.reproduce.readings import Tables, read
 
 from .conftest import Cli
 
@@ -89,8 +90,8 @@ def test_a_scenario_in_which_no_flow_arrives(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_measure_of_a_group(run: Run) -> None:
     words = {"name": "fct", "label": "FCT", "unit": "s", "value": "groups.fct_s.p95"}
-    measure = Measure.take(Table({**words, "digits": 2, "where": {"group": "short"}}, "experiment.toml"))
-    found = measure.read(run)
+    measure = convert({**words, "digits": 2, "where": {"group": "short"}}, Measure, "experiment.toml")
+    found = read(measure, Tables(run))
     assert found == run.groups.filter(pl.col("group") == "short")["fct_s_p95"][0]
 
 

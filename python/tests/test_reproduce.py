@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import polars as pl
 import pytest
 
 from airwnd import InputError
@@ -43,7 +44,9 @@ def test_the_shipped_experiments_are_readable(root: Path) -> None:
 
 def test_every_setting_is_run_with_every_seed(folder: Path, tmp_path: Path) -> None:
     found = results(folder, tmp_path / "out")
-    assert len(found.readings) == 4
+    assert found.readings.values.select("users", "method", "seed").rows() == [
+        (users, method, seed) for users in "23" for method in ("drwa", "autotuning") for seed in (1, 2)
+    ]
     assert found.runs == 8
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 8
     assert found.reused == 0
@@ -65,8 +68,8 @@ def test_levels_that_choose_flows_share_a_run(folder: Path, tmp_path: Path) -> N
         for seed in (1, 2):
             run = found.experiment.scenario.with_({"ue[0].count": int(users)}).run(seed)
             for flow, method in enumerate(("drwa", "autotuning")):
-                reading = found.readings[users, method][seed - 1]
-                assert reading.values["throughput_kbps"] == run.flows["goodput_kbps"][flow]
+                measured = found.readings.of((users, method), "throughput_kbps")
+                assert measured[seed - 1] == run.flows["goodput_kbps"][flow]
 
 
 def test_what_is_finished_is_not_run_again(folder: Path, tmp_path: Path) -> None:
@@ -74,8 +77,7 @@ def test_what_is_finished_is_not_run_again(folder: Path, tmp_path: Path) -> None
     first = results(folder, out)
     again = results(folder, out, seeds=3)
     assert (again.reused, again.runs) == (8, 12)
-    for setting, readings in first.readings.items():
-        assert again.readings[setting][:2] == readings
+    assert again.readings.values.filter(pl.col("seed") <= 2).equals(first.readings.values)
 
 
 def test_series_are_kept_with_the_figures(folder: Path, tmp_path: Path) -> None:
@@ -85,9 +87,10 @@ def test_series_are_kept_with_the_figures(folder: Path, tmp_path: Path) -> None:
     first = results(folder, out)
     scenario = first.experiment.scenario_for(("2", "drwa"), {})
     window = scenario.run(1, series="50ms").series["cwnd_bytes"].mean()
-    assert first.readings["2", "drwa"][0].values["throughput_kbps"] == pytest.approx(window)
+    assert first.readings.of(("2", "drwa"), "throughput_kbps")[0] == pytest.approx(window)
     again = results(folder, out)
-    assert (again.reused, again.readings) == (8, first.readings)
+    assert again.reused == 8
+    assert again.readings.values.equals(first.readings.values)
     next(out.glob("runs/*.parquet")).unlink()
     assert results(folder, out).reused == 7
 
@@ -105,8 +108,7 @@ def test_a_file_cut_short_is_run_anew(folder: Path, tmp_path: Path) -> None:
         path.write_text(path.read_text()[: index * 100])
     again = results(folder, tmp_path / "out", seeds=1)
     assert again.reused == 0
-    for setting, readings in first.readings.items():
-        assert [each.values for each in again.readings[setting]] == [each.values for each in readings]
+    assert again.readings.values.equals(first.readings.values)
 
 
 def test_jobs_do_not_change_the_results(folder: Path, tmp_path: Path, cli: Cli) -> None:
@@ -147,11 +149,21 @@ def test_experiments_are_found_by_name_from_a_folder_within(
     ("file", "old", "new", "message"),
     [
         ("experiment.toml", "seeds = 2", "", "`seeds` is missing"),
-        ("experiment.toml", "seeds = 2", 'seeds = "2"', "seeds: expected int, found '2'"),
-        ("experiment.toml", 'title = "A', 'tile = "A', "`title` is missing"),
-        ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]: x: `user` is none of users, method"),
-        ("experiment.toml", "values = [2, 3]", "values = [2, 2]", r"axis\[0\]: a level is listed twice"),
-        ("experiment.toml", "values = [2, 3]", "values = []", r"axis\[0\]: an axis needs"),
+        ("experiment.toml", "seeds = 2", 'seeds = "2"', "seeds: expected an integer, found '2'"),
+        ("experiment.toml", 'title = "A', 'tile = "A', "unknown key `tile`; allowed: title, place, seeds, "),
+        ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]\.x: `user` is none of users, method"),
+        (
+            "experiment.toml",
+            "values = [2, 3]",
+            "values = [2, 2]",
+            r"axis\[0\]: two of the levels are called `2`",
+        ),
+        (
+            "experiment.toml",
+            "values = [2, 3]",
+            "values = []",
+            r"axis\[0\]\.values: expected an array of length >= 1, found \[\]",
+        ),
         ("experiment.toml", "ue[0].count", "ue[3].count", "`3` is not an index below 1"),
         (
             "experiment.toml",

@@ -37,7 +37,7 @@ pub use node::{Node, Value};
 pub use param::{Bounded, Fields, Param, kind_of, range_text};
 
 #[doc(hidden)]
-pub use macros::{read_kind, unknown_word, without_kind};
+pub use macros::{join, read_block, read_kind, unknown_word, without_kind};
 
 #[doc(hidden)]
 pub use serde_json;
@@ -145,6 +145,33 @@ mod tests {
             /// Not needed.
             pub note: Option<String> = None, unit "text", source "none";
         }
+    }
+
+    params! {
+        /// A struct with a block.
+        pub struct Whole ("none") {
+            /// Its own.
+            pub rounds: u32 = 3, unit "1", range 1..=9, source "none";
+            flatten first: First;
+        }
+    }
+
+    #[test]
+    fn the_keys_of_a_block_stand_beside_the_others() {
+        let read = |text: &str| Whole::read(&Node::from_toml(text, "s.toml").unwrap());
+        let whole = read("gain = 0.25").unwrap();
+        assert_eq!(whole, Whole { rounds: 3, first: First { gain: 0.25 } });
+        assert_eq!(whole.to_json(), serde_json::json!({"rounds": 3, "gain": 0.25}));
+        assert_eq!(read("").unwrap(), Whole::default());
+        let complaint = |text: &str| read(text).unwrap_err().to_string();
+        assert_eq!(complaint("rounds = 2\ngain = 2.0"), "s.toml:2: gain: 2.0 is outside 0.0..1.0");
+        assert_eq!(
+            complaint("gian = 1.0"),
+            "s.toml:1: unknown key `gian`; did you mean `gain`?; allowed: `rounds`, `gain`"
+        );
+        let names: Vec<&str> = Whole::infos().iter().map(|info| info.name).collect();
+        assert_eq!(names, ["rounds", "gain"]);
+        assert_eq!(Whole::schema()["properties"]["gain"], First::schema()["properties"]["gain"]);
     }
 
     fn complaint(text: &str) -> String {

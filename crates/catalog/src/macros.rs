@@ -1,6 +1,7 @@
 //! The three declarations.
 
 use crate::param::unknown;
+use crate::{Error, Node, Params};
 
 /// The message for a word that a [`choice!`](crate::choice) does not have.
 #[doc(hidden)]
@@ -11,11 +12,29 @@ pub fn unknown_word(what: &str, word: &str, allowed: &[&str]) -> String {
 #[doc(hidden)]
 pub use crate::param::{read_kind, without_kind};
 
+/// Reads the keys of a block from the table that takes it in.
+#[doc(hidden)]
+pub fn read_block<T: Params>(node: &Node) -> Result<T, Error> {
+    let infos = T::infos();
+    T::read(&node.entries(|key| infos.iter().any(|info| info.name == key)))
+}
+
+/// Adds the entries of a block's object.
+#[doc(hidden)]
+pub fn join(object: &mut serde_json::Map<String, serde_json::Value>, block: serde_json::Value) {
+    if let serde_json::Value::Object(block) = block {
+        object.extend(block);
+    }
+}
+
 /// Declares a struct of parameters: a scenario section or an algorithm's settings.
 ///
 /// `pub struct` wants a default for every field and implements `Default`; `pub section` lets a field be
 /// required by leaving its default out. Each field has a doc comment, `unit`, optionally `range` (both ends
 /// included) and `source`. See the crate's example.
+///
+/// A last line `flatten block: Block;` takes in another struct of parameters, whose keys all have defaults: they stand
+/// in the same table of a scenario, behind the struct's own, and are declared once for all who share them.
 #[macro_export]
 macro_rules! params {
     (
@@ -24,18 +43,18 @@ macro_rules! params {
             $(#[doc = $field_doc:literal])+
             pub $field:ident: $type:ty = $default:expr, unit $unit:literal
             $(, range $range:expr)?, source $field_source:literal;
-        )*}
+        )* $(flatten $block:ident: $block_type:ty;)?}
     ) => {
         $crate::params! {
             $(#[doc = $doc])+
             pub section $name ($source) {$(
                 $(#[doc = $field_doc])+
                 pub $field: $type = $default, unit $unit $(, range $range)?, source $field_source;
-            )*}
+            )* $(flatten $block: $block_type;)?}
         }
         impl Default for $name {
             fn default() -> Self {
-                $name {$($field: $default,)*}
+                $name {$($field: $default,)* $($block: <$block_type>::default(),)?}
             }
         }
     };
@@ -45,22 +64,29 @@ macro_rules! params {
             $(#[doc = $field_doc:literal])+
             pub $field:ident: $type:ty $(= $default:expr)?, unit $unit:literal
             $(, range $range:expr)?, source $field_source:literal;
-        )*}
+        )* $(flatten $block:ident: $block_type:ty;)?}
     ) => {
         $(#[doc = $doc])+
         #[derive(Clone, Debug, PartialEq)]
-        pub struct $name {$(
-            $(#[doc = $field_doc])+
-            pub $field: $type,
-        )*}
+        pub struct $name {
+            $(
+                $(#[doc = $field_doc])+
+                pub $field: $type,
+            )*
+            $(
+                #[doc = concat!("The keys of [`", stringify!($block_type), "`].")]
+                pub $block: $block_type,
+            )?
+        }
 
         impl $crate::Param for $name {
             fn read(node: &$crate::Node) -> Result<Self, $crate::Error> {
                 #[allow(unused_variables, reason = "a struct without parameters takes none")]
-                let fields = $crate::Fields::of(node, &[$(stringify!($field)),*])?;
-                Ok($name {$(
-                    $field: $crate::__take!(fields, $field, $type, [$($default)?], [$($range)?]),
-                )*})
+                let fields = $crate::Fields::of(node, &$crate::__keys!([$($field)*] [$($block_type)?]))?;
+                Ok($name {
+                    $($field: $crate::__take!(fields, $field, $type, [$($default)?], [$($range)?]),)*
+                    $($block: $crate::read_block::<$block_type>(node)?,)?
+                })
             }
             fn to_json(&self) -> $crate::serde_json::Value {
                 #[allow(unused_mut, reason = "a struct without parameters has none")]
@@ -71,6 +97,10 @@ macro_rules! params {
                         object.insert(stringify!($field).into(), value);
                     }
                 )*
+                $(
+                    let block: &$block_type = &self.$block;
+                    $crate::join(&mut object, $crate::Param::to_json(block));
+                )?
                 $crate::serde_json::Value::Object(object)
             }
             fn schema() -> $crate::serde_json::Value {
@@ -85,6 +115,10 @@ macro_rules! params {
                     $crate::describe(&mut schema, info);
                     properties.insert(stringify!($field).into(), schema);
                 )*
+                $(
+                    let mut block = <$block_type as $crate::Param>::schema();
+                    $crate::join(&mut properties, block["properties"].take());
+                )?
                 $crate::serde_json::json!({
                     "type": "object", "additionalProperties": false,
                     "properties": properties, "required": required,
@@ -96,17 +130,33 @@ macro_rules! params {
             const DOC: &'static str = concat!($($doc, "\n"),+);
             const SOURCE: &'static str = $source;
             fn infos() -> Vec<$crate::ParamInfo> {
-                vec![$($crate::ParamInfo {
+                #[allow(unused_mut, reason = "only a struct with a block adds to it")]
+                let mut infos = vec![$($crate::ParamInfo {
                     name: stringify!($field),
                     meaning: $crate::split_doc(concat!($($field_doc, "\n"),+)).0,
                     unit: $unit,
                     default: $crate::__default!($type, [$($default)?]).as_ref().map($crate::Param::to_json),
                     range: $crate::__range!($type, [$($range)?]),
                     source: $field_source,
-                },)*]
+                },)*];
+                $(infos.extend(<$block_type as $crate::Params>::infos());)?
+                infos
             }
         }
     };
+}
+
+/// The keys that a table may have.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __keys {
+    ([$($field:ident)*] []) => {
+        [$(stringify!($field)),*]
+    };
+    ([$($field:ident)*] [$block_type:ty]) => {{
+        let block = <$block_type as $crate::Params>::infos();
+        [$(stringify!($field)),*].into_iter().chain(block.iter().map(|info| info.name)).collect::<Vec<_>>()
+    }};
 }
 
 #[doc(hidden)]

@@ -3,6 +3,8 @@
 //! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] decides
 //! what arrives, [`rlc`] reassembles. [`Ran`] is the whole of it, advanced TTI by TTI.
 
+mod agenda;
+mod bearer;
 pub mod handover;
 mod identity;
 pub mod mac;
@@ -12,15 +14,17 @@ mod qci;
 mod radio;
 mod ran;
 pub mod rlc;
-mod roaming;
 mod settings;
 mod terminal;
 
+pub use agenda::Notice;
+pub use bearer::Bearer;
 pub use identity::{CellId, UeId};
 pub use mac::log::{Allocation, Reception};
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
-pub use ran::{Arrival, CellFigures, DOWNLINK_CROSSING, Ran, UPLINK_CROSSING, UeFigures, Unbuildable};
-pub use roaming::{Forward, Notice};
-pub use settings::{Bearer, Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite};
+pub use ran::{
+    Arrival, CellFigures, DOWNLINK_CROSSING, Forward, Ran, UPLINK_CROSSING, UeFigures, Unbuildable,
+};
+pub use settings::{Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite};
 pub use terminal::Dropped;

@@ -1,5 +1,7 @@
 //! The whole of it: cells and terminals, advanced TTI by TTI.
 
+use crate::agenda::{Agenda, Notice, Task};
+use crate::handover::Forwarding;
 use crate::identity::{CellId, UeId};
 use crate::mac::downlink::{DECISION_TO_AIR, Downlink};
 use crate::mac::log::{Allocation, Log};
@@ -8,9 +10,8 @@ use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::{Content, DropCause, Returned, Sdu};
-use crate::roaming::Roaming;
 use crate::settings::RanSetup;
-use crate::terminal::{Dropped, EventLog, Terminals, Timed, Timers, Ue};
+use crate::terminal::{Dropped, Terminals, Ue, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
 use airwnd_units::{Bytes, Db, Dbm, Span, Time, Tti};
@@ -24,6 +25,17 @@ pub struct Arrival {
     pub ue: UeId,
     /// Which way it went.
     pub direction: Direction,
+    /// The packet.
+    pub packet: Key,
+}
+
+/// A packet that follows its terminal to another cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Forward {
+    /// Whose it is.
+    pub ue: UeId,
+    /// The cell that it is at.
+    pub from: CellId,
     /// The packet.
     pub packet: Key,
 }
@@ -52,13 +64,12 @@ pub const UPLINK_CROSSING: Span = Span::from_nanos(
 /// [`receive`](Ran::receive), lets the packets that have arrived act, and calls
 /// [`transmit`](Ran::transmit). While [`is_idle`](Ran::is_idle) the TTIs may be left out.
 pub struct Ran {
-    pub(crate) radio: Radio,
+    radio: Radio,
     cells: Vec<Cell>,
-    pub(crate) ues: Vec<Ue>,
-    pub(crate) roaming: Roaming,
+    terminals: Terminals,
+    agenda: Agenda,
+    forwarding: Forwarding,
     power_control: power_control::Params,
-    report_timers: Timers<(u32, Direction)>,
-    retx_bsr_timers: Option<Timers<u32>>,
     cqi_period: u64,
     cqi_delay: u64,
     srs_period: u64,
@@ -67,14 +78,13 @@ pub struct Ran {
     on_air: Vec<crate::mac::sched::Rbgs>,
     /// Terminals whose RLC has reported to their MAC since the last TTI.
     fresh: Vec<u32>,
-    timed: Timed,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
     decoded_down: Vec<(u32, Content)>,
     decoded_up: Vec<(u32, Content)>,
     arrivals: Vec<Arrival>,
-    pub(crate) events: EventLog,
+    forwards: Vec<Forward>,
     /// What a bearer gives back when its RLC is established anew; empty in between.
-    pub(crate) returned: VecDeque<Returned>,
+    returned: VecDeque<Returned>,
     signals: Vec<(usize, UplinkSignal)>,
     /// The pattern behind the newest reports of a cell and when it was measured, by when they come within the period.
     patterns: Vec<Option<(usize, Tti)>>,
@@ -140,9 +150,9 @@ impl Ran {
     //= exception no-attach
     pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
         let mut radio = Radio::new(setup);
-        let mut roaming = Roaming::new(setup);
+        let mut agenda = Agenda::new(setup);
         let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
-        for (ue, [x, y]) in roaming.beginnings() {
+        for (ue, [x, y]) in agenda.beginnings() {
             positions[ue] = Position { x, y, ..positions[ue] };
             radio.place(Time::ZERO, ue, positions[ue]);
         }
@@ -202,22 +212,20 @@ impl Ran {
             on_air: vec![Default::default(); REMEMBERED_TTIS as usize * cells.len()],
             radio,
             cells,
-            ues,
-            roaming,
+            terminals: Terminals::new(setup, ues),
+            agenda,
+            forwarding: setup.handover.forwarding,
             power_control: setup.mac.power_control.clone(),
-            report_timers: Timers::new(setup.rlc.report_period()),
-            retx_bsr_timers: setup.mac.retx_bsr_timer.map(Timers::new),
             fresh: Vec::with_capacity(setup.ues.len()),
             cqi_period: u64::from(setup.radio.cqi_period),
             cqi_delay: u64::from(setup.radio.cqi_delay),
             srs_period: u64::from(srs_period),
             next: Tti(0),
-            timed: Timed::new(setup.ues.len()),
             decoded_down: Vec::with_capacity(16),
             decoded_up: Vec::with_capacity(16),
             arrivals: Vec::with_capacity(256),
             returned: VecDeque::new(),
-            events: EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
+            forwards: Vec::with_capacity(64),
             signals: Vec::with_capacity(64),
             patterns: vec![None; usize::from(setup.radio.cqi_period)],
         })
@@ -225,7 +233,7 @@ impl Ran {
 
     /// A packet, its size that with its IP header, enters a terminal's bearer: at the base station or at the terminal.
     pub fn send(&mut self, ue: UeId, direction: Direction, packet: Sdu) {
-        self.ues[ue.0 as usize].leg(direction).rlc.enqueue(packet, &mut self.events);
+        self.terminals.ues[ue.0 as usize].leg(direction).rlc.enqueue(packet, &mut self.terminals.events);
         self.time_report(packet.arrived, ue.0, direction);
         self.report(packet.arrived, ue.0, direction);
     }
@@ -233,7 +241,7 @@ impl Ran {
     /// What has just come is reported at once; in acknowledged mode it is reported again after a while, in
     /// unacknowledged mode only after an opportunity to send.
     fn time_report(&mut self, now: Time, number: u32, direction: Direction) {
-        let Ran { ues, report_timers, .. } = self;
+        let Terminals { ues, report_timers, .. } = &mut self.terminals;
         let leg = ues[number as usize].leg(direction);
         if leg.rlc.is_acknowledged() {
             let next = Tti(now.0.div_ceil(Tti::SPAN.0));
@@ -245,7 +253,7 @@ impl Ran {
 
     /// RLC reports to the MAC that sends in a direction.
     fn report(&mut self, now: Time, number: u32, direction: Direction) {
-        let ue = &mut self.ues[number as usize];
+        let ue = &mut self.terminals.ues[number as usize];
         match direction {
             Direction::Down => {
                 if ue.joined {
@@ -260,20 +268,15 @@ impl Ran {
     /// A terminal is here from now on.
     pub fn place(&mut self, now: Time, ue: UeId, position: Position) {
         let number = ue.0 as usize;
-        let ue = &mut self.ues[number];
-        ue.position = position;
-        self.radio.place(now, number, position);
-        ue.hear_control(self.radio.control_sinr(number, ue.cell));
+        self.terminals.ues[number].place(now, number, position, &mut self.radio);
     }
 
     /// Whether no TTI is needed until somebody sends.
     pub fn is_idle(&self) -> bool {
         self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
-            && self.timed.is_empty()
+            && self.terminals.is_idle()
             && self.fresh.is_empty()
-            && self.report_timers.is_idle()
-            && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
     }
 
@@ -290,7 +293,7 @@ impl Ran {
     fn reassemble(&mut self, now: Time, direction: Direction) {
         let mut decoded = std::mem::take(self.decoded(direction));
         for (number, content) in decoded.drain(..) {
-            let Ran { ues, arrivals, events, .. } = self;
+            let Ran { terminals: Terminals { ues, events, .. }, arrivals, .. } = self;
             let (leg, other) = ues[number as usize].legs(direction);
             {
                 let mut deliver = arrive(arrivals, number, direction);
@@ -305,16 +308,17 @@ impl Ran {
     pub fn receive(&mut self, tti: Tti) {
         let now = tti.start();
         self.reassemble(now, Direction::Down);
-        for index in 0..self.timed.len() {
-            let (number, direction) = self.timed.get(index);
-            let Ran { ues, arrivals, events, .. } = self;
+        for index in 0..self.terminals.timed.len() {
+            let (number, direction) = self.terminals.timed.get(index);
+            let Ran { terminals: Terminals { ues, events, .. }, arrivals, .. } = self;
             let leg = ues[number as usize].leg(direction);
             if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
                 leg.rlc.expire(now, &mut arrive(arrivals, number, direction), events);
                 self.follow(now, number);
             }
         }
-        self.timed.forget(&mut self.ues);
+        let Terminals { timed, ues, .. } = &mut self.terminals;
+        timed.forget(ues);
     }
 
     fn decoded(&mut self, direction: Direction) -> &mut Vec<(u32, Content)> {
@@ -327,14 +331,15 @@ impl Ran {
     /// What follows from what has come to a terminal's bearer, or from an expiry of its timers.
     fn follow(&mut self, now: Time, number: u32) {
         for direction in [Direction::Down, Direction::Up] {
-            let (leg, other) = self.ues[number as usize].legs(direction);
-            self.timed.watch(number, direction, leg);
+            let Terminals { ues, timed, .. } = &mut self.terminals;
+            let (leg, other) = ues[number as usize].legs(direction);
+            timed.watch(number, direction, leg);
             if leg.rlc.take_news(&mut other.rlc) {
                 self.report(now, number, direction);
             }
         }
-        if self.ues[number as usize].has_failed() && !self.fail_link(now, number as usize) {
-            self.ues[number as usize].failures += 1;
+        if self.terminals.ues[number as usize].has_failed() && !self.fail_link(now, number as usize) {
+            self.terminals.ues[number as usize].failures += 1;
             self.establish_anew(now, number);
         }
     }
@@ -345,8 +350,9 @@ impl Ran {
     fn establish_anew(&mut self, now: Time, number: u32) {
         for direction in [Direction::Down, Direction::Up] {
             let mut returned = std::mem::take(&mut self.returned);
-            let leg = self.ues[number as usize].leg(direction);
-            leg.rlc.release(now, DropCause::LinkFailure, &mut returned, &mut self.events);
+            let Terminals { ues, events, .. } = &mut self.terminals;
+            let leg = ues[number as usize].leg(direction);
+            leg.rlc.release(now, DropCause::LinkFailure, &mut returned, events);
             leg.rlc.resume(returned.drain(..));
             self.returned = returned;
         }
@@ -392,25 +398,24 @@ impl Ran {
     /// Buffers that have waited are reported to the MAC, and terminals whose MAC has news send it.
     fn report_buffers(&mut self, tti: Tti) {
         let now = tti.start();
-        let mut due = self.report_timers.take(tti);
+        let mut due = self.terminals.report_timers.take(tti);
         for bearer @ (number, direction) in due.drain(..) {
-            let ue = &mut self.ues[number as usize];
+            let ue = &mut self.terminals.ues[number as usize];
             if ue.leg(direction).report_at != Some(tti) {
                 continue;
             }
             // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
             let waiting = ue.reported(now, direction);
             if waiting.again + waiting.new > Bytes::ZERO {
-                self.report_timers.arm(tti, bearer, &mut ue.leg(direction).report_at);
+                self.terminals.report_timers.arm(tti, bearer, &mut ue.leg(direction).report_at);
             } else {
-                self.report_timers.disarm(&mut ue.leg(direction).report_at);
+                self.terminals.report_timers.disarm(&mut ue.leg(direction).report_at);
             }
             self.report(now, number, direction);
         }
-        self.report_timers.put_back(tti, due);
+        self.terminals.report_timers.put_back(tti, due);
         self.repeat_reports(tti);
-        let Ran { cells, ues, events, timed, report_timers, retx_bsr_timers, fresh, .. } = self;
-        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, events };
+        let Ran { cells, terminals, fresh, .. } = self;
         for number in fresh.drain(..) {
             let ue = terminals.get(number);
             ue.fresh = false;
@@ -425,7 +430,7 @@ impl Ran {
     //= TS 36.321 §5.4.5
     //= exception reports-are-not-repeated
     fn repeat_reports(&mut self, tti: Tti) {
-        let Ran { ues, retx_bsr_timers, fresh, .. } = self;
+        let Ran { terminals: Terminals { ues, retx_bsr_timers, .. }, fresh, .. } = self;
         let Some(timers) = retx_bsr_timers else { return };
         let due = timers.take(tti);
         for number in &due {
@@ -439,11 +444,8 @@ impl Ran {
     }
 
     fn schedule(&mut self, tti: Tti) {
-        let Ran {
-            radio, cells, ues, on_air, events, timed, report_timers, retx_bsr_timers, patterns, ..
-        } = self;
+        let Ran { radio, cells, terminals, on_air, patterns, .. } = self;
         let count = cells.len();
-        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, events };
         for (number, cell) in cells.iter_mut().enumerate() {
             let Cell { users, phases, downlink, uplink, .. } = cell;
             patterns.fill(None);
@@ -456,16 +458,14 @@ impl Ran {
                 });
                 radio.report(number, pattern, slot, users[slot as usize] as usize, measured)
             };
-            downlink.schedule(tti, number, users, radio, &mut terminals, report);
+            downlink.schedule(tti, number, users, radio, terminals, report);
             uplink.schedule(tti);
         }
     }
 
     fn put_on_air(&mut self, tti: Tti) {
         self.sound(tti);
-        let Ran { radio, cells, ues, on_air, signals, events, timed, report_timers, retx_bsr_timers, .. } =
-            self;
-        let mut terminals = Terminals { ues, report_timers, retx_bsr_timers, timed, events };
+        let Ran { radio, cells, terminals, on_air, signals, .. } = self;
         let count = cells.len();
         let now = &mut on_air[row(tti) * count..][..count];
         for (sent, cell) in now.iter_mut().zip(cells.iter()) {
@@ -473,7 +473,6 @@ impl Ran {
         }
         signals.clear();
         for (number, cell) in cells.iter_mut().enumerate() {
-            let terminals = &mut terminals;
             self.decoded_down.extend_from_slice(cell.downlink.receive(
                 tti,
                 number,
@@ -486,7 +485,7 @@ impl Ran {
             signals.extend(cell.uplink.on_air(tti).iter().map(|sending| (number, sending.signal)));
         }
         for (number, cell) in cells.iter_mut().enumerate() {
-            let decoded = cell.uplink.receive(tti, number, signals, radio, &mut terminals);
+            let decoded = cell.uplink.receive(tti, number, signals, radio, terminals);
             self.decoded_up.extend_from_slice(decoded);
         }
     }
@@ -506,14 +505,14 @@ impl Ran {
         for (number, signal) in &self.signals {
             let others = self.signals.iter().filter(|(other, _)| other != number).map(|(_, signal)| signal);
             let sinr = self.radio.sounding_sinr(*number, signal, others);
-            self.cells[*number].uplink.on_sounding(self.ues[signal.ue as usize].slot, sinr);
+            self.cells[*number].uplink.on_sounding(self.terminals.ues[signal.ue as usize].slot, sinr);
         }
     }
 
     fn sample_sinr(&mut self, tti: Tti) {
         let count = self.cells.len();
         let before = row(Tti(tti.0.saturating_sub(1))) * count;
-        for (number, ue) in self.ues.iter_mut().enumerate().filter(|(_, ue)| ue.joined) {
+        for (number, ue) in self.terminals.ues.iter_mut().enumerate().filter(|(_, ue)| ue.joined) {
             let on_air = &self.on_air[before..before + count];
             let place = self.radio.pattern(ue.cell, on_air);
             let sinr = self.radio.mean_sinr(ue.cell, place, ue.slot, number, tti);
@@ -525,13 +524,114 @@ impl Ran {
 
     /// The cell that has a terminal's bearer: downlink packets go there.
     pub fn cell_of(&self, ue: UeId) -> CellId {
-        CellId(self.ues[ue.0 as usize].cell as u16)
+        CellId(self.terminals.ues[ue.0 as usize].cell as u16)
+    }
+
+    // Between TTIs.
+
+    /// Whether a terminal moves.
+    pub fn moves(&self, ue: UeId) -> bool {
+        self.agenda.moves(ue)
+    }
+
+    /// When something happens besides TTIs.
+    pub fn next_event(&self) -> Option<Time> {
+        self.agenda.next()
+    }
+
+    /// Terminals move, measure and change cells up to now. The owner then takes notices, forwarded packets and drops.
+    pub fn advance(&mut self, now: Time) {
+        while let Some((now, task)) = self.agenda.next_task(now, &mut self.radio, &mut self.terminals.ues) {
+            match task {
+                Task::GiveUp(ue) => {
+                    self.fail_link(now, ue);
+                }
+                Task::Prepare { ue, target } => {
+                    let slot = self.reserve(ue, target);
+                    self.agenda.prepared(now, ue, target, slot);
+                }
+                Task::Command { ue, target, slot } => {
+                    self.leave(ue);
+                    self.move_bearer(now, ue, target, slot);
+                }
+                Task::Join(ue) => {
+                    self.terminals.ues[ue].handovers += 1;
+                    self.activate(now, ue);
+                }
+                Task::Withdraw(ue) => {
+                    let Ue { cell, slot, .. } = self.terminals.ues[ue];
+                    self.vacate(cell, slot);
+                }
+                Task::Reestablish { ue, cell } => {
+                    let slot = self.reserve(ue, cell);
+                    if let Some(slot) = slot {
+                        self.move_bearer(now, ue, cell, slot);
+                        self.activate(now, ue);
+                    }
+                    self.agenda.reestablished(now, ue, cell, slot.is_some());
+                }
+            }
+        }
+    }
+
+    /// Takes the steps of terminals' mobility since the last call.
+    pub fn take_notices(&mut self, into: &mut Vec<Notice>) {
+        self.agenda.take_notices(into);
+    }
+
+    /// Takes the packets that leave their cell for another since the last call, in their order.
+    pub fn take_forwards(&mut self, into: &mut Vec<Forward>) {
+        into.clear();
+        std::mem::swap(&mut self.forwards, into);
+    }
+
+    /// The terminal gives its cell up and looks for another; returns whether it may.
+    fn fail_link(&mut self, now: Time, number: usize) -> bool {
+        let Some(kept) = self.agenda.give_up(now, number) else { return false };
+        if let Some((cell, slot)) = kept {
+            self.vacate(cell, slot);
+        }
+        self.terminals.ues[number].failures += 1;
+        self.leave(number);
+        for direction in [Direction::Down, Direction::Up] {
+            self.re_establish(now, number, direction, DropCause::LinkFailure, Waiting::Stays);
+        }
+        true
+    }
+
+    /// Both directions of a terminal's bearer are with another cell now, or the same one again; downlink packets that
+    /// wait follow or are dropped, uplink packets wait on or are dropped.
+    fn move_bearer(&mut self, now: Time, number: usize, cell: usize, slot: u16) {
+        let (down, up) = match self.forwarding {
+            _ if cell == self.terminals.ues[number].cell => (Waiting::Stays, Waiting::Stays),
+            Forwarding::Waiting => (Waiting::Follows, Waiting::Stays),
+            Forwarding::Arriving | Forwarding::Nothing => (Waiting::IsDropped, Waiting::IsDropped),
+        };
+        self.re_establish(now, number, Direction::Down, DropCause::Handover, down);
+        self.re_establish(now, number, Direction::Up, DropCause::Handover, up);
+        self.tune(number, cell, slot);
+    }
+
+    fn re_establish(
+        &mut self,
+        now: Time,
+        number: usize,
+        direction: Direction,
+        cause: DropCause,
+        rest: Waiting,
+    ) {
+        let Ran { terminals: Terminals { ues, events, .. }, forwards, returned, .. } = self;
+        let (ue, from) = (UeId(number as u32), CellId(ues[number].cell as u16));
+        let leg = ues[number].leg(direction);
+        leg.re_establish(now, cause, rest, returned, events, |packet| {
+            forwards.push(Forward { ue, from, packet });
+        });
     }
 
     // Who belongs where.
 
     /// A cell keeps a slot for a terminal, if it has one and a sounding resource besides.
-    pub(crate) fn reserve(&mut self, number: usize, cell: usize) -> Option<u16> {
+    fn reserve(&mut self, number: usize, cell: usize) -> Option<u16> {
         let Cell { users, phases, downlink, uplink, sounding } = &mut self.cells[cell];
         let slot = users.iter().position(|user| *user == NOBODY).unwrap_or(users.len());
         if slot == users.len() {
@@ -543,13 +643,13 @@ impl Ran {
             self.radio.reserve(cell, users.len().next_power_of_two());
         }
         users[slot] = number as u32;
-        downlink.admit(slot as u16, self.ues[number].bearer);
+        downlink.admit(slot as u16, self.terminals.ues[number].bearer);
         uplink.admit(slot as u16);
         Some(slot as u16)
     }
 
     /// A slot is free again.
-    pub(crate) fn vacate(&mut self, cell: usize, slot: u16) {
+    fn vacate(&mut self, cell: usize, slot: u16) {
         let Cell { users, downlink, uplink, sounding, .. } = &mut self.cells[cell];
         downlink.release(slot);
         uplink.release(slot);
@@ -558,12 +658,13 @@ impl Ran {
     }
 
     /// A terminal's cell serves it no longer: what is on air is gone.
-    pub(crate) fn leave(&mut self, number: usize) {
-        let ue = &mut self.ues[number];
+    fn leave(&mut self, number: usize) {
+        let Terminals { ues, report_timers, retx_bsr_timers, .. } = &mut self.terminals;
+        let ue = &mut ues[number];
         ue.joined = false;
-        self.report_timers.disarm(&mut ue.downlink.report_at);
-        self.report_timers.disarm(&mut ue.uplink.report_at);
-        if let Some(timers) = &mut self.retx_bsr_timers {
+        report_timers.disarm(&mut ue.downlink.report_at);
+        report_timers.disarm(&mut ue.uplink.report_at);
+        if let Some(timers) = retx_bsr_timers {
             timers.disarm(&mut ue.report_again_at);
         }
         let (cell, slot) = (ue.cell, ue.slot);
@@ -574,16 +675,16 @@ impl Ran {
     }
 
     /// A terminal listens to a cell that keeps a slot for it.
-    pub(crate) fn tune(&mut self, number: usize, cell: usize, slot: u16) {
-        let ue = &mut self.ues[number];
+    fn tune(&mut self, number: usize, cell: usize, slot: u16) {
+        let ue = &mut self.terminals.ues[number];
         (ue.cell, ue.slot) = (cell, slot);
         self.radio.serve(number, cell);
         ue.hear_control(self.radio.control_sinr(number, cell));
     }
 
     /// The cell that a terminal listens to serves it from now on.
-    pub(crate) fn activate(&mut self, now: Time, number: usize) {
-        let ue = &mut self.ues[number];
+    fn activate(&mut self, now: Time, number: usize) {
+        let ue = &mut self.terminals.ues[number];
         let resource = self.cells[ue.cell].sounding.iter_mut().find(|user| user.is_none());
         *resource.expect("there is one for each slot") = Some(ue.slot);
         ue.joined = true;
@@ -602,18 +703,19 @@ impl Ran {
     /// Takes the packets that were dropped since the last call.
     pub fn take_drops(&mut self, into: &mut Vec<Dropped>) {
         into.clear();
-        std::mem::swap(&mut self.events.drops, into);
+        std::mem::swap(&mut self.terminals.events.drops, into);
     }
 
     /// Takes the packets whose ECN field queues have set since the last call.
     pub fn take_marks(&mut self, into: &mut Vec<Key>) {
         into.clear();
-        std::mem::swap(&mut self.events.marks, into);
+        std::mem::swap(&mut self.terminals.events.marks, into);
     }
 
     /// The packets inside: queued, on air, or waiting for reassembly.
     pub fn inside(&self) -> impl Iterator<Item = Key> + '_ {
-        self.ues
+        self.terminals
+            .ues
             .iter()
             .flat_map(|ue| [&ue.downlink, &ue.uplink])
             .flat_map(|leg| leg.rlc.inside().map(|sdu| sdu.packet))
@@ -621,7 +723,7 @@ impl Ran {
 
     /// What waits at the base station for a terminal.
     pub fn backlog(&self, ue: UeId) -> Backlog {
-        self.ues[ue.0 as usize].downlink.rlc.backlog()
+        self.terminals.ues[ue.0 as usize].downlink.rlc.backlog()
     }
 
     /// The downlink transmissions that are on air in these TTIs are written down.
@@ -642,13 +744,13 @@ impl Ran {
 
     /// How many terminals there are.
     pub fn ues(&self) -> usize {
-        self.ues.len()
+        self.terminals.ues.len()
     }
 
     /// A terminal's figures so far.
     pub fn ue_figures(&self, ue: UeId) -> UeFigures {
         let number = ue.0 as usize;
-        let ue = &self.ues[number];
+        let ue = &self.terminals.ues[number];
         UeFigures {
             position: ue.position,
             cell: CellId(ue.cell as u16),
@@ -667,7 +769,7 @@ impl Ran {
     /// while it changes cells.
     pub fn whole_cell(&mut self, ue: UeId) -> Option<f64> {
         let number = ue.0 as usize;
-        let Ue { cell, slot, joined, ref downlink, .. } = self.ues[number];
+        let Ue { cell, slot, joined, ref downlink, .. } = self.terminals.ues[number];
         let once = downlink.blocks.first as f64 / downlink.blocks.all.max(1) as f64;
         let once = if downlink.blocks.all > 0 { once } else { 1.0 };
         let phase = self.cells[cell].phases[usize::from(slot)];
@@ -682,13 +784,13 @@ impl Ran {
 
     /// A terminal's downlink blocks so far.
     pub fn downlink_blocks(&self, ue: UeId) -> BlockFigures {
-        self.ues[ue.0 as usize].downlink.blocks
+        self.terminals.ues[ue.0 as usize].downlink.blocks
     }
 
     /// The cell that a terminal hears best besides its own, and the power of one reference-signal element of it.
     pub fn neighbour(&self, ue: UeId) -> Option<(CellId, Dbm)> {
         let number = ue.0 as usize;
-        let best = self.radio.strongest_but(number, self.ues[number].cell)?;
+        let best = self.radio.strongest_but(number, self.terminals.ues[number].cell)?;
         Some((CellId(best as u16), self.radio.rsrp(number, best)))
     }
 

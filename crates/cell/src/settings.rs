@@ -1,16 +1,16 @@
 //! What a cell can be set to.
 
+use crate::bearer::Bearer;
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::{outer_loop, power_control, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
-use crate::qci::Qci;
 use crate::rlc::am;
 use airwnd_catalog::{choice, params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
-use airwnd_units::{BitRate, Db, Dbm, Degrees, Hertz, Span};
+use airwnd_units::{Db, Dbm, Degrees, Hertz, Span};
 
 choice! {
     /// Channel bandwidths with their number of PRBs (TS 36.101 Table 5.6-1).
@@ -237,22 +237,4 @@ pub struct UeSite {
     pub srs_offset: Option<u16>,
     /// Its bearer.
     pub bearer: Bearer,
-}
-
-/// The quality of service of a terminal's bearer.
-#[derive(Clone, Copy, Debug)]
-pub struct Bearer {
-    /// The class that it belongs to.
-    pub qci: Qci,
-    /// Guaranteed bit rate, zero for none.
-    pub gbr: BitRate,
-    /// Maximum bit rate that schedulers with tokens keep it to, not below the guaranteed one; zero for none.
-    pub mbr: BitRate,
-}
-
-impl Default for Bearer {
-    /// Best effort.
-    fn default() -> Self {
-        Bearer { qci: Qci::BEST_EFFORT, gbr: BitRate(0), mbr: BitRate(0) }
-    }
 }

@@ -1,13 +1,15 @@
 //! A terminal with its bearer, as the cells use it.
 
+use crate::bearer::Bearer;
 use crate::mac::BlockFigures;
 use crate::phy::Position;
 use crate::radio::Radio;
-use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Sdu};
-use crate::settings::{Bearer, RanSetup};
+use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Returned, Sdu};
+use crate::settings::RanSetup;
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};
+use std::collections::VecDeque;
 
 /// A packet that was dropped on the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -64,18 +66,36 @@ pub(crate) struct Ue {
     pub sinr_samples: u64,
 }
 
-/// The terminals as the MAC of a cell uses them.
-pub(crate) struct Terminals<'a> {
-    pub ues: &'a mut [Ue],
+/// All terminals, with the timers of their buffer reports.
+pub(crate) struct Terminals {
+    pub ues: Vec<Ue>,
     /// After which RLC reports a buffer to which nothing is added.
-    pub report_timers: &'a mut Timers<(u32, Direction)>,
+    pub report_timers: Timers<(u32, Direction)>,
     /// After which a terminal reports again that it waits for grants, if it does so.
-    pub retx_bsr_timers: &'a mut Option<Timers<u32>>,
-    pub timed: &'a mut Timed,
-    pub events: &'a mut EventLog,
+    pub retx_bsr_timers: Option<Timers<u32>>,
+    pub timed: Timed,
+    pub events: EventLog,
 }
 
-impl Terminals<'_> {
+impl Terminals {
+    /// These, none of which has sent anything.
+    pub fn new(setup: &RanSetup, ues: Vec<Ue>) -> Terminals {
+        Terminals {
+            report_timers: Timers::new(setup.rlc.report_period()),
+            retx_bsr_timers: setup.mac.retx_bsr_timer.map(Timers::new),
+            timed: Timed::new(ues.len()),
+            events: EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
+            ues,
+        }
+    }
+
+    /// Whether no timer runs.
+    pub fn is_idle(&self) -> bool {
+        self.timed.is_empty()
+            && self.report_timers.is_idle()
+            && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
+    }
+
     /// The terminal with a number.
     pub fn get(&mut self, number: u32) -> &mut Ue {
         &mut self.ues[number as usize]
@@ -103,7 +123,7 @@ impl Terminals<'_> {
     /// retxBSR-Timer starts, again if it runs, if something waits.
     //= TS 36.321 §5.4.5
     pub fn await_grant(&mut self, number: u32, tti: Tti) {
-        let Some(timers) = self.retx_bsr_timers else { return };
+        let Some(timers) = &mut self.retx_bsr_timers else { return };
         let ue = &mut self.ues[number as usize];
         if ue.reported(tti.start(), Direction::Up).total() > Bytes::ZERO {
             timers.arm(tti, number, &mut ue.report_again_at);
@@ -122,7 +142,7 @@ impl Terminals<'_> {
         told: Option<BufferStatus>,
     ) -> Option<Content> {
         let (leg, other) = self.ues[number as usize].legs(direction);
-        let content = leg.rlc.transmit(tti.start(), size, process, &mut other.rlc, told, self.events);
+        let content = leg.rlc.transmit(tti.start(), size, process, &mut other.rlc, told, &mut self.events);
         if leg.rlc.is_acknowledged() {
             self.timed.watch(number, direction, leg);
         } else if leg.rlc.backlog().bytes > Bytes::ZERO {
@@ -234,7 +254,40 @@ pub(crate) struct Leg {
     pub blocks: BlockFigures,
 }
 
+/// What becomes of packets that wait in a bearer that is re-established.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Waiting {
+    /// They wait on.
+    Stays,
+    /// They are forwarded.
+    Follows,
+    /// They are dropped.
+    IsDropped,
+}
+
 impl Leg {
+    /// RLC begins anew for this cause: what was on air is lost, what waits meets this; `forward` gets what follows the
+    /// terminal. `spare` is empty, and is again afterwards.
+    pub fn re_establish(
+        &mut self,
+        now: Time,
+        cause: DropCause,
+        rest: Waiting,
+        spare: &mut VecDeque<Returned>,
+        events: &mut EventLog,
+        mut forward: impl FnMut(Key),
+    ) {
+        self.rlc.release(now, cause, spare, events);
+        //= TS 36.323 §5.3
+        //= exception pdcp-knows-what-arrived
+        spare.retain(|returned| !returned.delivered);
+        match rest {
+            Waiting::Stays => self.rlc.resume(spare.drain(..)),
+            Waiting::Follows => spare.drain(..).for_each(|returned| forward(returned.sdu.packet)),
+            Waiting::IsDropped => spare.drain(..).for_each(|returned| events.dropped(returned.sdu, cause)),
+        }
+    }
+
     /// A number uniform in [0, 1) for the block that a process sends in this TTI.
     pub fn draw(&self, tti: Tti, process: u8) -> f64 {
         self.errors.at(tti.0 << 3 | u64::from(process))
@@ -282,6 +335,13 @@ impl Ue {
         };
         ue.hear_control(radio.control_sinr(number, cell));
         ue
+    }
+
+    /// The terminal, which has this number, is here from now on.
+    pub fn place(&mut self, now: Time, number: usize, position: Position, radio: &mut Radio) {
+        self.position = position;
+        radio.place(now, number, position);
+        self.hear_control(radio.control_sinr(number, self.cell));
     }
 
     /// The SINR of control channels changes.

@@ -44,7 +44,7 @@ mod topology;
 pub mod traffic;
 
 pub use airwnd_cell::RadioMap;
-pub use airwnd_tcp::cc::outside::Plugins;
+pub use airwnd_tcp::cc::plugins::Plugins;
 pub use catalogue::{catalogue, schema};
 pub use links::{Link, LinkSettings, Sharing};
 pub use outcome::{

@@ -8,7 +8,7 @@ use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobil
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::cc::outside::Plugins;
+use airwnd_tcp::cc::plugins::Plugins;
 use airwnd_tcp::{Settings, cc};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;

@@ -13,7 +13,7 @@ from airwnd.batch.task import Finished, Task
 from airwnd.batch.worker import READY, Word
 from airwnd.batch.workers import Report
 from airwnd.errors import EngineError
-from airwnd.parallel import cores
+from airwnd.threads import cores
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -54,7 +54,7 @@ class Task:
         raw = self.scenario.simulate(self.seed, self.series, progress)
         tables = {}
         if self.series is not None:
-            from airwnd.run import parquet, recorded
+            from airwnd.frames import parquet, recorded
 
             tables = {name: parquet(frame) for name, frame in recorded(raw).items() if frame.width}
         return Finished(raw.outcome, raw.wall_s, tables)

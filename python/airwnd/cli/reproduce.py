@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.cli.options import DASK, JOBS, PROGRESS, batch_bar, workers, workers_text
+from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
     from airwnd.batch import Workers
@@ -72,7 +73,7 @@ def reproduce(
 def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -> None:
     from rich.console import Console
 
-    from airwnd.reproduce import terminal, words
+    from airwnd.reproduce import terminal
     from airwnd.reproduce.report import PAGE
 
     console = Console()
@@ -81,7 +82,7 @@ def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -
     else:
         terminal.show_verdicts(done, console)
     runs, reused = sum(each.runs for each in done), sum(each.reused for each in done)
-    elapsed = words.seconds_text(sum(each.elapsed_s for each in done))
+    elapsed = seconds_text(sum(each.elapsed_s for each in done))
     kept = f", {reused} of them finished earlier" if reused else ""
     click.echo(f"{runs} runs in {elapsed} {workers_text(crew)}{kept}")
     for key in dict.fromkeys(each.experiment.folder.parent.name for each in done):

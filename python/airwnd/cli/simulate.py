@@ -91,8 +91,15 @@ def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
-def schema() -> None:
-    """Print the JSON Schema of a scenario, for editors."""
-    from airwnd import algorithms
+@click.argument("file", type=click.Choice(["scenario", "experiment", "claims", "paper"]), default="scenario")
+def schema(file: str) -> None:
+    """Print the JSON Schema of a kind of FILE, for editors: of scenarios, or of a reproduction's files."""
+    if file == "scenario":
+        from airwnd import algorithms
 
-    click.echo(json.dumps(algorithms.schema(), indent=2))
+        found = algorithms.schema()
+    else:
+        from airwnd.reproduce import schemas
+
+        found = schemas.schema(file)
+    click.echo(json.dumps(found, indent=2))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.cli.options import DASK, FILE, JOBS, PROGRESS, SET, batch_bar, load, workers, workers_text
+from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
     from airwnd.batch import Workers
@@ -79,8 +80,6 @@ def sweep(
 
 
 def _show(swept: "Swept", crew: "Workers", out: Path) -> None:
-    from airwnd.reproduce.words import seconds_text
-
     results = swept.results
     took = f"{seconds_text(results.elapsed_s)} {workers_text(crew)}" if results.fresh else "no time"
     kept = f", {results.reused} of them finished earlier" if results.reused else ""

@@ -12,11 +12,11 @@ from airwnd.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from airwnd.run import Run
+    from airwnd.run_data import RunData
 
 
 def plot_fct(
-    runs: "Mapping[str, Run]",
+    runs: "Mapping[str, RunData]",
     axes: "Axes | None" = None,
     groups: Sequence[str] = (),
     *,
@@ -58,7 +58,7 @@ def plot_fct(
     return axes
 
 
-def _times(run: "Run") -> dict[str, pl.Series]:
+def _times(run: "RunData") -> dict[str, pl.Series]:
     """Give the completion times of each group in which something was completed; null for what was not."""
     if run.completions.is_empty():
         return {}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.patheffects import AbstractPathEffect
     from numpy.typing import NDArray
 
-    from airwnd.radio_map import RadioMap
+    from airwnd.radio_data import RadioData
 
 _LABELS = {"sinr": "SINR at full load (dB)", "rsrp": "RSRP of the best cell (dBm)", "cell": "Best cell"}
 # A colour map from dark to bright that the colour-blind read as well, and that survives black and white.
@@ -25,7 +25,7 @@ _CROWD = 60
 _BEST_CELL_ALPHA = 0.55
 
 
-def plot_map(radio: "RadioMap", quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
+def plot_map(radio: "RadioData", quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
     """Draw a map; :meth:`airwnd.RadioMap.plot` says what the arguments are."""
     if quantity not in _LABELS:
         raise InputError(f"no map of `{quantity}`; there are {', '.join(_LABELS)}")
@@ -46,18 +46,18 @@ def plot_map(radio: "RadioMap", quantity: str = "sinr", axes: "Axes | None" = No
     return axes
 
 
-def _longest(radio: "RadioMap") -> float:
+def _longest(radio: "RadioData") -> float:
     return float(max(np.ptp(radio.x_m), np.ptp(radio.y_m)))
 
 
-def _ends(radio: "RadioMap", unit_m: float) -> tuple[Any, ...]:
+def _ends(radio: "RadioData", unit_m: float) -> tuple[Any, ...]:
     """Give west, east, south and north end of the pixels, whose centres are the points."""
     x, y = radio.x_m / unit_m, radio.y_m / unit_m
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     return x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1]
 
 
-def _draw_levels(axes: "Axes", radio: "RadioMap", quantity: str, unit_m: float) -> None:
+def _draw_levels(axes: "Axes", radio: "RadioData", quantity: str, unit_m: float) -> None:
     from matplotlib.ticker import MultipleLocator
 
     values = radio.sinr_db if quantity == "sinr" else radio.rsrp_dbm
@@ -75,7 +75,7 @@ def _draw_levels(axes: "Axes", radio: "RadioMap", quantity: str, unit_m: float) 
     bar.locator = MultipleLocator(_STEP_DB)
 
 
-def _draw_cells(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
+def _draw_cells(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
     """Paint each cell's area, no two neighbours alike, and write its number into the middle."""
     from matplotlib.colors import ListedColormap
 
@@ -134,7 +134,7 @@ def _outline() -> "AbstractPathEffect":
     return withStroke(linewidth=2.2, foreground="black")
 
 
-def _draw_terminals(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
+def _draw_terminals(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
     """Draw a line for each path, and a dot where each terminal begins."""
     crowded = radio.ues.height > _CROWD
     for number, path in enumerate(radio.paths.partition_by("ue", maintain_order=True)):
@@ -158,7 +158,7 @@ def _draw_terminals(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
     )
 
 
-def _draw_sites(axes: "Axes", radio: "RadioMap", unit_m: float) -> None:
+def _draw_sites(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
     """Draw a triangle for each mast, and for each antenna that looks somewhere a line that way."""
     length = 0.06 * _longest(radio) / unit_m
     for cell in radio.cells.filter(radio.cells["antenna"] != "isotropic").iter_rows(named=True):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PatchCollection
 
-    from airwnd.run import Run
+    from airwnd.run_data import RunData
 
 # TS 36.101 Table 5.6-1.
 _PRBS = {"1.4MHz": 6, "3MHz": 15, "5MHz": 25, "10MHz": 50, "15MHz": 75, "20MHz": 100}
@@ -31,7 +31,7 @@ _UNHEARD = {"failed": ("o", "not decoded"), "assignment-lost": ("X", "assignment
 
 
 def plot_prbs(
-    run: "Run", cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
+    run: "RunData", cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
 ) -> "Axes":
     """Draw a cell's downlink allocations; :meth:`airwnd.Run.plot_prbs` says what the arguments are."""
     if not run.allocations.width:

@@ -6,6 +6,7 @@ import polars as pl
 
 from airwnd import style
 from airwnd.errors import InputError
+from airwnd.text import axis_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,19 +46,3 @@ def plot_series(series: pl.DataFrame, quantity: str, axes: "Axes | None" = None)
         if 1 < len(parts) <= _MOST_IN_LEGEND:
             axes.legend()
     return axes
-
-
-def axis_label(column: str) -> str:
-    """Write a column's name with its unit in brackets.
-
-    Examples
-    --------
-    >>> axis_label("rtt_ms"), axis_label("mcs"), axis_label("in_flight_bytes")
-    ('RTT (ms)', 'MCS', 'in flight (bytes)')
-    """
-    name, _, unit = column.rpartition("_")
-    units = {"bytes": "bytes", "packets": "packets", "ms": "ms", "kbps": "kbit/s", "s": "s", "db": "dB"}
-    units |= {"dbm": "dBm", "m": "m"}
-    words, suffix = (name, f" ({units[unit]})") if unit in units else (column, "")
-    words = words.replace("_", " ")
-    return (words.upper() if words in ("rtt", "mcs", "sinr", "rsrp") else words) + suffix

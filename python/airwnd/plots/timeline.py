@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from airwnd.run import Run
+    from airwnd.run_data import RunData
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ _CHANGES = {
 }
 
 
-def plot_timeline(run: "Run", flow: str | None = None) -> "Figure":
+def plot_timeline(run: "RunData", flow: str | None = None) -> "Figure":
     """Draw a flow's timeline; :meth:`airwnd.Run.plot_timeline` says what the arguments are."""
     if run.series.is_empty():
         raise InputError('a run without time series: run with series="100ms" or the like')

@@ -27,39 +27,70 @@ hollow.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from airwnd.reproduce.measure import Rows, chosen_rows
-from airwnd.reproduce.strict import Table
+from msgspec import Meta, field
+
+from airwnd.reproduce.measure import Rows, Where, rows_of
+from airwnd.reproduce.reader import Entry, Mistake, Name, Settings, Text, Words, distinct
 
 _NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(\D*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A value of an axis.
+class Level(Entry, frozen=True):
+    """A value of an axis, as ``[[axis.level]]``.
 
     Attributes
     ----------
-    name
-        In data and expressions.
-    label
-        For people.
     changes
-        What it sets in the scenario.
-    rows
-        Which flows of a run it stands for; empty for all.
-    context
-        Whether it is shown for comparison only.
+        What it sets in the scenario; ``set`` in the file.
     """
 
-    name: str
-    label: str
-    changes: Mapping[str, Any]
-    rows: Rows
-    context: bool = False
+    name: Annotated[Text, Meta(description="In data and expressions.")]
+    label: Annotated[Text, Meta(description="In plots and tables.")]
+    changes: Settings = field(name="set", default_factory=dict)
+    where: Where = field(default_factory=dict)
+    context: Annotated[bool, Meta(description="Shown for comparison only.")] = False
+
+    @property
+    def rows(self) -> Rows:
+        """Which flows of a run it stands for; empty for all."""
+        return rows_of(self.where)
+
+
+# An axis is one key with values, or levels.
+_ONE_FORM: dict[str, Any] = {
+    "oneOf": [{"required": ["key"]}, {"required": ["level"]}],
+    "dependentRequired": {"key": ["values"], "values": ["key"]},
+}
+
+
+class AxisEntry(Entry, frozen=True):
+    """An ``[[axis]]``."""
+
+    name: Name
+    label: Annotated[Text, Meta(description="In plots and tables, with the unit.")]
+    key: Annotated[Text | None, Meta(description="The scenario's key that takes the values.")] = None
+    values: Annotated[Words | None, Meta(extra_json_schema={"uniqueItems": True})] = None
+    level: Annotated[tuple[Level, ...], Meta(min_length=1)] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.key is None) != (self.values is None) or (self.key is None) == (self.level is None):
+            raise Mistake("", "an axis needs `values` with `key`, or [[axis.level]]")
+        distinct("the levels", [level.name for level in self.levels])
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels, as the file lists them or one for each value."""
+        if self.key is None:
+            return self.level or ()
+        return tuple(
+            Level(name=str(value), label=str(value), changes={self.key: value}) for value in self.values or ()
+        )
+
+
+AxisShape = Annotated[AxisEntry, Meta(extra_json_schema=_ONE_FORM)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +123,6 @@ class Axis:
         return tuple(float(match[1]) for match in found)
 
     @classmethod
-    def take(cls, table: Table) -> Self:
-        """Read an ``[[axis]]``."""
-        name, label = table.take("name", str), table.take("label", str)
-        if "values" in table:
-            key = table.take("key", str)
-            values = table.take("values", list)
-            levels = tuple(Level(str(value), str(value), {key: value}, {}) for value in values)
-        else:
-            levels = tuple(
-                Level(
-                    name=each.take("name", str),
-                    label=each.take("label", str),
-                    changes=each.table("set"),
-                    rows=chosen_rows(each),
-                    context=each.take("context", bool, False),
-                )
-                for each in table.tables("level")
-            )
-        if not levels:
-            raise table.error("an axis needs `values` (with `key`) or [[axis.level]]")
-        if len({level.name for level in levels}) < len(levels):
-            raise table.error("a level is listed twice")
-        return cls(name, label, levels)
+    def of(cls, entry: AxisEntry) -> Self:
+        """Take an ``[[axis]]``."""
+        return cls(entry.name, entry.label, entry.levels)

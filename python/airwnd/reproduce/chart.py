@@ -145,15 +145,12 @@ def _filled(results: Results, plot: Plot, level: Level | None, look: int) -> Lin
 
 
 def _add_samples(line: Line, results: Results, plot: Plot, setting: Setting) -> None:
-    samples = [each.samples[plot.name] for each in results.readings[setting] if plot.name in each.samples]
+    samples = results.readings.samples_of(setting, plot.name)
     if plot.kind == "time":
-        for times, values in samples:
-            line["x"].extend(times)
-            line["y"].extend(values)
+        line["x"], line["y"] = samples["time_s"].to_list(), samples["value"].to_list()
         return
-    pooled = sorted(known(value for _, values in samples for value in values))
-    line["x"].extend(pooled)
-    line["y"].extend((rank + 1) / len(pooled) for rank in range(len(pooled)))
+    line["x"] = samples["value"].sort().to_list()
+    line["y"] = [(rank + 1) / samples.height for rank in range(samples.height)]
 
 
 def _line(level: Level | None, look: int) -> Line:

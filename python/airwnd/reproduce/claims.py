@@ -29,12 +29,66 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta, field
 
 from airwnd.errors import InputError
 from airwnd.reproduce.expression import Expression, Lookup, Place
 from airwnd.reproduce.paper import Paper
+from airwnd.reproduce.reader import Digits, Entry, Mistake, Text, Words, load, placed
 from airwnd.reproduce.statistics import Interval, interval
-from airwnd.reproduce.strict import Table
+
+_REQUIREMENTS = ("above", "below", "between", "equals")
+_ONE_REQUIREMENT: dict[str, Any] = {"oneOf": [{"required": [key]} for key in _REQUIREMENTS]}
+
+
+class CheckEntry(Entry, frozen=True):
+    """A ``[[claim.check]]``: an expression with a requirement."""
+
+    text: Text
+    expression: Annotated[Text, Meta(description="Arithmetic over measures at levels of the axes.")]
+    above: float | None = None
+    below: float | None = None
+    between: Annotated[tuple[float, float] | None, Meta(description="Least and greatest value.")] = None
+    equals: float | None = None
+    tolerance: Annotated[float, Meta(description="Widens the requirement.", ge=0)] = 0.0
+    because: Annotated[str, Meta(description="Why the requirement is what it is.")] = ""
+    unit: str = ""
+    digits: Digits = 1
+    only: Annotated[
+        dict[str, Words], Meta(description="Levels at which an open axis is looked at; all without it.")
+    ] = field(default_factory=dict)
+    decides: Annotated[bool, Meta(description="Whether the verdict depends on it.")] = True
+
+    def __post_init__(self) -> None:
+        if sum(getattr(self, key) is not None for key in _REQUIREMENTS) != 1:
+            raise Mistake("", "a check needs one of `above`, `below`, `between`, `equals`")
+        if self.between and self.between[0] > self.between[1]:
+            low, high = self.between
+            raise Mistake("between", f"expected [low, high], found [{low:g}, {high:g}]")
+
+
+class ClaimEntry(Entry, frozen=True):
+    """A ``[[claim]]``."""
+
+    id: Annotated[Text, Meta(description="The claim's name, the same as in `paper.toml`.")]
+    check: Annotated[
+        tuple[Annotated[CheckEntry, Meta(extra_json_schema=_ONE_REQUIREMENT)], ...], Meta(min_length=1)
+    ]
+    text: Annotated[Text | None, Meta(description="What is claimed, without a `paper.toml`.")] = None
+    source: Annotated[Text | None, Meta(description="Where it is claimed, without a `paper.toml`.")] = None
+    note: Annotated[str, Meta(description="Where the paper contradicts itself.")] = ""
+
+    def __post_init__(self) -> None:
+        if not any(check.decides for check in self.check):
+            raise Mistake("", f"claim {self.id} needs a [[claim.check]] that decides")
+
+
+class ClaimsFile(Entry, frozen=True):
+    """``claims.toml``: what is claimed, and how it is checked."""
+
+    claim: Annotated[tuple[ClaimEntry, ...], Meta(min_length=1)]
 
 
 class Verdict(StrEnum):
@@ -155,28 +209,28 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict.HOLDS
 
 
-def judge(claim: Claim, by_seed: Sequence[Lookup], paper: Lookup) -> ClaimResult:
+def judge(claim: Claim, ours: Lookup, paper: Lookup) -> ClaimResult:
     """Judge a claim on the results of several seeds.
 
     Parameters
     ----------
     claim
         What is claimed.
-    by_seed
-        For each seed, the measures of its runs.
+    ours
+        The measures of our runs, one value for each seed.
     paper
-        The paper's table; raises ``KeyError`` for what it does not have.
+        The paper's table, of one value each; raises ``KeyError`` for what it does not have.
     """
-    return ClaimResult(claim, tuple(_judge(check, by_seed, paper) for check in claim.checks))
+    return ClaimResult(claim, tuple(_judge(check, ours, paper) for check in claim.checks))
 
 
-def _judge(check: Check, by_seed: Sequence[Lookup], paper: Lookup) -> CheckResult:
+def _judge(check: Check, ours: Lookup, paper: Lookup) -> CheckResult:
     findings = []
     for place in check.places():
-        values = [check.expression.value(place, lookup) for lookup in by_seed]
-        found = interval(values)
+        found = interval(check.expression.values(place, ours).tolist())
+        printed: float | None
         try:
-            printed = check.expression.value(place, paper)
+            (printed,) = check.expression.values(place, paper).tolist()
         except KeyError:
             printed = None
         findings.append(Finding(place, found, printed, check.requirement.judge(found)))
@@ -189,77 +243,70 @@ def load_claims(
     """Read ``claims.toml``; a folder without one makes no claims."""
     if not path.exists():
         return ()
-    table = Table.load(path)
-    claims = tuple(_claim(each, paper, levels, measures) for each in table.tables("claim"))
-    table.finish()
-    return claims
+    claims = []
+    for index, entry in enumerate(load(path, ClaimsFile).claim):
+        with placed(str(path), f"claim[{index}]"):
+            text, source = _stated(entry, paper)
+        checks = []
+        for number, check in enumerate(entry.check):
+            with placed(str(path), f"claim[{index}].check[{number}]"):
+                checks.append(_check(check, levels, measures))
+        claims.append(Claim(entry.id, text, source, entry.note, tuple(checks)))
+    return tuple(claims)
 
 
-def _claim(table: Table, paper: Paper, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> Claim:
-    name = table.take("id", str)
-    stated = paper.statement(name)
-    if paper.claims and not stated:
+def _stated(entry: ClaimEntry, paper: Paper) -> tuple[str, str]:
+    """Give a claim's text and source: the paper's, or, without a paper, the entry's own."""
+    if not paper.claims:
+        for key in ("text", "source"):
+            if getattr(entry, key) is None:
+                raise Mistake("", f"`{key}` is missing")
+        return entry.text or "", entry.source or ""
+    stated = paper.statement(entry.id)
+    if not stated:
         known = ", ".join(each.id for each in paper.claims)
-        raise table.error(f"id: the paper makes no claim {name}; paper.toml has {known}")
-    claim = Claim(
-        id=name,
-        text=stated.text if stated else table.take("text", str),
-        source=stated.where if stated else table.take("source", str),
-        note=table.take("note", str, ""),
-        checks=tuple(_check(each, levels, measures) for each in table.tables("check")),
-    )
-    if not any(check.decides for check in claim.checks):
-        raise table.error(f"claim {claim.id} needs a [[claim.check]] that decides")
-    return claim
+        raise Mistake("id", f"the paper makes no claim {entry.id}; paper.toml has {known}")
+    for key in ("text", "source"):
+        if getattr(entry, key) is not None:
+            raise Mistake(key, f"paper.toml says it for claim {entry.id}")
+    return stated.text, stated.where
 
 
-def _check(table: Table, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> Check:
-    unit = table.take("unit", str, "")
-    only = {axis: tuple(str(level) for level in chosen) for axis, chosen in table.table("only").items()}
+def _check(entry: CheckEntry, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> Check:
+    only = {axis: tuple(str(level) for level in chosen) for axis, chosen in entry.only.items()}
     for axis, chosen in only.items():
         if axis not in levels or not set(chosen) <= set(levels[axis]):
-            raise table.error(f"only: {axis} = {list(chosen)} is not among {dict(levels)}")
-    text = table.take("expression", str)
+            raise Mistake("only", f"{axis} = {list(chosen)} is not among {dict(levels)}")
     try:
-        expression = Expression.parse(text, levels, measures)
+        expression = Expression.parse(entry.expression, levels, measures)
     except InputError as error:
-        raise table.error(f"expression: {error}") from None
+        raise Mistake("expression", str(error)) from None
     return Check(
-        text=table.take("text", str),
+        text=entry.text,
         expression=expression,
-        requirement=_requirement(table, unit),
-        because=table.take("because", str, ""),
-        unit=unit,
-        digits=table.take("digits", int, 1),
+        requirement=_requirement(entry),
+        because=entry.because,
+        unit=entry.unit,
+        digits=entry.digits,
         only=only,
-        decides=table.take("decides", bool, default=True),
+        decides=entry.decides,
     )
 
 
-def _requirement(table: Table, unit: str) -> Requirement:
-    tolerance = table.number("tolerance", 0.0)
-    given = [key for key in ("above", "below", "between", "equals") if key in table]
-    if len(given) != 1:
-        raise table.error("a check needs one of `above`, `below`, `between`, `equals`")
-    unit = f" {unit}" if unit else ""
+def _requirement(entry: CheckEntry) -> Requirement:
+    tolerance = entry.tolerance
+    unit = f" {entry.unit}" if entry.unit else ""
     within = f" ± {tolerance:g}" if tolerance else ""
-    match given[0]:
-        case "above":
-            bound = table.number("above")
-            return Requirement(
-                bound - tolerance, math.inf, strict=True, text=f"> {bound - tolerance:g}{unit}"
-            )
-        case "below":
-            bound = table.number("below")
-            return Requirement(
-                -math.inf, bound + tolerance, strict=True, text=f"< {bound + tolerance:g}{unit}"
-            )
-        case "equals":
-            value = table.number("equals")
-            low, high = value - tolerance, value + tolerance
-            return Requirement(low, high, strict=False, text=f"{value:g}{within}{unit}")
-    ends = table.take("between", list)
-    if len(ends) != 2 or not all(isinstance(end, int | float) for end in ends) or ends[0] > ends[1]:  # noqa: PLR2004
-        raise table.error(f"between: expected [low, high], found {ends}")
-    low, high = ends[0] - tolerance, ends[1] + tolerance
-    return Requirement(low, high, strict=False, text=f"{ends[0]:g} to {ends[1]:g}{within}{unit}")
+    if entry.above is not None:
+        bound = entry.above - tolerance
+        return Requirement(bound, math.inf, strict=True, text=f"> {bound:g}{unit}")
+    if entry.below is not None:
+        bound = entry.below + tolerance
+        return Requirement(-math.inf, bound, strict=True, text=f"< {bound:g}{unit}")
+    if entry.equals is not None:
+        low = high = entry.equals
+        text = f"{low:g}"
+    else:
+        low, high = entry.between or (math.nan, math.nan)
+        text = f"{low:g} to {high:g}"
+    return Requirement(low - tolerance, high + tolerance, strict=False, text=f"{text}{within}{unit}")

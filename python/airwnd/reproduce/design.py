@@ -19,31 +19,75 @@ Beside the figures lies ``paper.toml`` (:mod:`airwnd.reproduce.paper`).
 
 import csv
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+from msgspec import Meta, field
 
 from airwnd._native import ScenarioError
 from airwnd.errors import InputError
-from airwnd.reproduce.axis import Axis
+from airwnd.reproduce.axis import Axis, AxisShape
 from airwnd.reproduce.claims import Claim, load_claims
 from airwnd.reproduce.measure import Measure, Rows
 from airwnd.reproduce.paper import Paper
-from airwnd.reproduce.plot import Plot
-from airwnd.reproduce.strict import Table
+from airwnd.reproduce.plot import Plot, PlotEntry
+from airwnd.reproduce.reader import (
+    Entry,
+    Mistake,
+    Seeds,
+    Settings,
+    Span,
+    Text,
+    distinct,
+    load,
+    one_of,
+    placed,
+)
 from airwnd.scenario import Scenario
 
 Setting = tuple[str, ...]
 """One level's name per axis, in the order of the axes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quick:
+FILE = "experiment.toml"
+
+# What `results.csv` and readings call their own columns.
+_TAKEN = ("seed", "measure", "unit", "ours", "paper", "time_s", "value")
+
+
+class Quick(Entry, frozen=True):
     """What ``--quick`` changes: fewer seeds, shorter runs."""
 
-    seeds: int
-    changes: Mapping[str, Any]
+    seeds: Seeds = 1
+    changes: Settings = field(name="set", default_factory=dict)
+
+
+class ExperimentFile(Entry, frozen=True):
+    """``experiment.toml``: what is varied, what is read from each run, and what is drawn."""
+
+    title: Text
+    place: Annotated[Text, Meta(description="Which figure or table of the paper it is.")]
+    seeds: Seeds
+    axis: Annotated[tuple[AxisShape, ...], Meta(description="All levels are combined.", min_length=1)]
+    notes: Annotated[tuple[Text, ...], Meta(description="Shown beside the results.")] = ()
+    series: Annotated[
+        Span | None, Meta(description="Sampling interval of the series that measures and plots need.")
+    ] = None
+    measure: tuple[Measure, ...] = ()
+    plot: tuple[PlotEntry, ...] = ()
+    quick: Quick = Quick()
+
+    def __post_init__(self) -> None:
+        if not self.measure and not self.plot:
+            raise Mistake("", "an experiment needs at least one [[measure]] or [[plot]]")
+        columns = [*(axis.name for axis in self.axis), *(measure.name for measure in self.measure)]
+        distinct("[[axis]] and [[measure]]", columns)
+        for name in columns:
+            if name in _TAKEN:
+                raise Mistake("", f"no axis and no measure can be called {', '.join(_TAKEN)}")
 
 
 @dataclass(frozen=True)
@@ -121,43 +165,34 @@ class Experiment:
             If ``scenario.toml`` is.
         """
         folder = folder.resolve()
-        table = Table.load(folder / "experiment.toml")
-        axes = tuple(Axis.take(each) for each in table.tables("axis"))
-        measures = tuple(Measure.take(each) for each in table.tables("measure"))
-        plots = tuple(plot for each in table.tables("plot") for plot in Plot.take(each, axes, measures))
-        for what, names in (
-            ("axis", [axis.name for axis in axes]),
-            ("measure", [measure.name for measure in measures]),
-            ("plot", [plot.name for plot in plots]),
-        ):
-            for name in names:
-                if names.count(name) > 1:
-                    raise table.error(f"two of [[{what}]] are called `{name}`")
-        if not measures and not plots:
-            raise table.error("an experiment needs at least one [[measure]] or [[plot]]")
-        quick = Table(table.table("quick"), f"{folder / 'experiment.toml'}: quick")
+        path = folder / FILE
+        file = load(path, ExperimentFile)
+        axes = tuple(map(Axis.of, file.axis))
+        plots: list[Plot] = []
+        for index, entry in enumerate(file.plot):
+            with placed(str(path), f"plot[{index}]"):
+                plots.extend(Plot.of(entry, axes, file.measure))
+        with placed(str(path)):
+            distinct("[[plot]]", [plot.name for plot in plots])
         paper = Paper.load(folder.parent)
-        source, values = _paper_values(folder / "paper.csv", axes, measures)
-        experiment = cls(
+        source, values = _paper_values(folder / "paper.csv", axes, file.measure)
+        return cls(
             folder=folder,
-            title=table.take("title", str),
+            title=file.title,
             paper=paper,
-            place=table.take("place", str),
-            notes=tuple(str(note) for note in table.take("notes", list, [])),
-            seeds=table.take("seeds", int),
-            series=table.take("series", str, "") or None,
+            place=file.place,
+            notes=file.notes,
+            seeds=file.seeds,
+            series=file.series,
             axes=axes,
-            measures=measures,
-            plots=plots,
-            quick=Quick(quick.take("seeds", int, 1), quick.table("set")),
+            measures=file.measure,
+            plots=tuple(plots),
+            quick=file.quick,
             scenario=Scenario.load(folder / "scenario.toml"),
             paper_source=source,
             paper_values=values,
-            claims=load_claims(folder / "claims.toml", paper, _levels(axes), [m.name for m in measures]),
+            claims=load_claims(folder / "claims.toml", paper, _levels(axes), [m.name for m in file.measure]),
         )
-        quick.finish()
-        table.finish()
-        return experiment
 
 
 def _levels(axes: tuple[Axis, ...]) -> dict[str, tuple[str, ...]]:
@@ -173,17 +208,34 @@ def _paper_values(
     lines = path.read_text(encoding="utf-8").splitlines()
     source = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
     values: dict[Setting, dict[str, float]] = {}
-    for row in csv.DictReader(line for line in lines if line and not line.startswith("#")):
-        where = f"{path}: row {len(values) + 1}"
-        try:
-            setting = tuple(row[axis.name] for axis in axes)
-            values[setting] = {m.name: float(row[m.name]) for m in measures if row.get(m.name)}
-        except (KeyError, ValueError) as error:
-            raise InputError(f"{where}: {error!r}") from None
-        for axis, level in zip(axes, setting, strict=True):
-            if level not in axis.names:
-                raise InputError(f"{where}: `{level}` is no level of `{axis.name}`: {', '.join(axis.names)}")
-        unknown = row.keys() - {axis.name for axis in axes} - {measure.name for measure in measures}
-        if unknown:
-            raise InputError(f"{where}: `{min(map(str, unknown))}` is neither an axis nor a measure")
+    for number, row in enumerate(
+        csv.DictReader(line for line in lines if line and not line.startswith("#")), start=1
+    ):
+        with placed(f"{path}: row {number}"):
+            setting = _setting(row, axes, measures)
+            if setting in values:
+                raise Mistake("", f"the setting {', '.join(setting)} is there twice")
+            values[setting] = {each.name: _number(row, each.name) for each in measures if row.get(each.name)}
     return source, values
+
+
+def _setting(row: Mapping[str, str | None], axes: tuple[Axis, ...], measures: tuple[Measure, ...]) -> Setting:
+    """Give the setting that a row is about; all of its columns must be axes or measures."""
+    known = {each.name for each in axes} | {each.name for each in measures}
+    for column in row:
+        if column is None:  # as `csv` has it
+            raise Mistake("", "there are more numbers than columns")
+        if column not in known:
+            raise Mistake("", f"`{column}` is neither an axis nor a measure")
+    return tuple(one_of(axis.name, row.get(axis.name) or "", axis.names) for axis in axes)
+
+
+def _number(row: Mapping[str, str | None], column: str) -> float:
+    text = row[column]
+    try:
+        number = float(text or "")
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise Mistake(column, f"expected a finite number, found `{text}`")
+    return number

@@ -8,22 +8,39 @@ import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from airwnd.errors import InputError
 
-Lookup = Callable[[Mapping[str, str], str], float]
-"""The value of a measure at a level of every axis."""
+Values = NDArray[np.float64]
+
+Lookup = Callable[[Mapping[str, str], str], Values]
+"""The values of a measure at a level of every axis, one for each seed."""
 
 Place = dict[str, str]
 """A level of each open axis."""
 
-_BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
+
+def _divide(dividend: Any, divisor: Any) -> Any:
+    """Divide; NaN where it would be by zero."""
+    return np.where(divisor == 0, np.nan, np.divide(dividend, divisor))
+
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
+    ast.Div: _divide,
 }
-_FUNCTIONS: dict[str, Callable[..., float]] = {"abs": abs, "min": min, "max": max}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": np.abs,
+    "min": lambda *values: reduce(np.minimum, values),
+    "max": lambda *values: reduce(np.maximum, values),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +59,15 @@ class Expression:
         ------
         InputError
             If it uses anything but numbers, ``+ - * /``, ``abs``, ``min``, ``max``, the measures and the
-            axes' levels.
+            axes' levels, or no measure at all.
         """
         try:
             tree = ast.parse(text.strip(), mode="eval").body
         except SyntaxError as error:
             raise InputError(f"`{text}`: {error.msg}") from None
         _check(tree, levels, measures)
+        if not any(map(_is_measure, ast.walk(tree))):
+            raise InputError(f"`{text}`: no measure; there are {', '.join(measures)}")
         return cls(text, tree, levels)
 
     def places(self) -> Iterator[Place]:
@@ -70,14 +89,12 @@ class Expression:
             for rest in self._combine(axes[1:], relative):
                 yield {axes[0]: level, **rest}
 
-    def value(self, place: Place, lookup: Lookup) -> float:
-        """Evaluate at a place; NaN where it divides by zero."""
-        try:
-            return self._value(self.tree, place, lookup)
-        except ZeroDivisionError:
-            return float("nan")
+    def values(self, place: Place, lookup: Lookup) -> Values:
+        """Evaluate at a place, seed by seed; NaN if a measure is undefined or something divided by zero."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self._value(self.tree, place, lookup), dtype=np.float64)
 
-    def _value(self, node: ast.expr, place: Place, lookup: Lookup) -> float:
+    def _value(self, node: ast.expr, place: Place, lookup: Lookup) -> Any:
         match node:
             case ast.Constant(value=int() | float() as number):
                 return float(number)

@@ -134,7 +134,7 @@ def gather(results: Results) -> Findings:
         title=experiment.title,
         place=experiment.place,
         notes=list(experiment.notes),
-        settings=len(results.readings),
+        settings=len(list(experiment.settings())),
         seeds=effort.seeds,
         runs=results.runs,
         quick=_changes(effort.changes) if effort.quick else None,

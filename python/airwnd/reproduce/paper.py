@@ -19,20 +19,36 @@ file: its folder's name stands for the paper.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
-from airwnd.reproduce.strict import Table
+from msgspec import Meta, field
+from msgspec.structs import asdict
+
+from airwnd.reproduce.reader import Entry, Text, distinct, load
 
 FILE = "paper.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Entry, frozen=True):
     """What a paper claims, and where it does."""
 
-    id: str
-    where: str
-    text: str
+    id: Annotated[Text, Meta(description="The claim's name, unique in the paper.")]
+    where: Annotated[Text, Meta(description="Figure, table or section.")]
+    text: Text
+
+
+class PaperFile(Entry, frozen=True):
+    """``paper.toml``: a paper, and everything that it claims."""
+
+    title: Text
+    authors: str
+    year: Annotated[int, Meta(description="Of publication.", ge=1)] | None = None
+    where: Annotated[str, Meta(description="Journal, conference or series.")] = ""
+    doi: str = ""
+    claims: tuple[Statement, ...] = field(name="claim", default=())
+
+    def __post_init__(self) -> None:
+        distinct("[[claim]]", [claim.id for claim in self.claims])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +79,4 @@ class Paper:
         path = folder / FILE
         if not path.is_file():
             return cls(folder.name, folder.name, "", None, "", "", ())
-        table = Table.load(path)
-        paper = cls(
-            key=folder.name,
-            title=table.take("title", str),
-            authors=table.take("authors", str),
-            year=table.take("year", int, 0) or None,
-            where=table.take("where", str, ""),
-            doi=table.take("doi", str, ""),
-            claims=tuple(
-                Statement(each.take("id", str), each.take("where", str), each.take("text", str))
-                for each in table.tables("claim")
-            ),
-        )
-        ids = [claim.id for claim in paper.claims]
-        for claim in ids:
-            if ids.count(claim) > 1:
-                raise table.error(f"claim {claim} is listed twice")
-        table.finish()
-        return paper
+        return cls(key=folder.name, **asdict(load(path, PaperFile)))

@@ -29,16 +29,79 @@ A frontier joins its Pareto-optimal points by a line: those for which no other h
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Literal, Self, get_args
+
+from msgspec import Meta, field
 
 from airwnd.reproduce.axis import Axis, Level
-from airwnd.reproduce.measure import SAMPLED, Measure, Selection
-from airwnd.reproduce.strict import Table
+from airwnd.reproduce.measure import SAMPLED, Between, Measure, Selection, Value, Where
+from airwnd.reproduce.reader import Entry, FileName, Mistake, Name, Text, Word, Words, one_of
+from airwnd.text import axis_label
 
-KINDS = ("lines", "bars", "frontier", "time", "distribution")
-SCALES = ("linear", "log")
+Scale = Literal["linear", "log"]
 
-Range = tuple[float, float] | None
+Range = Annotated[
+    tuple[float, float] | None, Meta(description="Least and greatest value that is shown at least.")
+]
+
+
+class _Drawn(Entry, frozen=True, tag_field="kind"):
+    """What all kinds of plots have in common."""
+
+    name: Annotated[FileName, Meta(description="The plot's file, without its suffix.")]
+    title: Text
+    lines: Annotated[Name | None, Meta(description="The axis with a line for each of its levels.")] = None
+    levels: Annotated[Words | None, Meta(description="Those of `lines` that are drawn, not all.")] = None
+    at: Annotated[dict[str, Word], Meta(description="A level for each axis that is not drawn.")] = field(
+        default_factory=dict
+    )
+    panels: Annotated[Name | None, Meta(description="The axis with a plot for each of its levels.")] = None
+    x_label: Text | None = None
+    y_label: Text | None = None
+    x_scale: Scale = "linear"
+    scale: Annotated[Scale, Meta(description="Of the vertical axis.")] = "linear"
+    x_limits: Range = None
+    limits: Range = None
+
+    def __post_init__(self) -> None:
+        for key, limits in (("x_limits", self.x_limits), ("limits", self.limits)):
+            if limits and limits[0] >= limits[1]:
+                raise Mistake(key, f"expected [least, greatest], found [{limits[0]:g}, {limits[1]:g}]")
+
+
+class _OfMeasures(_Drawn, frozen=True, kw_only=True):
+    x: Annotated[Name, Meta(description="An axis; a measure if it is a frontier.")]
+    measure: Name
+
+
+class Lines(_OfMeasures, frozen=True, kw_only=True, tag="lines"):
+    """A measure over an axis of numbers."""
+
+
+class Bars(_OfMeasures, frozen=True, kw_only=True, tag="bars"):
+    """A measure over an axis, as bars."""
+
+
+class Frontier(_OfMeasures, frozen=True, kw_only=True, tag="frontier"):
+    """Two measures against each other, a point for each level of `lines`."""
+
+
+class _OfRuns(_Drawn, frozen=True, kw_only=True):
+    value: Value
+    where: Where = field(default_factory=dict)
+    between: Between = None
+
+
+class Time(_OfRuns, frozen=True, kw_only=True, tag="time"):
+    """Samples or events over time, of the first seed."""
+
+
+class Distribution(_OfRuns, frozen=True, kw_only=True, tag="distribution"):
+    """The cumulative distribution of a column over rows and seeds."""
+
+
+PlotEntry = Lines | Bars | Frontier | Time | Distribution
+KINDS = tuple(str(kind.__struct_config__.tag) for kind in get_args(PlotEntry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,31 +145,32 @@ class Plot:
     limits: Range
 
     @classmethod
-    def take(cls, table: Table, axes: Sequence[Axis], measures: Sequence[Measure]) -> list[Self]:
-        """Read a ``[[plot]]``: one plot, or one for each level of ``panels``."""
+    def of(cls, entry: PlotEntry, axes: Sequence[Axis], measures: Sequence[Measure]) -> list[Self]:
+        """Take a ``[[plot]]``: one plot, or one for each level of ``panels``."""
         by_axis = {axis.name: axis for axis in axes}
-        kind = table.choose("kind", KINDS, "lines")
-        contents = _contents(table, kind, by_axis, {measure.name: measure for measure in measures})
-        x_label, y_label = _labels(kind, contents)
+        contents = _contents(entry, by_axis, {measure.name: measure for measure in measures})
+        x_label, y_label = _labels(contents, timed=isinstance(entry, Time))
         plot = cls(
-            name=table.take("name", str),
-            title=table.take("title", str),
-            kind=kind,
+            name=entry.name,
+            title=entry.title,
+            kind=str(entry.__struct_config__.tag),
             contents=contents,
-            lines=_lines(table, by_axis),
-            at={axis: str(level) for axis, level in table.table("at").items()},
-            x_label=table.take("x_label", str, x_label),
-            y_label=table.take("y_label", str, y_label),
-            x_scale=table.choose("x_scale", SCALES, "linear"),
-            scale=table.choose("scale", SCALES, "linear"),
-            x_limits=_limits(table, "x_limits"),
-            limits=_limits(table, "limits"),
+            lines=_lines(entry, by_axis),
+            at={axis: str(level) for axis, level in entry.at.items()},
+            x_label=entry.x_label or x_label,
+            y_label=entry.y_label or y_label,
+            x_scale=entry.x_scale,
+            scale=entry.scale,
+            x_limits=entry.x_limits,
+            limits=entry.limits,
         )
-        panels = by_axis[table.choose("panels", by_axis)] if "panels" in table else None
-        plot._check_axes(table, by_axis, panels)
+        panels = by_axis[one_of("panels", entry.panels, by_axis)] if entry.panels else None
+        plot._check_axes(by_axis, panels)
         return [plot] if panels is None else [plot._at_level(panels, level) for level in panels.levels]
 
     def _at_level(self, axis: Axis, level: Level) -> Self:
+        if "/" in level.name:
+            raise Mistake("panels", f"a file cannot be called after the level `{level.name}`")
         return replace(
             self,
             name=f"{self.name}-{level.name}",
@@ -114,77 +178,66 @@ class Plot:
             at={**self.at, axis.name: level.name},
         )
 
-    def _check_axes(self, table: Table, axes: Mapping[str, Axis], panels: Axis | None) -> None:
+    def _check_axes(self, axes: Mapping[str, Axis], panels: Axis | None) -> None:
         """Every axis is drawn, or stands at one level."""
         drawn = {self.contents.x.name} if isinstance(self.contents, Over) else set()
         if self.lines:
             drawn.add(self.lines.name)
         if panels and panels.name in drawn:
-            raise table.error(f"panels: the axis `{panels.name}` is drawn already")
+            raise Mistake("panels", f"the axis `{panels.name}` is drawn already")
         if panels:
             drawn.add(panels.name)
         for name, level in self.at.items():
             if name not in axes or name in drawn:
-                free = ", ".join(set(axes) - drawn) or "none"
-                raise table.error(f"at: `{name}` is no axis that is left; these are: {free}")
+                free = ", ".join(axis for axis in axes if axis not in drawn) or "none"
+                raise Mistake("at", f"`{name}` is no axis that is left; these are: {free}")
             if level not in axes[name].names:
-                raise table.error(f"at: `{level}` is no level of `{name}`: {', '.join(axes[name].names)}")
+                raise Mistake("at", f"`{level}` is no level of `{name}`: {', '.join(axes[name].names)}")
         for name, axis in axes.items():
             if name not in drawn and name not in self.at:
                 example = f'at = {{ {name} = "{axis.names[0]}" }}'
-                raise table.error(f"the axis `{name}` is left open: add {example}")
+                raise Mistake("", f"the axis `{name}` is left open: add {example}")
 
 
 def _contents(
-    table: Table, kind: str, axes: Mapping[str, Axis], measures: Mapping[str, Measure]
+    entry: PlotEntry, axes: Mapping[str, Axis], measures: Mapping[str, Measure]
 ) -> Over | Against | Samples:
-    match kind:
-        case "lines" | "bars":
-            x = axes[table.choose("x", axes)]
-            if kind == "lines" and x.positions is None:
-                raise table.error(f'x: the levels of `{x.name}` are no numbers; use kind = "bars"')
-            return Over(x, measures[table.choose("measure", measures)])
-        case "frontier":
-            return Against(measures[table.choose("x", measures)], measures[table.choose("measure", measures)])
-    selection = Selection.take(table, "value")
-    if (selection.table in SAMPLED) != (kind == "time"):
-        raise table.error(f"value: `{selection.table}` does not go with kind `{kind}`")
+    match entry:
+        case Lines() | Bars():
+            x = axes[one_of("x", entry.x, axes)]
+            if isinstance(entry, Lines) and x.positions is None:
+                raise Mistake("x", f'the levels of `{x.name}` are no numbers; use kind = "bars"')
+            return Over(x, measures[one_of("measure", entry.measure, measures)])
+        case Frontier():
+            x_measure = measures[one_of("x", entry.x, measures)]
+            return Against(x_measure, measures[one_of("measure", entry.measure, measures)])
+    selection = Selection.of(entry.value, entry.where, entry.between)
+    if (selection.table in SAMPLED) != isinstance(entry, Time):
+        kind = entry.__struct_config__.tag
+        raise Mistake("value", f"`{selection.table}` does not go with kind `{kind}`")
     return Samples(selection)
 
 
-def _lines(table: Table, axes: Mapping[str, Axis]) -> Axis | None:
+def _lines(entry: PlotEntry, axes: Mapping[str, Axis]) -> Axis | None:
     """Take the axis whose levels are drawn beside each other, with the levels that are to be drawn."""
-    lines = axes[table.choose("lines", axes)] if "lines" in table else None
-    if "levels" not in table:
+    lines = axes[one_of("lines", entry.lines, axes)] if entry.lines else None
+    if entry.levels is None:
         return lines
     if lines is None:
-        raise table.error("levels: they are those of `lines`, which is missing")
-    names = table.take("levels", list)
+        raise Mistake("levels", "they are those of `lines`, which is missing")
+    names = [str(name) for name in entry.levels]
     for name in names:
         if name not in lines.names:
-            raise table.error(f"levels: `{name}` is no level of `{lines.name}`: {', '.join(lines.names)}")
-    if not names:
-        raise table.error(f"levels: none; the levels of `{lines.name}` are {', '.join(lines.names)}")
+            raise Mistake("levels", f"`{name}` is no level of `{lines.name}`: {', '.join(lines.names)}")
     return replace(lines, levels=tuple(level for level in lines.levels if level.name in names))
 
 
-def _labels(kind: str, contents: Over | Against | Samples) -> tuple[str, str]:
+def _labels(contents: Over | Against | Samples, *, timed: bool) -> tuple[str, str]:
     """Name the axes, unless the plot does."""
-    from airwnd.plots.series import axis_label
-
     match contents:
         case Over(x, measure):
             return x.label, measure.axis_label
         case Against(x, measure):
             return x.axis_label, measure.axis_label
     column = axis_label(contents.selection.column.replace(".", "_"))
-    return ("Time (s)", column) if kind == "time" else (column, "Share of all")
-
-
-def _limits(table: Table, key: str) -> Range:
-    limits = table.take(key, list, [])
-    if not limits:
-        return None
-    if len(limits) != 2 or not all(isinstance(end, int | float) for end in limits) or limits[0] >= limits[1]:  # noqa: PLR2004
-        raise table.error(f"{key}: expected [least, greatest], found {limits}")
-    return float(limits[0]), float(limits[1])
+    return ("Time (s)", column) if timed else (column, "Share of all")

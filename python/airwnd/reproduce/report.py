@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any
 from airwnd import style
 from airwnd.files import write_atomically
 from airwnd.pages import data_link, environment
-from airwnd.reproduce import figures, findings, interactive, words
+from airwnd.reproduce import figures, findings, interactive
 from airwnd.reproduce.chart import Chart
 from airwnd.reproduce.claims import Verdict, together
 from airwnd.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.tables import as_csv
+from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
     import jinja2
@@ -160,7 +161,7 @@ def _counts(claims: Sequence[Judged]) -> dict[str, int]:
 
 def _templates() -> "jinja2.Environment":
     templates = environment("airwnd.reproduce")
-    templates.filters["seconds"] = words.seconds_text
+    templates.filters["seconds"] = seconds_text
     templates.filters["prose"] = _prose
     templates.globals["static"] = _static
     templates.globals["classes"] = {

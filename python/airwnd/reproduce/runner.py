@@ -1,20 +1,22 @@
 """Runs an experiment: settings x seeds in parallel, skipping what is already done."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from airwnd.batch import Store, Stored, Task, Workers, carry_out
+import numpy as np
+
+from airwnd.batch import Store, Task, Workers, carry_out
 from airwnd.batch.carry import Progress
 from airwnd.errors import InputError
 from airwnd.reproduce.claims import ClaimResult, judge
 from airwnd.reproduce.design import Experiment, Setting
-from airwnd.reproduce.expression import Lookup
+from airwnd.reproduce.expression import Values
 from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.paper import FILE as PAPER_FILE
 from airwnd.reproduce.paper import Paper
-from airwnd.reproduce.plot import Samples
+from airwnd.reproduce.readings import Gathering, Readings, Tables
 from airwnd.reproduce.statistics import Interval, interval
 
 if TYPE_CHECKING:
@@ -48,39 +50,6 @@ class Effort:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What an experiment keeps of a run.
-
-    Attributes
-    ----------
-    values
-        The measures by name.
-    samples
-        What a plot draws of the run itself, by the plot's name: times in seconds (of a plot over time) and
-        values.
-    """
-
-    values: Mapping[str, float]
-    samples: Mapping[str, tuple[Sequence[float], Sequence[float | None]]]
-
-    @classmethod
-    def of(cls, experiment: Experiment, setting: Setting, seed: int, run: Stored) -> Self:
-        """Read a run of a setting; a plot over time draws the first seed only."""
-        rows = experiment.rows(setting)
-        samples: dict[str, tuple[Sequence[float], Sequence[float | None]]] = {}
-        for plot in experiment.plots:
-            if not isinstance(plot.contents, Samples):
-                continue
-            selection = plot.contents.selection.among(rows)
-            if plot.kind == "distribution":
-                samples[plot.name] = ((), selection.values(run).tolist())
-            elif seed == 1:
-                samples[plot.name] = selection.samples(run)
-        values = {measure.name: measure.read(run, rows) for measure in experiment.measures}
-        return cls(values, samples)
-
-
 @dataclass(frozen=True)
 class Results:
     """What an experiment gave.
@@ -88,7 +57,7 @@ class Results:
     Attributes
     ----------
     readings
-        A reading per seed, by setting.
+        What was read from the runs of each setting and seed.
     runs
         How many runs they are of: settings times seeds, but settings with the same scenario share theirs.
     simulation_s
@@ -103,7 +72,7 @@ class Results:
 
     experiment: Experiment
     effort: Effort
-    readings: Mapping[Setting, Sequence[Reading]]
+    readings: Readings
     runs: int
     simulation_s: float
     elapsed_s: float
@@ -112,7 +81,7 @@ class Results:
 
     def values(self, setting: Setting, measure: Measure) -> list[float]:
         """Give a measure's value per seed."""
-        return [reading.values[measure.name] for reading in self.readings[setting]]
+        return self.readings.of(setting, measure.name).to_list()
 
     def estimate(self, setting: Setting, measure: Measure) -> Interval:
         """Give the mean over the seeds with its confidence interval."""
@@ -126,14 +95,13 @@ class Results:
         """Judge the paper's claims."""
         setting, table = self.experiment.setting, self.experiment.paper_values
 
-        def lookup(index: int) -> Lookup:
-            return lambda levels, measure: self.readings[setting(levels)][index].values[measure]
+        def ours(levels: Mapping[str, str], measure: str) -> Values:
+            return self.readings.of(setting(levels), measure).to_numpy()
 
-        by_seed = [lookup(index) for index in range(self.effort.seeds)]
-        return [
-            judge(claim, by_seed, lambda levels, measure: table[setting(levels)][measure])
-            for claim in self.experiment.claims
-        ]
+        def paper(levels: Mapping[str, str], measure: str) -> Values:
+            return np.array([table[setting(levels)][measure]])
+
+        return [judge(claim, ours, paper) for claim in self.experiment.claims]
 
 
 def find(name: str) -> list[Path]:
@@ -207,18 +175,17 @@ def reproduce(
     seeds = range(1, effort.seeds + 1)
     tasks = [Task(scenario, seed, experiment.series) for seed in seeds for scenario in alike]
     runs = carry_out(tasks, Store(folder / "runs"), workers, progress)
-    readings: dict[Setting, list[Reading]] = {
-        setting: [] for settings in alike.values() for setting in settings
-    }
+    gathering = Gathering(experiment)
     simulation_s = 0.0
     for task, run in zip(tasks, runs, strict=True):
         simulation_s += run.wall_s
+        tables = Tables(run)
         for setting in alike[task.scenario]:
-            readings[setting].append(Reading.of(experiment, setting, task.seed, run))
+            gathering.add(setting, task.seed, tables)
     return Results(
         experiment=experiment,
         effort=effort,
-        readings={setting: readings[setting] for setting in experiment.settings()},
+        readings=gathering.readings(),
         runs=len(tasks),
         simulation_s=simulation_s,
         elapsed_s=runs.elapsed_s,

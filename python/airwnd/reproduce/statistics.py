@@ -27,7 +27,7 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
     """Estimate the mean of independent values.
 
     One value says nothing about the spread: its interval is infinite. Values that are all equal give an
-    interval of no width.
+    interval of no width. If any is undefined, NaN, so are mean and interval.
 
     Parameters
     ----------
@@ -50,6 +50,8 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
     n = len(values)
     if n == 1:
         return Interval(values[0], -math.inf, math.inf, 1)
+    if any(map(math.isnan, values)):
+        return Interval(math.nan, math.nan, math.nan, n)
     if len(set(values)) == 1:
         return Interval(values[0], values[0], values[0], n)
     from scipy import stats

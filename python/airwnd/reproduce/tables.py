@@ -94,7 +94,7 @@ def as_csv(results: Results) -> str:
     writer.writerow(
         [*(axis.name for axis in results.experiment.axes), "seed", "measure", "unit", "ours", "paper"]
     )
-    for setting in results.readings:
+    for setting in results.experiment.settings():
         for measure in results.experiment.measures:
             paper = results.paper(setting, measure)
             for index, value in enumerate(results.values(setting, measure)):

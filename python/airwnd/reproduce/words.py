@@ -32,14 +32,6 @@ def spread_of_findings(result: CheckResult) -> str:
     return f"{min(means):.{digits}f} to {max(means):.{digits}f}"
 
 
-def seconds_text(seconds: float) -> str:
-    """Write a length of time, ``1 min 23 s``."""
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes:
-        return f"{minutes} min {rest} s"
-    return f"{rest} s" if seconds >= 10 else f"{seconds:.1f} s"  # noqa: PLR2004
-
-
 def plain_value(value: object) -> str:
     """Write what an experiment sets, as one would in a scenario file."""
     return value if isinstance(value, str) else as_toml(value)

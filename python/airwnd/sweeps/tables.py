@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from airwnd.batch import Results
-from airwnd.run import frame_of, parquet
+from airwnd.frames import frame_of, parquet
 from airwnd.sweeps.axes import Axis, plain
 from airwnd.sweeps.design import Design, Setting
 

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd import style
-from airwnd.run import Run
+from airwnd.run_data import RunData
 from airwnd.view import plan
 from airwnd.view.pack import Packed, pack
 from airwnd.view.panels import panels
@@ -43,7 +43,7 @@ class Content:
     arrays: dict[str, Packed]
 
 
-def content(runs: Mapping[str, Run]) -> Content:
+def content(runs: Mapping[str, RunData]) -> Content:
     """Gather what a page shows of runs, which are given by name."""
     arrays: dict[str, NDArray[Any]] = {}
     facts = [_facts(label, run, arrays, f"{index}") for index, (label, run) in enumerate(runs.items())]
@@ -71,7 +71,7 @@ def content(runs: Mapping[str, Run]) -> Content:
     )
 
 
-def _facts(label: str, run: Run, arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Any]:
+def _facts(label: str, run: RunData, arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Any]:
     flows = _drawn(run)
     ids = flows["id"].to_list()
     columns = _filled(run.series)
@@ -103,7 +103,7 @@ def _filled(frame: pl.DataFrame) -> list[str]:
     ]
 
 
-def _drawn(run: Run) -> pl.DataFrame:
+def _drawn(run: RunData) -> pl.DataFrame:
     """Give the flows that a page has room for: those with most samples, in their order."""
     samples = run.series.group_by(pl.col("flow").cast(pl.String).alias("id")).len("samples")
     most = max(_MOST_VALUES // max(run.series["time_s"].n_unique(), 1), 1)
@@ -116,7 +116,7 @@ def _of(frame: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
     return frame.filter(pl.col("flow").cast(pl.String).is_in(ids))
 
 
-def _groups(run: Run) -> list[dict[str, Any]]:
+def _groups(run: RunData) -> list[dict[str, Any]]:
     """Give the groups in which somebody waited, each with a curve: times, and the parts up to them."""
     if run.completions.is_empty():
         return []
@@ -147,7 +147,7 @@ def _on_a_grid(
     return times, grid
 
 
-def _events(run: Run, ids: list[str], arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Any]:
+def _events(run: RunData, ids: list[str], arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Any]:
     events = run.events if run.events.is_empty() else _of(run.events, ids)
     if events.is_empty():
         return {"count": 0, "kinds": [], "causes": []}

@@ -6,21 +6,21 @@ from pathlib import Path
 import polars as pl
 
 from airwnd.errors import InputError
-from airwnd.run import Run
+from airwnd.run_data import RunData
 
 
-def load(folders: Sequence[Path]) -> dict[str, Run]:
+def load(folders: Sequence[Path]) -> dict[str, RunData]:
     """Read runs with time series, each called by its folder, with as much of the path as tells them apart."""
     labels = _labels([folder.resolve() for folder in folders])
     return {label: _load(folder) for label, folder in zip(labels, folders, strict=True)}
 
 
-def _load(folder: Path) -> Run:
+def _load(folder: Path) -> RunData:
     how = "`airwnd run FILE --series 10ms --out FOLDER` writes one"
     if not (folder / "manifest.json").is_file():
         raise InputError(f"{folder}: not a run's folder, it has no manifest.json; {how}")
     try:
-        run = Run.load(folder)
+        run = RunData.load(folder)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{folder}: the run's tables cannot be read: {error}") from None
     if run.series.is_empty():

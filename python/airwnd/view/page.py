@@ -11,11 +11,11 @@ from pathlib import Path
 from airwnd.errors import InputError
 from airwnd.files import write_atomically
 from airwnd.pages import data_link, environment
-from airwnd.run import Run
+from airwnd.run_data import RunData
 from airwnd.view.content import content
 
 
-def write(runs: Mapping[str, Run], page: Path | None = None) -> Path:
+def write(runs: Mapping[str, RunData], page: Path | None = None) -> Path:
     """Write a page about runs, given by name; without a path into a folder for temporary files."""
     if page is None:
         page = Path(tempfile.mkdtemp(prefix="airwnd-")) / "run.html"
@@ -36,7 +36,7 @@ def show(page: Path) -> bool:
     return webbrowser.open(page.resolve().as_uri())
 
 
-def html(runs: Mapping[str, Run]) -> str:
+def html(runs: Mapping[str, RunData]) -> str:
     """Render the page."""
     templates = environment("airwnd.view")
     # The order of keys is the order in which things are shown.

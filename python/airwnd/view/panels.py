@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from airwnd.plots.series import axis_label
+from airwnd.text import axis_label
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ impl Downlink {
     }
 
     /// A user joins at the first free slot.
-    pub fn admit(&mut self, slot: u16, bearer: crate::settings::Bearer) {
+    pub fn admit(&mut self, slot: u16, bearer: crate::bearer::Bearer) {
         self.scheduler.admit(slot, &bearer);
         settle(&mut self.users, slot, User::default());
         settle(&mut self.processes, slot, [None; PROCESSES as usize]);
@@ -201,7 +201,7 @@ impl Downlink {
         cell: usize,
         users: &[u32],
         radio: &mut Radio,
-        terminals: &mut Terminals<'_>,
+        terminals: &mut Terminals,
         mut report: impl FnMut(&mut Radio, u16) -> u32,
     ) {
         let free = self.retransmit(tti, radio);
@@ -359,7 +359,7 @@ impl Downlink {
         users: &[u32],
         on_air: &[Rbgs],
         radio: &mut Radio,
-        terminals: &mut Terminals<'_>,
+        terminals: &mut Terminals,
     ) -> &[(u32, Content)] {
         self.decoded.clear();
         let mut sending = std::mem::take(&mut self.sending);

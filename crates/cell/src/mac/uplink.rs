@@ -262,7 +262,7 @@ impl Uplink {
         tti: Tti,
         users: &[u32],
         radio: &mut Radio,
-        terminals: &mut Terminals<'_>,
+        terminals: &mut Terminals,
         control: &super::power_control::Params,
     ) {
         let mut grants = std::mem::take(&mut self.due_grants);
@@ -307,7 +307,7 @@ impl Uplink {
         cell: usize,
         signals: &[(usize, UplinkSignal)],
         radio: &mut Radio,
-        terminals: &mut Terminals<'_>,
+        terminals: &mut Terminals,
     ) -> &[(u32, Content)] {
         self.decoded.clear();
         let mut sendings = std::mem::take(&mut self.due_sendings);

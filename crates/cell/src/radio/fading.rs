@@ -256,9 +256,10 @@ fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bearer::Bearer;
     use crate::mobility;
     use crate::phy::{antenna, fading};
-    use crate::settings::{Bearer, CellSite};
+    use crate::settings::CellSite;
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 
     /// A terminal 400 m from its cell, and another cell this far from it.

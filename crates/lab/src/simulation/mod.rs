@@ -232,21 +232,25 @@ impl<'t> Simulation<'t> {
 
     /// Lets the network go on until something happens at its ends; `None`: nothing more until `end`.
     fn step(&mut self, end: Time) -> Option<(Time, Happening)> {
-        while let Some(next) = self.network.next_event().filter(|next| *next <= end) {
-            let own_is_first = self.queue.peek().is_some_and(|(at, happening)| {
-                at < next || (at == next && happening.class() < AFTER_THE_NETWORK)
-            });
-            if own_is_first {
-                break;
-            }
+        while let Some(limit) = self.network_goes_until(end)
+            && let Some(now) = self.network.advance(limit)
+        {
             // An event of the network is finished before anything else happens at its instant.
-            if let Some(now) = self.network.advance(next) {
-                while let Some(outcome) = self.network.next_outcome() {
-                    self.settle(now, outcome);
-                }
+            while let Some(outcome) = self.network.next_outcome() {
+                self.settle(now, outcome);
             }
         }
         self.queue.pop_until(end)
+    }
+
+    /// The last instant whose events of the network precede what happens next at its ends.
+    fn network_goes_until(&self, end: Time) -> Option<Time> {
+        let limit = match self.queue.peek() {
+            Some((at, happening)) if happening.class() < AFTER_THE_NETWORK => Time(at.0.checked_sub(1)?),
+            Some((at, _)) => at,
+            None => end,
+        };
+        Some(limit.min(end))
     }
 
     // TCP.

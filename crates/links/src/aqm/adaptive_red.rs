@@ -2,9 +2,9 @@
 
 use super::QueueContext;
 use super::gentle_red::gentle;
-use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
+use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_order, place};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::{Span, Time};
 
 params! {
     /// Adaptive RED: gentle RED that moves max_p until the average stands midway between the thresholds.
@@ -33,20 +33,7 @@ params! {
         pub weight: Option<f64> = None, unit "1", range 1e-9..=1.0, source "Adaptive RED 2001 §3.4, w_q";
         /// How drops are spaced.
         pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
-        /// Packets without which nothing is dropped, and spacing begins anew.
-        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
-        /// In what queues and thresholds are measured.
-        pub unit: Unit = Unit::Packets, unit "word", source "Floyd and Jacobson 1993 §8";
-        /// Size of a packet, in `bytes` and for `packet_time`.
-        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "Floyd and Jacobson 1993 §5";
-        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
-        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "Floyd and Jacobson 1993 §11, s";
-        /// Mark packets that can say so instead of dropping them, below twice `max_th`.
-        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5";
-        /// Size of the buffer; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5";
+        flatten common: Common;
     }
 }
 
@@ -96,12 +83,13 @@ impl Adaptation {
 
 impl Curve for Adaptation {
     fn settings(&self, ctx: &QueueContext) -> Settings {
-        let Params { mean_packet, .. } = self.params;
+        let Params { common, spacing, .. } = &self.params;
         //= Floyd, Gummadi and Shenker 2001 §3.4
         let weight = self.params.weight.unwrap_or_else(|| {
-            ctx.rate.map_or(WEIGHT, |rate| 1.0 - libm::exp(-rate.transmission_time(mean_packet).as_secs()))
+            ctx.rate
+                .map_or(WEIGHT, |rate| 1.0 - libm::exp(-rate.transmission_time(common.mean_packet).as_secs()))
         });
-        settings_of!(self.params, weight weight)
+        Settings { common: common.clone(), weight, spacing: *spacing }
     }
 
     fn verdict(&mut self, now: Time, average: f64) -> Verdict {

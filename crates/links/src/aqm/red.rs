@@ -1,9 +1,9 @@
 //! RED: random early detection.
 
 use super::QueueContext;
-use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
+use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_order, place};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::Time;
 
 params! {
     /// RED: drops at random as packets come, the more the longer the average queue.
@@ -22,20 +22,7 @@ params! {
         pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "Floyd and Jacobson 1993 §5, w_q";
         /// How drops are spaced.
         pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
-        /// Packets without which nothing is dropped, and spacing begins anew.
-        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
-        /// In what queues and thresholds are measured.
-        pub unit: Unit = Unit::Packets, unit "word", source "Floyd and Jacobson 1993 §8";
-        /// Size of a packet, in `bytes` and for `packet_time`.
-        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "Floyd and Jacobson 1993 §5";
-        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
-        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "Floyd and Jacobson 1993 §11, s";
-        /// Mark packets that can say so instead of dropping them, below `max_th`.
-        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5";
-        /// Size of the buffer; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5";
+        flatten common: Common;
     }
 }
 
@@ -50,7 +37,7 @@ impl Params {
 
 impl Curve for Params {
     fn settings(&self, _ctx: &QueueContext) -> Settings {
-        settings_of!(self, weight self.weight)
+        Settings { common: self.common.clone(), weight: self.weight, spacing: self.spacing }
     }
 
     //= Floyd and Jacobson 1993, figure 2
@@ -71,7 +58,7 @@ mod tests {
     use crate::aqm::tests::{Seen, ctx, packet};
     use crate::aqm::{QueueDisc, Waiting};
     use airwnd_kernel::Codepoint;
-    use airwnd_units::BitRate;
+    use airwnd_units::{BitRate, Bytes, Span};
 
     /// Packets of 1000 B, one a millisecond, that nobody serves: the average and what was dropped.
     fn fill(params: Params, count: u32, ecn: Codepoint) -> (Red, Seen) {
@@ -88,7 +75,8 @@ mod tests {
     #[test]
     fn the_average_follows_a_growing_queue() {
         let weight = 0.002_f64;
-        let params = Params { max_p: 0.0, max_th: 1e9, packets: None, ..Params::default() };
+        let common = Common { packets: None, ..Common::default() };
+        let params = Params { max_p: 0.0, max_th: 1e9, common, ..Params::default() };
         let (queue, seen) = fill(params, 101, Codepoint::NotEct);
         let expected = 100.0 - (1.0 - (1.0 - weight).powi(100)) * (1.0 - weight) / weight;
         assert!((queue.average() - expected).abs() < 1e-9, "{} {expected}", queue.average());
@@ -158,7 +146,8 @@ mod tests {
         assert!(!seen.marked.is_empty() && seen.marked.iter().all(|key| *key < 11), "{:?}", seen.marked);
         assert_eq!(seen.dropped.len(), 20);
         assert_eq!(queue.backlog().packets, 10);
-        let (_, seen) = fill(Params { ecn: false, ..params }, 30, Codepoint::Ect0);
+        let common = Common { ecn: false, ..Common::default() };
+        let (_, seen) = fill(Params { common, ..params }, 30, Codepoint::Ect0);
         assert!(seen.marked.is_empty() && !seen.dropped.is_empty());
     }
 }

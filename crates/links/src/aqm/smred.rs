@@ -1,9 +1,9 @@
 //! SmRED-i: smart RED.
 
 use super::QueueContext;
-use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
+use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_order, place};
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Span, Time};
+use airwnd_units::Time;
 
 params! {
     /// SmRED-i: RED that drops less below the middle of its thresholds and more above it.
@@ -24,20 +24,7 @@ params! {
         pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "not said; Floyd and Jacobson 1993 §5";
         /// How drops are spaced.
         pub spacing: Spacing = Spacing::None, unit "word", source "SmRED 2017, equation 5: the probability of a drop";
-        /// Packets without which nothing is dropped, and spacing begins anew.
-        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
-        /// In what queues and thresholds are measured.
-        pub unit: Unit = Unit::Packets, unit "word", source "SmRED 2017 §5.1";
-        /// Size of a packet, in `bytes` and for `packet_time`.
-        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "SmRED 2017 table 1";
-        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
-        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "not said; Floyd and Jacobson 1993 §11, s";
-        /// Mark packets that can say so instead of dropping them, below `max_th`.
-        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "SmRED 2017 §5.1";
-        /// Size of the buffer; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "SmRED 2017 §5.1: packets";
+        flatten common: Common;
     }
 }
 
@@ -52,7 +39,7 @@ impl Params {
 
 impl Curve for Params {
     fn settings(&self, _ctx: &QueueContext) -> Settings {
-        settings_of!(self, weight self.weight)
+        Settings { common: self.common.clone(), weight: self.weight, spacing: self.spacing }
     }
 
     //= SmRED 2017, equation 5

@@ -1,6 +1,6 @@
 //! A model of the path, not losses, says how fast and how much: version 1.
 
-use super::parts::policer::{Policer, Step};
+use super::parts::policer::{Criteria, Policer, Step};
 pub use super::parts::quantum::Quantum;
 use super::parts::restraint::Restraint;
 use super::parts::window::LARGEST;
@@ -73,6 +73,18 @@ params! {
         pub policer_difference: BitRate = BitRate(4000), unit "bit/s", range BitRate(0)..=BitRate(1_000_000_000), source "Linux bbr_lt_bw_diff";
         /// Round trips for which a policer is believed in.
         pub policer_hold: u32 = 48, unit "round trips", range 1..=100_000, source "Linux bbr_lt_bw_max_rtts";
+    }
+}
+
+impl Params {
+    fn policer_criteria(&self) -> Criteria {
+        Criteria {
+            rounds: self.policer_rounds,
+            loss: self.policer_loss,
+            ratio: self.policer_ratio,
+            difference: self.policer_difference.0 as f64 / 8.0,
+            hold: self.policer_hold,
+        }
     }
 }
 
@@ -168,7 +180,7 @@ impl Bbr {
             full_rounds: 0,
             filled: false,
             aggregation: Aggregation::default(),
-            policer: Policer::default(),
+            policer: Policer::new(params.policer_criteria()),
             restraint: Restraint::default(),
             idle_restart: false,
             recovering: false,
@@ -236,7 +248,7 @@ impl Bbr {
     }
 
     fn watch_for_policer(&mut self, step: &Step) {
-        if self.params.policer && self.policer.update(&self.params, step) {
+        if self.params.policer && self.policer.update(step) {
             self.cycle(step.now);
         }
     }

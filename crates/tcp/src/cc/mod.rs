@@ -5,12 +5,13 @@
 
 pub mod outside;
 pub(crate) mod parts;
+pub mod plugins;
 pub mod slow_start;
 
 use crate::Seq;
 use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use outside::Plugins;
+use plugins::Plugins;
 use std::fmt::Debug;
 use std::path::Path;
 

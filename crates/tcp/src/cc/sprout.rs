@@ -1,6 +1,6 @@
 //! What a link will deliver almost certainly, and no more.
 
-use super::parts::forecaster::Forecaster;
+use super::parts::forecaster::{Forecaster, LinkModel};
 use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::{choice, params};
@@ -44,6 +44,20 @@ params! {
         pub partial_ticks: PartialTicks = PartialTicks::AtLeast, unit "word", source "keithw/sprout@c838669 Receiver::advance_to (exact)";
         /// Probability that less is delivered than forecast.
         pub percentile: f64 = 0.05, unit "1", range 0.001..=0.999, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 Receiver::forecast";
+    }
+}
+
+impl Params {
+    fn link_model(&self) -> LinkModel {
+        LinkModel {
+            tick: self.tick,
+            lookahead: self.lookahead,
+            bins: self.bins,
+            max_rate: self.max_rate,
+            volatility: self.volatility,
+            escape_rate: self.escape_rate,
+            percentile: self.percentile,
+        }
     }
 }
 
@@ -114,7 +128,7 @@ impl CongestionControl for Sprout {
 
     fn on_delivery(&mut self, ack: &Ack) {
         if self.forecaster.is_none() {
-            self.forecaster = Some(Box::new(Forecaster::new(&self.params)));
+            self.forecaster = Some(Box::new(Forecaster::new(&self.params.link_model())));
             self.tick_began = ack.now;
         }
         self.close_ticks(ack);

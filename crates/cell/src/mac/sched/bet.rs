@@ -1,7 +1,10 @@
 //! Blind equal throughput.
 
-use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler};
-use crate::settings::Bearer;
+use super::averages::RateAverages;
+use super::best::best_of_tti;
+use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, Rbgs, Scheduler};
+use crate::bearer::Bearer;
+use crate::phy::Cqi;
 use airwnd_catalog::params;
 use airwnd_units::{Bytes, Tti};
 
@@ -71,22 +74,13 @@ impl Scheduler for Bet {
         self.expected.reserve(usize::from(slot) + 1);
     }
 
-    fn release(&mut self, _slot: u16) {}
-
     //= exception bet-serves-who-waits
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         match self.params.domain {
             Domain::Time => {
                 let need = |slot| 1.0 / self.averages.of(slot);
-                super::best_of_tti(
-                    0,
-                    free,
-                    ues,
-                    grants,
-                    |ue| {
-                        if ue.wideband.0 > 0 { need(ue.slot) } else { 0.0 }
-                    },
-                );
+                let metric = |slot, cqi| if cqi > Cqi::OUT_OF_RANGE { need(slot) } else { 0.0 };
+                best_of_tti(0, free, ues, grants, |ue| metric(ue.slot, ue.wideband));
             }
             Domain::Frequency => self.frequency_domain(free, ues, grants),
         }

@@ -1,7 +1,7 @@
 //! How urgent it is to serve a user.
 
 use super::{UeView, settle};
-use crate::settings::Bearer;
+use crate::bearer::Bearer;
 
 /// The weight of each user's waiting time: a = -ln(violation) / budget, with the delay budget of its class and
 /// the part of its packets that may exceed it.

@@ -1,10 +1,13 @@
 //! Exponential proportional fair.
 
-use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, Urgency};
+use super::averages::RateAverages;
+use super::delay::Urgency;
+use super::metric::{Metric, MetricScheduler};
+use super::pf::RelativeRate;
+use super::{Grid, UeView, settle};
+use crate::bearer::Bearer;
 use crate::phy::Cqi;
-use crate::settings::Bearer;
 use airwnd_catalog::{choice, params};
-use airwnd_units::{Bytes, Tti};
 
 choice! {
     /// What users do that can wait.
@@ -34,43 +37,47 @@ params! {
 }
 
 /// The EXP/PF scheduler.
-pub struct ExpPf {
-    rate_by_cqi: [f64; 16],
-    averages: RateAverages,
-    urgency: Urgency,
-    best_effort: BestEffort,
-    /// The factor of each user, by slot, in this TTI.
-    factors: Vec<f64>,
-}
+pub type ExpPf = MetricScheduler<ExponentialRate>;
 
 impl ExpPf {
     /// A scheduler without users.
     pub fn new(params: Params, grid: &Grid) -> Self {
-        ExpPf {
-            rate_by_cqi: grid.rate_by_cqi,
-            averages: RateAverages::new(params.window),
+        MetricScheduler::by(ExponentialRate {
+            fair: RelativeRate::new(params.window, grid),
             urgency: Urgency::new(params.violation),
             best_effort: params.best_effort,
             factors: Vec::new(),
-        }
+        })
     }
 }
 
-impl Scheduler for ExpPf {
+/// exp((a D - m) / (1 + sqrt(m))) R / T.
+pub struct ExponentialRate {
+    fair: RelativeRate,
+    urgency: Urgency,
+    best_effort: BestEffort,
+    /// The exponential of each user, by slot, in this TTI.
+    factors: Vec<f64>,
+}
+
+impl Metric for ExponentialRate {
+    const HEEDS_DELAY: bool = true;
+
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        self.averages.admit(slot);
         self.urgency.admit(slot, bearer);
-        super::settle(&mut self.factors, slot, 1.0);
+        settle(&mut self.factors, slot, 1.0);
     }
 
-    fn release(&mut self, _slot: u16) {}
+    fn averages(&mut self) -> Option<&mut RateAverages> {
+        self.fair.averages()
+    }
 
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        let reachable = ues.users.iter().filter(|ue| ue.flat != Some(Cqi::OUT_OF_RANGE));
+    fn begin(&mut self, users: &[UeView]) {
+        let reachable = users.iter().filter(|ue| ue.flat != Some(Cqi::OUT_OF_RANGE));
         let urgent = reachable.filter_map(|ue| self.urgency.of_real_time(ue));
         let (count, sum) = urgent.fold((0.0, 0.0), |(count, sum), urgency| (count + 1.0, sum + urgency));
         let mean = if count > 0.0 { sum / count } else { 0.0 };
-        for ue in ues.users {
+        for ue in users {
             //= exception exp-pf-best-effort
             let urgency = match (self.urgency.of_real_time(ue), self.best_effort) {
                 (Some(urgency), _) => urgency,
@@ -79,25 +86,10 @@ impl Scheduler for ExpPf {
             };
             self.factors[usize::from(ue.slot)] = libm::exp((urgency - mean) / (1.0 + libm::sqrt(mean)));
         }
-        super::best_per_group(free, ues, grants, |ue, cqi| {
-            self.factors[usize::from(ue.slot)] * self.rate_by_cqi[cqi.0 as usize] / self.averages.of(ue.slot)
-        });
     }
 
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.averages.update(served);
-    }
-
-    fn on_idle(&mut self, ttis: u64) {
-        self.averages.idle(ttis);
-    }
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::LowestSubband
-    }
-
-    fn heeds_delay(&self) -> bool {
-        true
+    fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {
+        self.factors[usize::from(ue.slot)] * self.fair.of(ue, cqi)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Largest weighted delay first.
 
-use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, Urgency};
+use super::delay::Urgency;
+use super::metric::{Metric, MetricScheduler};
+use super::{Grid, UeView};
+use crate::bearer::Bearer;
 use crate::phy::Cqi;
-use crate::settings::Bearer;
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Tti};
 
 params! {
     /// Largest weighted delay first: the user whose oldest packet has used up most of its delay budget.
@@ -16,41 +17,30 @@ params! {
 }
 
 /// The largest-weighted-delay-first scheduler.
-pub struct Lwdf {
-    urgency: Urgency,
-}
+pub type Lwdf = MetricScheduler<WeightedDelay>;
 
 impl Lwdf {
     /// A scheduler without users.
     pub fn new(_params: Params, _grid: &Grid) -> Self {
         // A common violation probability scales all metrics alike.
-        Lwdf { urgency: Urgency::new(libm::exp(-1.0)) }
+        MetricScheduler::by(WeightedDelay { urgency: Urgency::new(libm::exp(-1.0)) })
     }
 }
 
-impl Scheduler for Lwdf {
+/// D / budget of every user within reach.
+pub struct WeightedDelay {
+    urgency: Urgency,
+}
+
+impl Metric for WeightedDelay {
+    const HEEDS_DELAY: bool = true;
+
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         self.urgency.admit(slot, bearer);
     }
 
-    fn release(&mut self, _slot: u16) {}
-
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        super::best_per_group(free, ues, grants, |ue, cqi| {
-            if cqi > Cqi::OUT_OF_RANGE { self.urgency.of(ue) } else { 0.0 }
-        });
-    }
-
-    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
-
-    fn on_idle(&mut self, _ttis: u64) {}
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::LowestSubband
-    }
-
-    fn heeds_delay(&self) -> bool {
-        true
+    fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {
+        if cqi > Cqi::OUT_OF_RANGE { self.urgency.of(ue) } else { 0.0 }
     }
 }
 

@@ -1,9 +1,13 @@
 //! Modified largest weighted delay first.
 
-use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, Urgency};
-use crate::settings::Bearer;
+use super::averages::RateAverages;
+use super::delay::Urgency;
+use super::metric::{Metric, MetricScheduler};
+use super::pf::RelativeRate;
+use super::{Grid, UeView};
+use crate::bearer::Bearer;
+use crate::phy::Cqi;
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Tti};
 
 params! {
     /// M-LWDF: proportional fair, times how much of its delay budget a real-time user's oldest packet has used up.
@@ -20,52 +24,37 @@ params! {
 }
 
 /// The M-LWDF scheduler.
-pub struct MLwdf {
-    rate_by_cqi: [f64; 16],
-    averages: RateAverages,
-    urgency: Urgency,
-}
+pub type MLwdf = MetricScheduler<DelayedRate>;
 
 impl MLwdf {
     /// A scheduler without users.
     pub fn new(params: Params, grid: &Grid) -> Self {
-        MLwdf {
-            rate_by_cqi: grid.rate_by_cqi,
-            averages: RateAverages::new(params.window),
+        MetricScheduler::by(DelayedRate {
+            fair: RelativeRate::new(params.window, grid),
             urgency: Urgency::new(params.violation),
-        }
+        })
     }
 }
 
-impl Scheduler for MLwdf {
+/// a D R / T of real-time users, R / T of the others.
+pub struct DelayedRate {
+    fair: RelativeRate,
+    urgency: Urgency,
+}
+
+impl Metric for DelayedRate {
+    const HEEDS_DELAY: bool = true;
+
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        self.averages.admit(slot);
         self.urgency.admit(slot, bearer);
     }
 
-    fn release(&mut self, _slot: u16) {}
-
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        super::best_per_group(free, ues, grants, |ue, cqi| {
-            let fair = self.rate_by_cqi[cqi.0 as usize] / self.averages.of(ue.slot);
-            self.urgency.of_real_time(ue).unwrap_or(1.0) * fair
-        });
+    fn averages(&mut self) -> Option<&mut RateAverages> {
+        self.fair.averages()
     }
 
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.averages.update(served);
-    }
-
-    fn on_idle(&mut self, ttis: u64) {
-        self.averages.idle(ttis);
-    }
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::LowestSubband
-    }
-
-    fn heeds_delay(&self) -> bool {
-        true
+    fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {
+        self.urgency.of_real_time(ue).unwrap_or(1.0) * self.fair.of(ue, cqi)
     }
 }
 

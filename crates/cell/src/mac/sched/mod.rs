@@ -3,17 +3,17 @@
 //! A scheduler sees a view of the users that may be served and writes grants. HARQ retransmissions,
 //! transport blocks, buffers and link adaptation belong to the MAC.
 
-mod averages;
+pub mod averages;
+pub(crate) mod best;
 mod delay;
+pub mod metric;
 
+use crate::bearer::Bearer;
 use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Prbs};
-use crate::settings::Bearer;
 use airwnd_catalog::{choice, family};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
-pub(crate) use averages::RateAverages;
-use delay::Urgency;
 
 family! {
     /// Downlink MAC scheduler.
@@ -104,6 +104,7 @@ choice! {
 }
 
 impl Domain {
+    /// The report that grants follow where choices are made in this domain.
     fn link_adaptation(self) -> LinkAdaptation {
         match self {
             Domain::Time => LinkAdaptation::Wideband,
@@ -221,23 +222,28 @@ impl Grants {
 /// A downlink scheduler.
 ///
 /// In each TTI in which new data can be sent the MAC calls [`allocate`](Scheduler::allocate) and then
-/// [`on_served`](Scheduler::on_served), both also with nobody to serve. A TTI whose groups are all taken by
-/// retransmissions is not announced, as in ns-3 LENA.
+/// [`on_served`](Scheduler::on_served), both also without candidates. A TTI whose groups are all taken by
+/// retransmissions is not announced, as in ns-3 LENA. Only these two decisions are required: which groups go to which
+/// user, and which report their transport format follows. The other methods do nothing unless a scheduler keeps state
+/// of its users.
+///
+/// A scheduler whose groups each go to the user with the highest [metric](metric::Metric) is a
+/// [`MetricScheduler`](metric::MetricScheduler).
 pub trait Scheduler: Send {
     /// A user joins the cell at a slot, the first free one, with nothing of its predecessor there.
-    fn admit(&mut self, slot: u16, bearer: &Bearer);
-    /// The user of a slot leaves the cell; it is not seen again before somebody is admitted there.
-    fn release(&mut self, slot: u16);
+    fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
+    /// The user of a slot leaves the cell; the slot is unused until the next user is admitted there.
+    fn release(&mut self, _slot: u16) {}
     /// Hands out the free groups. A user's CQI may be out of range; its queue is never empty.
     fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
     /// What the users got as new data: slot and size of the transport block. Users without a grant are not
     /// listed.
-    fn on_served(&mut self, served: &[(u16, Bytes)]);
-    /// TTIs have passed in which the cell slept because nobody had anything to send.
-    fn on_idle(&mut self, ttis: u64);
+    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
+    /// TTIs have passed in which the cell slept because no user had data to send.
+    fn on_idle(&mut self, _ttis: u64) {}
     /// Which report the MAC shall follow.
     fn link_adaptation(&self) -> LinkAdaptation;
-    /// Whether it wants to know how long users have waited.
+    /// Whether it uses [`UeView::head_of_line`].
     fn heeds_delay(&self) -> bool {
         false
     }
@@ -252,93 +258,6 @@ pub(crate) fn settle<T>(slots: &mut Vec<T>, slot: u16, entry: T) {
             slots.push(entry);
         }
     }
-}
-
-/// From which slot on users with equal metrics are asked.
-struct Turn {
-    ties: Ties,
-    next: u16,
-}
-
-impl Turn {
-    fn new(ties: Ties) -> Self {
-        Turn { ties, next: 0 }
-    }
-    fn first(&self) -> u16 {
-        match self.ties {
-            Ties::LowestRnti => 0,
-            Ties::InTurn => self.next,
-        }
-    }
-    /// A TTI is over, in which this user was served first.
-    fn pass(&mut self, leader: Option<u16>) {
-        self.next = leader.map_or(self.next, |slot| slot + 1);
-    }
-}
-
-/// Gives each free group to the user with the highest metric for its CQI there, the first of equals; a metric
-/// of zero never wins.
-pub(crate) fn best_per_group(
-    free: Rbgs,
-    ues: Candidates<'_>,
-    grants: &mut Grants,
-    metric: impl Fn(&UeView, Cqi) -> f64,
-) {
-    best_per_group_in_turn(0, free, ues, grants, metric);
-}
-
-/// As [`best_per_group`], but the first of equals is counted from the slot `first` on. Where all users report a
-/// flat channel one comparison serves for all groups. Returns the slot that got the first group.
-fn best_per_group_in_turn(
-    first: u16,
-    free: Rbgs,
-    ues: Candidates<'_>,
-    grants: &mut Grants,
-    metric: impl Fn(&UeView, Cqi) -> f64,
-) -> Option<u16> {
-    let best = |group: u8| best(first, ues, |ue| metric(ue, ues.subband(ue, group)));
-    if ues.users.iter().all(|ue| ue.flat.is_some()) {
-        let slot = best(0)?;
-        grants.give(slot, free);
-        return Some(slot);
-    }
-    let mut leader = None;
-    for group in free.iter() {
-        if let Some(slot) = best(group) {
-            grants.give(slot, Rbgs::one(group));
-            leader = leader.or(Some(slot));
-        }
-    }
-    leader
-}
-
-/// Gives all free groups to the user with the highest metric above zero, the first of equals counted from the slot
-/// `first` on. Returns its slot.
-fn best_of_tti(
-    first: u16,
-    free: Rbgs,
-    ues: Candidates<'_>,
-    grants: &mut Grants,
-    metric: impl Fn(&UeView) -> f64,
-) -> Option<u16> {
-    let slot = best(first, ues, metric)?;
-    grants.give(slot, free);
-    Some(slot)
-}
-
-/// The user with the highest metric above zero, the first of equals counted from the slot `first` on.
-fn best(first: u16, ues: Candidates<'_>, metric: impl Fn(&UeView) -> f64) -> Option<u16> {
-    let (before, after) = ues.users.split_at(ues.users.partition_point(|ue| ue.slot < first));
-    let mut best = None;
-    let mut highest = 0.0;
-    for ue in after.iter().chain(before) {
-        let metric = metric(ue);
-        if metric > highest {
-            highest = metric;
-            best = Some(ue.slot);
-        }
-    }
-    best
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Maximum throughput.
 
-use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, Ties, Turn};
+use super::metric::{Metric, MetricScheduler};
+use super::{Domain, Grid, Ties, UeView};
 use crate::phy::Cqi;
-use crate::settings::Bearer;
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Tti};
 
 params! {
     /// Maximum throughput: the user with the highest rate, however little the others get.
@@ -21,41 +20,23 @@ params! {
 }
 
 /// The maximum-throughput scheduler.
-pub struct Mt {
-    domain: Domain,
-    turn: Turn,
-    rate_by_cqi: [f64; 16],
-}
+pub type Mt = MetricScheduler<Rate>;
 
 impl Mt {
     /// A scheduler without users.
     pub fn new(params: Params, grid: &Grid) -> Self {
-        Mt { domain: params.domain, turn: Turn::new(params.ties), rate_by_cqi: grid.rate_by_cqi }
+        MetricScheduler::with(Rate { by_cqi: grid.rate_by_cqi }, params.domain, params.ties)
     }
 }
 
-impl Scheduler for Mt {
-    fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
+/// R: what a group carries.
+pub struct Rate {
+    by_cqi: [f64; 16],
+}
 
-    fn release(&mut self, _slot: u16) {}
-
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        let rate = |cqi: Cqi| self.rate_by_cqi[cqi.0 as usize];
-        let leader = match self.domain {
-            Domain::Time => super::best_of_tti(self.turn.first(), free, ues, grants, |ue| rate(ue.wideband)),
-            Domain::Frequency => {
-                super::best_per_group_in_turn(self.turn.first(), free, ues, grants, |_, cqi| rate(cqi))
-            }
-        };
-        self.turn.pass(leader);
-    }
-
-    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
-
-    fn on_idle(&mut self, _ttis: u64) {}
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        self.domain.link_adaptation()
+impl Metric for Rate {
+    fn of(&self, _ue: &UeView, cqi: Cqi) -> f64 {
+        self.by_cqi[cqi.0 as usize]
     }
 }
 

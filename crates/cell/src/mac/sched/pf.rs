@@ -1,9 +1,10 @@
 //! Proportional fair.
 
-use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler};
-use crate::settings::Bearer;
+use super::averages::RateAverages;
+use super::metric::{Metric, MetricScheduler};
+use super::{Grid, UeView};
+use crate::phy::Cqi;
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Tti};
 
 params! {
     /// Proportional fair: each group to the user with the highest rate relative to its own average.
@@ -18,40 +19,34 @@ params! {
 }
 
 /// The proportional-fair scheduler.
-pub struct Pf {
-    rate_by_cqi: [f64; 16],
-    averages: RateAverages,
-}
+pub type Pf = MetricScheduler<RelativeRate>;
 
 impl Pf {
     /// A scheduler without users.
     pub fn new(params: Params, grid: &Grid) -> Self {
-        Pf { rate_by_cqi: grid.rate_by_cqi, averages: RateAverages::new(params.window) }
+        MetricScheduler::by(RelativeRate::new(params.window, grid))
     }
 }
 
-impl Scheduler for Pf {
-    fn admit(&mut self, slot: u16, _bearer: &Bearer) {
-        self.averages.admit(slot);
+/// R / T: what a group carries, relative to the user's average rate.
+pub struct RelativeRate {
+    rate_by_cqi: [f64; 16],
+    averages: RateAverages,
+}
+
+impl RelativeRate {
+    /// No users; the averages have a window of so many TTIs.
+    pub(crate) fn new(window: f64, grid: &Grid) -> Self {
+        RelativeRate { rate_by_cqi: grid.rate_by_cqi, averages: RateAverages::new(window) }
+    }
+}
+
+impl Metric for RelativeRate {
+    fn averages(&mut self) -> Option<&mut RateAverages> {
+        Some(&mut self.averages)
     }
 
-    fn release(&mut self, _slot: u16) {}
-
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        super::best_per_group(free, ues, grants, |ue, cqi| {
-            self.rate_by_cqi[cqi.0 as usize] / self.averages.of(ue.slot)
-        });
-    }
-
-    fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.averages.update(served);
-    }
-
-    fn on_idle(&mut self, ttis: u64) {
-        self.averages.idle(ttis);
-    }
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::LowestSubband
+    fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {
+        self.rate_by_cqi[cqi.0 as usize] / self.averages.of(ue.slot)
     }
 }

@@ -1,8 +1,10 @@
 //! Priority set scheduler.
 
-use super::{Candidates, Grants, Grid, LinkAdaptation, RateAverages, Rbgs, Scheduler, UeView, settle};
+use super::averages::RateAverages;
+use super::best::best_per_group;
+use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::phy::Cqi;
-use crate::settings::Bearer;
+use crate::bearer::Bearer;
 use airwnd_catalog::{choice, params};
 use airwnd_units::{Bytes, Tti};
 use std::cmp::Ordering;
@@ -121,8 +123,6 @@ impl Scheduler for Pss {
         self.scheduled_averages.admit(slot);
     }
 
-    fn release(&mut self, _slot: u16) {}
-
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         self.time_domain(ues.users);
         let weight = |ue: &UeView| {
@@ -130,7 +130,7 @@ impl Scheduler for Pss {
             if target > 0.0 { (target / self.averages.of(ue.slot)).max(1.0) } else { 1.0 }
         };
         let selected = Candidates { users: &self.selected, ..ues };
-        super::best_per_group(free, selected, grants, |ue, cqi| {
+        best_per_group(0, free, selected, grants, |ue, cqi| {
             let metric = match self.params.frequency_metric {
                 FrequencyMetric::PfSch => {
                     self.rate_by_cqi[cqi.0 as usize] / self.scheduled_averages.of(ue.slot)

@@ -1,9 +1,9 @@
 //! Round robin.
 
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
-use crate::settings::Bearer;
+use crate::bearer::Bearer;
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Tti};
+use airwnd_units::Tti;
 
 params! {
     /// Round robin: equal numbers of resource-block groups in turn, whatever the channel.
@@ -32,8 +32,6 @@ impl Scheduler for Rr {
         self.slots = self.slots.max(slot + 1);
     }
 
-    fn release(&mut self, _slot: u16) {}
-
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         let served = |ue: &&UeView| ue.wideband.0 > 0;
         let users = ues.users;
@@ -57,10 +55,6 @@ impl Scheduler for Rr {
             }
         }
     }
-
-    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
-
-    fn on_idle(&mut self, _ttis: u64) {}
 
     fn link_adaptation(&self) -> LinkAdaptation {
         LinkAdaptation::Wideband

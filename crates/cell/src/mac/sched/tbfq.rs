@@ -2,7 +2,7 @@
 
 use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::phy::Cqi;
-use crate::settings::Bearer;
+use crate::bearer::Bearer;
 use airwnd_catalog::params;
 use airwnd_units::{BitRate, Bytes, Tti};
 

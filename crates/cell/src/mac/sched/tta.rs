@@ -1,9 +1,9 @@
 //! Throughput to average.
 
-use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, Ties, Turn};
-use crate::settings::Bearer;
+use super::metric::{Metric, MetricScheduler};
+use super::{Domain, Grid, Ties, UeView};
+use crate::phy::Cqi;
 use airwnd_catalog::params;
-use airwnd_units::{Bytes, Tti};
 
 params! {
     /// Throughput to average: each group to the user to whom it is best compared with the rest of its carrier.
@@ -18,38 +18,26 @@ params! {
 }
 
 /// The throughput-to-average scheduler.
-pub struct Tta {
-    turn: Turn,
-    rate_by_cqi: [f64; 16],
-}
+//= exception tta-ties
+pub type Tta = MetricScheduler<RateToWideband>;
 
 impl Tta {
     /// A scheduler without users.
     pub fn new(params: Params, grid: &Grid) -> Self {
-        Tta { turn: Turn::new(params.ties), rate_by_cqi: grid.rate_by_cqi }
+        let metric = RateToWideband { rate_by_cqi: grid.rate_by_cqi };
+        MetricScheduler::with(metric, Domain::Frequency, params.ties)
     }
 }
 
-impl Scheduler for Tta {
-    fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
+/// R_group / R_wideband.
+pub struct RateToWideband {
+    rate_by_cqi: [f64; 16],
+}
 
-    fn release(&mut self, _slot: u16) {}
-
-    //= exception tta-ties
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        let leader = super::best_per_group_in_turn(self.turn.first(), free, ues, grants, |ue, cqi| {
-            // A user without a wideband CQI can still have a group in reach: the lowest rate stands for the rest.
-            self.rate_by_cqi[cqi.0 as usize] / self.rate_by_cqi[ue.wideband.0.max(1) as usize]
-        });
-        self.turn.pass(leader);
-    }
-
-    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
-
-    fn on_idle(&mut self, _ttis: u64) {}
-
-    fn link_adaptation(&self) -> LinkAdaptation {
-        LinkAdaptation::LowestSubband
+impl Metric for RateToWideband {
+    fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {
+        // A user without a wideband CQI can still have a group in reach: the lowest rate stands for the rest.
+        self.rate_by_cqi[cqi.0 as usize] / self.rate_by_cqi[ue.wideband.0.max(1) as usize]
     }
 }
 

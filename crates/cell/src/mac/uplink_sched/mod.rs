@@ -88,14 +88,14 @@ pub struct Share {
 /// [`on_served`](UplinkScheduler::on_served), which it calls in the other TTIs too.
 pub trait UplinkScheduler: Send {
     /// A user joins the cell at a slot, with nothing of its predecessor there.
-    fn admit(&mut self, slot: u16);
+    fn admit(&mut self, _slot: u16) {}
     /// Hands out free PRBs to `users`, who are not none and ascend by slot; `repeating` others send again. Shares of
     /// users out of reach are not granted.
     fn allocate(&mut self, free: FreePrbs, repeating: u16, users: &[UplinkView], shares: &mut Vec<Share>);
     /// What users were granted for new data: slot and size of the transport block.
-    fn on_served(&mut self, served: &[(u16, Bytes)]);
+    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
     /// TTIs have passed in which the cell slept.
-    fn on_idle(&mut self, ttis: u64);
+    fn on_idle(&mut self, _ttis: u64) {}
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Proportional fair in the uplink.
 
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
-use crate::mac::sched::RateAverages;
+use crate::mac::sched::averages::RateAverages;
 use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
 use airwnd_catalog::params;

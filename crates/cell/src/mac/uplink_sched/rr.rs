@@ -2,7 +2,6 @@
 
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
 use airwnd_catalog::params;
-use airwnd_units::Bytes;
 
 params! {
     /// Round robin: equal runs of PRBs for all who wait, at least three PRBs each.
@@ -27,8 +26,6 @@ impl Rr {
 }
 
 impl UplinkScheduler for Rr {
-    fn admit(&mut self, _slot: u16) {}
-
     // The round robin of ns-3's PSS; in its RR and PF the next turn begins at the user that found no room.
     fn allocate(
         &mut self,
@@ -56,16 +53,13 @@ impl UplinkScheduler for Rr {
             }
         }
     }
-
-    fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
-
-    fn on_idle(&mut self, _ttis: u64) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::phy::{Cqi, Prbs};
+    use airwnd_units::Bytes;
 
     #[test]
     fn runs_are_equal_and_the_turn_moves_when_the_carrier_is_full() {

@@ -4,7 +4,7 @@ use super::limit::Limit;
 use super::pace::Pace;
 use crate::aqm::fifo::tells_of;
 use crate::aqm::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::choice;
+use airwnd_catalog::{choice, params};
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -30,43 +30,43 @@ choice! {
     }
 }
 
-/// What the members of the family have in common.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// How much may wait.
-    pub limit: Limit,
-    /// In what the queue is measured.
-    pub unit: Unit,
-    /// Size of a packet, where a typical one counts.
-    pub mean_packet: Bytes,
-    /// Weight of a queue in the average.
-    pub weight: f64,
-    /// Time that a typical packet takes; none: from the rate.
-    pub packet_time: Option<Span>,
-    /// How drops are spaced.
-    pub spacing: Spacing,
-    /// Packets without which nothing is dropped.
-    pub least_queue: u64,
-    /// Mark packets that can say so instead of dropping them.
-    pub ecn: bool,
+params! {
+    /// What the members of the family have in common besides the average and its curve.
+    pub struct Common ("Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993") {
+        /// Packets without which nothing is dropped, and spacing begins anew.
+        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
+        /// In what queues and thresholds are measured.
+        pub unit: Unit = Unit::Packets, unit "word", source "Floyd and Jacobson 1993 §8; SmRED 2017 §5.1";
+        /// Size of a packet, in `bytes` and for `packet_time`.
+        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "Floyd and Jacobson 1993 §5; SmRED 2017 table 1";
+        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
+        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "Floyd and Jacobson 1993 §11, s";
+        /// Mark packets that can say so instead of dropping them, as long as the average does not drop all.
+        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop";
+        /// Largest number of packets, counting a partly sent one.
+        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5; SmRED 2017 §5.1";
+        /// Size of the buffer; none: no limit in bytes.
+        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5; SmRED 2017 §5.1: packets";
+    }
 }
 
-/// What a discipline's parameters say of all that is not its curve; they have the same names.
-macro_rules! settings_of {
-    ($params:expr, weight $weight:expr) => {
-        $crate::aqm::parts::early::Settings {
-            limit: $crate::aqm::parts::limit::Limit { bytes: $params.buffer, packets: $params.packets },
-            unit: $params.unit,
-            mean_packet: $params.mean_packet,
-            weight: $weight,
-            packet_time: $params.packet_time,
-            spacing: $params.spacing,
-            least_queue: $params.least_queue,
-            ecn: $params.ecn,
-        }
-    };
+impl Common {
+    /// How much may wait.
+    fn limit(&self) -> Limit {
+        Limit { bytes: self.buffer, packets: self.packets }
+    }
 }
-pub(in crate::aqm) use settings_of;
+
+/// How a queue of the family works, but for its curve.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What all members set alike.
+    pub common: Common,
+    /// Weight of a queue in the average.
+    pub weight: f64,
+    /// How drops are spaced.
+    pub spacing: Spacing,
+}
 
 /// What an average says of a packet that comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,7 +120,7 @@ impl<C: Curve> Early<C> {
     /// The average that a packet finds.
     //= Floyd and Jacobson 1993, figure 2
     fn observe(&mut self, now: Time) -> f64 {
-        let Settings { unit, mean_packet, weight, .. } = self.settings;
+        let Settings { common: Common { unit, mean_packet, .. }, weight, .. } = self.settings;
         self.average = match self.idle_since {
             None => {
                 let queue = match unit {
@@ -142,7 +142,7 @@ impl<C: Curve> Early<C> {
     /// How many typical packets could have passed in a time of idleness.
     // A bearer's rate is the scheduler's and not known beforehand; the rate of recent departures stands for it.
     fn missed(&self, time: Span) -> f64 {
-        let Settings { mean_packet, packet_time, .. } = self.settings;
+        let Common { mean_packet, packet_time, .. } = self.settings.common;
         let packet_time = packet_time.or_else(|| self.pace.transmission_time(mean_packet));
         packet_time.map_or(0.0, |packet_time| time.0 as f64 / packet_time.0.max(1) as f64)
     }
@@ -151,9 +151,9 @@ impl<C: Curve> Early<C> {
     //= Floyd and Jacobson 1993, figure 2, §8
     pub(in crate::aqm) fn hits(&mut self, probability: f64, size: Bytes) -> bool {
         self.count += 1;
-        let p = match self.settings.unit {
+        let p = match self.settings.common.unit {
             Unit::Packets => probability,
-            Unit::Bytes => probability * size.0 as f64 / self.settings.mean_packet.0 as f64,
+            Unit::Bytes => probability * size.0 as f64 / self.settings.common.mean_packet.0 as f64,
         };
         let sum = self.count as f64 * p;
         let spaced = match self.settings.spacing {
@@ -172,10 +172,10 @@ impl<C: Curve> QueueDisc for Early<C> {
     fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         let average = self.observe(now);
         let verdict = self.curve.verdict(now, average);
-        let is_short = self.queue.packets() < self.settings.least_queue;
+        let is_short = self.queue.packets() < self.settings.common.least_queue;
         let (is_hit, may_be_marked) = match verdict {
             Verdict::Chance(probability) if !is_short => {
-                (self.hits(probability, packet.size), self.settings.ecn)
+                (self.hits(probability, packet.size), self.settings.common.ecn)
             }
             //= ns-3 red-queue-disc.cc, RedQueueDisc::UseHardDrop
             Verdict::Drop if !is_short => (true, false),
@@ -189,7 +189,7 @@ impl<C: Curve> QueueDisc for Early<C> {
         }
         if is_hit && !(may_be_marked && packet.ecn.is_capable()) {
             events.dropped(packet, Cause::Early);
-        } else if !self.settings.limit.admits(self.queue.backlog(), held, packet.size) {
+        } else if !self.settings.common.limit().admits(self.queue.backlog(), held, packet.size) {
             events.dropped(packet, Cause::Full);
         } else {
             if is_hit {
@@ -293,7 +293,8 @@ mod tests {
             weight in 1e-6..=1.0_f64,
             steps in prop::collection::vec((0u64..5000, prop::bool::weighted(0.6)), 1..300),
         ) {
-            let params = red::Params { weight, packets: Some(20), ..Default::default() };
+            let common = Common { packets: Some(20), ..Common::default() };
+            let params = red::Params { weight, common, ..Default::default() };
             let (mut queue, mut seen, mut now) = (red::Red::new(params, &ctx()), Seen::default(), Time::ZERO);
             let mut longest = 0.0_f64;
             for (key, (gap, comes)) in (0..).zip(steps) {

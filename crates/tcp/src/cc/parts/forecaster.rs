@@ -1,7 +1,26 @@
 //! How many packets a varying link will deliver at least.
 
-use crate::cc::sprout::Params;
+use airwnd_units::Span;
 use std::f64::consts::SQRT_2;
+
+/// How the rate of a link varies, and what is asked of its forecast.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cc) struct LinkModel {
+    /// The time between two counts.
+    pub tick: Span,
+    /// Ticks that a forecast covers, after the next one.
+    pub lookahead: u32,
+    /// Rates that are told apart, without that of an outage.
+    pub bins: u32,
+    /// The highest of them, in packets per second.
+    pub max_rate: f64,
+    /// Standard deviation of the rate after a second, in packets per second.
+    pub volatility: f64,
+    /// How often an outage ends, per second.
+    pub escape_rate: f64,
+    /// Probability that less is delivered than forecast.
+    pub percentile: f64,
+}
 
 /// A rate that wanders as a Brownian motion, what counts of packets tell of it, and how many are to come
 /// (Winstein, Sivaraman and Balakrishnan, NSDI 2013, section 3).
@@ -42,22 +61,21 @@ const CUT_OFF: f64 = 5.0;
 const TELLS_APART: f64 = 1.5;
 
 impl Forecaster {
-    pub fn new(params: &Params) -> Forecaster {
-        let bins = params.bins as usize;
-        let width = params.max_rate / f64::from(params.bins);
-        let tick = params.tick.as_secs();
+    pub fn new(link: &LinkModel) -> Forecaster {
+        let bins = link.bins as usize;
+        let width = link.max_rate / f64::from(link.bins);
+        let tick = link.tick.as_secs();
         let rates: Vec<f64> =
             (0..=bins).map(|bin| if bin == 0 { 0.0 } else { (bin as f64 + 0.5) * width }).collect();
-        let (deviation, lasts) =
-            (params.volatility * libm::sqrt(tick), libm::exp(-params.escape_rate * tick));
+        let (deviation, lasts) = (link.volatility * libm::sqrt(tick), libm::exp(-link.escape_rate * tick));
         let means: Vec<f64> = rates.iter().map(|rate| rate * tick).collect();
         let transitions: Vec<Transition> =
             (0..=bins).map(|bin| Transition::new(bin, &rates, width, deviation, lasts)).collect();
-        let counts = libm::ceil(TELLS_APART * params.max_rate * tick) as usize;
+        let counts = libm::ceil(TELLS_APART * link.max_rate * tick) as usize;
         let now: Vec<Vec<f64>> = means.iter().map(|mean| poisson(*mean, counts)).collect();
-        let ticks = 1 + params.lookahead as usize;
+        let ticks = 1 + link.lookahead as usize;
         Forecaster {
-            percentile: params.percentile,
+            percentile: link.percentile,
             none: means.iter().map(|mean| libm::exp(-mean)).collect(),
             log_means: means.iter().map(|mean| libm::log(*mean)).collect(),
             means,
@@ -217,8 +235,19 @@ fn accumulate(probabilities: &mut [f64]) {
 mod tests {
     use super::*;
 
+    /// Sprout's.
+    const LINK: LinkModel = LinkModel {
+        tick: Span::from_millis(20),
+        lookahead: 5,
+        bins: 256,
+        max_rate: 1000.0,
+        volatility: 200.0,
+        escape_rate: 1.0,
+        percentile: 0.05,
+    };
+
     fn forecaster() -> Forecaster {
-        Forecaster::new(&Params::default())
+        Forecaster::new(&LINK)
     }
 
     /// After some seconds of so many packets in each tick of 20 ms.

@@ -1,6 +1,5 @@
 //! Whether a token bucket drops what is above a rate.
 
-use crate::cc::bbr::Params;
 use airwnd_units::{Span, Time};
 
 /// The shortest interval that a rate is told from.
@@ -8,10 +7,26 @@ const SHORTEST: Span = Span::from_millis(1);
 /// Multiple of the least rounds of an interval after which it is given up.
 const LONGEST: u32 = 4;
 
+/// When two intervals mean a policer, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cc) struct Criteria {
+    /// The least round trips of an interval.
+    pub rounds: u32,
+    /// Lost bytes to delivered ones of an interval, at least.
+    pub loss: f64,
+    /// Part by which the rates of two intervals may differ.
+    pub ratio: f64,
+    /// Bytes per second by which they always may.
+    pub difference: f64,
+    /// Round trips for which a policer is believed in.
+    pub hold: u32,
+}
+
 /// Linux's long-term sampling: two intervals in a row with much loss and the same rate mean a policer, whose rate is
 /// then used for a while.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(in crate::cc) struct Policer {
+    criteria: Criteria,
     /// Bytes given up on so far.
     pub lost: u64,
     sampling: bool,
@@ -39,16 +54,31 @@ pub(in crate::cc) struct Step {
 }
 
 impl Policer {
+    /// None found yet.
+    pub fn new(criteria: Criteria) -> Policer {
+        Policer {
+            criteria,
+            lost: 0,
+            sampling: false,
+            in_force: false,
+            rate: 0.0,
+            rounds: 0,
+            began: Time::ZERO,
+            delivered: 0,
+            lost_before: 0,
+        }
+    }
+
     /// The rate of the policer, while one is believed in.
     pub fn rate(&self) -> Option<f64> {
         self.in_force.then_some(self.rate)
     }
 
     /// Returns whether it has been believed in for long enough.
-    pub fn update(&mut self, params: &Params, step: &Step) -> bool {
+    pub fn update(&mut self, step: &Step) -> bool {
         if self.in_force {
             self.rounds += u32::from(step.cycles && step.begins_round);
-            let done = self.rounds >= params.policer_hold;
+            let done = self.rounds >= self.criteria.hold;
             if done {
                 self.forget();
             }
@@ -63,10 +93,10 @@ impl Policer {
             self.sampling = true;
         }
         self.rounds += u32::from(step.begins_round);
-        if step.app_limited || self.rounds > LONGEST * params.policer_rounds {
+        if step.app_limited || self.rounds > LONGEST * self.criteria.rounds {
             self.forget();
-        } else if self.rounds >= params.policer_rounds && step.has_loss {
-            self.end(params, step);
+        } else if self.rounds >= self.criteria.rounds && step.has_loss {
+            self.end(step);
         }
         false
     }
@@ -81,17 +111,18 @@ impl Policer {
         self.rounds = 0;
     }
 
-    fn end(&mut self, params: &Params, step: &Step) {
+    fn end(&mut self, step: &Step) {
         let delivered = (step.delivered - self.delivered) as f64;
         let lost = (self.lost - self.lost_before) as f64;
         let length = step.now - self.began;
-        if delivered == 0.0 || lost < params.policer_loss * delivered || length < SHORTEST {
+        if delivered == 0.0 || lost < self.criteria.loss * delivered || length < SHORTEST {
             return;
         }
         let rate = delivered / length.as_secs();
         let difference = (rate - self.rate).abs();
-        let small = params.policer_difference.0 as f64 / 8.0;
-        if self.rate > 0.0 && (difference <= params.policer_ratio * self.rate || difference <= small) {
+        if self.rate > 0.0
+            && (difference <= self.criteria.ratio * self.rate || difference <= self.criteria.difference)
+        {
             (self.rate, self.in_force, self.rounds) = ((self.rate + rate) / 2.0, true, 0);
         } else {
             self.rate = rate;
@@ -104,6 +135,9 @@ impl Policer {
 mod tests {
     use super::*;
 
+    /// Linux's.
+    const CRITERIA: Criteria = Criteria { rounds: 4, loss: 0.195, ratio: 0.125, difference: 500.0, hold: 48 };
+
     fn step(ms: u64, delivered: u64, has_loss: bool) -> Step {
         let now = Time(ms * 1_000_000);
         Step { now, delivered, has_loss, app_limited: false, begins_round: true, cycles: true }
@@ -111,10 +145,10 @@ mod tests {
 
     /// Each 100 ms a round trip of 10 kB delivered, and `lost` bytes lost.
     fn believes(lost: u64, delivered: impl Fn(u64) -> u64) -> Option<f64> {
-        let mut policer = Policer::default();
+        let mut policer = Policer::new(CRITERIA);
         for round in 0..12 {
             policer.lost += lost;
-            policer.update(&Params::default(), &step(100 * round, delivered(round), lost > 0));
+            policer.update(&step(100 * round, delivered(round), lost > 0));
         }
         policer.rate()
     }
@@ -131,19 +165,15 @@ mod tests {
 
     #[test]
     fn it_is_believed_in_for_so_many_round_trips() {
-        let params = Params::default();
-        let mut policer = Policer::default();
+        let mut policer = Policer::new(CRITERIA);
         let mut round = 0;
         while policer.rate().is_none() {
             policer.lost += 3000;
-            assert!(!policer.update(&params, &step(100 * round, 10_000 * round, true)));
+            assert!(!policer.update(&step(100 * round, 10_000 * round, true)));
             round += 1;
         }
         for more in 1..=48 {
-            assert_eq!(
-                policer.update(&params, &step(100 * (round + more), 10_000 * round, true)),
-                more == 48
-            );
+            assert_eq!(policer.update(&step(100 * (round + more), 10_000 * round, true)), more == 48);
         }
         assert_eq!(policer.rate(), None);
     }

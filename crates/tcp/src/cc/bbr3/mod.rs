@@ -1,14 +1,25 @@
 //! A model of the path says how fast and how much: version 3, which heeds losses.
 
+mod loss;
+mod model;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+mod state;
+
 pub use super::parts::quantum::Quantum;
 use super::parts::restraint::Restraint;
 use super::parts::window::LARGEST;
-use super::parts::windowed_max::WindowedMax;
 use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, RateSample, SenderContext, Signal};
-use crate::Seq;
 use airwnd_catalog::params;
 use airwnd_kernel::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
+use loss::{Ended, LossRound, Undo, inflight_at_loss};
+use model::{Bounds, Model, rate};
+use probe_bw::{AckPhase, Cycle, Feedback, ProbeBw, Up};
+use probe_rtt::ProbeRtt;
+use startup::{Drain, FullPipe};
+use state::State;
 
 params! {
     /// BBR v3: paced at what the path delivers, with as much in flight as it bears without losing more than 2 %.
@@ -78,90 +89,8 @@ params! {
 
 /// The round-trip time that the first pace is computed from if none was measured (draft-ietf-ccwg-bbr-06 §5.6.2).
 const NOMINAL_RTT: Span = Span::from_millis(1);
-/// Doublings after which inflight_longterm grows no faster (draft-ietf-ccwg-bbr-06 §5.3.3.9).
-const MOST_DOUBLINGS: u32 = 30;
 /// Segments that UP may have in flight beyond the gain (draft-ietf-ccwg-bbr-06 §5.6.4.2).
 const PROBE_ROOM: f64 = 2.0;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Startup,
-    Drain,
-    Down,
-    Cruise,
-    Refill,
-    Up,
-    ProbeRtt,
-}
-
-impl State {
-    fn is_probe_bw(self) -> bool {
-        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
-    }
-
-    /// Whether it looks for more bandwidth, so that losses are no surprise.
-    fn is_probing(self) -> bool {
-        matches!(self, State::Startup | State::Refill | State::Up)
-    }
-}
-
-/// What ACKs tell of a probe for bandwidth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AckPhase {
-    Init,
-    Refilling,
-    Starting,
-    Feedback,
-    Stopping,
-}
-
-/// What to return to if the losses were none.
-#[derive(Clone, Copy, Debug)]
-struct Undo {
-    state: Option<State>,
-    bw_shortterm: f64,
-    inflight_shortterm: f64,
-    inflight_longterm: f64,
-}
-
-/// Losses of this round trip, and what was delivered in it.
-#[derive(Clone, Copy, Debug, Default)]
-struct LossRound {
-    has_loss: bool,
-    /// Losses with something in between, and where the last one lay.
-    ranges: u32,
-    last: Option<(Seq, Seq)>,
-    /// What had been delivered when it began, and whether this ACK begins one.
-    from: u64,
-    begins: bool,
-    bw_latest: f64,
-    inflight_latest: f64,
-}
-
-/// Probes for bandwidth.
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    ack_phase: AckPhase,
-    /// Whether samples are of data that a probe sent.
-    sampled: bool,
-    too_high: bool,
-    precautionary: bool,
-    cycle_at: Time,
-    wait: Span,
-    rounds_since: u64,
-    up_rounds: u32,
-    up_acked: f64,
-    acked_per_increase: f64,
-}
-
-/// Whether the pipe is full.
-#[derive(Clone, Copy, Debug, Default)]
-struct FullPipe {
-    reached: bool,
-    now: bool,
-    bw: f64,
-    rounds: u32,
-}
 
 /// The state of BBR v3. Amounts are bytes, rates bytes per second; what does not bound is infinite.
 #[derive(Clone, Debug)]
@@ -171,38 +100,15 @@ pub struct Bbr3 {
     mss: f64,
     initial_window: f64,
     state: State,
+    model: Model,
+    full: FullPipe,
+    loss: LossRound,
+    feedback: Feedback,
+    undo: Undo,
     cwnd: f64,
     prior_cwnd: f64,
     pacing_rate: f64,
     has_seen_rtt: bool,
-
-    /// Greatest delivery rates of this cycle and the one before.
-    cycle_bw: [f64; 2],
-    max_bw: f64,
-    bw: f64,
-    bw_shortterm: f64,
-    inflight_shortterm: f64,
-    inflight_longterm: f64,
-    min_rtt: Option<Span>,
-    min_rtt_at: Time,
-    extra_acked: WindowedMax,
-    epoch_began: Time,
-    epoch_acked: f64,
-
-    round: u64,
-    begins_round: bool,
-    round_from: u64,
-    full: FullPipe,
-    drain_from: u64,
-    loss: LossRound,
-    probe: Probe,
-    undo: Undo,
-    probe_rtt_min: Option<Span>,
-    probe_rtt_min_at: Time,
-    probe_rtt_expired: bool,
-    probe_rtt_until: Option<Time>,
-    probe_rtt_round_done: bool,
-
     restraint: Restraint,
     idle_restart: bool,
     /// Fast recovery or that after a timeout; the former only; whether what it may have to restore is saved.
@@ -222,51 +128,21 @@ pub struct Bbr3 {
 impl Bbr3 {
     /// A controller at the beginning of a connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Bbr3 {
-        let unbounded = f64::INFINITY;
+        let nothing = Bounds { bw_shortterm: 0.0, inflight_shortterm: 0.0, inflight_longterm: 0.0 };
         let mut bbr = Bbr3 {
             random: Stream::new(ctx.seed, "bbr3"),
             mss: ctx.mss.0 as f64,
             initial_window: ctx.initial_window.0 as f64,
             state: State::Startup,
+            model: Model::new(),
+            full: FullPipe::default(),
+            loss: LossRound::default(),
+            feedback: Feedback::NONE,
+            undo: Undo { ended: None, bounds: nothing },
             cwnd: ctx.initial_window.0 as f64,
             prior_cwnd: 0.0,
             pacing_rate: 0.0,
             has_seen_rtt: false,
-            cycle_bw: [0.0; 2],
-            max_bw: 0.0,
-            bw: 0.0,
-            bw_shortterm: unbounded,
-            inflight_shortterm: unbounded,
-            inflight_longterm: unbounded,
-            min_rtt: None,
-            min_rtt_at: Time::ZERO,
-            extra_acked: WindowedMax::new(),
-            epoch_began: Time::ZERO,
-            epoch_acked: 0.0,
-            round: 0,
-            begins_round: false,
-            round_from: 0,
-            full: FullPipe::default(),
-            drain_from: 0,
-            loss: LossRound::default(),
-            probe: Probe {
-                ack_phase: AckPhase::Init,
-                sampled: false,
-                too_high: false,
-                precautionary: false,
-                cycle_at: Time::ZERO,
-                wait: Span::ZERO,
-                rounds_since: 0,
-                up_rounds: 0,
-                up_acked: 0.0,
-                acked_per_increase: unbounded,
-            },
-            undo: Undo { state: None, bw_shortterm: 0.0, inflight_shortterm: 0.0, inflight_longterm: 0.0 },
-            probe_rtt_min: None,
-            probe_rtt_min_at: Time::ZERO,
-            probe_rtt_expired: false,
-            probe_rtt_until: None,
-            probe_rtt_round_done: false,
             restraint: Restraint::default(),
             idle_restart: false,
             recovering: false,
@@ -293,10 +169,7 @@ impl Bbr3 {
         if let (false, Some(srtt)) = (self.has_seen_rtt, srtt.filter(|srtt| srtt.0 > 0)) {
             self.has_seen_rtt = true;
             self.init_pacing_rate(srtt);
-            if self.min_rtt.is_none() {
-                (self.min_rtt, self.min_rtt_at) = (Some(srtt), now);
-                (self.probe_rtt_min, self.probe_rtt_min_at) = (Some(srtt), now);
-            }
+            self.model.min_rtt.begin(now, srtt);
         }
     }
 
@@ -306,71 +179,50 @@ impl Bbr3 {
         f64::from(self.params.min_window) * self.mss
     }
 
-    //= draft-ietf-ccwg-bbr-06 §5.6.4.2: BDPMultiple()
     fn product(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.map_or(self.initial_window, |rtt| gain * bw * rtt.as_secs())
+        self.model.product(bw, gain).unwrap_or(self.initial_window)
     }
 
     //= draft-ietf-ccwg-bbr-06 §5.6.4.2: QuantizationBudget()
     fn with_budget(&self, volume: f64) -> f64 {
-        let room = if self.state == State::Up { PROBE_ROOM * self.mss } else { 0.0 };
+        let room = if self.state.is_up() { PROBE_ROOM * self.mss } else { 0.0 };
         volume.max(self.params.quantum.budget(self.pacing_rate, self.mss)).max(self.least()) + room
     }
 
     fn target_inflight(&self) -> f64 {
-        self.product(self.bw, 1.0).min(self.cwnd)
+        self.product(self.model.bw, 1.0).min(self.cwnd)
     }
 
     fn inflight_with_headroom(&self) -> f64 {
-        let headroom = (self.params.headroom * self.inflight_longterm).max(self.mss);
-        if self.inflight_longterm.is_infinite() {
-            return self.inflight_longterm;
+        let longterm = self.model.bounds.inflight_longterm;
+        let headroom = (self.params.headroom * longterm).max(self.mss);
+        if longterm.is_infinite() {
+            return longterm;
         }
-        (self.inflight_longterm - headroom).max(self.least())
+        (longterm - headroom).max(self.least())
     }
 
     fn is_cwnd_limited(&self) -> bool {
         self.filled_window[0] || self.filled_window[1]
     }
 
-    // The model.
-
     fn is_app_limited(&self, sample: &RateSample) -> bool {
         sample.app_limited || self.restraint.covers(sample.prior_delivered.0)
     }
 
-    fn rate(sample: &RateSample) -> f64 {
-        sample.delivered.0 as f64 / sample.interval.as_secs()
-    }
-
-    fn start_round(&mut self, delivered: u64) {
-        self.round_from = delivered;
-    }
-
-    //= draft-ietf-ccwg-bbr-06 §5.5.10.3: UpdateLatestDeliverySignals()
-    fn update_latest_delivery(&mut self, sample: &RateSample) {
-        self.loss.bw_latest = self.loss.bw_latest.max(Bbr3::rate(sample));
-        self.loss.inflight_latest = self.loss.inflight_latest.max(sample.delivered.0 as f64);
-        self.loss.begins = sample.prior_delivered.0 >= self.loss.from;
-        if self.loss.begins {
-            self.loss.from = self.delivered;
-        }
-    }
+    // The model, by the samples of ACKs.
 
     //= draft-ietf-ccwg-bbr-06 §5.5.1, §5.5.5: UpdateRound(), UpdateMaxBw()
-    fn update_max_bw(&mut self, sample: &RateSample) {
-        self.begins_round = sample.prior_delivered.0 >= self.round_from;
-        if self.begins_round {
-            self.start_round(self.delivered);
-            self.round += 1;
-            self.probe.rounds_since += 1;
+    fn update_model(&mut self, sample: &RateSample) {
+        self.model.rounds.update(sample.prior_delivered.0, self.delivered);
+        if self.model.rounds.begins {
+            if let State::ProbeBw(ProbeBw::Down(cycle) | ProbeBw::Cruise(cycle)) = &mut self.state {
+                cycle.on_round();
+            }
             self.filled_window = [false, self.filled_window[0]];
         }
-        let rate = Bbr3::rate(sample);
-        if rate > 0.0 && (rate >= self.max_bw || !self.is_app_limited(sample)) {
-            self.cycle_bw[0] = self.cycle_bw[0].max(rate);
-            self.max_bw = self.cycle_bw[0].max(self.cycle_bw[1]);
-        }
+        let app_limited = self.is_app_limited(sample);
+        self.model.update_max_bw(rate(sample), app_limited);
     }
 
     //= draft-ietf-ccwg-bbr-06 §5.5.10.3: AdaptLowerBoundsFromCongestion()
@@ -379,124 +231,73 @@ impl Bbr3 {
             return;
         }
         if self.loss.has_loss && !self.state.is_probing() {
-            let beta = self.params.beta;
-            let bw = if self.bw_shortterm.is_infinite() { self.max_bw } else { self.bw_shortterm };
-            let inflight =
-                if self.inflight_shortterm.is_infinite() { self.cwnd } else { self.inflight_shortterm };
-            self.bw_shortterm = self.loss.bw_latest.max(beta * bw);
-            self.inflight_shortterm = self.loss.inflight_latest.max(beta * inflight);
+            let Model { bounds, max_bw, .. } = &mut self.model;
+            bounds.cut(self.loss.latest, self.params.beta, *max_bw, self.cwnd);
         }
         self.loss.has_loss = false;
     }
 
-    fn reset_short_term(&mut self) {
-        (self.bw_shortterm, self.inflight_shortterm) = (f64::INFINITY, f64::INFINITY);
-    }
-
-    fn reset_congestion_signals(&mut self) {
-        (self.loss.has_loss, self.loss.bw_latest, self.loss.inflight_latest) = (false, 0.0, 0.0);
-    }
-
-    //= draft-ietf-ccwg-bbr-06 §5.5.9: UpdateACKAggregation()
-    fn update_aggregation(&mut self, now: Time) {
-        let mut expected = self.bw * (now - self.epoch_began).as_secs();
-        if self.epoch_acked <= expected {
-            (self.epoch_began, self.epoch_acked, expected) = (now, 0.0, 0.0);
-        }
-        self.epoch_acked += self.acked;
-        let extra = (self.epoch_acked - expected).min(self.cwnd);
-        let rounds = if self.full.reached { u64::from(self.params.aggregation_rounds) } else { 1 };
-        self.extra_acked.update(rounds, self.round, extra);
-    }
-
     // Startup and Drain.
 
-    fn reset_full_pipe(&mut self, bw: f64) {
-        self.full = FullPipe { reached: self.full.reached, now: false, bw, rounds: 0 };
-    }
-
-    //= draft-ietf-ccwg-bbr-06 §5.3.1.2: CheckFullBWReached()
     fn check_full_pipe(&mut self, sample: &RateSample) {
-        if self.full.now || !self.begins_round || self.is_app_limited(sample) {
-            return;
+        if self.model.rounds.begins && !self.is_app_limited(sample) {
+            self.full.on_round(rate(sample), &self.params);
         }
-        let rate = Bbr3::rate(sample);
-        if rate >= self.full.bw * self.params.full_growth {
-            self.reset_full_pipe(rate);
-            return;
-        }
-        self.full.rounds += 1;
-        self.full.now = self.full.rounds >= self.params.full_rounds;
-        self.full.reached |= self.full.now;
     }
 
     fn check_startup_done(&mut self, sample: &RateSample) {
-        self.check_startup_losses(sample);
+        let too_high = self.is_inflight_too_high(sample.lost.0 as f64, sample.in_flight_at_send.0 as f64);
+        let lossy = self.loss.ends_startup(self.selective, too_high, &self.params);
+        if self.state == State::Startup && self.fast_recovery && lossy {
+            self.undo.ended = Some(Ended::Startup);
+            self.full.reach();
+            self.model.bounds.inflight_longterm =
+                self.product(self.model.bw, 1.0).max(self.loss.latest.inflight);
+        }
+        self.loss.count_anew();
         if self.state == State::Startup && self.full.reached {
-            self.state = State::Drain;
-            self.drain_from = self.round;
-        }
-    }
-
-    //= draft-ietf-ccwg-bbr-06 §5.3.1.3: CheckStartupHighLoss()
-    fn check_startup_losses(&mut self, sample: &RateSample) {
-        let (lost, in_flight) = (sample.lost.0 as f64, sample.in_flight_at_send.0 as f64);
-        let too_high = if self.selective {
-            let many = self.loss.ranges >= self.params.full_losses;
-            self.loss.begins && many && self.is_inflight_too_high(lost, in_flight)
-        } else {
-            self.loss.ranges > 0
-        };
-        if self.state == State::Startup && self.fast_recovery && too_high {
-            self.undo.state = Some(State::Startup);
-            (self.full.reached, self.full.now) = (true, true);
-            self.inflight_longterm = self.product(self.bw, 1.0).max(self.loss.inflight_latest);
-        }
-        if self.loss.begins {
-            (self.loss.ranges, self.loss.last) = (0, None);
+            self.state = State::Drain(Drain { since_round: self.model.rounds.count });
         }
     }
 
     //= draft-ietf-ccwg-bbr-06 §5.3.2: CheckDrainDone()
     fn check_drain_done(&mut self, now: Time) {
-        let is_long = self.round > self.drain_from + u64::from(self.params.drain_rounds);
-        let is_drained = self.in_flight <= self.with_budget(self.product(self.bw, 1.0));
-        if self.state == State::Drain && (is_drained || is_long) {
+        let State::Drain(drain) = self.state else { return };
+        let is_drained = self.in_flight <= self.with_budget(self.product(self.model.bw, 1.0));
+        if is_drained || drain.is_long(self.model.rounds.count, &self.params) {
             self.start_down(now, self.delivered);
         }
     }
 
     // Probes for bandwidth.
 
-    //= draft-ietf-ccwg-bbr-06 §5.3.3.9, §5.3.3.8: StartProbeBW_DOWN(), PickProbeWait()
     fn start_down(&mut self, now: Time, delivered: u64) {
-        self.reset_congestion_signals();
-        self.probe.acked_per_increase = f64::INFINITY;
-        self.probe.rounds_since = u64::from(self.random.uniform() >= 0.5);
-        let spread = self.random.uniform() * self.params.probe_wait_spread.as_secs();
-        self.probe.wait = self.params.probe_wait + Span::from_secs_f64(spread);
-        self.probe.cycle_at = now;
-        self.probe.ack_phase = AckPhase::Stopping;
-        self.start_round(delivered);
-        self.state = State::Down;
+        let cycle = self.start_cycle(now, delivered);
+        self.state = State::ProbeBw(ProbeBw::Down(cycle));
+    }
+
+    //= draft-ietf-ccwg-bbr-06 §5.3.3.9: StartProbeBW_DOWN()
+    fn start_cycle(&mut self, now: Time, delivered: u64) -> Cycle {
+        self.loss.reset();
+        self.feedback.phase = AckPhase::Stopping;
+        self.model.rounds.start(delivered);
+        Cycle::begin(now, &mut self.random, &self.params)
     }
 
     fn start_refill(&mut self) {
-        self.reset_short_term();
-        (self.probe.up_rounds, self.probe.up_acked) = (0, 0.0);
-        self.probe.precautionary = false;
-        self.probe.ack_phase = AckPhase::Refilling;
-        self.start_round(self.delivered);
-        self.state = State::Refill;
+        self.model.bounds.reset_short_term();
+        self.feedback.precautionary = false;
+        self.feedback.phase = AckPhase::Refilling;
+        self.model.rounds.start(self.delivered);
+        self.state = State::ProbeBw(ProbeBw::Refill);
     }
 
     fn start_up(&mut self, rate: f64) {
-        self.probe.sampled = true;
-        self.probe.ack_phase = AckPhase::Starting;
-        self.start_round(self.delivered);
-        self.reset_full_pipe(rate);
-        self.state = State::Up;
-        self.raise_slope();
+        self.feedback.sampled = true;
+        self.feedback.phase = AckPhase::Starting;
+        self.model.rounds.start(self.delivered);
+        self.full.reset(rate);
+        self.state = State::ProbeBw(ProbeBw::Up(Up::begin(self.cwnd, self.mss)));
     }
 
     //= draft-ietf-ccwg-bbr-06 §5.3.3.9: UpdateProbeBWCyclePhase()
@@ -504,88 +305,76 @@ impl Bbr3 {
         if !self.full.reached || self.adapt_long_term(sample) {
             return;
         }
-        let state = self.state;
-        match state {
-            State::Down | State::Cruise if self.is_time_to_probe(ack.now) => self.start_refill(),
-            State::Down if self.is_time_to_cruise() => self.state = State::Cruise,
-            State::Refill if self.begins_round => self.start_up(Bbr3::rate(sample)),
-            State::Up if self.is_time_to_go_down(sample) => {
-                self.probe.too_high = false;
+        let State::ProbeBw(phase) = self.state else { return };
+        match phase {
+            ProbeBw::Down(cycle) | ProbeBw::Cruise(cycle) if self.is_time_to_probe(&cycle, ack.now) => {
+                self.start_refill();
+            }
+            ProbeBw::Down(cycle) if self.is_time_to_cruise() => {
+                self.state = State::ProbeBw(ProbeBw::Cruise(cycle));
+            }
+            ProbeBw::Refill if self.model.rounds.begins => self.start_up(rate(sample)),
+            ProbeBw::Up(_) if self.is_time_to_go_down(sample) => {
+                self.feedback.too_high = false;
                 self.start_down(ack.now, self.delivered);
             }
             _ => {}
         }
     }
 
-    //= draft-ietf-ccwg-bbr-06 §5.3.3.8: IsTimeToProbeBW()
-    fn is_time_to_probe(&self, now: Time) -> bool {
-        let segments = self.target_inflight() / self.mss;
-        let rounds = segments.min(f64::from(self.params.probe_rounds));
-        now > self.probe.cycle_at + self.probe.wait || self.probe.rounds_since as f64 >= rounds
+    fn is_time_to_probe(&self, cycle: &Cycle, now: Time) -> bool {
+        cycle.is_over(now, self.target_inflight() / self.mss, &self.params)
     }
 
     fn is_time_to_cruise(&self) -> bool {
         self.in_flight <= self.inflight_with_headroom()
-            && self.in_flight <= self.with_budget(self.product(self.max_bw, 1.0))
+            && self.in_flight <= self.with_budget(self.product(self.model.max_bw, 1.0))
     }
 
     fn is_time_to_go_down(&mut self, sample: &RateSample) -> bool {
-        if self.probe.too_high && self.in_flight >= self.inflight_longterm {
-            self.probe.precautionary = true;
+        let longterm = self.model.bounds.inflight_longterm;
+        if self.feedback.too_high && self.in_flight >= longterm {
+            self.feedback.precautionary = true;
             return true;
         }
-        if self.is_cwnd_limited() && self.cwnd >= self.inflight_longterm {
-            self.reset_full_pipe(Bbr3::rate(sample));
+        if self.is_cwnd_limited() && self.cwnd >= longterm {
+            self.full.reset(rate(sample));
             return false;
         }
         self.full.now
     }
 
-    fn raise_slope(&mut self) {
-        let growth = f64::from(1_u32 << self.probe.up_rounds);
-        self.probe.up_rounds = (self.probe.up_rounds + 1).min(MOST_DOUBLINGS);
-        self.probe.acked_per_increase = (self.cwnd / growth).max(self.mss);
-    }
-
-    //= draft-ietf-ccwg-bbr-06 §5.3.3.9: ProbeInflightLongtermUpward()
-    fn probe_upward(&mut self) {
-        if !self.is_cwnd_limited() || self.cwnd < self.inflight_longterm {
-            return;
-        }
-        self.probe.up_acked += self.acked;
-        if self.probe.up_acked >= self.probe.acked_per_increase {
-            let segments = (self.probe.up_acked / self.probe.acked_per_increase).floor();
-            self.probe.up_acked -= segments * self.probe.acked_per_increase;
-            self.inflight_longterm += segments * self.mss;
-        }
-        if self.begins_round {
-            self.raise_slope();
-        }
-    }
-
     //= draft-ietf-ccwg-bbr-06 §5.3.3.9: AdaptLongTermModel()
     /// Returns whether it has begun a state.
     fn adapt_long_term(&mut self, sample: &RateSample) -> bool {
-        if self.probe.ack_phase == AckPhase::Starting && self.begins_round {
-            self.probe.ack_phase = AckPhase::Feedback;
+        let begins_round = self.model.rounds.begins;
+        if self.feedback.phase == AckPhase::Starting && begins_round {
+            self.feedback.phase = AckPhase::Feedback;
         }
-        if self.probe.ack_phase == AckPhase::Stopping && self.begins_round {
-            self.probe.sampled = false;
-            self.probe.ack_phase = AckPhase::Init;
+        if self.feedback.phase == AckPhase::Stopping && begins_round {
+            self.feedback.sampled = false;
+            self.feedback.phase = AckPhase::Init;
             if self.state.is_probe_bw() && !self.is_app_limited(sample) {
-                self.cycle_bw = [0.0, self.cycle_bw[0]];
+                self.model.advance_max_bw();
             }
-            if self.state.is_probe_bw() && self.probe.precautionary && !self.probe.too_high {
+            if self.state.is_probe_bw() && self.feedback.precautionary && !self.feedback.too_high {
                 self.start_refill();
                 return true;
             }
         }
         let in_flight = sample.in_flight_at_send.0 as f64;
-        if !self.is_inflight_too_high(sample.lost.0 as f64, in_flight) && self.inflight_longterm.is_finite() {
-            self.inflight_longterm = self.inflight_longterm.max(in_flight);
-            if self.state == State::Up {
-                self.probe_upward();
-            }
+        if !self.is_inflight_too_high(sample.lost.0 as f64, in_flight)
+            && self.model.bounds.inflight_longterm.is_finite()
+        {
+            let longterm = self.model.bounds.inflight_longterm.max(in_flight);
+            let is_limit = self.is_cwnd_limited() && self.cwnd >= longterm;
+            let rise = match &mut self.state {
+                State::ProbeBw(ProbeBw::Up(up)) if is_limit => {
+                    up.raise(self.acked, begins_round, self.cwnd, self.mss)
+                }
+                _ => 0.0,
+            };
+            self.model.bounds.inflight_longterm = longterm + rise * self.mss;
         }
         false
     }
@@ -598,138 +387,90 @@ impl Bbr3 {
     }
 
     fn note_loss(&mut self, delivered: u64) {
-        if !self.loss.has_loss {
-            self.loss.from = delivered;
-        }
-        // The sender tells of losses before it says that recovery begins: the first one saves what that may undo.
+        // The sender reports losses before recovery begins: the first one saves what that may undo.
         if !self.loss.has_loss || !self.saved {
             self.save_state();
         }
-        self.loss.has_loss = true;
+        self.loss.note(delivered);
     }
 
     fn save_state(&mut self) {
         self.save_cwnd();
         self.saved = true;
-        self.undo = Undo {
-            state: None,
-            bw_shortterm: self.bw_shortterm,
-            inflight_shortterm: self.inflight_shortterm,
-            inflight_longterm: self.inflight_longterm,
-        };
+        self.undo = Undo { ended: None, bounds: self.model.bounds };
     }
 
     /// With so much in flight too much is lost.
     fn lower_inflight(&mut self, now: Time, delivered: u64, in_flight: f64, app_limited: bool) {
-        self.probe.too_high = true;
-        self.probe.sampled = false;
+        self.feedback.too_high = true;
+        self.feedback.sampled = false;
         if !app_limited {
-            self.inflight_longterm = in_flight.max(self.target_inflight() * self.params.beta);
+            self.model.bounds.inflight_longterm = in_flight.max(self.target_inflight() * self.params.beta);
         }
-        if self.state == State::Up {
-            self.undo.state = Some(State::Up);
+        if self.state.is_up() {
+            self.undo.ended = Some(Ended::Up);
             self.start_down(now, delivered);
         }
     }
 
-    //= draft-ietf-ccwg-bbr-06 §5.5.10.2: InflightAtLoss()
-    fn inflight_at_loss(&self, loss: &Loss) -> f64 {
-        let size = loss.len.0 as f64;
-        let threshold = self.params.loss_threshold;
-        let in_flight_before = loss.in_flight_at_send.0 as f64 - size;
-        let lost_before = loss.lost_since_send.0 as f64 - size;
-        in_flight_before + (threshold * in_flight_before - lost_before) / (1.0 - threshold)
-    }
-
-    // Round-trip time.
-
-    //= draft-ietf-ccwg-bbr-06 §5.3.4.3: UpdateMinRTT()
-    fn update_min_rtt(&mut self, now: Time, rtt: Option<Span>) {
-        self.probe_rtt_expired = now > self.probe_rtt_min_at + self.params.probe_rtt_interval;
-        if let Some(rtt) = rtt
-            && (self.probe_rtt_expired || self.probe_rtt_min.is_none_or(|min| rtt < min))
-        {
-            (self.probe_rtt_min, self.probe_rtt_min_at) = (Some(rtt), now);
-        }
-        let expired = now > self.min_rtt_at + self.params.min_rtt_window;
-        let Some(recent) = self.probe_rtt_min else { return };
-        if expired || self.min_rtt.is_none_or(|min| recent < min) {
-            (self.min_rtt, self.min_rtt_at) = (Some(recent), self.probe_rtt_min_at);
-        }
-    }
+    // Probes for the round-trip time.
 
     //= draft-ietf-ccwg-bbr-06 §5.3.4.3: CheckProbeRTT()
     fn check_probe_rtt(&mut self, now: Time, has_sample: bool) {
-        if self.state != State::ProbeRtt && self.probe_rtt_expired && !self.idle_restart {
-            self.state = State::ProbeRtt;
+        if !self.state.is_probe_rtt() && self.model.min_rtt.expired && !self.idle_restart {
+            self.state = State::ProbeRtt(ProbeRtt::Emptying);
             self.restraint.begin(self.delivered);
             self.save_cwnd();
-            self.probe_rtt_until = None;
-            self.probe.ack_phase = AckPhase::Stopping;
-            self.start_round(self.delivered);
+            self.feedback.phase = AckPhase::Stopping;
+            self.model.rounds.start(self.delivered);
         }
-        if self.state == State::ProbeRtt {
-            self.probe_rtt(now);
+        if let State::ProbeRtt(probe) = self.state {
+            self.probe_rtt(now, probe);
         }
         self.idle_restart &= !has_sample;
     }
 
     //= draft-ietf-ccwg-bbr-06 §5.3.4.3: HandleProbeRTT()
-    fn probe_rtt(&mut self, now: Time) {
+    fn probe_rtt(&mut self, now: Time, probe: ProbeRtt) {
         self.restraint.prolong(self.delivered, self.in_flight as u64);
-        if self.probe_rtt_until.is_none() {
-            if self.in_flight <= self.probe_rtt_cwnd() {
-                self.probe_rtt_until = Some(now + self.params.probe_rtt_duration);
-                self.probe_rtt_round_done = false;
-                self.start_round(self.delivered);
+        match probe {
+            ProbeRtt::Emptying => {
+                if self.in_flight <= self.probe_rtt_cwnd() {
+                    let until = now + self.params.probe_rtt_duration;
+                    self.state = State::ProbeRtt(ProbeRtt::Measuring { until, round_done: false });
+                    self.model.rounds.start(self.delivered);
+                }
             }
-            return;
-        }
-        self.probe_rtt_round_done |= self.begins_round;
-        if self.probe_rtt_round_done {
-            self.check_probe_rtt_done(now);
+            ProbeRtt::Measuring { until, round_done } => {
+                let round_done = round_done || self.model.rounds.begins;
+                self.state = State::ProbeRtt(ProbeRtt::Measuring { until, round_done });
+                if round_done {
+                    self.check_probe_rtt_done(now);
+                }
+            }
         }
     }
 
     fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.probe_rtt_until.is_none_or(|until| now <= until) {
+        if !matches!(self.state, State::ProbeRtt(probe) if probe.is_over(now)) {
             return;
         }
-        self.probe_rtt_min_at = now;
+        self.model.min_rtt.probed(now);
         self.restore_cwnd();
         //= draft-ietf-ccwg-bbr-06 §5.3.4.4: ExitProbeRTT()
-        self.reset_short_term();
-        if self.full.reached {
-            self.start_down(now, self.delivered);
-            self.state = State::Cruise;
+        self.model.bounds.reset_short_term();
+        self.state = if self.full.reached {
+            State::ProbeBw(ProbeBw::Cruise(self.start_cycle(now, self.delivered)))
         } else {
-            self.state = State::Startup;
-        }
+            State::Startup
+        };
     }
 
-    // What comes of it.
-
-    fn pacing_gain(&self) -> f64 {
-        match self.state {
-            State::Startup => self.params.startup_gain,
-            State::Drain => self.params.drain_gain,
-            State::Down => self.params.down_gain,
-            State::Up => self.params.up_gain,
-            State::Cruise | State::Refill | State::ProbeRtt => 1.0,
-        }
-    }
-
-    fn cwnd_gain(&self) -> f64 {
-        match self.state {
-            State::Up => self.params.up_cwnd_gain,
-            State::ProbeRtt => self.params.probe_rtt_gain,
-            _ => self.params.cwnd_gain,
-        }
-    }
+    // Pace and window.
 
     //= draft-ietf-ccwg-bbr-06 §5.6.2: SetPacingRateWithGain()
     fn set_pacing_rate(&mut self, gain: f64) {
-        let rate = gain * self.bw * (1.0 - self.params.pacing_margin);
+        let rate = gain * self.model.bw * (1.0 - self.params.pacing_margin);
         if self.full.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -737,7 +478,8 @@ impl Bbr3 {
 
     //= draft-ietf-ccwg-bbr-06 §5.6.4.6: SetCwnd()
     fn update_cwnd(&mut self) {
-        let max_inflight = self.with_budget(self.product(self.bw, self.cwnd_gain()) + self.extra_acked.get());
+        let volume = self.product(self.model.bw, self.state.cwnd_gain(&self.params));
+        let max_inflight = self.with_budget(volume + self.model.aggregation.get());
         if self.full.reached {
             self.cwnd = (self.cwnd + self.acked).min(max_inflight);
         } else if self.cwnd < max_inflight || (self.delivered as f64) < self.initial_window {
@@ -748,26 +490,26 @@ impl Bbr3 {
     }
 
     fn probe_rtt_cwnd(&self) -> f64 {
-        self.product(self.bw, self.params.probe_rtt_gain).max(self.least())
+        self.product(self.model.bw, self.params.probe_rtt_gain).max(self.least())
     }
 
     //= draft-ietf-ccwg-bbr-06 §5.6.4.7, §5.6.4.5: BoundCwndForModel(), BoundCwndForProbeRTT()
     fn bound_cwnd(&mut self) {
         self.cwnd = self.cwnd.min(LARGEST);
         let cap = match self.state {
-            State::Startup | State::Drain => f64::INFINITY,
-            State::Down | State::Refill | State::Up => self.inflight_longterm,
-            State::Cruise => self.inflight_with_headroom(),
-            State::ProbeRtt => {
+            State::Startup | State::Drain(_) => f64::INFINITY,
+            State::ProbeBw(ProbeBw::Cruise(_)) => self.inflight_with_headroom(),
+            State::ProbeBw(_) => self.model.bounds.inflight_longterm,
+            State::ProbeRtt(_) => {
                 self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
                 self.inflight_with_headroom()
             }
         };
-        self.cwnd = self.cwnd.min(cap.min(self.inflight_shortterm).max(self.least()));
+        self.cwnd = self.cwnd.min(cap.min(self.model.bounds.inflight_shortterm).max(self.least()));
     }
 
     fn save_cwnd(&mut self) {
-        let is_cut = self.recovering || self.state == State::ProbeRtt;
+        let is_cut = self.recovering || self.state.is_probe_rtt();
         self.prior_cwnd = if is_cut { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
     }
 
@@ -784,43 +526,40 @@ impl CongestionControl for Bbr3 {
         (self.delivered, self.acked) = (ack.delivered.0, ack.acked.0 as f64);
         self.in_flight = ack.in_flight.0 as f64;
         self.see_rtt(ack.now, ack.srtt);
-        self.begins_round = false;
+        self.model.rounds.begins = false;
         self.selective = ack.selective;
         self.last_sample = ack.rate;
         // An ACK without a sample answers an earlier transmission. As in Linux it moves neither rounds nor model;
         // draft-ietf-ccwg-bbr-06 lets its delivered data move both.
         if let Some(sample) = &ack.rate {
-            self.update_latest_delivery(sample);
-            self.update_max_bw(sample);
+            self.loss.update(sample, self.delivered);
+            self.update_model(sample);
             self.adapt_lower_bounds();
-            self.update_aggregation(ack.now);
+            let Bbr3 { model, params, .. } = self;
+            model.update_aggregation(ack.now, self.acked, self.cwnd, self.full.reached, params);
             self.check_full_pipe(sample);
             self.check_startup_done(sample);
             self.check_drain_done(ack.now);
             self.update_cycle(ack, sample);
         }
-        self.update_min_rtt(ack.now, ack.rate.and_then(|sample| sample.rtt));
+        self.model.min_rtt.update(ack.now, ack.rate.and_then(|sample| sample.rtt), &self.params);
         self.check_probe_rtt(ack.now, ack.rate.is_some());
-        if let Some(sample) = ack.rate.filter(|_| self.loss.begins) {
-            //= draft-ietf-ccwg-bbr-06 §5.5.10.3: AdvanceLatestDeliverySignals()
-            (self.loss.bw_latest, self.loss.inflight_latest) =
-                (Bbr3::rate(&sample), sample.delivered.0 as f64);
+        if let Some(sample) = &ack.rate {
+            self.loss.advance(sample);
         }
-        self.bw = self.max_bw.min(self.bw_shortterm);
-        self.set_pacing_rate(self.pacing_gain());
+        self.model.bound_bw();
+        self.set_pacing_rate(self.state.pacing_gain(&self.params));
         self.update_cwnd();
     }
 
     //= draft-ietf-ccwg-bbr-06 §5.5.10.2: HandleLostPacket()
     fn on_lost(&mut self, loss: &Loss) {
         self.note_loss(loss.delivered.0);
-        let (start, end) = (loss.seq, loss.seq + loss.len.0 as u32);
-        let continues = self.loss.last.is_some_and(|(first, last)| start == last || end == first);
-        self.loss.ranges += u32::from(!continues);
-        self.loss.last = Some((start, end));
+        self.loss.locate(loss);
         let (lost, in_flight) = (loss.lost_since_send.0 as f64, loss.in_flight_at_send.0 as f64);
-        if self.probe.sampled && self.is_inflight_too_high(lost, in_flight) {
-            self.lower_inflight(loss.now, loss.delivered.0, self.inflight_at_loss(loss), loss.app_limited);
+        if self.feedback.sampled && self.is_inflight_too_high(lost, in_flight) {
+            let in_flight = inflight_at_loss(loss, self.params.loss_threshold);
+            self.lower_inflight(loss.now, loss.delivered.0, in_flight, loss.app_limited);
         }
     }
 
@@ -828,7 +567,7 @@ impl CongestionControl for Bbr3 {
         match event.signal {
             Signal::Ecn => {
                 self.note_loss(self.delivered);
-                if let Some(sample) = self.last_sample.filter(|_| self.probe.sampled) {
+                if let Some(sample) = self.last_sample.filter(|_| self.feedback.sampled) {
                     let in_flight = sample.in_flight_at_send.0 as f64;
                     self.lower_inflight(event.now, self.delivered, in_flight, self.is_app_limited(&sample));
                 }
@@ -865,19 +604,21 @@ impl CongestionControl for Bbr3 {
     fn on_spurious(&mut self, _before: &Before) {
         self.restore_cwnd();
         self.loss.has_loss = false;
-        self.reset_full_pipe(0.0);
-        self.bw_shortterm = self.bw_shortterm.max(self.undo.bw_shortterm);
-        self.inflight_shortterm = self.inflight_shortterm.max(self.undo.inflight_shortterm);
-        self.inflight_longterm = self.inflight_longterm.max(self.undo.inflight_longterm);
-        match (self.undo.state.take(), self.state) {
-            (Some(State::Startup), state) if state != State::Startup => {
+        self.full.reset(0.0);
+        self.model.bounds.widen(&self.undo.bounds);
+        match (self.undo.ended.take(), self.state) {
+            (None, _) | (Some(Ended::Startup), State::Startup) => {}
+            (Some(Ended::Startup), state) => {
                 self.full.reached = false;
-                if state != State::ProbeRtt {
+                if !state.is_probe_rtt() {
                     self.state = State::Startup;
                 }
             }
-            (Some(State::Up), state) if state != State::Up && state != State::ProbeRtt => self.start_refill(),
-            _ => {}
+            (Some(Ended::Up), state) => {
+                if !state.is_up() && !state.is_probe_rtt() {
+                    self.start_refill();
+                }
+            }
         }
     }
 
@@ -891,10 +632,10 @@ impl CongestionControl for Bbr3 {
             return;
         }
         self.idle_restart = true;
-        self.epoch_began = departure.now;
+        self.model.aggregation.restart(departure.now);
         if self.state.is_probe_bw() {
             self.set_pacing_rate(1.0);
-        } else if self.state == State::ProbeRtt {
+        } else {
             self.check_probe_rtt_done(departure.now);
         }
     }
@@ -928,6 +669,7 @@ impl CongestionControl for Bbr3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Seq;
     use crate::cc::tests_support::{congestion, ctx};
 
     const RTT: Span = Span::from_millis(50);
@@ -935,11 +677,17 @@ mod tests {
     /// In UP with 100 segments in flight, which are one product.
     fn probing() -> Bbr3 {
         let mut bbr = Bbr3::new(Params::default(), &ctx(1000, 10));
-        (bbr.min_rtt, bbr.probe_rtt_min, bbr.has_seen_rtt) = (Some(RTT), Some(RTT), true);
-        (bbr.max_bw, bbr.bw, bbr.cycle_bw) = (2e6, 2e6, [2e6, 0.0]);
-        (bbr.state, bbr.full.reached, bbr.probe.sampled) = (State::Up, true, true);
+        bbr.see_rtt(Time::ZERO, Some(RTT));
+        bbr.model.update_max_bw(2e6, false);
+        bbr.model.bound_bw();
+        bbr.full.reach();
         (bbr.cwnd, bbr.in_flight) = (225_000.0, 100_000.0);
+        bbr.start_up(2e6);
         bbr
+    }
+
+    fn is_down(bbr: &Bbr3) -> bool {
+        matches!(bbr.state, State::ProbeBw(ProbeBw::Down(_)))
     }
 
     fn loss(segment: u32, lost_since_send: u64) -> Loss {
@@ -961,11 +709,11 @@ mod tests {
         let mut bbr = probing();
         bbr.on_lost(&loss(0, 1000));
         bbr.on_lost(&loss(1, 2000));
-        assert_eq!((bbr.state, bbr.inflight_longterm), (State::Up, f64::INFINITY));
+        assert_eq!((bbr.state.is_up(), bbr.model.bounds.inflight_longterm), (true, f64::INFINITY));
         bbr.on_lost(&loss(2, 3000));
         // 99 + (0.02 x 99 - 2) / 0.98
-        assert_eq!((bbr.state, bbr.inflight_longterm as u64), (State::Down, 98_979));
-        assert!(bbr.probe.too_high && !bbr.probe.sampled);
+        assert_eq!((is_down(&bbr), bbr.model.bounds.inflight_longterm as u64), (true, 98_979));
+        assert!(bbr.feedback.too_high && !bbr.feedback.sampled);
     }
 
     #[test]
@@ -976,17 +724,21 @@ mod tests {
         }
         bbr.on_congestion(&congestion(Signal::Loss, 100_000));
         bbr.on_spurious(&Before { cwnd: bbr.cwnd(), ssthresh: bbr.ssthresh() });
-        assert_eq!((bbr.state, bbr.inflight_longterm), (State::Refill, f64::INFINITY));
+        assert_eq!(bbr.state, State::ProbeBw(ProbeBw::Refill));
+        assert_eq!(bbr.model.bounds.inflight_longterm, f64::INFINITY);
         assert_eq!(bbr.cwnd(), Bytes(225_000));
     }
 
     #[test]
     fn a_lossy_round_trip_leaves_what_was_delivered_or_seven_tenths() {
         for (latest, left) in [(1.8e6, 1.8e6), (1e6, 1.4e6)] {
-            let mut bbr = Bbr3 { state: State::Cruise, cwnd: 100_000.0, ..probing() };
-            bbr.loss = LossRound { has_loss: true, begins: true, bw_latest: latest, ..LossRound::default() };
+            let mut bbr = Bbr3 { cwnd: 100_000.0, ..probing() };
+            bbr.state = State::ProbeBw(ProbeBw::Cruise(bbr.start_cycle(Time::ZERO, 0)));
+            bbr.loss = LossRound::default();
+            (bbr.loss.has_loss, bbr.loss.begins, bbr.loss.latest.bw) = (true, true, latest);
             bbr.adapt_lower_bounds();
-            assert_eq!((bbr.bw_shortterm, bbr.inflight_shortterm as u64), (left, 70_000));
+            let Bounds { bw_shortterm, inflight_shortterm, .. } = bbr.model.bounds;
+            assert_eq!((bw_shortterm, inflight_shortterm as u64), (left, 70_000));
             assert!(!bbr.loss.has_loss);
         }
     }
@@ -994,7 +746,7 @@ mod tests {
     /// In Startup, in fast recovery, with 3 % lost.
     fn startup_after(segments: impl Iterator<Item = u32>) -> State {
         let mut bbr = Bbr3 { state: State::Startup, fast_recovery: true, ..probing() };
-        (bbr.full.reached, bbr.probe.sampled) = (false, false);
+        (bbr.full, bbr.feedback) = (FullPipe::default(), Feedback::NONE);
         segments.for_each(|segment| bbr.on_lost(&loss(segment, 1000)));
         let sample = RateSample {
             delivered: Bytes(100_000),
@@ -1013,7 +765,7 @@ mod tests {
 
     #[test]
     fn six_separate_losses_end_startup() {
-        assert_eq!(startup_after((0..6).map(|n| 2 * n)), State::Drain);
+        assert_eq!(startup_after((0..6).map(|n| 2 * n)), State::Drain(Drain { since_round: 1 }));
         assert_eq!(startup_after((0..5).map(|n| 2 * n)), State::Startup);
         // In one piece, in either order
         assert_eq!(startup_after(0..20), State::Startup);
@@ -1033,18 +785,13 @@ mod tests {
             rtt: Some(RTT),
         });
         bbr.on_congestion(&congestion(Signal::Ecn, 100_000));
-        assert_eq!((bbr.state, bbr.inflight_longterm), (State::Down, 120_000.0));
+        assert_eq!((is_down(&bbr), bbr.model.bounds.inflight_longterm), (true, 120_000.0));
     }
 
     #[test]
     fn probes_are_two_to_three_seconds_apart() {
         let mut bbr = probing();
-        let waits: Vec<f64> = (0..1000)
-            .map(|_| {
-                bbr.start_down(Time::ZERO, 0);
-                bbr.probe.wait.as_secs()
-            })
-            .collect();
+        let waits: Vec<f64> = (0..1000).map(|_| bbr.start_cycle(Time::ZERO, 0).wait().as_secs()).collect();
         assert!(waits.iter().all(|wait| (2.0..=3.0).contains(wait)));
         // 2.5 s with a standard error of 0.289 / sqrt(1000) = 0.009
         assert!((waits.iter().sum::<f64>() / 1000.0 - 2.5).abs() < 0.04);

@@ -1,0 +1,252 @@
+"""Reading of an experiment's TOML files into typed entries, with messages that name file, key and rule.
+
+An entry declares what a table of a file may hold: types, ranges and meanings. From the same declarations come
+the checks here and the JSON Schemas that ``airwnd schema`` prints. What depends on other parts of an
+experiment (that a plot's axis exists) is checked where these are known, and reported as a :class:`Mistake`.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, time
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, inspect
+
+from airwnd.errors import InputError
+
+T = TypeVar("T")
+
+Text = Annotated[str, Meta(min_length=1)]
+"""A text that is not empty."""
+
+Name = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        extra={"expected": "a name of letters, digits and _, as in Python"},
+    ),
+]
+
+Word = bool | int | float | str
+"""A value of a column, or a level of an axis."""
+
+Words = Annotated[tuple[Word, ...], Meta(min_length=1)]
+
+Span = Annotated[
+    str,
+    Meta(
+        pattern=r"^\d+(\.\d+)?\s*(ns|us|µs|ms|s|min|h)$",
+        extra={"expected": 'a time with its unit, as in "20s"'},
+    ),
+]
+
+FileName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
+        extra={"expected": "a name of letters, digits, _, - and ., for a file"},
+    ),
+]
+
+Settings = Annotated[
+    dict[str, Any], Meta(description="Settings of the scenario, by dotted key as in ``airwnd run --set``.")
+]
+
+Digits = Annotated[int, Meta(description="Decimals that are shown.", ge=0, le=15)]
+
+Seeds = Annotated[int, Meta(description="Runs of each setting: seeds 1 to this.", ge=1)]
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of a file. A subclass says ``frozen=True`` once more, for type checkers."""
+
+
+class Mistake(ValueError):  # noqa: N818 (the user's, not the program's)
+    """What is wrong with an entry: with its key `key`, or with the entry as a whole if that is empty."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(f"{key}: {message}" if key else message)
+        self.key = key
+        self.message = message
+
+
+def load(path: Path, kind: type[T]) -> T:
+    """Read a TOML file.
+
+    Raises
+    ------
+    InputError
+        If it is not UTF-8, not TOML, or not what `kind` declares; one line with file, key and rule.
+    """
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # not UTF-8, or not TOML
+        raise InputError(f"{path}: {error}") from None
+    return convert(raw, kind, str(path))
+
+
+def convert(raw: dict[str, Any], kind: type[T], where: str) -> T:
+    """Check a table; `where` is the file that messages name."""
+    with placed(where):
+        _refuse_what_is_no_value(raw, "")
+        try:
+            return msgspec.convert(raw, kind)
+        except msgspec.ValidationError as error:
+            raise _explained(error, raw, kind) from None
+
+
+@contextmanager
+def placed(where: str, entry: str = "") -> Iterator[None]:
+    """Report mistakes as those of an entry, such as ``plot[0]``, of a file."""
+    try:
+        yield
+    except Mistake as mistake:
+        at = ".".join(part for part in (entry, mistake.key) if part)
+        raise InputError(": ".join(part for part in (where, at, mistake.message) if part)) from None
+
+
+def one_of(key: str, word: str, known: Collection[str]) -> str:
+    """Check that a word refers to something known."""
+    if word not in known:
+        raise Mistake(key, f"`{word}` is none of {', '.join(known) or 'none'}")
+    return word
+
+
+def distinct(what: str, names: Sequence[str]) -> None:
+    """Refuse a name that stands for two things."""
+    for name in names:
+        if names.count(name) > 1:
+            raise Mistake("", f"two of {what} are called `{name}`")
+
+
+def schema(kind: type) -> dict[str, Any]:
+    """Give the JSON Schema of a file, of draft 2020-12."""
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(kind)))
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def _refuse_what_is_no_value(value: Any, at: str) -> None:
+    """TOML knows numbers and values that no entry may hold, nor any setting of a scenario."""
+    match value:
+        case dict():
+            for key, inner in value.items():
+                _refuse_what_is_no_value(inner, f"{at}.{key}" if at else key)
+        case list():
+            for index, inner in enumerate(value):
+                _refuse_what_is_no_value(inner, f"{at}[{index}]")
+        case float() if not math.isfinite(value):
+            raise Mistake(at, f"expected a finite number, found {value}")
+        case date() | time():
+            raise Mistake(at, f"expected a string, a number or a boolean, found the date or time {value}")
+
+
+_MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<at>.*)`)?", re.DOTALL)
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+# What msgspec calls types, as TOML does.
+_TYPES = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "a boolean",
+    "array": "an array",
+    "object": "a table",
+}
+
+
+def _explained(error: msgspec.ValidationError, raw: dict[str, Any], kind: type) -> Mistake:
+    """Say what is wrong where, in terms of TOML, with what is allowed there."""
+    found = _MESSAGE.fullmatch(str(error))
+    what, at = (found["what"], found["at"] or "") if found else (str(error), "")
+    shown = at.replace("[...]", "")
+    if isinstance(error.__cause__, Mistake):
+        own = error.__cause__
+        return Mistake(".".join(part for part in (shown, own.key) if part), own.message)
+    value, declared, expected = _walk(raw, inspect.type_info(kind), at)
+    if missing := re.fullmatch(r"Object missing required field (`.*`)", what):
+        # Of a table of several kinds only the word that says its kind can be missing here.
+        kinds = f"; one of {', '.join(_choices(declared))}" if isinstance(declared, inspect.UnionType) else ""
+        return Mistake(shown, f"{missing[1]} is missing{kinds}")
+    if unknown := re.fullmatch(r"Object contains unknown field (`.*`)", what):
+        return Mistake(shown, f"unknown key {unknown[1]}; allowed: {', '.join(_keys(declared))}")
+    if what.startswith("Invalid"):
+        return Mistake(shown, f"`{value}` is none of {', '.join(_choices(declared))}")
+    if " matching regex " in what and expected:
+        what = f"Expected {expected}"
+    what = re.sub(r", got [^,]*$", "", what)
+    what = re.sub(r"`([\w |]+)`", lambda types: _type_names(types[1]), what)
+    suffix = "" if "[...]" in at else f", found {value!r}"
+    return Mistake(shown, what[:1].lower() + what[1:] + suffix)
+
+
+def _type_names(types: str) -> str:
+    names = [_TYPES.get(each, each) for each in types.split(" | ") if each != "null"]
+    return " or ".join(dict.fromkeys(names))
+
+
+def _walk(value: Any, kind: inspect.Type, at: str) -> tuple[Any, inspect.Type, str]:
+    """Follow a path: the value there, what is declared of it, and what it is to be, in words."""
+    kind, expected = _bare(kind, value)
+    for key, index in _STEP.findall(at):
+        if isinstance(kind, inspect.StructType) and key == kind.tag_field:
+            return value[key], kind, ""
+        match kind:
+            case inspect.StructType():
+                inner = next(field.type for field in kind.fields if field.encode_name == key)
+            case inspect.DictType():
+                return value, kind.value_type, ""
+            case inspect.TupleType():
+                inner = kind.item_types[int(index)]
+            case inspect.VarTupleType():
+                inner = kind.item_type
+            case inspect.UnionType():
+                return value.get(key), kind, ""
+            case _:
+                break
+        value = value[int(index) if index else key]
+        kind, expected = _bare(inner, value)
+    return value, kind, expected
+
+
+def _bare(kind: inspect.Type, value: Any) -> tuple[inspect.Type, str]:
+    """Undress a declaration, and of several alternatives choose the one that is meant; with its words."""
+    expected = ""
+    while isinstance(kind, inspect.Metadata | inspect.UnionType):
+        if isinstance(kind, inspect.Metadata):
+            expected = (kind.extra or {}).get("expected", expected)
+            kind = kind.type
+            continue
+        others = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+        meant = [each for each in others if _is_tagged(each, value)] or others
+        if len(meant) > 1:
+            break
+        kind = meant[0]
+    return kind, expected
+
+
+def _is_tagged(kind: inspect.Type, value: Any) -> bool:
+    """Tell whether a table's tag, such as its ``kind``, says that it is this alternative."""
+    match kind:
+        case inspect.StructType(tag_field=str() as field, tag=tag):
+            return isinstance(value, dict) and value.get(field) == tag
+    return False
+
+
+def _keys(kind: inspect.Type) -> list[str]:
+    match kind:
+        case inspect.StructType(fields=fields, tag_field=tag_field):
+            return [*([tag_field] if tag_field else []), *(field.encode_name for field in fields)]
+    raise AssertionError("only tables have keys")
+
+
+def _choices(kind: inspect.Type) -> list[str]:
+    match kind:
+        case inspect.LiteralType(values=values):
+            return [str(value) for value in values]
+        case inspect.UnionType(types=types):
+            return [str(each.tag) for each in types if isinstance(each, inspect.StructType)]
+    raise AssertionError("only words are chosen")

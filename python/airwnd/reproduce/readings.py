@@ -1,0 +1,192 @@
+"""What is read from runs: their tables as data frames, measures, and what an experiment keeps of them all.
+
+Of its runs an experiment keeps two things. ``Readings.values`` has a row for each setting and seed: a column
+for each axis, ``seed``, and a column for each measure, NaN where it is undefined. ``Readings.samples`` has
+for each plot that draws runs themselves a frame with the same keys, ``time_s`` (of a plot over time) and
+``value``.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from airwnd.errors import InputError
+from airwnd.reproduce.design import Experiment, Setting
+from airwnd.reproduce.measure import ROWS, SAMPLED, Measure, Rows, Selection, Statistic
+from airwnd.reproduce.plot import Samples
+
+Values = NDArray[np.float64]
+
+_STATISTICS: dict[Statistic, Callable[[Values], Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "min": np.min,
+    "max": np.max,
+    "sum": np.sum,
+    "std": np.std,
+    "p5": lambda values: np.percentile(values, 5),
+    "p95": lambda values: np.percentile(values, 95),
+    "p99": lambda values: np.percentile(values, 99),
+    "jain": lambda values: np.sum(values) ** 2 / (values.size * np.sum(values**2)),
+}
+
+
+class Figures(Protocol):
+    """What a run gave: :class:`airwnd.Run`, or what was kept of one."""
+
+    @property
+    def outcome(self) -> Mapping[str, Any]:
+        """The figures, as ``airwnd run --json`` prints them."""
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """Time series, a row for each flow and sample."""
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """What happened when: drops, timeouts."""
+
+
+class Tables:
+    """The tables of a run by name, each made when it is first asked for.
+
+    Columns are called as in the run's JSON: ``delay_ms.p95`` is the field ``p95`` of ``delay_ms``.
+    """
+
+    def __init__(self, run: Figures) -> None:
+        self._run = run
+        self._made: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> pl.DataFrame:
+        if name in SAMPLED:
+            return self._run.series if name == "series" else self._run.events
+        rows = self._run.outcome[name] if name in ROWS else [self._run.outcome[name]]
+        return pl.json_normalize(rows, infer_schema_length=None) if rows else pl.DataFrame()
+
+
+def select(selection: Selection, tables: Tables) -> pl.DataFrame:
+    """Choose the rows of a selection: their ``value``, and ``time_s`` of samples and events."""
+    name, column = selection.table, selection.column
+    frame = tables[name]
+    if frame.is_empty() and name in ROWS:
+        return pl.DataFrame(schema={"value": pl.Float64})
+    _check_column(name, frame, column)
+    for key, allowed in selection.where.items():
+        frame = frame.filter(_is_among(name, frame, key, allowed, tables))
+    if selection.between:
+        frame = frame.filter(pl.col("time_s").is_between(*selection.between))
+    times = ["time_s"] if name in SAMPLED else []
+    return frame.select(*times, value=pl.col(column))
+
+
+def known_values(selection: Selection, tables: Tables) -> pl.Series:
+    """Give the chosen rows' values as numbers; rows without one are left out."""
+    values = select(selection, tables)["value"]
+    if not (values.dtype.is_numeric() or values.dtype in (pl.Null, pl.Boolean)):
+        raise InputError(f"`{selection.column}` of {selection.table} is no number")
+    return values.cast(pl.Float64).drop_nulls().drop_nans()
+
+
+def read(measure: Measure, tables: Tables, rows: Rows | None = None) -> float:
+    """Read a measure from a run, or from these rows of it; NaN if no row has a value."""
+    try:
+        values = known_values(measure.selection.among(rows or {}), tables).to_numpy()
+    except InputError as error:
+        raise InputError(f"measure `{measure.name}`: {error}") from None
+    if measure.statistic == "count":
+        return float(values.size)
+    return float(_STATISTICS[measure.statistic](values)) if values.size else math.nan
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What an experiment keeps of its runs; the head of this file says what the frames hold."""
+
+    axes: tuple[str, ...]
+    values: pl.DataFrame
+    samples: Mapping[str, pl.DataFrame]
+
+    def of(self, setting: Setting, measure: str) -> pl.Series:
+        """Give a measure's value for each seed."""
+        return self._at(self.values, setting)[measure]
+
+    def samples_of(self, setting: Setting, plot: str) -> pl.DataFrame:
+        """Give what a plot draws of the runs of a setting, seed by seed."""
+        return self._at(self.samples[plot], setting)
+
+    def _at(self, frame: pl.DataFrame, setting: Setting) -> pl.DataFrame:
+        return frame.filter(**dict(zip(self.axes, setting, strict=True)))
+
+
+class Gathering:
+    """Takes runs one by one and keeps what an experiment reads from them."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._drawn = {
+            plot.name: plot.contents.selection
+            for plot in experiment.plots
+            if isinstance(plot.contents, Samples)
+        }
+        self._keys = {axis.name: pl.Enum(axis.names) for axis in experiment.axes} | {"seed": pl.Int64()}
+        self._rows: list[tuple[object, ...]] = []
+        self._samples: dict[str, list[pl.DataFrame]] = {plot: [] for plot in self._drawn}
+
+    def add(self, setting: Setting, seed: int, tables: Tables) -> None:
+        """Read a run of a setting; a plot over time draws the first seed only."""
+        rows = self._experiment.rows(setting)
+        self._rows.append(
+            (*setting, seed, *(read(measure, tables, rows) for measure in self._experiment.measures))
+        )
+        keys = pl.DataFrame([(*setting, seed)], schema=self._keys, orient="row")
+        for plot, selection in self._drawn.items():
+            chosen = selection.among(rows)
+            if selection.table not in SAMPLED:
+                found = known_values(chosen, tables).to_frame("value")
+            elif seed == 1:
+                found = select(chosen, tables)
+            else:
+                continue
+            self._samples[plot].append(keys.join(found, how="cross"))
+
+    def readings(self) -> Readings:
+        """Give what was read, in the order of settings and seeds."""
+        schema = self._keys | {measure.name: pl.Float64() for measure in self._experiment.measures}
+        return Readings(
+            axes=tuple(axis.name for axis in self._experiment.axes),
+            values=pl.DataFrame(self._rows, schema=schema, orient="row").sort(*self._keys),
+            samples={
+                name: pl.concat(frames, how="vertical_relaxed") for name, frames in self._samples.items()
+            },
+        )
+
+
+def _check_column(name: str, frame: pl.DataFrame, column: str) -> None:
+    if column not in frame.columns:
+        there = ", ".join(frame.columns) or 'none; the experiment needs series = "100ms" or the like'
+        raise InputError(f"{name} have no `{column}`; there are {there}")
+
+
+def _is_among(
+    name: str, frame: pl.DataFrame, column: str, allowed: tuple[Any, ...], tables: Tables
+) -> pl.Expr:
+    """Allow only these values of a column; what samples and events do not have is looked up in their flow."""
+    if column not in frame.columns and name in SAMPLED:
+        flows = tables["flows"]
+        ids = flows.filter(_is_among("flows", flows, column, allowed, tables))["id"]
+        return pl.col("flow").cast(pl.String).is_in(ids.to_list())
+    _check_column(name, frame, column)
+    if frame[column].dtype.is_numeric():
+        numbers = [float(value) for value in allowed if isinstance(value, int | float)]
+        return pl.col(column).cast(pl.Float64).is_in(numbers)
+    return pl.col(column).cast(pl.String).is_in([str(value) for value in allowed])
