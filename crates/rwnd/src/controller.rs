@@ -122,7 +122,7 @@ pub enum Advertisement {
     },
 }
 
-/// What a controller needs, and what it may do: fixed by its parameters, the same for all connections.
+/// Needs and permissions of a controller: fixed by its parameters, the same for all connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Whether it cannot work without timestamps: its round trips are those of single segments, or it goes by
@@ -135,9 +135,9 @@ pub struct Capabilities {
     /// The largest shift of the window field (RFC 7323 §2.2), at most 14, that leaves it its steps. A larger buffer than
     /// 65535 bytes times two to this power is not offered whole.
     pub max_window_scale: u8,
-    /// Whether it has a [half at the sender](RwndController::sender_half), and how that is instructed.
+    /// How codes travel to its [half at the sender](RwndController::sender_half); `None` if it has no such half.
     pub sender_half: Option<Carriage>,
-    /// What it wants to know of its device besides its own connection. It is told before each data segment.
+    /// Knowledge of the device that it uses besides its own connection, up to date at each data segment.
     pub wants: Wants,
 }
 
@@ -162,16 +162,16 @@ impl Default for Capabilities {
 /// - For data that arrives comes [`on_segment`](RwndController::on_segment), then, when the application takes data,
 ///   [`on_copied`](RwndController::on_copied). `now` does not go back.
 /// - Arrivals may be aggregated: one call for several consecutive segments (GRO), or for all of a millisecond.
-///   [`Arrival::segments`] says how many, lengths are sums, the round-trip time and the one-way delay are those
-///   of the newest segment. What a controller decides then differs no more than its round trips do by the length of
-///   such a run; `tests/aggregation.rs` has the bound of each.
-/// - [`window`](RwndController::window) is a question: it may be asked any number of times, also for segments that are
-///   never sent. What has really gone out comes to [`on_advertised`](RwndController::on_advertised).
+///   [`Arrival::segments`] counts them, lengths are sums, the round-trip time and the one-way delay are those
+///   of the newest segment. `tests/aggregation.rs` states for each controller how far its windows may then differ from
+///   those for single segments, and why.
+/// - [`window`](RwndController::window) may be called any number of times, also for segments that are never sent.
+///   [`on_advertised`](RwndController::on_advertised) reports what was sent.
 /// - The caller bounds the window by the free buffer and never takes back what was offered unless
 ///   [`Capabilities::may_shrink`] allows that; [`Observer`](crate::Observer) does both.
 /// - Nothing is allocated after construction.
 pub trait RwndController: Debug + Send + Sync {
-    /// What it needs and may do.
+    /// Its needs and permissions.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
@@ -179,9 +179,9 @@ pub trait RwndController: Debug + Send + Sync {
     fn on_segment(&mut self, _arrival: &Arrival, _view: &RecvView) {}
     /// The application took `copied` bytes: when it reads, or on arrival if it reads at once.
     fn on_copied(&mut self, _now: Time, _copied: Bytes, _view: &RecvView) {}
-    /// What a segment that goes out now shall say.
+    /// The advertisement for a segment that goes out now.
     fn window(&self, now: Time, view: &RecvView) -> Advertisement;
-    /// A segment went out that says this.
+    /// A segment was sent with this advertisement.
     fn on_advertised(&mut self, _now: Time, _said: &Advertisement) {}
     /// Whether the last arrival has opened the window: then it is acknowledged at once, as by Linux (tcp_grow_window),
     /// so that the sender hears of it.
@@ -195,7 +195,7 @@ pub trait RwndController: Debug + Send + Sync {
     }
 }
 
-/// What a sender's half decides by.
+/// An ACK as the sender's half of a control sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
     /// The code that the ACK carries, if any.
@@ -208,6 +208,6 @@ pub struct Instruction {
 
 /// The half of a receive-window control that runs at the sender of the data.
 pub trait SenderHalf: Debug + Send + Sync {
-    /// An ACK came outside loss recovery: what the congestion window shall be.
+    /// Returns the congestion window after an ACK that arrived outside loss recovery.
     fn on_ack(&mut self, instruction: &Instruction) -> Bytes;
 }

@@ -1,17 +1,17 @@
 //! Receive-window control: what a receiver offers, and what it can know.
 //!
 //! A [controller](RwndController) is policy: it decides the window. An [`Observer`] reads the headers of one direction of
-//! a connection and measures what controllers go by: arrivals, round trips, retransmissions; it keeps the window's
-//! right edge, rounding and silly-window avoidance. Neither knows an endpoint, a clock or a simulator; any end of a
-//! connection can drive them, simulated or real:
+//! a connection and measures what controllers decide by: arrivals, round trips, retransmissions. It also keeps the right
+//! edge of the window, with rounding and silly-window avoidance. Neither depends on an endpoint, a clock or a
+//! simulator; any end of a connection can drive them, simulated or real:
 //!
 //! * each incoming data segment, or several merged: [`Observer::on_segment`], [`RwndController::on_segment`] and, when the
 //!   application takes data, [`RwndController::on_copied`];
 //! * each outgoing ACK: [`RwndController::window`], [`Observer::edge_for`], then [`Observer::on_sent`] and
 //!   [`RwndController::on_advertised`].
 //!
-//! What a controller needs of its surroundings it declares as [`Capabilities`]. One that sends instructions to the data
-//! sender brings a [`SenderHalf`]; a [`Carriage`] takes them there.
+//! A controller declares its needs as [`Capabilities`]. One that sends instructions to the data sender also implements
+//! [`SenderHalf`], and the [`Carriage`] says which header field carries them.
 //!
 //! ```
 //! use airwnd_catalog::{Node, Param};

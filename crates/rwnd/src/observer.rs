@@ -39,7 +39,7 @@ pub struct Outgoing {
 /// What an incoming segment brought.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
-    /// As a controller hears of it, if it has payload.
+    /// What to pass to the controller, if the segment has payload.
     pub arrival: Arrival,
     /// Bytes that are in order now and were not before: those of this segment, and those that waited for it.
     pub in_order: u32,
@@ -49,10 +49,10 @@ pub struct Observed {
     pub finished: bool,
 }
 
-/// Watches one direction of a connection at its receiving end, or anywhere on the way where all its headers pass.
+/// Measures one direction of a connection from its headers, at the receiver or on a router that all of them pass.
 ///
-/// Incoming segments and outgoing ACKs go in. Out comes what [`RwndController`](crate::RwndController)s go by, and
-/// where the right edge of the window may be. It keeps no payload, reads no clock and does no I/O.
+/// Input: incoming segments and outgoing ACKs. Output: the [`Arrival`]s and [`RecvView`]s that controllers decide by, and
+/// the right edge of the window after rounding. It keeps no payload, reads no clock and does no I/O.
 #[derive(Clone, Debug)]
 pub struct Observer {
     mss: u32,
@@ -144,7 +144,7 @@ impl Observer {
         if taken.start.is_before(taken.end) { Some(taken) } else { self.early.overlap(range) }
     }
 
-    /// The state that a controller goes by. `free` and `unread`: room in the receive buffer, and bytes in it.
+    /// The state that a controller decides by. `free` and `unread`: room in the receive buffer, and bytes in it.
     #[inline]
     pub fn view(&self, free: Bytes, unread: Bytes, device: Device) -> RecvView {
         RecvView {
@@ -233,8 +233,8 @@ impl Observer {
         self.early.end().unwrap_or(self.nxt)
     }
 
-    /// Where the right edge shall be with an advertisement, if `free` bytes fit the receive buffer: not before where it is,
-    /// unless the controller [may shrink](crate::Capabilities::may_shrink) its window, and not by small steps.
+    /// The right edge after an advertisement, with room for `free` bytes in the receive buffer. It does not move back
+    /// unless the controller [may shrink](crate::Capabilities::may_shrink) its window, and does not move by small steps (silly windows).
     #[inline]
     pub fn edge_for(&self, said: &Advertisement, free: Bytes) -> Seq {
         match *said {
@@ -269,8 +269,8 @@ impl Observer {
         (self.edge.since(ack) >> self.shift).min(u32::from(u16::MAX)) as u16
     }
 
-    /// A segment with an acknowledgment goes out, whoever has chosen its window: bytes before `ack` have arrived, if not
-    /// past this observer, and those up to the edge may come.
+    /// A segment with an acknowledgment goes out, also one with a window chosen elsewhere (by a kernel, by a host behind a
+    /// router). Bytes before `ack` count as received even if they were not observed; those up to the edge may arrive.
     #[inline]
     pub fn on_sent(&mut self, now: Time, sent: &Outgoing) {
         if sent.ack.is_after(self.nxt) {
@@ -297,7 +297,7 @@ struct Retransmissions {
     highest_val: Option<u32>,
     /// Since when something has been missing.
     gap_since: Option<Time>,
-    /// Whether a retransmission has come that the controller does not know of.
+    /// Whether a retransmission has arrived that no [`Arrival`] has reported.
     seen: bool,
 }
 

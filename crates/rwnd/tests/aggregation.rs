@@ -2,7 +2,7 @@
 //!
 //! The trace is that of a cell: each millisecond brings a burst of segments, or none. It comes segment by segment; in runs
 //! of 2 to 40 consecutive ones, as GRO merges them; and as a report at the end of each millisecond. What is decided is
-//! compared, not obeyed, so that all see the same data.
+//! compared and not applied, so that all see the same data.
 
 use airwnd_catalog::{Node, Param};
 use airwnd_kernel::Stream;
@@ -18,8 +18,8 @@ const MSS: u32 = 1448;
 const TICK: Span = Span::from_millis(1);
 const BUFFER: Bytes = Bytes(1 << 24);
 
-/// How far windows may differ in nine of ten milliseconds. Who decides by the round trip may be up to two of them late, so
-/// that the windows for whole segments within two round trips are what those for merged ones are compared with.
+/// How far windows may differ in nine of ten milliseconds. A control that decides once in a round trip may decide up to two
+/// round trips later, so windows for merged segments are compared with the range for whole ones within two round trips.
 struct Bound {
     rwnd: &'static str,
     /// A part of the window, beyond that range.

@@ -24,6 +24,17 @@ fn ms(ms: u64) -> Time {
     Time(ms * 1_000_000)
 }
 
+#[test]
+fn what_is_declared_agrees() {
+    for name in Spec::kinds() {
+        let spec = spec(&format!("kind = \"{name}\""));
+        let (declared, controller) = (spec.capabilities(), build(&spec));
+        assert_eq!(declared, controller.capabilities(), "{name} declares the same for any connection");
+        assert_eq!(declared.sender_half.is_some(), controller.sender_half().is_some(), "{name}");
+        assert!(declared.max_window_scale <= 14, "{name}: RFC 7323 §2.3 has no larger shift");
+    }
+}
+
 /// A segment of the history that a controller goes by.
 #[derive(Clone, Copy, Debug)]
 struct Heard {

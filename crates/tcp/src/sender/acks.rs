@@ -92,7 +92,7 @@ impl Sender {
         }
     }
 
-    /// Lets the sender's half of the receive-window control set the congestion window. During loss recovery the repair has
+    /// Lets the sender's half of the receive-window control set the congestion window. Not during loss recovery, which has
     /// a window of its own.
     fn obey(&mut self, code: Option<NonZeroU8>) {
         let Some(half) = &mut self.sender_half else { return };
