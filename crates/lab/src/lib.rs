@@ -27,6 +27,7 @@ mod catalogue;
 mod csv;
 mod detour;
 mod devices;
+mod files;
 mod handover;
 mod hexagon;
 mod incidents;

@@ -20,10 +20,10 @@ use crate::ledger::{Cause, Ledger};
 use crate::outcome::Outcome;
 use crate::records::{self, Records};
 use crate::routes::{Duplex, OneWay, Routes, SERVER_LINK, Shared, Step};
-use crate::scenario::{Scenario, complain};
+use crate::scenario::Scenario;
 use crate::series::Series;
 use crate::tap::{Carried, Tap, Way};
-use airwnd_catalog::{Error, Node, Value};
+use airwnd_catalog::{Error, Fault, Node, Value};
 use airwnd_cell::{Arrival, Dropped, Ran, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue, Key, Slab};
 use airwnd_links::aqm::{self, Waiting};
@@ -287,7 +287,7 @@ impl<'t> Simulation<'t> {
             true => None,
             false => Some(Box::new(Ran::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
                 let nowhere = Node::new(Value::Table(Vec::new()), &scenario.name);
-                complain(&nowhere, "mac.srs_period", unbuildable.0)
+                Fault::new("mac.srs_period", unbuildable.0).at(&nowhere)
             })?)),
         };
         if let Some((window, network)) = records.allocations.as_ref().zip(network.as_mut()) {

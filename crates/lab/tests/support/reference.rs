@@ -1,6 +1,6 @@
 //! The reference pages: what the catalogue, the schema and `specs/exceptions.toml` say, as Markdown.
 
-use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, Params, params, split_doc};
+use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, ParamSet, Params, split_doc};
 use airwnd_cell::mac::{outer_loop, power_control};
 use airwnd_cell::phy::shadowing;
 use airwnd_cell::rlc::am;
@@ -16,34 +16,43 @@ const EXCEPTIONS: &str = include_str!("../../../../specs/exceptions.toml");
 const ORIGIN: &str =
     "Made from the code by `cargo run -p airwnd-lab --example reference -- docs/reference`.\n";
 
-params! {
-    /// An entry of `specs/exceptions.toml`.
-    pub section Exception ("specs/exceptions.toml") {
-        /// The word of its mark in the code.
-        pub id: String, unit "text", source "airwnd";
-        /// The heading that it stands under.
-        pub topic: String, unit "text", source "airwnd";
-        /// Where its mark is.
-        pub file: String, unit "path", source "airwnd";
-        /// What is differed from.
-        pub source: String, unit "text", source "airwnd";
-        /// What the source says.
-        pub says: String, unit "text", source "airwnd";
-        /// What airwnd does.
-        pub ours: String, unit "text", source "airwnd";
-        /// The reason.
-        pub why: String, unit "text", source "airwnd";
-        /// What it changes.
-        pub effect: String, unit "text", source "airwnd";
-    }
+/// An entry of `specs/exceptions.toml`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "specs/exceptions.toml")]
+pub struct Exception {
+    /// The word of its mark in the code.
+    #[param(unit = "text", source = "airwnd")]
+    pub id: String,
+    /// The heading that it stands under.
+    #[param(unit = "text", source = "airwnd")]
+    pub topic: String,
+    /// Where its mark is.
+    #[param(unit = "path", source = "airwnd")]
+    pub file: String,
+    /// What is differed from.
+    #[param(unit = "text", source = "airwnd")]
+    pub source: String,
+    /// What the source says.
+    #[param(unit = "text", source = "airwnd")]
+    pub says: String,
+    /// What airwnd does.
+    #[param(unit = "text", source = "airwnd")]
+    pub ours: String,
+    /// The reason.
+    #[param(unit = "text", source = "airwnd")]
+    pub why: String,
+    /// What it changes.
+    #[param(unit = "text", source = "airwnd")]
+    pub effect: String,
 }
 
-params! {
-    /// `specs/exceptions.toml`.
-    pub section Exceptions ("specs/exceptions.toml") {
-        /// The entries.
-        pub exception: Vec<Exception>, unit "1", source "airwnd";
-    }
+/// `specs/exceptions.toml`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "specs/exceptions.toml")]
+pub struct Exceptions {
+    /// The entries.
+    #[param(unit = "1", source = "airwnd")]
+    pub exception: Vec<Exception>,
 }
 
 /// The topics of exceptions in the order of the page, with their headings.
@@ -216,7 +225,7 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
 
 /// The summary, details and source of a section.
 fn about(place: &str) -> (String, String, &'static str) {
-    fn of<P: Params>() -> (String, String, &'static str) {
+    fn of<P: ParamSet>() -> (String, String, &'static str) {
         let (summary, details) = split_doc(P::DOC);
         (summary, details, P::SOURCE)
     }

@@ -2,48 +2,66 @@
 
 use super::QueueContext;
 use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-params! {
-    /// RED: drops at random as packets come, the more the longer the average queue.
-    ///
-    /// p = max_p (avg - min_th) / (max_th - min_th) between the thresholds, and spaced; from max_th on all are dropped.
-    /// avg <- (1 - weight) avg + weight q at each arrival; while the queue is empty it decays as if typical packets had
-    /// come and found none. What is partly sent does not count in q, no more than what a link transmits.
-    pub struct Params ("Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993") {
-        /// Average queue from which on packets are dropped.
-        pub min_th: f64 = 5.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
-        /// Average queue from which on all are.
-        pub max_th: f64 = 15.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
-        /// Probability of a drop at the upper threshold.
-        pub max_p: f64 = 0.02, unit "1", range 0.0..=1.0, source "Floyd and Jacobson 1993 §5: 1/50";
-        /// Weight of a queue in the average.
-        pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "Floyd and Jacobson 1993 §5, w_q";
-        /// How drops are spaced.
-        pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
-        /// Packets without which nothing is dropped, and spacing begins anew.
-        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
-        /// In what queues and thresholds are measured.
-        pub unit: Unit = Unit::Packets, unit "word", source "Floyd and Jacobson 1993 §8";
-        /// Size of a packet, in `bytes` and for `packet_time`.
-        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "Floyd and Jacobson 1993 §5";
-        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
-        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "Floyd and Jacobson 1993 §11, s";
-        /// Mark packets that can say so instead of dropping them, below `max_th`.
-        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5";
-        /// Size of the buffer; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5";
-    }
+/// RED: drops at random as packets come, the more the longer the average queue.
+///
+/// p = max_p (avg - min_th) / (max_th - min_th) between the thresholds, and spaced; from max_th on all are dropped.
+/// avg <- (1 - weight) avg + weight q at each arrival; while the queue is empty it decays as if typical packets had
+/// come and found none. What is partly sent does not count in q, no more than what a link transmits.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993", check)]
+pub struct Params {
+    /// Average queue from which on packets are dropped.
+    #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
+    pub min_th: f64,
+    /// Average queue from which on all are.
+    #[param(default = 15.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
+    pub max_th: f64,
+    /// Probability of a drop at the upper threshold.
+    #[param(default = 0.02, range = 0.0..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5: 1/50")]
+    pub max_p: f64,
+    /// Weight of a queue in the average.
+    #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5, w_q")]
+    pub weight: f64,
+    /// How drops are spaced.
+    #[param(default = Spacing::Uniform)]
+    #[param(unit = "word", source = "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_")]
+    pub spacing: Spacing,
+    /// Packets without which nothing is dropped, and spacing begins anew.
+    #[param(default = 0, range = 0..=1_000_000_000)]
+    #[param(unit = "packets", source = "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2")]
+    pub least_queue: u64,
+    /// In what queues and thresholds are measured.
+    #[param(default = Unit::Packets, unit = "word", source = "Floyd and Jacobson 1993 §8")]
+    pub unit: Unit,
+    /// Size of a packet, in `bytes` and for `packet_time`.
+    #[param(default = Bytes(1000), range = Bytes(1)..=Bytes(1_000_000))]
+    #[param(unit = "B", source = "Floyd and Jacobson 1993 §5")]
+    pub mean_packet: Bytes,
+    /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
+    #[param(default = None, range = Span(1)..=Span::from_secs(60))]
+    #[param(unit = "time", source = "Floyd and Jacobson 1993 §11, s")]
+    pub packet_time: Option<Span>,
+    /// Mark packets that can say so instead of dropping them, below `max_th`.
+    #[param(default = true)]
+    #[param(unit = "true or false", source = "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop")]
+    pub ecn: bool,
+    /// Largest number of packets, counting a partly sent one.
+    #[param(default = Some(100), range = 1..=1_000_000_000)]
+    #[param(unit = "packets", source = "ns-3 reference run S5")]
+    pub packets: Option<u64>,
+    /// Size of the buffer; none: no limit in bytes.
+    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40), unit = "B", source = "ns-3 reference run S5")]
+    pub buffer: Option<Bytes>,
 }
 
 /// A queue with RED.
 pub type Red = Early<Params>;
 
 impl Params {
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+    fn check(&self) -> Result<(), (&'static str, String)> {
         in_order(self.min_th, self.max_th)
     }
 }

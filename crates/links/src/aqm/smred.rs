@@ -2,50 +2,69 @@
 
 use super::QueueContext;
 use super::parts::early::{Curve, Early, Settings, Spacing, Unit, Verdict, in_order, place, settings_of};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-params! {
-    /// SmRED-i: RED that drops less below the middle of its thresholds and more above it.
-    ///
-    /// p = max_p x^i below Target = (min_th + max_th) / 2, max_p x^(1/i) above, with x = (avg - min_th) /
-    /// (max_th - min_th): at Target it jumps, with i = 4 from max_p / 16 to 0.84 max_p. From max_th on all are dropped.
-    /// What the paper leaves open is a parameter: the average is [`red`](#red)'s, and its drops are not spaced.
-    pub struct Params ("Paul, Kawakami, Tachibana and Hasegawa, Electronics (MDPI), 2017: SmRED") {
-        /// The i of SmRED-i.
-        pub i: u32 = 4, unit "1", range 2..=1000, source "SmRED 2017 §6: SmRED-4";
-        /// Average queue from which on packets are dropped.
-        pub min_th: f64 = 20.0, unit "packets", range 0.0..=1e9, source "SmRED 2017 §5.1";
-        /// Average queue from which on all are.
-        pub max_th: f64 = 60.0, unit "packets", range 0.0..=1e9, source "SmRED 2017 §5.1: 3 min_th";
-        /// Probability of a drop at the upper threshold.
-        pub max_p: f64 = 0.1, unit "1", range 0.0..=1.0, source "SmRED 2017 §5.1";
-        /// Weight of a queue in the average.
-        pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "not said; Floyd and Jacobson 1993 §5";
-        /// How drops are spaced.
-        pub spacing: Spacing = Spacing::None, unit "word", source "SmRED 2017, equation 5: the probability of a drop";
-        /// Packets without which nothing is dropped, and spacing begins anew.
-        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
-        /// In what queues and thresholds are measured.
-        pub unit: Unit = Unit::Packets, unit "word", source "SmRED 2017 §5.1";
-        /// Size of a packet, in `bytes` and for `packet_time`.
-        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "SmRED 2017 table 1";
-        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
-        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "not said; Floyd and Jacobson 1993 §11, s";
-        /// Mark packets that can say so instead of dropping them, below `max_th`.
-        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "SmRED 2017 §5.1";
-        /// Size of the buffer; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "SmRED 2017 §5.1: packets";
-    }
+/// SmRED-i: RED that drops less below the middle of its thresholds and more above it.
+///
+/// p = max_p x^i below Target = (min_th + max_th) / 2, max_p x^(1/i) above, with x = (avg - min_th) /
+/// (max_th - min_th): at Target it jumps, with i = 4 from max_p / 16 to 0.84 max_p. From max_th on all are dropped.
+/// What the paper leaves open is a parameter: the average is [`red`](#red)'s, and its drops are not spaced.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Paul, Kawakami, Tachibana and Hasegawa, Electronics (MDPI), 2017: SmRED", check)]
+pub struct Params {
+    /// The i of SmRED-i.
+    #[param(default = 4, range = 2..=1000, unit = "1", source = "SmRED 2017 §6: SmRED-4")]
+    pub i: u32,
+    /// Average queue from which on packets are dropped.
+    #[param(default = 20.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1")]
+    pub min_th: f64,
+    /// Average queue from which on all are.
+    #[param(default = 60.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1: 3 min_th")]
+    pub max_th: f64,
+    /// Probability of a drop at the upper threshold.
+    #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "SmRED 2017 §5.1")]
+    pub max_p: f64,
+    /// Weight of a queue in the average.
+    #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "not said; Floyd and Jacobson 1993 §5")]
+    pub weight: f64,
+    /// How drops are spaced.
+    #[param(default = Spacing::None)]
+    #[param(unit = "word", source = "SmRED 2017, equation 5: the probability of a drop")]
+    pub spacing: Spacing,
+    /// Packets without which nothing is dropped, and spacing begins anew.
+    #[param(default = 0, range = 0..=1_000_000_000)]
+    #[param(unit = "packets", source = "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2")]
+    pub least_queue: u64,
+    /// In what queues and thresholds are measured.
+    #[param(default = Unit::Packets, unit = "word", source = "SmRED 2017 §5.1")]
+    pub unit: Unit,
+    /// Size of a packet, in `bytes` and for `packet_time`.
+    #[param(default = Bytes(1000), range = Bytes(1)..=Bytes(1_000_000))]
+    #[param(unit = "B", source = "SmRED 2017 table 1")]
+    pub mean_packet: Bytes,
+    /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
+    #[param(default = None, range = Span(1)..=Span::from_secs(60))]
+    #[param(unit = "time", source = "not said; Floyd and Jacobson 1993 §11, s")]
+    pub packet_time: Option<Span>,
+    /// Mark packets that can say so instead of dropping them, below `max_th`.
+    #[param(default = true)]
+    #[param(unit = "true or false", source = "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop")]
+    pub ecn: bool,
+    /// Largest number of packets, counting a partly sent one.
+    #[param(default = Some(100), range = 1..=1_000_000_000, unit = "packets", source = "SmRED 2017 §5.1")]
+    pub packets: Option<u64>,
+    /// Size of the buffer; none: no limit in bytes.
+    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "SmRED 2017 §5.1: packets")]
+    pub buffer: Option<Bytes>,
 }
 
 /// A queue with SmRED-i.
 pub type Smred = Early<Params>;
 
 impl Params {
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+    fn check(&self) -> Result<(), (&'static str, String)> {
         in_order(self.min_th, self.max_th)
     }
 }

@@ -4,16 +4,19 @@
 //! settings are then read by the plug-in itself, so that a mistake in them is told with file, line and key.
 //!
 //! ```
-//! use airwnd_catalog::{Node, Param, params};
+//! use airwnd_catalog::{Node, Param, Params};
 //! use airwnd_tcp::cc::{SenderContext, Spec, newreno, outside::Plugins};
 //! use std::path::Path;
-//! params! {
-//!     /// Half: NewReno that keeps half of what NewReno keeps.
-//!     pub struct Params ("nobody") {
-//!         /// Part of the flight that is kept at a loss.
-//!         pub keep: f64 = 0.25, unit "1", range 0.01..=0.99, source "nobody";
-//!     }
+//!
+//! /// Half: NewReno that keeps half of what NewReno keeps.
+//! #[derive(Clone, Debug, PartialEq, Params)]
+//! #[params(source = "nobody")]
+//! pub struct Params {
+//!     /// Part of the flight that is kept at a loss.
+//!     #[param(default = 0.25, range = 0.01..=0.99, unit = "1", source = "nobody")]
+//!     pub keep: f64,
 //! }
+//!
 //! let mut plugins = Plugins::default();
 //! plugins.add("half", |params: &Params, ctx: &SenderContext| {
 //!     let params = newreno::Params { beta: params.keep, ..Default::default() };
@@ -25,7 +28,7 @@
 //! ```
 
 use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, SenderContext, plugin, python};
-use airwnd_catalog::{Error, Node, Param, ParamInfo, Params, unknown_word};
+use airwnd_catalog::{Error, Node, Param, ParamInfo, ParamSet, unknown_word};
 use airwnd_units::{BitRate, Bytes};
 use serde_json::{Map, Value as Json};
 use std::fmt;
@@ -53,7 +56,7 @@ impl Plugins {
     /// If the name is taken.
     pub fn add<P, F>(&mut self, name: &str, make: F)
     where
-        P: Params + Send + Sync + 'static,
+        P: ParamSet + Send + Sync + 'static,
         F: Fn(&P, &SenderContext) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync + 'static,
     {
         assert!(self.named.iter().all(|(taken, _)| taken != name), "two plug-ins are called `{name}`");
@@ -106,7 +109,7 @@ impl Plugins {
 }
 
 /// What says where a plug-in comes from.
-pub trait Head: Params + Clone {
+pub trait Head: ParamSet + Clone {
     /// The plug-in, as messages name it.
     fn who(&self) -> String;
 }
@@ -170,7 +173,7 @@ impl<H: Head> Param for Outside<H> {
     }
 }
 
-impl<H: Head> Params for Outside<H> {
+impl<H: Head> ParamSet for Outside<H> {
     const DOC: &'static str = H::DOC;
     const SOURCE: &'static str = H::SOURCE;
     fn infos() -> Vec<ParamInfo> {
@@ -178,11 +181,11 @@ impl<H: Head> Params for Outside<H> {
     }
 }
 
-fn is_head<H: Params>(key: &str) -> bool {
+fn is_head<H: ParamSet>(key: &str) -> bool {
     H::infos().iter().any(|info| info.name == key)
 }
 
-fn own_settings<H: Params>(node: &Node) -> Node {
+fn own_settings<H: ParamSet>(node: &Node) -> Node {
     node.entries(|key| key != "kind" && !is_head::<H>(key))
 }
 

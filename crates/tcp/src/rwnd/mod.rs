@@ -7,42 +7,39 @@
 mod parts;
 
 use crate::Config;
-use airwnd_catalog::{choice, family};
+use airwnd_catalog::{Choice, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 use std::num::NonZeroU8;
 
-family! {
-    /// Receive-window control: what the receiver offers.
-    pub family Spec ("rwnd") {
-        fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rtfc: Rtfc, rledbat: Rledbat, oracle: Oracle
-    }
-    build fn build(ctx: &ReceiverContext) -> Box<dyn RwndController>;
+/// Receive-window control: what the receiver offers.
+#[family(name = "rwnd", build = fn(ctx: &ReceiverContext) -> Box<dyn RwndController>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Fixed(fixed::Params),
+    Autotuning(autotuning::Params),
+    Drwa(drwa::Params),
+    Arwa(arwa::Params),
+    Dfcsd(dfcsd::Params),
+    Rtac(rtac::Params),
+    Rtfc(rtfc::Params),
+    Rledbat(rledbat::Params),
+    Oracle(oracle::Params),
 }
 
-choice! {
-    /// How a window code travels.
-    pub enum Carriage {
-        /// In place of the window, as the ARWA paper has it: field values 1..=120 are codes.
-        WindowField = "window-field",
-        /// In an experimental TCP option, beside an ordinary window.
-        //= exception arwa-option
-        TcpOption = "tcp-option",
-    }
+/// How a window code travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Carriage {
+    /// In place of the window, as the ARWA paper has it: field values 1..=120 are codes.
+    #[word = "window-field"]
+    WindowField,
+    /// In an experimental TCP option, beside an ordinary window.
+    //= exception arwa-option
+    #[word = "tcp-option"]
+    TcpOption,
 }
 
 impl Spec {
-    /// What no single value shows: the parameter at fault, and what is wrong with it.
-    ///
-    /// # Errors
-    /// Parameters that contradict each other.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        match self {
-            Spec::Rtac(params) => params.check(),
-            _ => Ok(()),
-        }
-    }
-
     /// How this controller's codes travel, if it has codes.
     pub fn carriage(&self) -> Option<Carriage> {
         match self {

@@ -4,30 +4,33 @@ use super::limit::Limit;
 use super::pace::Pace;
 use crate::aqm::fifo::tells_of;
 use crate::aqm::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::choice;
+use airwnd_catalog::Choice;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-choice! {
-    /// In what a queue is measured.
-    pub enum Unit {
-        /// Packets.
-        Packets = "packets",
-        /// Bytes, in packets of `mean_packet`; a larger packet is more likely to be dropped.
-        Bytes = "bytes",
-    }
+/// In what a queue is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Unit {
+    /// Packets.
+    #[word = "packets"]
+    Packets,
+    /// Bytes, in packets of `mean_packet`; a larger packet is more likely to be dropped.
+    #[word = "bytes"]
+    Bytes,
 }
 
-choice! {
-    /// How drops at the same probability are spaced.
-    pub enum Spacing {
-        /// Each packet by itself: geometrically distributed gaps.
-        None = "none",
-        /// By the packets since the last one: gaps uniform up to 1 / p.
-        Uniform = "uniform",
-        /// None before 1 / p packets: gaps uniform from 1 / p to 2 / p.
-        Wait = "wait",
-    }
+/// How drops at the same probability are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Spacing {
+    /// Each packet by itself: geometrically distributed gaps.
+    #[word = "none"]
+    None,
+    /// By the packets since the last one: gaps uniform up to 1 / p.
+    #[word = "uniform"]
+    Uniform,
+    /// None before 1 / p packets: gaps uniform from 1 / p to 2 / p.
+    #[word = "wait"]
+    Wait,
 }
 
 /// What the members of the family have in common.
