@@ -9,7 +9,8 @@
 //! A scenario section or an algorithm's settings is a struct. Its doc comment says what it is, each field's doc comment
 //! what the field means; `#[params(source = "...")]` and `#[param(unit = "...", source = "...")]` are required. A field
 //! without `default` is required in a scenario; a struct whose fields all have one implements `Default`. Both ends of a
-//! `range` are included. A field may have several `#[param]`.
+//! `range` are included. A field may have several `#[param]`: rustfmt formats those that hold nothing but texts, so
+//! `unit` and `source` get their own where one line is too short.
 //!
 //! ```
 //! use airwnd_catalog::{Node, Param, ParamSet, Params};
@@ -20,7 +21,7 @@
 //! #[params(source = "RFC 0000 §1")]
 //! pub struct Params {
 //!     /// Weight of the newest sample.
-//!     #[param(default = 0.125, unit = "1", range = 0.0..=1.0, source = "RFC 0000 eq. 2")]
+//!     #[param(default = 0.125, range = 0.0..=1.0, unit = "1", source = "RFC 0000 eq. 2")]
 //!     pub alpha: f64,
 //!     /// How often it updates.
 //!     #[param(default = Span::from_millis(30), unit = "time", source = "RFC 0000 §1.1")]

@@ -520,6 +520,9 @@ impl Scenario {
             let message = format!("starts at {}, after the end at {}", flow.start, self.duration);
             return complain("start", message);
         }
+        if let Some(stop) = flow.stop.filter(|stop| *stop <= flow.start) {
+            return complain("stop", format!("stops at {stop}, not after its start at {}", flow.start));
+        }
         self.check_arrivals(flow)?;
         let tcp = self.tcp.config();
         let controller = flow.rwnd.build(&rwnd::ReceiverContext::of(&tcp, 0));
@@ -579,9 +582,6 @@ impl Flow {
     fn check(&self) -> Result<(), (&'static str, String)> {
         if self.id.is_empty() {
             return Err(("id", "a flow needs a name".into()));
-        }
-        if let Some(stop) = self.stop.filter(|stop| *stop <= self.start) {
-            return Err(("stop", format!("stops at {stop}, not after its start at {}", self.start)));
         }
         if self.read_rate.is_some() && self.traffic.transport() == Transport::Udp {
             let message = format!("`{}` sends datagrams, which are read at once", self.traffic.kind());

@@ -28,7 +28,8 @@ macro_rules! profile {
             pub doppler: Option<airwnd_units::Hertz>,
             /// Whether the signals of other cells and of their terminals fade, too. Costs as much again for each
             /// cell that disturbs.
-            #[param(default = true, unit = "1", source = "ns-3 TraceFadingLossModel fades every pair of nodes")]
+            #[param(default = true)]
+            #[param(unit = "1", source = "ns-3 TraceFadingLossModel fades every pair of nodes")]
             pub interference: bool,
         }
 
