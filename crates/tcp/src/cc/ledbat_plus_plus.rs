@@ -9,12 +9,12 @@ use airwnd_units::Span;
 
 /// LEDBAT++: LEDBAT that decreases by a factor, and steps aside now and then to see the path without its queue.
 ///
-/// D is the least of the last `current_filter` round-trip times less base, the least of `base_history` minutes; G = 1 /
-/// min(16, ceil(2 target / base)). A round trip adds G segments if D <= target, and otherwise max(G - constant cwnd (D
-/// / target - 1), -cwnd / 2), spread over its ACKs; cwnd is at least two segments. The first slow start begins with two
-/// segments, grows by G for each one acknowledged, and ends where D > 3/4 target. Two round trips later comes the first
-/// slowdown: two segments for two round trips, then slow start to the window before it. The next comes when `interval`
-/// times its length has passed. A loss halves the flight.
+/// D is the least of the last `current_filter` round-trip times less base, the least of `base_history` minutes;
+/// G = 1 / min(16, ceil(2 target / base)). A round trip adds G segments if D <= target, and otherwise
+/// max(G - constant cwnd (D / target - 1), -cwnd / 2), spread over its ACKs; cwnd is at least two segments. The first
+/// slow start begins with two segments, grows by G for each one acknowledged, and ends where D > 3/4 target. Two round
+/// trips later comes the first slowdown: two segments for two round trips, then slow start to the window before it. The
+/// next comes when `interval` times its length has passed. A loss halves the flight.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "draft-irtf-iccrg-ledbat-plus-plus-01")]
 pub struct Params {

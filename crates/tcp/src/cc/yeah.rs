@@ -9,9 +9,9 @@ use airwnd_catalog::Params;
 /// YeAH: Scalable TCP while the queue is short, NewReno that empties it otherwise.
 ///
 /// Once in a round trip, with RTT its least sample, Q = cwnd (1 - RTTmin / RTT) and L = (RTT - RTTmin) / RTTmin: it is
-/// slow if Q > alpha or L > 1 / phi, and fast otherwise. If slow with Q > alpha and cwnd above Reno's estimate R, cwnd
-/// falls by min(Q / gamma, cwnd / 2^epsilon), not below R, and ssthresh with it; R starts as cwnd / 2 and grows by a
-/// segment in each slow round trip. zeta fast round trips reset R. A loss takes max(Q, flight / 2^delta), half of the
+/// slow if Q > alpha or L > 1 / phi, and fast otherwise. If slow with Q > alpha and cwnd above Reno's estimate R,
+/// cwnd falls by min(Q / gamma, cwnd / 2^epsilon), not below R, and ssthresh with it; R starts as cwnd / 2 and grows by
+/// a segment in each slow round trip. zeta fast round trips reset R. A loss takes max(Q, flight / 2^delta), half of the
 /// flight at most; half of it after rho slow round trips in a row; it halves R.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Baiocchi, Castellani and Vacirca, PFLDnet 2007")]
