@@ -1,5 +1,6 @@
 //! What is wrong with values each of which is allowed, and the files that values name.
 
+use crate::error::joined;
 use crate::{Error, Node};
 use std::borrow::Cow;
 
@@ -27,11 +28,7 @@ impl Fault {
 
     /// The same fault of a set of parameters that is itself the value of `key`.
     pub fn within(mut self, key: &str) -> Fault {
-        self.key = match self.key.as_str() {
-            "" => key.to_string(),
-            inner if inner.starts_with('[') => format!("{key}{inner}"),
-            inner => format!("{key}.{inner}"),
-        };
+        self.key = joined(key, &self.key);
         self
     }
 

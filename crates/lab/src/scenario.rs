@@ -484,12 +484,8 @@ impl Scenario {
             );
             return Err(Fault::new("arrivals", message));
         }
-        if let arrivals::Spec::File(params) = &flow.arrivals
-            && arrivals.has_sizes()
-            && !matches!(flow.traffic, traffic::Spec::Transfer(_))
-        {
-            let message =
-                format!("{} gives sizes, which `{traffic}` does not have; take `transfer`", params.path);
+        if let Some(path) = arrivals.sizes().filter(|_| !flow.traffic.takes_size()) {
+            let message = format!("{path} gives sizes, which `{traffic}` does not have; take `transfer`");
             return Err(Fault::new("arrivals.path", message));
         }
         let expected = arrivals.expected(window);

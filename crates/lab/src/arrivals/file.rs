@@ -42,6 +42,7 @@ impl Params {
 
 /// Recorded arrivals.
 pub struct File {
+    path: String,
     arrivals: Vec<Arrival>,
 }
 
@@ -52,7 +53,7 @@ impl File {
             at: Span::from_secs_f64(*time),
             size: (*size >= 1.0).then_some(Bytes(*size as u64)),
         };
-        File { arrivals: params.rows.iter().map(arrival).collect() }
+        File { arrivals: params.rows.iter().map(arrival).collect(), path: params.path }
     }
 }
 
@@ -63,8 +64,8 @@ impl Arrivals for File {
     fn expected(&self, until: Span) -> f64 {
         self.arrivals.iter().take_while(|arrival| arrival.at < until).count() as f64
     }
-    fn has_sizes(&self) -> bool {
-        self.arrivals.iter().any(|arrival| arrival.size.is_some())
+    fn sizes(&self) -> Option<&str> {
+        self.arrivals.iter().any(|arrival| arrival.size.is_some()).then_some(&self.path)
     }
 }
 

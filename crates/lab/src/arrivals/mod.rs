@@ -44,9 +44,9 @@ pub trait Arrivals {
         false
     }
 
-    /// Whether they bring sizes along, in place of the traffic's own.
-    fn has_sizes(&self) -> bool {
-        false
+    /// The file that brings sizes along, in place of the traffic's own.
+    fn sizes(&self) -> Option<&str> {
+        None
     }
 
     /// Whether they fit in a flow that ends at `until`: the parameter at fault, and what is wrong with it.

@@ -77,6 +77,10 @@ pub trait Source: Send {
     fn ends(&self) -> bool {
         false
     }
+    /// Whether a size that the flow brings along takes the place of the settings'.
+    fn takes_size(&self) -> bool {
+        false
+    }
     /// The size of the whole, if it has one.
     fn size(&self) -> Option<Bytes> {
         None
@@ -108,6 +112,11 @@ impl Spec {
     /// Whether it ends by itself.
     pub fn ends(&self) -> bool {
         self.source().ends()
+    }
+
+    /// Whether a size that a flow brings along takes the place of the settings'.
+    pub fn takes_size(&self) -> bool {
+        self.source().takes_size()
     }
 
     /// One of its applications, for what all of them have in common.

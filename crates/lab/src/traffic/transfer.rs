@@ -36,6 +36,9 @@ impl Source for Transfer {
     fn ends(&self) -> bool {
         true
     }
+    fn takes_size(&self) -> bool {
+        true
+    }
     fn write(&mut self, _now: Time) -> Write {
         Write::Whole(self.size)
     }
