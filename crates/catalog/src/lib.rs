@@ -49,8 +49,8 @@
 //! ```
 //!
 //! Two hooks cover what a single value does not show. With `#[params(check)]` the struct's own method `check` compares
-//! values with each other: it returns the parameter at fault and a message. With `#[params(files)]` its method `files`
-//! reads the files that values name. [`Param::check_values`] and [`Param::read_files`] call the hooks of a whole tree of
+//! values with each other: it returns the parameter at fault and a message, or a [`Fault`]. With `#[params(files)]` its
+//! method `files` reads the files that values name. [`Param::check_values`] and [`Param::read_files`] call the hooks of a whole tree of
 //! parameters, so that nothing above a struct has to know that it has any:
 //!
 //! ```
