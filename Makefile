@@ -67,7 +67,7 @@ site: setup
 
 PYTHON_FILES := python docs/conf.py docs/_site
 
-# `cargo fmt` follows `mod` declarations, which the families' macros hide from it: rustfmt gets every file.
+# `cargo fmt` follows `mod` declarations, which `#[family]` makes from its list: rustfmt gets every file.
 lint: $(VENV)/requirements
 	rustfmt --check $(RUST)
 	cargo clippy --workspace --all-targets --locked -- -D warnings

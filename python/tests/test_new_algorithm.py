@@ -35,7 +35,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for (file, line, family), code in zip(PLACES, CODE, strict=True):
         (copy / file).write_text(code, encoding="utf-8")
         listed, times = re.subn(
-            r'(pub family Spec \("[^"]*"\) \{)', rf"\1 {line},", (copy / family).read_text(encoding="utf-8")
+            r"(pub enum Spec \{)", rf"\1\n    {line}", (copy / family).read_text(encoding="utf-8")
         )
         assert times == 1
         (copy / family).write_text(listed, encoding="utf-8")
@@ -71,7 +71,7 @@ def test_the_how_to_has_one_for_each_of_four_families() -> None:
 
 @pytest.mark.parametrize(("name", "code"), list(zip(NAMES, CODE, strict=True)), ids=NAMES)
 def test_it_is_listed_and_explained(extended: Path, name: str, code: str) -> None:
-    summary = re.findall(r"params! \{\n +/// (.*)", code)[0]
+    summary = re.findall(r"/// (.*)\n(?:///.*\n)*#\[derive\(.*Params\)\]", code)[0]
     assert re.search(rf"^  {name} +{re.escape(summary)}$", airwnd(extended, "list"), re.MULTILINE)
     assert summary in airwnd(extended, "explain", name)
 

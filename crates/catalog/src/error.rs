@@ -21,12 +21,17 @@ impl Error {
 
     /// The same error, known to have happened under `key`.
     pub fn within(mut self, key: &str) -> Error {
-        self.key = match self.key.as_str() {
-            "" => key.to_string(),
-            inner if inner.starts_with('[') => format!("{key}{inner}"),
-            inner => format!("{key}.{inner}"),
-        };
+        self.key = joined(key, &self.key);
         self
+    }
+}
+
+/// The path of what is at `inner` within the value of `key`.
+pub(crate) fn joined(key: &str, inner: &str) -> String {
+    match inner {
+        "" => key.to_string(),
+        place if place.starts_with('[') => format!("{key}{place}"),
+        name => format!("{key}.{name}"),
     }
 }
 

@@ -1,43 +1,164 @@
 //! What a parameter is: meaning, unit, default, range and source, stated once.
 //!
-//! Everything that a user can set is declared with one of three macros. From the declaration come the Rust
-//! type with its defaults, the strict reader with its error messages, the resolved scenario, the JSON
-//! Schema, `airwnd list`, `airwnd explain` and the reference pages.
+//! Everything that a user can set is declared as an ordinary Rust item with one of three macros. From the declaration
+//! come the strict reader with its error messages, the resolved scenario, the JSON Schema, `airwnd list`,
+//! `airwnd explain` and the reference pages.
 //!
-//! * [`params!`] declares a struct of parameters: a scenario section or an algorithm's settings.
-//! * [`choice!`] declares a closed set of words.
-//! * [`family!`] lists the algorithms of a family: **the one line that a new algorithm adds**.
+//! # A set of parameters: `#[derive(Params)]`
+//!
+//! A scenario section or an algorithm's settings is a struct. Its doc comment says what it is, each field's doc comment
+//! what the field means; `#[params(source = "...")]` and `#[param(unit = "...", source = "...")]` are required. A field
+//! without `default` is required in a scenario; a struct whose fields all have one implements `Default`. Both ends of a
+//! `range` are included. A field may have several `#[param]`: rustfmt formats those that hold nothing but texts, so
+//! `unit` and `source` get their own where one line is too short.
 //!
 //! ```
-//! use airwnd_catalog::{Node, Param, Params as _, params};
+//! use airwnd_catalog::{Node, Param, ParamSet, Params};
 //! use airwnd_units::Span;
-//! params! {
-//!     /// A toy controller.
-//!     pub struct Params ("RFC 0000 §1") {
-//!         /// Weight of the newest sample.
-//!         pub alpha: f64 = 0.125, unit "1", range 0.0..=1.0, source "RFC 0000 eq. 2";
-//!         /// How often it updates.
-//!         pub period: Span = Span::from_millis(30), unit "time", source "RFC 0000 §1.1";
-//!     }
+//!
+//! /// A toy controller.
+//! #[derive(Clone, Debug, PartialEq, Params)]
+//! #[params(source = "RFC 0000 §1")]
+//! pub struct Params {
+//!     /// Weight of the newest sample.
+//!     #[param(default = 0.125, range = 0.0..=1.0, unit = "1", source = "RFC 0000 eq. 2")]
+//!     pub alpha: f64,
+//!     /// How often it updates.
+//!     #[param(default = Span::from_millis(30), unit = "time", source = "RFC 0000 §1.1")]
+//!     pub period: Span,
 //! }
+//!
 //! let node = Node::from_toml("alpha = 2.0", "toy.toml").unwrap();
 //! let error = Params::read(&node).unwrap_err();
 //! assert_eq!(error.to_string(), "toy.toml:1: alpha: 2.0 is outside 0.0..1.0");
 //! assert_eq!(Params::default().period, Span::from_millis(30));
 //! assert_eq!(Params::infos()[0].source, "RFC 0000 eq. 2");
 //! ```
+//!
+//! What is left out does not compile:
+//!
+//! ```compile_fail
+//! /// A toy controller.
+//! #[derive(airwnd_catalog::Params)]
+//! #[params(source = "RFC 0000 §1")]
+//! pub struct Params {
+//!     /// Weight of the newest sample.
+//!     #[param(default = 0.125, unit = "1")]
+//!     pub alpha: f64,
+//! }
+//! ```
+//!
+//! Two hooks cover what a single value does not show. With `#[params(check)]` the struct's own method `check` compares
+//! values with each other: it returns the parameter at fault and a message, or a [`Fault`]. With `#[params(files)]` its
+//! method `files` reads the files that values name. [`Param::check_values`] and [`Param::read_files`] call the hooks of a whole tree of
+//! parameters, so that nothing above a struct has to know that it has any:
+//!
+//! ```
+//! use airwnd_catalog::{Fault, Files, Node, Param, Params};
+//!
+//! /// A toy band.
+//! #[derive(Clone, Debug, PartialEq, Params)]
+//! #[params(source = "RFC 0000 §2", check, files)]
+//! pub struct Band {
+//!     /// Lower end.
+//!     #[param(default = 0.0, unit = "1", source = "RFC 0000 §2")]
+//!     pub low: f64,
+//!     /// Upper end.
+//!     #[param(default = 1.0, unit = "1", source = "RFC 0000 §2")]
+//!     pub high: f64,
+//!     /// A file with a weight in each line.
+//!     #[param(default = None, unit = "path", source = "the scenario")]
+//!     pub path: Option<String>,
+//!     /// The weights; once the file has been read, what it said.
+//!     #[param(default = Vec::new(), unit = "1", source = "the file")]
+//!     pub weights: Vec<f64>,
+//! }
+//!
+//! impl Band {
+//!     fn check(&self) -> Result<(), (&'static str, String)> {
+//!         if self.low > self.high {
+//!             return Err(("low", format!("{} exceeds high, {}", self.low, self.high)));
+//!         }
+//!         Ok(())
+//!     }
+//!
+//!     fn files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+//!         let Some(path) = &self.path else { return Ok(()) };
+//!         files.read_rows("path", path, &mut self.weights, |text| {
+//!             let weight = |(line, text): (usize, &str)| {
+//!                 text.parse().map_err(|_| (line, format!("`{text}` is not a number")))
+//!             };
+//!             (1..).zip(text.lines()).map(weight).collect()
+//!         })
+//!     }
+//! }
+//!
+//! /// Two bands.
+//! #[derive(Clone, Debug, PartialEq, Params)]
+//! #[params(source = "RFC 0000 §2")]
+//! pub struct Bands {
+//!     /// The bands.
+//!     #[param(unit = "1", source = "the scenario")]
+//!     pub band: Vec<Band>,
+//! }
+//!
+//! let node = Node::from_toml("[[band]]\n[[band]]\nlow = 2.0", "toy.toml").unwrap();
+//! let fault = Bands::read(&node).unwrap().check_values().unwrap_err();
+//! assert_eq!(fault.at(&node).to_string(), "toy.toml:3: band[1].low: 2 exceeds high, 1");
+//! ```
+//!
+//! # A closed set of words: `#[derive(Choice)]`
+//!
+//! ```
+//! use airwnd_catalog::{Choice, Node, Param};
+//!
+//! /// Where a thing goes.
+//! #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+//! pub enum Way {
+//!     /// Up.
+//!     #[word = "up"]
+//!     Up,
+//!     /// Down.
+//!     #[word = "down"]
+//!     Down,
+//! }
+//!
+//! let node = Node::from_json("\"dwn\"", "x").unwrap();
+//! let message = Way::read(&node).unwrap_err().to_string();
+//! assert_eq!(message, "x: unknown word `dwn`; did you mean `down`?; allowed: `up`, `down`");
+//! ```
+//!
+//! # The members of a family: `#[family]`
+//!
+//! ```ignore
+//! /// Queue discipline of a bearer's buffer before RLC, or of a link.
+//! #[family(name = "aqm", build = fn(ctx: &QueueContext) -> Box<dyn QueueDisc>)]
+//! #[derive(Clone, Debug, PartialEq)]
+//! pub enum Spec {
+//!     DropTail(drop_tail::Params),
+//!     Codel(codel::Params),
+//! }
+//! ```
+//!
+//! A variant is **the one line that a new algorithm adds**. `Codel(codel::Params)` declares the module `codel` (the file
+//! `codel.rs`, in which `Params` and `Codel` are) and makes it selectable as `"codel"` (with `-` for `_`) or
+//! `{kind = "codel", ...}`. The optional `build` declares the constructor, which hands a copy of the parameters and its
+//! own arguments to `Codel::new` and boxes the result.
 
+extern crate self as airwnd_catalog;
+
+#[doc(hidden)]
+pub mod derived;
 mod error;
-mod macros;
+mod fault;
 mod node;
 mod param;
 
+pub use airwnd_catalog_derive::{Choice, Params, family};
 pub use error::Error;
+pub use fault::{Fault, File, Files};
 pub use node::{Node, Value};
-pub use param::{Bounded, Fields, Param, kind_of, range_text};
-
-#[doc(hidden)]
-pub use macros::{join, read_block, read_kind, unknown_word, without_kind};
+pub use param::{Bounded, Fields, Param, range_text, read_kind, unknown_word, without_kind};
 
 #[doc(hidden)]
 pub use serde_json;
@@ -85,8 +206,10 @@ pub struct FamilyInfo {
     pub members: Vec<AlgorithmInfo>,
 }
 
-/// A struct declared with [`params!`].
-pub trait Params: Param {
+/// A struct of parameters. `#[derive(Params)]` implements it.
+///
+/// The derive macro has the short name, because an algorithm's own struct is called `Params`, too.
+pub trait ParamSet: Param {
     /// First sentence of the doc comment.
     fn summary() -> String {
         split_doc(Self::DOC).0
@@ -111,49 +234,44 @@ pub fn split_doc(doc: &str) -> (String, String) {
     (lines[..end].join(" "), rest.join("\n"))
 }
 
-/// Adds a parameter's meaning, default and source to the schema of its type.
-#[doc(hidden)]
-pub fn describe(schema: &mut serde_json::Value, info: &ParamInfo) {
-    let range = info.range.as_ref().map(|(low, high)| format!(" Range {low} to {high}.")).unwrap_or_default();
-    let unit = if info.unit == "1" { String::new() } else { format!(" [{}]", info.unit) };
-    schema["description"] = format!("{}{unit}{range} Source: {}.", info.meaning, info.source).into();
-    if let Some(default) = info.default.as_ref().filter(|default| !default.is_null()) {
-        schema["default"] = default.clone();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use airwnd_units::Bytes;
 
-    params! {
-        /// The first.
-        ///
-        /// It has details.
-        pub struct First ("RFC 1") {
-            /// How much.
-            pub gain: f64 = 0.5, unit "1", range 0.0..=1.0, source "RFC 1 §2";
-        }
+    /// The first.
+    ///
+    /// It has details.
+    #[derive(Clone, Debug, PartialEq, Params)]
+    #[params(source = "RFC 1")]
+    pub struct First {
+        /// How much.
+        #[param(default = 0.5, range = 0.0..=1.0, unit = "1", source = "RFC 1 §2")]
+        pub gain: f64,
     }
 
-    params! {
-        /// A section.
-        pub section Section ("none") {
-            /// Needed.
-            pub limit: Bytes, unit "B", range Bytes(1)..=Bytes(1000), source "none";
-            /// Not needed.
-            pub note: Option<String> = None, unit "text", source "none";
-        }
+    /// A section.
+    #[derive(Clone, Debug, PartialEq, Params)]
+    #[params(source = "none")]
+    pub struct Section {
+        /// Needed.
+        #[param(range = Bytes(1)..=Bytes(1000), unit = "B", source = "none")]
+        pub limit: Bytes,
+        /// Not needed.
+        #[param(default = None, unit = "text", source = "none")]
+        pub note: Option<String>,
     }
 
-    params! {
-        /// A struct with a block.
-        pub struct Whole ("none") {
-            /// Its own.
-            pub rounds: u32 = 3, unit "1", range 1..=9, source "none";
-            flatten first: First;
-        }
+    /// A struct with a block.
+    #[derive(Clone, Debug, PartialEq, Params)]
+    #[params(source = "none")]
+    pub struct Whole {
+        /// Its own.
+        #[param(default = 3, range = 1..=9, unit = "1", source = "none")]
+        pub rounds: u32,
+        /// The parameters of [`First`].
+        #[param(flatten)]
+        pub first: First,
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reading values strictly.
 
-use crate::{Error, Node, Value};
+use crate::{Error, Fault, Files, Node, Value};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Quantity, Span, Speed, Time};
 use serde_json::{Value as Json, json};
 use std::fmt::Debug;
@@ -14,6 +14,20 @@ pub trait Param: Sized {
     fn to_json(&self) -> Json;
     /// The JSON Schema of what [`Param::read`] accepts.
     fn schema() -> Json;
+    /// What no single value shows, here and in all values inside.
+    ///
+    /// # Errors
+    /// Values that contradict each other.
+    fn check_values(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+    /// Reads the files that values name, here and in all values inside.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a mistake in one.
+    fn read_files(&mut self, _files: &dyn Files) -> Result<(), Fault> {
+        Ok(())
+    }
 }
 
 /// A type whose values can lie outside a declared range.
@@ -34,11 +48,6 @@ fn plain(value: &Json) -> String {
         Json::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// The scenario's word for an algorithm whose file has this stem; `r#` stands before one that is a word of Rust.
-pub fn kind_of(stem: &str) -> String {
-    stem.trim_start_matches("r#").replace('_', "-")
 }
 
 /// A table being read.
@@ -95,7 +104,11 @@ impl<'a> Fields<'a> {
 }
 
 /// The message for a word that is none of the allowed ones, with the nearest of them.
-pub(crate) fn unknown(what: &str, word: &str, allowed: &[impl AsRef<str>]) -> String {
+pub fn unknown_word(what: &str, word: &str, allowed: &[&str]) -> String {
+    unknown(what, word, allowed)
+}
+
+fn unknown(what: &str, word: &str, allowed: &[impl AsRef<str>]) -> String {
     let near = allowed
         .iter()
         .map(|candidate| (strsim::jaro_winkler(word, candidate.as_ref()), candidate.as_ref()))
@@ -272,6 +285,23 @@ impl<T: Param> Param for Option<T> {
     fn schema() -> Json {
         T::schema()
     }
+    fn check_values(&self) -> Result<(), Fault> {
+        self.as_ref().map_or(Ok(()), Param::check_values)
+    }
+    fn read_files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        self.as_mut().map_or(Ok(()), |value| value.read_files(files))
+    }
+}
+
+/// The first fault in a list, with its place.
+fn each<T>(
+    items: impl IntoIterator<Item = T>,
+    mut find: impl FnMut(T) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    for (place, item) in items.into_iter().enumerate() {
+        find(item).map_err(|fault| fault.within(&format!("[{place}]")))?;
+    }
+    Ok(())
 }
 
 impl<T: Param> Param for Vec<T> {
@@ -293,6 +323,12 @@ impl<T: Param> Param for Vec<T> {
     fn schema() -> Json {
         json!({"type": "array", "items": T::schema()})
     }
+    fn check_values(&self) -> Result<(), Fault> {
+        each(self, |item| item.check_values())
+    }
+    fn read_files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        each(self, |item| item.read_files(files))
+    }
 }
 
 impl<T: Param + Debug, const N: usize> Param for [T; N] {
@@ -310,5 +346,11 @@ impl<T: Param + Debug, const N: usize> Param for [T; N] {
     }
     fn schema() -> Json {
         json!({"type": "array", "items": T::schema(), "minItems": N, "maxItems": N})
+    }
+    fn check_values(&self) -> Result<(), Fault> {
+        each(self, |item| item.check_values())
+    }
+    fn read_files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        each(self, |item| item.read_files(files))
     }
 }

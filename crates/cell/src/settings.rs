@@ -7,27 +7,32 @@ use crate::mac::{outer_loop, power_control, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
 use crate::rlc::am;
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
 use airwnd_units::{Db, Dbm, Degrees, Hertz, Span};
 
-choice! {
-    /// Channel bandwidths with their number of PRBs (TS 36.101 Table 5.6-1).
-    pub enum Bandwidth {
-        /// 6 PRBs.
-        Mhz1p4 = "1.4MHz",
-        /// 15 PRBs.
-        Mhz3 = "3MHz",
-        /// 25 PRBs.
-        Mhz5 = "5MHz",
-        /// 50 PRBs.
-        Mhz10 = "10MHz",
-        /// 75 PRBs.
-        Mhz15 = "15MHz",
-        /// 100 PRBs.
-        Mhz20 = "20MHz",
-    }
+/// Channel bandwidths with their number of PRBs (TS 36.101 Table 5.6-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Bandwidth {
+    /// 6 PRBs.
+    #[word = "1.4MHz"]
+    Mhz1p4,
+    /// 15 PRBs.
+    #[word = "3MHz"]
+    Mhz3,
+    /// 25 PRBs.
+    #[word = "5MHz"]
+    Mhz5,
+    /// 50 PRBs.
+    #[word = "10MHz"]
+    Mhz10,
+    /// 75 PRBs.
+    #[word = "15MHz"]
+    Mhz15,
+    /// 100 PRBs.
+    #[word = "20MHz"]
+    Mhz20,
 }
 
 impl Bandwidth {
@@ -44,93 +49,131 @@ impl Bandwidth {
     }
 }
 
-params! {
-    /// The carrier, the same for all cells.
-    pub struct Carrier ("TS 36.101 §5; ns-3 lte-enb-net-device.cc") {
-        /// Channel bandwidth of the downlink and of the uplink.
-        pub bandwidth: Bandwidth = Bandwidth::Mhz10, unit "word", source "ARWA 2019 Table 1";
-        /// Carrier frequency of the downlink.
-        pub downlink_frequency: Hertz = Hertz(2.12e9), unit "Hz", range Hertz(1e8)..=Hertz(6e9), source "EARFCN 100, ns-3 default";
-        /// Carrier frequency of the uplink.
-        pub uplink_frequency: Hertz = Hertz(1.93e9), unit "Hz", range Hertz(1e8)..=Hertz(6e9), source "EARFCN 18100, ns-3 default";
-    }
+/// The carrier, the same for all cells.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 36.101 §5; ns-3 lte-enb-net-device.cc")]
+pub struct Carrier {
+    /// Channel bandwidth of the downlink and of the uplink.
+    #[param(default = Bandwidth::Mhz10, unit = "word", source = "ARWA 2019 Table 1")]
+    pub bandwidth: Bandwidth,
+    /// Carrier frequency of the downlink.
+    #[param(default = Hertz(2.12e9), range = Hertz(1e8)..=Hertz(6e9))]
+    #[param(unit = "Hz", source = "EARFCN 100, ns-3 default")]
+    pub downlink_frequency: Hertz,
+    /// Carrier frequency of the uplink.
+    #[param(default = Hertz(1.93e9), range = Hertz(1e8)..=Hertz(6e9))]
+    #[param(unit = "Hz", source = "EARFCN 18100, ns-3 default")]
+    pub uplink_frequency: Hertz,
 }
 
-params! {
-    /// Between transmitter and receiver: path loss, link adaptation, block errors.
-    pub struct Radio ("TS 36.213 §7; ns-3 LENA") {
-        /// Path loss.
-        pub propagation: propagation::Spec = propagation::Spec::Friis(Default::default()), unit "1", source "ns-3 LteHelper default";
-        /// Log-normal shadowing of each link.
-        pub shadowing: Option<shadowing::Params> = None, unit "1", source "off in the ns-3 reference runs";
-        /// Small-scale fading of each link.
-        pub fading: fading::Spec = fading::Spec::NoFading(fading::none::Params {}), unit "1", source "off in the ns-3 reference runs";
-        /// From SINR to CQI.
-        pub amc: amc::Spec = amc::Spec::BlockErrorTarget(Default::default()), unit "1", source "ns-3 LteAmc default (MiErrorModel)";
-        /// From SINR to block errors.
-        pub error_model: error_model::Spec = error_model::Spec::MutualInformation(Default::default()), unit "1", source "ns-3 LteSpectrumPhy default";
-        /// How often the channel follows terminals that move.
-        pub position_period: Span = Span::from_millis(10), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "20 cm at 20 m/s";
-        /// Whether control channels (PCFICH and PDCCH) can be lost.
-        pub control_errors: bool = true, unit "1", source "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled";
-        /// TTIs between two CQI reports of a user; two because ns-3 LENA's 1 ms period asks for more than 1 ms.
-        pub cqi_period: u16 = 2, unit "TTI", range 1..=160, source "ns-3 lte-ue-phy.cc, UlCqiPeriodicity with a strict comparison";
-        /// TTIs from the measurement of a CQI to the first scheduling decision that uses it.
-        pub cqi_delay: u16 = 5, unit "TTI", range 1..=12, source "ns-3 LENA: 4 TTI in the terminal, 1 TTI on air";
-    }
+/// Between transmitter and receiver: path loss, link adaptation, block errors.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 36.213 §7; ns-3 LENA")]
+pub struct Radio {
+    /// Path loss.
+    #[param(default = propagation::Spec::Friis(Default::default()))]
+    #[param(unit = "1", source = "ns-3 LteHelper default")]
+    pub propagation: propagation::Spec,
+    /// Log-normal shadowing of each link.
+    #[param(default = None, unit = "1", source = "off in the ns-3 reference runs")]
+    pub shadowing: Option<shadowing::Params>,
+    /// Small-scale fading of each link.
+    #[param(default = fading::Spec::NoFading(fading::none::Params {}))]
+    #[param(unit = "1", source = "off in the ns-3 reference runs")]
+    pub fading: fading::Spec,
+    /// From SINR to CQI.
+    #[param(default = amc::Spec::BlockErrorTarget(Default::default()))]
+    #[param(unit = "1", source = "ns-3 LteAmc default (MiErrorModel)")]
+    pub amc: amc::Spec,
+    /// From SINR to block errors.
+    #[param(default = error_model::Spec::MutualInformation(Default::default()))]
+    #[param(unit = "1", source = "ns-3 LteSpectrumPhy default")]
+    pub error_model: error_model::Spec,
+    /// How often the channel follows terminals that move.
+    #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "20 cm at 20 m/s")]
+    pub position_period: Span,
+    /// Whether control channels (PCFICH and PDCCH) can be lost.
+    #[param(default = true, unit = "1", source = "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled")]
+    pub control_errors: bool,
+    /// TTIs between two CQI reports of a user; two because ns-3 LENA's 1 ms period asks for more than 1 ms.
+    #[param(default = 2, range = 1..=160)]
+    #[param(unit = "TTI", source = "ns-3 lte-ue-phy.cc, UlCqiPeriodicity with a strict comparison")]
+    pub cqi_period: u16,
+    /// TTIs from the measurement of a CQI to the first scheduling decision that uses it.
+    #[param(default = 5, range = 1..=12)]
+    #[param(unit = "TTI", source = "ns-3 LENA: 4 TTI in the terminal, 1 TTI on air")]
+    pub cqi_delay: u16,
 }
 
-params! {
-    /// Medium access control.
-    pub struct Mac ("TS 36.321; ns-3 LENA") {
-        /// Downlink scheduler.
-        pub scheduler: sched::Spec = sched::Spec::Pf(Default::default()), unit "1", source "ns-3 LteHelper default";
-        /// Outer-loop link adaptation in the downlink; none: the reports decide.
-        pub olla: Option<outer_loop::Params> = None, unit "1", source "ns-3 LENA has none";
-        /// Uplink scheduler.
-        pub uplink_scheduler: uplink_sched::Spec = uplink_sched::Spec::Rr(Default::default()), unit "1", source "ns-3 pss-ff-mac-scheduler.cc";
-        /// HARQ transmissions of a block, the first included.
-        pub harq_transmissions: u8 = 4, unit "1", range 1..=8, source "ns-3 LENA: dropped after redundancy version 3";
-        /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320
-        /// that has an offset for each user of the fullest cell.
-        pub srs_period: Option<u16> = None, unit "TTI", range 2..=320, source "TS 36.213 Table 8.2-1; ns-3 default 40";
-        /// retxBSR-Timer: a terminal that waits for a grant reports its buffer again after this time; none: never.
-        pub retx_bsr_timer: Option<Span> = None, unit "time", range Span::from_millis(1)..=Span::from_millis(10_240), source "not in ns-3 LENA; TS 36.331 §9.2.2: 2.56 s";
-        /// Uplink power control.
-        pub power_control: power_control::Params = power_control::Params::default(), unit "1", source "TS 36.213 §5.1.1";
-    }
+/// Medium access control.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 36.321; ns-3 LENA")]
+pub struct Mac {
+    /// Downlink scheduler.
+    #[param(default = sched::Spec::Pf(Default::default()), unit = "1", source = "ns-3 LteHelper default")]
+    pub scheduler: sched::Spec,
+    /// Outer-loop link adaptation in the downlink; none: the reports decide.
+    #[param(default = None, unit = "1", source = "ns-3 LENA has none")]
+    pub olla: Option<outer_loop::Params>,
+    /// Uplink scheduler.
+    #[param(default = uplink_sched::Spec::Rr(Default::default()))]
+    #[param(unit = "1", source = "ns-3 pss-ff-mac-scheduler.cc")]
+    pub uplink_scheduler: uplink_sched::Spec,
+    /// HARQ transmissions of a block, the first included.
+    #[param(default = 4, range = 1..=8, unit = "1", source = "ns-3 LENA: dropped after redundancy version 3")]
+    pub harq_transmissions: u8,
+    /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320
+    /// that has an offset for each user of the fullest cell.
+    #[param(default = None, range = 2..=320, unit = "TTI", source = "TS 36.213 Table 8.2-1; ns-3 default 40")]
+    pub srs_period: Option<u16>,
+    /// retxBSR-Timer: a terminal that waits for a grant reports its buffer again after this time; none: never.
+    #[param(default = None, range = Span::from_millis(1)..=Span::from_millis(10_240))]
+    #[param(unit = "time", source = "not in ns-3 LENA; TS 36.331 §9.2.2: 2.56 s")]
+    pub retx_bsr_timer: Option<Span>,
+    /// Uplink power control.
+    #[param(default = power_control::Params::default(), unit = "1", source = "TS 36.213 §5.1.1")]
+    pub power_control: power_control::Params,
 }
 
-choice! {
-    /// Modes of radio link control.
-    pub enum RlcMode {
-        /// Unacknowledged: a block that HARQ gives up is a loss.
-        Um = "um",
-        /// Acknowledged: what is lost is sent again.
-        Am = "am",
-    }
+/// Modes of radio link control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum RlcMode {
+    /// Unacknowledged: a block that HARQ gives up is a loss.
+    #[word = "um"]
+    Um,
+    /// Acknowledged: what is lost is sent again.
+    #[word = "am"]
+    Am,
 }
 
-choice! {
-    /// How long an SDU may wait in PDCP (TS 36.331 §6.3.2, PDCP-Config).
-    pub enum DiscardTimer {
-        /// 50 ms.
-        Ms50 = "50ms",
-        /// 100 ms.
-        Ms100 = "100ms",
-        /// 150 ms.
-        Ms150 = "150ms",
-        /// 300 ms.
-        Ms300 = "300ms",
-        /// 500 ms.
-        Ms500 = "500ms",
-        /// 750 ms.
-        Ms750 = "750ms",
-        /// 1500 ms.
-        Ms1500 = "1500ms",
-        /// For ever.
-        Infinity = "infinity",
-    }
+/// How long an SDU may wait in PDCP (TS 36.331 §6.3.2, PDCP-Config).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum DiscardTimer {
+    /// 50 ms.
+    #[word = "50ms"]
+    Ms50,
+    /// 100 ms.
+    #[word = "100ms"]
+    Ms100,
+    /// 150 ms.
+    #[word = "150ms"]
+    Ms150,
+    /// 300 ms.
+    #[word = "300ms"]
+    Ms300,
+    /// 500 ms.
+    #[word = "500ms"]
+    Ms500,
+    /// 750 ms.
+    #[word = "750ms"]
+    Ms750,
+    /// 1500 ms.
+    #[word = "1500ms"]
+    Ms1500,
+    /// For ever.
+    #[word = "infinity"]
+    Infinity,
 }
 
 impl DiscardTimer {
@@ -150,25 +193,36 @@ impl DiscardTimer {
     }
 }
 
-params! {
-    /// Radio link control.
-    pub struct Rlc ("TS 36.322; ns-3 LteRlcUm, LteRlcAm") {
-        /// Whether what is lost is sent again.
-        pub mode: RlcMode = RlcMode::Um, unit "word", source "ns-3 LteEnbRrc::EpsBearerToRlcMapping RLC_UM_ALWAYS, RLC_AM_ALWAYS";
-        /// Queue discipline and size of each user's downlink buffer at the base station.
-        pub queue: aqm::Spec = aqm::Spec::DropTail(Default::default()), unit "1", source "ns-3 LteRlcUm";
-        /// Queue discipline and size of the terminal's uplink buffer; none: like `queue`.
-        pub uplink_queue: Option<aqm::Spec> = None, unit "1", source "ns-3: one default for both ends";
-        /// PDCP's discard timer: how long an SDU may wait of which nothing has been sent.
-        //= exception pdcp-waits-by-default
-        pub discard_timer: DiscardTimer = DiscardTimer::Infinity, unit "word", source "TS 36.323 §5.4; TS 36.331 §6.3.2, discardTimer";
-        /// t-Reordering of unacknowledged mode: how long a missing PDU is waited for.
-        pub reordering: Span = Span::from_millis(100), unit "time", range Span::ZERO..=Span::from_secs(10), source "ns-3 LteRlcUm::ReorderingTimer";
-        /// How often a buffer that is not empty is reported to the MAC while nothing arrives, in unacknowledged mode.
-        pub report_period: Span = Span::from_millis(10), unit "time", range Span::from_millis(1)..=Span::from_secs(1), source "ns-3 lte-rlc-um.cc, m_rbsTimer";
-        /// Acknowledged mode.
-        pub am: am::Params = am::Params::default(), unit "1", source "ns-3 LteRlcAm";
-    }
+/// Radio link control.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 36.322; ns-3 LteRlcUm, LteRlcAm")]
+pub struct Rlc {
+    /// Whether what is lost is sent again.
+    #[param(default = RlcMode::Um)]
+    #[param(unit = "word", source = "ns-3 LteEnbRrc::EpsBearerToRlcMapping RLC_UM_ALWAYS, RLC_AM_ALWAYS")]
+    pub mode: RlcMode,
+    /// Queue discipline and size of each user's downlink buffer at the base station.
+    #[param(default = aqm::Spec::DropTail(Default::default()), unit = "1", source = "ns-3 LteRlcUm")]
+    pub queue: aqm::Spec,
+    /// Queue discipline and size of the terminal's uplink buffer; none: like `queue`.
+    #[param(default = None, unit = "1", source = "ns-3: one default for both ends")]
+    pub uplink_queue: Option<aqm::Spec>,
+    /// PDCP's discard timer: how long an SDU may wait of which nothing has been sent.
+    //= exception pdcp-waits-by-default
+    #[param(default = DiscardTimer::Infinity)]
+    #[param(unit = "word", source = "TS 36.323 §5.4; TS 36.331 §6.3.2, discardTimer")]
+    pub discard_timer: DiscardTimer,
+    /// t-Reordering of unacknowledged mode: how long a missing PDU is waited for.
+    #[param(default = Span::from_millis(100), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(unit = "time", source = "ns-3 LteRlcUm::ReorderingTimer")]
+    pub reordering: Span,
+    /// How often a buffer that is not empty is reported to the MAC while nothing arrives, in unacknowledged mode.
+    #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(1))]
+    #[param(unit = "time", source = "ns-3 lte-rlc-um.cc, m_rbsTimer")]
+    pub report_period: Span,
+    /// Acknowledged mode.
+    #[param(default = am::Params::default(), unit = "1", source = "ns-3 LteRlcAm")]
+    pub am: am::Params,
 }
 
 impl Rlc {

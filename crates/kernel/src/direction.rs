@@ -1,15 +1,16 @@
 //! The two directions of every path.
 
-use airwnd_catalog::choice;
+use airwnd_catalog::Choice;
 
-choice! {
-    /// Direction of a packet, a link, a radio channel or a flow's data.
-    pub enum Direction {
-        /// Downlink: from the server to the UE.
-        Down = "down",
-        /// Uplink: from the UE to the server.
-        Up = "up",
-    }
+/// Direction of a packet, a link, a radio channel or a flow's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Choice)]
+pub enum Direction {
+    /// Downlink: from the server to the UE.
+    #[word = "down"]
+    Down,
+    /// Uplink: from the UE to the server.
+    #[word = "up"]
+    Up,
 }
 
 impl Direction {

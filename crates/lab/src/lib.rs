@@ -29,6 +29,7 @@ mod build;
 mod catalogue;
 pub mod columns;
 mod csv;
+mod files;
 mod hexagon;
 mod incidents;
 mod links;

@@ -1,6 +1,6 @@
 //! The links of a scenario.
 
-use airwnd_catalog::{Error, Fields, Node, Param, Params, Value, choice, params, read_kind};
+use airwnd_catalog::{Choice, Error, Fault, Fields, Files, Node, Param, ParamSet, Params, Value, read_kind};
 use airwnd_links::link::{self, Queue};
 use airwnd_links::{aqm, loss};
 use airwnd_units::{Bytes, Span};
@@ -11,48 +11,94 @@ const QUEUE: u64 = 100;
 /// The kind of a link that does not say.
 const KIND: &str = "wire";
 
-choice! {
-    /// Who shares a link.
-    pub enum Sharing {
-        /// All terminals that are routed over it.
-        All = "all",
-        /// The terminals of a group: each group has one of its own.
-        Group = "group",
-        /// Nobody: each terminal has one of its own.
-        Terminal = "terminal",
-    }
+/// Who shares a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Sharing {
+    /// All terminals that are routed over it.
+    #[word = "all"]
+    All,
+    /// The terminals of a group: each group has one of its own.
+    #[word = "group"]
+    Group,
+    /// Nobody: each terminal has one of its own.
+    #[word = "terminal"]
+    Terminal,
 }
 
-params! {
-    /// A link between the gateway and the terminals, or the first cell: a queue, a service, a delay, and losses, each way.
-    ///
-    /// Links are passed in the order of `via` of a group of terminals. Besides these keys a link has those of its
-    /// [kind](link.md).
-    pub struct LinkSettings ("ns-3 reference run S5") {
-        /// Name of the link, for `via` and results.
-        pub name: String = "link".to_string(), unit "text", source "airwnd";
-        /// One-way delay.
-        pub delay: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(60), source "the scenario";
-        /// One-way delay towards the servers; none: `delay`.
-        pub delay_up: Option<Span> = None, unit "time", range Span::ZERO..=Span::from_secs(60), source "the scenario";
-        /// Packets that may wait, each way, besides the one in transmission; none: 100 without `queue_bytes`, else no limit.
-        pub queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference run S5";
-        /// Bytes that may wait, each way, with their framing; none: no limit.
-        pub queue_bytes: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1_000_000_000_000), source "the scenario";
-        /// A packet that can say so is marked (ECN) if more packets than this wait when it comes; none: no marks.
-        pub mark_above: Option<u64> = None, unit "packets", range 0..=100_000_000, source "RFC 8257 §3.1, K";
-        /// A packet that can say so is marked (ECN) if it will wait longer than this; none: no marks.
-        pub mark_above_delay: Option<Span> = None, unit "time", range Span::ZERO..=Span::from_secs(60), source "Linux sch_dualpi2, step_thresh";
-        /// Queue discipline before it, each way, in place of `queue`, `queue_bytes` and the marks; none: drop-tail by these.
-        pub aqm: Option<aqm::Spec> = None, unit "1", source "RFC 7567";
-        /// Packets that the interface takes from `aqm` ahead of their transmission, each way.
-        pub ring: u64 = 0, unit "packets", range 0..=100_000, source "ns-3 reference run S5: 1, the device's queue; Linux: the driver's ring, byte queue limits";
-        /// What it loses towards the terminals: the data of downloads.
-        pub loss: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference run S5";
-        /// What it loses towards the servers: the acknowledgments of downloads.
-        pub loss_up: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference runs S4 and S5";
-        /// Who shares one: all terminals, each group has one, or each terminal.
-        pub per: Sharing = Sharing::All, unit "1", source "the scenario";
+/// A link between the gateway and the terminals, or the first cell: a queue, a service, a delay, and losses, each way.
+///
+/// Links are passed in the order of `via` of a group of terminals. Besides these keys a link has those of its
+/// [kind](link.md).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 reference run S5", check)]
+pub struct LinkSettings {
+    /// Name of the link, for `via` and results.
+    #[param(default = "link".to_string(), unit = "text", source = "airwnd")]
+    pub name: String,
+    /// One-way delay.
+    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
+    #[param(unit = "time", source = "the scenario")]
+    pub delay: Span,
+    /// One-way delay towards the servers; none: `delay`.
+    #[param(default = None, range = Span::ZERO..=Span::from_secs(60), unit = "time", source = "the scenario")]
+    pub delay_up: Option<Span>,
+    /// Packets that may wait, each way, besides the one in transmission; none: 100 without `queue_bytes`, else no
+    /// limit.
+    #[param(default = None, range = 1..=100_000_000, unit = "packets", source = "ns-3 reference run S5")]
+    pub queue: Option<u64>,
+    /// Bytes that may wait, each way, with their framing; none: no limit.
+    #[param(default = None, range = Bytes(1)..=Bytes(1_000_000_000_000), unit = "B", source = "the scenario")]
+    pub queue_bytes: Option<Bytes>,
+    /// A packet that can say so is marked (ECN) if more packets than this wait when it comes; none: no marks.
+    #[param(default = None, range = 0..=100_000_000, unit = "packets", source = "RFC 8257 §3.1, K")]
+    pub mark_above: Option<u64>,
+    /// A packet that can say so is marked (ECN) if it will wait longer than this; none: no marks.
+    #[param(default = None, range = Span::ZERO..=Span::from_secs(60))]
+    #[param(unit = "time", source = "Linux sch_dualpi2, step_thresh")]
+    pub mark_above_delay: Option<Span>,
+    /// Queue discipline before it, each way, in place of `queue`, `queue_bytes` and the marks; none: drop-tail by
+    /// these.
+    #[param(default = None, unit = "1", source = "RFC 7567")]
+    pub aqm: Option<aqm::Spec>,
+    /// Packets that the interface takes from `aqm` ahead of their transmission, each way.
+    #[param(default = 0, range = 0..=100_000)]
+    #[param(
+        unit = "packets",
+        source = "ns-3 reference run S5: 1, the device's queue; Linux: the driver's ring, byte queue limits"
+    )]
+    pub ring: u64,
+    /// What it loses towards the terminals: the data of downloads.
+    #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference run S5")]
+    pub loss: loss::Spec,
+    /// What it loses towards the servers: the acknowledgments of downloads.
+    #[param(default = loss::Spec::NoLoss(Default::default()))]
+    #[param(unit = "1", source = "ns-3 reference runs S4 and S5")]
+    pub loss_up: loss::Spec,
+    /// Who shares one: all terminals, each group has one, or each terminal.
+    #[param(default = Sharing::All, unit = "1", source = "the scenario")]
+    pub per: Sharing,
+}
+
+impl LinkSettings {
+    /// A discipline has its own limits and marks.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let Some(discipline) = &self.aqm else {
+            let message = "packets wait in it behind a discipline; set `aqm`";
+            return if self.ring > 0 { Err(("ring", message.into())) } else { Ok(()) };
+        };
+        let others = [
+            ("queue", self.queue.is_some()),
+            ("queue_bytes", self.queue_bytes.is_some()),
+            ("mark_above", self.mark_above.is_some()),
+            ("mark_above_delay", self.mark_above_delay.is_some()),
+        ];
+        match others.into_iter().find(|(_, is_set)| *is_set) {
+            Some((key, _)) => {
+                let kind = discipline.kind();
+                Err((key, format!("the queue is that of `aqm`, \"{kind}\"; set its own keys")))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -75,41 +121,11 @@ impl Link {
         }
     }
 
-    /// What no single value shows: the key at fault, and what is wrong with it.
-    pub(crate) fn check(&self) -> Result<(), (String, String)> {
-        self.kind.check().map_err(|(key, message)| (key.to_string(), message))?;
-        for (key, loss) in [("loss", &self.settings.loss), ("loss_up", &self.settings.loss_up)] {
-            loss.check().map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
-        }
-        self.check_queue()?;
-        self.check_medium()
-    }
-
-    /// A discipline has its own limits and marks.
-    fn check_queue(&self) -> Result<(), (String, String)> {
-        let settings = &self.settings;
-        let Some(discipline) = &settings.aqm else {
-            let message = "packets wait in it behind a discipline; set `aqm`";
-            return if settings.ring > 0 { Err(("ring".into(), message.into())) } else { Ok(()) };
-        };
-        let others = [
-            ("queue", settings.queue.is_some()),
-            ("queue_bytes", settings.queue_bytes.is_some()),
-            ("mark_above", settings.mark_above.is_some()),
-            ("mark_above_delay", settings.mark_above_delay.is_some()),
-        ];
-        if let Some((key, _)) = others.iter().find(|(_, is_set)| *is_set) {
-            let message = format!("the queue is that of `aqm`, \"{}\"; set its own keys", discipline.kind());
-            return Err((key.to_string(), message));
-        }
-        discipline.check().map_err(|(parameter, message)| (format!("aqm.{parameter}"), message))
-    }
-
     /// A shared medium has no delay, and does not know how long a packet will wait.
-    fn check_medium(&self) -> Result<(), (String, String)> {
+    fn check_medium(&self) -> Result<(), Fault> {
         let link::Spec::Wifi(_) = self.kind else { return Ok(()) };
         let settings = &self.settings;
-        let complain = |key: &str, message: &str| Err((key.to_string(), message.to_string()));
+        let complain = |key: &str, message: &str| Err(Fault::new(key, message));
         if settings.delay != Span::ZERO {
             return complain("delay", "\"wifi\" has none; put a \"wire\" before it");
         }
@@ -176,6 +192,17 @@ impl Param for Link {
         schema["anyOf"] = kinds.into();
         schema["unevaluatedProperties"] = false.into();
         schema
+    }
+
+    fn check_values(&self) -> Result<(), Fault> {
+        self.kind.check_values()?;
+        self.settings.check_values()?;
+        self.check_medium()
+    }
+
+    fn read_files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        self.settings.read_files(files)?;
+        self.kind.read_files(files)
     }
 }
 

@@ -1,8 +1,5 @@
 //! The recordings that airwnd brings along.
 
-use std::borrow::Cow;
-use std::path::Path;
-
 /// Names and texts; `data/traces/README.md` says where each comes from and under which licence.
 macro_rules! shipped {
     ($($name:literal: $file:literal,)*) => {
@@ -18,25 +15,13 @@ const SHIPPED: [(&str, &str); 6] = shipped! {
     "nyc-times": "nyc-times.mm",
 };
 
-/// A recording's origin for messages, and its text.
-///
-/// # Errors
-/// A file that cannot be read.
-pub(crate) fn text(file: &str, folder: &Path) -> Result<(String, Cow<'static, str>), String> {
-    if let Some((name, text)) = SHIPPED.iter().find(|(name, _)| *name == file) {
-        return Ok((name.to_string(), Cow::Borrowed(*text)));
-    }
-    let path = folder.join(file);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok((path.display().to_string(), Cow::Owned(text))),
-        Err(error) => {
-            let names: Vec<String> = SHIPPED.iter().map(|(name, _)| format!("`{name}`")).collect();
-            let message = format!(
-                "{} cannot be read: {error}; airwnd brings along {}",
-                path.display(),
-                names.join(", ")
-            );
-            Err(message)
-        }
-    }
+/// The text of the recording of this name.
+pub(crate) fn shipped(name: &str) -> Option<&'static str> {
+    SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The names of all, for messages.
+pub(crate) fn names() -> String {
+    let names: Vec<String> = SHIPPED.iter().map(|(name, _)| format!("`{name}`")).collect();
+    names.join(", ")
 }

@@ -1,9 +1,10 @@
 //! What a user writes.
 
+use crate::files::Folder;
 use crate::links::Link;
 use crate::traffic::Transport;
-use crate::{arrivals, hexagon, placement, recordings, size, traffic};
-use airwnd_catalog::{Error, Node, Param, params, unknown_word};
+use crate::{arrivals, hexagon, placement, traffic};
+use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
 use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
@@ -30,162 +31,246 @@ const MOST_SOUNDING_OFFSETS: u16 = 320;
 /// The least distance on the map between a terminal and a mast: path-loss models end at the antenna.
 const CLOSEST: Metres = Metres(1.0);
 
-params! {
-    /// The core network: server, gateway and base station.
-    ///
-    /// Packets carry 2 bytes of framing on each link and on S1-U a GTP-U tunnel of 40 bytes (IP 20, UDP 8,
-    /// GTP-U with sequence number 12; TS 29.281 §5.1).
-    pub struct Core ("ns-3 PointToPointEpcHelper and the reference runs") {
-        /// Rate of the link between server and gateway, each way; 0bps for no serialisation.
-        pub server_rate: BitRate = BitRate(100_000_000_000), unit "bit/s", source "ARWA 2019 §4.1";
-        /// One-way delay of the link between server and gateway.
-        pub server_delay: Span = Span::from_millis(10), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference runs";
-        /// Packets that may wait before the server link, each way; none: no limit.
-        pub server_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
-        /// Queue discipline before the server link, each way, in place of `server_queue`; none: drop-tail by it.
-        pub server_aqm: Option<aqm::Spec> = None, unit "1", source "RFC 7567";
-        /// What the link between server and gateway loses towards the terminals.
-        pub server_loss: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference runs";
-        /// What it loses towards the server.
-        pub server_loss_up: loss::Spec = loss::Spec::NoLoss(Default::default()), unit "1", source "ns-3 reference runs";
-        /// Rate of the S1-U link of each cell, each way; 0bps for no serialisation.
-        pub s1u_rate: BitRate = BitRate(10_000_000_000), unit "bit/s", source "ns-3 PointToPointEpcHelper::S1uLinkDataRate";
-        /// One-way delay of the S1-U link.
-        pub s1u_delay: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 PointToPointEpcHelper::S1uLinkDelay";
-        /// Packets that may wait before an S1-U link, each way; none: no limit.
-        pub s1u_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
-        /// Rate of the X2 link from each cell to the others; 0bps for no serialisation.
-        pub x2_rate: BitRate = BitRate(10_000_000_000), unit "bit/s", source "ns-3 PointToPointEpcHelper::X2LinkDataRate";
-        /// One-way delay of X2, for packets and for messages.
-        pub x2_delay: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 PointToPointEpcHelper::X2LinkDelay";
-        /// Packets that may wait before an X2 link; none: no limit.
-        pub x2_queue: Option<u64> = None, unit "packets", range 1..=100_000_000, source "ns-3 reference runs: never reached";
-    }
+/// The core network: server, gateway and base station.
+///
+/// Packets carry 2 bytes of framing on each link and on S1-U a GTP-U tunnel of 40 bytes (IP 20, UDP 8,
+/// GTP-U with sequence number 12; TS 29.281 §5.1).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 PointToPointEpcHelper and the reference runs", check)]
+pub struct Core {
+    /// Rate of the link between server and gateway, each way; 0bps for no serialisation.
+    #[param(default = BitRate(100_000_000_000), unit = "bit/s", source = "ARWA 2019 §4.1")]
+    pub server_rate: BitRate,
+    /// One-way delay of the link between server and gateway.
+    #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(60))]
+    #[param(unit = "time", source = "ns-3 reference runs")]
+    pub server_delay: Span,
+    /// Packets that may wait before the server link, each way; none: no limit.
+    #[param(default = None, range = 1..=100_000_000)]
+    #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
+    pub server_queue: Option<u64>,
+    /// Queue discipline before the server link, each way, in place of `server_queue`; none: drop-tail by it.
+    #[param(default = None, unit = "1", source = "RFC 7567")]
+    pub server_aqm: Option<aqm::Spec>,
+    /// What the link between server and gateway loses towards the terminals.
+    #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference runs")]
+    pub server_loss: loss::Spec,
+    /// What it loses towards the server.
+    #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference runs")]
+    pub server_loss_up: loss::Spec,
+    /// Rate of the S1-U link of each cell, each way; 0bps for no serialisation.
+    #[param(default = BitRate(10_000_000_000))]
+    #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::S1uLinkDataRate")]
+    pub s1u_rate: BitRate,
+    /// One-way delay of the S1-U link.
+    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
+    #[param(unit = "time", source = "ns-3 PointToPointEpcHelper::S1uLinkDelay")]
+    pub s1u_delay: Span,
+    /// Packets that may wait before an S1-U link, each way; none: no limit.
+    #[param(default = None, range = 1..=100_000_000)]
+    #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
+    pub s1u_queue: Option<u64>,
+    /// Rate of the X2 link from each cell to the others; 0bps for no serialisation.
+    #[param(default = BitRate(10_000_000_000))]
+    #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::X2LinkDataRate")]
+    pub x2_rate: BitRate,
+    /// One-way delay of X2, for packets and for messages.
+    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
+    #[param(unit = "time", source = "ns-3 PointToPointEpcHelper::X2LinkDelay")]
+    pub x2_delay: Span,
+    /// Packets that may wait before an X2 link; none: no limit.
+    #[param(default = None, range = 1..=100_000_000)]
+    #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
+    pub x2_queue: Option<u64>,
 }
 
-params! {
-    /// A site: one mast with one or more sectors, each a cell; or a hexagonal grid of such sites.
-    pub struct Site ("ARWA 2019 §4.1; ns-3 reference run S3") {
-        /// Where the mast stands.
-        pub position: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "the origin";
-        /// Rings of further sites around it, on a hexagonal grid: 0 for none, 1 for 7 sites in all, 2 for 19.
-        pub rings: u16 = 0, unit "rings", range 0..=10, source "one site; TR 36.814 Table A.2.1.1-1 has 19";
-        /// Distance between neighbours on that grid.
-        pub spacing: Metres = Metres(500.0), unit "m", range Metres(1.0)..=Metres(1e5), source "TR 36.814 Table A.2.1.1-1, case 1";
-        /// Height of the antennas.
-        pub height: Metres = Metres(30.0), unit "m", range Metres(0.1)..=Metres(1000.0), source "ns-3 reference runs";
-        /// Number of sectors, evenly around the mast.
-        pub sectors: u16 = 1, unit "sectors", range 1..=12, source "one cell";
-        /// Direction in which the first sector looks.
-        pub azimuth: Degrees = Degrees(0.0), unit "deg", range Degrees(-360.0)..=Degrees(360.0), source "east";
-        /// Antenna pattern of each sector.
-        pub antenna: airwnd_cell::phy::antenna::Spec = airwnd_cell::phy::antenna::Spec::Isotropic(Default::default()), unit "1", source "ns-3 LteHelper default";
-        /// Transmit power of each sector over the whole carrier.
-        pub power: Dbm = Dbm(43.0), unit "dBm", range Dbm(-50.0)..=Dbm(80.0), source "ARWA 2019 §4.1";
-        /// Noise figure of the base station's receiver.
-        pub noise_figure: Db = Db(5.0), unit "dB", range Db(0.0)..=Db(40.0), source "ns-3 LteEnbPhy::NoiseFigure";
-    }
+/// A site: one mast with one or more sectors, each a cell; or a hexagonal grid of such sites.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ARWA 2019 §4.1; ns-3 reference run S3")]
+pub struct Site {
+    /// Where the mast stands.
+    #[param(default = [Metres(0.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(unit = "m", source = "the origin")]
+    pub position: [Metres; 2],
+    /// Rings of further sites around it, on a hexagonal grid: 0 for none, 1 for 7 sites in all, 2 for 19.
+    #[param(default = 0, range = 0..=10)]
+    #[param(unit = "rings", source = "one site; TR 36.814 Table A.2.1.1-1 has 19")]
+    pub rings: u16,
+    /// Distance between neighbours on that grid.
+    #[param(default = Metres(500.0), range = Metres(1.0)..=Metres(1e5))]
+    #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-1, case 1")]
+    pub spacing: Metres,
+    /// Height of the antennas.
+    #[param(default = Metres(30.0), range = Metres(0.1)..=Metres(1000.0))]
+    #[param(unit = "m", source = "ns-3 reference runs")]
+    pub height: Metres,
+    /// Number of sectors, evenly around the mast.
+    #[param(default = 1, range = 1..=12, unit = "sectors", source = "one cell")]
+    pub sectors: u16,
+    /// Direction in which the first sector looks.
+    #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]
+    pub azimuth: Degrees,
+    /// Antenna pattern of each sector.
+    #[param(default = airwnd_cell::phy::antenna::Spec::Isotropic(Default::default()))]
+    #[param(unit = "1", source = "ns-3 LteHelper default")]
+    pub antenna: airwnd_cell::phy::antenna::Spec,
+    /// Transmit power of each sector over the whole carrier.
+    #[param(default = Dbm(43.0), range = Dbm(-50.0)..=Dbm(80.0), unit = "dBm", source = "ARWA 2019 §4.1")]
+    pub power: Dbm,
+    /// Noise figure of the base station's receiver.
+    #[param(default = Db(5.0), range = Db(0.0)..=Db(40.0))]
+    #[param(unit = "dB", source = "ns-3 LteEnbPhy::NoiseFigure")]
+    pub noise_figure: Db,
 }
 
-params! {
-    /// A group of terminals.
-    pub struct UeGroup ("ns-3 reference runs") {
-        /// Name of the group, for flows.
-        pub name: String = "ue".to_string(), unit "text", source "airwnd";
-        /// How many terminals.
-        pub count: u32 = 1, unit "terminals", range 1..=MOST_UES, source "one terminal";
-        /// Where they are.
-        pub placement: placement::Spec = placement::Spec::Disc(Default::default()), unit "1", source "ARWA 2019 §4.1";
-        /// How they move from there.
-        pub mobility: mobility::Spec = mobility::Spec::Static(Default::default()), unit "1", source "ns-3 reference runs";
-        /// Height above ground.
-        pub height: Metres = Metres(1.5), unit "m", range Metres(0.1)..=Metres(1000.0), source "TR 36.814 Table A.2.1.1-2";
-        /// Noise figure of the receiver.
-        pub noise_figure: Db = Db(9.0), unit "dB", range Db(0.0)..=Db(40.0), source "ns-3 LteUePhy::NoiseFigure";
-        /// QoS class of the bearer; none: 9, or 4 with a guaranteed bit rate. Schedulers that heed delay take its budget.
-        pub qci: Option<u8> = None, unit "1", range 1..=9, source "TS 23.203 Table 6.1.7-A";
-        /// Guaranteed bit rate of the bearer; none: best effort.
-        pub gbr: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(10_000_000_000), source "TS 23.203 §6.1.7";
-        /// Maximum bit rate of a bearer with a guaranteed one, for schedulers with tokens; none: the guaranteed one.
-        pub mbr: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(10_000_000_000), source "TS 23.203 §6.1.7";
-        /// Names of the links between the gateway and the group, in this order; none: all, in the order written.
-        pub via: Option<Vec<String>> = None, unit "text", source "the scenario";
-    }
+/// A group of terminals.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 reference runs", check)]
+pub struct UeGroup {
+    /// Name of the group, for flows.
+    #[param(default = "ue".to_string(), unit = "text", source = "airwnd")]
+    pub name: String,
+    /// How many terminals.
+    #[param(default = 1, range = 1..=MOST_UES, unit = "terminals", source = "one terminal")]
+    pub count: u32,
+    /// Where they are.
+    #[param(default = placement::Spec::Disc(Default::default()), unit = "1", source = "ARWA 2019 §4.1")]
+    pub placement: placement::Spec,
+    /// How they move from there.
+    #[param(default = mobility::Spec::Static(Default::default()), unit = "1", source = "ns-3 reference runs")]
+    pub mobility: mobility::Spec,
+    /// Height above ground.
+    #[param(default = Metres(1.5), range = Metres(0.1)..=Metres(1000.0))]
+    #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-2")]
+    pub height: Metres,
+    /// Noise figure of the receiver.
+    #[param(default = Db(9.0), range = Db(0.0)..=Db(40.0))]
+    #[param(unit = "dB", source = "ns-3 LteUePhy::NoiseFigure")]
+    pub noise_figure: Db,
+    /// QoS class of the bearer; none: 9, or 4 with a guaranteed bit rate. Schedulers that heed delay take its budget.
+    #[param(default = None, range = 1..=9, unit = "1", source = "TS 23.203 Table 6.1.7-A")]
+    pub qci: Option<u8>,
+    /// Guaranteed bit rate of the bearer; none: best effort.
+    #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
+    #[param(unit = "bit/s", source = "TS 23.203 §6.1.7")]
+    pub gbr: Option<BitRate>,
+    /// Maximum bit rate of a bearer with a guaranteed one, for schedulers with tokens; none: the guaranteed one.
+    #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
+    #[param(unit = "bit/s", source = "TS 23.203 §6.1.7")]
+    pub mbr: Option<BitRate>,
+    /// Names of the links between the gateway and the group, in this order; none: all, in the order written.
+    #[param(default = None, unit = "text", source = "the scenario")]
+    pub via: Option<Vec<String>>,
 }
 
-params! {
-    /// Flows of each terminal of a group.
-    ///
-    /// Each has its own connection and its own row in the results. By default a terminal has one, which begins at
-    /// `start`; `arrivals` makes new ones later, and `count` makes several at each arrival. The flows of a group are
-    /// numbered in the order in which they begin.
-    pub struct Flow ("ns-3 reference runs") {
-        /// Name of the group of flows; a flow is called by it and a number.
-        pub id: String = "flow".to_string(), unit "text", source "airwnd";
-        /// Group of terminals; none: all.
-        pub ue: Option<String> = None, unit "text", source "airwnd";
-        /// Which end sends.
-        pub direction: Direction = Direction::Down, unit "1", source "a download";
-        /// What the application sends.
-        pub traffic: traffic::Spec = traffic::Spec::Bulk(Default::default()), unit "1", source "a download without end";
-        /// Congestion control at the sender.
-        //= exception newreno-by-default
-        pub cc: cc::Spec = cc::Spec::Newreno(Default::default()), unit "1", source "ARWA 2019 Table 1";
-        /// Receive-window control at the receiver.
-        pub rwnd: rwnd::Spec = rwnd::Spec::Fixed(Default::default()), unit "1", source "an ordinary receiver";
-        /// Rate at which the receiving application reads what TCP has for it; none: at once.
-        pub read_rate: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "an ordinary receiver";
-        /// Flows that begin at each arrival, for each terminal.
-        pub count: u32 = 1, unit "flows", range 1..=10_000, source "one application";
-        /// When flows begin, counted from `start`.
-        pub arrivals: arrivals::Spec = arrivals::Spec::Once(Default::default()), unit "1", source "an ordinary application";
-        /// When the first flow starts, counted from the end of the warm-up.
-        pub start: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "the scenario";
-        /// Each further flow of an arrival, of a terminal and then of the next one, starts this much later than the one before.
-        pub stagger: Span = Span::from_millis(1), unit "time", range Span::ZERO..=Span::from_secs(3600), source "ns-3 reference run S3";
-        /// When the applications stop, counted from the end of the warm-up; none: at the end. With arrivals: when no more
-        /// come; transfers and pages that have begun go on.
-        pub stop: Option<Span> = None, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "the scenario";
-    }
+/// Flows of each terminal of a group.
+///
+/// Each has its own connection and its own row in the results. By default a terminal has one, which begins at
+/// `start`; `arrivals` makes new ones later, and `count` makes several at each arrival. The flows of a group are
+/// numbered in the order in which they begin.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 reference runs", check)]
+pub struct Flow {
+    /// Name of the group of flows; a flow is called by it and a number.
+    #[param(default = "flow".to_string(), unit = "text", source = "airwnd")]
+    pub id: String,
+    /// Group of terminals; none: all.
+    #[param(default = None, unit = "text", source = "airwnd")]
+    pub ue: Option<String>,
+    /// Which end sends.
+    #[param(default = Direction::Down, unit = "1", source = "a download")]
+    pub direction: Direction,
+    /// What the application sends.
+    #[param(default = traffic::Spec::Bulk(Default::default()), unit = "1", source = "a download without end")]
+    pub traffic: traffic::Spec,
+    /// Congestion control at the sender.
+    //= exception newreno-by-default
+    #[param(default = cc::Spec::Newreno(Default::default()), unit = "1", source = "ARWA 2019 Table 1")]
+    pub cc: cc::Spec,
+    /// Receive-window control at the receiver.
+    #[param(default = rwnd::Spec::Fixed(Default::default()), unit = "1", source = "an ordinary receiver")]
+    pub rwnd: rwnd::Spec,
+    /// Rate at which the receiving application reads what TCP has for it; none: at once.
+    #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(unit = "bit/s", source = "an ordinary receiver")]
+    pub read_rate: Option<BitRate>,
+    /// Flows that begin at each arrival, for each terminal.
+    #[param(default = 1, range = 1..=10_000, unit = "flows", source = "one application")]
+    pub count: u32,
+    /// When flows begin, counted from `start`.
+    #[param(default = arrivals::Spec::Once(Default::default()))]
+    #[param(unit = "1", source = "an ordinary application")]
+    pub arrivals: arrivals::Spec,
+    /// When the first flow starts, counted from the end of the warm-up.
+    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(31_536_000))]
+    #[param(unit = "time", source = "the scenario")]
+    pub start: Span,
+    /// Each further flow of an arrival, of a terminal and then of the next one, starts this much later than the one
+    /// before.
+    #[param(default = Span::from_millis(1), range = Span::ZERO..=Span::from_secs(3600))]
+    #[param(unit = "time", source = "ns-3 reference run S3")]
+    pub stagger: Span,
+    /// When the applications stop, counted from the end of the warm-up; none: at the end. With arrivals: when no more
+    /// come; transfers and pages that have begun go on.
+    #[param(default = None, range = Span::ZERO..=Span::from_secs(31_536_000))]
+    #[param(unit = "time", source = "the scenario")]
+    pub stop: Option<Span>,
 }
 
-params! {
-    /// A scenario: terminals, what connects them to a server, and what they download.
-    ///
-    /// What connects them: links (`[[link]]`), sites (`[[site]]`) with a carrier, a radio channel, MAC and RLC, or sites
-    /// behind links.
-    pub section Scenario ("airwnd") {
-        /// Title for reports.
-        pub name: String = "unnamed".to_string(), unit "text", source "airwnd";
-        /// Length of the measurement, which begins after the warm-up.
-        pub duration: Span, unit "time", range Span::from_millis(1)..=Span::from_secs(31_536_000), source "the scenario";
-        /// Time for attach and bearer set-up before the first flow.
-        pub warmup: Span = Span::from_millis(500), unit "time", range Span::ZERO..=Span::from_secs(60), source "ns-3 reference runs; TS 36.331 §5.3.3";
-        /// Seed of all random streams.
-        pub seed: u64 = 1, unit "1", range 0..=9_223_372_036_854_775_807, source "airwnd";
-        /// TCP at both ends.
-        pub tcp: Settings = Settings::default(), unit "1", source "RFC 9293";
-        /// The core network.
-        pub core: Core = Core::default(), unit "1", source "TS 36.300 §4";
-        /// The carrier.
-        pub carrier: Carrier = Carrier::default(), unit "1", source "TS 36.101";
-        /// Between transmitter and receiver.
-        pub radio: RadioSettings = RadioSettings::default(), unit "1", source "TS 36.213";
-        /// Medium access control.
-        pub mac: Mac = Mac::default(), unit "1", source "TS 36.321";
-        /// Radio link control.
-        pub rlc: Rlc = Rlc::default(), unit "1", source "TS 36.322";
-        /// Handover.
-        pub handover: handover::Settings = handover::Settings::default(), unit "1", source "TS 36.300 §10.1.2";
-        /// The links.
-        pub link: Vec<Link> = Vec::new(), unit "1", source "ns-3 reference run S5";
-        /// The sites.
-        pub site: Vec<Site> = Vec::new(), unit "1", source "TS 36.300 §4";
-        /// Groups of terminals.
-        pub ue: Vec<UeGroup>, unit "1", source "the scenario";
-        /// Groups of flows.
-        pub flow: Vec<Flow>, unit "1", source "the scenario";
-    }
+/// A scenario: terminals, what connects them to a server, and what they download.
+///
+/// What connects them: links (`[[link]]`), sites (`[[site]]`) with a carrier, a radio channel, MAC and RLC, or sites
+/// behind links.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "airwnd", check)]
+pub struct Scenario {
+    /// Title for reports.
+    #[param(default = "unnamed".to_string(), unit = "text", source = "airwnd")]
+    pub name: String,
+    /// Length of the measurement, which begins after the warm-up.
+    #[param(range = Span::from_millis(1)..=Span::from_secs(31_536_000))]
+    #[param(unit = "time", source = "the scenario")]
+    pub duration: Span,
+    /// Time for attach and bearer set-up before the first flow.
+    #[param(default = Span::from_millis(500), range = Span::ZERO..=Span::from_secs(60))]
+    #[param(unit = "time", source = "ns-3 reference runs; TS 36.331 §5.3.3")]
+    pub warmup: Span,
+    /// Seed of all random streams.
+    #[param(default = 1, range = 0..=9_223_372_036_854_775_807, unit = "1", source = "airwnd")]
+    pub seed: u64,
+    /// TCP at both ends.
+    #[param(default = Settings::default(), unit = "1", source = "RFC 9293")]
+    pub tcp: Settings,
+    /// The core network.
+    #[param(default = Core::default(), unit = "1", source = "TS 36.300 §4")]
+    pub core: Core,
+    /// The carrier.
+    #[param(default = Carrier::default(), unit = "1", source = "TS 36.101")]
+    pub carrier: Carrier,
+    /// Between transmitter and receiver.
+    #[param(default = RadioSettings::default(), unit = "1", source = "TS 36.213")]
+    pub radio: RadioSettings,
+    /// Medium access control.
+    #[param(default = Mac::default(), unit = "1", source = "TS 36.321")]
+    pub mac: Mac,
+    /// Radio link control.
+    #[param(default = Rlc::default(), unit = "1", source = "TS 36.322")]
+    pub rlc: Rlc,
+    /// Handover.
+    #[param(default = handover::Settings::default(), unit = "1", source = "TS 36.300 §10.1.2")]
+    pub handover: handover::Settings,
+    /// The links.
+    #[param(default = Vec::new(), unit = "1", source = "ns-3 reference run S5")]
+    pub link: Vec<Link>,
+    /// The sites.
+    #[param(default = Vec::new(), unit = "1", source = "TS 36.300 §4")]
+    pub site: Vec<Site>,
+    /// Groups of terminals.
+    #[param(unit = "1", source = "the scenario")]
+    pub ue: Vec<UeGroup>,
+    /// Groups of flows.
+    #[param(unit = "1", source = "the scenario")]
+    pub flow: Vec<Flow>,
 }
 
 impl Scenario {
@@ -203,9 +288,9 @@ impl Scenario {
     /// As [`Scenario::from_node`], and what a plug-in has against its settings.
     pub fn with_plugins(node: &Node, plugins: &Plugins) -> Result<Scenario, Error> {
         let mut scenario = Scenario::read(node)?;
-        scenario.read_files(node)?;
+        scenario.read_files(&Folder(folder(node))).map_err(|fault| fault.at(node))?;
         scenario.link(node, plugins)?;
-        scenario.check(node)?;
+        scenario.check_values().map_err(|fault| fault.at(node))?;
         Ok(scenario)
     }
 
@@ -228,50 +313,6 @@ impl Scenario {
         }
     }
 
-    fn read_files(&mut self, node: &Node) -> Result<(), Error> {
-        for (index, group) in self.ue.iter_mut().enumerate() {
-            if let placement::Spec::File(params) = &mut group.placement {
-                let key = format!("ue[{index}].placement.path");
-                read_rows(node, &key, &params.path, &mut params.rows, placement::file::parse)?;
-            }
-            if let mobility::Spec::Path(params) = &mut group.mobility {
-                let key = format!("ue[{index}].mobility.path");
-                let most = params.max_speed;
-                let parse = |text: &str| mobility::path::parse(text, most);
-                read_rows(node, &key, &params.path, &mut params.rows, parse)?;
-            }
-        }
-        for (index, flow) in self.flow.iter_mut().enumerate() {
-            if let arrivals::Spec::File(params) = &mut flow.arrivals {
-                let key = format!("flow[{index}].arrivals.path");
-                read_rows(node, &key, &params.path, &mut params.rows, arrivals::file::parse)?;
-            }
-            for (key, size) in flow.traffic.sizes_mut() {
-                if let size::Spec::Empirical(params) = &mut size.0 {
-                    let key = format!("flow[{index}].traffic.{key}.path");
-                    read_rows(node, &key, &params.path, &mut params.rows, size::empirical::parse)?;
-                }
-            }
-        }
-        self.read_recordings(node)
-    }
-
-    fn read_recordings(&mut self, node: &Node) -> Result<(), Error> {
-        for (index, link) in self.link.iter_mut().enumerate() {
-            let link::Spec::Trace(params) = &mut link.kind else { continue };
-            let format = params.format;
-            for (way, recording) in params.recordings() {
-                let (origin, text) = recordings::text(&recording.file, folder(node))
-                    .map_err(|message| complain(node, &format!("link[{index}].{way}"), message))?;
-                recording
-                    .read_text(&text, format)
-                    .map_err(|(line, why)| Error::new(&origin, Some(line), why))?;
-            }
-            params.seal().map_err(|message| complain(node, &format!("link[{index}].digest"), message))?;
-        }
-        Ok(())
-    }
-
     fn link(&mut self, node: &Node, plugins: &Plugins) -> Result<(), Error> {
         for (index, flow) in self.flow.iter_mut().enumerate() {
             let key = format!("flow[{index}].cc");
@@ -280,69 +321,34 @@ impl Scenario {
         Ok(())
     }
 
-    /// What no single value shows.
-    fn check(&self, node: &Node) -> Result<(), Error> {
-        let complain = |key: &str, message: String| Err(complain(node, key, message));
+    /// What no section shows by itself.
+    fn check(&self) -> Result<(), Fault> {
+        let complain = |key: &str, message: &str| Err(Fault::new(key, message));
         if self.link.is_empty() && self.site.is_empty() {
-            return complain("", "nothing connects the terminals: add [[site]] or [[link]]".into());
+            return complain("", "nothing connects the terminals: add [[site]] or [[link]]");
         }
         if self.ue.is_empty() {
-            return complain("ue", "there are no terminals: add [[ue]]".into());
+            return complain("ue", "there are no terminals: add [[ue]]");
         }
         if self.flow.is_empty() {
-            return complain("flow", "there are no flows: add [[flow]]".into());
+            return complain("flow", "there are no flows: add [[flow]]");
         }
-        self.check_sizes().or_else(|(key, message)| complain(key, message))?;
-        self.check_masts().or_else(|(key, message)| complain(&key, message))?;
-        self.check_losses().or_else(|(key, message)| complain(&key, message))?;
-        self.check_queues().or_else(|(key, message)| complain(&key, message))?;
-        for (index, link) in self.link.iter().enumerate() {
-            self.check_link(index, link)
-                .or_else(|(key, message)| complain(&format!("link[{index}].{key}"), message))?;
+        self.check_sizes()?;
+        self.check_masts()?;
+        for index in 0..self.link.len() {
+            self.check_link(index).map_err(|fault| fault.within(&format!("link[{index}]")))?;
         }
-        let tcp = self.tcp.config();
-        if tcp.min_rto > tcp.max_rto {
-            let message = format!("the least timeout {} exceeds the greatest {}", tcp.min_rto, tcp.max_rto);
-            return complain(if self.tcp.min_rto.is_some() { "tcp.min_rto" } else { "tcp.max_rto" }, message);
-        }
-        self.radio
-            .fading
-            .check()
-            .or_else(|(key, message)| complain(&format!("radio.fading.{key}"), message))?;
-        let power = &self.mac.power_control;
-        if power.min_power > power.max_power {
-            let message =
-                format!("the largest power {} is below the smallest {}", power.max_power, power.min_power);
-            return complain("mac.power_control.max_power", message);
-        }
-        if let Some(params) = &self.handover.link_failure
-            && params.q_out > params.q_in
-        {
-            let message = format!("Qout {} exceeds Qin {}", params.q_out, params.q_in);
-            return complain("handover.link_failure.q_out", message);
-        }
-        for (index, group) in self.ue.iter().enumerate() {
-            if group.name.is_empty() {
-                return complain(&format!("ue[{index}].name"), "a group needs a name".into());
-            }
-            if self.ue[..index].iter().any(|other| other.name == group.name) {
-                let message = format!("a second group is called `{}`; names must differ", group.name);
-                return complain(&format!("ue[{index}].name"), message);
-            }
-            self.check_placement(index, group).or_else(|(key, message)| complain(&key, message))?;
-            group
-                .check_bearer()
-                .or_else(|(key, message)| complain(&format!("ue[{index}].{key}"), message))?;
-            self.check_via(group).or_else(|message| complain(&format!("ue[{index}].via"), message))?;
+        for index in 0..self.ue.len() {
+            self.check_group(index).map_err(|fault| fault.within(&format!("ue[{index}]")))?;
         }
         for (index, link) in self.link.iter().enumerate() {
             if self.ue.iter().all(|group| !self.route(group).contains(&index)) {
                 let message = format!("no group is routed over `{}`", link.settings.name);
-                return complain(&format!("link[{index}].name"), message);
+                return complain(&format!("link[{index}].name"), &message);
             }
         }
-        for (index, flow) in self.flow.iter().enumerate() {
-            self.check_flow(index, flow).or_else(|(key, message)| complain(&key, message))?;
+        for index in 0..self.flow.len() {
+            self.check_flow(index).map_err(|fault| fault.within(&format!("flow[{index}]")))?;
         }
         Ok(())
     }
@@ -371,35 +377,6 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_losses(&self) -> Result<(), (String, String)> {
-        let core = [
-            ("core.server_loss", &self.core.server_loss),
-            ("core.server_loss_up", &self.core.server_loss_up),
-        ];
-        for (key, loss) in core {
-            loss.check().map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
-        }
-        Ok(())
-    }
-
-    fn check_queues(&self) -> Result<(), (String, String)> {
-        if let Some(discipline) = self.core.server_aqm.as_ref().filter(|_| self.core.server_queue.is_some()) {
-            let message =
-                format!("the queue is that of `server_aqm`, \"{}\"; set its own keys", discipline.kind());
-            return Err(("core.server_queue".into(), message));
-        }
-        let queues = [
-            ("core.server_aqm", self.core.server_aqm.as_ref()),
-            ("rlc.queue", Some(&self.rlc.queue)),
-            ("rlc.uplink_queue", self.rlc.uplink_queue.as_ref()),
-        ];
-        for (key, queue) in queues {
-            let checked = queue.map_or(Ok(()), |queue| queue.check());
-            checked.map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))?;
-        }
-        Ok(())
-    }
-
     pub(crate) fn cells(&self) -> u32 {
         self.site.iter().map(|site| u32::from(site.sectors) * hexagon::places(site.rings)).sum()
     }
@@ -413,7 +390,7 @@ impl Scenario {
         self.site.iter().enumerate().flat_map(of).collect()
     }
 
-    fn check_masts(&self) -> Result<(), (String, String)> {
+    fn check_masts(&self) -> Result<(), Fault> {
         let masts = self.masts();
         for (number, (place, position)) in masts.iter().enumerate() {
             let near = masts[..number].iter().find(|(_, other)| apart(*position, *other) < CLOSEST);
@@ -422,33 +399,33 @@ impl Scenario {
                 let message = format!(
                     "a mast at ({x}, {y}), where site {other} has one; sites must be {CLOSEST} apart, one site has several sectors"
                 );
-                return Err((format!("site[{place}].position"), message));
+                return Err(Fault::new(format!("site[{place}].position"), message));
             }
         }
         Ok(())
     }
 
-    fn check_placement(&self, index: usize, group: &UeGroup) -> Result<(), (String, String)> {
-        let key = |rest: &str| format!("ue[{index}].{rest}");
+    fn check_group(&self, index: usize) -> Result<(), Fault> {
+        let group = &self.ue[index];
+        if self.ue[..index].iter().any(|other| other.name == group.name) {
+            let message = format!("a second group is called `{}`; names must differ", group.name);
+            return Err(Fault::new("name", message));
+        }
+        self.check_placement(index, group)?;
+        self.check_via(group).map_err(|message| Fault::new("via", message))
+    }
+
+    fn check_placement(&self, index: usize, group: &UeGroup) -> Result<(), Fault> {
         let placement = group.placement.build();
         if let Some(places) = placement.places().filter(|places| *places < group.count as usize) {
             let message = format!("{} terminals, but the placement has {places} places", group.count);
-            return Err((key("count"), message));
-        }
-        let radii = match &group.placement {
-            placement::Spec::Disc(disc) => Some((disc.min_radius, disc.radius)),
-            placement::Spec::Sector(sector) => Some((sector.min_radius, sector.radius)),
-            _ => None,
-        };
-        if let Some((least, most)) = radii.filter(|(least, most)| least > most) {
-            let message = format!("the smallest radius {least} exceeds the radius {most}");
-            return Err((key("placement.min_radius"), message));
+            return Err(Fault::new("count", message));
         }
         let (cells, masts) = (self.cells(), self.masts());
         for (number, place) in crate::build::places(self, index).into_iter().enumerate() {
             if let Some(cell) = place.cell.filter(|cell| u32::from(*cell) >= cells) {
                 let message = format!("terminal {number} wants cell {}, but there are {cells}", cell + 1);
-                return Err((key("placement"), message));
+                return Err(Fault::new("placement", message));
             }
             let start = [place.x, place.y];
             if let Some((site, _)) = masts.iter().find(|(_, mast)| apart(*mast, start) < CLOSEST) {
@@ -456,19 +433,16 @@ impl Scenario {
                     "terminal {number} at ({}, {}) stands on top of the antenna of site {site}; keep {CLOSEST} away",
                     place.x, place.y
                 );
-                return Err((key("placement"), message));
+                return Err(Fault::new("placement", message));
             }
-            group
-                .mobility
-                .check(start)
-                .map_err(|(parameter, message)| (key(&format!("mobility.{parameter}")), message))?;
+            group.mobility.check_start(start).map_err(|fault| Fault::from(fault).within("mobility"))?;
         }
         Ok(())
     }
 
-    fn check_link(&self, index: usize, link: &Link) -> Result<(), (String, String)> {
-        let name = &link.settings.name;
-        let complain = |message: String| Err(("name".to_string(), message));
+    fn check_link(&self, index: usize) -> Result<(), Fault> {
+        let name = &self.link[index].settings.name;
+        let complain = |message: String| Err(Fault::new("name", message));
         if name.is_empty() {
             return complain("a link needs a name".into());
         }
@@ -478,7 +452,7 @@ impl Scenario {
         if self.link[..index].iter().any(|other| other.settings.name == *name) {
             return complain(format!("a second link is called `{name}`; names must differ"));
         }
-        link.check()
+        Ok(())
     }
 
     fn check_via(&self, group: &UeGroup) -> Result<(), String> {
@@ -498,75 +472,63 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_arrivals(&self, flow: &Flow) -> Result<(), (String, String)> {
+    fn check_arrivals(&self, flow: &Flow) -> Result<(), Fault> {
         let window = flow.window(self.duration);
-        flow.traffic.check().map_err(|(key, message)| (format!("traffic.{key}"), message))?;
-        flow.arrivals.check(window).map_err(|(key, message)| (format!("arrivals.{key}"), message))?;
-        let (kind, arrivals) = (flow.traffic.kind(), flow.arrivals.kind());
-        if flow.arrivals.goes_on() && !flow.traffic.ends() {
+        let arrivals = flow.arrivals.build();
+        arrivals.check_end(window).map_err(|fault| Fault::from(fault).within("arrivals"))?;
+        let traffic = flow.traffic.kind();
+        if arrivals.goes_on() && !flow.traffic.ends() {
+            let kind = flow.arrivals.kind();
             let message = format!(
-                "`{arrivals}` brings flows for ever, and those of `{kind}` do not end; take `transfer`, `web` with pages, \
+                "`{kind}` brings flows for ever, and those of `{traffic}` do not end; take `transfer`, `web` with pages, \
                  or arrivals `schedule`"
             );
-            return Err(("arrivals".into(), message));
+            return Err(Fault::new("arrivals", message));
         }
-        if let arrivals::Spec::File(params) = &flow.arrivals
-            && arrivals::file::File::has_sizes(params)
-            && !matches!(flow.traffic, traffic::Spec::Transfer(_))
-        {
-            let message =
-                format!("{} gives sizes, which `{kind}` does not have; take `transfer`", params.path);
-            return Err(("arrivals.path".into(), message));
+        if let Some(path) = arrivals.sizes().filter(|_| !flow.traffic.takes_size()) {
+            let message = format!("{path} gives sizes, which `{traffic}` does not have; take `transfer`");
+            return Err(Fault::new("arrivals.path", message));
         }
-        let expected = flow.arrivals.build().expected(window);
+        let expected = arrivals.expected(window);
         let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
         let terminals: u32 = self.ue.iter().filter(of_group).map(|group| group.count).sum();
         let flows = expected * f64::from(terminals) * f64::from(flow.count);
         if flows > MOST_FLOWS {
             let key = if expected > 1.0 { "arrivals" } else { "count" };
-            return Err((
-                key.into(),
+            return Err(Fault::new(
+                key,
                 format!("about {flows:.0} flows in all; at most {MOST_FLOWS} are allowed"),
             ));
         }
         Ok(())
     }
 
-    fn check_flow(&self, index: usize, flow: &Flow) -> Result<(), (String, String)> {
-        let key = |rest: &str| format!("flow[{index}].{rest}");
-        if flow.id.is_empty() {
-            return Err((key("id"), "a flow needs a name".into()));
-        }
+    fn check_flow(&self, index: usize) -> Result<(), Fault> {
+        let flow = &self.flow[index];
+        let complain = |key: &str, message: String| Err(Fault::new(key, message));
         if self.flow[..index].iter().any(|other| other.id == flow.id) {
-            return Err((key("id"), format!("a second flow is called `{}`; ids must differ", flow.id)));
+            return complain("id", format!("a second flow is called `{}`; ids must differ", flow.id));
         }
         if let Some(name) = flow.ue.as_ref().filter(|name| self.ue.iter().all(|group| group.name != **name)) {
             let names: Vec<String> = self.ue.iter().map(|group| format!("`{}`", group.name)).collect();
-            return Err((key("ue"), format!("there is no group `{name}`; groups: {}", names.join(", "))));
+            return complain("ue", format!("there is no group `{name}`; groups: {}", names.join(", ")));
         }
         if flow.start >= self.duration {
-            return Err((
-                key("start"),
-                format!("starts at {}, after the end at {}", flow.start, self.duration),
-            ));
+            let message = format!("starts at {}, after the end at {}", flow.start, self.duration);
+            return complain("start", message);
         }
         if let Some(stop) = flow.stop.filter(|stop| *stop <= flow.start) {
-            return Err((key("stop"), format!("stops at {stop}, not after its start at {}", flow.start)));
+            return complain("stop", format!("stops at {stop}, not after its start at {}", flow.start));
         }
-        if flow.read_rate.is_some() && flow.traffic.transport() == Transport::Udp {
-            let message = format!("`{}` sends datagrams, which are read at once", flow.traffic.kind());
-            return Err((key("read_rate"), message));
-        }
-        flow.rwnd.check().map_err(|(parameter, message)| (key(&format!("rwnd.{parameter}")), message))?;
-        self.check_arrivals(flow).map_err(|(rest, message)| (key(&rest), message))?;
+        self.check_arrivals(flow)?;
         let capabilities = flow.rwnd.capabilities();
         if capabilities.needs_timestamps && !self.tcp.config().timestamps {
             let kind = flow.rwnd.kind();
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
-            return Err((key("rwnd"), message));
+            return complain("rwnd", message);
         }
         if capabilities.wants.link {
-            self.check_link_knowledge(flow).map_err(|message| (key("rwnd"), message))?;
+            self.check_link_knowledge(flow).or_else(|message| complain("rwnd", message))?;
         }
         Ok(())
     }
@@ -597,7 +559,33 @@ impl Scenario {
     }
 }
 
+impl Core {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        match self.server_aqm.as_ref().filter(|_| self.server_queue.is_some()) {
+            Some(discipline) => {
+                let kind = discipline.kind();
+                Err((
+                    "server_queue",
+                    format!("the queue is that of `server_aqm`, \"{kind}\"; set its own keys"),
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 impl Flow {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.id.is_empty() {
+            return Err(("id", "a flow needs a name".into()));
+        }
+        if self.read_rate.is_some() && self.traffic.transport() == Transport::Udp {
+            let message = format!("`{}` sends datagrams, which are read at once", self.traffic.kind());
+            return Err(("read_rate", message));
+        }
+        Ok(())
+    }
+
     /// How long flows may arrive, counted from the first start.
     pub(crate) fn window(&self, duration: Span) -> Span {
         self.stop.map_or(duration, |stop| stop.min(duration)) - self.start
@@ -609,25 +597,14 @@ impl Flow {
     }
 }
 
-/// Reads the rows that a file holds, unless they are there already.
-fn read_rows<R>(
-    node: &Node,
-    key: &str,
-    file: &str,
-    rows: &mut Vec<R>,
-    parse: impl Fn(&str) -> Result<Vec<R>, (usize, String)>,
-) -> Result<(), Error> {
-    if rows.is_empty() {
-        let path = folder(node).join(file);
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| complain(node, key, format!("{} cannot be read: {error}", path.display())))?;
-        *rows =
-            parse(&text).map_err(|(line, why)| Error::new(&path.display().to_string(), Some(line), why))?;
-    }
-    Ok(())
-}
-
 impl UeGroup {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.name.is_empty() {
+            return Err(("name", "a group needs a name".into()));
+        }
+        self.check_bearer()
+    }
+
     /// The quality of service of its terminals' bearers.
     pub(crate) fn bearer(&self) -> Bearer {
         let usual = if self.gbr.is_some() { Qci::GUARANTEED } else { Qci::BEST_EFFORT };
@@ -672,10 +649,4 @@ fn folder(node: &Node) -> &Path {
 
 fn apart(a: [Metres; 2], b: [Metres; 2]) -> Metres {
     Metres(libm::hypot(a[0].0 - b[0].0, a[1].0 - b[1].0))
-}
-
-/// An error about the value at a path such as `ue[0].count`, or about the nearest table that is there.
-pub(crate) fn complain(node: &Node, key: &str, message: String) -> Error {
-    let error = node.nearest(key).error(message);
-    if key.is_empty() { error } else { error.within(key) }
 }

@@ -1,17 +1,18 @@
 //! Congestion controls from outside: found by name, read strictly, and ended by an error when they fail.
 
-use airwnd_catalog::{Error, Node, params};
+use airwnd_catalog::{Error, Node, Params};
 use airwnd_lab::{Outcome, Plugins, Scenario, run};
 use airwnd_tcp::cc::newreno::{self, Newreno};
 use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_units::Bytes;
 
-params! {
-    /// Settings of the plug-ins of these tests.
-    pub struct Params ("nobody") {
-        /// Part of the flight that is kept at a loss.
-        pub keep: f64 = 0.5, unit "1", range 0.01..=0.99, source "nobody";
-    }
+/// Settings of the plug-ins of these tests.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "nobody")]
+pub struct Params {
+    /// Part of the flight that is kept at a loss.
+    #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "nobody")]
+    pub keep: f64,
 }
 
 /// NewReno that goes wrong after some ACKs.

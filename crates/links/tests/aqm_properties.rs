@@ -70,7 +70,7 @@ const IN_ORDER: [&str; 11] = [
 fn check(kind: &str, steps: &[(u64, Step)], rate: Option<BitRate>) -> Result<(), TestCaseError> {
     let toml = format!("kind = \"{kind}\"\npackets = {PACKETS}\nbuffer = \"20000B\"\n");
     let spec = Spec::read(&Node::from_toml(&toml, "test").unwrap()).unwrap();
-    prop_assert_eq!(spec.check(), Ok(()));
+    prop_assert_eq!(spec.check_values(), Ok(()));
     let mut queue = spec.build(&QueueContext { stream: Stream::new(7, kind), rate });
     let (mut ends, mut now, mut came) = (Ends::default(), Time::ZERO, 0);
     let mut sent = Vec::new();

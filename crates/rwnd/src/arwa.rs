@@ -4,72 +4,92 @@ use super::{
     Advertisement, Arrival, Capabilities, Carriage, Instruction, ReceiverContext, RecvView, RwndController,
     SenderHalf,
 };
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU8;
 
-choice! {
-    /// What counts as the delay of a packet.
-    pub enum Delay {
-        /// Its one-way delay by both ends' clocks, as the ARWA paper has it.
-        OneWay = "one-way",
-        /// Its one-way delay above the least, and half the least round trip.
-        // Clocks of real hosts differ by milliseconds at best; a difference of differences does not depend on that.
-        Queueing = "queueing",
-    }
+/// What counts as the delay of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Delay {
+    /// Its one-way delay by both ends' clocks, as the ARWA paper has it.
+    #[word = "one-way"]
+    OneWay,
+    /// Its one-way delay above the least, and half the least round trip.
+    // Clocks of real hosts differ by milliseconds at best; a difference of differences does not depend on that.
+    #[word = "queueing"]
+    Queueing,
 }
 
-params! {
-    /// ARWA: codes in the window tell the sender to lower or raise its congestion window by percents.
-    ///
-    /// The receiver (Algorithm 1) compares the rate of the last packets, sum of sizes over sum of one-way
-    /// delays, with that of the packet of least delay: `diff = 100 * (1 - rate / rate_max)`. With equal sizes
-    /// this is `100 * (1 - Dmin / mean(D))`. Every `period` or `count` packets a `diff` of `high` or more gives
-    /// the code `diff - low`, one of `low` or more `(diff - low)^2 / (high - low)`, one of `lowest` or less
-    /// `100 + lowest - diff`; else, and between estimations, the ordinary window is offered. The sender
-    /// (Algorithm 2) lowers cwnd by codes 1..=100 percent, not below `floor`, and raises it by the excess over
-    /// 100 of codes 101..=120, by half of that if cwnd is above `ceiling`.
-    ///
-    /// Where the paper is silent or contradicts itself: codes are rounded down, those above 100 up, since
-    /// its "101 to 120" would begin with 100, "lower by 100 percent"; a code that rounds to 0 is none. A code
-    /// waits for the next ACK where that is delayed and is said once. It is said only while the whole ordinary
-    /// window is free, and the sender goes on with the largest window that it was told, which cwnd does not
-    /// exceed. An ACK that carries a code does not grow cwnd otherwise; during loss recovery codes are
-    /// ignored. In the window field a code is not scaled, and ordinary field values of 1 to 120 become 0.
-    /// ssthresh stays: a cwnd lowered below it grows by slow start.
-    ///
-    /// Clocks of real hosts do not agree. With `delay = "queueing"` D is what the one-way delay has grown above its least,
-    /// in which an offset cancels, and half the least round trip that the receiver has seen; before it has seen one, it
-    /// says no code. Drift does not cancel: 1 ppm adds 0.06 ms to D in each minute, and takes nothing away where the
-    /// receiver's clock is the slower one, as the least then goes along.
-    pub struct Params ("Adesh, Renuka: J. Computer Networks and Communications 2019, ID 3645717, section 3") {
-        /// Packets after which congestion is estimated.
-        pub count: u32 = 15, unit "packets", range 1..=10_000, source "ARWA 2019 Alg. 1 line 5 (targetcounter)";
-        /// Time after which congestion is estimated.
-        pub period: Span = Span::from_millis(30), unit "time", range Span::ZERO..=Span::from_secs(10), source "ARWA 2019 Alg. 1 line 6 (targetperiod)";
-        /// Loss of rate from which on cwnd is lowered.
-        pub low: f64 = 30.0, unit "%", range 0.0..=100.0, source "ARWA 2019 Alg. 1 line 6 (limit_low)";
-        /// Loss of rate from which on cwnd is lowered aggressively.
-        pub high: f64 = 90.0, unit "%", range 0.0..=100.0, source "ARWA 2019 Alg. 1 line 6 (limit_high)";
-        /// Loss of rate up to which cwnd is raised.
-        pub lowest: f64 = 20.0, unit "%", range 0.0..=20.0, source "ARWA 2019 Alg. 1 line 6 (lowest)";
-        /// The ordinary window: the free buffer, at most this.
-        pub window: Bytes = Bytes(131_072), unit "B", range Bytes(1)..=Bytes(1 << 30), source "not given; ns-3.26 TcpSocket::RcvBufSize";
-        /// The least cwnd that a code leaves.
-        pub floor: Bytes = Bytes(3000), unit "B", range Bytes(1)..=Bytes(1 << 30), source "ARWA 2019 Alg. 2 line 5 (targetlimit_low)";
-        /// The cwnd above which a code raises by half.
-        pub ceiling: Bytes = Bytes(10_000), unit "B", range Bytes(1)..=Bytes(1 << 30), source "ARWA 2019 Alg. 2 line 5 (targetlimit_high)";
-        /// How codes travel. Only the option can be deployed: a real sender cannot tell 100 bytes from code 100.
-        pub carriage: Carriage = Carriage::WindowField, unit "word", source "ARWA 2019 §3.4; the option is ours";
-        /// What counts as the delay of a packet. Only `queueing` can be deployed.
-        pub delay: Delay = Delay::OneWay, unit "word", source "ARWA 2019 Alg. 1 line 8; `queueing` is ours";
-        /// Tick of the clocks that one-way delay is read from: D is a difference of whole ticks. Zero is a perfect clock.
-        pub clock_tick: Span = Span::from_millis(1), unit "time", range Span::ZERO..=Span::from_secs(1), source "ns-3.26 TcpOptionTS counts milliseconds";
-        /// How far the receiver's clock is ahead of the sender's. The ratio Dmin/D suffers from any.
-        pub clock_offset: f64 = 0.0, unit "ms", range -1e6..=1e6, source "ARWA 2019 §3.1 takes clocks to agree";
-        /// How much faster the receiver's clock runs.
-        pub clock_drift: f64 = 0.0, unit "ppm", range -1e4..=1e4, source "ARWA 2019 §3.1 takes clocks to agree";
-    }
+/// ARWA: codes in the window tell the sender to lower or raise its congestion window by percents.
+///
+/// The receiver (Algorithm 1) compares the rate of the last packets, sum of sizes over sum of one-way
+/// delays, with that of the packet of least delay: `diff = 100 * (1 - rate / rate_max)`. With equal sizes
+/// this is `100 * (1 - Dmin / mean(D))`. Every `period` or `count` packets a `diff` of `high` or more gives
+/// the code `diff - low`, one of `low` or more `(diff - low)^2 / (high - low)`, one of `lowest` or less
+/// `100 + lowest - diff`; else, and between estimations, the ordinary window is offered. The sender
+/// (Algorithm 2) lowers cwnd by codes 1..=100 percent, not below `floor`, and raises it by the excess over
+/// 100 of codes 101..=120, by half of that if cwnd is above `ceiling`.
+///
+/// Where the paper is silent or contradicts itself: codes are rounded down, those above 100 up, since
+/// its "101 to 120" would begin with 100, "lower by 100 percent"; a code that rounds to 0 is none. A code
+/// waits for the next ACK where that is delayed and is said once. It is said only while the whole ordinary
+/// window is free, and the sender goes on with the largest window that it was told, which cwnd does not
+/// exceed. An ACK that carries a code does not grow cwnd otherwise; during loss recovery codes are
+/// ignored. In the window field a code is not scaled, and ordinary field values of 1 to 120 become 0.
+/// ssthresh stays: a cwnd lowered below it grows by slow start.
+///
+/// Clocks of real hosts do not agree. With `delay = "queueing"` D is what the one-way delay has grown above its least,
+/// in which an offset cancels, and half the least round trip that the receiver has seen; before it has seen one, it
+/// says no code. Drift does not cancel: 1 ppm adds 0.06 ms to D in each minute, and takes nothing away where the
+/// receiver's clock is the slower one, as the least then goes along.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Adesh, Renuka: J. Computer Networks and Communications 2019, ID 3645717, section 3")]
+pub struct Params {
+    /// Packets after which congestion is estimated.
+    #[param(default = 15, range = 1..=10_000)]
+    #[param(unit = "packets", source = "ARWA 2019 Alg. 1 line 5 (targetcounter)")]
+    pub count: u32,
+    /// Time after which congestion is estimated.
+    #[param(default = Span::from_millis(30), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(unit = "time", source = "ARWA 2019 Alg. 1 line 6 (targetperiod)")]
+    pub period: Span,
+    /// Loss of rate from which on cwnd is lowered.
+    #[param(default = 30.0, range = 0.0..=100.0, unit = "%", source = "ARWA 2019 Alg. 1 line 6 (limit_low)")]
+    pub low: f64,
+    /// Loss of rate from which on cwnd is lowered aggressively.
+    #[param(default = 90.0, range = 0.0..=100.0, unit = "%", source = "ARWA 2019 Alg. 1 line 6 (limit_high)")]
+    pub high: f64,
+    /// Loss of rate up to which cwnd is raised.
+    #[param(default = 20.0, range = 0.0..=20.0, unit = "%", source = "ARWA 2019 Alg. 1 line 6 (lowest)")]
+    pub lowest: f64,
+    /// The ordinary window: the free buffer, at most this.
+    #[param(default = Bytes(131_072), range = Bytes(1)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "not given; ns-3.26 TcpSocket::RcvBufSize")]
+    pub window: Bytes,
+    /// The least cwnd that a code leaves.
+    #[param(default = Bytes(3000), range = Bytes(1)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "ARWA 2019 Alg. 2 line 5 (targetlimit_low)")]
+    pub floor: Bytes,
+    /// The cwnd above which a code raises by half.
+    #[param(default = Bytes(10_000), range = Bytes(1)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "ARWA 2019 Alg. 2 line 5 (targetlimit_high)")]
+    pub ceiling: Bytes,
+    /// How codes travel. Only the option can be deployed: a real sender cannot tell 100 bytes from code 100.
+    #[param(default = Carriage::WindowField, unit = "word", source = "ARWA 2019 §3.4; the option is ours")]
+    pub carriage: Carriage,
+    /// What counts as the delay of a packet. Only `queueing` can be deployed.
+    #[param(default = Delay::OneWay, unit = "word", source = "ARWA 2019 Alg. 1 line 8; `queueing` is ours")]
+    pub delay: Delay,
+    /// Tick of the clocks that one-way delay is read from: D is a difference of whole ticks. Zero is a perfect clock.
+    #[param(default = Span::from_millis(1), range = Span::ZERO..=Span::from_secs(1))]
+    #[param(unit = "time", source = "ns-3.26 TcpOptionTS counts milliseconds")]
+    pub clock_tick: Span,
+    /// How far the receiver's clock is ahead of the sender's. The ratio Dmin/D suffers from any.
+    #[param(default = 0.0, range = -1e6..=1e6, unit = "ms", source = "ARWA 2019 §3.1 takes clocks to agree")]
+    pub clock_offset: f64,
+    /// How much faster the receiver's clock runs.
+    #[param(default = 0.0, range = -1e4..=1e4, unit = "ppm", source = "ARWA 2019 §3.1 takes clocks to agree")]
+    pub clock_drift: f64,
 }
 
 /// Algorithm 1: the receiver.

@@ -1,44 +1,63 @@
 //! The ordinary window of a real receiver: it grows so that it never limits.
 
 use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-choice! {
-    /// Which kernel's rules.
-    pub enum Variant {
-        /// Open at once to what the buffer has room for; a round trip that brought more leaves room for 16 segments
-        /// beyond twice that.
-        V5v4 = "linux-5.4",
-        /// Open by two segments for each one that arrives, and acknowledge these at once; no 16 segments, but room for
-        /// what has arrived before its turn.
-        V6v18 = "linux-6.18",
-    }
+/// Which kernel's rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Variant {
+    /// Open at once to what the buffer has room for; a round trip that brought more leaves room for 16 segments
+    /// beyond twice that.
+    #[word = "linux-5.4"]
+    V5v4,
+    /// Open by two segments for each one that arrives, and acknowledge these at once; no 16 segments, but room for
+    /// what has arrived before its turn.
+    #[word = "linux-6.18"]
+    V6v18,
 }
 
-params! {
-    /// Receive-buffer autotuning (dynamic right-sizing) as in Linux: twice what the last round trip brought.
-    ///
-    /// Once per round trip, when data is copied to the application: if more was copied than in any round trip
-    /// before, the window becomes 2 * copied (+ 16 segments in Linux 5.4), enlarged by twice the growth rate, so that
-    /// a sender in slow start is not held back. It only grows, up to `max`. The buffer is counted in payload; Linux
-    /// sets a part of it aside for packet overhead (`tcp_adv_win_scale` = 1 in 5.4, since 6.6 as measured of the first
-    /// full segment), which `overhead` does here. A round trip is the endpoint's estimate with "linux-5.4"; with
-    /// "linux-6.18" a shorter one counts at once, a longer one by an eighth.
-    pub struct Params ("Feng et al., Dynamic right-sizing, 2001; Linux net/ipv4/tcp_input.c tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window") {
-        /// Which kernel's rules.
-        pub variant: Variant = Variant::V5v4, unit "word", source "Linux 5.4 and 6.18 net/ipv4/tcp_input.c";
-        /// The buffer to begin with (tcp_rmem, second value).
-        pub initial: Bytes = Bytes(131_072), unit "B", range Bytes(2_048)..=Bytes(1 << 30), source "Linux Documentation/networking/ip-sysctl.rst tcp_rmem";
-        /// The largest buffer (tcp_rmem, third value): 6 MiB in Linux 5.4, 32 MiB in 6.18.
-        pub max: Bytes = Bytes(6_291_456), unit "B", range Bytes(2_048)..=Bytes(1 << 30), source "Linux Documentation/networking/ip-sysctl.rst tcp_rmem";
-        /// The part of a buffer that payload can use; in Linux 6.18 of the buffer before there is a full segment.
-        pub overhead: f64 = 0.5, unit "1", range 0.01..=1.0, source "Linux Documentation/networking/ip-sysctl.rst tcp_adv_win_scale = 1; TCP_DEFAULT_SCALING_RATIO";
-        /// With "linux-6.18", the part from the first full segment on: 160/256 for 1448 B that take 2304 B.
-        pub measured_overhead: f64 = 0.625, unit "1", range 0.01..=1.0, source "Linux 6.18 net/ipv4/tcp_input.c tcp_measure_rcv_mss (scaling_ratio)";
-        /// Whether it grows (tcp_moderate_rcvbuf).
-        pub grow: bool = true, unit "1", source "Linux Documentation/networking/ip-sysctl.rst tcp_moderate_rcvbuf";
-    }
+/// Receive-buffer autotuning (dynamic right-sizing) as in Linux: twice what the last round trip brought.
+///
+/// Once per round trip, when data is copied to the application: if more was copied than in any round trip
+/// before, the window becomes 2 * copied (+ 16 segments in Linux 5.4), enlarged by twice the growth rate, so that
+/// a sender in slow start is not held back. It only grows, up to `max`. The buffer is counted in payload; Linux
+/// sets a part of it aside for packet overhead (`tcp_adv_win_scale` = 1 in 5.4, since 6.6 as measured of the first
+/// full segment), which `overhead` does here. A round trip is the endpoint's estimate with "linux-5.4"; with
+/// "linux-6.18" a shorter one counts at once, a longer one by an eighth.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Feng et al., Dynamic right-sizing, 2001; Linux net/ipv4/tcp_input.c tcp_rcv_space_adjust, \
+              tcp_rcvbuf_grow, tcp_grow_window"
+)]
+pub struct Params {
+    /// Which kernel's rules.
+    #[param(default = Variant::V5v4, unit = "word", source = "Linux 5.4 and 6.18 net/ipv4/tcp_input.c")]
+    pub variant: Variant,
+    /// The buffer to begin with (tcp_rmem, second value).
+    #[param(default = Bytes(131_072), range = Bytes(2_048)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "Linux Documentation/networking/ip-sysctl.rst tcp_rmem")]
+    pub initial: Bytes,
+    /// The largest buffer (tcp_rmem, third value): 6 MiB in Linux 5.4, 32 MiB in 6.18.
+    #[param(default = Bytes(6_291_456), range = Bytes(2_048)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "Linux Documentation/networking/ip-sysctl.rst tcp_rmem")]
+    pub max: Bytes,
+    /// The part of a buffer that payload can use; in Linux 6.18 of the buffer before there is a full segment.
+    #[param(default = 0.5, range = 0.01..=1.0)]
+    #[param(
+        unit = "1",
+        source = "Linux Documentation/networking/ip-sysctl.rst tcp_adv_win_scale = 1; \
+                  TCP_DEFAULT_SCALING_RATIO"
+    )]
+    pub overhead: f64,
+    /// With "linux-6.18", the part from the first full segment on: 160/256 for 1448 B that take 2304 B.
+    #[param(default = 0.625, range = 0.01..=1.0)]
+    #[param(unit = "1", source = "Linux 6.18 net/ipv4/tcp_input.c tcp_measure_rcv_mss (scaling_ratio)")]
+    pub measured_overhead: f64,
+    /// Whether it grows (tcp_moderate_rcvbuf).
+    #[param(default = true)]
+    #[param(unit = "1", source = "Linux Documentation/networking/ip-sysctl.rst tcp_moderate_rcvbuf")]
+    pub grow: bool,
 }
 
 /// The state of autotuning.

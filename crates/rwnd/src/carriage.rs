@@ -1,21 +1,22 @@
 //! How an instruction of a receiver to its sender travels in the TCP header.
 
-use airwnd_catalog::choice;
+use airwnd_catalog::Choice;
 use std::num::NonZeroU8;
 use std::ops::RangeInclusive;
 
 /// Field values that mean a code, where codes travel in the window field.
 const CODES: RangeInclusive<u16> = 1..=120;
 
-choice! {
-    /// How a window code travels.
-    pub enum Carriage {
-        /// In place of the window, as the ARWA paper has it: field values 1..=120 are codes.
-        WindowField = "window-field",
-        /// In an experimental TCP option, beside an ordinary window.
-        // A real sender cannot tell a window of 100 bytes from code 100.
-        TcpOption = "tcp-option",
-    }
+/// How a window code travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Carriage {
+    /// In place of the window, as the ARWA paper has it: field values 1..=120 are codes.
+    #[word = "window-field"]
+    WindowField,
+    /// In an experimental TCP option, beside an ordinary window.
+    // A real sender cannot tell a window of 100 bytes from code 100.
+    #[word = "tcp-option"]
+    TcpOption,
 }
 
 /// Header fields of an outgoing segment that advertise a window or a code.

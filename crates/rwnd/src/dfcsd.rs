@@ -3,53 +3,72 @@
 use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController, Wants};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-choice! {
-    /// How DFCSD's window gets to its target.
-    pub enum Update {
-        /// At once (eq. 13).
-        Direct = "direct",
-        /// By at most one segment each round trip (§4.2).
-        Step = "step",
-    }
+/// How DFCSD's window gets to its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Update {
+    /// At once (eq. 13).
+    #[word = "direct"]
+    Direct,
+    /// By at most one segment each round trip (§4.2).
+    #[word = "step"]
+    Step,
 }
 
-params! {
-    /// DFCSD: the window with which so many segments of a connection wait in the network, fewer the more it has received.
-    ///
-    /// Once per round trip `rwnd = backlog_s * D / (D - d)` (eq. 13), with the round trip D, its least d, and
-    /// `backlog_s = backlog * exp(-(size - min) / (max - min))` (eq. 12): what this connection has received among those
-    /// of the same device that receive now, so that the longest keeps 1/e of the backlog that the shortest has. One
-    /// connection by itself, and equals, have the whole.
-    ///
-    /// Units. Eq. 13 is `alpha_s * D d / (D - d)`. As in Vegas (eqs 5 to 8) alpha is a rate, segments per second, and
-    /// alpha * d a backlog, w - x d with the rate x = w / D; so eq. 13 is that backlog times D / (D - d). The paper calls
-    /// alpha a number of packets elsewhere and gives no value. The parameter is the backlog alpha * d, one for all
-    /// connections of a device even if their d differ.
-    ///
-    /// What is set at once settles only where the bandwidth-delay product is not much above the backlog: a window
-    /// that is one segment too wide is followed by one that is BDP / backlog segments too narrow. Above, the window swings
-    /// between too little and as much as the congestion window takes; with `update = "step"` it does not.
-    ///
-    /// Where the paper is silent: before the first round trip `initial` is offered, then never more than four times what
-    /// a round trip brought, which is what counts without a queue (D = d), and never less than `floor` segments. What was
-    /// offered is not taken back. With "step" the target is not followed until it is first below what a round trip
-    /// brought: one segment each round trip from the start would hold back slow start. D is the receiver's mean over
-    /// the last round trip, from timestamps where they are exchanged, else from the time in which a window arrives.
-    pub struct Params ("Dong, Gao, Xie, Tang, Xiong, Vasilakos: Receiver-Side TCP Countermeasure in Cellular Networks, Sensors 19(12):2791, 2019, section 4") {
-        /// Segments that may wait in the network, of the connection that has received the least (alpha * d).
-        pub backlog: f64 = 4.0, unit "segments", range 0.1..=10_000.0, source "not given; DFCSD 2019 §4.1 builds on Vegas, whose beta is 4 in ns-3";
-        /// How the window gets to its target.
-        pub update: Update = Update::Direct, unit "word", source "DFCSD 2019 eq. 13; §4.2 for steps";
-        /// What is offered before the first round trip is known.
-        pub initial: Bytes = Bytes(64 * 1024), unit "B", range Bytes(1024)..=Bytes(1 << 30), source "not given; Linux tcp_rmem (second value) less its overhead";
-        /// The least window that is offered.
-        pub floor: u64 = 2, unit "segments", range 1..=1000, source "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)";
-        /// How long a least round trip is remembered; none: for ever.
-        pub base_history: Option<Span> = None, unit "time", range Span::from_secs(1)..=Span::from_secs(86_400), source "DFCSD 2019 §4.3 (the least ever seen); RFC 6817 §2.5 lets it expire";
-    }
+/// DFCSD: the window with which so many segments of a connection wait in the network, fewer the more it has received.
+///
+/// Once per round trip `rwnd = backlog_s * D / (D - d)` (eq. 13), with the round trip D, its least d, and
+/// `backlog_s = backlog * exp(-(size - min) / (max - min))` (eq. 12): what this connection has received among those
+/// of the same device that receive now, so that the longest keeps 1/e of the backlog that the shortest has. One
+/// connection by itself, and equals, have the whole.
+///
+/// Units. Eq. 13 is `alpha_s * D d / (D - d)`. As in Vegas (eqs 5 to 8) alpha is a rate, segments per second, and
+/// alpha * d a backlog, w - x d with the rate x = w / D; so eq. 13 is that backlog times D / (D - d). The paper calls
+/// alpha a number of packets elsewhere and gives no value. The parameter is the backlog alpha * d, one for all
+/// connections of a device even if their d differ.
+///
+/// What is set at once settles only where the bandwidth-delay product is not much above the backlog: a window
+/// that is one segment too wide is followed by one that is BDP / backlog segments too narrow. Above, the window swings
+/// between too little and as much as the congestion window takes; with `update = "step"` it does not.
+///
+/// Where the paper is silent: before the first round trip `initial` is offered, then never more than four times what
+/// a round trip brought, which is what counts without a queue (D = d), and never less than `floor` segments. What was
+/// offered is not taken back. With "step" the target is not followed until it is first below what a round trip
+/// brought: one segment each round trip from the start would hold back slow start. D is the receiver's mean over
+/// the last round trip, from timestamps where they are exchanged, else from the time in which a window arrives.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Dong, Gao, Xie, Tang, Xiong, Vasilakos: Receiver-Side TCP Countermeasure in Cellular Networks, \
+              Sensors 19(12):2791, 2019, section 4"
+)]
+pub struct Params {
+    /// Segments that may wait in the network, of the connection that has received the least (alpha * d).
+    #[param(default = 4.0, range = 0.1..=10_000.0)]
+    #[param(
+        unit = "segments",
+        source = "not given; DFCSD 2019 §4.1 builds on Vegas, whose beta is 4 in ns-3"
+    )]
+    pub backlog: f64,
+    /// How the window gets to its target.
+    #[param(default = Update::Direct, unit = "word", source = "DFCSD 2019 eq. 13; §4.2 for steps")]
+    pub update: Update,
+    /// What is offered before the first round trip is known.
+    #[param(default = Bytes(64 * 1024), range = Bytes(1024)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "not given; Linux tcp_rmem (second value) less its overhead")]
+    pub initial: Bytes,
+    /// The least window that is offered.
+    #[param(default = 2, range = 1..=1000)]
+    #[param(
+        unit = "segments",
+        source = "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)"
+    )]
+    pub floor: u64,
+    /// How long a least round trip is remembered; none: for ever.
+    #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "DFCSD 2019 §4.3 (the least ever seen); RFC 6817 §2.5 lets it expire")]
+    pub base_history: Option<Span>,
 }
 
 /// The state of DFCSD.

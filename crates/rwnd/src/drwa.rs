@@ -3,36 +3,47 @@
 use super::parts::round::Rounds;
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Capabilities, ReceiverContext, RecvView, RwndController};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-params! {
-    /// DRWA: the window follows the bytes of a round trip, less the more the round trip has grown.
-    ///
-    /// Once per round trip, when data is copied to the application,
-    /// `cwnd_est = alpha * cwnd_est + (1 - alpha) * copied` and `rwnd = lambda * RTTmin / RTT * cwnd_est`. Its
-    /// fixed point is RTT = lambda * RTTmin. RTTmin does not expire, as in the paper: a longer route is taken
-    /// for a queue for ever after, unless `base_history` lets it.
-    ///
-    /// Where the paper is silent: before the first estimate `initial` is offered, and never less than `floor`
-    /// segments; the round-trip time is the receiver's mean over the last round trip, from timestamps where
-    /// they are exchanged. Without them it is the time in which a window arrives, so that an initial window that is
-    /// larger than the path makes RTTmin that of a full queue. What was offered is not taken back: a whole receive
-    /// buffer, offered at the beginning, would govern until as much has arrived. Without a floor the formula shrinks
-    /// the window to nothing where the round trip is longer than lambda * RTTmin whatever the window, as in a cell
-    /// that many users share.
-    pub struct Params ("Jiang, Wang, Lee, Rhee: Tackling Bufferbloat in 3G/4G Networks, IMC 2012, section 4") {
-        /// How far the round-trip time may grow.
-        pub lambda: f64 = 3.0, unit "1", range 0.1..=100.0, source "IMC 2012 §4.2";
-        /// Weight of the former estimate.
-        pub alpha: f64 = 0.875, unit "1", range 0.0..=0.999, source "IMC 2012 §4.2";
-        /// What is offered before the first estimate.
-        pub initial: Bytes = Bytes(64 * 1024), unit "B", range Bytes(1024)..=Bytes(1 << 30), source "not given; Linux tcp_rmem (second value) less its overhead";
-        /// The least window that is offered; 0: what the formula gives.
-        pub floor: u64 = 2, unit "segments", range 0..=1000, source "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)";
-        /// How long a least round trip is remembered; none: for ever.
-        pub base_history: Option<Span> = None, unit "time", range Span::from_secs(1)..=Span::from_secs(86_400), source "IMC 2012 §4.2 (the least so far); RFC 6817 §2.5 lets it expire";
-    }
+/// DRWA: the window follows the bytes of a round trip, less the more the round trip has grown.
+///
+/// Once per round trip, when data is copied to the application,
+/// `cwnd_est = alpha * cwnd_est + (1 - alpha) * copied` and `rwnd = lambda * RTTmin / RTT * cwnd_est`. Its
+/// fixed point is RTT = lambda * RTTmin. RTTmin does not expire, as in the paper: a longer route is taken
+/// for a queue for ever after, unless `base_history` lets it.
+///
+/// Where the paper is silent: before the first estimate `initial` is offered, and never less than `floor`
+/// segments; the round-trip time is the receiver's mean over the last round trip, from timestamps where
+/// they are exchanged. Without them it is the time in which a window arrives, so that an initial window that is
+/// larger than the path makes RTTmin that of a full queue. What was offered is not taken back: a whole receive
+/// buffer, offered at the beginning, would govern until as much has arrived. Without a floor the formula shrinks
+/// the window to nothing where the round trip is longer than lambda * RTTmin whatever the window, as in a cell
+/// that many users share.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Jiang, Wang, Lee, Rhee: Tackling Bufferbloat in 3G/4G Networks, IMC 2012, section 4")]
+pub struct Params {
+    /// How far the round-trip time may grow.
+    #[param(default = 3.0, range = 0.1..=100.0, unit = "1", source = "IMC 2012 §4.2")]
+    pub lambda: f64,
+    /// Weight of the former estimate.
+    #[param(default = 0.875, range = 0.0..=0.999, unit = "1", source = "IMC 2012 §4.2")]
+    pub alpha: f64,
+    /// What is offered before the first estimate.
+    #[param(default = Bytes(64 * 1024), range = Bytes(1024)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "not given; Linux tcp_rmem (second value) less its overhead")]
+    pub initial: Bytes,
+    /// The least window that is offered; 0: what the formula gives.
+    #[param(default = 2, range = 0..=1000)]
+    #[param(
+        unit = "segments",
+        source = "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)"
+    )]
+    pub floor: u64,
+    /// How long a least round trip is remembered; none: for ever.
+    #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "IMC 2012 §4.2 (the least so far); RFC 6817 §2.5 lets it expire")]
+    pub base_history: Option<Span>,
 }
 
 /// The state of DRWA.

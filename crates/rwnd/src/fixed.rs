@@ -1,17 +1,18 @@
 //! A window that does not change.
 
 use super::{Advertisement, ReceiverContext, RecvView, RwndController};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Time};
 
-params! {
-    /// A constant receive window: the free buffer, at most `limit`.
-    ///
-    /// Without a limit this is plain flow control, as ns-3 has it.
-    pub struct Params ("RFC 9293 §3.8.6") {
-        /// The most that is offered.
-        pub limit: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 30), source "RFC 9293 §3.8.6";
-    }
+/// A constant receive window: the free buffer, at most `limit`.
+///
+/// Without a limit this is plain flow control, as ns-3 has it.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 9293 §3.8.6")]
+pub struct Params {
+    /// The most that is offered.
+    #[param(default = None, range = Bytes(1)..=Bytes(1 << 30), unit = "B", source = "RFC 9293 §3.8.6")]
+    pub limit: Option<Bytes>,
 }
 
 /// The state of a constant window.

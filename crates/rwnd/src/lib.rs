@@ -72,29 +72,25 @@ pub use timestamps::{TimestampClock, Timestamps};
 use airwnd_catalog::family;
 use airwnd_units::Bytes;
 
-family! {
-    /// Receive-window control: what the receiver offers.
-    pub family Spec ("rwnd") {
-        fixed: Fixed, autotuning: Autotuning, drwa: Drwa, arwa: Arwa, dfcsd: Dfcsd, rtac: Rtac, rtfc: Rtfc, rledbat: Rledbat, oracle: Oracle
-    }
-    build fn build(ctx: &ReceiverContext) -> Box<dyn RwndController>;
+/// Receive-window control: what the receiver offers.
+#[family(name = "rwnd", build = fn(ctx: &ReceiverContext) -> Box<dyn RwndController>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Fixed(fixed::Params),
+    Autotuning(autotuning::Params),
+    Drwa(drwa::Params),
+    Arwa(arwa::Params),
+    Dfcsd(dfcsd::Params),
+    Rtac(rtac::Params),
+    Rtfc(rtfc::Params),
+    Rledbat(rledbat::Params),
+    Oracle(oracle::Params),
 }
 
 /// Any connection: what a controller declares does not depend on it.
 const ANY: ReceiverContext = ReceiverContext { mss: Bytes(1460), buffer: Bytes(65_535), seed: 0 };
 
 impl Spec {
-    /// What no single value shows: the parameter at fault, and what is wrong with it.
-    ///
-    /// # Errors
-    /// Parameters that contradict each other.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        match self {
-            Spec::Rtac(params) => params.check(),
-            _ => Ok(()),
-        }
-    }
-
     /// What a controller with these parameters declares.
     pub fn capabilities(&self) -> Capabilities {
         self.build(&ANY).capabilities()

@@ -2,29 +2,39 @@
 
 use super::parts::small_windows::LEAST;
 use super::{Advertisement, Capabilities, DeviceLink, ReceiverContext, RecvView, RwndController, Wants};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-params! {
-    /// Oracle: the bound that a receiver could reach, told the link's rate and the empty round trip. It cannot be deployed.
-    ///
-    /// rwnd = (rate * (RTTbase + `standing`) + `extra` segments) / connections, at least two segments. The rate is what
-    /// full segments' payload can come at to the device now: the least on its way of each wire's rate, what each
-    /// recording will carry in the next round trip, and what the cell would carry at the terminal's newest report,
-    /// shared equally with the other devices whose senders have more to send, after what those take that do not. RTTbase
-    /// follows from the route: its delays, the transmission of a full segment and an ACK, and an idle cell's own delays.
-    ///
-    /// In a cell whose scheduler follows the channel (PF) it is no bound on throughput among several devices: who always
-    /// has a queue is served at his best moments, and gets more than an equal share of the whole.
-    ///
-    /// It knows these at no cost and at once, and who shares what some 10 ms later; no receiver can. It does not know
-    /// what its sender will do: one that loses segments or reduces cwnd for other reasons leaves the link idle.
-    pub struct Params ("Kleinrock, ICC 1979: power is greatest with rate * RTTbase under way; the rest is airwnd's") {
-        /// Time for which a standing queue keeps the link busy.
-        pub standing: Span = Span::from_millis(2), unit "time", range Span::ZERO..=Span::from_secs(10), source "not given; a TTI in which ACKs gather, and one in which segments do";
-        /// Segments of a standing queue besides.
-        pub extra: u64 = 2, unit "segments", range 0..=1000, source "not given; an ACK waits for the second segment (RFC 1122 §4.2.3.2), and then two go at once";
-    }
+/// Oracle: the bound that a receiver could reach, told the link's rate and the empty round trip. It cannot be deployed.
+///
+/// rwnd = (rate * (RTTbase + `standing`) + `extra` segments) / connections, at least two segments. The rate is what
+/// full segments' payload can come at to the device now: the least on its way of each wire's rate, what each
+/// recording will carry in the next round trip, and what the cell would carry at the terminal's newest report,
+/// shared equally with the other devices whose senders have more to send, after what those take that do not. RTTbase
+/// follows from the route: its delays, the transmission of a full segment and an ACK, and an idle cell's own delays.
+///
+/// In a cell whose scheduler follows the channel (PF) it is no bound on throughput among several devices: who always
+/// has a queue is served at his best moments, and gets more than an equal share of the whole.
+///
+/// It knows these at no cost and at once, and who shares what some 10 ms later; no receiver can. It does not know
+/// what its sender will do: one that loses segments or reduces cwnd for other reasons leaves the link idle.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Kleinrock, ICC 1979: power is greatest with rate * RTTbase under way; the rest is airwnd's"
+)]
+pub struct Params {
+    /// Time for which a standing queue keeps the link busy.
+    #[param(default = Span::from_millis(2), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(unit = "time", source = "not given; a TTI in which ACKs gather, and one in which segments do")]
+    pub standing: Span,
+    /// Segments of a standing queue besides.
+    #[param(default = 2, range = 0..=1000)]
+    #[param(
+        unit = "segments",
+        source = "not given; an ACK waits for the second segment (RFC 1122 §4.2.3.2), and then two go at \
+                  once"
+    )]
+    pub extra: u64,
 }
 
 /// The state of an oracle.

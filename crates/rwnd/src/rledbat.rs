@@ -3,41 +3,59 @@
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController};
 use crate::ledbat::{Decrease, LEAST, Ledbat, QueueingDelay, Rules, Sign, Window};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-params! {
-    /// rLEDBAT: the receive window is LEDBAT++'s congestion window, so that a download gives way to other traffic.
-    ///
-    /// RCV.WND = min(fc.WND, rl.WND): the free buffer, and a window that the receiver keeps by the algorithm of
-    /// `ledbat-plus-plus`, with what arrives in place of what is acknowledged. D is the least of the last `current_filter`
-    /// round-trip times less base, the least of `base_history` minutes; a round-trip time is a TSval's way on an
-    /// ACK to the sender and back on the first data that echoes it. G = 1 / min(16, ceil(2 target / base)). A round trip
-    /// adds G segments if D <= target; else rl.WND changes by max(G - constant rl.WND (D / target - 1), -rl.WND / 2),
-    /// a decrease at once and at most one in a round trip. A segment that was sent again halves it, at most once in a round
-    /// trip. The first slow start, the slowdowns and the least window, two segments, are those of `ledbat-plus-plus`.
-    ///
-    /// What was offered is not taken back: a decrease takes effect as fast as data arrives. Windows are not scaled by more
-    /// than 2^11. rl.WND also grows while the sender does not use it up, as in the RFC, up to the receive buffer. A sender
-    /// that pauses between writes answers late, which counts as a queue.
-    pub struct Params ("RFC 9840; draft-irtf-iccrg-ledbat-plus-plus-01") {
-        /// The queueing delay that it aims at (T).
-        pub target: Span = Span::from_millis(60), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "RFC 9840 §4.2.1 (T); draft-irtf-iccrg-ledbat-plus-plus-01 §4.5";
-        /// Whether it aims at base where that is less, so that short paths are not made twice as long and more.
-        pub within_base: bool = false, unit "1", source "github.com/net-research/rledbat_module (RLEDBAT2: min(60 ms, base RTT))";
-        /// The least gain is 1 over this.
-        pub slowest: f64 = 16.0, unit "1", range 1.0..=1000.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.2; XNU tcp_rledbat.c GAIN_CONSTANT";
-        /// How strongly delay beyond the target tells.
-        pub constant: f64 = 1.0, unit "1", range 0.0..=100.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.3 (Constant)";
-        /// Part of the target that ends the first slow start.
-        pub slow_start_exit: f64 = 0.75, unit "1", range 0.0..=10.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.1 (3/4)";
-        /// How much longer than a slowdown the time to the next one is; 9 costs a tenth of the throughput at most.
-        pub interval: f64 = 9.0, unit "1", range 0.0..=1000.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.4";
-        /// Minutes that the base delay is remembered.
-        pub base_history: u32 = 10, unit "min", range 1..=1000, source "RFC 9840 §4.2.1 (N); RFC 6817 §2.5 (BASE_HISTORY)";
-        /// Samples whose least is the current delay.
-        pub current_filter: u32 = 4, unit "1", range 1..=1000, source "RFC 6817 §2.5 (CURRENT_FILTER)";
-    }
+/// rLEDBAT: the receive window is LEDBAT++'s congestion window, so that a download gives way to other traffic.
+///
+/// RCV.WND = min(fc.WND, rl.WND): the free buffer, and a window that the receiver keeps by the algorithm of
+/// `ledbat-plus-plus`, with what arrives in place of what is acknowledged. D is the least of the last `current_filter`
+/// round-trip times less base, the least of `base_history` minutes; a round-trip time is a TSval's way on an
+/// ACK to the sender and back on the first data that echoes it. G = 1 / min(16, ceil(2 target / base)). A round trip
+/// adds G segments if D <= target; else rl.WND changes by max(G - constant rl.WND (D / target - 1), -rl.WND / 2),
+/// a decrease at once and at most one in a round trip. A segment that was sent again halves it, at most once in a round
+/// trip. The first slow start, the slowdowns and the least window, two segments, are those of `ledbat-plus-plus`.
+///
+/// What was offered is not taken back: a decrease takes effect as fast as data arrives. Windows are not scaled by more
+/// than 2^11. rl.WND also grows while the sender does not use it up, as in the RFC, up to the receive buffer. A sender
+/// that pauses between writes answers late, which counts as a queue.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 9840; draft-irtf-iccrg-ledbat-plus-plus-01")]
+pub struct Params {
+    /// The queueing delay that it aims at (T).
+    #[param(default = Span::from_millis(60), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 9840 §4.2.1 (T); draft-irtf-iccrg-ledbat-plus-plus-01 §4.5")]
+    pub target: Span,
+    /// Whether it aims at base where that is less, so that short paths are not made twice as long and more.
+    #[param(default = false)]
+    #[param(unit = "1", source = "github.com/net-research/rledbat_module (RLEDBAT2: min(60 ms, base RTT))")]
+    pub within_base: bool,
+    /// The least gain is 1 over this.
+    #[param(default = 16.0, range = 1.0..=1000.0)]
+    #[param(
+        unit = "1",
+        source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.2; XNU tcp_rledbat.c GAIN_CONSTANT"
+    )]
+    pub slowest: f64,
+    /// How strongly delay beyond the target tells.
+    #[param(default = 1.0, range = 0.0..=100.0)]
+    #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.3 (Constant)")]
+    pub constant: f64,
+    /// Part of the target that ends the first slow start.
+    #[param(default = 0.75, range = 0.0..=10.0)]
+    #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.1 (3/4)")]
+    pub slow_start_exit: f64,
+    /// How much longer than a slowdown the time to the next one is; 9 costs a tenth of the throughput at most.
+    #[param(default = 9.0, range = 0.0..=1000.0)]
+    #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.4")]
+    pub interval: f64,
+    /// Minutes that the base delay is remembered.
+    #[param(default = 10, range = 1..=1000)]
+    #[param(unit = "min", source = "RFC 9840 §4.2.1 (N); RFC 6817 §2.5 (BASE_HISTORY)")]
+    pub base_history: u32,
+    /// Samples whose least is the current delay.
+    #[param(default = 4, range = 1..=1000, unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER)")]
+    pub current_filter: u32,
 }
 
 /// The state of rLEDBAT.
@@ -127,8 +145,7 @@ mod tests {
             let view = view(rtt);
             let arrival = Arrival { rtt, retransmission, ..arrival(self.now, self.now, segments * MSS) };
             self.rwnd.on_segment(&arrival, &view);
-            let Advertisement::Window(window) = RwndController::window(&self.rwnd, self.now, &view)
-            else {
+            let Advertisement::Window(window) = RwndController::window(&self.rwnd, self.now, &view) else {
                 panic!("no codes")
             };
             window.0 as f64 / MSS as f64

@@ -3,42 +3,74 @@
 use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-params! {
-    /// RTAC, a reconstruction: Reno's window at the receiver, behind a RED that the receiver imagines.
-    ///
-    /// **The paper's text was not at hand.** Its abstract and the papers that compare with it say: it runs at the receiver,
-    /// joins an AQM to the window growth of loss-based TCP, estimates the delay and the data in flight, assumes the
-    /// queue's length, and shares with ordinary TCP. What follows fits that; its equations and numbers are ours, and
-    /// what it shows is no evidence about the real RTAC.
-    ///
-    /// Once per round trip, with F the bytes that it brought: `q = F * (1 - RTTmin / RTT)`, of which `avg` is the
-    /// moving average (`weight`). Each data segment is marked with probability p: 0 below `min_th`, rising to
-    /// `max_p` at `max_th`, 1 from there on, both thresholds as parts of the assumed `queue`. The first mark in a
-    /// round trip halves the window, and F if that is less; a round trip without one adds a segment. Before the first
-    /// mark `initial` is offered, then four times what a round trip brought, as in slow start. What was offered is not
-    /// taken back: a window shrinks by what arrives.
-    pub struct Params ("our reconstruction of Im, Joo, Lee, Bahk: Receiver-Side TCP Countermeasure to Bufferbloat in Wireless Access Networks, IEEE TMC 15(8), 2016") {
-        /// The queue that the bottleneck is assumed to have.
-        pub queue: u64 = 50, unit "segments", range 1..=1_000_000, source "assumed by RTAC, as ARWA 2019 §2 says; DFCSD 2019 §5: the buffer there";
-        /// Average queue from which on segments are marked, as a part of `queue`.
-        pub min_th: f64 = 0.8, unit "1", range 0.0..=1.0, source "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6";
-        /// Average queue from which on all are.
-        pub max_th: f64 = 1.0, unit "1", range 0.0..=1.0, source "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6";
-        /// Probability of a mark at the upper threshold.
-        pub max_p: f64 = 0.1, unit "1", range 0.0..=1.0, source "our reconstruction; ns-2 RED linterm_ = 10";
-        /// Weight of a round trip's queue in the average.
-        pub weight: f64 = 0.1, unit "1", range 0.001..=1.0, source "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6";
-        /// What is offered before the first round trip is known.
-        pub initial: Bytes = Bytes(64 * 1024), unit "B", range Bytes(1024)..=Bytes(1 << 30), source "our reconstruction; Linux tcp_rmem (second value) less its overhead";
-        /// The least window that is offered.
-        pub floor: u64 = 2, unit "segments", range 1..=1000, source "two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)";
-        /// How long a least round trip is remembered; none: for ever.
-        pub base_history: Option<Span> = None, unit "time", range Span::from_secs(1)..=Span::from_secs(86_400), source "as the others (DRWA, DFCSD); RFC 6817 §2.5 lets it expire";
-    }
+/// RTAC, a reconstruction: Reno's window at the receiver, behind a RED that the receiver imagines.
+///
+/// **The paper's text was not at hand.** Its abstract and the papers that compare with it say: it runs at the receiver,
+/// joins an AQM to the window growth of loss-based TCP, estimates the delay and the data in flight, assumes the
+/// queue's length, and shares with ordinary TCP. What follows fits that; its equations and numbers are ours, and
+/// what it shows is no evidence about the real RTAC.
+///
+/// Once per round trip, with F the bytes that it brought: `q = F * (1 - RTTmin / RTT)`, of which `avg` is the
+/// moving average (`weight`). Each data segment is marked with probability p: 0 below `min_th`, rising to
+/// `max_p` at `max_th`, 1 from there on, both thresholds as parts of the assumed `queue`. The first mark in a
+/// round trip halves the window, and F if that is less; a round trip without one adds a segment. Before the first
+/// mark `initial` is offered, then four times what a round trip brought, as in slow start. What was offered is not
+/// taken back: a window shrinks by what arrives.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "our reconstruction of Im, Joo, Lee, Bahk: Receiver-Side TCP Countermeasure to Bufferbloat in \
+              Wireless Access Networks, IEEE TMC 15(8), 2016",
+    check
+)]
+pub struct Params {
+    /// The queue that the bottleneck is assumed to have.
+    #[param(default = 50, range = 1..=1_000_000)]
+    #[param(
+        unit = "segments",
+        source = "assumed by RTAC, as ARWA 2019 §2 says; DFCSD 2019 §5: the buffer there"
+    )]
+    pub queue: u64,
+    /// Average queue from which on segments are marked, as a part of `queue`.
+    #[param(default = 0.8, range = 0.0..=1.0)]
+    #[param(
+        unit = "1",
+        source = "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6"
+    )]
+    pub min_th: f64,
+    /// Average queue from which on all are.
+    #[param(default = 1.0, range = 0.0..=1.0)]
+    #[param(
+        unit = "1",
+        source = "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6"
+    )]
+    pub max_th: f64,
+    /// Probability of a mark at the upper threshold.
+    #[param(default = 0.1, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "our reconstruction; ns-2 RED linterm_ = 10")]
+    pub max_p: f64,
+    /// Weight of a round trip's queue in the average.
+    #[param(default = 0.1, range = 0.001..=1.0)]
+    #[param(
+        unit = "1",
+        source = "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6"
+    )]
+    pub weight: f64,
+    /// What is offered before the first round trip is known.
+    #[param(default = Bytes(64 * 1024), range = Bytes(1024)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "our reconstruction; Linux tcp_rmem (second value) less its overhead")]
+    pub initial: Bytes,
+    /// The least window that is offered.
+    #[param(default = 2, range = 1..=1000)]
+    #[param(unit = "segments", source = "two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)")]
+    pub floor: u64,
+    /// How long a least round trip is remembered; none: for ever.
+    #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "as the others (DRWA, DFCSD); RFC 6817 §2.5 lets it expire")]
+    pub base_history: Option<Span>,
 }
 
 impl Params {

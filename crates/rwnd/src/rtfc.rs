@@ -2,39 +2,49 @@
 
 use super::parts::small_windows::LEAST;
 use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController, Wants};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-choice! {
-    /// How measured round trips become the one that counts.
-    pub enum Filter {
-        /// The least of all.
-        Least = "least",
-        /// An average, which queues enter.
-        Mean = "mean",
-    }
+/// How measured round trips become the one that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Filter {
+    /// The least of all.
+    #[word = "least"]
+    Least,
+    /// An average, which queues enter.
+    #[word = "mean"]
+    Mean,
 }
 
-params! {
-    /// RTFC, a reconstruction: the window follows what the radio link offers to the terminal.
-    ///
-    /// Liu and others let a terminal read the available bandwidth of its wireless link from its own radio, and calculate
-    /// the receive window from it as it changes. Of their text only the abstracts could be had, of the paper and of a
-    /// later chapter, where the method is called ABRWDA. So the formula is ours: rwnd = rate * RTT, at least two segments,
-    /// where the RTT is the least that the receiver has measured (`filter = "least"`), or an average of its measurements
-    /// in which the former ones weigh `weight` (`filter = "mean"`). With the mean a queue sustains itself: what was under
-    /// way while it stood is what is offered next.
-    ///
-    /// The rate is the one that `oracle` is told, with the payload of full segments; no terminal knows it that well. It is
-    /// that of the device: several connections of one offer too much. Before the first RTT `initial` is offered.
-    pub struct Params ("after the abstracts of Liu, Ren, Shu, Zhang, Dai: Mitigating Bufferbloat with Receiver-based TCP Flow Control Mechanism in Cellular Networks, and of doi:10.1201/9781003337096-5; the rest is airwnd's") {
-        /// How measured round trips become the one that counts.
-        pub filter: Filter = Filter::Least, unit "word", source "not given; with the mean queues sustain themselves";
-        /// Weight of the former average in the mean.
-        pub weight: f64 = 0.875, unit "1", range 0.0..=0.999, source "not given; RFC 6298 §2, alpha";
-        /// What is offered before the first round trip is known.
-        pub initial: Bytes = Bytes(64 * 1024), unit "B", range Bytes(1024)..=Bytes(1 << 30), source "our reconstruction; Linux tcp_rmem (second value) less its overhead";
-    }
+/// RTFC, a reconstruction: the window follows what the radio link offers to the terminal.
+///
+/// Liu and others let a terminal read the available bandwidth of its wireless link from its own radio, and calculate
+/// the receive window from it as it changes. Of their text only the abstracts could be had, of the paper and of a
+/// later chapter, where the method is called ABRWDA. So the formula is ours: rwnd = rate * RTT, at least two segments,
+/// where the RTT is the least that the receiver has measured (`filter = "least"`), or an average of its measurements
+/// in which the former ones weigh `weight` (`filter = "mean"`). With the mean a queue sustains itself: what was under
+/// way while it stood is what is offered next.
+///
+/// The rate is the one that `oracle` is told, with the payload of full segments; no terminal knows it that well. It is
+/// that of the device: several connections of one offer too much. Before the first RTT `initial` is offered.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "after the abstracts of Liu, Ren, Shu, Zhang, Dai: Mitigating Bufferbloat with Receiver-based \
+              TCP Flow Control Mechanism in Cellular Networks, and of doi:10.1201/9781003337096-5; the rest \
+              is airwnd's"
+)]
+pub struct Params {
+    /// How measured round trips become the one that counts.
+    #[param(default = Filter::Least)]
+    #[param(unit = "word", source = "not given; with the mean queues sustain themselves")]
+    pub filter: Filter,
+    /// Weight of the former average in the mean.
+    #[param(default = 0.875, range = 0.0..=0.999, unit = "1", source = "not given; RFC 6298 §2, alpha")]
+    pub weight: f64,
+    /// What is offered before the first round trip is known.
+    #[param(default = Bytes(64 * 1024), range = Bytes(1024)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "our reconstruction; Linux tcp_rmem (second value) less its overhead")]
+    pub initial: Bytes,
 }
 
 /// The state of RTFC.

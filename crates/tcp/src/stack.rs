@@ -1,84 +1,98 @@
 //! Stacks: what a TCP implementation of some year does by default, as one table.
 
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span};
 
-choice! {
-    /// A set of TCP defaults.
-    pub enum Stack {
-        /// The one-way Reno agent and sink of ns-2: no SACK, no timestamps, an ACK for every packet.
-        //= exception ns2-with-handshake
-        Ns2Reno = "ns2-reno",
-        /// ns-3.26 (October 2016): NewReno without SACK, initial window 1.
-        Ns3v26 = "ns3.26",
-        /// ns-3.44 (March 2025): SACK, proportional rate reduction, initial window 10.
-        Ns3v44 = "ns3.44",
-        /// Linux 6.18 (November 2025) as it is when nobody has tuned it.
-        Linux = "linux",
-    }
+/// A set of TCP defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Stack {
+    /// The one-way Reno agent and sink of ns-2: no SACK, no timestamps, an ACK for every packet.
+    //= exception ns2-with-handshake
+    #[word = "ns2-reno"]
+    Ns2Reno,
+    /// ns-3.26 (October 2016): NewReno without SACK, initial window 1.
+    #[word = "ns3.26"]
+    Ns3v26,
+    /// ns-3.44 (March 2025): SACK, proportional rate reduction, initial window 10.
+    #[word = "ns3.44"]
+    Ns3v44,
+    /// Linux 6.18 (November 2025) as it is when nobody has tuned it.
+    #[word = "linux"]
+    Linux,
 }
 
-choice! {
-    /// How fast retransmit goes on until all is repaired.
-    pub enum Recovery {
-        /// RFC 5681 §3.2: the first ACK of new data ends it.
-        Reno = "reno",
-        /// RFC 6582: partial ACKs prolong it; with SACK this is RFC 6675.
-        NewReno = "newreno",
-        /// RFC 6937: as `newreno`, with the flight brought down in proportion to what is delivered.
-        Prr = "prr",
-        /// RFC 9937: as `prr`, and below the threshold faster while ACKs of new data tell of no further loss.
-        PrrSafe = "prr-safe-ack",
-    }
+/// How fast retransmit goes on until all is repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Recovery {
+    /// RFC 5681 §3.2: the first ACK of new data ends it.
+    #[word = "reno"]
+    Reno,
+    /// RFC 6582: partial ACKs prolong it; with SACK this is RFC 6675.
+    #[word = "newreno"]
+    NewReno,
+    /// RFC 6937: as `newreno`, with the flight brought down in proportion to what is delivered.
+    #[word = "prr"]
+    Prr,
+    /// RFC 9937: as `prr`, and below the threshold faster while ACKs of new data tell of no further loss.
+    #[word = "prr-safe-ack"]
+    PrrSafe,
 }
 
-choice! {
-    /// How a segment is known to be lost before the timeout. Without SACK it is by duplicates in any case.
-    pub enum LossDetection {
-        /// So many duplicate ACKs, or SACKed segments above it (RFC 5681, RFC 6675).
-        Duplicates = "duplicates",
-        /// It was sent a round trip and a while before something that has arrived (RFC 8985, RACK).
-        Rack = "rack",
-    }
+/// How a segment is known to be lost before the timeout. Without SACK it is by duplicates in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum LossDetection {
+    /// So many duplicate ACKs, or SACKed segments above it (RFC 5681, RFC 6675).
+    #[word = "duplicates"]
+    Duplicates,
+    /// It was sent a round trip and a while before something that has arrived (RFC 8985, RACK).
+    #[word = "rack"]
+    Rack,
 }
 
-choice! {
-    /// What the new slow-start threshold is computed from.
-    pub enum Flight {
-        /// All that is sent and not cumulatively acknowledged (RFC 5681 §2).
-        Outstanding = "outstanding",
-        /// What is thought to be still in the network (RFC 6675 §2 "pipe"), as in ns-3.
-        Pipe = "pipe",
-        /// The congestion window, as in Linux: with `validate_window` it is no more than what was in use.
-        Window = "window",
-    }
+/// What the new slow-start threshold is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Flight {
+    /// All that is sent and not cumulatively acknowledged (RFC 5681 §2).
+    #[word = "outstanding"]
+    Outstanding,
+    /// What is thought to be still in the network (RFC 6675 §2 "pipe"), as in ns-3.
+    #[word = "pipe"]
+    Pipe,
+    /// The congestion window, as in Linux: with `validate_window` it is no more than what was in use.
+    #[word = "window"]
+    Window,
 }
 
-choice! {
-    /// Whether segments are spread over the round trip.
-    pub enum Pacing {
-        /// They go out as soon as window and data allow.
-        Never = "never",
-        /// At the rate that the congestion control asks for, if it asks for one.
-        AsAsked = "as-asked",
-        /// At that rate, or else at a multiple of cwnd / SRTT, as Linux with `SO_MAX_PACING_RATE` or the fq queue.
-        Always = "always",
-    }
+/// Whether segments are spread over the round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Pacing {
+    /// They go out as soon as window and data allow.
+    #[word = "never"]
+    Never,
+    /// At the rate that the congestion control asks for, if it asks for one.
+    #[word = "as-asked"]
+    AsAsked,
+    /// At that rate, or else at a multiple of cwnd / SRTT, as Linux with `SO_MAX_PACING_RATE` or the fq queue.
+    #[word = "always"]
+    Always,
 }
 
-choice! {
-    /// Explicit congestion notification: what the ends agree on if both can.
-    pub enum Ecn {
-        /// None: queues drop.
-        Off = "off",
-        /// RFC 3168: one sign of congestion in a round trip.
-        Classic = "classic",
-        /// RFC 8257 §3.2: each ACK says whether the packets that it acknowledges were marked.
-        Dctcp = "dctcp",
-        /// RFC 9768: each ACK carries a count of marked packets, modulo 8.
-        //= exception accurate-ecn-without-option
-        Accurate = "accurate",
-    }
+/// Explicit congestion notification: what the ends agree on if both can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Ecn {
+    /// None: queues drop.
+    #[word = "off"]
+    Off,
+    /// RFC 3168: one sign of congestion in a round trip.
+    #[word = "classic"]
+    Classic,
+    /// RFC 8257 §3.2: each ACK says whether the packets that it acknowledges were marked.
+    #[word = "dctcp"]
+    Dctcp,
+    /// RFC 9768: each ACK carries a count of marked packets, modulo 8.
+    //= exception accurate-ecn-without-option
+    #[word = "accurate"]
+    Accurate,
 }
 
 /// Declares [`Config`], [`Settings`] and the presets from one table: a row is an item, a column a stack.
@@ -98,16 +112,18 @@ macro_rules! stacks {
             pub $field: $type,
         )+}
 
-        params! {
-            /// TCP as a scenario states it: a stack, and what differs from it.
-            pub struct Settings ("RFC 9293") {
-                /// The stack whose defaults hold.
-                pub stack: Stack = Stack::Ns3v44, unit "word", source "ns-3.44";
-                $(
-                    $(#[doc = $doc])+
-                    pub $field: Option<$type> = None, unit $unit $(, range $range)?, source $source;
-                )+
-            }
+        /// TCP as a scenario states it: a stack, and what differs from it.
+        #[derive(Clone, Debug, PartialEq, Params)]
+        #[params(source = "RFC 9293", check)]
+        pub struct Settings {
+            /// The stack whose defaults hold.
+            #[param(default = Stack::Ns3v44, unit = "word", source = "ns-3.44")]
+            pub stack: Stack,
+            $(
+                $(#[doc = $doc])+
+                #[param(default = None, unit = $unit $(, range = $range)?, source = $source)]
+                pub $field: Option<$type>,
+            )+
         }
 
         impl Config {
@@ -365,6 +381,17 @@ stacks! {
     max_segment_lifetime: Span, unit "time", range Span(1)..=Span::from_secs(600),
         source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime; Linux TCP_TIMEWAIT_LEN"
         => [Span::from_secs(120), Span::from_secs(120), Span::from_secs(120), Span::from_secs(30)];
+}
+
+impl Settings {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let Config { min_rto, max_rto, .. } = self.config();
+        if min_rto > max_rto {
+            let key = if self.min_rto.is_some() { "min_rto" } else { "max_rto" };
+            return Err((key, format!("the least timeout {min_rto} exceeds the greatest {max_rto}")));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

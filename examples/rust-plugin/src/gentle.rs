@@ -1,19 +1,22 @@
 //! A congestion control that keeps the queue short.
 
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_units::{Bytes, Span};
 
-params! {
-    /// Gentle: steers the queueing delay to a target.
-    ///
-    /// cwnd <- cwnd + gain * (1 - (RTT - RTTmin) / target) * MSS * acked / cwnd for each ACK, cwnd / 2 at a loss.
-    pub struct Params ("RFC 6817 §2.4.2, simplified") {
-        /// Queueing delay that it aims at.
-        pub target: Span = Span::from_millis(25), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "the example";
-        /// Segments that the window grows by in a round trip while there is no queue.
-        pub gain: f64 = 1.0, unit "segments", range 0.01..=100.0, source "RFC 6817 §2.4.2 (GAIN)";
-    }
+/// Gentle: steers the queueing delay to a target.
+///
+/// cwnd <- cwnd + gain * (1 - (RTT - RTTmin) / target) * MSS * acked / cwnd for each ACK, cwnd / 2 at a loss.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 6817 §2.4.2, simplified")]
+pub struct Params {
+    /// Queueing delay that it aims at.
+    #[param(default = Span::from_millis(25), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "the example")]
+    pub target: Span,
+    /// Segments that the window grows by in a round trip while there is no queue.
+    #[param(default = 1.0, range = 0.01..=100.0, unit = "segments", source = "RFC 6817 §2.4.2 (GAIN)")]
+    pub gain: f64,
 }
 
 /// The state of a gentle controller.

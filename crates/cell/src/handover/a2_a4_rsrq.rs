@@ -2,21 +2,25 @@
 
 use super::{Event, Handover, Quantity, Report, Trigger, rsrq_of_index};
 use crate::identity::CellId;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Db, Span};
 
-params! {
-    /// A2-A4-RSRQ: while the serving cell's quality is below a threshold, to the neighbour with the best quality if
-    /// that is better by an offset.
-    ///
-    /// Thresholds and offsets count in steps of 0.5 dB, as reports do (RSRQ_00 to RSRQ_34). Neighbours are known from
-    /// their last report, however old.
-    pub struct Params ("TS 36.331 §5.5.4.3, §5.5.4.5; ns-3 a2-a4-rsrq-handover-algorithm.cc") {
-        /// The serving cell is bad below this index.
-        pub serving_threshold: u8 = 30, unit "0.5 dB", range 0..=34, source "ns-3 A2A4RsrqHandoverAlgorithm::ServingCellThreshold";
-        /// A neighbour is better enough from this difference of indices on.
-        pub neighbour_offset: u8 = 1, unit "0.5 dB", range 0..=34, source "ns-3 A2A4RsrqHandoverAlgorithm::NeighbourCellOffset";
-    }
+/// A2-A4-RSRQ: while the serving cell's quality is below a threshold, to the neighbour with the best quality if
+/// that is better by an offset.
+///
+/// Thresholds and offsets count in steps of 0.5 dB, as reports do (RSRQ_00 to RSRQ_34). Neighbours are known from
+/// their last report, however old.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 36.331 §5.5.4.3, §5.5.4.5; ns-3 a2-a4-rsrq-handover-algorithm.cc")]
+pub struct Params {
+    /// The serving cell is bad below this index.
+    #[param(default = 30, range = 0..=34)]
+    #[param(unit = "0.5 dB", source = "ns-3 A2A4RsrqHandoverAlgorithm::ServingCellThreshold")]
+    pub serving_threshold: u8,
+    /// A neighbour is better enough from this difference of indices on.
+    #[param(default = 1, range = 0..=34)]
+    #[param(unit = "0.5 dB", source = "ns-3 A2A4RsrqHandoverAlgorithm::NeighbourCellOffset")]
+    pub neighbour_offset: u8,
 }
 
 const A2: usize = 0;

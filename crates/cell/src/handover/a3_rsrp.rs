@@ -2,24 +2,32 @@
 
 use super::{Event, Handover, Quantity, Report, Trigger};
 use crate::identity::CellId;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Db, Span};
 
-params! {
-    /// A3-RSRP: to the strongest neighbour, once it has been stronger than the serving cell by a margin for a while.
-    ///
-    /// A larger margin or a longer time avoids handovers there and back, but leaves terminals longer in a cell that is
-    /// no longer the best, at an SINR of about minus the margin.
-    pub struct Params ("TS 36.331 §5.5.4.4; ns-3 a3-rsrp-handover-algorithm.cc") {
-        /// Off: by how much a neighbour has to be stronger.
-        pub offset: Db = Db(0.0), unit "dB", range Db(-15.0)..=Db(15.0), source "ns-3 A3RsrpHandoverAlgorithm, a3Offset";
-        /// Hys: by how much more to enter the event, and by how much less to leave it.
-        pub hysteresis: Db = Db(3.0), unit "dB", range Db(0.0)..=Db(15.0), source "ns-3 A3RsrpHandoverAlgorithm::Hysteresis";
-        /// For how long.
-        pub time_to_trigger: Span = Span::from_millis(256), unit "time", range Span::ZERO..=Span::from_millis(5120), source "ns-3 A3RsrpHandoverAlgorithm::TimeToTrigger";
-        /// How often it is reported again while it lasts.
-        pub report_interval: Span = Span::from_millis(1024), unit "time", range Span::from_millis(120)..=Span::from_secs(3600), source "ns-3 a3-rsrp-handover-algorithm.cc, reportInterval";
-    }
+/// A3-RSRP: to the strongest neighbour, once it has been stronger than the serving cell by a margin for a while.
+///
+/// A larger margin or a longer time avoids handovers there and back, but leaves terminals longer in a cell that is
+/// no longer the best, at an SINR of about minus the margin.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 36.331 §5.5.4.4; ns-3 a3-rsrp-handover-algorithm.cc")]
+pub struct Params {
+    /// Off: by how much a neighbour has to be stronger.
+    #[param(default = Db(0.0), range = Db(-15.0)..=Db(15.0))]
+    #[param(unit = "dB", source = "ns-3 A3RsrpHandoverAlgorithm, a3Offset")]
+    pub offset: Db,
+    /// Hys: by how much more to enter the event, and by how much less to leave it.
+    #[param(default = Db(3.0), range = Db(0.0)..=Db(15.0))]
+    #[param(unit = "dB", source = "ns-3 A3RsrpHandoverAlgorithm::Hysteresis")]
+    pub hysteresis: Db,
+    /// For how long.
+    #[param(default = Span::from_millis(256), range = Span::ZERO..=Span::from_millis(5120))]
+    #[param(unit = "time", source = "ns-3 A3RsrpHandoverAlgorithm::TimeToTrigger")]
+    pub time_to_trigger: Span,
+    /// How often it is reported again while it lasts.
+    #[param(default = Span::from_millis(1024), range = Span::from_millis(120)..=Span::from_secs(3600))]
+    #[param(unit = "time", source = "ns-3 a3-rsrp-handover-algorithm.cc, reportInterval")]
+    pub report_interval: Span,
 }
 
 /// The algorithm for one terminal.

@@ -1,31 +1,56 @@
 //! When a terminal gives its cell up.
 
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Db, Span, Time};
 
-params! {
-    /// Radio-link failure: a terminal that has not heard its cell's control channels for long enough looks for another.
-    ///
-    /// N310 periods in a row below Qout start T310; N311 periods in a row above Qin stop it; when it expires the
-    /// link has failed. The terminal then looks for the strongest cell above Qin and accesses it.
-    pub struct Params ("TS 36.331 §5.3.11, §5.3.7; TS 36.133 §7.6") {
-        /// Qout: below this SINR a control channel is lost in one of ten cases.
-        pub q_out: Db = Db(-5.0), unit "dB", range Db(-30.0)..=Db(30.0), source "ns-3 LteUePhy::Qout";
-        /// Qin: above this SINR in one of fifty.
-        pub q_in: Db = Db(-3.9), unit "dB", range Db(-30.0)..=Db(30.0), source "ns-3 LteUePhy::Qin";
-        /// A period below Qout is out of sync.
-        pub out_period: Span = Span::from_millis(200), unit "time", range Span::from_millis(10)..=Span::from_secs(10), source "TS 36.133 §7.6.2.1; ns-3 LteUePhy::NumQoutEvalSf";
-        /// A period above Qin is in sync.
-        pub in_period: Span = Span::from_millis(100), unit "time", range Span::from_millis(10)..=Span::from_secs(10), source "TS 36.133 §7.6.2.1; ns-3 LteUePhy::NumQinEvalSf";
-        /// Periods out of sync in a row that start T310.
-        pub n310: u64 = 6, unit "periods", range 1..=20, source "ns-3 LteUeRrc::N310";
-        /// Periods in sync in a row that stop T310.
-        pub n311: u64 = 2, unit "periods", range 1..=10, source "ns-3 LteUeRrc::N311";
-        /// T310.
-        pub t310: Span = Span::from_secs(1), unit "time", range Span::ZERO..=Span::from_secs(10), source "ns-3 LteUeRrc::T310";
-        /// From the failure to the first packet in another cell, if one is found at once: cell search, system information
-        /// and random access.
-        pub reestablishment: Span = Span::from_millis(200), unit "time", range Span::from_millis(1)..=Span::from_secs(60), source "TS 36.133 §6.1.2.1: 50 ms, and 100 ms for a known cell, system information and random access besides";
+/// Radio-link failure: a terminal that has not heard its cell's control channels for long enough looks for another.
+///
+/// N310 periods in a row below Qout start T310; N311 periods in a row above Qin stop it; when it expires the
+/// link has failed. The terminal then looks for the strongest cell above Qin and accesses it.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 36.331 §5.3.11, §5.3.7; TS 36.133 §7.6", check)]
+pub struct Params {
+    /// Qout: below this SINR a control channel is lost in one of ten cases.
+    #[param(default = Db(-5.0), range = Db(-30.0)..=Db(30.0), unit = "dB", source = "ns-3 LteUePhy::Qout")]
+    pub q_out: Db,
+    /// Qin: above this SINR in one of fifty.
+    #[param(default = Db(-3.9), range = Db(-30.0)..=Db(30.0), unit = "dB", source = "ns-3 LteUePhy::Qin")]
+    pub q_in: Db,
+    /// A period below Qout is out of sync.
+    #[param(default = Span::from_millis(200), range = Span::from_millis(10)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "TS 36.133 §7.6.2.1; ns-3 LteUePhy::NumQoutEvalSf")]
+    pub out_period: Span,
+    /// A period above Qin is in sync.
+    #[param(default = Span::from_millis(100), range = Span::from_millis(10)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "TS 36.133 §7.6.2.1; ns-3 LteUePhy::NumQinEvalSf")]
+    pub in_period: Span,
+    /// Periods out of sync in a row that start T310.
+    #[param(default = 6, range = 1..=20, unit = "periods", source = "ns-3 LteUeRrc::N310")]
+    pub n310: u64,
+    /// Periods in sync in a row that stop T310.
+    #[param(default = 2, range = 1..=10, unit = "periods", source = "ns-3 LteUeRrc::N311")]
+    pub n311: u64,
+    /// T310.
+    #[param(default = Span::from_secs(1), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(unit = "time", source = "ns-3 LteUeRrc::T310")]
+    pub t310: Span,
+    /// From the failure to the first packet in another cell, if one is found at once: cell search, system information
+    /// and random access.
+    #[param(default = Span::from_millis(200), range = Span::from_millis(1)..=Span::from_secs(60))]
+    #[param(
+        unit = "time",
+        source = "TS 36.133 §6.1.2.1: 50 ms, and 100 ms for a known cell, system information and random \
+                  access besides"
+    )]
+    pub reestablishment: Span,
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.q_out > self.q_in {
+            return Err(("q_out", format!("Qout {} exceeds Qin {}", self.q_out, self.q_in)));
+        }
+        Ok(())
     }
 }
 

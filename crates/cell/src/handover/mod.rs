@@ -15,10 +15,13 @@ use airwnd_units::{Db, Dbm, Span};
 pub use link_failure::Params as LinkFailure;
 pub use settings::{Forwarding, Settings};
 
-family! {
-    /// Handover algorithm: when a cell hands a terminal over, and to which.
-    pub family Spec ("handover") { none: Never, a3_rsrp: A3Rsrp, a2_a4_rsrq: A2A4Rsrq }
-    build fn build() -> Box<dyn Handover>;
+/// Handover algorithm: when a cell hands a terminal over, and to which.
+#[family(name = "handover", build = fn() -> Box<dyn Handover>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Never(none::Params),
+    A3Rsrp(a3_rsrp::Params),
+    A2A4Rsrq(a2_a4_rsrq::Params),
 }
 
 /// An event that a terminal reports (TS 36.331 §5.5.4).

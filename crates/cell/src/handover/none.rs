@@ -2,12 +2,12 @@
 
 use super::{Handover, Report, Trigger};
 use crate::identity::CellId;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// None: every terminal keeps the cell that it has at first.
-    pub struct Params ("ns-3 NoOpHandoverAlgorithm") {}
-}
+/// None: every terminal keeps the cell that it has at first.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 NoOpHandoverAlgorithm")]
+pub struct Params {}
 
 /// An algorithm that never decides.
 pub struct Never;

@@ -3,27 +3,36 @@
 use crate::phy::error_model::{ErrorModel, Transmission};
 use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs, Sinr};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::Db;
 
-params! {
-    /// Outer-loop link adaptation: an offset to each user's CQI, in decibels, that holds the share of first
-    /// transmissions that fail at its target.
-    ///
-    /// Reports are old, coarse and cautious. A first transmission that fails lowers the user's offset by `step`,
-    /// one that is decoded raises it by step target / (1 - target): the two balance where a share of `target`
-    /// fails. A block's scheme is the fastest one that needs at most as much SINR for `target` errors over the
-    /// whole carrier as the scheme of the CQI, plus the offset. The scheduler still sees the reports themselves.
-    pub struct Params ("Sampath, Kumar and Holtzman, VTC 1997: On setting reverse link power control target SIR in a CDMA system; Pedersen et al., VTC 2007: Frequency domain scheduling for OFDMA with limited and noisy channel feedback") {
-        /// Share of first transmissions that fails.
-        pub target: f64 = 0.1, unit "1", range 0.001..=0.9, source "TS 36.213 §7.2.3";
-        /// How far one failure lowers the offset.
-        pub step: Db = Db(0.5), unit "dB", range Db(0.001)..=Db(5.0), source "a choice: about half of what lies between two schemes";
-        /// The offset at the least and at the most, on either side of zero: what it may gather while no scheme is
-        /// slow or fast enough.
-        pub bound: Db = Db(10.0), unit "dB", range Db(0.0)..=Db(30.0), source "a choice: half of what lies between CQI 1 and CQI 15";
-    }
+/// Outer-loop link adaptation: an offset to each user's CQI, in decibels, that holds the share of first
+/// transmissions that fail at its target.
+///
+/// Reports are old, coarse and cautious. A first transmission that fails lowers the user's offset by `step`,
+/// one that is decoded raises it by step target / (1 - target): the two balance where a share of `target`
+/// fails. A block's scheme is the fastest one that needs at most as much SINR for `target` errors over the
+/// whole carrier as the scheme of the CQI, plus the offset. The scheduler still sees the reports themselves.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Sampath, Kumar and Holtzman, VTC 1997: On setting reverse link power control target SIR in a \
+              CDMA system; Pedersen et al., VTC 2007: Frequency domain scheduling for OFDMA with limited \
+              and noisy channel feedback"
+)]
+pub struct Params {
+    /// Share of first transmissions that fails.
+    #[param(default = 0.1, range = 0.001..=0.9, unit = "1", source = "TS 36.213 §7.2.3")]
+    pub target: f64,
+    /// How far one failure lowers the offset.
+    #[param(default = Db(0.5), range = Db(0.001)..=Db(5.0))]
+    #[param(unit = "dB", source = "a choice: about half of what lies between two schemes")]
+    pub step: Db,
+    /// The offset at the least and at the most, on either side of zero: what it may gather while no scheme is
+    /// slow or fast enough.
+    #[param(default = Db(10.0), range = Db(0.0)..=Db(30.0))]
+    #[param(unit = "dB", source = "a choice: half of what lies between CQI 1 and CQI 15")]
+    pub bound: Db,
 }
 
 /// Schemes that have a transport block size of their own.

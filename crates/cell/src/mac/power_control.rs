@@ -1,27 +1,44 @@
 //! Uplink power control.
 
 use crate::phy::Prbs;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Db, Dbm};
 
-params! {
-    /// Uplink power control: each PRB aims at a nominal power at the base station.
-    ///
-    /// P = min(P_max, P0 + 10 log10(PRBs) + alpha PL) for PUSCH and, over the whole carrier, for the sounding
-    /// reference signal. Closed-loop corrections are zero, as ns-3 LENA sends them.
-    pub struct Params ("TS 36.213 §5.1.1.1 and §5.1.3.1") {
-        /// Nominal received power per PRB.
-        pub p0: Dbm = Dbm(-80.0), unit "dBm", range Dbm(-126.0)..=Dbm(24.0), source "ns-3 LteUePowerControl::PoNominalPusch";
-        /// Fraction of the path loss that is compensated.
-        pub alpha: f64 = 1.0, unit "1", range 0.0..=1.0, source "ns-3 LteUePowerControl::Alpha";
-        /// The terminal's largest power.
-        pub max_power: Dbm = Dbm(23.0), unit "dBm", range Dbm(-40.0)..=Dbm(120.0), source "TS 36.101 §6.2.2, power class 3";
-        /// The terminal's smallest power.
-        pub min_power: Dbm = Dbm(-40.0), unit "dBm", range Dbm(-60.0)..=Dbm(23.0), source "TS 36.101 §6.3.2";
-    }
+/// Uplink power control: each PRB aims at a nominal power at the base station.
+///
+/// P = min(P_max, P0 + 10 log10(PRBs) + alpha PL) for PUSCH and, over the whole carrier, for the sounding
+/// reference signal. Closed-loop corrections are zero, as ns-3 LENA sends them.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 36.213 §5.1.1.1 and §5.1.3.1", check)]
+pub struct Params {
+    /// Nominal received power per PRB.
+    #[param(default = Dbm(-80.0), range = Dbm(-126.0)..=Dbm(24.0))]
+    #[param(unit = "dBm", source = "ns-3 LteUePowerControl::PoNominalPusch")]
+    pub p0: Dbm,
+    /// Fraction of the path loss that is compensated.
+    #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "ns-3 LteUePowerControl::Alpha")]
+    pub alpha: f64,
+    /// The terminal's largest power.
+    #[param(default = Dbm(23.0), range = Dbm(-40.0)..=Dbm(120.0))]
+    #[param(unit = "dBm", source = "TS 36.101 §6.2.2, power class 3")]
+    pub max_power: Dbm,
+    /// The terminal's smallest power.
+    #[param(default = Dbm(-40.0), range = Dbm(-60.0)..=Dbm(23.0), unit = "dBm", source = "TS 36.101 §6.3.2")]
+    pub min_power: Dbm,
 }
 
 impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let Params { max_power, min_power, .. } = self;
+        if min_power > max_power {
+            return Err((
+                "max_power",
+                format!("the largest power {max_power} is below the smallest {min_power}"),
+            ));
+        }
+        Ok(())
+    }
+
     /// The total power of a transmission over `prbs`, given the downlink loss with antenna gains.
     pub fn total_power(&self, prbs: Prbs, loss: Db) -> Dbm {
         //= exception no-closed-loop-power

@@ -1,20 +1,23 @@
 //! Straight on.
 
 use super::{Mobility, Point};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Degrees, Metres, Speed, Time};
 
-params! {
-    /// Constant velocity: straight on from where the terminal is placed, from the start of the simulation.
-    ///
-    /// The warm-up counts: at its end the terminal has already moved on.
-    pub struct Params ("ns-3 ConstantVelocityMobilityModel") {
-        /// How fast.
-        pub speed: Speed = Speed(20.0), unit "m/s", range Speed(0.0)..=Speed(300.0), source "ns-3 reference run S6";
-        /// Which way.
-        pub direction: Degrees = Degrees(0.0), unit "deg", range Degrees(-360.0)..=Degrees(360.0), source "east";
-    }
+/// Constant velocity: straight on from where the terminal is placed, from the start of the simulation.
+///
+/// The warm-up counts: at its end the terminal has already moved on.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 ConstantVelocityMobilityModel")]
+pub struct Params {
+    /// How fast.
+    #[param(default = Speed(20.0), range = Speed(0.0)..=Speed(300.0))]
+    #[param(unit = "m/s", source = "ns-3 reference run S6")]
+    pub speed: Speed,
+    /// Which way.
+    #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]
+    pub direction: Degrees,
 }
 
 /// A terminal on a straight way.

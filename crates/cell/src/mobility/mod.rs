@@ -7,16 +7,15 @@ use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
-family! {
-    /// Mobility: how the terminals of a group move from where they are placed.
-    pub family Spec ("mobility") {
-        r#static: Static,
-        constant_velocity: ConstantVelocity,
-        random_walk_2d: RandomWalk2d,
-        random_waypoint: RandomWaypoint,
-        path: Path,
-    }
-    build fn build(start: Point, stream: Stream) -> Box<dyn Mobility>;
+/// Mobility: how the terminals of a group move from where they are placed.
+#[family(name = "mobility", build = fn(start: Point, stream: Stream) -> Box<dyn Mobility>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Static(r#static::Params),
+    ConstantVelocity(constant_velocity::Params),
+    RandomWalk2d(random_walk_2d::Params),
+    RandomWaypoint(random_waypoint::Params),
+    Path(path::Params),
 }
 
 /// A point on the map: east and north of the origin.
@@ -30,37 +29,29 @@ pub trait Mobility: Send {
     fn moves(&self) -> bool {
         true
     }
+    /// The area in which it has to start; none: anywhere. The least and the greatest coordinate, east and north.
+    fn area(&self) -> Option<[[Metres; 2]; 2]> {
+        None
+    }
 }
 
 impl Spec {
-    /// What no single value shows, for a terminal that is placed there: the key at fault, and what is wrong with it.
+    /// Whether a terminal may be placed there: the key at fault, and what is wrong with it.
     ///
     /// # Errors
-    /// Speeds, areas or points that do not fit each other.
-    pub fn check(&self, start: Point) -> Result<(), (&'static str, String)> {
-        match self {
-            Spec::Static(_) | Spec::ConstantVelocity(_) => Ok(()),
-            Spec::RandomWalk2d(params) => {
-                check_speeds(params.min_speed, params.max_speed)?;
-                check_area(&params.x, &params.y)?;
-                for (axis, key, bounds) in [(0, "x", &params.x), (1, "y", &params.y)] {
-                    if !(bounds[0]..=bounds[1]).contains(&start[axis]) {
-                        let message = format!(
-                            "a terminal is placed at {key} = {}, outside {}..{}; a walk begins inside",
-                            start[axis], bounds[0], bounds[1]
-                        );
-                        return Err((key, message));
-                    }
-                }
-                Ok(())
+    /// A place outside the area that the terminal moves in.
+    pub fn check_start(&self, start: Point) -> Result<(), (&'static str, String)> {
+        let area = self.build(start, Stream::new(0, "nothing is drawn")).area();
+        for (axis, key, [least, most]) in area.into_iter().flat_map(|[x, y]| [(0, "x", x), (1, "y", y)]) {
+            if !(least..=most).contains(&start[axis]) {
+                let message = format!(
+                    "a terminal is placed at {key} = {}, outside {least}..{most}; a walk begins inside",
+                    start[axis]
+                );
+                return Err((key, message));
             }
-            Spec::RandomWaypoint(params) => {
-                check_speeds(params.min_speed, params.max_speed)?;
-                check_area(&params.x, &params.y)
-            }
-            Spec::Path(params) => path::check(&params.rows, params.max_speed)
-                .map_err(|(row, message)| ("rows", format!("row {row}: {message}"))),
         }
+        Ok(())
     }
 }
 
@@ -102,7 +93,7 @@ fn uniform(stream: Stream, position: u64, least: f64, most: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airwnd_catalog::{Node, Param};
+    use airwnd_catalog::{Fault, Node, Param};
     use proptest::prelude::*;
 
     const START: Point = [Metres(10.0), Metres(-20.0)];
@@ -174,25 +165,25 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_told() {
-        let message = |toml: &str| spec(toml).check(START).unwrap_err();
+        let contradiction = |toml: &str| spec(toml).check_values().unwrap_err();
         assert_eq!(
-            message("kind = \"random-walk-2d\"\nmin_speed = \"5m/s\""),
-            ("min_speed", "the lowest speed 5m/s exceeds the highest 4m/s".into())
+            contradiction("kind = \"random-walk-2d\"\nmin_speed = \"5m/s\""),
+            Fault::new("min_speed", "the lowest speed 5m/s exceeds the highest 4m/s")
         );
         assert_eq!(
-            message("kind = \"random-waypoint\"\nx = [\"5m\", \"5m\"]"),
-            ("x", "the area has no width: 5m is not below 5m".into())
+            contradiction("kind = \"random-waypoint\"\nx = [\"5m\", \"5m\"]"),
+            Fault::new("x", "the area has no width: 5m is not below 5m")
         );
         assert_eq!(
-            message("kind = \"random-walk-2d\"\ny = [\"0m\", \"1km\"]"),
-            ("y", "a terminal is placed at y = -20m, outside 0m..1km; a walk begins inside".into())
+            contradiction("kind = \"path\"\npath = \"x.csv\"\nrows = [[0, 0, 0], [0, 1, 0]]"),
+            Fault::new("rows", "row 1: 0 s is not after the 0 s before it")
         );
-        assert_eq!(
-            message("kind = \"path\"\npath = \"x.csv\"\nrows = [[0, 0, 0], [0, 1, 0]]"),
-            ("rows", "row 1: 0 s is not after the 0 s before it".into())
-        );
+        let outside = spec("kind = \"random-walk-2d\"\ny = [\"0m\", \"1km\"]").check_start(START);
+        let message = "a terminal is placed at y = -20m, outside 0m..1km; a walk begins inside";
+        assert_eq!(outside, Err(("y", message.into())));
         for toml in kinds() {
-            assert_eq!(spec(toml).check(START), Ok(()), "{toml}");
+            assert_eq!(spec(toml).check_values(), Ok(()), "{toml}");
+            assert_eq!(spec(toml).check_start(START), Ok(()), "{toml}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Along the points of a file.
 
 use super::{Mobility, Point, between, distance};
-use airwnd_catalog::params;
+use airwnd_catalog::{Fault, Files, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
@@ -9,20 +9,34 @@ use airwnd_units::{Metres, Span, Speed, Time};
 const FARTHEST: f64 = 1e6;
 const LATEST: f64 = 31_536_000.0;
 
-params! {
-    /// Path: along the points of a CSV file, straight and evenly from one to the next; at the last it stays.
-    ///
-    /// The file begins with a line of column names, of which `t_s`, `x_m` and `y_m` are needed. Time counts from the start
-    /// of the simulation, before the warm-up; until the first point's time the terminal stands there, wherever it is placed.
-    /// The path is relative to the scenario's folder. When a scenario is loaded the rows take the place of the file, so
-    /// that a resolved scenario stands alone.
-    pub section Params ("a recorded or planned way") {
-        /// The file; once it has been read, `rows` holds what it said.
-        pub path: String, unit "path", source "the scenario";
-        /// Above this speed from one point to the next is a mistake in the file.
-        pub max_speed: Speed = Speed(150.0), unit "m/s", range Speed(0.1)..=Speed(10_000.0), source "faster than trains";
-        /// The rows of the file: time in seconds, x and y in metres.
-        pub rows: Vec<[f64; 3]> = Vec::new(), unit "s, m", range -FARTHEST..=LATEST, source "the file";
+/// Path: along the points of a CSV file, straight and evenly from one to the next; at the last it stays.
+///
+/// The file begins with a line of column names, of which `t_s`, `x_m` and `y_m` are needed. Time counts from the start
+/// of the simulation, before the warm-up; until the first point's time the terminal stands there, wherever it is
+/// placed. The path is relative to the scenario's folder. When a scenario is loaded the rows take the place of the
+/// file, so that a resolved scenario stands alone.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "a recorded or planned way", check, files)]
+pub struct Params {
+    /// The file; once it has been read, `rows` holds what it said.
+    #[param(unit = "path", source = "the scenario")]
+    pub path: String,
+    /// Above this speed from one point to the next is a mistake in the file.
+    #[param(default = Speed(150.0), range = Speed(0.1)..=Speed(10_000.0))]
+    #[param(unit = "m/s", source = "faster than trains")]
+    pub max_speed: Speed,
+    /// The rows of the file: time in seconds, x and y in metres.
+    #[param(default = Vec::new(), range = -FARTHEST..=LATEST, unit = "s, m", source = "the file")]
+    pub rows: Vec<[f64; 3]>,
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        check(&self.rows, self.max_speed).map_err(|(row, message)| ("rows", format!("row {row}: {message}")))
+    }
+
+    fn files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        files.read_rows("path", &self.path, &mut self.rows, |text| parse(text, self.max_speed))
     }
 }
 
@@ -66,7 +80,7 @@ fn place(row: &[f64; 3]) -> Point {
 ///
 /// # Errors
 /// The place of the row at fault, and what is wrong with it.
-pub fn check(rows: &[[f64; 3]], max_speed: Speed) -> Result<(), (usize, String)> {
+fn check(rows: &[[f64; 3]], max_speed: Speed) -> Result<(), (usize, String)> {
     let (Some(first), Some(_)) = (rows.first(), rows.get(1)) else {
         return Err((rows.len(), "a path has at least two points".into()));
     };

@@ -1,40 +1,61 @@
 //! A random walk.
 
-use super::{Mobility, Point, travel_time, uniform};
-use airwnd_catalog::{choice, params};
+use super::{Mobility, Point, check_area, check_speeds, travel_time, uniform};
+use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 use std::f64::consts::TAU;
 
-choice! {
-    /// When a new direction is taken.
-    pub enum Mode {
-        /// After `time`.
-        Time = "time",
-        /// After `distance`.
-        Distance = "distance",
-    }
+/// When a new direction is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Mode {
+    /// After `time`.
+    #[word = "time"]
+    Time,
+    /// After `distance`.
+    #[word = "distance"]
+    Distance,
 }
 
-params! {
-    /// Random walk in an area: straight legs, each with its own speed and direction, both uniform.
-    ///
-    /// Where a leg meets the edge of the area it is reflected, and goes on with what is left of it.
-    pub struct Params ("ns-3 random-walk-2d-mobility-model.cc") {
-        /// What ends a leg.
-        pub mode: Mode = Mode::Distance, unit "word", source "ns-3 RandomWalk2dMobilityModel::Mode";
-        /// Length of a leg in mode `time`.
-        pub time: Span = Span::from_secs(1), unit "time", range Span::from_millis(1)..=Span::from_secs(86_400), source "ns-3 RandomWalk2dMobilityModel::Time";
-        /// Length of a leg in mode `distance`.
-        pub distance: Metres = Metres(1.0), unit "m", range Metres(0.01)..=Metres(1e6), source "ns-3 RandomWalk2dMobilityModel::Distance";
-        /// Lowest speed of a leg.
-        pub min_speed: Speed = Speed(2.0), unit "m/s", range Speed(0.01)..=Speed(300.0), source "ns-3 RandomWalk2dMobilityModel::Speed";
-        /// Highest speed of a leg.
-        pub max_speed: Speed = Speed(4.0), unit "m/s", range Speed(0.01)..=Speed(300.0), source "ns-3 RandomWalk2dMobilityModel::Speed";
-        /// Western and eastern edge of the area.
-        pub x: [Metres; 2] = [Metres(-1000.0), Metres(1000.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S3";
-        /// Southern and northern edge of the area.
-        pub y: [Metres; 2] = [Metres(-1000.0), Metres(1000.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S3";
+/// Random walk in an area: straight legs, each with its own speed and direction, both uniform.
+///
+/// Where a leg meets the edge of the area it is reflected, and goes on with what is left of it.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 random-walk-2d-mobility-model.cc", check)]
+pub struct Params {
+    /// What ends a leg.
+    #[param(default = Mode::Distance, unit = "word", source = "ns-3 RandomWalk2dMobilityModel::Mode")]
+    pub mode: Mode,
+    /// Length of a leg in mode `time`.
+    #[param(default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "ns-3 RandomWalk2dMobilityModel::Time")]
+    pub time: Span,
+    /// Length of a leg in mode `distance`.
+    #[param(default = Metres(1.0), range = Metres(0.01)..=Metres(1e6))]
+    #[param(unit = "m", source = "ns-3 RandomWalk2dMobilityModel::Distance")]
+    pub distance: Metres,
+    /// Lowest speed of a leg.
+    #[param(default = Speed(2.0), range = Speed(0.01)..=Speed(300.0))]
+    #[param(unit = "m/s", source = "ns-3 RandomWalk2dMobilityModel::Speed")]
+    pub min_speed: Speed,
+    /// Highest speed of a leg.
+    #[param(default = Speed(4.0), range = Speed(0.01)..=Speed(300.0))]
+    #[param(unit = "m/s", source = "ns-3 RandomWalk2dMobilityModel::Speed")]
+    pub max_speed: Speed,
+    /// Western and eastern edge of the area.
+    #[param(default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(unit = "m", source = "ns-3 reference run S3")]
+    pub x: [Metres; 2],
+    /// Southern and northern edge of the area.
+    #[param(default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(unit = "m", source = "ns-3 reference run S3")]
+    pub y: [Metres; 2],
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        check_speeds(self.min_speed, self.max_speed)?;
+        check_area(&self.x, &self.y)
     }
 }
 
@@ -105,6 +126,9 @@ impl Mobility for RandomWalk2d {
             self.draw();
         }
         self.on_leg(now)
+    }
+    fn area(&self) -> Option<[[Metres; 2]; 2]> {
+        Some([self.params.x, self.params.y])
     }
 }
 

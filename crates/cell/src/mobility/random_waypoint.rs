@@ -1,26 +1,43 @@
 //! From point to point.
 
-use super::{Mobility, Point, between, distance, travel_time, uniform};
-use airwnd_catalog::params;
+use super::{Mobility, Point, between, check_area, check_speeds, distance, travel_time, uniform};
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
-params! {
-    /// Random waypoint: pause, then straight to a point uniform in an area at a uniform speed, and again.
-    ///
-    /// The time average of the speed is lower than its mean, since slow legs last longer; a lowest speed near zero makes
-    /// terminals slower and slower (Yoon, Liu and Noble, INFOCOM 2003).
-    pub struct Params ("Johnson and Maltz 1996; ns-3 random-waypoint-mobility-model.cc") {
-        /// Lowest speed of a leg.
-        pub min_speed: Speed = Speed(0.3), unit "m/s", range Speed(0.01)..=Speed(300.0), source "ns-3 RandomWaypointMobilityModel::Speed";
-        /// Highest speed of a leg.
-        pub max_speed: Speed = Speed(0.7), unit "m/s", range Speed(0.01)..=Speed(300.0), source "ns-3 RandomWaypointMobilityModel::Speed";
-        /// Time at each point, the first included.
-        pub pause: Span = Span::from_secs(2), unit "time", range Span::ZERO..=Span::from_secs(86_400), source "ns-3 RandomWaypointMobilityModel::Pause";
-        /// Western and eastern edge of the area.
-        pub x: [Metres; 2] = [Metres(-1000.0), Metres(1000.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S3";
-        /// Southern and northern edge of the area.
-        pub y: [Metres; 2] = [Metres(-1000.0), Metres(1000.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S3";
+/// Random waypoint: pause, then straight to a point uniform in an area at a uniform speed, and again.
+///
+/// The time average of the speed is lower than its mean, since slow legs last longer; a lowest speed near zero makes
+/// terminals slower and slower (Yoon, Liu and Noble, INFOCOM 2003).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Johnson and Maltz 1996; ns-3 random-waypoint-mobility-model.cc", check)]
+pub struct Params {
+    /// Lowest speed of a leg.
+    #[param(default = Speed(0.3), range = Speed(0.01)..=Speed(300.0))]
+    #[param(unit = "m/s", source = "ns-3 RandomWaypointMobilityModel::Speed")]
+    pub min_speed: Speed,
+    /// Highest speed of a leg.
+    #[param(default = Speed(0.7), range = Speed(0.01)..=Speed(300.0))]
+    #[param(unit = "m/s", source = "ns-3 RandomWaypointMobilityModel::Speed")]
+    pub max_speed: Speed,
+    /// Time at each point, the first included.
+    #[param(default = Span::from_secs(2), range = Span::ZERO..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "ns-3 RandomWaypointMobilityModel::Pause")]
+    pub pause: Span,
+    /// Western and eastern edge of the area.
+    #[param(default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(unit = "m", source = "ns-3 reference run S3")]
+    pub x: [Metres; 2],
+    /// Southern and northern edge of the area.
+    #[param(default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(unit = "m", source = "ns-3 reference run S3")]
+    pub y: [Metres; 2],
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        check_speeds(self.min_speed, self.max_speed)?;
+        check_area(&self.x, &self.y)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Standing still.
 
 use super::{Mobility, Point};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
-params! {
-    /// Static: the terminal stays where it is placed.
-    pub struct Params ("ns-3 ConstantPositionMobilityModel") {}
-}
+/// Static: the terminal stays where it is placed.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 ConstantPositionMobilityModel")]
+pub struct Params {}
 
 /// A terminal that stands still.
 pub struct Static {

@@ -1,18 +1,19 @@
 //! Log-normal shadowing: one constant offset per user and site.
 
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Db;
 
-params! {
-    /// Log-normal shadowing: a Gaussian loss in decibels, drawn once per user and site.
-    ///
-    /// The sectors of a site share the draw, as obstacles do. It does not change as the user moves, so it
-    /// suits users that stand still or walk.
-    pub struct Params ("TR 36.942 §4.5.2 (LogF)") {
-        /// Standard deviation of the loss; zero switches shadowing off.
-        pub sigma: Db = Db(0.0), unit "dB", range Db(0.0)..=Db(20.0), source "off unless asked for";
-    }
+/// Log-normal shadowing: a Gaussian loss in decibels, drawn once per user and site.
+///
+/// The sectors of a site share the draw, as obstacles do. It does not change as the user moves, so it
+/// suits users that stand still or walk.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TR 36.942 §4.5.2 (LogF)")]
+pub struct Params {
+    /// Standard deviation of the loss; zero switches shadowing off.
+    #[param(default = Db(0.0), range = Db(0.0)..=Db(20.0), unit = "dB", source = "off unless asked for")]
+    pub sigma: Db,
 }
 
 /// The shadowing of every link.

@@ -3,30 +3,46 @@
 use super::{Arrival, Arrivals};
 use crate::csv;
 use crate::size::MOST;
-use airwnd_catalog::params;
+use airwnd_catalog::{Fault, Files, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span};
 
 /// The longest recording in seconds: a year.
 const LONGEST: f64 = 31_536_000.0;
 
-params! {
-    /// File: at the times of a CSV file, with the sizes that it may give.
-    ///
-    /// The file begins with a line of column names; others than these are ignored. `time_s` counts from the start of the
-    /// group of flows and ascends; `size_bytes`, if it is there, takes the place of the transfer's size. Times behind the
-    /// end are left out. The path is relative to the scenario's folder. When a scenario is loaded the rows take the place
-    /// of the path.
-    pub section Params ("a recording") {
-        /// The file; once it has been read, `rows` holds what it said.
-        pub path: String, unit "path", source "the scenario";
-        /// The rows of the file: time in seconds, and size in bytes or -1.
-        pub rows: Vec<[f64; 2]> = Vec::new(), unit "s, B", range -1.0..=(1u64 << 40) as f64, source "the file";
+/// File: at the times of a CSV file, with the sizes that it may give.
+///
+/// The file begins with a line of column names; others than these are ignored. `time_s` counts from the start of the
+/// group of flows and ascends; `size_bytes`, if it is there, takes the place of the transfer's size. Times behind the
+/// end are left out. The path is relative to the scenario's folder. When a scenario is loaded the rows take the place
+/// of the path.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "a recording", check, files)]
+pub struct Params {
+    /// The file; once it has been read, `rows` holds what it said.
+    #[param(unit = "path", source = "the scenario")]
+    pub path: String,
+    /// The rows of the file: time in seconds, and size in bytes or -1.
+    #[param(default = Vec::new(), range = -1.0..=(1u64 << 40) as f64, unit = "s, B", source = "the file")]
+    pub rows: Vec<[f64; 2]>,
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        match flaw(&self.rows) {
+            Some((place, message)) => Err(("rows", format!("row {place}: {message}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        files.read_rows("path", &self.path, &mut self.rows, parse)
     }
 }
 
 /// Recorded arrivals.
 pub struct File {
+    path: String,
     arrivals: Vec<Arrival>,
 }
 
@@ -37,12 +53,7 @@ impl File {
             at: Span::from_secs_f64(*time),
             size: (*size >= 1.0).then_some(Bytes(*size as u64)),
         };
-        File { arrivals: params.rows.iter().map(arrival).collect() }
-    }
-
-    /// Whether they bring sizes along.
-    pub fn has_sizes(params: &Params) -> bool {
-        params.rows.iter().any(|[_, size]| *size >= 1.0)
+        File { arrivals: params.rows.iter().map(arrival).collect(), path: params.path }
     }
 }
 
@@ -53,10 +64,13 @@ impl Arrivals for File {
     fn expected(&self, until: Span) -> f64 {
         self.arrivals.iter().take_while(|arrival| arrival.at < until).count() as f64
     }
+    fn sizes(&self) -> Option<&str> {
+        self.arrivals.iter().any(|arrival| arrival.size.is_some()).then_some(&self.path)
+    }
 }
 
 /// The first row that cannot be, and what is wrong with it.
-pub(super) fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
+fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
     rows.iter().enumerate().find_map(|(place, [at, size])| {
         let before = place.checked_sub(1).map_or(0.0, |before| rows[before][0]);
         if *at < before {

@@ -4,16 +4,15 @@ use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span};
 
-family! {
-    /// Arrivals: when the flows of a terminal begin.
-    pub family Spec ("arrivals") {
-        once: Once,
-        schedule: Schedule,
-        periodic: Periodic,
-        poisson: Poisson,
-        file: File,
-    }
-    build fn build() -> Box<dyn Arrivals>;
+/// Arrivals: when the flows of a terminal begin.
+#[family(name = "arrivals", build = fn() -> Box<dyn Arrivals>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Once(once::Params),
+    Schedule(schedule::Params),
+    Periodic(periodic::Params),
+    Poisson(poisson::Params),
+    File(file::Params),
 }
 
 /// Something that begins.
@@ -39,33 +38,23 @@ pub trait Arrivals {
 
     /// How many there are before `until` in the mean.
     fn expected(&self, until: Span) -> f64;
-}
 
-impl Spec {
     /// Whether more arrive for as long as one waits.
-    pub fn goes_on(&self) -> bool {
-        matches!(self, Spec::Periodic(_) | Spec::Poisson(_))
+    fn goes_on(&self) -> bool {
+        false
     }
 
-    /// What no single value shows: the parameter at fault, and what is wrong with it.
-    pub fn check(&self, until: Span) -> Result<(), (&'static str, String)> {
-        if let Spec::File(params) = self
-            && let Some((place, message)) = file::flaw(&params.rows)
-        {
-            return Err(("rows", format!("row {place}: {message}")));
-        }
-        let Spec::Schedule(params) = self else { return Ok(()) };
-        let times = &params.times;
-        if times.is_empty() {
-            return Err(("times", "there is no time in it".into()));
-        }
-        if let Some(pair) = times.windows(2).find(|pair| pair[1] < pair[0]) {
-            return Err(("times", format!("{} comes after {}; times must ascend", pair[1], pair[0])));
-        }
-        match times.last().filter(|last| **last >= until) {
-            Some(last) => Err(("times", format!("{last} after the start is not before the end at {until}"))),
-            None => Ok(()),
-        }
+    /// The file that brings sizes along, in place of the traffic's own.
+    fn sizes(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether they fit in a flow that ends at `until`: the parameter at fault, and what is wrong with it.
+    ///
+    /// # Errors
+    /// A time behind the end.
+    fn check_end(&self, _until: Span) -> Result<(), (&'static str, String)> {
+        Ok(())
     }
 }
 

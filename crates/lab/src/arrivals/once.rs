@@ -1,14 +1,14 @@
 //! At the start.
 
 use super::{Arrival, Arrivals};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Span;
 
-params! {
-    /// Once: at the start, and never again.
-    pub struct Params ("an ordinary application") {}
-}
+/// Once: at the start, and never again.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "an ordinary application")]
+pub struct Params {}
 
 /// One arrival.
 pub struct Once;

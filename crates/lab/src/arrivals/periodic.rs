@@ -1,16 +1,18 @@
 //! Again and again.
 
 use super::{Arrival, Arrivals};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Span;
 
-params! {
-    /// Periodic: a new flow at the start and after each period.
-    pub struct Params ("airwnd") {
-        /// Time between two arrivals.
-        pub period: Span = Span::from_secs(1), unit "time", range Span::from_millis(1)..=Span::from_secs(31_536_000), source "the scenario";
-    }
+/// Periodic: a new flow at the start and after each period.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "airwnd")]
+pub struct Params {
+    /// Time between two arrivals.
+    #[param(default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(31_536_000))]
+    #[param(unit = "time", source = "the scenario")]
+    pub period: Span,
 }
 
 /// Arrivals at even distances.
@@ -31,5 +33,8 @@ impl Arrivals for Periodic {
     }
     fn expected(&self, until: Span) -> f64 {
         until.as_secs() / self.period.as_secs()
+    }
+    fn goes_on(&self) -> bool {
+        true
     }
 }

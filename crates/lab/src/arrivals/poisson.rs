@@ -1,18 +1,19 @@
 //! At random.
 
 use super::{Arrival, Arrivals};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Span;
 
-params! {
-    /// Poisson: flows that know nothing of each other: the times between arrivals are exponentially distributed.
-    ///
-    /// P(gap > t) = e^(-rate t). Each terminal has a process of its own.
-    pub struct Params ("Kingman, Poisson Processes, 1993, section 4.1") {
-        /// Flows that arrive in a second, for each terminal, on average.
-        pub rate: f64 = 1.0, unit "1/s", range 1e-6..=1e6, source "the scenario";
-    }
+/// Poisson: flows that know nothing of each other: the times between arrivals are exponentially distributed.
+///
+/// P(gap > t) = e^(-rate t). Each terminal has a process of its own.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Kingman, Poisson Processes, 1993, section 4.1")]
+pub struct Params {
+    /// Flows that arrive in a second, for each terminal, on average.
+    #[param(default = 1.0, range = 1e-6..=1e6, unit = "1/s", source = "the scenario")]
+    pub rate: f64,
 }
 
 /// A Poisson process.
@@ -38,5 +39,8 @@ impl Arrivals for Poisson {
     }
     fn expected(&self, until: Span) -> f64 {
         self.rate * until.as_secs()
+    }
+    fn goes_on(&self) -> bool {
+        true
     }
 }

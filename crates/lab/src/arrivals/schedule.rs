@@ -1,15 +1,28 @@
 //! At given times.
 
 use super::{Arrival, Arrivals};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Span;
 
-params! {
-    /// Schedule: at the times that are written down, each a new flow.
-    pub section Params ("airwnd") {
-        /// The times in ascending order, counted from the start of the group of flows.
-        pub times: Vec<Span>, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "the scenario";
+/// Schedule: at the times that are written down, each a new flow.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "airwnd", check)]
+pub struct Params {
+    /// The times in ascending order, counted from the start of the group of flows.
+    #[param(range = Span::ZERO..=Span::from_secs(31_536_000), unit = "time", source = "the scenario")]
+    pub times: Vec<Span>,
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.times.is_empty() {
+            return Err(("times", "there is no time in it".into()));
+        }
+        match self.times.windows(2).find(|pair| pair[1] < pair[0]) {
+            Some(pair) => Err(("times", format!("{} comes after {}; times must ascend", pair[1], pair[0]))),
+            None => Ok(()),
+        }
     }
 }
 
@@ -31,5 +44,11 @@ impl Arrivals for Schedule {
     }
     fn expected(&self, _until: Span) -> f64 {
         self.times.len() as f64
+    }
+    fn check_end(&self, until: Span) -> Result<(), (&'static str, String)> {
+        match self.times.last().filter(|last| **last >= until) {
+            Some(last) => Err(("times", format!("{last} after the start is not before the end at {until}"))),
+            None => Ok(()),
+        }
     }
 }

@@ -1,19 +1,31 @@
 //! Uniform in a disc.
 
-use super::{Place, Placement, uniform_radius};
-use airwnd_catalog::params;
+use super::{Place, Placement, check_radii, uniform_radius};
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
-params! {
-    /// Disc: uniform over the area of a disc around a point.
-    pub struct Params ("ARWA 2019 §4.1: users distributed uniformly in the coverage area") {
-        /// Radius of the disc.
-        pub radius: Metres = Metres(1000.0), unit "m", range Metres(1.0)..=Metres(1e6), source "ns-3 reference run S3";
-        /// No terminal is nearer to the centre than this.
-        pub min_radius: Metres = Metres(35.0), unit "m", range Metres(0.0)..=Metres(1e6), source "TR 36.814 Table A.2.1.1-2: 35 m between macro site and terminal";
-        /// Centre of the disc.
-        pub centre: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "the first site";
+/// Disc: uniform over the area of a disc around a point.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ARWA 2019 §4.1: users distributed uniformly in the coverage area", check)]
+pub struct Params {
+    /// Radius of the disc.
+    #[param(default = Metres(1000.0), range = Metres(1.0)..=Metres(1e6))]
+    #[param(unit = "m", source = "ns-3 reference run S3")]
+    pub radius: Metres,
+    /// No terminal is nearer to the centre than this.
+    #[param(default = Metres(35.0), range = Metres(0.0)..=Metres(1e6))]
+    #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-2: 35 m between macro site and terminal")]
+    pub min_radius: Metres,
+    /// Centre of the disc.
+    #[param(default = [Metres(0.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(unit = "m", source = "the first site")]
+    pub centre: [Metres; 2],
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        check_radii(self.min_radius, self.radius)
     }
 }
 

@@ -1,24 +1,32 @@
 //! At the points of a file.
 
 use super::{Place, Placement};
-use airwnd_catalog::params;
+use airwnd_catalog::{Fault, Files, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
 /// The greatest coordinate in metres.
 const FARTHEST: f64 = 1e6;
 
-params! {
-    /// File: the points of a CSV file, in their order.
-    ///
-    /// The file begins with a line of column names. `x_m` and `y_m` are needed; `cell` (counted from 1) and
-    /// `srs_offset` are optional; other columns are ignored. The path is relative to the scenario's folder. When a
-    /// scenario is loaded the rows take the place of the path, so that a resolved scenario stands alone.
-    pub section Params ("the columns of the ns-3 reference runs") {
-        /// The file; once it has been read, `rows` holds what it said.
-        pub path: String, unit "path", source "the scenario";
-        /// The rows of the file: x and y in metres, cell and sounding offset or -1.
-        pub rows: Vec<[f64; 4]> = Vec::new(), unit "m", range -FARTHEST..=FARTHEST, source "the file";
+/// File: the points of a CSV file, in their order.
+///
+/// The file begins with a line of column names. `x_m` and `y_m` are needed; `cell` (counted from 1) and
+/// `srs_offset` are optional; other columns are ignored. The path is relative to the scenario's folder. When a
+/// scenario is loaded the rows take the place of the path, so that a resolved scenario stands alone.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "the columns of the ns-3 reference runs", files)]
+pub struct Params {
+    /// The file; once it has been read, `rows` holds what it said.
+    #[param(unit = "path", source = "the scenario")]
+    pub path: String,
+    /// The rows of the file: x and y in metres, cell and sounding offset or -1.
+    #[param(default = Vec::new(), range = -FARTHEST..=FARTHEST, unit = "m", source = "the file")]
+    pub rows: Vec<[f64; 4]>,
+}
+
+impl Params {
+    fn files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        files.read_rows("path", &self.path, &mut self.rows, parse)
     }
 }
 

@@ -1,18 +1,22 @@
 //! On a line.
 
 use super::{Place, Placement};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
-params! {
-    /// Line: evenly spaced from one point to another, both ends included.
-    pub struct Params ("ns-3 reference run S2") {
-        /// Place of the first terminal.
-        pub from: [Metres; 2] = [Metres(500.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S2";
-        /// Place of the last terminal.
-        pub to: [Metres; 2] = [Metres(5000.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "ns-3 reference run S2";
-    }
+/// Line: evenly spaced from one point to another, both ends included.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 reference run S2")]
+pub struct Params {
+    /// Place of the first terminal.
+    #[param(default = [Metres(500.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(unit = "m", source = "ns-3 reference run S2")]
+    pub from: [Metres; 2],
+    /// Place of the last terminal.
+    #[param(default = [Metres(5000.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(unit = "m", source = "ns-3 reference run S2")]
+    pub to: [Metres; 2],
 }
 
 /// A line of places.

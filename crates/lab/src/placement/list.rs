@@ -1,16 +1,17 @@
 //! At given points.
 
 use super::{Place, Placement};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
-params! {
-    /// List: the points that are written down, in their order.
-    pub section Params ("airwnd") {
-        /// The points, each as [x, y].
-        pub points: Vec<[Metres; 2]>, unit "m", range Metres(-1e6)..=Metres(1e6), source "the scenario";
-    }
+/// List: the points that are written down, in their order.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "airwnd")]
+pub struct Params {
+    /// The points, each as [x, y].
+    #[param(range = Metres(-1e6)..=Metres(1e6), unit = "m", source = "the scenario")]
+    pub points: Vec<[Metres; 2]>,
 }
 
 /// A list of places.

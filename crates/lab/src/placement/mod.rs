@@ -4,10 +4,16 @@ use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
-family! {
-    /// Placement: where the terminals of a group stand.
-    pub family Spec ("placement") { disc: Disc, sector: Sector, ring: Ring, line: Line, list: List, file: File }
-    build fn build() -> Box<dyn Placement>;
+/// Placement: where the terminals of a group stand.
+#[family(name = "placement", build = fn() -> Box<dyn Placement>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Disc(disc::Params),
+    Sector(sector::Params),
+    Ring(ring::Params),
+    Line(line::Params),
+    List(list::Params),
+    File(file::Params),
 }
 
 /// A place on the map, and what a list may say besides.
@@ -45,6 +51,13 @@ pub trait Placement {
     fn places(&self) -> Option<usize> {
         None
     }
+}
+
+fn check_radii(least: Metres, most: Metres) -> Result<(), (&'static str, String)> {
+    if least > most {
+        return Err(("min_radius", format!("the smallest radius {least} exceeds the radius {most}")));
+    }
+    Ok(())
 }
 
 /// A distance such that places are uniform over the area between two radii.

@@ -1,20 +1,25 @@
 //! On a circle.
 
 use super::{Place, Placement};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Degrees, Metres};
 
-params! {
-    /// Ring: evenly spaced on a circle, anticlockwise.
-    pub struct Params ("airwnd") {
-        /// Radius of the circle.
-        pub radius: Metres = Metres(500.0), unit "m", range Metres(0.1)..=Metres(1e6), source "half a usual site distance";
-        /// Direction of the first terminal.
-        pub bearing: Degrees = Degrees(0.0), unit "deg", range Degrees(-360.0)..=Degrees(360.0), source "east";
-        /// Centre of the circle.
-        pub centre: [Metres; 2] = [Metres(0.0), Metres(0.0)], unit "m", range Metres(-1e6)..=Metres(1e6), source "the first site";
-    }
+/// Ring: evenly spaced on a circle, anticlockwise.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "airwnd")]
+pub struct Params {
+    /// Radius of the circle.
+    #[param(default = Metres(500.0), range = Metres(0.1)..=Metres(1e6))]
+    #[param(unit = "m", source = "half a usual site distance")]
+    pub radius: Metres,
+    /// Direction of the first terminal.
+    #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]
+    pub bearing: Degrees,
+    /// Centre of the circle.
+    #[param(default = [Metres(0.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(unit = "m", source = "the first site")]
+    pub centre: [Metres; 2],
 }
 
 /// A circle of places.

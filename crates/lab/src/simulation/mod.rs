@@ -13,11 +13,11 @@ use crate::build;
 use crate::incidents::{Incident, Incidents};
 use crate::outcome::Outcome;
 use crate::records::{self, Records};
-use crate::scenario::{Scenario, complain};
+use crate::scenario::Scenario;
 use crate::series::Series;
 use crate::tap::{Carried, Crossing, Node, Sight, Tap};
 use crate::topology::topology;
-use airwnd_catalog::{Error, Node as ScenarioNode, Value};
+use airwnd_catalog::{Error, Fault, Node as ScenarioNode, Value};
 use airwnd_cell::{Notice, Ran, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
 use airwnd_network::{Cause, Network, Observer, Outcome as NetworkOutcome, Packet};
@@ -197,7 +197,7 @@ impl<'t> Simulation<'t> {
             true => None,
             false => Some(Ran::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
                 let nowhere = ScenarioNode::new(Value::Table(Vec::new()), &scenario.name);
-                complain(&nowhere, "mac.srs_period", unbuildable.0)
+                Fault::new("mac.srs_period", unbuildable.0).at(&nowhere)
             })?),
         };
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {

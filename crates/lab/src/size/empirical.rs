@@ -2,22 +2,37 @@
 
 use super::{MOST, Sizes, whole};
 use crate::csv;
-use airwnd_catalog::params;
+use airwnd_catalog::{Fault, Files, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
-params! {
-    /// Empirical: sizes from a CSV file: a list of them, or their distribution function.
-    ///
-    /// The file begins with a line of column names; others than these are ignored. `size_bytes` alone is a list: each
-    /// size is as likely. With `cdf` beside it a line says which part of all sizes is as small as this or smaller; both
-    /// columns ascend, `cdf` ends at 1, and between two lines sizes are evenly spread. The path is relative to the
-    /// scenario's folder. When a scenario is loaded the rows take the place of the path.
-    pub section Params ("a recording") {
-        /// The file; once it has been read, `rows` holds what it said.
-        pub path: String, unit "path", source "the scenario";
-        /// The rows of the file: size, and the part up to it or -1.
-        pub rows: Vec<[f64; 2]> = Vec::new(), unit "B, 1", range -1.0..=(1u64 << 40) as f64, source "the file";
+/// Empirical: sizes from a CSV file: a list of them, or their distribution function.
+///
+/// The file begins with a line of column names; others than these are ignored. `size_bytes` alone is a list: each
+/// size is as likely. With `cdf` beside it a line says which part of all sizes is as small as this or smaller; both
+/// columns ascend, `cdf` ends at 1, and between two lines sizes are evenly spread. The path is relative to the
+/// scenario's folder. When a scenario is loaded the rows take the place of the path.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "a recording", check, files)]
+pub struct Params {
+    /// The file; once it has been read, `rows` holds what it said.
+    #[param(unit = "path", source = "the scenario")]
+    pub path: String,
+    /// The rows of the file: size, and the part up to it or -1.
+    #[param(default = Vec::new(), range = -1.0..=(1u64 << 40) as f64, unit = "B, 1", source = "the file")]
+    pub rows: Vec<[f64; 2]>,
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        match flaw(&self.rows) {
+            Some((place, message)) => Err(("rows", format!("row {place}: {message}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        files.read_rows("path", &self.path, &mut self.rows, parse)
     }
 }
 
@@ -50,7 +65,7 @@ impl Sizes for Empirical {
 }
 
 /// The first row that cannot be, and what is wrong with it.
-pub(super) fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
+fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
     let is_list = rows.iter().all(|[_, up_to]| *up_to == -1.0);
     for (place, [size, up_to]) in rows.iter().enumerate() {
         let found = |message: String| Some((place, message));

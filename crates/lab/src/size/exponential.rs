@@ -1,32 +1,40 @@
 //! Exponentially distributed.
 
-use super::{MOST, Sizes, whole};
-use airwnd_catalog::params;
+use super::{MOST, Sizes, check_bounds, check_part, whole};
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
-params! {
-    /// Exponential: sizes of an exponential distribution, of which the part between `min` and `max` is taken.
-    ///
-    /// P(X > x) = e^(-x / mean).
-    pub struct Params ("Law, Simulation Modeling and Analysis, 5th ed., section 8.3.2") {
-        /// Mean of the whole distribution.
-        pub mean: Bytes = Bytes(100_000), unit "B", range Bytes(1)..=MOST, source "the scenario";
-        /// The smallest size.
-        pub min: Bytes = Bytes(1), unit "B", range Bytes(1)..=MOST, source "one byte";
-        /// The largest size.
-        pub max: Bytes = MOST, unit "B", range Bytes(1)..=MOST, source "no bound that matters";
-    }
+/// Exponential: sizes of an exponential distribution, of which the part between `min` and `max` is taken.
+///
+/// P(X > x) = e^(-x / mean).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Law, Simulation Modeling and Analysis, 5th ed., section 8.3.2", check)]
+pub struct Params {
+    /// Mean of the whole distribution.
+    #[param(default = Bytes(100_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]
+    pub mean: Bytes,
+    /// The smallest size.
+    #[param(default = Bytes(1), range = Bytes(1)..=MOST, unit = "B", source = "one byte")]
+    pub min: Bytes,
+    /// The largest size.
+    #[param(default = MOST, range = Bytes(1)..=MOST, unit = "B", source = "no bound that matters")]
+    pub max: Bytes,
 }
 
 impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        check_bounds(self.min, self.max)?;
+        check_part(self.part_within())
+    }
+
     /// P(X > size).
     fn tail(&self, size: Bytes) -> f64 {
         libm::exp(-(size.0 as f64) / self.mean.0 as f64)
     }
 
     /// The part of the distribution that lies within the bounds.
-    pub(super) fn part_within(&self) -> f64 {
+    fn part_within(&self) -> f64 {
         self.tail(self.min) - self.tail(self.max)
     }
 }

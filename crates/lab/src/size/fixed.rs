@@ -1,7 +1,7 @@
 //! Always the same.
 
 use super::{MOST, Sizes};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 use std::ops::RangeInclusive;
@@ -9,12 +9,13 @@ use std::ops::RangeInclusive;
 /// What a size may be.
 pub(super) const RANGE: RangeInclusive<Bytes> = Bytes(1)..=MOST;
 
-params! {
-    /// Fixed: always the same number of bytes; `size = "1MiB"` is short for it.
-    pub struct Params ("DFCSD 2019 §5.1: flows of 64 KB to 10 MB") {
-        /// The size.
-        pub bytes: Bytes = Bytes(1 << 20), unit "B", range RANGE, source "a typical object";
-    }
+/// Fixed: always the same number of bytes; `size = "1MiB"` is short for it.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "DFCSD 2019 §5.1: flows of 64 KB to 10 MB")]
+pub struct Params {
+    /// The size.
+    #[param(default = Bytes(1 << 20), range = RANGE, unit = "B", source = "a typical object")]
+    pub bytes: Bytes,
 }
 
 /// One size.

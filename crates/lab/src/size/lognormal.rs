@@ -1,7 +1,7 @@
 //! Lognormally distributed.
 
-use super::{MOST, Sizes, whole};
-use airwnd_catalog::params;
+use super::{MOST, Sizes, check_bounds, check_part, whole};
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
@@ -10,30 +10,42 @@ const HALVINGS: u32 = 60;
 /// Beyond this many standard deviations there is nothing.
 const FARTHEST: f64 = 40.0;
 
-params! {
-    /// Lognormal: sizes whose logarithm is normally distributed, of which the part between `min` and `max` is taken.
-    ///
-    /// The defaults are those of a page's main object.
-    pub struct Params ("3GPP R1-070674, HTTP traffic model, main object") {
-        /// Mean of the size's natural logarithm.
-        pub mu: f64 = 8.37, unit "ln B", range 0.0..=28.0, source "3GPP R1-070674, HTTP traffic model";
-        /// Standard deviation of the size's natural logarithm.
-        pub sigma: f64 = 1.37, unit "ln B", range 0.01..=10.0, source "3GPP R1-070674, HTTP traffic model";
-        /// The smallest size.
-        pub min: Bytes = Bytes(100), unit "B", range Bytes(1)..=MOST, source "3GPP R1-070674, HTTP traffic model";
-        /// The largest size.
-        pub max: Bytes = Bytes(2_000_000), unit "B", range Bytes(1)..=MOST, source "3GPP R1-070674, HTTP traffic model";
-    }
+/// Lognormal: sizes whose logarithm is normally distributed, of which the part between `min` and `max` is taken.
+///
+/// The defaults are those of a page's main object.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "3GPP R1-070674, HTTP traffic model, main object", check)]
+pub struct Params {
+    /// Mean of the size's natural logarithm.
+    #[param(default = 8.37, range = 0.0..=28.0, unit = "ln B", source = "3GPP R1-070674, HTTP traffic model")]
+    pub mu: f64,
+    /// Standard deviation of the size's natural logarithm.
+    #[param(default = 1.37, range = 0.01..=10.0)]
+    #[param(unit = "ln B", source = "3GPP R1-070674, HTTP traffic model")]
+    pub sigma: f64,
+    /// The smallest size.
+    #[param(default = Bytes(100), range = Bytes(1)..=MOST)]
+    #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
+    pub min: Bytes,
+    /// The largest size.
+    #[param(default = Bytes(2_000_000), range = Bytes(1)..=MOST)]
+    #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
+    pub max: Bytes,
 }
 
 impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        check_bounds(self.min, self.max)?;
+        check_part(self.part_within())
+    }
+
     /// P(X < size).
     fn below(&self, size: Bytes) -> f64 {
         standard_below((libm::log(size.0 as f64) - self.mu) / self.sigma)
     }
 
     /// The part of the distribution that lies within the bounds.
-    pub(super) fn part_within(&self) -> f64 {
+    fn part_within(&self) -> f64 {
         self.below(self.max) - self.below(self.min)
     }
 }

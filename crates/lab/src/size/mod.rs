@@ -1,20 +1,19 @@
 //! How many bytes there are to transfer.
 
-use airwnd_catalog::{Error, Node, Param, Value, family, range_text};
+use airwnd_catalog::{Error, Fault, Files, Node, Param, Value, family, range_text};
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 use serde_json::{Value as Json, json};
 
-family! {
-    /// Size: how many bytes a transfer or an object has.
-    pub family Spec ("size") {
-        fixed: Fixed,
-        exponential: Exponential,
-        pareto: Pareto,
-        lognormal: Lognormal,
-        empirical: Empirical,
-    }
-    build fn build() -> Box<dyn Sizes>;
+/// Size: how many bytes a transfer or an object has.
+#[family(name = "size", build = fn() -> Box<dyn Sizes>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Fixed(fixed::Params),
+    Exponential(exponential::Params),
+    Pareto(pareto::Params),
+    Lognormal(lognormal::Params),
+    Empirical(empirical::Params),
 }
 
 /// The greatest size.
@@ -26,34 +25,23 @@ pub trait Sizes: Send {
     fn draw(&self, stream: &mut Stream) -> Bytes;
 }
 
-impl Spec {
-    /// What no single value shows: the parameter at fault, and what is wrong with it.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        let bounds = match self {
-            Spec::Exponential(params) => Some((params.min, params.max)),
-            Spec::Pareto(params) => Some((params.min, params.max)),
-            Spec::Lognormal(params) => Some((params.min, params.max)),
-            Spec::Fixed(_) | Spec::Empirical(_) => None,
-        };
-        if let Some((min, max)) = bounds.filter(|(min, max)| min >= max) {
-            return Err(("max", format!("the largest size {max} is not above the smallest {min}")));
-        }
-        if let Spec::Empirical(params) = self
-            && let Some((place, message)) = empirical::flaw(&params.rows)
-        {
-            return Err(("rows", format!("row {place}: {message}")));
-        }
-        let part = match self {
-            Spec::Exponential(params) => params.part_within(),
-            Spec::Lognormal(params) => params.part_within(),
-            _ => 1.0,
-        };
-        // Below this the inverse of the distribution function loses its digits.
-        if part < 1e-9 {
-            return Err(("min", "next to nothing of the distribution lies between min and max".into()));
-        }
-        Ok(())
+/// The least part of a distribution that its bounds may leave: below, the inverse of the distribution function loses its
+/// digits.
+const LEAST_PART: f64 = 1e-9;
+
+fn check_bounds(min: Bytes, max: Bytes) -> Result<(), (&'static str, String)> {
+    if min >= max {
+        return Err(("max", format!("the largest size {max} is not above the smallest {min}")));
     }
+    Ok(())
+}
+
+/// `part` is what lies between a distribution's bounds.
+fn check_part(part: f64) -> Result<(), (&'static str, String)> {
+    if part < LEAST_PART {
+        return Err(("min", "next to nothing of the distribution lies between min and max".into()));
+    }
+    Ok(())
 }
 
 /// A size as it is written: a number of bytes, or a member of the family.
@@ -97,6 +85,14 @@ impl Param for Size {
         members.push(Bytes::schema());
         json!({"anyOf": members})
     }
+
+    fn check_values(&self) -> Result<(), Fault> {
+        self.0.check_values()
+    }
+
+    fn read_files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        self.0.read_files(files)
+    }
 }
 
 /// A number of bytes, at least one.
@@ -111,7 +107,7 @@ mod tests {
     fn spec(toml: &str) -> Spec {
         let node = Node::from_toml(toml, "test").unwrap();
         let spec = Spec::read(&node).unwrap();
-        spec.check().unwrap();
+        spec.check_values().unwrap();
         spec
     }
 

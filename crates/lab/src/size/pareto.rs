@@ -1,21 +1,31 @@
 //! Pareto-distributed.
 
-use super::{MOST, Sizes, whole};
-use airwnd_catalog::params;
+use super::{MOST, Sizes, check_bounds, whole};
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
-params! {
-    /// Pareto: sizes of a bounded Pareto distribution: most are small, most bytes are in the few large ones.
-    ///
-    /// P(X > x) ~ x^(-shape) between `min` and `max`.
-    pub struct Params ("Crovella and Bestavros, IEEE/ACM ToN 5(6), 1997: sizes of files in the Web") {
-        /// The exponent; between 1 and 2 the untruncated variance is infinite.
-        pub shape: f64 = 1.2, unit "1", range 0.01..=20.0, source "Crovella and Bestavros 1997: between 1 and 2";
-        /// The smallest size.
-        pub min: Bytes = Bytes(10_000), unit "B", range Bytes(1)..=MOST, source "the scenario";
-        /// The largest size.
-        pub max: Bytes = Bytes(10_000_000), unit "B", range Bytes(1)..=MOST, source "the scenario";
+/// Pareto: sizes of a bounded Pareto distribution: most are small, most bytes are in the few large ones.
+///
+/// P(X > x) ~ x^(-shape) between `min` and `max`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Crovella and Bestavros, IEEE/ACM ToN 5(6), 1997: sizes of files in the Web", check)]
+pub struct Params {
+    /// The exponent; between 1 and 2 the untruncated variance is infinite.
+    #[param(default = 1.2, range = 0.01..=20.0)]
+    #[param(unit = "1", source = "Crovella and Bestavros 1997: between 1 and 2")]
+    pub shape: f64,
+    /// The smallest size.
+    #[param(default = Bytes(10_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]
+    pub min: Bytes,
+    /// The largest size.
+    #[param(default = Bytes(10_000_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]
+    pub max: Bytes,
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        check_bounds(self.min, self.max)
     }
 }
 

@@ -1,13 +1,13 @@
 //! A download without end.
 
 use super::{FlowContext, Source, Transport, Write};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Time;
 
-params! {
-    /// Bulk: one TCP connection that always has data to send.
-    pub struct Params ("ns-3 BulkSendApplication") {}
-}
+/// Bulk: one TCP connection that always has data to send.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 BulkSendApplication")]
+pub struct Params {}
 
 /// The endless source.
 pub struct Bulk;

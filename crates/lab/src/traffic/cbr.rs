@@ -1,17 +1,21 @@
 //! Datagrams at a constant rate.
 
 use super::{FlowContext, Source, Transport, Write};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Time};
 
-params! {
-    /// Constant bit rate: UDP datagrams of one size, evenly in time.
-    pub struct Params ("ns-3 UdpClient") {
-        /// Rate of the payload.
-        pub rate: BitRate = BitRate(1_000_000), unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "ns-3 UdpClient: Interval and PacketSize";
-        /// Payload of a datagram.
-        pub packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(65507), source "ns-3 reference runs S1 and S2";
-    }
+/// Constant bit rate: UDP datagrams of one size, evenly in time.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 UdpClient")]
+pub struct Params {
+    /// Rate of the payload.
+    #[param(default = BitRate(1_000_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(unit = "bit/s", source = "ns-3 UdpClient: Interval and PacketSize")]
+    pub rate: BitRate,
+    /// Payload of a datagram.
+    #[param(default = Bytes(1000), range = Bytes(1)..=Bytes(65507))]
+    #[param(unit = "B", source = "ns-3 reference runs S1 and S2")]
+    pub packet: Bytes,
 }
 
 /// A source of evenly spaced datagrams.

@@ -1,20 +1,24 @@
 //! A download from a source of limited speed.
 
 use super::{FlowContext, Source, Transport, Write};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Time};
 
-params! {
-    /// FTP: one TCP connection fed at a constant rate.
-    ///
-    /// The application writes pieces of `chunk` bytes evenly in time. A piece for which TCP's send buffer has
-    /// no room is not written, as ns-3's OnOffApplication of that time did.
-    pub struct Params ("ns-3 OnOffApplication; ARWA 2019 Table 1: FTP of 512 bytes") {
-        /// Rate at which the application produces data.
-        pub rate: BitRate = BitRate(500_000), unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "ns-3 OnOffApplication::DataRate";
-        /// Bytes of one write.
-        pub chunk: Bytes = Bytes(512), unit "B", range Bytes(1)..=Bytes(1 << 30), source "ns-3 OnOffApplication::PacketSize";
-    }
+/// FTP: one TCP connection fed at a constant rate.
+///
+/// The application writes pieces of `chunk` bytes evenly in time. A piece for which TCP's send buffer has
+/// no room is not written, as ns-3's OnOffApplication of that time did.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 OnOffApplication; ARWA 2019 Table 1: FTP of 512 bytes")]
+pub struct Params {
+    /// Rate at which the application produces data.
+    #[param(default = BitRate(500_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(unit = "bit/s", source = "ns-3 OnOffApplication::DataRate")]
+    pub rate: BitRate,
+    /// Bytes of one write.
+    #[param(default = Bytes(512), range = Bytes(1)..=Bytes(1 << 30))]
+    #[param(unit = "B", source = "ns-3 OnOffApplication::PacketSize")]
+    pub chunk: Bytes,
 }
 
 /// A source that writes pieces at a constant rate.

@@ -1,14 +1,19 @@
 //! What applications send.
 
-use crate::size::Size;
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Time};
 
-family! {
-    /// Traffic: what an application sends, and over which transport.
-    pub family Spec ("traffic") { bulk: Bulk, transfer: Transfer, ftp: Ftp, cbr: Cbr, video: Video, web: Web }
-    build fn build(ctx: &FlowContext) -> Box<dyn Source>;
+/// Traffic: what an application sends, and over which transport.
+#[family(name = "traffic", build = fn(ctx: &FlowContext) -> Box<dyn Source>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Bulk(bulk::Params),
+    Transfer(transfer::Params),
+    Ftp(ftp::Params),
+    Cbr(cbr::Params),
+    Video(video::Params),
+    Web(web::Params),
 }
 
 /// What an application is made from besides its settings.
@@ -68,6 +73,14 @@ pub trait Source: Send {
     fn transport(&self) -> Transport;
     /// Called when the flow starts and then at each instant that a [`Write::Piece`] or a [`Reaction`] named.
     fn write(&mut self, now: Time) -> Write;
+    /// Whether it ends by itself.
+    fn ends(&self) -> bool {
+        false
+    }
+    /// Whether a size that the flow brings along takes the place of the settings'.
+    fn takes_size(&self) -> bool {
+        false
+    }
     /// The size of the whole, if it has one.
     fn size(&self) -> Option<Bytes> {
         None
@@ -93,39 +106,21 @@ pub trait Source: Send {
 impl Spec {
     /// The transport that it needs.
     pub fn transport(&self) -> Transport {
-        self.build(&FlowContext { stream: Stream::new(0, "nothing is drawn"), size: None }).transport()
+        self.source().transport()
     }
 
     /// Whether it ends by itself.
     pub fn ends(&self) -> bool {
-        match self {
-            Spec::Transfer(_) => true,
-            Spec::Web(params) => params.pages.is_some(),
-            _ => false,
-        }
+        self.source().ends()
     }
 
-    /// What no single value shows: the parameter at fault, and what is wrong with it.
-    pub fn check(&self) -> Result<(), (String, String)> {
-        self.sizes().into_iter().try_for_each(|(key, size)| {
-            size.0.check().map_err(|(parameter, message)| (format!("{key}.{parameter}"), message))
-        })
+    /// Whether a size that a flow brings along takes the place of the settings'.
+    pub fn takes_size(&self) -> bool {
+        self.source().takes_size()
     }
 
-    fn sizes(&self) -> Vec<(&'static str, &Size)> {
-        match self {
-            Spec::Transfer(params) => vec![("size", &params.size)],
-            Spec::Web(params) => vec![("page", &params.page), ("object", &params.object)],
-            _ => Vec::new(),
-        }
-    }
-
-    /// The sizes that may name a file, by their keys.
-    pub(crate) fn sizes_mut(&mut self) -> Vec<(&'static str, &mut Size)> {
-        match self {
-            Spec::Transfer(params) => vec![("size", &mut params.size)],
-            Spec::Web(params) => vec![("page", &mut params.page), ("object", &mut params.object)],
-            _ => Vec::new(),
-        }
+    /// One of its applications, for what all of them have in common.
+    fn source(&self) -> Box<dyn Source> {
+        self.build(&FlowContext { stream: Stream::new(0, "nothing is drawn"), size: None })
     }
 }

@@ -2,17 +2,20 @@
 
 use super::cbr::{self, Cbr};
 use super::{FlowContext, Source, Transport, Write};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Time};
 
-params! {
-    /// Video: H.264 over UDP at a constant 750 kbit/s in packets of 375 bytes.
-    pub struct Params ("ARWA 2019 Table 1") {
-        /// Rate of the payload.
-        pub rate: BitRate = BitRate(750_000), unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "ARWA 2019 Table 1";
-        /// Payload of a datagram.
-        pub packet: Bytes = Bytes(375), unit "B", range Bytes(1)..=Bytes(65507), source "ARWA 2019 Table 1";
-    }
+/// Video: H.264 over UDP at a constant 750 kbit/s in packets of 375 bytes.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ARWA 2019 Table 1")]
+pub struct Params {
+    /// Rate of the payload.
+    #[param(default = BitRate(750_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(unit = "bit/s", source = "ARWA 2019 Table 1")]
+    pub rate: BitRate,
+    /// Payload of a datagram.
+    #[param(default = Bytes(375), range = Bytes(1)..=Bytes(65507), unit = "B", source = "ARWA 2019 Table 1")]
+    pub packet: Bytes,
 }
 
 /// A video stream.

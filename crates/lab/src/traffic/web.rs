@@ -2,51 +2,70 @@
 
 use super::{FlowContext, Part, Reaction, Source, Transport, Write};
 use crate::size::{Size, Sizes, Spec, lognormal};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// Pareto's scale of the number of objects: what is drawn beyond it is the number.
 const OBJECTS_SCALE: f64 = 2.0;
+/// Sizes of embedded objects.
+const OBJECT: lognormal::Params =
+    lognormal::Params { mu: 6.17, sigma: 2.36, min: Bytes(50), max: Bytes(2_000_000) };
 
-choice! {
-    /// How the requests for a page's objects follow each other.
-    pub enum Requests {
-        /// One at a time: the next one when the object before is there, as in HTTP/1.1.
-        InTurn = "in-turn",
-        /// All at once, as in HTTP/2.
-        Together = "together",
-    }
+/// How the requests for a page's objects follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Requests {
+    /// One at a time: the next one when the object before is there, as in HTTP/1.1.
+    #[word = "in-turn"]
+    InTurn,
+    /// All at once, as in HTTP/2.
+    #[word = "together"]
+    Together,
 }
 
-params! {
-    /// Web: pages over one persistent TCP connection, each asked for by the end that receives the data.
-    ///
-    /// That end opens the connection and requests a page. The page's main object comes; after the time to parse it the
-    /// objects that it embeds are requested; after the time to read it comes the next page. The number of embedded objects
-    /// is Pareto-distributed from 2 on, cut at `most_objects` + 2, less 2. A page's completion time runs from its request,
-    /// which for the first is the first SYN, to the arrival of the last byte in order.
-    pub struct Params ("3GPP R1-070674, HTTP traffic model; ns-3 ThreeGppHttpClient") {
-        /// Pages until the connection is closed; none: until the flow stops.
-        pub pages: Option<u32> = None, unit "pages", range 1..=1_000_000, source "3GPP R1-070674: no end";
-        /// Bytes of a request.
-        pub request: Bytes = Bytes(350), unit "B", range Bytes(1)..=Bytes(1_000_000), source "ns-3 ThreeGppHttpVariables::RequestSize";
-        /// Bytes of a page's main object: as `"10kB"`, or a [rule](size.md).
-        pub page: Size = Size(Spec::Lognormal(lognormal::Params::default())), unit "B", source "3GPP R1-070674, HTTP traffic model";
-        /// Bytes of an embedded object: as `"10kB"`, or a [rule](size.md).
-        pub object: Size = Size(Spec::Lognormal(lognormal::Params { mu: 6.17, sigma: 2.36, min: Bytes(50), max: Bytes(2_000_000) })), unit "B", source "3GPP R1-070674, HTTP traffic model";
-        /// Exponent of the distribution of the number of embedded objects.
-        pub objects_shape: f64 = 1.1, unit "1", range 0.1..=20.0, source "3GPP R1-070674, HTTP traffic model";
-        /// The most embedded objects of a page.
-        pub most_objects: u32 = 53, unit "objects", range 0..=10_000, source "3GPP R1-070674, HTTP traffic model";
-        /// How their requests follow each other.
-        pub requests: Requests = Requests::InTurn, unit "1", source "ns-3 ThreeGppHttpClient";
-        /// Mean of the time to parse a main object, exponentially distributed.
-        pub parsing: Span = Span::from_millis(130), unit "time", range Span::ZERO..=Span::from_secs(3600), source "3GPP R1-070674, HTTP traffic model";
-        /// Mean of the time to read a page, exponentially distributed.
-        pub reading: Span = Span::from_secs(30), unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "3GPP R1-070674, HTTP traffic model";
-    }
+/// Web: pages over one persistent TCP connection, each asked for by the end that receives the data.
+///
+/// That end opens the connection and requests a page. The page's main object comes; after the time to parse it the
+/// objects that it embeds are requested; after the time to read it comes the next page. The number of embedded objects
+/// is Pareto-distributed from 2 on, cut at `most_objects` + 2, less 2. A page's completion time runs from its request,
+/// which for the first is the first SYN, to the arrival of the last byte in order.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "3GPP R1-070674, HTTP traffic model; ns-3 ThreeGppHttpClient")]
+pub struct Params {
+    /// Pages until the connection is closed; none: until the flow stops.
+    #[param(default = None, range = 1..=1_000_000, unit = "pages", source = "3GPP R1-070674: no end")]
+    pub pages: Option<u32>,
+    /// Bytes of a request.
+    #[param(default = Bytes(350), range = Bytes(1)..=Bytes(1_000_000))]
+    #[param(unit = "B", source = "ns-3 ThreeGppHttpVariables::RequestSize")]
+    pub request: Bytes,
+    /// Bytes of a page's main object: as `"10kB"`, or a [rule](size.md).
+    #[param(default = Size(Spec::Lognormal(lognormal::Params::default())))]
+    #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
+    pub page: Size,
+    /// Bytes of an embedded object: as `"10kB"`, or a [rule](size.md).
+    #[param(default = Size(Spec::Lognormal(OBJECT)))]
+    #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
+    pub object: Size,
+    /// Exponent of the distribution of the number of embedded objects.
+    #[param(default = 1.1, range = 0.1..=20.0, unit = "1", source = "3GPP R1-070674, HTTP traffic model")]
+    pub objects_shape: f64,
+    /// The most embedded objects of a page.
+    #[param(default = 53, range = 0..=10_000)]
+    #[param(unit = "objects", source = "3GPP R1-070674, HTTP traffic model")]
+    pub most_objects: u32,
+    /// How their requests follow each other.
+    #[param(default = Requests::InTurn, unit = "1", source = "ns-3 ThreeGppHttpClient")]
+    pub requests: Requests,
+    /// Mean of the time to parse a main object, exponentially distributed.
+    #[param(default = Span::from_millis(130), range = Span::ZERO..=Span::from_secs(3600))]
+    #[param(unit = "time", source = "3GPP R1-070674, HTTP traffic model")]
+    pub parsing: Span,
+    /// Mean of the time to read a page, exponentially distributed.
+    #[param(default = Span::from_secs(30), range = Span::ZERO..=Span::from_secs(31_536_000))]
+    #[param(unit = "time", source = "3GPP R1-070674, HTTP traffic model")]
+    pub reading: Span,
 }
 
 /// What the browser waits for.
@@ -138,6 +157,9 @@ impl Web {
 impl Source for Web {
     fn transport(&self) -> Transport {
         Transport::Tcp
+    }
+    fn ends(&self) -> bool {
+        self.params.pages.is_some()
     }
 
     fn write(&mut self, now: Time) -> Write {

@@ -1,6 +1,6 @@
 //! The reference pages: what the catalogue, the schema and `specs/exceptions.toml` say, as Markdown.
 
-use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, Params, params, split_doc};
+use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, ParamSet, Params, split_doc};
 use airwnd_cell::mac::{outer_loop, power_control};
 use airwnd_cell::phy::shadowing;
 use airwnd_cell::rlc::am;
@@ -20,34 +20,43 @@ const EXCEPTIONS: &str = include_str!("../../../../specs/exceptions.toml");
 const ORIGIN: &str =
     "Made from the code by `cargo run -p airwnd-lab --example reference -- docs/reference`.\n";
 
-params! {
-    /// An entry of `specs/exceptions.toml`.
-    pub section Exception ("specs/exceptions.toml") {
-        /// The word of its mark in the code.
-        pub id: String, unit "text", source "airwnd";
-        /// The heading that it stands under.
-        pub topic: String, unit "text", source "airwnd";
-        /// How much it matters: 1 most, 3 least.
-        pub importance: u32, unit "1", range 1..=3, source "airwnd";
-        /// The standard, paper or program that it differs from.
-        pub source: String, unit "text", source "airwnd";
-        /// The difference.
-        pub differs: String, unit "text", source "airwnd";
-        /// The reason.
-        pub why: String, unit "text", source "airwnd";
-        /// Scenarios, users or results that it changes.
-        pub affects: String, unit "text", source "airwnd";
-        /// How much it changes them.
-        pub effect: String, unit "text", source "airwnd";
-    }
+/// An entry of `specs/exceptions.toml`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "specs/exceptions.toml")]
+pub struct Exception {
+    /// The word of its mark in the code.
+    #[param(unit = "text", source = "airwnd")]
+    pub id: String,
+    /// The heading that it stands under.
+    #[param(unit = "text", source = "airwnd")]
+    pub topic: String,
+    /// How much it matters: 1 most, 3 least.
+    #[param(range = 1..=3, unit = "1", source = "airwnd")]
+    pub importance: u32,
+    /// The standard, paper or program that it differs from.
+    #[param(unit = "text", source = "airwnd")]
+    pub source: String,
+    /// The difference.
+    #[param(unit = "text", source = "airwnd")]
+    pub differs: String,
+    /// The reason.
+    #[param(unit = "text", source = "airwnd")]
+    pub why: String,
+    /// Scenarios, users or results that it changes.
+    #[param(unit = "text", source = "airwnd")]
+    pub affects: String,
+    /// How much it changes them.
+    #[param(unit = "text", source = "airwnd")]
+    pub effect: String,
 }
 
-params! {
-    /// `specs/exceptions.toml`.
-    pub section Exceptions ("specs/exceptions.toml") {
-        /// The entries.
-        pub exception: Vec<Exception>, unit "1", source "airwnd";
-    }
+/// `specs/exceptions.toml`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "specs/exceptions.toml")]
+pub struct Exceptions {
+    /// The entries.
+    #[param(unit = "1", source = "airwnd")]
+    pub exception: Vec<Exception>,
 }
 
 /// The topics of exceptions in the order of the page, with their headings.
@@ -251,7 +260,7 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
 
 /// The summary, details and source of a section.
 fn about(place: &str) -> (String, String, &'static str) {
-    fn of<P: Params>() -> (String, String, &'static str) {
+    fn of<P: ParamSet>() -> (String, String, &'static str) {
         let (summary, details) = split_doc(P::DOC);
         (summary, details, P::SOURCE)
     }

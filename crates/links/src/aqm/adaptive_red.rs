@@ -3,38 +3,52 @@
 use super::QueueContext;
 use super::gentle_red::gentle;
 use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_order, place};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Span, Time};
 
-params! {
-    /// Adaptive RED: gentle RED that moves max_p until the average stands midway between the thresholds.
-    ///
-    /// Every `interval`, max_p += min(alpha, max_p / 4) if the average is above the target and max_p at most `top`;
-    /// max_p *= beta if it is below and max_p at least `bottom`. The target are the middle fifth of the way between the
-    /// thresholds. As [`gentle-red`](#gentle-red) for the rest.
-    pub struct Params ("Floyd, Gummadi and Shenker, Adaptive RED, 2001") {
-        /// Average queue from which on packets are dropped.
-        pub min_th: f64 = 5.0, unit "packets", range 0.0..=1e9, source "Adaptive RED 2001 §3.4";
-        /// Average queue at which they are with max_p; at twice as much all are.
-        pub max_th: f64 = 15.0, unit "packets", range 0.0..=1e9, source "Adaptive RED 2001 §3.4: 3 min_th";
-        /// Probability of a drop at `max_th`, to begin with.
-        pub max_p: f64 = 0.02, unit "1", range 0.0..=1.0, source "ns-3 RedQueueDisc::LInterm";
-        /// How often max_p is adapted.
-        pub interval: Span = Span::from_millis(500), unit "time", range Span::from_millis(1)..=Span::from_secs(1000), source "Adaptive RED 2001, figure 4";
-        /// The most by which max_p grows.
-        pub alpha: f64 = 0.01, unit "1", range 0.0..=1.0, source "Adaptive RED 2001, figure 4";
-        /// The part of max_p that is left when it shrinks.
-        pub beta: f64 = 0.9, unit "1", range 0.0..=1.0, source "Adaptive RED 2001, figure 4";
-        /// max_p above which it grows no more.
-        pub top: f64 = 0.5, unit "1", range 0.0..=1.0, source "Adaptive RED 2001, figure 4";
-        /// max_p below which it shrinks no more.
-        pub bottom: f64 = 0.01, unit "1", range 0.0..=1.0, source "Adaptive RED 2001, figure 4";
-        /// Weight of a queue in the average; none: 1 - exp(-1 / C) at C packets a second, 0.002 if the rate varies.
-        pub weight: Option<f64> = None, unit "1", range 1e-9..=1.0, source "Adaptive RED 2001 §3.4, w_q";
-        /// How drops are spaced.
-        pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
-        flatten common: Common;
-    }
+/// Adaptive RED: gentle RED that moves max_p until the average stands midway between the thresholds.
+///
+/// Every `interval`, max_p += min(alpha, max_p / 4) if the average is above the target and max_p at most `top`;
+/// max_p *= beta if it is below and max_p at least `bottom`. The target are the middle fifth of the way between the
+/// thresholds. As [`gentle-red`](#gentle-red) for the rest.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Floyd, Gummadi and Shenker, Adaptive RED, 2001", check)]
+pub struct Params {
+    /// Average queue from which on packets are dropped.
+    #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Adaptive RED 2001 §3.4")]
+    pub min_th: f64,
+    /// Average queue at which they are with max_p; at twice as much all are.
+    #[param(default = 15.0, range = 0.0..=1e9, unit = "packets", source = "Adaptive RED 2001 §3.4: 3 min_th")]
+    pub max_th: f64,
+    /// Probability of a drop at `max_th`, to begin with.
+    #[param(default = 0.02, range = 0.0..=1.0, unit = "1", source = "ns-3 RedQueueDisc::LInterm")]
+    pub max_p: f64,
+    /// How often max_p is adapted.
+    #[param(default = Span::from_millis(500), range = Span::from_millis(1)..=Span::from_secs(1000))]
+    #[param(unit = "time", source = "Adaptive RED 2001, figure 4")]
+    pub interval: Span,
+    /// The most by which max_p grows.
+    #[param(default = 0.01, range = 0.0..=1.0, unit = "1", source = "Adaptive RED 2001, figure 4")]
+    pub alpha: f64,
+    /// The part of max_p that is left when it shrinks.
+    #[param(default = 0.9, range = 0.0..=1.0, unit = "1", source = "Adaptive RED 2001, figure 4")]
+    pub beta: f64,
+    /// max_p above which it grows no more.
+    #[param(default = 0.5, range = 0.0..=1.0, unit = "1", source = "Adaptive RED 2001, figure 4")]
+    pub top: f64,
+    /// max_p below which it shrinks no more.
+    #[param(default = 0.01, range = 0.0..=1.0, unit = "1", source = "Adaptive RED 2001, figure 4")]
+    pub bottom: f64,
+    /// Weight of a queue in the average; none: 1 - exp(-1 / C) at C packets a second, 0.002 if the rate varies.
+    #[param(default = None, range = 1e-9..=1.0, unit = "1", source = "Adaptive RED 2001 §3.4, w_q")]
+    pub weight: Option<f64>,
+    /// How drops are spaced.
+    #[param(default = Spacing::Uniform)]
+    #[param(unit = "word", source = "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_")]
+    pub spacing: Spacing,
+    /// The parameters of [`Common`].
+    #[param(flatten)]
+    pub common: Common,
 }
 
 /// The weight where no rate is known to compute it from.

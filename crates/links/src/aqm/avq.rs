@@ -4,28 +4,40 @@ use super::fifo::tells_of;
 use super::parts::limit::Limit;
 use super::parts::pace::Pace;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-params! {
-    /// AVQ: drops what would overflow a virtual queue whose capacity is moved until the link is used as desired.
-    ///
-    /// The virtual queue has the buffer of the real one and is served at C~ <= C. At each arrival of b bytes after t
-    /// seconds, C~ <- max(min(C~ + alpha gamma C t, C) - alpha b, 0): it falls when more comes than gamma C.
-    pub struct Params ("Kunniyur and Srikant, SIGCOMM 2001: Analysis and design of an adaptive virtual queue (AVQ) algorithm") {
-        /// How fast the virtual capacity moves.
-        pub alpha: f64 = 0.15, unit "1/s", range 0.0..=1000.0, source "Kunniyur and Srikant 2001 §5";
-        /// Desired utilisation of the link.
-        pub gamma: f64 = 0.98, unit "1", range 0.0..=1.0, source "Kunniyur and Srikant 2001 §5";
-        /// The link's capacity C; none: its rate, measured if it varies.
-        pub capacity: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "Kunniyur and Srikant 2001, figure 1";
-        /// Mark packets that can say so instead of dropping them.
-        pub ecn: bool = true, unit "true or false", source "Kunniyur and Srikant 2001, figure 1";
-        /// Size of the buffer, real and virtual.
-        pub buffer: Bytes = Bytes(100_000), unit "B", range Bytes(1)..=Bytes(1 << 40), source "Kunniyur and Srikant 2001 §5: 100 packets of 1000 B";
-        /// Largest number of packets in the real queue, counting a partly sent one; none: no limit.
-        pub packets: Option<u64> = None, unit "packets", range 1..=1_000_000_000, source "Kunniyur and Srikant 2001, figure 1";
-    }
+/// AVQ: drops what would overflow a virtual queue whose capacity is moved until the link is used as desired.
+///
+/// The virtual queue has the buffer of the real one and is served at C~ <= C. At each arrival of b bytes after t
+/// seconds, C~ <- max(min(C~ + alpha gamma C t, C) - alpha b, 0): it falls when more comes than gamma C.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Kunniyur and Srikant, SIGCOMM 2001: Analysis and design of an adaptive virtual queue (AVQ) \
+              algorithm"
+)]
+pub struct Params {
+    /// How fast the virtual capacity moves.
+    #[param(default = 0.15, range = 0.0..=1000.0, unit = "1/s", source = "Kunniyur and Srikant 2001 §5")]
+    pub alpha: f64,
+    /// Desired utilisation of the link.
+    #[param(default = 0.98, range = 0.0..=1.0, unit = "1", source = "Kunniyur and Srikant 2001 §5")]
+    pub gamma: f64,
+    /// The link's capacity C; none: its rate, measured if it varies.
+    #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(unit = "bit/s", source = "Kunniyur and Srikant 2001, figure 1")]
+    pub capacity: Option<BitRate>,
+    /// Mark packets that can say so instead of dropping them.
+    #[param(default = true, unit = "true or false", source = "Kunniyur and Srikant 2001, figure 1")]
+    pub ecn: bool,
+    /// Size of the buffer, real and virtual.
+    #[param(default = Bytes(100_000), range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "Kunniyur and Srikant 2001 §5: 100 packets of 1000 B")]
+    pub buffer: Bytes,
+    /// Largest number of packets in the real queue, counting a partly sent one; none: no limit.
+    #[param(default = None, range = 1..=1_000_000_000)]
+    #[param(unit = "packets", source = "Kunniyur and Srikant 2001, figure 1")]
+    pub packets: Option<u64>,
 }
 
 /// A FIFO beside a virtual queue.

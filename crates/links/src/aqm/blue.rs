@@ -3,31 +3,44 @@
 use super::fifo::tells_of;
 use super::parts::limit::Limit;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-params! {
-    /// BLUE: drops at random with a probability that losses raise and idleness lowers.
-    ///
-    /// pm += d1 when a packet finds no room, or more than `level` packets; pm -= d2 when the queue becomes empty, and
-    /// again while it stays so; neither within `freeze_time` of the last change. Queue lengths do not count otherwise.
-    pub struct Params ("Feng, Shin, Kandlur and Saha, The BLUE active queue management algorithms, IEEE/ACM Transactions on Networking 10(4), 2002") {
-        /// Least time between two changes of pm.
-        pub freeze_time: Span = Span::from_millis(100), unit "time", range Span(1)..=Span::from_secs(1000), source "Feng et al. 2002 §III; ns-1.1 blue.cc";
-        /// What a loss adds to pm.
-        pub d1: f64 = 0.0025, unit "1", range 0.0..=1.0, source "Feng et al. 2002 §III; ns-1.1 blue.cc";
-        /// What idleness takes from pm.
-        pub d2: f64 = 0.00025, unit "1", range 0.0..=1.0, source "Feng et al. 2002 §III; ns-1.1 blue.cc";
-        /// Packets above which an arrival counts as a loss; none: real losses only.
-        pub level: Option<u64> = None, unit "packets", range 0..=1_000_000_000, source "Feng et al. 2002, figure 2, L";
-        /// Mark packets that can say so instead of dropping them.
-        pub ecn: bool = true, unit "true or false", source "Feng et al. 2002 §III";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5";
-        /// Size of the buffer; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5";
-    }
+/// BLUE: drops at random with a probability that losses raise and idleness lowers.
+///
+/// pm += d1 when a packet finds no room, or more than `level` packets; pm -= d2 when the queue becomes empty, and
+/// again while it stays so; neither within `freeze_time` of the last change. Queue lengths do not count otherwise.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Feng, Shin, Kandlur and Saha, The BLUE active queue management algorithms, IEEE/ACM \
+              Transactions on Networking 10(4), 2002")]
+pub struct Params {
+    /// Least time between two changes of pm.
+    #[param(default = Span::from_millis(100), range = Span(1)..=Span::from_secs(1000))]
+    #[param(unit = "time", source = "Feng et al. 2002 §III; ns-1.1 blue.cc")]
+    pub freeze_time: Span,
+    /// What a loss adds to pm.
+    #[param(default = 0.0025, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "Feng et al. 2002 §III; ns-1.1 blue.cc")]
+    pub d1: f64,
+    /// What idleness takes from pm.
+    #[param(default = 0.00025, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "Feng et al. 2002 §III; ns-1.1 blue.cc")]
+    pub d2: f64,
+    /// Packets above which an arrival counts as a loss; none: real losses only.
+    #[param(default = None, range = 0..=1_000_000_000)]
+    #[param(unit = "packets", source = "Feng et al. 2002, figure 2, L")]
+    pub level: Option<u64>,
+    /// Mark packets that can say so instead of dropping them.
+    #[param(default = true, unit = "true or false", source = "Feng et al. 2002 §III")]
+    pub ecn: bool,
+    /// Largest number of packets, counting a partly sent one.
+    #[param(default = Some(100), range = 1..=1_000_000_000)]
+    #[param(unit = "packets", source = "ns-3 reference run S5")]
+    pub packets: Option<u64>,
+    /// Size of the buffer; none: no limit in bytes.
+    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40), unit = "B", source = "ns-3 reference run S5")]
+    pub buffer: Option<Bytes>,
 }
 
 /// A FIFO that BLUE guards.

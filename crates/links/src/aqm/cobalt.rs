@@ -5,33 +5,46 @@ use super::parts::control_law::{ControlLaw, Root};
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-params! {
-    /// COBALT: CoDel for senders that respond, BLUE for those that do not.
-    ///
-    /// CoDel's part signals like `codel`; but a packet below `target` does not end a spell at once: the count of its
-    /// signals goes down as it went up, one with each interval / sqrt(n). BLUE's part drops at random, with a
-    /// probability that grows by `increment` when the buffer is full and shrinks by `decrement` when it is empty, both
-    /// at most once in `target`; it marks nothing. The last packet of the queue is not dropped.
-    pub struct Params ("Linux sch_cake.c, cobalt_*; Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, LANMAN 2018") {
-        /// What a packet may wait.
-        pub target: Span = Span::from_millis(5), unit "time", range Span(1)..=Span::from_secs(10), source "Linux sch_cake.c, cake_init";
-        /// For how long packets may wait longer; about the longest usual round-trip time.
-        pub interval: Span = Span::from_millis(100), unit "time", range Span::from_micros(1)..=Span::from_secs(100), source "Linux sch_cake.c, cake_init";
-        /// What a full buffer adds to BLUE's probability.
-        pub increment: f64 = 1.0 / 256.0, unit "1", range 0.0..=1.0, source "Linux sch_cake.c, p_inc";
-        /// What an empty one takes from it.
-        pub decrement: f64 = 1.0 / 4096.0, unit "1", range 0.0..=1.0, source "Linux sch_cake.c, p_dec";
-        /// Mark packets that can say so instead of dropping them.
-        pub ecn: bool = true, unit "true or false", source "Linux sch_cake.c, cobalt_should_drop";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = Some(1000), unit "packets", range 1..=1_000_000_000, source "ns-3 CobaltQueueDisc, DEFAULT_COBALT_LIMIT";
-        /// Size of the buffer; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 CobaltQueueDisc: the same in bytes";
-    }
+/// COBALT: CoDel for senders that respond, BLUE for those that do not.
+///
+/// CoDel's part signals like `codel`; but a packet below `target` does not end a spell at once: the count of its
+/// signals goes down as it went up, one with each interval / sqrt(n). BLUE's part drops at random, with a
+/// probability that grows by `increment` when the buffer is full and shrinks by `decrement` when it is empty, both
+/// at most once in `target`; it marks nothing. The last packet of the queue is not dropped.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Linux sch_cake.c, cobalt_*; Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, LANMAN 2018"
+)]
+pub struct Params {
+    /// What a packet may wait.
+    #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
+    pub target: Span,
+    /// For how long packets may wait longer; about the longest usual round-trip time.
+    #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
+    #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
+    pub interval: Span,
+    /// What a full buffer adds to BLUE's probability.
+    #[param(default = 1.0 / 256.0, range = 0.0..=1.0, unit = "1", source = "Linux sch_cake.c, p_inc")]
+    pub increment: f64,
+    /// What an empty one takes from it.
+    #[param(default = 1.0 / 4096.0, range = 0.0..=1.0, unit = "1", source = "Linux sch_cake.c, p_dec")]
+    pub decrement: f64,
+    /// Mark packets that can say so instead of dropping them.
+    #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
+    pub ecn: bool,
+    /// Largest number of packets, counting a partly sent one.
+    #[param(default = Some(1000), range = 1..=1_000_000_000)]
+    #[param(unit = "packets", source = "ns-3 CobaltQueueDisc, DEFAULT_COBALT_LIMIT")]
+    pub packets: Option<u64>,
+    /// Size of the buffer; none: no limit in bytes.
+    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "ns-3 CobaltQueueDisc: the same in bytes")]
+    pub buffer: Option<Bytes>,
 }
 
 /// A FIFO with COBALT at its head.

@@ -5,34 +5,51 @@ use super::parts::control_law::ControlLaw;
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
 pub use super::parts::control_law::Root;
 
-params! {
-    /// CoDel: signals congestion once packets have waited too long for too long, then ever more often.
-    ///
-    /// A packet that leaves after more than `target`, each one for `interval`, begins a spell of dropping; the n-th
-    /// signal of a spell is followed by the next after interval / sqrt(n). A spell ends with a packet that waited less,
-    /// or when no more than `mtu` bytes are left. One that begins soon after another begins at the rate at which that
-    /// ended. A signal is a drop at the head of the queue, or a mark.
-    pub struct Params ("RFC 8289") {
-        /// What a packet may wait.
-        pub target: Span = Span::from_millis(5), unit "time", range Span(1)..=Span::from_secs(10), source "RFC 8289 §5.3, TARGET";
-        /// For how long all may wait longer; about the longest usual round-trip time.
-        pub interval: Span = Span::from_millis(100), unit "time", range Span::from_micros(1)..=Span::from_secs(100), source "RFC 8289 §5.3, INTERVAL";
-        /// Nothing is dropped while no more than this waits.
-        pub mtu: Bytes = Bytes(1500), unit "B", range Bytes(0)..=Bytes(1_000_000), source "RFC 8289 §5.3, maxpacket: the interface's MTU";
-        /// Mark packets that can say so instead of dropping them.
-        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1";
-        /// How 1 / sqrt(n) is computed.
-        pub root: Root = Root::Exact, unit "word", source "RFC 8289 §5.6, control_law; `newton`: Linux codel_impl.h and ns-3, CoDelQueueDisc::NewtonStep";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = Some(1000), unit "packets", range 1..=1_000_000_000, source "Linux sch_codel.c, DEFAULT_CODEL_LIMIT";
-        /// Size of the buffer; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "Linux sch_codel: packets only";
-    }
+/// CoDel: signals congestion once packets have waited too long for too long, then ever more often.
+///
+/// A packet that leaves after more than `target`, each one for `interval`, begins a spell of dropping; the n-th
+/// signal of a spell is followed by the next after interval / sqrt(n). A spell ends with a packet that waited less,
+/// or when no more than `mtu` bytes are left. One that begins soon after another begins at the rate at which that
+/// ended. A signal is a drop at the head of the queue, or a mark.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 8289")]
+pub struct Params {
+    /// What a packet may wait.
+    #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 8289 §5.3, TARGET")]
+    pub target: Span,
+    /// For how long all may wait longer; about the longest usual round-trip time.
+    #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
+    #[param(unit = "time", source = "RFC 8289 §5.3, INTERVAL")]
+    pub interval: Span,
+    /// Nothing is dropped while no more than this waits.
+    #[param(default = Bytes(1500), range = Bytes(0)..=Bytes(1_000_000))]
+    #[param(unit = "B", source = "RFC 8289 §5.3, maxpacket: the interface's MTU")]
+    pub mtu: Bytes,
+    /// Mark packets that can say so instead of dropping them.
+    #[param(default = true, unit = "true or false", source = "RFC 7567 §4.2.1")]
+    pub ecn: bool,
+    /// How 1 / sqrt(n) is computed.
+    #[param(default = Root::Exact)]
+    #[param(
+        unit = "word",
+        source = "RFC 8289 §5.6, control_law; `newton`: Linux codel_impl.h and ns-3, \
+                  CoDelQueueDisc::NewtonStep"
+    )]
+    pub root: Root,
+    /// Largest number of packets, counting a partly sent one.
+    #[param(default = Some(1000), range = 1..=1_000_000_000)]
+    #[param(unit = "packets", source = "Linux sch_codel.c, DEFAULT_CODEL_LIMIT")]
+    pub packets: Option<u64>,
+    /// Size of the buffer; none: no limit in bytes.
+    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "Linux sch_codel: packets only")]
+    pub buffer: Option<Bytes>,
 }
 
 /// A FIFO with CoDel at its head.

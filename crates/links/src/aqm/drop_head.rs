@@ -3,20 +3,26 @@
 use super::fifo::tells_of;
 use super::parts::limit::Limit;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Time};
 
-params! {
-    /// Drop-head: a packet that does not fit pushes out the oldest ones.
-    ///
-    /// Its sender learns of the loss a queueing delay earlier than with drop-tail, and what is delivered is younger. A
-    /// packet larger than the whole buffer is dropped itself.
-    pub struct Params ("Lakshman, Neidhardt and Ott, INFOCOM 1996: The drop from front strategy in TCP and in TCP over ATM") {
-        /// Size of the buffer; in a bearer with PDCP headers.
-        pub buffer: Bytes = Bytes(10 * 1024), unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 LteRlcUm::MaxTxBufferSize";
-        /// Largest number of packets, counting a partly sent one; none: no limit.
-        pub packets: Option<u64> = None, unit "packets", range 1..=1_000_000_000, source "no limit in ns-3 LENA";
-    }
+/// Drop-head: a packet that does not fit pushes out the oldest ones.
+///
+/// Its sender learns of the loss a queueing delay earlier than with drop-tail, and what is delivered is younger. A
+/// packet larger than the whole buffer is dropped itself.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Lakshman, Neidhardt and Ott, INFOCOM 1996: The drop from front strategy in TCP and in TCP over \
+              ATM"
+)]
+pub struct Params {
+    /// Size of the buffer; in a bearer with PDCP headers.
+    #[param(default = Bytes(10 * 1024), range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "ns-3 LteRlcUm::MaxTxBufferSize")]
+    pub buffer: Bytes,
+    /// Largest number of packets, counting a partly sent one; none: no limit.
+    #[param(default = None, range = 1..=1_000_000_000, unit = "packets", source = "no limit in ns-3 LENA")]
+    pub packets: Option<u64>,
 }
 
 /// A FIFO that drops its head.

@@ -2,20 +2,23 @@
 
 use super::fifo::tells_of;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Time};
 
-params! {
-    /// Drop-tail: a packet that does not fit into the buffer is dropped.
-    ///
-    /// The limit is in bytes (in a bearer with PDCP headers), in packets, or both. What RLC still holds of a partly
-    /// sent SDU counts against it, as in ns-3 LENA.
-    pub struct Params ("ns-3 lte-rlc-um.cc, DoTransmitPdcpPdu") {
-        /// Size of the buffer; every TCP result depends on it.
-        pub buffer: Bytes = Bytes(10 * 1024), unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 LteRlcUm::MaxTxBufferSize";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = None, unit "packets", range 1..=1_000_000_000, source "no limit in ns-3 LENA";
-    }
+/// Drop-tail: a packet that does not fit into the buffer is dropped.
+///
+/// The limit is in bytes (in a bearer with PDCP headers), in packets, or both. What RLC still holds of a partly
+/// sent SDU counts against it, as in ns-3 LENA.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 lte-rlc-um.cc, DoTransmitPdcpPdu")]
+pub struct Params {
+    /// Size of the buffer; every TCP result depends on it.
+    #[param(default = Bytes(10 * 1024), range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "ns-3 LteRlcUm::MaxTxBufferSize")]
+    pub buffer: Bytes,
+    /// Largest number of packets, counting a partly sent one.
+    #[param(default = None, range = 1..=1_000_000_000, unit = "packets", source = "no limit in ns-3 LENA")]
+    pub packets: Option<u64>,
 }
 
 /// A FIFO with a limit.

@@ -3,54 +3,75 @@
 use super::parts::limit::Limit;
 use super::parts::ticks::Ticks;
 use super::{Backlog, Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Codepoint;
 use airwnd_units::{Bytes, Span, Time};
 
-choice! {
-    /// Which of the two queues sends next.
-    pub enum Scheduler {
-        /// The one that has a credit; that of the low-latency queue is larger.
-        Wrr = "wrr",
-        /// The one whose head has waited longer, the low-latency one with a lead.
-        TsFifo = "ts-fifo",
-    }
+/// Which of the two queues sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Scheduler {
+    /// The one that has a credit; that of the low-latency queue is larger.
+    #[word = "wrr"]
+    Wrr,
+    /// The one whose head has waited longer, the low-latency one with a lead.
+    #[word = "ts-fifo"]
+    TsFifo,
 }
 
-params! {
-    /// DualPI2: L4S packets (ECT(1), CE) and the others in a queue each, coupled so that their flows share alike.
-    ///
-    /// Every min(`target`, `rtt_max` / 3) a base probability p' grows by alpha (delay - `target`) + beta (delay - delay
-    /// before), alpha = 0.1 T / `rtt_max`^2, beta = 0.3 / `rtt_max`, of the queue whose head has waited longer. A classic
-    /// packet is marked or dropped with probability p'^2; an L4S packet is marked with `k` p', or with that of a ramp over
-    /// its own delay if that is larger. When k p' reaches 1, both queues drop with p'^2, and mark what they can. A bearer
-    /// serves its queue once in a millisecond: there the ramp is to begin at some milliseconds.
-    pub struct Params ("RFC 9332 appendix A") {
-        /// The delay to hold of classic packets.
-        pub target: Span = Span::from_millis(15), unit "time", range Span(1)..=Span::from_secs(10), source "RFC 9332 appendix A.1, target";
-        /// The longest round-trip time for which it is tuned.
-        pub rtt_max: Span = Span::from_millis(100), unit "time", range Span::from_micros(100)..=Span::from_secs(10), source "RFC 9332 appendix A.1, RTT_max";
-        /// Coupling factor: window fairness at 2.
-        pub k: f64 = 2.0, unit "1", range 0.1..=100.0, source "RFC 9332 appendix A.1, k";
-        /// Delay from which on L4S packets are marked.
-        pub min_th: Span = Span::from_micros(800), unit "time", range Span(0)..=Span::from_secs(10), source "RFC 9332 appendix A.1, minTh";
-        /// By how much longer all are; zero: a step.
-        pub range: Span = Span::from_micros(400), unit "time", range Span(0)..=Span::from_secs(10), source "RFC 9332 appendix A.1, range";
-        /// L4S packets that must be left behind for that.
-        pub th_len: u64 = 1, unit "packets", range 0..=1_000_000, source "RFC 9332 appendix A.1, Th_len";
-        /// Which queue sends next.
-        pub scheduler: Scheduler = Scheduler::Wrr, unit "word", source "RFC 9332 appendix A.2";
-        /// Share of the classic queue while both have packets, with `wrr`.
-        pub classic_weight: f64 = 0.0625, unit "1", range 0.0..=1.0, source "RFC 9332 appendix A.2: 1/16";
-        /// Lead of the low-latency queue with `ts-fifo`.
-        pub tshift: Span = Span::from_millis(50), unit "time", range Span(0)..=Span::from_secs(10), source "RFC 9332 appendix A.2, tshift";
-        /// Room that there must be for a packet, whatever its size; the head start of the low-latency queue.
-        pub mtu: Bytes = Bytes(1500), unit "B", range Bytes(0)..=Bytes(1_000_000), source "RFC 9332 appendix A.1, MTU";
-        /// Largest number of packets in both queues, counting a partly sent one.
-        pub packets: Option<u64> = Some(10_000), unit "packets", range 1..=1_000_000_000, source "Linux sch_dualpi2.c, dualpi2_reset_default";
-        /// Most bytes in both queues; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "RFC 9332 appendix A.1, limit: 250 ms of the link's rate";
-    }
+/// DualPI2: L4S packets (ECT(1), CE) and the others in a queue each, coupled so that their flows share alike.
+///
+/// Every min(`target`, `rtt_max` / 3) a base probability p' grows by alpha (delay - `target`) + beta (delay - delay
+/// before), alpha = 0.1 T / `rtt_max`^2, beta = 0.3 / `rtt_max`, of the queue whose head has waited longer. A classic
+/// packet is marked or dropped with probability p'^2; an L4S packet is marked with `k` p', or with that of a ramp over
+/// its own delay if that is larger. When k p' reaches 1, both queues drop with p'^2, and mark what they can. A bearer
+/// serves its queue once in a millisecond: there the ramp is to begin at some milliseconds.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 9332 appendix A")]
+pub struct Params {
+    /// The delay to hold of classic packets.
+    #[param(default = Span::from_millis(15), range = Span(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 9332 appendix A.1, target")]
+    pub target: Span,
+    /// The longest round-trip time for which it is tuned.
+    #[param(default = Span::from_millis(100), range = Span::from_micros(100)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 9332 appendix A.1, RTT_max")]
+    pub rtt_max: Span,
+    /// Coupling factor: window fairness at 2.
+    #[param(default = 2.0, range = 0.1..=100.0, unit = "1", source = "RFC 9332 appendix A.1, k")]
+    pub k: f64,
+    /// Delay from which on L4S packets are marked.
+    #[param(default = Span::from_micros(800), range = Span(0)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 9332 appendix A.1, minTh")]
+    pub min_th: Span,
+    /// By how much longer all are; zero: a step.
+    #[param(default = Span::from_micros(400), range = Span(0)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 9332 appendix A.1, range")]
+    pub range: Span,
+    /// L4S packets that must be left behind for that.
+    #[param(default = 1, range = 0..=1_000_000, unit = "packets", source = "RFC 9332 appendix A.1, Th_len")]
+    pub th_len: u64,
+    /// Which queue sends next.
+    #[param(default = Scheduler::Wrr, unit = "word", source = "RFC 9332 appendix A.2")]
+    pub scheduler: Scheduler,
+    /// Share of the classic queue while both have packets, with `wrr`.
+    #[param(default = 0.0625, range = 0.0..=1.0, unit = "1", source = "RFC 9332 appendix A.2: 1/16")]
+    pub classic_weight: f64,
+    /// Lead of the low-latency queue with `ts-fifo`.
+    #[param(default = Span::from_millis(50), range = Span(0)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 9332 appendix A.2, tshift")]
+    pub tshift: Span,
+    /// Room that there must be for a packet, whatever its size; the head start of the low-latency queue.
+    #[param(default = Bytes(1500), range = Bytes(0)..=Bytes(1_000_000))]
+    #[param(unit = "B", source = "RFC 9332 appendix A.1, MTU")]
+    pub mtu: Bytes,
+    /// Largest number of packets in both queues, counting a partly sent one.
+    #[param(default = Some(10_000), range = 1..=1_000_000_000)]
+    #[param(unit = "packets", source = "Linux sch_dualpi2.c, dualpi2_reset_default")]
+    pub packets: Option<u64>,
+    /// Most bytes in both queues; none: no limit in bytes.
+    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "RFC 9332 appendix A.1, limit: 250 ms of the link's rate")]
+    pub buffer: Option<Bytes>,
 }
 
 /// Two queues with a coupled probability.

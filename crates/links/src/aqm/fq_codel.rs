@@ -4,37 +4,57 @@ use super::QueueContext;
 use super::codel::{self, Codel, Root};
 use super::parts::flows::{Flows, Settings};
 use super::parts::limit::Limit;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
 
-params! {
-    /// FQ-CoDel: a queue with CoDel for each flow, served in turn, new flows first.
-    ///
-    /// Flows are told apart by a hash of addresses and ports with a random salt, so that some may share a queue. A
-    /// queue sends `quantum` bytes in its turn; one whose packets leave at once stays new and overtakes the others. What
-    /// exceeds the limit goes from the head of the fattest queue.
-    pub struct Params ("RFC 8290") {
-        /// Queues that there may be.
-        pub flows: u32 = 1024, unit "queues", range 1..=65_536, source "RFC 8290 §5.2.4";
-        /// Bytes that a queue sends in its turn.
-        pub quantum: Bytes = Bytes(1514), unit "B", range Bytes(64)..=Bytes(1_000_000), source "RFC 8290 §5.2.5";
-        /// What a packet may wait.
-        pub target: Span = Span::from_millis(5), unit "time", range Span(1)..=Span::from_secs(10), source "RFC 8290 §5.2.2";
-        /// For how long all of a flow may wait longer.
-        pub interval: Span = Span::from_millis(100), unit "time", range Span::from_micros(1)..=Span::from_secs(100), source "RFC 8290 §5.2.1";
-        /// Nothing of a flow is dropped while no more than this of it waits.
-        pub mtu: Bytes = Bytes(1500), unit "B", range Bytes(0)..=Bytes(1_000_000), source "RFC 8289 §5.3, maxpacket: the interface's MTU";
-        /// Mark packets that can say so instead of dropping them.
-        pub ecn: bool = true, unit "true or false", source "RFC 8290 §5.2.6";
-        /// How 1 / sqrt(n) is computed.
-        pub root: Root = Root::Exact, unit "word", source "RFC 8289 §5.6, control_law; `newton`: Linux codel_impl.h and ns-3, CoDelQueueDisc::NewtonStep";
-        /// Largest number of packets in all queues, counting a partly sent one.
-        pub packets: Option<u64> = Some(10_240), unit "packets", range 1..=1_000_000_000, source "RFC 8290 §5.2.3";
-        /// Most bytes in all queues; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "RFC 8290 §5.2.3: packets only";
-        /// Most packets that go at once when there are too many.
-        pub drop_batch: u32 = 64, unit "packets", range 1..=1_000_000, source "RFC 8290 §4.1";
-    }
+/// FQ-CoDel: a queue with CoDel for each flow, served in turn, new flows first.
+///
+/// Flows are told apart by a hash of addresses and ports with a random salt, so that some may share a queue. A
+/// queue sends `quantum` bytes in its turn; one whose packets leave at once stays new and overtakes the others. What
+/// exceeds the limit goes from the head of the fattest queue.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 8290")]
+pub struct Params {
+    /// Queues that there may be.
+    #[param(default = 1024, range = 1..=65_536, unit = "queues", source = "RFC 8290 §5.2.4")]
+    pub flows: u32,
+    /// Bytes that a queue sends in its turn.
+    #[param(default = Bytes(1514), range = Bytes(64)..=Bytes(1_000_000))]
+    #[param(unit = "B", source = "RFC 8290 §5.2.5")]
+    pub quantum: Bytes,
+    /// What a packet may wait.
+    #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 8290 §5.2.2")]
+    pub target: Span,
+    /// For how long all of a flow may wait longer.
+    #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
+    #[param(unit = "time", source = "RFC 8290 §5.2.1")]
+    pub interval: Span,
+    /// Nothing of a flow is dropped while no more than this of it waits.
+    #[param(default = Bytes(1500), range = Bytes(0)..=Bytes(1_000_000))]
+    #[param(unit = "B", source = "RFC 8289 §5.3, maxpacket: the interface's MTU")]
+    pub mtu: Bytes,
+    /// Mark packets that can say so instead of dropping them.
+    #[param(default = true, unit = "true or false", source = "RFC 8290 §5.2.6")]
+    pub ecn: bool,
+    /// How 1 / sqrt(n) is computed.
+    #[param(default = Root::Exact)]
+    #[param(
+        unit = "word",
+        source = "RFC 8289 §5.6, control_law; `newton`: Linux codel_impl.h and ns-3, \
+                  CoDelQueueDisc::NewtonStep"
+    )]
+    pub root: Root,
+    /// Largest number of packets in all queues, counting a partly sent one.
+    #[param(default = Some(10_240), range = 1..=1_000_000_000, unit = "packets", source = "RFC 8290 §5.2.3")]
+    pub packets: Option<u64>,
+    /// Most bytes in all queues; none: no limit in bytes.
+    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "RFC 8290 §5.2.3: packets only")]
+    pub buffer: Option<Bytes>,
+    /// Most packets that go at once when there are too many.
+    #[param(default = 64, range = 1..=1_000_000, unit = "packets", source = "RFC 8290 §4.1")]
+    pub drop_batch: u32,
 }
 
 /// CoDel for each flow.

@@ -2,26 +2,34 @@
 
 use super::QueueContext;
 use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_order, place};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Time;
 
-params! {
-    /// Gentle RED: RED whose probability rises on from max_p to 1 between max_th and 2 max_th.
-    ///
-    /// As [`red`](#red) below max_th; from 2 max_th on all are dropped.
-    pub struct Params ("Floyd, Recommendation on using the gentle_ variant of RED, 2000") {
-        /// Average queue from which on packets are dropped.
-        pub min_th: f64 = 5.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
-        /// Average queue at which they are with `max_p`; at twice as much all are.
-        pub max_th: f64 = 15.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
-        /// Probability of a drop at `max_th`.
-        pub max_p: f64 = 0.02, unit "1", range 0.0..=1.0, source "Floyd and Jacobson 1993 §5: 1/50";
-        /// Weight of a queue in the average.
-        pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "Floyd and Jacobson 1993 §5, w_q";
-        /// How drops are spaced.
-        pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
-        flatten common: Common;
-    }
+/// Gentle RED: RED whose probability rises on from max_p to 1 between max_th and 2 max_th.
+///
+/// As [`red`](#red) below max_th; from 2 max_th on all are dropped.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Floyd, Recommendation on using the gentle_ variant of RED, 2000", check)]
+pub struct Params {
+    /// Average queue from which on packets are dropped.
+    #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
+    pub min_th: f64,
+    /// Average queue at which they are with `max_p`; at twice as much all are.
+    #[param(default = 15.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
+    pub max_th: f64,
+    /// Probability of a drop at `max_th`.
+    #[param(default = 0.02, range = 0.0..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5: 1/50")]
+    pub max_p: f64,
+    /// Weight of a queue in the average.
+    #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5, w_q")]
+    pub weight: f64,
+    /// How drops are spaced.
+    #[param(default = Spacing::Uniform)]
+    #[param(unit = "word", source = "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_")]
+    pub spacing: Spacing,
+    /// The parameters of [`Common`].
+    #[param(flatten)]
+    pub common: Common,
 }
 
 /// A queue with gentle RED.

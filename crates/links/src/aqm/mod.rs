@@ -13,30 +13,25 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 
 pub use fifo::Fifo;
 
-family! {
-    /// Queue discipline of a bearer's buffer before RLC, or of a link.
-    pub family Spec ("aqm") {
-        drop_tail: DropTail, drop_head: DropHead, red: Red, gentle_red: GentleRed, adaptive_red: AdaptiveRed,
-        smred: Smred, blue: Blue, avq: Avq, codel: Codel, pie: Pie, cobalt: Cobalt, fq_codel: FqCodel,
-        fq_pie: FqPie, fq_cobalt: FqCobalt, dualpi2: DualPi2,
-    }
-    build fn build(ctx: &QueueContext) -> Box<dyn QueueDisc>;
-}
-
-impl Spec {
-    /// What no single value shows: the parameter at fault, and what is wrong with it.
-    ///
-    /// # Errors
-    /// Parameters that contradict each other.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        match self {
-            Spec::Red(params) => params.check(),
-            Spec::GentleRed(params) => params.check(),
-            Spec::AdaptiveRed(params) => params.check(),
-            Spec::Smred(params) => params.check(),
-            _ => Ok(()),
-        }
-    }
+/// Queue discipline of a bearer's buffer before RLC, or of a link.
+#[family(name = "aqm", build = fn(ctx: &QueueContext) -> Box<dyn QueueDisc>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    DropTail(drop_tail::Params),
+    DropHead(drop_head::Params),
+    Red(red::Params),
+    GentleRed(gentle_red::Params),
+    AdaptiveRed(adaptive_red::Params),
+    Smred(smred::Params),
+    Blue(blue::Params),
+    Avq(avq::Params),
+    Codel(codel::Params),
+    Pie(pie::Params),
+    Cobalt(cobalt::Params),
+    FqCodel(fq_codel::Params),
+    FqPie(fq_pie::Params),
+    FqCobalt(fq_cobalt::Params),
+    DualPi2(dualpi2::Params),
 }
 
 /// Where a queue stands.

@@ -2,28 +2,36 @@
 
 use super::QueueContext;
 use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_order, place};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Time;
 
-params! {
-    /// RED: drops at random as packets come, the more the longer the average queue.
-    ///
-    /// p = max_p (avg - min_th) / (max_th - min_th) between the thresholds, and spaced; from max_th on all are dropped.
-    /// avg <- (1 - weight) avg + weight q at each arrival; while the queue is empty it decays as if typical packets had
-    /// come and found none. What is partly sent does not count in q, no more than what a link transmits.
-    pub struct Params ("Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993") {
-        /// Average queue from which on packets are dropped.
-        pub min_th: f64 = 5.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
-        /// Average queue from which on all are.
-        pub max_th: f64 = 15.0, unit "packets", range 0.0..=1e9, source "Floyd and Jacobson 1993 §5";
-        /// Probability of a drop at the upper threshold.
-        pub max_p: f64 = 0.02, unit "1", range 0.0..=1.0, source "Floyd and Jacobson 1993 §5: 1/50";
-        /// Weight of a queue in the average.
-        pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "Floyd and Jacobson 1993 §5, w_q";
-        /// How drops are spaced.
-        pub spacing: Spacing = Spacing::Uniform, unit "word", source "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_";
-        flatten common: Common;
-    }
+/// RED: drops at random as packets come, the more the longer the average queue.
+///
+/// p = max_p (avg - min_th) / (max_th - min_th) between the thresholds, and spaced; from max_th on all are dropped.
+/// avg <- (1 - weight) avg + weight q at each arrival; while the queue is empty it decays as if typical packets had
+/// come and found none. What is partly sent does not count in q, no more than what a link transmits.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993", check)]
+pub struct Params {
+    /// Average queue from which on packets are dropped.
+    #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
+    pub min_th: f64,
+    /// Average queue from which on all are.
+    #[param(default = 15.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
+    pub max_th: f64,
+    /// Probability of a drop at the upper threshold.
+    #[param(default = 0.02, range = 0.0..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5: 1/50")]
+    pub max_p: f64,
+    /// Weight of a queue in the average.
+    #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5, w_q")]
+    pub weight: f64,
+    /// How drops are spaced.
+    #[param(default = Spacing::Uniform)]
+    #[param(unit = "word", source = "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_")]
+    pub spacing: Spacing,
+    /// The parameters of [`Common`].
+    #[param(flatten)]
+    pub common: Common,
 }
 
 /// A queue with RED.

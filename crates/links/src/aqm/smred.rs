@@ -2,30 +2,39 @@
 
 use super::QueueContext;
 use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_order, place};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Time;
 
-params! {
-    /// SmRED-i: RED that drops less below the middle of its thresholds and more above it.
-    ///
-    /// p = max_p x^i below Target = (min_th + max_th) / 2, max_p x^(1/i) above, with x = (avg - min_th) /
-    /// (max_th - min_th): at Target it jumps, with i = 4 from max_p / 16 to 0.84 max_p. From max_th on all are dropped.
-    /// What the paper leaves open is a parameter: the average is [`red`](#red)'s, and its drops are not spaced.
-    pub struct Params ("Paul, Kawakami, Tachibana and Hasegawa, Electronics (MDPI), 2017: SmRED") {
-        /// The i of SmRED-i.
-        pub i: u32 = 4, unit "1", range 2..=1000, source "SmRED 2017 §6: SmRED-4";
-        /// Average queue from which on packets are dropped.
-        pub min_th: f64 = 20.0, unit "packets", range 0.0..=1e9, source "SmRED 2017 §5.1";
-        /// Average queue from which on all are.
-        pub max_th: f64 = 60.0, unit "packets", range 0.0..=1e9, source "SmRED 2017 §5.1: 3 min_th";
-        /// Probability of a drop at the upper threshold.
-        pub max_p: f64 = 0.1, unit "1", range 0.0..=1.0, source "SmRED 2017 §5.1";
-        /// Weight of a queue in the average.
-        pub weight: f64 = 0.002, unit "1", range 1e-9..=1.0, source "not said; Floyd and Jacobson 1993 §5";
-        /// How drops are spaced.
-        pub spacing: Spacing = Spacing::None, unit "word", source "SmRED 2017, equation 5: the probability of a drop";
-        flatten common: Common;
-    }
+/// SmRED-i: RED that drops less below the middle of its thresholds and more above it.
+///
+/// p = max_p x^i below Target = (min_th + max_th) / 2, max_p x^(1/i) above, with x = (avg - min_th) /
+/// (max_th - min_th): at Target it jumps, with i = 4 from max_p / 16 to 0.84 max_p. From max_th on all are dropped.
+/// What the paper leaves open is a parameter: the average is [`red`](#red)'s, and its drops are not spaced.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Paul, Kawakami, Tachibana and Hasegawa, Electronics (MDPI), 2017: SmRED", check)]
+pub struct Params {
+    /// The i of SmRED-i.
+    #[param(default = 4, range = 2..=1000, unit = "1", source = "SmRED 2017 §6: SmRED-4")]
+    pub i: u32,
+    /// Average queue from which on packets are dropped.
+    #[param(default = 20.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1")]
+    pub min_th: f64,
+    /// Average queue from which on all are.
+    #[param(default = 60.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1: 3 min_th")]
+    pub max_th: f64,
+    /// Probability of a drop at the upper threshold.
+    #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "SmRED 2017 §5.1")]
+    pub max_p: f64,
+    /// Weight of a queue in the average.
+    #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "not said; Floyd and Jacobson 1993 §5")]
+    pub weight: f64,
+    /// How drops are spaced.
+    #[param(default = Spacing::None)]
+    #[param(unit = "word", source = "SmRED 2017, equation 5: the probability of a drop")]
+    pub spacing: Spacing,
+    /// The parameters of [`Common`].
+    #[param(flatten)]
+    pub common: Common,
 }
 
 /// A queue with SmRED-i.

@@ -17,9 +17,13 @@ pub use fifo::{Link, Lost, Queue, Refused, Sent};
 pub use figures::Figures;
 pub use managed::{Due, Managed};
 
-family! {
-    /// Link: how a link serves what waits for it.
-    pub family Spec ("link") { wire: Wire, trace: Trace, wifi: Wifi }
+/// Link: how a link serves what waits for it.
+#[family(name = "link")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Wire(wire::Params),
+    Trace(trace::Params),
+    Wifi(wifi::Params),
 }
 
 impl Spec {
@@ -33,18 +37,6 @@ impl Spec {
             Spec::Wire(params) => each(&|direction| Server::Wire(params.service(direction))),
             Spec::Trace(params) => each(&|direction| params.server(direction, start)),
             Spec::Wifi(params) => Carrier::Shared(params.clone()),
-        }
-    }
-
-    /// What no single value shows: the parameter at fault, and what is wrong with it.
-    ///
-    /// # Errors
-    /// Parameters that contradict each other.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        match self {
-            Spec::Wire(_) => Ok(()),
-            Spec::Trace(params) => params.check(),
-            Spec::Wifi(params) => params.check(),
         }
     }
 }

@@ -5,7 +5,7 @@ mod rates;
 
 use super::Server;
 use super::wire::Wire;
-use airwnd_catalog::{Error, Node, Param, choice, params};
+use airwnd_catalog::{Choice, Error, Fault, Files, Node, Param, Params};
 use airwnd_kernel::Direction;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use opportunities::{Opportunities, Replay};
@@ -16,45 +16,54 @@ use std::sync::Arc;
 /// The longest recording: the times of its lines fit 32 bits in milliseconds.
 const LONGEST: Span = Span::from_millis(u32::MAX as u64);
 
-choice! {
-    /// What the lines of a recording say.
-    pub enum Format {
-        /// Each line a time in whole milliseconds, at which 1500 bytes can go; mahimahi's format.
-        Mahimahi = "mahimahi",
-        /// Each line a time in seconds and the rate in Mbit/s since the line before.
-        Rate = "rate",
-    }
+/// What the lines of a recording say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Format {
+    /// Each line a time in whole milliseconds, at which 1500 bytes can go; mahimahi's format.
+    #[word = "mahimahi"]
+    Mahimahi,
+    /// Each line a time in seconds and the rate in Mbit/s since the line before.
+    #[word = "rate"]
+    Rate,
 }
 
-params! {
-    /// Trace: a link as it was measured.
-    ///
-    /// With `format = "mahimahi"` a file has a line for each opportunity to send 1500 bytes: its time in whole
-    /// milliseconds, ascending; equal lines are several opportunities in one millisecond. Opportunities are bytes to
-    /// be taken: several small packets share one, a packet larger than what is left of one takes the rest of it and
-    /// goes with the next. What nobody waits for is lost; a packet that comes at the instant of an opportunity is too
-    /// late for it. The file repeats; its period is its last time, so opportunities at 0 fall together with those at
-    /// the end of the pass before.
-    ///
-    /// With `format = "rate"` a line has a time in seconds and the rate in Mbit/s from the line before until then. The
-    /// file repeats after its last time.
-    ///
-    /// A recording is a file, relative to the scenario's folder, or one of those that airwnd brings along:
-    /// docs/how-to/links-and-traces.md lists them. IP packets are sent as they are, without framing.
-    pub section Params ("Netravali et al., Mahimahi, USENIX ATC 2015, §4.1; mahimahi link_queue.cc") {
-        /// Recording of the way towards the terminals.
-        pub down: Recording, unit "path", source "the scenario";
-        /// Recording of the way towards the servers; none: that of the other direction, unless `rate_up` is set.
-        pub up: Option<Recording> = None, unit "path", source "the scenario";
-        /// Constant rate towards the servers in place of a recording.
-        pub rate_up: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "the scenario";
-        /// What the files' lines say.
-        pub format: Format = Format::Mahimahi, unit "1", source "mahimahi";
-        /// Where in the recording the measurement begins.
-        pub start: Span = Span::ZERO, unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "mahimahi";
-        /// Digest of the files' contents; filled in when the scenario is read, and compared if it is there.
-        pub digest: Option<String> = None, unit "text", source "the files; FNV-1a, 64 bits";
-    }
+/// Trace: a link as it was measured.
+///
+/// With `format = "mahimahi"` a file has a line for each opportunity to send 1500 bytes: its time in whole
+/// milliseconds, ascending; equal lines are several opportunities in one millisecond. Opportunities are bytes to
+/// be taken: several small packets share one, a packet larger than what is left of one takes the rest of it and
+/// goes with the next. What nobody waits for is lost; a packet that comes at the instant of an opportunity is too
+/// late for it. The file repeats; its period is its last time, so opportunities at 0 fall together with those at
+/// the end of the pass before.
+///
+/// With `format = "rate"` a line has a time in seconds and the rate in Mbit/s from the line before until then. The
+/// file repeats after its last time.
+///
+/// A recording is a file, relative to the scenario's folder, or one of those that airwnd brings along:
+/// docs/how-to/links-and-traces.md lists them. IP packets are sent as they are, without framing.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Netravali et al., Mahimahi, USENIX ATC 2015, §4.1; mahimahi link_queue.cc", check, files)]
+pub struct Params {
+    /// Recording of the way towards the terminals.
+    #[param(unit = "path", source = "the scenario")]
+    pub down: Recording,
+    /// Recording of the way towards the servers; none: that of the other direction, unless `rate_up` is set.
+    #[param(default = None, unit = "path", source = "the scenario")]
+    pub up: Option<Recording>,
+    /// Constant rate towards the servers in place of a recording.
+    #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(unit = "bit/s", source = "the scenario")]
+    pub rate_up: Option<BitRate>,
+    /// What the files' lines say.
+    #[param(default = Format::Mahimahi, unit = "1", source = "mahimahi")]
+    pub format: Format,
+    /// Where in the recording the measurement begins.
+    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(31_536_000))]
+    #[param(unit = "time", source = "mahimahi")]
+    pub start: Span,
+    /// Digest of the files' contents; filled in when the scenario is read, and compared if it is there.
+    #[param(default = None, unit = "text", source = "the files; FNV-1a, 64 bits")]
+    pub digest: Option<String>,
 }
 
 impl Params {
@@ -74,7 +83,7 @@ impl Params {
         )
     }
 
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+    fn check(&self) -> Result<(), (&'static str, String)> {
         match (&self.up, self.rate_up) {
             (Some(_), Some(_)) => {
                 Err(("rate_up", "the way up has a recording, `up`, or a rate, not both".into()))
@@ -83,8 +92,18 @@ impl Params {
         }
     }
 
+    fn files(&mut self, files: &dyn Files) -> Result<(), Fault> {
+        let format = self.format;
+        for (key, recording) in self.recordings() {
+            let file = files.read_recording(&recording.file).map_err(|message| Fault::new(key, message))?;
+            let read = recording.read_text(&file.text, format);
+            read.map_err(|(line, why)| Fault::in_file(&file.origin, line, why))?;
+        }
+        self.seal().map_err(|message| Fault::new("digest", message))
+    }
+
     /// Its recordings, with their keys.
-    pub fn recordings(&mut self) -> impl Iterator<Item = (&'static str, &mut Recording)> {
+    fn recordings(&mut self) -> impl Iterator<Item = (&'static str, &mut Recording)> {
         [("down", &mut self.down)].into_iter().chain(self.up.as_mut().map(|up| ("up", up)))
     }
 
@@ -92,7 +111,7 @@ impl Params {
     ///
     /// # Errors
     /// The digest that the files have, if it is another.
-    pub fn seal(&mut self) -> Result<(), String> {
+    fn seal(&mut self) -> Result<(), String> {
         let up = self.up.as_ref().map_or(0, |up| up.digest);
         let found = format!("{:016x}", self.down.digest ^ up.rotate_left(1));
         match &self.digest {

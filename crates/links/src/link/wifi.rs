@@ -7,70 +7,88 @@ mod backoff;
 mod medium;
 mod phy;
 
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{BitRate, Bytes};
 
 pub use medium::{Exit, Figures, Medium, Passed};
 
-choice! {
-    /// The physical layer.
-    pub enum Phy {
-        /// 802.11 and 802.11b: 1, 2, 5.5 and 11 Mbit/s.
-        Dsss = "dsss",
-        /// 802.11a: 6 to 54 Mbit/s in 20 MHz.
-        Ofdm = "ofdm",
-    }
+/// The physical layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Phy {
+    /// 802.11 and 802.11b: 1, 2, 5.5 and 11 Mbit/s.
+    #[word = "dsss"]
+    Dsss,
+    /// 802.11a: 6 to 54 Mbit/s in 20 MHz.
+    #[word = "ofdm"]
+    Ofdm,
 }
 
-choice! {
-    /// The preamble of 802.11b.
-    pub enum Preamble {
-        /// 192 us with header.
-        Long = "long",
-        /// 96 us with header.
-        Short = "short",
-    }
+/// The preamble of 802.11b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Preamble {
+    /// 192 us with header.
+    #[word = "long"]
+    Long,
+    /// 96 us with header.
+    #[word = "short"]
+    Short,
 }
 
-choice! {
-    /// What the losses of the link befall.
-    pub enum Errors {
-        /// Each attempt: DCF sends again, and gives up after its retries.
-        Attempts = "attempts",
-        /// Each packet, once: what link-layer recovery leaves over.
-        Packets = "packets",
-    }
+/// What the losses of the link befall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Errors {
+    /// Each attempt: DCF sends again, and gives up after its retries.
+    #[word = "attempts"]
+    Attempts,
+    /// Each packet, once: what link-layer recovery leaves over.
+    #[word = "packets"]
+    Packets,
 }
 
-params! {
-    /// Wi-Fi: an access point and its terminals share a channel by IEEE 802.11's distributed coordination function.
-    ///
-    /// The access point and each terminal have a queue of their own. A sender waits until the channel has been idle for DIFS (EIFS after a frame that could not be read) and a random
-    /// number of slots, uniform in 0..=CW, has passed; other frames stop the count. Senders whose counts end together
-    /// collide. A frame without ACK is sent again with CW' = min(2 CW + 1, CWmax). A packet of n bytes is a frame of
-    /// n + 36 (header 24, LLC 8, FCS 4).
-    pub struct Params ("IEEE 802.11-2012 §9.3") {
-        /// Physical layer.
-        pub phy: Phy = Phy::Dsss, unit "word", source "IEEE 802.11-2012 §17 (DSSS), §18 (OFDM)";
-        /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s with "dsss", 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s with "ofdm"; none: the highest.
-        pub rate: Option<BitRate> = None, unit "bit/s", range BitRate(1_000_000)..=BitRate(54_000_000), source "IEEE 802.11-2012 §17.4, §18.3";
-        /// Rate of ACK, RTS and CTS frames; none: the lowest.
-        pub basic_rate: Option<BitRate> = None, unit "bit/s", range BitRate(1_000_000)..=BitRate(54_000_000), source "IEEE 802.11-2012 §9.7.6";
-        /// Preamble of "dsss"; short with rates above 1 Mbit/s only.
-        pub preamble: Preamble = Preamble::Long, unit "word", source "IEEE 802.11-2012 §17.2.2";
-        /// Contention window of a first attempt; none: 31 with "dsss", 15 with "ofdm".
-        pub cw_min: Option<u64> = None, unit "slots", range 1..=32_767, source "IEEE 802.11-2012 Table 17-9, Table 18-17";
-        /// Greatest contention window.
-        pub cw_max: u64 = 1023, unit "slots", range 1..=32_767, source "IEEE 802.11-2012 Table 17-9, Table 18-17";
-        /// Attempts to send a frame without RTS, or an RTS, before the packet is given up.
-        pub short_retries: u64 = 7, unit "1", range 1..=255, source "IEEE 802.11-2012 §C.3, dot11ShortRetryLimit";
-        /// Attempts to send a frame behind an RTS before the packet is given up.
-        pub long_retries: u64 = 4, unit "1", range 1..=255, source "IEEE 802.11-2012 §C.3, dot11LongRetryLimit";
-        /// Frames larger than this are announced by RTS and CTS; none: no frame.
-        pub rts_threshold: Option<Bytes> = None, unit "B", range Bytes(0)..=Bytes(65_536), source "IEEE 802.11-2012 §9.3.1";
-        /// What `loss` and `loss_up` befall: each attempt, or each packet once.
-        pub errors: Errors = Errors::Attempts, unit "word", source "IEEE 802.11-2012 §9.3.2.8";
-    }
+/// Wi-Fi: an access point and its terminals share a channel by IEEE 802.11's distributed coordination function.
+///
+/// The access point and each terminal have a queue of their own. A sender waits until the channel has been idle for
+/// DIFS (EIFS after a frame that could not be read) and a random number of slots, uniform in 0..=CW, has passed; other
+/// frames stop the count. Senders whose counts end together collide. A frame without ACK is sent again with CW' = min(2
+/// CW + 1, CWmax). A packet of n bytes is a frame of n + 36 (header 24, LLC 8, FCS 4).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "IEEE 802.11-2012 §9.3", check)]
+pub struct Params {
+    /// Physical layer.
+    #[param(default = Phy::Dsss, unit = "word", source = "IEEE 802.11-2012 §17 (DSSS), §18 (OFDM)")]
+    pub phy: Phy,
+    /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s with "dsss", 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s with "ofdm";
+    /// none: the highest.
+    #[param(default = None, range = BitRate(1_000_000)..=BitRate(54_000_000))]
+    #[param(unit = "bit/s", source = "IEEE 802.11-2012 §17.4, §18.3")]
+    pub rate: Option<BitRate>,
+    /// Rate of ACK, RTS and CTS frames; none: the lowest.
+    #[param(default = None, range = BitRate(1_000_000)..=BitRate(54_000_000))]
+    #[param(unit = "bit/s", source = "IEEE 802.11-2012 §9.7.6")]
+    pub basic_rate: Option<BitRate>,
+    /// Preamble of "dsss"; short with rates above 1 Mbit/s only.
+    #[param(default = Preamble::Long, unit = "word", source = "IEEE 802.11-2012 §17.2.2")]
+    pub preamble: Preamble,
+    /// Contention window of a first attempt; none: 31 with "dsss", 15 with "ofdm".
+    #[param(default = None, range = 1..=32_767)]
+    #[param(unit = "slots", source = "IEEE 802.11-2012 Table 17-9, Table 18-17")]
+    pub cw_min: Option<u64>,
+    /// Greatest contention window.
+    #[param(default = 1023, range = 1..=32_767)]
+    #[param(unit = "slots", source = "IEEE 802.11-2012 Table 17-9, Table 18-17")]
+    pub cw_max: u64,
+    /// Attempts to send a frame without RTS, or an RTS, before the packet is given up.
+    #[param(default = 7, range = 1..=255, unit = "1", source = "IEEE 802.11-2012 §C.3, dot11ShortRetryLimit")]
+    pub short_retries: u64,
+    /// Attempts to send a frame behind an RTS before the packet is given up.
+    #[param(default = 4, range = 1..=255, unit = "1", source = "IEEE 802.11-2012 §C.3, dot11LongRetryLimit")]
+    pub long_retries: u64,
+    /// Frames larger than this are announced by RTS and CTS; none: no frame.
+    #[param(default = None, range = Bytes(0)..=Bytes(65_536), unit = "B", source = "IEEE 802.11-2012 §9.3.1")]
+    pub rts_threshold: Option<Bytes>,
+    /// What `loss` and `loss_up` befall: each attempt, or each packet once.
+    #[param(default = Errors::Attempts, unit = "word", source = "IEEE 802.11-2012 §9.3.2.8")]
+    pub errors: Errors,
 }
 
 impl Params {
@@ -96,7 +114,7 @@ impl Params {
     ///
     /// # Errors
     /// A rate that the physical layer does not have, windows or rates out of order.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
+    fn check(&self) -> Result<(), (&'static str, String)> {
         let rates = self.phy.rates();
         let known: Vec<String> = rates.iter().map(|rate| format!("\"{rate}\"")).collect();
         for (key, rate) in [("rate", self.rate()), ("basic_rate", self.basic_rate())] {

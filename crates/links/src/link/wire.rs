@@ -1,22 +1,27 @@
 //! A constant rate.
 
 use super::{Served, Service};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-params! {
-    /// Wire: a constant rate.
-    ///
-    /// A packet of n bits takes n / rate, with its framing.
-    pub section Params ("ns-3 PointToPointNetDevice") {
-        /// Rate towards the terminals.
-        pub rate: BitRate, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "the scenario";
-        /// Rate towards the servers; none: `rate`.
-        pub rate_up: Option<BitRate> = None, unit "bit/s", range BitRate(1)..=BitRate(1_000_000_000_000), source "the scenario";
-        /// Bytes that the link adds to each packet.
-        pub framing: Bytes = Wire::FRAMING, unit "B", range Bytes(0)..=Bytes(1000), source "RFC 1661 §2, the protocol field; ns-3 PointToPointNetDevice";
-    }
+/// Wire: a constant rate.
+///
+/// A packet of n bits takes n / rate, with its framing.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 PointToPointNetDevice")]
+pub struct Params {
+    /// Rate towards the terminals.
+    #[param(range = BitRate(1)..=BitRate(1_000_000_000_000), unit = "bit/s", source = "the scenario")]
+    pub rate: BitRate,
+    /// Rate towards the servers; none: `rate`.
+    #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(unit = "bit/s", source = "the scenario")]
+    pub rate_up: Option<BitRate>,
+    /// Bytes that the link adds to each packet.
+    #[param(default = Wire::FRAMING, range = Bytes(0)..=Bytes(1000))]
+    #[param(unit = "B", source = "RFC 1661 §2, the protocol field; ns-3 PointToPointNetDevice")]
+    pub framing: Bytes,
 }
 
 impl Params {

@@ -1,19 +1,21 @@
 //! Packets lost by the errors of their bits.
 
 use super::{Loss, Passing};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
-params! {
-    /// Bit error: each bit is wrong with the same probability p, and a packet with a wrong bit is lost.
-    ///
-    /// A packet of n bits on the wire, headers and framing included, is lost with the probability
-    /// 1 - (1 - p)^n.
-    pub struct Params ("ns-3 RateErrorModel, ERROR_UNIT_BIT") {
-        /// Probability that a bit is wrong.
-        pub rate: f64 = 1e-6, unit "1", range 0.0..=1.0, source "1.2 % of 1500-byte packets, as `packet-error`";
-    }
+/// Bit error: each bit is wrong with the same probability p, and a packet with a wrong bit is lost.
+///
+/// A packet of n bits on the wire, headers and framing included, is lost with the probability
+/// 1 - (1 - p)^n.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 RateErrorModel, ERROR_UNIT_BIT")]
+pub struct Params {
+    /// Probability that a bit is wrong.
+    #[param(default = 1e-6, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "1.2 % of 1500-byte packets, as `packet-error`")]
+    pub rate: f64,
 }
 
 /// Independent errors of bits.

@@ -1,25 +1,31 @@
 //! Losses in bursts, measured in time.
 
 use super::{Loss, Passing};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Span, Time};
 
-params! {
-    /// Gilbert-Elliott in time: a channel that is good and bad in turn, for exponentially distributed spells.
-    ///
-    /// It is bad for bad / (good + bad) of the time, whoever sends; the share of evenly spaced packets that is
-    /// lost is (good loss_in_good + bad loss_in_bad) / (good + bad). The run begins in the good state.
-    pub struct Params ("Gilbert 1960 and Elliott 1963, in continuous time") {
-        /// Mean duration of the good state.
-        pub good: Span = Span::from_secs(1), unit "time", range Span::from_micros(1)..=Span::from_secs(86_400), source "airwnd: a bad spell each second";
-        /// Mean duration of the bad state.
-        pub bad: Span = Span::from_millis(10), unit "time", range Span::from_micros(1)..=Span::from_secs(86_400), source "airwnd: 1 % of the time";
-        /// Probability that a packet is lost in the good state.
-        pub loss_in_good: f64 = 0.0, unit "1", range 0.0..=1.0, source "Gilbert 1960: k = 1";
-        /// Probability that a packet is lost in the bad state.
-        pub loss_in_bad: f64 = 1.0, unit "1", range 0.0..=1.0, source "airwnd: a burst is one of losses";
-    }
+/// Gilbert-Elliott in time: a channel that is good and bad in turn, for exponentially distributed spells.
+///
+/// It is bad for bad / (good + bad) of the time, whoever sends; the share of evenly spaced packets that is
+/// lost is (good loss_in_good + bad loss_in_bad) / (good + bad). The run begins in the good state.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Gilbert 1960 and Elliott 1963, in continuous time")]
+pub struct Params {
+    /// Mean duration of the good state.
+    #[param(default = Span::from_secs(1), range = Span::from_micros(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "airwnd: a bad spell each second")]
+    pub good: Span,
+    /// Mean duration of the bad state.
+    #[param(default = Span::from_millis(10), range = Span::from_micros(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "airwnd: 1 % of the time")]
+    pub bad: Span,
+    /// Probability that a packet is lost in the good state.
+    #[param(default = 0.0, range = 0.0..=1.0, unit = "1", source = "Gilbert 1960: k = 1")]
+    pub loss_in_good: f64,
+    /// Probability that a packet is lost in the bad state.
+    #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "airwnd: a burst is one of losses")]
+    pub loss_in_bad: f64,
 }
 
 /// A channel that changes with time.

@@ -7,26 +7,16 @@ use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Time};
 
-family! {
-    /// Loss on a link: which packets do not survive the way.
-    pub family Spec ("loss") {
-        none: NoLoss, packet_error: PacketError, bit_error: BitError, gilbert_elliott: GilbertElliott,
-        gilbert_elliott_time: GilbertElliottTime, scripted: Scripted,
-    }
-    build fn build(stream: Stream, start: Time) -> Box<dyn Loss>;
-}
-
-impl Spec {
-    /// What no single value shows: the parameter at fault, and what is wrong with it.
-    ///
-    /// # Errors
-    /// A script that is out of order.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        match self {
-            Spec::Scripted(script) => script.check(),
-            _ => Ok(()),
-        }
-    }
+/// Loss on a link: which packets do not survive the way.
+#[family(name = "loss", build = fn(stream: Stream, start: Time) -> Box<dyn Loss>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    NoLoss(none::Params),
+    PacketError(packet_error::Params),
+    BitError(bit_error::Params),
+    GilbertElliott(gilbert_elliott::Params),
+    GilbertElliottTime(gilbert_elliott_time::Params),
+    Scripted(scripted::Params),
 }
 
 /// A packet on a link.

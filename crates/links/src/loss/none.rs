@@ -1,14 +1,14 @@
 //! A perfect link.
 
 use super::{Loss, Passing};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
-params! {
-    /// None: every packet that enters the link arrives.
-    pub struct Params ("ns-3 PointToPointNetDevice without a ReceiveErrorModel") {}
-}
+/// None: every packet that enters the link arrives.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 PointToPointNetDevice without a ReceiveErrorModel")]
+pub struct Params {}
 
 /// No loss.
 pub struct NoLoss;

@@ -1,18 +1,20 @@
 //! Packets lost independently of each other.
 
 use super::{Loss, Passing};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
-params! {
-    /// Packet error: each packet is lost with the same probability p, whatever its size.
-    ///
-    /// Bursts of losses have the mean length 1 / (1 - p).
-    pub struct Params ("ns-3 RateErrorModel, ERROR_UNIT_PACKET") {
-        /// Probability that a packet is lost.
-        pub rate: f64 = 0.01, unit "1", range 0.0..=1.0, source "Al-Hasanat et al. 2017 Table 1: 0.001 to 0.05";
-    }
+/// Packet error: each packet is lost with the same probability p, whatever its size.
+///
+/// Bursts of losses have the mean length 1 / (1 - p).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 RateErrorModel, ERROR_UNIT_PACKET")]
+pub struct Params {
+    /// Probability that a packet is lost.
+    #[param(default = 0.01, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "Al-Hasanat et al. 2017 Table 1: 0.001 to 0.05")]
+    pub rate: f64,
 }
 
 /// Independent losses of packets.

@@ -1,27 +1,31 @@
 //! Losses that are written down.
 
 use super::{Loss, Passing};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Span, Time};
 use std::fmt::Display;
 
-params! {
-    /// Scripted: the packets that are written down, and no others.
-    ///
-    /// A packet's number counts from 0 all packets of this direction that enter the link, of all flows and with
-    /// acknowledgments. An instant takes the next packet to arrive at or after it that is not taken yet.
-    pub struct Params ("ns-3 ReceiveListErrorModel; instants airwnd") {
-        /// Numbers of the packets, ascending.
-        pub packets: Vec<u64> = Vec::new(), unit "packets", range 0..=9_223_372_036_854_775_807, source "the scenario";
-        /// Instants at the end of the link, counted from the end of the warm-up, ascending.
-        pub instants: Vec<Span> = Vec::new(), unit "time", range Span::ZERO..=Span::from_secs(31_536_000), source "the scenario";
-    }
+/// Scripted: the packets that are written down, and no others.
+///
+/// A packet's number counts from 0 all packets of this direction that enter the link, of all flows and with
+/// acknowledgments. An instant takes the next packet to arrive at or after it that is not taken yet.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 ReceiveListErrorModel; instants airwnd", check)]
+pub struct Params {
+    /// Numbers of the packets, ascending.
+    #[param(default = Vec::new(), range = 0..=9_223_372_036_854_775_807)]
+    #[param(unit = "packets", source = "the scenario")]
+    pub packets: Vec<u64>,
+    /// Instants at the end of the link, counted from the end of the warm-up, ascending.
+    #[param(default = Vec::new(), range = Span::ZERO..=Span::from_secs(31_536_000))]
+    #[param(unit = "time", source = "the scenario")]
+    pub instants: Vec<Span>,
 }
 
 impl Params {
     /// Whether both lists ascend.
-    pub(super) fn check(&self) -> Result<(), (&'static str, String)> {
+    fn check(&self) -> Result<(), (&'static str, String)> {
         ascending(&self.packets).map_err(|why| ("packets", why))?;
         ascending(&self.instants).map_err(|why| ("instants", why))
     }

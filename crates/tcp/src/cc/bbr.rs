@@ -6,74 +6,142 @@ use super::parts::restraint::Restraint;
 use super::parts::window::LARGEST;
 use super::parts::windowed_max::WindowedMax;
 use super::{Ack, Before, Congestion, CongestionControl, Departure, RateSample, SenderContext, Signal};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-params! {
-    /// BBR v1: paced at what the path delivered at best in ten round trips, with two bandwidth-delay products in
-    /// flight.
-    ///
-    /// With B the greatest delivery rate and R the least round-trip time of late, the pace is g B (less a margin), and
-    /// cwnd = G B R and room for three quanta and for what ACKs bring in bunches. Startup has g = G = 2/ln 2 until
-    /// three rounds raise B by less than a quarter; Drain paces with ln 2/2 until B R is in flight. Then g goes
-    /// through a cycle of 5/4, 3/4 and six times 1, each of R or so, from a random place on. When R was not seen for
-    /// ten seconds, four segments in flight for 200 ms measure it. Losses keep the window for a round trip to what is
-    /// delivered; it is restored when they are repaired. Marks (ECN) mean nothing to it.
-    ///
-    /// Where sources differ, defaults are Linux's. Not as there: cwnd is not rounded to even segments, samples are in
-    /// nanoseconds, and no packet that waits for its pace counts as in flight. Without `policer`, with
-    /// `aggregation_gain = 0`, `equal_refreshes = true` and no `pacing_margin` it is as first described; ns-3 has
-    /// neither `policer` nor quanta (`quantum = "segment"`), and `equal_refreshes`.
-    pub struct Params ("draft-cardwell-iccrg-bbr-congestion-control-00; Linux net/ipv4/tcp_bbr.c; Cardwell, Cheng, Gunn, Yeganeh and Jacobson, ACM Queue 14(5), 2016") {
-        /// Gain of pace and window in Startup, and one over it of Drain's pace.
-        pub high_gain: f64 = 2.885, unit "1", range 1.01..=10.0, source "2/ln 2: draft-cardwell-iccrg-bbr-congestion-control-00 BBRHighGain; Linux bbr_high_gain; ns-3.44 TcpBbr::HighGain (2.89)";
-        /// Gain of the window from then on.
-        pub cwnd_gain: f64 = 2.0, unit "1", range 1.0..=10.0, source "Linux bbr_cwnd_gain";
-        /// Gain of the pace in the cycle's first phase, which looks for more bandwidth.
-        pub probe_gain: f64 = 1.25, unit "1", range 1.0..=4.0, source "Linux bbr_pacing_gain";
-        /// Gain of the pace in the cycle's second phase, which takes back what the first has queued.
-        pub relief_gain: f64 = 0.75, unit "1", range 0.1..=1.0, source "Linux bbr_pacing_gain";
-        /// Phases of the cycle; the third and later ones have a gain of 1.
-        pub cycle_phases: u32 = 8, unit "1", range 3..=64, source "Linux CYCLE_LEN";
-        /// Round trips in which the bandwidth is the greatest delivery rate.
-        pub bandwidth_rounds: u32 = 10, unit "round trips", range 1..=1000, source "Linux bbr_bw_rtts; ns-3.44 TcpBbr::BwWindowLength";
-        /// Time in which the round-trip time is the least sample.
-        pub min_rtt_window: Span = Span::from_secs(10), unit "time", range Span::from_millis(100)..=Span::from_secs(3600), source "Linux bbr_min_rtt_win_sec; ns-3.44 TcpBbr::RttWindowLength";
-        /// Whether a sample as small as the least begins that time anew, and not only a smaller one.
-        pub equal_refreshes: bool = false, unit "1", source "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.2.3, Linux to 5.9 and ns-3.44 TcpBbr::UpdateRTprop: true; Linux since 5.10 (commit 1b9e2a8c99a5): false";
-        /// Time for which the round-trip time is measured with the least window.
-        pub probe_rtt_duration: Span = Span::from_millis(200), unit "time", range Span(1)..=Span::from_secs(10), source "Linux bbr_probe_rtt_mode_ms; ns-3.44 TcpBbr::ProbeRttDuration";
-        /// The least window.
-        pub min_window: u32 = 4, unit "segments", range 1..=1000, source "draft-cardwell-iccrg-bbr-congestion-control-00 BBRMinPipeCwnd; Linux bbr_cwnd_min_target";
-        /// Part of the bandwidth that the pace stays below it, so that queues drain.
-        pub pacing_margin: f64 = 0.01, unit "1", range 0.0..=0.5, source "Linux bbr_pacing_margin_percent; not in draft-cardwell-iccrg-bbr-congestion-control-00";
-        /// A round that multiplies the bandwidth by this finds the pipe not full.
-        pub full_growth: f64 = 1.25, unit "1", range 1.0..=4.0, source "Linux bbr_full_bw_thresh";
-        /// Rounds with less in a row that end Startup.
-        pub full_rounds: u32 = 3, unit "round trips", range 1..=100, source "Linux bbr_full_bw_cnt";
-        /// What hosts send at a time; the window has room for three.
-        pub quantum: Quantum = Quantum::ByRate, unit "word", source "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.2; Linux bbr_tso_segs_goal; ns-3.44 TcpBbr::SetSendQuantum (segment)";
-        /// What is added to the window for ACKs that come in bunches, as a part of the most that they brought too
-        /// early.
-        pub aggregation_gain: f64 = 1.0, unit "1", range 0.0..=10.0, source "Linux since 5.1 bbr_extra_acked_gain; ns-3.44 TcpBbr; not in draft-cardwell-iccrg-bbr-congestion-control-00";
-        /// Round trips, and up to twice as many, for which that most is remembered.
-        pub aggregation_rounds: u32 = 5, unit "round trips", range 1..=1000, source "Linux bbr_extra_acked_win_rtts; ns-3.44 TcpBbr::ExtraAckedRttWindowLength";
-        /// No more is added than the bandwidth delivers in this time.
-        pub aggregation_limit: Span = Span::from_millis(100), unit "time", range Span(0)..=Span::from_secs(10), source "Linux bbr_extra_acked_max_us";
-        /// Whether policers are looked for.
-        pub policer: bool = true, unit "1", source "Linux bbr_lt_bw_sampling; neither draft-cardwell-iccrg-bbr-congestion-control-00 nor ns-3.44";
-        /// The least round trips of an interval over which a policer's rate is measured.
-        pub policer_rounds: u32 = 4, unit "round trips", range 1..=1000, source "Linux bbr_lt_intvl_min_rtts";
-        /// Lost bytes to delivered ones that make a policer thinkable.
-        pub policer_loss: f64 = 0.195, unit "1", range 0.0..=1.0, source "50/256: Linux bbr_lt_loss_thresh";
-        /// Part by which the rates of two intervals may differ.
-        pub policer_ratio: f64 = 0.125, unit "1", range 0.0..=1.0, source "Linux bbr_lt_bw_ratio";
-        /// Rate by which they always may.
-        pub policer_difference: BitRate = BitRate(4000), unit "bit/s", range BitRate(0)..=BitRate(1_000_000_000), source "Linux bbr_lt_bw_diff";
-        /// Round trips for which a policer is believed in.
-        pub policer_hold: u32 = 48, unit "round trips", range 1..=100_000, source "Linux bbr_lt_bw_max_rtts";
-    }
+/// BBR v1: paced at what the path delivered at best in ten round trips, with two bandwidth-delay products in
+/// flight.
+///
+/// With B the greatest delivery rate and R the least round-trip time of late, the pace is g B (less a margin), and
+/// cwnd = G B R and room for three quanta and for what ACKs bring in bunches. Startup has g = G = 2/ln 2 until
+/// three rounds raise B by less than a quarter; Drain paces with ln 2/2 until B R is in flight. Then g goes
+/// through a cycle of 5/4, 3/4 and six times 1, each of R or so, from a random place on. When R was not seen for
+/// ten seconds, four segments in flight for 200 ms measure it. Losses keep the window for a round trip to what is
+/// delivered; it is restored when they are repaired. Marks (ECN) mean nothing to it.
+///
+/// Where sources differ, defaults are Linux's. Not as there: cwnd is not rounded to even segments, samples are in
+/// nanoseconds, and no packet that waits for its pace counts as in flight. Without `policer`, with
+/// `aggregation_gain = 0`, `equal_refreshes = true` and no `pacing_margin` it is as first described; ns-3 has
+/// neither `policer` nor quanta (`quantum = "segment"`), and `equal_refreshes`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "draft-cardwell-iccrg-bbr-congestion-control-00; Linux net/ipv4/tcp_bbr.c; Cardwell, Cheng, \
+              Gunn, Yeganeh and Jacobson, ACM Queue 14(5), 2016"
+)]
+pub struct Params {
+    /// Gain of pace and window in Startup, and one over it of Drain's pace.
+    #[param(default = 2.885, range = 1.01..=10.0)]
+    #[param(
+        unit = "1",
+        source = "2/ln 2: draft-cardwell-iccrg-bbr-congestion-control-00 BBRHighGain; Linux bbr_high_gain; \
+                  ns-3.44 TcpBbr::HighGain (2.89)"
+    )]
+    pub high_gain: f64,
+    /// Gain of the window from then on.
+    #[param(default = 2.0, range = 1.0..=10.0, unit = "1", source = "Linux bbr_cwnd_gain")]
+    pub cwnd_gain: f64,
+    /// Gain of the pace in the cycle's first phase, which looks for more bandwidth.
+    #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "Linux bbr_pacing_gain")]
+    pub probe_gain: f64,
+    /// Gain of the pace in the cycle's second phase, which takes back what the first has queued.
+    #[param(default = 0.75, range = 0.1..=1.0, unit = "1", source = "Linux bbr_pacing_gain")]
+    pub relief_gain: f64,
+    /// Phases of the cycle; the third and later ones have a gain of 1.
+    #[param(default = 8, range = 3..=64, unit = "1", source = "Linux CYCLE_LEN")]
+    pub cycle_phases: u32,
+    /// Round trips in which the bandwidth is the greatest delivery rate.
+    #[param(default = 10, range = 1..=1000)]
+    #[param(unit = "round trips", source = "Linux bbr_bw_rtts; ns-3.44 TcpBbr::BwWindowLength")]
+    pub bandwidth_rounds: u32,
+    /// Time in which the round-trip time is the least sample.
+    #[param(default = Span::from_secs(10), range = Span::from_millis(100)..=Span::from_secs(3600))]
+    #[param(unit = "time", source = "Linux bbr_min_rtt_win_sec; ns-3.44 TcpBbr::RttWindowLength")]
+    pub min_rtt_window: Span,
+    /// Whether a sample as small as the least begins that time anew, and not only a smaller one.
+    #[param(default = false)]
+    #[param(
+        unit = "1",
+        source = "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.2.3, Linux to 5.9 and ns-3.44 \
+                  TcpBbr::UpdateRTprop: true; Linux since 5.10 (commit 1b9e2a8c99a5): false"
+    )]
+    pub equal_refreshes: bool,
+    /// Time for which the round-trip time is measured with the least window.
+    #[param(default = Span::from_millis(200), range = Span(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "Linux bbr_probe_rtt_mode_ms; ns-3.44 TcpBbr::ProbeRttDuration")]
+    pub probe_rtt_duration: Span,
+    /// The least window.
+    #[param(default = 4, range = 1..=1000)]
+    #[param(
+        unit = "segments",
+        source = "draft-cardwell-iccrg-bbr-congestion-control-00 BBRMinPipeCwnd; Linux bbr_cwnd_min_target"
+    )]
+    pub min_window: u32,
+    /// Part of the bandwidth that the pace stays below it, so that queues drain.
+    #[param(default = 0.01, range = 0.0..=0.5)]
+    #[param(
+        unit = "1",
+        source = "Linux bbr_pacing_margin_percent; not in draft-cardwell-iccrg-bbr-congestion-control-00"
+    )]
+    pub pacing_margin: f64,
+    /// A round that multiplies the bandwidth by this finds the pipe not full.
+    #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "Linux bbr_full_bw_thresh")]
+    pub full_growth: f64,
+    /// Rounds with less in a row that end Startup.
+    #[param(default = 3, range = 1..=100, unit = "round trips", source = "Linux bbr_full_bw_cnt")]
+    pub full_rounds: u32,
+    /// What hosts send at a time; the window has room for three.
+    #[param(default = Quantum::ByRate)]
+    #[param(
+        unit = "word",
+        source = "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.2; Linux bbr_tso_segs_goal; ns-3.44 \
+                  TcpBbr::SetSendQuantum (segment)"
+    )]
+    pub quantum: Quantum,
+    /// What is added to the window for ACKs that come in bunches, as a part of the most that they brought too
+    /// early.
+    #[param(default = 1.0, range = 0.0..=10.0)]
+    #[param(
+        unit = "1",
+        source = "Linux since 5.1 bbr_extra_acked_gain; ns-3.44 TcpBbr; not in \
+                  draft-cardwell-iccrg-bbr-congestion-control-00"
+    )]
+    pub aggregation_gain: f64,
+    /// Round trips, and up to twice as many, for which that most is remembered.
+    #[param(default = 5, range = 1..=1000)]
+    #[param(
+        unit = "round trips",
+        source = "Linux bbr_extra_acked_win_rtts; ns-3.44 TcpBbr::ExtraAckedRttWindowLength"
+    )]
+    pub aggregation_rounds: u32,
+    /// No more is added than the bandwidth delivers in this time.
+    #[param(default = Span::from_millis(100), range = Span(0)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "Linux bbr_extra_acked_max_us")]
+    pub aggregation_limit: Span,
+    /// Whether policers are looked for.
+    #[param(default = true)]
+    #[param(
+        unit = "1",
+        source = "Linux bbr_lt_bw_sampling; neither draft-cardwell-iccrg-bbr-congestion-control-00 nor \
+                  ns-3.44"
+    )]
+    pub policer: bool,
+    /// The least round trips of an interval over which a policer's rate is measured.
+    #[param(default = 4, range = 1..=1000, unit = "round trips", source = "Linux bbr_lt_intvl_min_rtts")]
+    pub policer_rounds: u32,
+    /// Lost bytes to delivered ones that make a policer thinkable.
+    #[param(default = 0.195, range = 0.0..=1.0, unit = "1", source = "50/256: Linux bbr_lt_loss_thresh")]
+    pub policer_loss: f64,
+    /// Part by which the rates of two intervals may differ.
+    #[param(default = 0.125, range = 0.0..=1.0, unit = "1", source = "Linux bbr_lt_bw_ratio")]
+    pub policer_ratio: f64,
+    /// Rate by which they always may.
+    #[param(default = BitRate(4000), range = BitRate(0)..=BitRate(1_000_000_000))]
+    #[param(unit = "bit/s", source = "Linux bbr_lt_bw_diff")]
+    pub policer_difference: BitRate,
+    /// Round trips for which a policer is believed in.
+    #[param(default = 48, range = 1..=100_000, unit = "round trips", source = "Linux bbr_lt_bw_max_rtts")]
+    pub policer_hold: u32,
 }
 
 impl Params {

@@ -2,29 +2,49 @@
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// BIC: a binary search for the window of the last loss, and away from it as it came.
-    ///
-    /// A round trip adds, with Wmax the window of the last loss and d = (Wmax - cwnd) / B: `max_increment` if d is more
-    /// than that, d down to one segment, then B / `smooth`. From Wmax on it is B / `smooth` for the next B segments,
-    /// (cwnd - Wmax) / (B - 1) up to Wmax + `max_increment` (B - 1), and `max_increment` above; 1 below `low_window`,
-    /// and at least cwnd / 20 while no loss is known. A loss keeps beta of the flight, half of it below `low_window`.
-    pub struct Params ("Xu, Harfoush and Rhee, INFOCOM 2004; Linux tcp_bic") {
-        /// Part of the flight that is kept at a loss.
-        pub beta: f64 = 0.8, unit "1", range 0.1..=0.99, source "Linux tcp_bic beta (819/1024); ns-3.44 TcpBic::Beta; Xu et al. 2004 has 0.875";
-        /// Aim below the last maximum if the loss came before it.
-        pub fast_convergence: bool = true, unit "1", source "Xu et al. 2004, section III.C";
-        /// The most that a round trip adds.
-        pub max_increment: f64 = 16.0, unit "segments", range 1.0..=1000.0, source "Linux tcp_bic max_increment; ns-3.44 TcpBic::MaxIncr; Xu et al. 2004 has 32 (Smax)";
-        /// The window below which it is NewReno.
-        pub low_window: f64 = 14.0, unit "segments", range 1.0..=10000.0, source "Xu et al. 2004, section III.D (low_window); ns-3.44 TcpBic::LowWnd";
-        /// How far a step of the search goes: 1/B of the rest.
-        pub search: f64 = 4.0, unit "1", range 1.1..=100.0, source "Linux tcp_bic BICTCP_B; ns-3.44 TcpBic::BinarySearchCoefficient";
-        /// Round trips for the last B segments before the maximum.
-        pub smooth: f64 = 5.0, unit "1", range 0.1..=1000.0, source "ns-3.44 TcpBic::SmoothPart; 20 in Linux tcp_bic smooth_part";
-    }
+/// BIC: a binary search for the window of the last loss, and away from it as it came.
+///
+/// A round trip adds, with Wmax the window of the last loss and d = (Wmax - cwnd) / B: `max_increment` if d is more
+/// than that, d down to one segment, then B / `smooth`. From Wmax on it is B / `smooth` for the next B segments,
+/// (cwnd - Wmax) / (B - 1) up to Wmax + `max_increment` (B - 1), and `max_increment` above; 1 below `low_window`,
+/// and at least cwnd / 20 while no loss is known. A loss keeps beta of the flight, half of it below `low_window`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Xu, Harfoush and Rhee, INFOCOM 2004; Linux tcp_bic")]
+pub struct Params {
+    /// Part of the flight that is kept at a loss.
+    #[param(default = 0.8, range = 0.1..=0.99)]
+    #[param(
+        unit = "1",
+        source = "Linux tcp_bic beta (819/1024); ns-3.44 TcpBic::Beta; Xu et al. 2004 has 0.875"
+    )]
+    pub beta: f64,
+    /// Aim below the last maximum if the loss came before it.
+    #[param(default = true, unit = "1", source = "Xu et al. 2004, section III.C")]
+    pub fast_convergence: bool,
+    /// The most that a round trip adds.
+    #[param(default = 16.0, range = 1.0..=1000.0)]
+    #[param(
+        unit = "segments",
+        source = "Linux tcp_bic max_increment; ns-3.44 TcpBic::MaxIncr; Xu et al. 2004 has 32 (Smax)"
+    )]
+    pub max_increment: f64,
+    /// The window below which it is NewReno.
+    #[param(default = 14.0, range = 1.0..=10000.0)]
+    #[param(
+        unit = "segments",
+        source = "Xu et al. 2004, section III.D (low_window); ns-3.44 TcpBic::LowWnd"
+    )]
+    pub low_window: f64,
+    /// How far a step of the search goes: 1/B of the rest.
+    #[param(default = 4.0, range = 1.1..=100.0)]
+    #[param(unit = "1", source = "Linux tcp_bic BICTCP_B; ns-3.44 TcpBic::BinarySearchCoefficient")]
+    pub search: f64,
+    /// Round trips for the last B segments before the maximum.
+    #[param(default = 5.0, range = 0.1..=1000.0)]
+    #[param(unit = "1", source = "ns-3.44 TcpBic::SmoothPart; 20 in Linux tcp_bic smooth_part")]
+    pub smooth: f64,
 }
 
 /// The least growth while no loss is known, as part of the acknowledged segments.

@@ -2,37 +2,48 @@
 
 use super::cubic::{self, Cubic};
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-choice! {
-    /// Which delay is too much.
-    pub enum Variant {
-        /// A multiple of the least round-trip time, which is the interval as well.
-        Relative = "relative",
-        /// A round-trip time that is set, and an interval that is.
-        Absolute = "absolute",
-    }
+/// Which delay is too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Variant {
+    /// A multiple of the least round-trip time, which is the interval as well.
+    #[word = "relative"]
+    Relative,
+    /// A round-trip time that is set, and an interval that is.
+    #[word = "absolute"]
+    Absolute,
 }
 
-params! {
-    /// C2TCP: CUBIC that also watches the round-trip time, as CoDel watches a queue.
-    ///
-    /// Up to the setpoint each ACK adds (setpoint / RTT) / cwnd segments to what CUBIC adds. If the round-trip time
-    /// has been above it for an interval, CUBIC's threshold for a loss is taken and slow start begins at one segment;
-    /// while it stays above, the k-th such step is followed by the next after interval / sqrt(k). With `variant =
-    /// "relative"` setpoint and interval are alpha RTTmin. CUBIC has its defaults. While the window is below two
-    /// segments, when round-trip times are those of delayed ACKs, it is CUBIC alone.
-    pub struct Params ("Abbasloo, Xu and Chao, IEEE JSAC 37(4), 2019; Abbasloo, Li, Xu and Chao, IFIP Networking 2018") {
-        /// Which delay is too much.
-        pub variant: Variant = Variant::Relative, unit "word", source "Abbasloo et al. 2019 (relative) and 2018 (absolute)";
-        /// The setpoint as a multiple of the least round-trip time, and the interval.
-        pub alpha: f64 = 2.0, unit "1", range 1.0..=100.0, source "Soheil-ab/C2TCP@4b5b241 TCP_C2TCP_ALPHA_INIT (a comment there says 3)";
-        /// The setpoint of the variant "absolute".
-        pub target: Span = Span::from_millis(100), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "Soheil-ab/C2TCP-IFIP sysctl_tcp_c2tcp_target";
-        /// The interval of the variant "absolute".
-        pub interval: Span = Span::from_millis(100), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "Soheil-ab/C2TCP-IFIP sysctl_tcp_c2tcp_interval";
-    }
+/// C2TCP: CUBIC that also watches the round-trip time, as CoDel watches a queue.
+///
+/// Up to the setpoint each ACK adds (setpoint / RTT) / cwnd segments to what CUBIC adds. If the round-trip time
+/// has been above it for an interval, CUBIC's threshold for a loss is taken and slow start begins at one segment;
+/// while it stays above, the k-th such step is followed by the next after interval / sqrt(k). With `variant =
+/// "relative"` setpoint and interval are alpha RTTmin. CUBIC has its defaults. While the window is below two
+/// segments, when round-trip times are those of delayed ACKs, it is CUBIC alone.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Abbasloo, Xu and Chao, IEEE JSAC 37(4), 2019; Abbasloo, Li, Xu and Chao, IFIP Networking 2018"
+)]
+pub struct Params {
+    /// Which delay is too much.
+    #[param(default = Variant::Relative)]
+    #[param(unit = "word", source = "Abbasloo et al. 2019 (relative) and 2018 (absolute)")]
+    pub variant: Variant,
+    /// The setpoint as a multiple of the least round-trip time, and the interval.
+    #[param(default = 2.0, range = 1.0..=100.0)]
+    #[param(unit = "1", source = "Soheil-ab/C2TCP@4b5b241 TCP_C2TCP_ALPHA_INIT (a comment there says 3)")]
+    pub alpha: f64,
+    /// The setpoint of the variant "absolute".
+    #[param(default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "Soheil-ab/C2TCP-IFIP sysctl_tcp_c2tcp_target")]
+    pub target: Span,
+    /// The interval of the variant "absolute".
+    #[param(default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "Soheil-ab/C2TCP-IFIP sysctl_tcp_c2tcp_interval")]
+    pub interval: Span,
 }
 
 /// The state of C2TCP.

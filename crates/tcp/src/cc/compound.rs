@@ -3,37 +3,51 @@
 pub use super::newreno::Growth;
 use super::parts::window::Window;
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
 
-params! {
-    /// Compound TCP: a window by loss, as Reno's, and one by delay beside it that fills a fast path quickly.
-    ///
-    /// The window is W = cwnd + dwnd; cwnd grows by 1 / W for each ACK. Once in a round trip, with the smoothed round-trip
-    /// time RTT and diff = W (1 - RTTmin / RTT), dwnd grows by max(alpha W^k - 1, 0) if diff < gamma, and shrinks by zeta diff
-    /// otherwise; below `low_window` it rests. A loss leaves dwnd = max(W (1 - beta) - cwnd / 2, 0) and half of cwnd. gamma
-    /// follows losses: (1 - lambda) gamma + lambda 3/4 cwnd (1 - RTTmin / RTT), between `gamma_low` and `gamma_high`. A
-    /// timeout ends dwnd and begins RTTmin and gamma anew.
-    pub struct Params ("draft-sridharan-tcpm-ctcp-02") {
-        /// Factor of growth by delay.
-        pub alpha: f64 = 0.125, unit "1", range 0.0..=10.0, source "draft-sridharan-tcpm-ctcp-02 §3 (alpha)";
-        /// Part of the window that a loss takes.
-        pub beta: f64 = 0.5, unit "1", range 0.0..=0.99, source "draft-sridharan-tcpm-ctcp-02 §3 (beta)";
-        /// Exponent of growth by delay.
-        pub k: f64 = 0.75, unit "1", range 0.0..=1.0, source "draft-sridharan-tcpm-ctcp-02 §3 (k)";
-        /// Part of the queue by which dwnd shrinks.
-        pub zeta: f64 = 1.0, unit "1", range 0.0..=10.0, source "draft-sridharan-tcpm-ctcp-02 §3 (zeta)";
-        /// The least of gamma.
-        pub gamma_low: f64 = 5.0, unit "segments", range 0.0..=1000.0, source "draft-sridharan-tcpm-ctcp-02 §3.3 (gamma_low)";
-        /// Gamma to begin with and its greatest: queued segments from which on dwnd shrinks.
-        pub gamma_high: f64 = 30.0, unit "segments", range 0.0..=1000.0, source "draft-sridharan-tcpm-ctcp-02 §3.3 (gamma, gamma_high)";
-        /// Part of a new sample in gamma; 0 leaves it as it is.
-        pub lambda: f64 = 0.8, unit "1", range 0.0..=1.0, source "draft-sridharan-tcpm-ctcp-02 §3.3 (lambda)";
-        /// The window from which on delay counts.
-        pub low_window: f64 = 38.0, unit "segments", range 1.0..=100_000.0, source "draft-sridharan-tcpm-ctcp-02 §3; RFC 3649 §5 (Low_Window)";
-        /// What cwnd grows with.
-        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3";
-    }
+/// Compound TCP: a window by loss, as Reno's, and one by delay beside it that fills a fast path quickly.
+///
+/// The window is W = cwnd + dwnd; cwnd grows by 1 / W for each ACK. Once in a round trip, with the smoothed round-trip
+/// time RTT and diff = W (1 - RTTmin / RTT), dwnd grows by max(alpha W^k - 1, 0) if diff < gamma, and shrinks by zeta
+/// diff otherwise; below `low_window` it rests. A loss leaves dwnd = max(W (1 - beta) - cwnd / 2, 0) and half of cwnd.
+/// gamma follows losses: (1 - lambda) gamma + lambda 3/4 cwnd (1 - RTTmin / RTT), between `gamma_low` and `gamma_high`.
+/// A timeout ends dwnd and begins RTTmin and gamma anew.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "draft-sridharan-tcpm-ctcp-02")]
+pub struct Params {
+    /// Factor of growth by delay.
+    #[param(default = 0.125, range = 0.0..=10.0)]
+    #[param(unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (alpha)")]
+    pub alpha: f64,
+    /// Part of the window that a loss takes.
+    #[param(default = 0.5, range = 0.0..=0.99, unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (beta)")]
+    pub beta: f64,
+    /// Exponent of growth by delay.
+    #[param(default = 0.75, range = 0.0..=1.0, unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (k)")]
+    pub k: f64,
+    /// Part of the queue by which dwnd shrinks.
+    #[param(default = 1.0, range = 0.0..=10.0, unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (zeta)")]
+    pub zeta: f64,
+    /// The least of gamma.
+    #[param(default = 5.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "draft-sridharan-tcpm-ctcp-02 §3.3 (gamma_low)")]
+    pub gamma_low: f64,
+    /// Gamma to begin with and its greatest: queued segments from which on dwnd shrinks.
+    #[param(default = 30.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "draft-sridharan-tcpm-ctcp-02 §3.3 (gamma, gamma_high)")]
+    pub gamma_high: f64,
+    /// Part of a new sample in gamma; 0 leaves it as it is.
+    #[param(default = 0.8, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3.3 (lambda)")]
+    pub lambda: f64,
+    /// The window from which on delay counts.
+    #[param(default = 38.0, range = 1.0..=100_000.0)]
+    #[param(unit = "segments", source = "draft-sridharan-tcpm-ctcp-02 §3; RFC 3649 §5 (Low_Window)")]
+    pub low_window: f64,
+    /// What cwnd grows with.
+    #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
+    pub growth: Growth,
 }
 
 /// The part of the queue at a loss that gamma aims at.

@@ -3,29 +3,36 @@
 use super::parts::bandwidth::{Bandwidth, Filter, Variant};
 use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
 
-params! {
-    /// Constant-cwnd TCP: the bandwidth-delay product as window, whatever is lost, until the round-trip time changes.
-    ///
-    /// Slow start for some round trips, then recalculation: cwnd = max(B RTTmin, 1 segment), B Westwood's estimate of the
-    /// bandwidth, and SRTT is archived. The window is then constant until
-    /// |archived - SRTT| / archived > threshold, which recalculates. No loss and no timeout reduces it; what is lost is
-    /// repaired. A loss ends slow start. The constant phase alone is `fixed`.
-    pub struct Params ("Verma, Updated congestion control algorithm for TCP throughput improvement in wired and wireless 5G network, sections IV and V") {
-        /// Round trips of slow start before the first calculation; the paper leaves k open.
-        pub startup_rounds: u64 = 10, unit "1", range 1..=10_000, source "Verma, section IV.A (k)";
-        /// Change of the smoothed round-trip time that recalculates; the paper leaves beta open.
-        pub threshold: f64 = 0.5, unit "1", range 0.001..=100.0, source "Verma, section IV.C (beta)";
-        /// What a sample of the bandwidth is; with "westwood" bunched ACKs, as from a cell's uplink, make the window
-        /// far too large, and "westwood-plus" is what to use there.
-        pub variant: Variant = Variant::Westwood, unit "word", source "Verma, section II";
-        /// How samples are smoothed.
-        pub filter: Filter = Filter::Tustin, unit "word", source "Verma, section II";
-        /// Time constant of Tustin's filter for samples between ACKs.
-        pub tau: Span = Span::from_millis(500), unit "time", range Span::from_millis(1)..=Span::from_secs(60), source "Mascolo et al. 2001, section 2.2";
-    }
+/// Constant-cwnd TCP: the bandwidth-delay product as window, whatever is lost, until the round-trip time changes.
+///
+/// Slow start for some round trips, then recalculation: cwnd = max(B RTTmin, 1 segment), B Westwood's estimate of the
+/// bandwidth, and SRTT is archived. The window is then constant until
+/// |archived - SRTT| / archived > threshold, which recalculates. No loss and no timeout reduces it; what is lost is
+/// repaired. A loss ends slow start. The constant phase alone is `fixed`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Verma, Updated congestion control algorithm for TCP throughput improvement in wired and \
+              wireless 5G network, sections IV and V")]
+pub struct Params {
+    /// Round trips of slow start before the first calculation; the paper leaves k open.
+    #[param(default = 10, range = 1..=10_000, unit = "1", source = "Verma, section IV.A (k)")]
+    pub startup_rounds: u64,
+    /// Change of the smoothed round-trip time that recalculates; the paper leaves beta open.
+    #[param(default = 0.5, range = 0.001..=100.0, unit = "1", source = "Verma, section IV.C (beta)")]
+    pub threshold: f64,
+    /// What a sample of the bandwidth is; with "westwood" bunched ACKs, as from a cell's uplink, make the window
+    /// far too large, and "westwood-plus" is what to use there.
+    #[param(default = Variant::Westwood, unit = "word", source = "Verma, section II")]
+    pub variant: Variant,
+    /// How samples are smoothed.
+    #[param(default = Filter::Tustin, unit = "word", source = "Verma, section II")]
+    pub filter: Filter,
+    /// Time constant of Tustin's filter for samples between ACKs.
+    #[param(default = Span::from_millis(500), range = Span::from_millis(1)..=Span::from_secs(60))]
+    #[param(unit = "time", source = "Mascolo et al. 2001, section 2.2")]
+    pub tau: Span,
 }
 
 /// The state of constant-cwnd TCP.

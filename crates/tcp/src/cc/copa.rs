@@ -3,35 +3,45 @@
 use super::parts::extreme::Extreme;
 use super::parts::window::Window;
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Span};
 
-params! {
-    /// Copa: moves its rate towards 1 / (delta dq), dq the queueing delay, and competes if others keep the queue
-    /// full.
-    ///
-    /// dq = RTTstanding - RTTmin: the least round-trip time of the last SRTT / 2 less that of the last `min_window`.
-    /// For each segment acknowledged cwnd grows by v / (delta cwnd) if cwnd / RTTstanding <= 1 / (delta dq), and
-    /// shrinks by as much if not. The velocity v doubles in each round trip once the window has moved in one
-    /// direction for three, begins at 1 when it turns, and lets a round trip at most double the window. Slow start
-    /// doubles it until it is above the target. If dq has not been below 0.1 (RTTmax - RTTmin) for five round trips,
-    /// RTTmax the greatest round-trip time of four SRTT, others fill the queue: 1 / delta then grows by 1 in each
-    /// round trip and is halved at a loss, and never falls below that of `delta`. Segments are paced at 2 cwnd /
-    /// RTTstanding. Losses mean nothing otherwise; a timeout leaves one segment and slow start.
-    pub struct Params ("Arun and Balakrishnan, NSDI 2018 (with its errata)") {
-        /// Weight of the delay against the throughput when no one competes.
-        pub delta: f64 = 0.5, unit "1", range 0.001..=10.0, source "Arun and Balakrishnan 2018, section 2.1";
-        /// Compete with those who fill the queue.
-        pub compete: bool = true, unit "1", source "Arun and Balakrishnan 2018, section 2.2";
-        /// How long the least round-trip time is remembered.
-        pub min_window: Span = Span::from_secs(10), unit "time", range Span::from_secs(1)..=Span::from_secs(1000), source "Arun and Balakrishnan 2018, section 2";
-        /// Length of RTTstanding's window as part of the smoothed round-trip time.
-        pub standing: f64 = 0.5, unit "1", range 0.05..=4.0, source "Arun and Balakrishnan 2018, section 2.1 (tau)";
-        /// Part of the round-trip time's range that is a nearly empty queue.
-        pub nearly_empty: f64 = 0.1, unit "1", range 0.0..=1.0, source "Arun and Balakrishnan 2018, section 2.2";
-        /// Pace at so many times cwnd / RTTstanding.
-        pub pacing: f64 = 2.0, unit "1", range 1.0..=10.0, source "Arun and Balakrishnan 2018, section 2.1";
-    }
+/// Copa: moves its rate towards 1 / (delta dq), dq the queueing delay, and competes if others keep the queue
+/// full.
+///
+/// dq = RTTstanding - RTTmin: the least round-trip time of the last SRTT / 2 less that of the last `min_window`.
+/// For each segment acknowledged cwnd grows by v / (delta cwnd) if cwnd / RTTstanding <= 1 / (delta dq), and
+/// shrinks by as much if not. The velocity v doubles in each round trip once the window has moved in one
+/// direction for three, begins at 1 when it turns, and lets a round trip at most double the window. Slow start
+/// doubles it until it is above the target. If dq has not been below 0.1 (RTTmax - RTTmin) for five round trips,
+/// RTTmax the greatest round-trip time of four SRTT, others fill the queue: 1 / delta then grows by 1 in each
+/// round trip and is halved at a loss, and never falls below that of `delta`. Segments are paced at 2 cwnd /
+/// RTTstanding. Losses mean nothing otherwise; a timeout leaves one segment and slow start.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Arun and Balakrishnan, NSDI 2018 (with its errata)")]
+pub struct Params {
+    /// Weight of the delay against the throughput when no one competes.
+    #[param(default = 0.5, range = 0.001..=10.0)]
+    #[param(unit = "1", source = "Arun and Balakrishnan 2018, section 2.1")]
+    pub delta: f64,
+    /// Compete with those who fill the queue.
+    #[param(default = true, unit = "1", source = "Arun and Balakrishnan 2018, section 2.2")]
+    pub compete: bool,
+    /// How long the least round-trip time is remembered.
+    #[param(default = Span::from_secs(10), range = Span::from_secs(1)..=Span::from_secs(1000))]
+    #[param(unit = "time", source = "Arun and Balakrishnan 2018, section 2")]
+    pub min_window: Span,
+    /// Length of RTTstanding's window as part of the smoothed round-trip time.
+    #[param(default = 0.5, range = 0.05..=4.0)]
+    #[param(unit = "1", source = "Arun and Balakrishnan 2018, section 2.1 (tau)")]
+    pub standing: f64,
+    /// Part of the round-trip time's range that is a nearly empty queue.
+    #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "Arun and Balakrishnan 2018, section 2.2")]
+    pub nearly_empty: f64,
+    /// Pace at so many times cwnd / RTTstanding.
+    #[param(default = 2.0, range = 1.0..=10.0)]
+    #[param(unit = "1", source = "Arun and Balakrishnan 2018, section 2.1")]
+    pub pacing: f64,
 }
 
 /// Round trips in one direction before the velocity doubles.

@@ -3,48 +3,58 @@
 use super::parts::window::Window;
 use super::slow_start::{self, SlowStart};
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Time};
 
-choice! {
-    /// Whose arithmetic it is.
-    pub enum Variant {
-        /// The RFC's.
-        Rfc9438 = "rfc9438",
-        /// That of Linux and ns-3: whole segments, and a loss keeps beta of the window rather than of the flight. The window
-        /// grows by a segment for each n acknowledged, n = cwnd / (W(t + RTTmin) - cwnd) rounded down, 2 at least, and 20 at
-        /// most before the first loss; W_est grows by a segment for each cwnd / a acknowledged, a constant.
-        Linux = "linux",
-    }
+/// Whose arithmetic it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Variant {
+    /// The RFC's.
+    #[word = "rfc9438"]
+    Rfc9438,
+    /// That of Linux and ns-3: whole segments, and a loss keeps beta of the window rather than of the flight. The
+    /// window grows by a segment for each n acknowledged, n = cwnd / (W(t + RTTmin) - cwnd) rounded down, 2 at least,
+    /// and 20 at most before the first loss; W_est grows by a segment for each cwnd / a acknowledged, a constant.
+    #[word = "linux"]
+    Linux,
 }
 
-params! {
-    /// CUBIC: after a loss the window follows a cubic function of time, flat where the last loss was.
-    ///
-    /// W(t) = C (t - K)^3 + Wmax with K = cbrt((Wmax - cwnd at the loss) / C), windows in segments, t in seconds since
-    /// congestion avoidance began. An ACK of n segments adds n (W(t + SRTT) - cwnd) / cwnd, where the target lies
-    /// between cwnd and 1.5 cwnd. Where Reno would have more, its window W_est holds: it grows by
-    /// n a / cwnd with a = 3 (1 - beta) / (1 + beta), and a = 1 from the window before the loss on. After a timeout,
-    /// and when slow start ended without a loss, K = 0 and Wmax = cwnd. A loss keeps beta of the flight. Without
-    /// congestion-limited ACKs neither the window grows nor the time.
-    pub struct Params ("RFC 9438") {
-        /// How steep the cubic function is (C).
-        pub c: f64 = 0.4, unit "segments/s^3", range 0.001..=100.0, source "RFC 9438 §5.1 (C)";
-        /// Part of the flight that is kept at a loss.
-        pub beta: f64 = 0.7, unit "1", range 0.1..=0.99, source "RFC 9438 §4.6 (beta_cubic)";
-        /// Whose arithmetic it is.
-        pub variant: Variant = Variant::Rfc9438, unit "word", source "RFC 9438; Linux tcp_cubic, ns-3.44 TcpCubic (linux)";
-        /// Aim below the last maximum if the loss came before it, to leave room for new flows.
-        pub fast_convergence: bool = true, unit "1", source "RFC 9438 §4.7";
-        /// Never have less than Reno would have.
-        pub reno_friendly: bool = true, unit "1", source "RFC 9438 §4.3";
-        /// Whether Wmax outlives a timeout; then the window grows towards it again, else from where slow start ends.
-        pub max_outlives_timeout: bool = false, unit "1", source "RFC 9438 §4.8, Linux: no; ns-3 from 3.42 on: yes";
-        /// Segments that one ACK may add in slow start.
-        pub slow_start_limit: f64 = 8.0, unit "segments", range 1.0..=1000.0, source "RFC 9406 §4.2 (L)";
-        /// How slow start notices that the path is full.
-        pub slow_start: slow_start::Spec = slow_start::Spec::Standard(Default::default()), unit "1", source "RFC 9438 §4.10";
-    }
+/// CUBIC: after a loss the window follows a cubic function of time, flat where the last loss was.
+///
+/// W(t) = C (t - K)^3 + Wmax with K = cbrt((Wmax - cwnd at the loss) / C), windows in segments, t in seconds since
+/// congestion avoidance began. An ACK of n segments adds n (W(t + SRTT) - cwnd) / cwnd, where the target lies
+/// between cwnd and 1.5 cwnd. Where Reno would have more, its window W_est holds: it grows by
+/// n a / cwnd with a = 3 (1 - beta) / (1 + beta), and a = 1 from the window before the loss on. After a timeout,
+/// and when slow start ended without a loss, K = 0 and Wmax = cwnd. A loss keeps beta of the flight. Without
+/// congestion-limited ACKs neither the window grows nor the time.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 9438")]
+pub struct Params {
+    /// How steep the cubic function is (C).
+    #[param(default = 0.4, range = 0.001..=100.0, unit = "segments/s^3", source = "RFC 9438 §5.1 (C)")]
+    pub c: f64,
+    /// Part of the flight that is kept at a loss.
+    #[param(default = 0.7, range = 0.1..=0.99, unit = "1", source = "RFC 9438 §4.6 (beta_cubic)")]
+    pub beta: f64,
+    /// Whose arithmetic it is.
+    #[param(default = Variant::Rfc9438)]
+    #[param(unit = "word", source = "RFC 9438; Linux tcp_cubic, ns-3.44 TcpCubic (linux)")]
+    pub variant: Variant,
+    /// Aim below the last maximum if the loss came before it, to leave room for new flows.
+    #[param(default = true, unit = "1", source = "RFC 9438 §4.7")]
+    pub fast_convergence: bool,
+    /// Never have less than Reno would have.
+    #[param(default = true, unit = "1", source = "RFC 9438 §4.3")]
+    pub reno_friendly: bool,
+    /// Whether Wmax outlives a timeout; then the window grows towards it again, else from where slow start ends.
+    #[param(default = false, unit = "1", source = "RFC 9438 §4.8, Linux: no; ns-3 from 3.42 on: yes")]
+    pub max_outlives_timeout: bool,
+    /// Segments that one ACK may add in slow start.
+    #[param(default = 8.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 9406 §4.2 (L)")]
+    pub slow_start_limit: f64,
+    /// How slow start notices that the path is full.
+    #[param(default = slow_start::Spec::Standard(Default::default()), unit = "1", source = "RFC 9438 §4.10")]
+    pub slow_start: slow_start::Spec,
 }
 
 /// Linux tcp_cubic: the least acknowledged segments for one of growth, the most before the first loss, and those in a

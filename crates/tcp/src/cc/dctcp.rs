@@ -4,22 +4,25 @@ pub use super::newreno::Growth;
 use super::parts::marking::Marking;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext, Signal};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// DCTCP: NewReno whose window gives way to marks by as much as there are.
-    ///
-    /// In each window of data M is the part of bytes that met congestion, and alpha <- (1 - g) alpha + g M, 1 at
-    /// first. Marks take cwnd to cwnd (1 - alpha / 2), once in a window of data. A loss leaves `beta` of the flight.
-    /// It needs `tcp.ecn = "dctcp"` or "accurate" and a queue that marks; with the feedback of RFC 3168 it halves.
-    pub struct Params ("RFC 8257") {
-        /// Weight of a window's marks (g).
-        pub gain: f64 = 0.0625, unit "1", range 0.0001..=1.0, source "RFC 8257 §3.3 (g), §4.2";
-        /// Part of the flight that is kept at a loss.
-        pub beta: f64 = 0.5, unit "1", range 0.1..=0.99, source "RFC 8257 §3.5, RFC 5681 §3.1 eq. 4";
-        /// What the window grows with.
-        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 8257 §3.4, RFC 5681 §3.1 eq. 2 and 3";
-    }
+/// DCTCP: NewReno whose window gives way to marks by as much as there are.
+///
+/// In each window of data M is the part of bytes that met congestion, and alpha <- (1 - g) alpha + g M, 1 at
+/// first. Marks take cwnd to cwnd (1 - alpha / 2), once in a window of data. A loss leaves `beta` of the flight.
+/// It needs `tcp.ecn = "dctcp"` or "accurate" and a queue that marks; with the feedback of RFC 3168 it halves.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 8257")]
+pub struct Params {
+    /// Weight of a window's marks (g).
+    #[param(default = 0.0625, range = 0.0001..=1.0, unit = "1", source = "RFC 8257 §3.3 (g), §4.2")]
+    pub gain: f64,
+    /// Part of the flight that is kept at a loss.
+    #[param(default = 0.5, range = 0.1..=0.99, unit = "1", source = "RFC 8257 §3.5, RFC 5681 §3.1 eq. 4")]
+    pub beta: f64,
+    /// What the window grows with.
+    #[param(default = Growth::PerAck, unit = "word", source = "RFC 8257 §3.4, RFC 5681 §3.1 eq. 2 and 3")]
+    pub growth: Growth,
 }
 
 /// The state of DCTCP.

@@ -3,23 +3,35 @@
 use super::parts::rounds::queued;
 use super::parts::window::Window;
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
 
-params! {
-    /// FAST TCP: steps towards the window that keeps alpha segments in queues, larger ones when it is far.
-    ///
-    /// Once in `period` round trips W <- min(2 W, (1 - gamma) W + gamma (RTTmin / RTT W + alpha)), spread over one round
-    /// trip. RTT is smoothed, a sample weighs min(3 / W, 1 / 4). Slow start grows as NewReno's until alpha segments
-    /// are queued. A loss halves the flight.
-    pub struct Params ("Wei, Jin, Low and Hegde, IEEE/ACM ToN 14(6), 2006") {
-        /// Segments that it keeps in queues; flows with the same alpha share evenly.
-        pub alpha: f64 = 20.0, unit "segments", range 0.1..=100_000.0, source "own choice for 10 to 100 Mbit/s: Wei et al. 2006, section III, leaves it open";
-        /// How far a step goes.
-        pub gamma: f64 = 0.5, unit "1", range 0.001..=1.0, source "Wei et al. 2006, section III (0 < gamma <= 1)";
-        /// Round trips from one step to the next.
-        pub period: u32 = 2, unit "round trips", range 1..=1000, source "Wei et al. 2006, section III (updated in one, frozen in the next)";
-    }
+/// FAST TCP: steps towards the window that keeps alpha segments in queues, larger ones when it is far.
+///
+/// Once in `period` round trips W <- min(2 W, (1 - gamma) W + gamma (RTTmin / RTT W + alpha)), spread over one round
+/// trip. RTT is smoothed, a sample weighs min(3 / W, 1 / 4). Slow start grows as NewReno's until alpha segments
+/// are queued. A loss halves the flight.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Wei, Jin, Low and Hegde, IEEE/ACM ToN 14(6), 2006")]
+pub struct Params {
+    /// Segments that it keeps in queues; flows with the same alpha share evenly.
+    #[param(default = 20.0, range = 0.1..=100_000.0)]
+    #[param(
+        unit = "segments",
+        source = "own choice for 10 to 100 Mbit/s: Wei et al. 2006, section III, leaves it open"
+    )]
+    pub alpha: f64,
+    /// How far a step goes.
+    #[param(default = 0.5, range = 0.001..=1.0)]
+    #[param(unit = "1", source = "Wei et al. 2006, section III (0 < gamma <= 1)")]
+    pub gamma: f64,
+    /// Round trips from one step to the next.
+    #[param(default = 2, range = 1..=1000)]
+    #[param(
+        unit = "round trips",
+        source = "Wei et al. 2006, section III (updated in one, frozen in the next)"
+    )]
+    pub period: u32,
 }
 
 /// Wei et al. 2006, section III: a sample weighs as many windows as this, and not more than `HEAVIEST`.

@@ -1,18 +1,20 @@
 //! A window that does not change.
 
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Bytes;
 
-params! {
-    /// A constant congestion window, whatever is lost.
-    ///
-    /// The loss is still repaired; the flight never exceeds the window. This is the constant phase of
-    /// constant-cwnd TCP, and the neutral sender for studies of the receive window.
-    pub struct Params ("RFC 5681 §2 (definition of cwnd)") {
-        /// The window in segments.
-        pub segments: u32 = 20, unit "segments", range 1..=1_000_000, source "ns-2 windowInit_ = 20 (default of window_)";
-    }
+/// A constant congestion window, whatever is lost.
+///
+/// The loss is still repaired; the flight never exceeds the window. This is the constant phase of
+/// constant-cwnd TCP, and the neutral sender for studies of the receive window.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 5681 §2 (definition of cwnd)")]
+pub struct Params {
+    /// The window in segments.
+    #[param(default = 20, range = 1..=1_000_000)]
+    #[param(unit = "segments", source = "ns-2 windowInit_ = 20 (default of window_)")]
+    pub segments: u32,
 }
 
 /// The state of a constant window.

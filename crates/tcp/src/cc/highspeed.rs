@@ -2,29 +2,31 @@
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 
-choice! {
-    /// Where a(w) and b(w) come from.
-    pub enum Response {
-        /// The steps of RFC 3649, Appendix B, with which a(w) is whole.
-        Table = "table",
-        /// The equations of RFC 3649 §5 without steps.
-        Formula = "formula",
-    }
+/// Where a(w) and b(w) come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Response {
+    /// The steps of RFC 3649, Appendix B, with which a(w) is whole.
+    #[word = "table"]
+    Table,
+    /// The equations of RFC 3649 §5 without steps.
+    #[word = "formula"]
+    Formula,
 }
 
-params! {
-    /// HighSpeed TCP: the larger the window, the faster it grows and the less a loss takes.
-    ///
-    /// cwnd grows by a(w) / w for each acknowledged segment and keeps 1 - b(w) of the flight at a loss, where
-    /// b(w) = 0.5 - 0.4 log(w / 38) / log(83000 / 38) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with
-    /// p(w) = 0.078 / w^1.2, all in segments; up to 38 segments a = 1 and b = 0.5, and above the last row of the table
-    /// both stay. Slow start is NewReno's.
-    pub struct Params ("RFC 3649") {
-        /// Where a(w) and b(w) come from.
-        pub response: Response = Response::Table, unit "word", source "RFC 3649 Appendix B; RFC 3649 §5 (formula)";
-    }
+/// HighSpeed TCP: the larger the window, the faster it grows and the less a loss takes.
+///
+/// cwnd grows by a(w) / w for each acknowledged segment and keeps 1 - b(w) of the flight at a loss, where
+/// b(w) = 0.5 - 0.4 log(w / 38) / log(83000 / 38) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with
+/// p(w) = 0.078 / w^1.2, all in segments; up to 38 segments a = 1 and b = 0.5, and above the last row of the table
+/// both stay. Slow start is NewReno's.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 3649")]
+pub struct Params {
+    /// Where a(w) and b(w) come from.
+    #[param(default = Response::Table, unit = "word", source = "RFC 3649 Appendix B; RFC 3649 §5 (formula)")]
+    pub response: Response,
 }
 
 /// The window up to which it is standard TCP, in segments (RFC 3649 §5: Low_Window).

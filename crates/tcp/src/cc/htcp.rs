@@ -2,26 +2,33 @@
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Span, Time};
 
-params! {
-    /// H-TCP: the longer no loss came, the faster the window grows.
-    ///
-    /// cwnd grows by 2 (1 - beta) a / cwnd for each acknowledged segment, never less than 1 / cwnd, where a = 1 for `delta`
-    /// after a sign of congestion and 1 + 10 x + x^2 / 4 when x seconds more have passed. It leaves beta of the flight:
-    /// RTTmin / RTTmax since the one before it, within `beta_min` and `beta_max`, or `beta_min` if the throughput changed by
-    /// more than `throughput_change` of what it was.
-    pub struct Params ("Leith and Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06") {
-        /// How long it grows as NewReno.
-        pub delta: Span = Span::from_secs(1), unit "time", range Span(0)..=Span::from_secs(100), source "draft-leith-tcp-htcp-06 section 3 (Delta_L); ns-3.44 TcpHtcp::DeltaL";
-        /// The least part that is kept at a loss.
-        pub beta_min: f64 = 0.5, unit "1", range 0.1..=0.9, source "draft-leith-tcp-htcp-06 section 3; ns-3.44 TcpHtcp::DefaultBackoff";
-        /// The greatest part.
-        pub beta_max: f64 = 0.8, unit "1", range 0.1..=0.99, source "draft-leith-tcp-htcp-06 section 3";
-        /// Change of the throughput between losses that calls for the greatest reduction.
-        pub throughput_change: f64 = 0.2, unit "1", range 0.0..=10.0, source "draft-leith-tcp-htcp-06 section 3; ns-3.44 TcpHtcp::ThroughputRatio";
-    }
+/// H-TCP: the longer no loss came, the faster the window grows.
+///
+/// cwnd grows by 2 (1 - beta) a / cwnd for each acknowledged segment, never less than 1 / cwnd, where a = 1 for `delta`
+/// after a sign of congestion and 1 + 10 x + x^2 / 4 when x seconds more have passed. It leaves beta of the flight:
+/// RTTmin / RTTmax since the one before it, within `beta_min` and `beta_max`, or `beta_min` if the throughput changed
+/// by more than `throughput_change` of what it was.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Leith and Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06")]
+pub struct Params {
+    /// How long it grows as NewReno.
+    #[param(default = Span::from_secs(1), range = Span(0)..=Span::from_secs(100))]
+    #[param(unit = "time", source = "draft-leith-tcp-htcp-06 section 3 (Delta_L); ns-3.44 TcpHtcp::DeltaL")]
+    pub delta: Span,
+    /// The least part that is kept at a loss.
+    #[param(default = 0.5, range = 0.1..=0.9)]
+    #[param(unit = "1", source = "draft-leith-tcp-htcp-06 section 3; ns-3.44 TcpHtcp::DefaultBackoff")]
+    pub beta_min: f64,
+    /// The greatest part.
+    #[param(default = 0.8, range = 0.1..=0.99, unit = "1", source = "draft-leith-tcp-htcp-06 section 3")]
+    pub beta_max: f64,
+    /// Change of the throughput between losses that calls for the greatest reduction.
+    #[param(default = 0.2, range = 0.0..=10.0)]
+    #[param(unit = "1", source = "draft-leith-tcp-htcp-06 section 3; ns-3.44 TcpHtcp::ThroughputRatio")]
+    pub throughput_change: f64,
 }
 
 /// The state of H-TCP.

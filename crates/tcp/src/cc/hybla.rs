@@ -2,18 +2,23 @@
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Span;
 
-params! {
-    /// Hybla: grows as NewReno would with a short round-trip time.
-    ///
-    /// rho = max(RTT / reference RTT, 1), RTT the least one so far. For each ACK slow start adds 2^rho - 1 segments,
-    /// congestion avoidance rho^2 / cwnd for each acknowledged segment. A loss halves the flight.
-    pub struct Params ("Caini and Firrincieli, Int. J. Satellite Communications and Networking 22, 2004") {
-        /// The round-trip time of the path that it imitates; 50 ms in ns-3.44.
-        pub reference_rtt: Span = Span::from_millis(25), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "Caini and Firrincieli 2004, section 3 (RTT0); Linux tcp_hybla rtt0; ns-3.44 TcpHybla::RRTT";
-    }
+/// Hybla: grows as NewReno would with a short round-trip time.
+///
+/// rho = max(RTT / reference RTT, 1), RTT the least one so far. For each ACK slow start adds 2^rho - 1 segments,
+/// congestion avoidance rho^2 / cwnd for each acknowledged segment. A loss halves the flight.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Caini and Firrincieli, Int. J. Satellite Communications and Networking 22, 2004")]
+pub struct Params {
+    /// The round-trip time of the path that it imitates; 50 ms in ns-3.44.
+    #[param(default = Span::from_millis(25), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(
+        unit = "time",
+        source = "Caini and Firrincieli 2004, section 3 (RTT0); Linux tcp_hybla rtt0; ns-3.44 TcpHybla::RRTT"
+    )]
+    pub reference_rtt: Span,
 }
 
 /// The state of Hybla.

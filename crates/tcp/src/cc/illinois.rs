@@ -2,31 +2,46 @@
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Span;
 
-params! {
-    /// Illinois: fast growth and small reductions while delays are short.
-    ///
-    /// cwnd grows by alpha / cwnd for each acknowledged segment and keeps 1 - beta of the flight at a loss. Once in a round
-    /// trip, with da its mean queueing delay and dm the greatest one so far: alpha falls from `alpha_max` at da = 0.01 dm to
-    /// `alpha_min` at dm as k1 / (k2 + da); after a longer delay it returns to `alpha_max` only when `theta` round trips
-    /// in a row were below. beta rises in a straight line from `beta_min` at 0.1 dm to `beta_max` at 0.8 dm. Below
-    /// `window_threshold` alpha is 1 and beta `beta_max`, and after a timeout both are so until the round trip ends.
-    pub struct Params ("Liu, Basar and Srikant, Performance Evaluation 65(6-7), 2008") {
-        /// The least alpha.
-        pub alpha_min: f64 = 0.3, unit "segments", range 0.01..=10.0, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMin";
-        /// The greatest alpha.
-        pub alpha_max: f64 = 10.0, unit "segments", range 1.0..=1000.0, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMax";
-        /// The least beta.
-        pub beta_min: f64 = 0.125, unit "1", range 0.01..=0.5, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMin";
-        /// The greatest beta.
-        pub beta_max: f64 = 0.5, unit "1", range 0.5..=0.9, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMax";
-        /// The window below which it is NewReno.
-        pub window_threshold: f64 = 15.0, unit "segments", range 1.0..=10000.0, source "Liu et al. 2008, section 4 (Wthresh); ns-3.44 TcpIllinois::WinThresh";
-        /// Round trips of short delay before alpha returns to its maximum.
-        pub theta: u32 = 5, unit "1", range 1..=1000, source "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::Theta";
-    }
+/// Illinois: fast growth and small reductions while delays are short.
+///
+/// cwnd grows by alpha / cwnd for each acknowledged segment and keeps 1 - beta of the flight at a loss. Once in a round
+/// trip, with da its mean queueing delay and dm the greatest one so far: alpha falls from `alpha_max` at da = 0.01 dm
+/// to `alpha_min` at dm as k1 / (k2 + da); after a longer delay it returns to `alpha_max` only when `theta` round trips
+/// in a row were below. beta rises in a straight line from `beta_min` at 0.1 dm to `beta_max` at 0.8 dm. Below
+/// `window_threshold` alpha is 1 and beta `beta_max`, and after a timeout both are so until the round trip ends.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Liu, Basar and Srikant, Performance Evaluation 65(6-7), 2008")]
+pub struct Params {
+    /// The least alpha.
+    #[param(default = 0.3, range = 0.01..=10.0)]
+    #[param(unit = "segments", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMin")]
+    pub alpha_min: f64,
+    /// The greatest alpha.
+    #[param(default = 10.0, range = 1.0..=1000.0)]
+    #[param(unit = "segments", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMax")]
+    pub alpha_max: f64,
+    /// The least beta.
+    #[param(default = 0.125, range = 0.01..=0.5)]
+    #[param(unit = "1", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMin")]
+    pub beta_min: f64,
+    /// The greatest beta.
+    #[param(default = 0.5, range = 0.5..=0.9)]
+    #[param(unit = "1", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMax")]
+    pub beta_max: f64,
+    /// The window below which it is NewReno.
+    #[param(default = 15.0, range = 1.0..=10000.0)]
+    #[param(
+        unit = "segments",
+        source = "Liu et al. 2008, section 4 (Wthresh); ns-3.44 TcpIllinois::WinThresh"
+    )]
+    pub window_threshold: f64,
+    /// Round trips of short delay before alpha returns to its maximum.
+    #[param(default = 5, range = 1..=1000)]
+    #[param(unit = "1", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::Theta")]
+    pub theta: u32,
 }
 
 /// Parts of the greatest queueing delay (Liu et al. 2008, section 4): eta1, eta2 and eta3.

@@ -2,31 +2,42 @@
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_rwnd::ledbat::QueueingDelay;
 use airwnd_units::Span;
 
-params! {
-    /// LEDBAT: fills what others leave, up to a queueing delay.
-    ///
-    /// cwnd changes by gain (target - D) / target * acked / cwnd segments, D the least of the last `current_filter` delays
-    /// less the least of the last `base_history` minutes; it stays between two segments and what was in flight and
-    /// `allowed_increase` more. A loss halves the flight. Delays are round-trip times: there are no one-way delays to be had, so
-    /// a queue on the way back counts as well.
-    pub struct Params ("RFC 6817") {
-        /// The queueing delay that it aims at.
-        pub target: Span = Span::from_millis(100), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "RFC 6817 §2.5 (at most 100 ms); ns-3.44 TcpLedbat::TargetDelay";
-        /// Segments that a round trip without queue adds.
-        pub gain: f64 = 1.0, unit "segments", range 0.01..=100.0, source "RFC 6817 §2.5 (GAIN); ns-3.44 TcpLedbat::Gain";
-        /// Minutes that the base delay is remembered.
-        pub base_history: u32 = 10, unit "min", range 1..=1000, source "RFC 6817 §2.5 (BASE_HISTORY); ns-3.44 TcpLedbat::BaseHistoryLen";
-        /// Samples whose least is the current delay.
-        pub current_filter: u32 = 4, unit "1", range 1..=1000, source "RFC 6817 §2.5 (CURRENT_FILTER); ns-3.44 TcpLedbat::NoiseFilterLen";
-        /// Segments that the window may be beyond the flight.
-        pub allowed_increase: f64 = 1.0, unit "segments", range 0.0..=1000.0, source "RFC 6817 §2.5 (ALLOWED_INCREASE)";
-        /// Begin with slow start.
-        pub slow_start: bool = true, unit "1", source "RFC 6817 §2.4.1 (optional); ns-3.44 TcpLedbat::SSParam";
-    }
+/// LEDBAT: fills what others leave, up to a queueing delay.
+///
+/// cwnd changes by gain (target - D) / target * acked / cwnd segments, D the least of the last `current_filter` delays
+/// less the least of the last `base_history` minutes; it stays between two segments and what was in flight and
+/// `allowed_increase` more. A loss halves the flight. Delays are round-trip times: there are no one-way delays to be
+/// had, so a queue on the way back counts as well.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 6817")]
+pub struct Params {
+    /// The queueing delay that it aims at.
+    #[param(default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 6817 §2.5 (at most 100 ms); ns-3.44 TcpLedbat::TargetDelay")]
+    pub target: Span,
+    /// Segments that a round trip without queue adds.
+    #[param(default = 1.0, range = 0.01..=100.0)]
+    #[param(unit = "segments", source = "RFC 6817 §2.5 (GAIN); ns-3.44 TcpLedbat::Gain")]
+    pub gain: f64,
+    /// Minutes that the base delay is remembered.
+    #[param(default = 10, range = 1..=1000)]
+    #[param(unit = "min", source = "RFC 6817 §2.5 (BASE_HISTORY); ns-3.44 TcpLedbat::BaseHistoryLen")]
+    pub base_history: u32,
+    /// Samples whose least is the current delay.
+    #[param(default = 4, range = 1..=1000)]
+    #[param(unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER); ns-3.44 TcpLedbat::NoiseFilterLen")]
+    pub current_filter: u32,
+    /// Segments that the window may be beyond the flight.
+    #[param(default = 1.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "RFC 6817 §2.5 (ALLOWED_INCREASE)")]
+    pub allowed_increase: f64,
+    /// Begin with slow start.
+    #[param(default = true, unit = "1", source = "RFC 6817 §2.4.1 (optional); ns-3.44 TcpLedbat::SSParam")]
+    pub slow_start: bool,
 }
 
 /// RFC 6817 §2.4.2: MIN_CWND in segments.

@@ -1,35 +1,47 @@
 //! Less than best effort, and fair to its like.
 
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_rwnd::ledbat::{Decrease, Ledbat, QueueingDelay, Rules, Window};
 use airwnd_units::{Bytes, Span};
 
-params! {
-    /// LEDBAT++: LEDBAT that decreases by a factor, and steps aside now and then to see the path without its queue.
-    ///
-    /// D is the least of the last `current_filter` round-trip times less base, the least of `base_history` minutes;
-    /// G = 1 / min(16, ceil(2 target / base)). A round trip adds G segments if D <= target, and otherwise
-    /// max(G - constant cwnd (D / target - 1), -cwnd / 2), spread over its ACKs; cwnd is at least two segments. The first slow
-    /// start begins with two segments, grows by G for each one acknowledged, and ends where D > 3/4 target. Two round trips
-    /// later comes the first slowdown: two segments for two round trips, then slow start to the window before it. The next comes
-    /// when `interval` times its length has passed. A loss halves the flight.
-    pub struct Params ("draft-irtf-iccrg-ledbat-plus-plus-01") {
-        /// The queueing delay that it aims at.
-        pub target: Span = Span::from_millis(60), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.5; RFC 9840 §4.2.1 (T)";
-        /// The least gain is 1 over this.
-        pub slowest: f64 = 16.0, unit "1", range 1.0..=1000.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.2";
-        /// How strongly delay beyond the target tells.
-        pub constant: f64 = 1.0, unit "1", range 0.0..=100.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.3 (Constant)";
-        /// Part of the target that ends the first slow start.
-        pub slow_start_exit: f64 = 0.75, unit "1", range 0.0..=10.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.1 (3/4)";
-        /// How much longer than a slowdown the time to the next one is; 9 costs a tenth of the throughput at most.
-        pub interval: f64 = 9.0, unit "1", range 0.0..=1000.0, source "draft-irtf-iccrg-ledbat-plus-plus-01 §4.4";
-        /// Minutes that the base delay is remembered.
-        pub base_history: u32 = 10, unit "min", range 1..=1000, source "RFC 6817 §2.5 (BASE_HISTORY)";
-        /// Samples whose least is the current delay.
-        pub current_filter: u32 = 4, unit "1", range 1..=1000, source "RFC 6817 §2.5 (CURRENT_FILTER)";
-    }
+/// LEDBAT++: LEDBAT that decreases by a factor, and steps aside now and then to see the path without its queue.
+///
+/// D is the least of the last `current_filter` round-trip times less base, the least of `base_history` minutes;
+/// G = 1 / min(16, ceil(2 target / base)). A round trip adds G segments if D <= target, and otherwise
+/// max(G - constant cwnd (D / target - 1), -cwnd / 2), spread over its ACKs; cwnd is at least two segments. The first
+/// slow start begins with two segments, grows by G for each one acknowledged, and ends where D > 3/4 target. Two round
+/// trips later comes the first slowdown: two segments for two round trips, then slow start to the window before it. The
+/// next comes when `interval` times its length has passed. A loss halves the flight.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "draft-irtf-iccrg-ledbat-plus-plus-01")]
+pub struct Params {
+    /// The queueing delay that it aims at.
+    #[param(default = Span::from_millis(60), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.5; RFC 9840 §4.2.1 (T)")]
+    pub target: Span,
+    /// The least gain is 1 over this.
+    #[param(default = 16.0, range = 1.0..=1000.0)]
+    #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.2")]
+    pub slowest: f64,
+    /// How strongly delay beyond the target tells.
+    #[param(default = 1.0, range = 0.0..=100.0)]
+    #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.3 (Constant)")]
+    pub constant: f64,
+    /// Part of the target that ends the first slow start.
+    #[param(default = 0.75, range = 0.0..=10.0)]
+    #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.1 (3/4)")]
+    pub slow_start_exit: f64,
+    /// How much longer than a slowdown the time to the next one is; 9 costs a tenth of the throughput at most.
+    #[param(default = 9.0, range = 0.0..=1000.0)]
+    #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.4")]
+    pub interval: f64,
+    /// Minutes that the base delay is remembered.
+    #[param(default = 10, range = 1..=1000, unit = "min", source = "RFC 6817 §2.5 (BASE_HISTORY)")]
+    pub base_history: u32,
+    /// Samples whose least is the current delay.
+    #[param(default = 4, range = 1..=1000, unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER)")]
+    pub current_filter: u32,
 }
 
 /// The state of LEDBAT++.

@@ -3,40 +3,53 @@
 pub use super::newreno::Growth;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Span, Time};
 
-choice! {
-    /// What becomes of the least and the greatest delay when congestion is indicated.
-    pub enum Extremes {
-        /// They are those of the whole connection, as in the paper.
-        Kept = "kept",
-        /// They begin anew at the smoothed delay and twice that, the greatest is the second greatest, and slow start
-        /// goes on, as in Linux.
-        Renewed = "renewed",
-    }
+/// What becomes of the least and the greatest delay when congestion is indicated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Extremes {
+    /// They are those of the whole connection, as in the paper.
+    #[word = "kept"]
+    Kept,
+    /// They begin anew at the smoothed delay and twice that, the greatest is the second greatest, and slow start
+    /// goes on, as in Linux.
+    #[word = "renewed"]
+    Renewed,
 }
 
-params! {
-    /// TCP-LP: NewReno that gives way as soon as one-way delays rise.
-    ///
-    /// d is the one-way delay by timestamps, smoothed with 1/8 for a new sample; congestion is indicated where
-    /// d > dmin + threshold (dmax - dmin). An indication halves cwnd; one within `inference` round trips of the last
-    /// leaves one segment. cwnd does not grow in that time. After an indication there is no slow start. A loss halves the
-    /// flight. Without timestamps it is NewReno. The delay of a segment whose ACK waits, as that of one alone does, is long
-    /// by that time: with `extremes = "kept"` and delayed ACKs it stays at one segment once it is there.
-    pub struct Params ("Kuzmanovic and Knightly, IEEE/ACM ToN 14(4), 2006") {
-        /// Part of the range of delays that is no congestion (delta).
-        pub threshold: f64 = 0.15, unit "1", range 0.0..=1.0, source "Kuzmanovic and Knightly 2006 (delta); Linux tcp_lp (15 %)";
-        /// Part of a new sample in the smoothed delay (gamma).
-        pub smoothing: f64 = 0.125, unit "1", range 0.001..=1.0, source "Kuzmanovic and Knightly 2006 (gamma = 1/8); Linux tcp_lp";
-        /// How long it watches without growing after an indication, in round trips.
-        pub inference: f64 = 3.0, unit "round trips", range 0.0..=1000.0, source "Linux tcp_lp; ns-3.44 TcpLp";
-        /// What becomes of the least and the greatest delay when congestion is indicated.
-        pub extremes: Extremes = Extremes::Renewed, unit "word", source "Kuzmanovic and Knightly 2006 (kept); Linux tcp_lp, ns-3.44 TcpLp (renewed)";
-        /// What the window grows with.
-        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3";
-    }
+/// TCP-LP: NewReno that gives way as soon as one-way delays rise.
+///
+/// d is the one-way delay by timestamps, smoothed with 1/8 for a new sample; congestion is indicated where
+/// d > dmin + threshold (dmax - dmin). An indication halves cwnd; one within `inference` round trips of the last
+/// leaves one segment. cwnd does not grow in that time. After an indication there is no slow start. A loss halves the
+/// flight. Without timestamps it is NewReno. The delay of a segment whose ACK waits, as that of one alone does, is long
+/// by that time: with `extremes = "kept"` and delayed ACKs it stays at one segment once it is there.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Kuzmanovic and Knightly, IEEE/ACM ToN 14(4), 2006")]
+pub struct Params {
+    /// Part of the range of delays that is no congestion (delta).
+    #[param(default = 0.15, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "Kuzmanovic and Knightly 2006 (delta); Linux tcp_lp (15 %)")]
+    pub threshold: f64,
+    /// Part of a new sample in the smoothed delay (gamma).
+    #[param(default = 0.125, range = 0.001..=1.0)]
+    #[param(unit = "1", source = "Kuzmanovic and Knightly 2006 (gamma = 1/8); Linux tcp_lp")]
+    pub smoothing: f64,
+    /// How long it watches without growing after an indication, in round trips.
+    #[param(default = 3.0, range = 0.0..=1000.0)]
+    #[param(unit = "round trips", source = "Linux tcp_lp; ns-3.44 TcpLp")]
+    pub inference: f64,
+    /// What becomes of the least and the greatest delay when congestion is indicated.
+    #[param(default = Extremes::Renewed)]
+    #[param(
+        unit = "word",
+        source = "Kuzmanovic and Knightly 2006 (kept); Linux tcp_lp, ns-3.44 TcpLp (renewed)"
+    )]
+    pub extremes: Extremes,
+    /// What the window grows with.
+    #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
+    pub growth: Growth,
 }
 
 /// The state of TCP-LP.

@@ -15,16 +15,40 @@ use plugins::Plugins;
 use std::fmt::Debug;
 use std::path::Path;
 
-family! {
-    /// Congestion control: how much the sender may have in the network.
-    pub family Spec ("cc") {
-        newreno: Newreno, cubic: Cubic, westwood: Westwood, highspeed: Highspeed, hybla: Hybla, constant: Constant,
-        vegas: Vegas, veno: Veno, scalable: Scalable, bic: Bic, illinois: Illinois,
-        htcp: Htcp, yeah: Yeah, ledbat: Ledbat, ledbat_plus_plus: LedbatPlusPlus, lp: Lp, nice: Nice,
-        compound: Compound, fast: Fast, c2tcp: C2tcp, verus: Verus, sprout: Sprout, copa: Copa,
-        dctcp: Dctcp, prague: Prague, bbr: Bbr, bbr3: Bbr3, fixed: Fixed, plugin: Plugin, python: Python
-    }
-    build fn build(ctx: &SenderContext) -> Box<dyn CongestionControl>;
+/// Congestion control: how much the sender may have in the network.
+#[family(name = "cc", build = fn(ctx: &SenderContext) -> Box<dyn CongestionControl>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Newreno(newreno::Params),
+    Cubic(cubic::Params),
+    Westwood(westwood::Params),
+    Highspeed(highspeed::Params),
+    Hybla(hybla::Params),
+    Constant(constant::Params),
+    Vegas(vegas::Params),
+    Veno(veno::Params),
+    Scalable(scalable::Params),
+    Bic(bic::Params),
+    Illinois(illinois::Params),
+    Htcp(htcp::Params),
+    Yeah(yeah::Params),
+    Ledbat(ledbat::Params),
+    LedbatPlusPlus(ledbat_plus_plus::Params),
+    Lp(lp::Params),
+    Nice(nice::Params),
+    Compound(compound::Params),
+    Fast(fast::Params),
+    C2tcp(c2tcp::Params),
+    Verus(verus::Params),
+    Sprout(sprout::Params),
+    Copa(copa::Params),
+    Dctcp(dctcp::Params),
+    Prague(prague::Params),
+    Bbr(bbr::Params),
+    Bbr3(bbr3::Params),
+    Fixed(fixed::Params),
+    Plugin(plugin::Params),
+    Python(python::Params),
 }
 
 impl Spec {

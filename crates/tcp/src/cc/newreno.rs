@@ -2,35 +2,40 @@
 
 use super::slow_start::{self, SlowStart};
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::Bytes;
 
-choice! {
-    /// What the window grows with.
-    pub enum Growth {
-        /// Each ACK: slow start by one segment, congestion avoidance by MSS * MSS / cwnd. Delayed ACKs halve it.
-        PerAck = "per-ack",
-        /// Each acknowledged byte, at most `slow_start_limit` segments per ACK in slow start.
-        PerByte = "per-byte",
-    }
+/// What the window grows with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Growth {
+    /// Each ACK: slow start by one segment, congestion avoidance by MSS * MSS / cwnd. Delayed ACKs halve it.
+    #[word = "per-ack"]
+    PerAck,
+    /// Each acknowledged byte, at most `slow_start_limit` segments per ACK in slow start.
+    #[word = "per-byte"]
+    PerByte,
 }
 
-params! {
-    /// NewReno: slow start, then one segment per round trip; half of the flight at a loss.
-    ///
-    /// With `growth = "per-ack"` it grows as ns-3's TcpNewReno, which counts ACKs: an ACK that covers several
-    /// segments grows slow start by one of them only, and if it thereby reaches ssthresh the others count as
-    /// one ACK of congestion avoidance. With "per-byte" it is RFC 3465.
-    pub struct Params ("RFC 5681, RFC 6582") {
-        /// What the window grows with.
-        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3; RFC 3465 §2";
-        /// Segments that one ACK may add in slow start when bytes are counted.
-        pub slow_start_limit: f64 = 2.0, unit "segments", range 1.0..=1000.0, source "RFC 3465 §2.3 (L)";
-        /// How slow start notices that the path is full.
-        pub slow_start: slow_start::Spec = slow_start::Spec::Standard(Default::default()), unit "1", source "RFC 9406 §4";
-        /// Part of the flight that is kept at a loss.
-        pub beta: f64 = 0.5, unit "1", range 0.01..=0.99, source "RFC 5681 §3.1 eq. 4";
-    }
+/// NewReno: slow start, then one segment per round trip; half of the flight at a loss.
+///
+/// With `growth = "per-ack"` it grows as ns-3's TcpNewReno, which counts ACKs: an ACK that covers several
+/// segments grows slow start by one of them only, and if it thereby reaches ssthresh the others count as
+/// one ACK of congestion avoidance. With "per-byte" it is RFC 3465.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 5681, RFC 6582")]
+pub struct Params {
+    /// What the window grows with.
+    #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3; RFC 3465 §2")]
+    pub growth: Growth,
+    /// Segments that one ACK may add in slow start when bytes are counted.
+    #[param(default = 2.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 3465 §2.3 (L)")]
+    pub slow_start_limit: f64,
+    /// How slow start notices that the path is full.
+    #[param(default = slow_start::Spec::Standard(Default::default()), unit = "1", source = "RFC 9406 §4")]
+    pub slow_start: slow_start::Spec,
+    /// Part of the flight that is kept at a loss.
+    #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "RFC 5681 §3.1 eq. 4")]
+    pub beta: f64,
 }
 
 /// The state of NewReno.

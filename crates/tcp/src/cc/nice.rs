@@ -3,30 +3,45 @@
 use super::parts::rounds::{Rounds, queued};
 use super::parts::window::Window;
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Span};
 
-params! {
-    /// Nice: Vegas that halves when many segments of a round trip found a long queue, down to a part of a segment.
-    ///
-    /// A segment is late if RTT > RTTmin + threshold (RTTmax - RTTmin). Once in a round trip: cwnd halves if more than
-    /// `fraction` of the window was late; otherwise Vegas decides, diff = cwnd (1 - RTTmin / RTT): cwnd grows by a segment
-    /// if diff < alpha, shrinks by one if diff > beta. Slow start grows as NewReno's; halving and diff > gamma end
-    /// it. A window below a segment is a segment sent once in 1 / cwnd round trips, by pacing.
-    pub struct Params ("Venkataramani, Kokku and Dahlin, OSDI 2002") {
-        /// Part of the range of round-trip times from which on a segment is late (t).
-        pub threshold: f64 = 0.1, unit "1", range 0.0..=1.0, source "Venkataramani et al. 2002, section 4 (0.1)";
-        /// Part of a window that may be late (f).
-        pub fraction: f64 = 0.5, unit "1", range 0.0..=1.0, source "Venkataramani et al. 2002, section 4 (0.5)";
-        /// Queued segments below which the window grows.
-        pub alpha: f64 = 1.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section III.B (1 to 3)";
-        /// Queued segments above which it shrinks by one.
-        pub beta: f64 = 3.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section III.B (1 to 3)";
-        /// Queued segments that end slow start.
-        pub gamma: f64 = 1.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section III.C";
-        /// The least window.
-        pub least: f64 = 0.02, unit "segments", range 0.001..=1.0, source "own choice: Venkataramani et al. 2002, section 3, has windows below one without a bound";
-    }
+/// Nice: Vegas that halves when many segments of a round trip found a long queue, down to a part of a segment.
+///
+/// A segment is late if RTT > RTTmin + threshold (RTTmax - RTTmin). Once in a round trip: cwnd halves if more than
+/// `fraction` of the window was late; otherwise Vegas decides, diff = cwnd (1 - RTTmin / RTT): cwnd grows by a segment
+/// if diff < alpha, shrinks by one if diff > beta. Slow start grows as NewReno's; halving and diff > gamma end
+/// it. A window below a segment is a segment sent once in 1 / cwnd round trips, by pacing.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Venkataramani, Kokku and Dahlin, OSDI 2002")]
+pub struct Params {
+    /// Part of the range of round-trip times from which on a segment is late (t).
+    #[param(default = 0.1, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "Venkataramani et al. 2002, section 4 (0.1)")]
+    pub threshold: f64,
+    /// Part of a window that may be late (f).
+    #[param(default = 0.5, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "Venkataramani et al. 2002, section 4 (0.5)")]
+    pub fraction: f64,
+    /// Queued segments below which the window grows.
+    #[param(default = 1.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "Brakmo and Peterson 1995, section III.B (1 to 3)")]
+    pub alpha: f64,
+    /// Queued segments above which it shrinks by one.
+    #[param(default = 3.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "Brakmo and Peterson 1995, section III.B (1 to 3)")]
+    pub beta: f64,
+    /// Queued segments that end slow start.
+    #[param(default = 1.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "Brakmo and Peterson 1995, section III.C")]
+    pub gamma: f64,
+    /// The least window.
+    #[param(default = 0.02, range = 0.001..=1.0)]
+    #[param(
+        unit = "segments",
+        source = "own choice: Venkataramani et al. 2002, section 3, has windows below one without a bound"
+    )]
+    pub least: f64,
 }
 
 /// The state of Nice.

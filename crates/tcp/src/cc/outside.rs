@@ -4,7 +4,7 @@
 //! understands; [`Plugins`](super::plugins::Plugins) finds it.
 
 use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, SenderContext};
-use airwnd_catalog::{Error, Node, Param, ParamInfo, Params};
+use airwnd_catalog::{Error, Node, Param, ParamInfo, ParamSet};
 use airwnd_units::{BitRate, Bytes};
 use serde_json::{Map, Value as Json};
 use std::fmt;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub type Make = Arc<dyn Fn(&SenderContext) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync>;
 
 /// What says where a plug-in comes from.
-pub trait Head: Params + Clone {
+pub trait Head: ParamSet + Clone {
     /// The plug-in, as messages name it.
     fn who(&self) -> String;
 }
@@ -78,7 +78,7 @@ impl<H: Head> Param for Outside<H> {
     }
 }
 
-impl<H: Head> Params for Outside<H> {
+impl<H: Head> ParamSet for Outside<H> {
     const DOC: &'static str = H::DOC;
     const SOURCE: &'static str = H::SOURCE;
     fn infos() -> Vec<ParamInfo> {
@@ -86,12 +86,12 @@ impl<H: Head> Params for Outside<H> {
     }
 }
 
-fn is_head<H: Params>(key: &str) -> bool {
+fn is_head<H: ParamSet>(key: &str) -> bool {
     H::infos().iter().any(|info| info.name == key)
 }
 
 /// The keys of a member's table that are not its head's.
-pub(super) fn own_settings<H: Params>(node: &Node) -> Node {
+pub(super) fn own_settings<H: ParamSet>(node: &Node) -> Node {
     node.entries(|key| key != "kind" && !is_head::<H>(key))
 }
 

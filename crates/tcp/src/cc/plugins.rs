@@ -7,13 +7,15 @@
 //! use airwnd_catalog::{Node, Param, params};
 //! use airwnd_tcp::cc::{SenderContext, Spec, newreno, plugins::Plugins};
 //! use std::path::Path;
-//! params! {
-//!     /// Half: NewReno that keeps half of what NewReno keeps.
-//!     pub struct Params ("nobody") {
-//!         /// Part of the flight that is kept at a loss.
-//!         pub keep: f64 = 0.25, unit "1", range 0.01..=0.99, source "nobody";
-//!     }
+//! /// Half: NewReno that keeps half of what NewReno keeps.
+//! #[derive(Clone, Debug, PartialEq, Params)]
+//! #[params(source = "an example")]
+//! pub struct Params {
+//!     /// Part of the flight that is kept at a loss.
+//!     #[param(default = 0.25, range = 0.01..=0.99, unit = "1", source = "an example")]
+//!     pub keep: f64,
 //! }
+//!
 //! let mut plugins = Plugins::default();
 //! plugins.add("half", |params: &Params, ctx: &SenderContext| {
 //!     let params = newreno::Params { beta: params.keep, ..Default::default() };
@@ -26,7 +28,7 @@
 
 use super::outside::{Outside, own_settings, table};
 use super::{CongestionControl, SenderContext, plugin, python};
-use airwnd_catalog::{Error, Node, Params, unknown_word};
+use airwnd_catalog::{Error, Node, ParamSet, unknown_word};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,7 +50,7 @@ impl Plugins {
     /// If the name is taken.
     pub fn add<P, F>(&mut self, name: &str, make: F)
     where
-        P: Params + Send + Sync + 'static,
+        P: ParamSet + Send + Sync + 'static,
         F: Fn(&P, &SenderContext) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync + 'static,
     {
         assert!(self.named.iter().all(|(taken, _)| taken != name), "two plug-ins are called `{name}`");

@@ -3,28 +3,44 @@
 use super::parts::marking::Marking;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext, Signal};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Span, Time};
 
-params! {
-    /// Prague: DCTCP, paced, that on short paths grows and gives way as on a longer one.
-    ///
-    /// alpha <- (1 - g) alpha + g M, M the part of bytes that met congestion, 1 until the first mark; marks take cwnd
-    /// to cwnd (1 - alpha / 2). Both happen once in a round trip, and not before RTTvirt = `rtt_virtual` has passed.
-    /// An unmarked segment adds a / cwnd segments, a = min(SRTT / RTTvirt, 1)^2, so that a flow of a short path gets
-    /// the rate of one of RTTvirt. RTTvirt counts from so many updates of alpha after slow start on. A loss leaves
-    /// `beta` of the window. Segments are paced at cwnd / SRTT, twice that while cwnd is below half the threshold. It
-    /// needs `tcp.ecn = "accurate"` and a queue that marks; packets are sent as ECT(1).
-    pub struct Params ("draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331 §4") {
-        /// Weight of a round trip's marks (g).
-        pub gain: f64 = 0.0625, unit "1", range 0.0001..=1.0, source "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c PRAGUE_SHIFT_G";
-        /// The round-trip time that shorter paths count as.
-        pub rtt_virtual: Span = Span::from_millis(25), unit "time", range Span(0)..=Span::from_secs(1), source "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c prague_rtt_target";
-        /// Updates of alpha after slow start until they do.
-        pub transition: u32 = 500, unit "1", range 0..=1_000_000, source "L4STeam/linux tcp_prague.c DEFAULT_RTT_TRANSITION";
-        /// Part of the window that is kept at a loss.
-        pub beta: f64 = 0.5, unit "1", range 0.1..=0.99, source "L4STeam/linux tcp_prague.c prague_enter_loss";
-    }
+/// Prague: DCTCP, paced, that on short paths grows and gives way as on a longer one.
+///
+/// alpha <- (1 - g) alpha + g M, M the part of bytes that met congestion, 1 until the first mark; marks take cwnd
+/// to cwnd (1 - alpha / 2). Both happen once in a round trip, and not before RTTvirt = `rtt_virtual` has passed.
+/// An unmarked segment adds a / cwnd segments, a = min(SRTT / RTTvirt, 1)^2, so that a flow of a short path gets
+/// the rate of one of RTTvirt. RTTvirt counts from so many updates of alpha after slow start on. A loss leaves
+/// `beta` of the window. Segments are paced at cwnd / SRTT, twice that while cwnd is below half the threshold. It
+/// needs `tcp.ecn = "accurate"` and a queue that marks; packets are sent as ECT(1).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331 §4")]
+pub struct Params {
+    /// Weight of a round trip's marks (g).
+    #[param(default = 0.0625, range = 0.0001..=1.0)]
+    #[param(
+        unit = "1",
+        source = "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c \
+                  PRAGUE_SHIFT_G"
+    )]
+    pub gain: f64,
+    /// The round-trip time that shorter paths count as.
+    #[param(default = Span::from_millis(25), range = Span(0)..=Span::from_secs(1))]
+    #[param(
+        unit = "time",
+        source = "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c \
+                  prague_rtt_target"
+    )]
+    pub rtt_virtual: Span,
+    /// Updates of alpha after slow start until they do.
+    #[param(default = 500, range = 0..=1_000_000)]
+    #[param(unit = "1", source = "L4STeam/linux tcp_prague.c DEFAULT_RTT_TRANSITION")]
+    pub transition: u32,
+    /// Part of the window that is kept at a loss.
+    #[param(default = 0.5, range = 0.1..=0.99)]
+    #[param(unit = "1", source = "L4STeam/linux tcp_prague.c prague_enter_loss")]
+    pub beta: f64,
 }
 
 /// The state of Prague.

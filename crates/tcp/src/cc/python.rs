@@ -1,21 +1,23 @@
 //! A controller written in Python.
 
 use super::outside::{self, Guarded, Outside};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Python: a congestion control written as a class in Python.
-    ///
-    /// `cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}` runs the class `Gentle`, a subclass of
-    /// `airwnd.CongestionControl`, of the file gentle.py in the scenario's folder. `"package.module:Gentle"` takes
-    /// it from an installed package, and `"Gentle"` is a class that `airwnd.register` was told of in this process.
-    /// All other keys are arguments of its constructor; docs/how-to/write-a-plugin.md has an example in full.
-    pub section Head ("the class") {
-        /// The class: "file.py:Class", relative to the scenario's folder, "package.module:Class" or "Class".
-        pub class: String, unit "text", source "the scenario";
-        /// Digest of the text that defines the class; filled in when the scenario is read, and compared if it is there.
-        pub sha256: Option<String> = None, unit "text", source "the class; FIPS 180-4";
-    }
+/// Python: a congestion control written as a class in Python.
+///
+/// `cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}` runs the class `Gentle`, a subclass of
+/// `airwnd.CongestionControl`, of the file gentle.py in the scenario's folder. `"package.module:Gentle"` takes
+/// it from an installed package, and `"Gentle"` is a class that `airwnd.register` was told of in this process.
+/// All other keys are arguments of its constructor; docs/how-to/write-a-plugin.md has an example in full.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "the class")]
+pub struct Head {
+    /// The class: "file.py:Class", relative to the scenario's folder, "package.module:Class" or "Class".
+    #[param(unit = "text", source = "the scenario")]
+    pub class: String,
+    /// Digest of the text that defines the class; filled in when the scenario is read, and compared if it is there.
+    #[param(default = None, unit = "text", source = "the class; FIPS 180-4")]
+    pub sha256: Option<String>,
 }
 
 impl outside::Head for Head {

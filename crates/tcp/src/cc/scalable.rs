@@ -2,21 +2,27 @@
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Scalable TCP: a constant part more for each round trip, a constant part less at a loss.
-    ///
-    /// cwnd grows by `increase` for each acknowledged segment and keeps 1 - `decrease` of the flight at a loss. Up to
-    /// `legacy_window` it is NewReno: 1 / cwnd for each segment, half of the flight.
-    pub struct Params ("Kelly, CCR 33(2), 2003") {
-        /// Segments that the window grows by for each acknowledged one; 1/50 in Linux and ns-3.44.
-        pub increase: f64 = 0.01, unit "1", range 0.0001..=1.0, source "Kelly 2003, section 2 (a); ns-3.44 TcpScalable::AIFactor";
-        /// Part of the flight that a loss takes.
-        pub decrease: f64 = 0.125, unit "1", range 0.01..=0.9, source "Kelly 2003, section 2 (b); ns-3.44 TcpScalable::MDFactor";
-        /// The window up to which it is NewReno; 50 in Linux and ns-3.44.
-        pub legacy_window: f64 = 16.0, unit "segments", range 1.0..=10000.0, source "Kelly 2003, section 2 (lwnd)";
-    }
+/// Scalable TCP: a constant part more for each round trip, a constant part less at a loss.
+///
+/// cwnd grows by `increase` for each acknowledged segment and keeps 1 - `decrease` of the flight at a loss. Up to
+/// `legacy_window` it is NewReno: 1 / cwnd for each segment, half of the flight.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Kelly, CCR 33(2), 2003")]
+pub struct Params {
+    /// Segments that the window grows by for each acknowledged one; 1/50 in Linux and ns-3.44.
+    #[param(default = 0.01, range = 0.0001..=1.0)]
+    #[param(unit = "1", source = "Kelly 2003, section 2 (a); ns-3.44 TcpScalable::AIFactor")]
+    pub increase: f64,
+    /// Part of the flight that a loss takes.
+    #[param(default = 0.125, range = 0.01..=0.9)]
+    #[param(unit = "1", source = "Kelly 2003, section 2 (b); ns-3.44 TcpScalable::MDFactor")]
+    pub decrease: f64,
+    /// The window up to which it is NewReno; 50 in Linux and ns-3.44.
+    #[param(default = 16.0, range = 1.0..=10000.0)]
+    #[param(unit = "segments", source = "Kelly 2003, section 2 (lwnd)")]
+    pub legacy_window: f64,
 }
 
 /// The state of Scalable TCP.

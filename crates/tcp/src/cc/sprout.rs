@@ -3,48 +3,80 @@
 use super::parts::forecaster::{Forecaster, LinkModel};
 use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-choice! {
-    /// What a count of segments means if the link could have delivered more in the tick.
-    pub enum PartialTicks {
-        /// The link delivers at least so many.
-        AtLeast = "at-least",
-        /// The link delivers so many, and none means nothing. A window that was once small can then confirm itself.
-        Exact = "exact",
-    }
+/// What a count of segments means if the link could have delivered more in the tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum PartialTicks {
+    /// The link delivers at least so many.
+    #[word = "at-least"]
+    AtLeast,
+    /// The link delivers so many, and none means nothing. A window that was once small can then confirm itself.
+    #[word = "exact"]
+    Exact,
 }
 
-params! {
-    /// Sprout: forecasts from arrivals how many segments the link will deliver, and has no more in the network.
-    ///
-    /// The link's rate wanders as a Brownian motion, or stays at zero in an outage; counts of segments are Poisson.
-    /// Each tick's count corrects the belief about the rate: it is what the link delivers if the segment that came
-    /// next could have come in the tick, and the least that it delivers if not. The window is a low percentile of
-    /// what the ticks after the next one will bring, two segments at least. Losses mean nothing; a timeout leaves one
-    /// segment until the next forecast. The forecast runs at the sender, on the arrivals that ACKs report, and the
-    /// window changes with ACKs only: the original's receiver sends forecasts back, and its sender goes on by the
-    /// last one while none comes. Packets of a constant rate above `max_rate` are not forecast: 1000 segments of 1448
-    /// B in a second are 11.6 Mbit/s.
-    pub struct Params ("Winstein, Sivaraman and Balakrishnan, NSDI 2013") {
-        /// Length of a tick.
-        pub tick: Span = Span::from_millis(20), unit "time", range Span::from_millis(5)..=Span::from_millis(40), source "Winstein et al. 2013, section 3; keithw/sprout@c838669 TICK_LENGTH";
-        /// Ticks that the window covers, after the next one.
-        pub lookahead: u32 = 5, unit "1", range 1..=8, source "Winstein et al. 2013, section 3 (100 ms); keithw/sprout@c838669 TARGET_DELAY_TICKS";
-        /// Rates that are told apart, without that of an outage.
-        pub bins: u32 = 256, unit "1", range 8..=512, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 NUM_BINS";
-        /// The highest of them.
-        pub max_rate: f64 = 1000.0, unit "segments/s", range 10.0..=4000.0, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 MAX_ARRIVAL_RATE";
-        /// Standard deviation of the rate after a second (sigma).
-        pub volatility: f64 = 200.0, unit "segments/s/sqrt(s)", range 1.0..=4000.0, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 BROWNIAN_MOTION_RATE";
-        /// How often outages end (lambda_z).
-        pub escape_rate: f64 = 1.0, unit "1/s", range 0.001..=100.0, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 OUTAGE_ESCAPE_RATE";
-        /// What counts of ticks mean in which the link could have delivered more.
-        pub partial_ticks: PartialTicks = PartialTicks::AtLeast, unit "word", source "keithw/sprout@c838669 Receiver::advance_to (exact)";
-        /// Probability that less is delivered than forecast.
-        pub percentile: f64 = 0.05, unit "1", range 0.001..=0.999, source "Winstein et al. 2013, section 3; keithw/sprout@c838669 Receiver::forecast";
-    }
+/// Sprout: forecasts from arrivals how many segments the link will deliver, and has no more in the network.
+///
+/// The link's rate wanders as a Brownian motion, or stays at zero in an outage; counts of segments are Poisson.
+/// Each tick's count corrects the belief about the rate: it is what the link delivers if the segment that came
+/// next could have come in the tick, and the least that it delivers if not. The window is a low percentile of
+/// what the ticks after the next one will bring, two segments at least. Losses mean nothing; a timeout leaves one
+/// segment until the next forecast. The forecast runs at the sender, on the arrivals that ACKs report, and the
+/// window changes with ACKs only: the original's receiver sends forecasts back, and its sender goes on by the
+/// last one while none comes. Packets of a constant rate above `max_rate` are not forecast: 1000 segments of 1448
+/// B in a second are 11.6 Mbit/s.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Winstein, Sivaraman and Balakrishnan, NSDI 2013")]
+pub struct Params {
+    /// Length of a tick.
+    #[param(default = Span::from_millis(20), range = Span::from_millis(5)..=Span::from_millis(40))]
+    #[param(unit = "time", source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 TICK_LENGTH")]
+    pub tick: Span,
+    /// Ticks that the window covers, after the next one.
+    #[param(default = 5, range = 1..=8)]
+    #[param(
+        unit = "1",
+        source = "Winstein et al. 2013, section 3 (100 ms); keithw/sprout@c838669 TARGET_DELAY_TICKS"
+    )]
+    pub lookahead: u32,
+    /// Rates that are told apart, without that of an outage.
+    #[param(default = 256, range = 8..=512)]
+    #[param(unit = "1", source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 NUM_BINS")]
+    pub bins: u32,
+    /// The highest of them.
+    #[param(default = 1000.0, range = 10.0..=4000.0)]
+    #[param(
+        unit = "segments/s",
+        source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 MAX_ARRIVAL_RATE"
+    )]
+    pub max_rate: f64,
+    /// Standard deviation of the rate after a second (sigma).
+    #[param(default = 200.0, range = 1.0..=4000.0)]
+    #[param(
+        unit = "segments/s/sqrt(s)",
+        source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 BROWNIAN_MOTION_RATE"
+    )]
+    pub volatility: f64,
+    /// How often outages end (lambda_z).
+    #[param(default = 1.0, range = 0.001..=100.0)]
+    #[param(
+        unit = "1/s",
+        source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 OUTAGE_ESCAPE_RATE"
+    )]
+    pub escape_rate: f64,
+    /// What counts of ticks mean in which the link could have delivered more.
+    #[param(default = PartialTicks::AtLeast)]
+    #[param(unit = "word", source = "keithw/sprout@c838669 Receiver::advance_to (exact)")]
+    pub partial_ticks: PartialTicks,
+    /// Probability that less is delivered than forecast.
+    #[param(default = 0.05, range = 0.001..=0.999)]
+    #[param(
+        unit = "1",
+        source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 Receiver::forecast"
+    )]
+    pub percentile: f64,
 }
 
 impl Params {

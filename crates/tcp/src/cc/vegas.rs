@@ -3,26 +3,34 @@
 use super::parts::rounds::{Rounds, queued};
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Vegas: keeps between alpha and beta segments in the queue.
-    ///
-    /// Once in a round trip, with RTT its least sample and diff = cwnd (1 - RTTmin / RTT): cwnd grows by a segment if
-    /// diff < alpha and shrinks by one if diff > beta. Slow start grows as NewReno's every other round trip; diff > gamma
-    /// ends it at cwnd = min(cwnd, cwnd RTTmin / RTT + 1).
-    pub struct Params ("Brakmo and Peterson, IEEE JSAC 13(8), 1995") {
-        /// Queued segments below which the window grows.
-        pub alpha: f64 = 2.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Alpha";
-        /// Queued segments above which it shrinks.
-        pub beta: f64 = 4.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Beta";
-        /// Queued segments that end slow start.
-        pub gamma: f64 = 1.0, unit "segments", range 0.0..=1000.0, source "Brakmo and Peterson 1995, section III.C; ns-3.44 TcpVegas::Gamma";
-        /// Grow only every other round trip in slow start, to compare in between; Linux and ns-3 grow in each.
-        pub alternate: bool = true, unit "1", source "Brakmo and Peterson 1995, section III.C";
-        /// Part of the flight that is kept at a loss.
-        pub keep: f64 = 0.5, unit "1", range 0.1..=0.99, source "Linux tcp_vegas (ssthresh of Reno)";
-    }
+/// Vegas: keeps between alpha and beta segments in the queue.
+///
+/// Once in a round trip, with RTT its least sample and diff = cwnd (1 - RTTmin / RTT): cwnd grows by a segment if
+/// diff < alpha and shrinks by one if diff > beta. Slow start grows as NewReno's every other round trip; diff > gamma
+/// ends it at cwnd = min(cwnd, cwnd RTTmin / RTT + 1).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Brakmo and Peterson, IEEE JSAC 13(8), 1995")]
+pub struct Params {
+    /// Queued segments below which the window grows.
+    #[param(default = 2.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Alpha")]
+    pub alpha: f64,
+    /// Queued segments above which it shrinks.
+    #[param(default = 4.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Beta")]
+    pub beta: f64,
+    /// Queued segments that end slow start.
+    #[param(default = 1.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "Brakmo and Peterson 1995, section III.C; ns-3.44 TcpVegas::Gamma")]
+    pub gamma: f64,
+    /// Grow only every other round trip in slow start, to compare in between; Linux and ns-3 grow in each.
+    #[param(default = true, unit = "1", source = "Brakmo and Peterson 1995, section III.C")]
+    pub alternate: bool,
+    /// Part of the flight that is kept at a loss.
+    #[param(default = 0.5, range = 0.1..=0.99, unit = "1", source = "Linux tcp_vegas (ssthresh of Reno)")]
+    pub keep: f64,
 }
 
 /// The state of Vegas.

@@ -4,21 +4,25 @@ pub use super::newreno::Growth;
 use super::parts::rounds::queued;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Veno: NewReno that takes a loss with a short queue for a random one.
-    ///
-    /// N = cwnd (1 - RTTmin / SRTT) segments are queued. From N = beta on only every other ACK grows the window in
-    /// congestion avoidance. A loss leaves 4/5 of the flight if N < beta, half of it otherwise.
-    pub struct Params ("Fu and Liew, IEEE JSAC 21(2), 2003") {
-        /// Queued segments from which a loss means congestion.
-        pub beta: f64 = 3.0, unit "segments", range 0.0..=1000.0, source "Fu and Liew 2003, section II.A; ns-3.44 TcpVeno::Beta";
-        /// Part of the flight that is kept at a random loss.
-        pub keep: f64 = 0.8, unit "1", range 0.5..=0.99, source "Fu and Liew 2003, section II.C";
-        /// What the window grows with.
-        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3";
-    }
+/// Veno: NewReno that takes a loss with a short queue for a random one.
+///
+/// N = cwnd (1 - RTTmin / SRTT) segments are queued. From N = beta on only every other ACK grows the window in
+/// congestion avoidance. A loss leaves 4/5 of the flight if N < beta, half of it otherwise.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Fu and Liew, IEEE JSAC 21(2), 2003")]
+pub struct Params {
+    /// Queued segments from which a loss means congestion.
+    #[param(default = 3.0, range = 0.0..=1000.0)]
+    #[param(unit = "segments", source = "Fu and Liew 2003, section II.A; ns-3.44 TcpVeno::Beta")]
+    pub beta: f64,
+    /// Part of the flight that is kept at a random loss.
+    #[param(default = 0.8, range = 0.5..=0.99, unit = "1", source = "Fu and Liew 2003, section II.C")]
+    pub keep: f64,
+    /// What the window grows with.
+    #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
+    pub growth: Growth,
 }
 
 /// The state of Veno.

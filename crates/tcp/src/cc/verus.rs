@@ -3,42 +3,60 @@
 use super::parts::profile::Profile;
 use super::parts::window::Window;
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-params! {
-    /// Verus: learns which window has which delay, and moves along this profile by small steps of the delay.
-    ///
-    /// Each epoch has the greatest delay D of its packets, and Dmax = a D + (1 - a) Dmax. The delay to aim at is
-    /// lowered by delta2 if Dmax > R Dmin; else by delta1 if D rose above Dmax; else it is raised by delta2. The
-    /// window is what the profile has for it. The profile holds for each window the smoothed delay of packets sent
-    /// with it; its curve is drawn anew each second: rising, linear between windows, proportional beyond its ends
-    /// (the original has a smoothing spline). It begins with slow start, up to a loss or a delay. A loss leaves keep
-    /// times the window that the packet was sent with, which then grows by 1 / cwnd for each segment until packets
-    /// sent with no more than it are acknowledged. Epochs are closed by ACKs: those without any are made up for when
-    /// the next one comes, so a silence moves the window only at its end. The delay of a segment that was alone is
-    /// that of a delayed ACK, and is not heeded; for the same reason the profile gives two segments at least.
-    pub struct Params ("Zaki, Pötsch, Chen, Subramanian and Görg, SIGCOMM 2015") {
-        /// Length of an epoch.
-        pub epoch: Span = Span::from_millis(5), unit "time", range Span::from_millis(1)..=Span::from_secs(1), source "Zaki et al. 2015; yzaki/verus@4b1bbf0 EPOCH";
-        /// Step down when the delay rises (delta1).
-        pub delta1: Span = Span::from_millis(1), unit "time", range Span::from_micros(1)..=Span::from_secs(1), source "Zaki et al. 2015; yzaki/verus@4b1bbf0 DELTA1";
-        /// Step up, and down when the delay is above the ratio (delta2).
-        pub delta2: Span = Span::from_millis(2), unit "time", range Span::from_micros(1)..=Span::from_secs(1), source "Zaki et al. 2015; yzaki/verus@4b1bbf0 DELTA2";
-        /// Greatest delay over least delay that is tolerated (R); the paper compares 2, 4 and 6.
-        pub ratio: f64 = 6.0, unit "1", range 1.0..=100.0, source "Zaki et al. 2015 (R); yzaki/verus@4b1bbf0 VERUS_R";
-        /// Weight of an epoch's greatest delay (a).
-        pub weight: f64 = 0.8, unit "1", range 0.01..=1.0, source "yzaki/verus@4b1bbf0 ewma(dMaxLast, dMax, 0.2)";
-        /// How often the profile's curve is drawn.
-        pub redraw: Span = Span::from_secs(1), unit "time", range Span::from_millis(10)..=Span::from_secs(100), source "Zaki et al. 2015; yzaki/verus@4b1bbf0 CURVE_TIMER";
-        /// Part of the window that is kept at a loss (M).
-        pub keep: f64 = 0.7, unit "1", range 0.1..=0.99, source "Zaki et al. 2015 (M); yzaki/verus@4b1bbf0 VERUS_M_DECREASE";
-        /// Delay that ends slow start.
-        pub slow_start_exit: Span = Span::from_millis(500), unit "time", range Span::from_millis(1)..=Span::from_secs(10), source "yzaki/verus@4b1bbf0 SS_EXIT_THRESHOLD";
-        /// The largest window in the profile.
-        pub largest: u32 = 40_000, unit "segments", range 100..=1_000_000, source "yzaki/verus@4b1bbf0 MAX_W_DELAY_CURVE";
-    }
+/// Verus: learns which window has which delay, and moves along this profile by small steps of the delay.
+///
+/// Each epoch has the greatest delay D of its packets, and Dmax = a D + (1 - a) Dmax. The delay to aim at is
+/// lowered by delta2 if Dmax > R Dmin; else by delta1 if D rose above Dmax; else it is raised by delta2. The
+/// window is what the profile has for it. The profile holds for each window the smoothed delay of packets sent
+/// with it; its curve is drawn anew each second: rising, linear between windows, proportional beyond its ends
+/// (the original has a smoothing spline). It begins with slow start, up to a loss or a delay. A loss leaves keep
+/// times the window that the packet was sent with, which then grows by 1 / cwnd for each segment until packets
+/// sent with no more than it are acknowledged. Epochs are closed by ACKs: those without any are made up for when
+/// the next one comes, so a silence moves the window only at its end. The delay of a segment that was alone is
+/// that of a delayed ACK, and is not heeded; for the same reason the profile gives two segments at least.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Zaki, Pötsch, Chen, Subramanian and Görg, SIGCOMM 2015")]
+pub struct Params {
+    /// Length of an epoch.
+    #[param(default = Span::from_millis(5), range = Span::from_millis(1)..=Span::from_secs(1))]
+    #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 EPOCH")]
+    pub epoch: Span,
+    /// Step down when the delay rises (delta1).
+    #[param(default = Span::from_millis(1), range = Span::from_micros(1)..=Span::from_secs(1))]
+    #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 DELTA1")]
+    pub delta1: Span,
+    /// Step up, and down when the delay is above the ratio (delta2).
+    #[param(default = Span::from_millis(2), range = Span::from_micros(1)..=Span::from_secs(1))]
+    #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 DELTA2")]
+    pub delta2: Span,
+    /// Greatest delay over least delay that is tolerated (R); the paper compares 2, 4 and 6.
+    #[param(default = 6.0, range = 1.0..=100.0)]
+    #[param(unit = "1", source = "Zaki et al. 2015 (R); yzaki/verus@4b1bbf0 VERUS_R")]
+    pub ratio: f64,
+    /// Weight of an epoch's greatest delay (a).
+    #[param(default = 0.8, range = 0.01..=1.0)]
+    #[param(unit = "1", source = "yzaki/verus@4b1bbf0 ewma(dMaxLast, dMax, 0.2)")]
+    pub weight: f64,
+    /// How often the profile's curve is drawn.
+    #[param(default = Span::from_secs(1), range = Span::from_millis(10)..=Span::from_secs(100))]
+    #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 CURVE_TIMER")]
+    pub redraw: Span,
+    /// Part of the window that is kept at a loss (M).
+    #[param(default = 0.7, range = 0.1..=0.99)]
+    #[param(unit = "1", source = "Zaki et al. 2015 (M); yzaki/verus@4b1bbf0 VERUS_M_DECREASE")]
+    pub keep: f64,
+    /// Delay that ends slow start.
+    #[param(default = Span::from_millis(500), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "yzaki/verus@4b1bbf0 SS_EXIT_THRESHOLD")]
+    pub slow_start_exit: Span,
+    /// The largest window in the profile.
+    #[param(default = 40_000, range = 100..=1_000_000)]
+    #[param(unit = "segments", source = "yzaki/verus@4b1bbf0 MAX_W_DELAY_CURVE")]
+    pub largest: u32,
 }
 
 /// Growth of an epoch's greatest delay, in seconds, that is none (yzaki/verus@4b1bbf0).

@@ -5,29 +5,47 @@ use super::parts::bandwidth::Bandwidth;
 pub use super::parts::bandwidth::{Filter, Variant};
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Span;
 
-params! {
-    /// Westwood: NewReno's growth; a loss leaves the bandwidth-delay product that acknowledgments tell of.
-    ///
-    /// ssthresh = max(B RTTmin, 2 MSS) at a sign of congestion, cwnd = min(cwnd, ssthresh) after a loss, one segment
-    /// after a timeout. B comes from samples b over intervals D. With `variant = "westwood"` an interval lies between two
-    /// ACKs, and Tustin's filter is B <- a B + (1 - a) (b + b') / 2, b' the sample before it,
-    /// a = (2 tau - D) / (2 tau + D); a pause longer than tau / 2 is filled with samples of zero. With
-    /// "westwood-plus" it is a round trip and a = 0.9. The filter "linux" is x <- (7 x + b) / 8, B <- (7 B + x) / 8.
-    pub struct Params ("Mascolo, Casetti, Gerla, Sanadidi and Wang, MobiCom 2001; Grieco and Mascolo, CCR 34(2), 2004") {
-        /// What a sample of the bandwidth is.
-        pub variant: Variant = Variant::WestwoodPlus, unit "word", source "Grieco and Mascolo 2004, section 2; ns-3.44 TcpWestwoodPlus";
-        /// How samples are smoothed.
-        pub filter: Filter = Filter::Tustin, unit "word", source "Mascolo et al. 2001, section 2.2; Linux tcp_westwood (linux); ns-3.44 TcpWestwoodPlus::FilterType";
-        /// Time constant of Tustin's filter for samples between ACKs.
-        pub tau: Span = Span::from_millis(500), unit "time", range Span::from_millis(1)..=Span::from_secs(60), source "Mascolo et al. 2001, section 2.2";
-        /// The least length of a sample of Westwood+; Linux has 50 ms.
-        pub min_interval: Span = Span(0), unit "time", range Span(0)..=Span::from_secs(10), source "ns-3.44 TcpWestwoodPlus has none; Linux tcp_westwood TCP_WESTWOOD_RTT_MIN";
-        /// What the window grows with.
-        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3";
-    }
+/// Westwood: NewReno's growth; a loss leaves the bandwidth-delay product that acknowledgments tell of.
+///
+/// ssthresh = max(B RTTmin, 2 MSS) at a sign of congestion, cwnd = min(cwnd, ssthresh) after a loss, one segment
+/// after a timeout. B comes from samples b over intervals D. With `variant = "westwood"` an interval lies between two
+/// ACKs, and Tustin's filter is B <- a B + (1 - a) (b + b') / 2, b' the sample before it,
+/// a = (2 tau - D) / (2 tau + D); a pause longer than tau / 2 is filled with samples of zero. With
+/// "westwood-plus" it is a round trip and a = 0.9. The filter "linux" is x <- (7 x + b) / 8, B <- (7 B + x) / 8.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Mascolo, Casetti, Gerla, Sanadidi and Wang, MobiCom 2001; Grieco and Mascolo, CCR 34(2), 2004"
+)]
+pub struct Params {
+    /// What a sample of the bandwidth is.
+    #[param(default = Variant::WestwoodPlus)]
+    #[param(unit = "word", source = "Grieco and Mascolo 2004, section 2; ns-3.44 TcpWestwoodPlus")]
+    pub variant: Variant,
+    /// How samples are smoothed.
+    #[param(default = Filter::Tustin)]
+    #[param(
+        unit = "word",
+        source = "Mascolo et al. 2001, section 2.2; Linux tcp_westwood (linux); ns-3.44 \
+                  TcpWestwoodPlus::FilterType"
+    )]
+    pub filter: Filter,
+    /// Time constant of Tustin's filter for samples between ACKs.
+    #[param(default = Span::from_millis(500), range = Span::from_millis(1)..=Span::from_secs(60))]
+    #[param(unit = "time", source = "Mascolo et al. 2001, section 2.2")]
+    pub tau: Span,
+    /// The least length of a sample of Westwood+; Linux has 50 ms.
+    #[param(default = Span(0), range = Span(0)..=Span::from_secs(10))]
+    #[param(
+        unit = "time",
+        source = "ns-3.44 TcpWestwoodPlus has none; Linux tcp_westwood TCP_WESTWOOD_RTT_MIN"
+    )]
+    pub min_interval: Span,
+    /// What the window grows with.
+    #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
+    pub growth: Growth,
 }
 
 /// The state of Westwood.

@@ -4,36 +4,53 @@ pub use super::newreno::Growth;
 use super::parts::rounds::{Rounds, queued};
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// YeAH: Scalable TCP while the queue is short, NewReno that empties it otherwise.
-    ///
-    /// Once in a round trip, with RTT its least sample, Q = cwnd (1 - RTTmin / RTT) and L = (RTT - RTTmin) / RTTmin: it is
-    /// slow if Q > alpha or L > 1 / phi, and fast otherwise. If slow with Q > alpha and cwnd above Reno's estimate R,
-    /// cwnd falls by min(Q / gamma, cwnd / 2^epsilon), not below R, and ssthresh with it; R starts as cwnd / 2 and grows by a
-    /// segment in each slow round trip. zeta fast round trips reset R. A loss takes max(Q, flight / 2^delta), half of the
-    /// flight at most; half of it after rho slow round trips in a row; it halves R.
-    pub struct Params ("Baiocchi, Castellani and Vacirca, PFLDnet 2007") {
-        /// The longest queue that is fast (alpha, Qmax).
-        pub alpha: f64 = 80.0, unit "segments", range 0.0..=100_000.0, source "Linux tcp_yeah TCP_YEAH_ALPHA; ns-3.44 TcpYeah::Alpha";
-        /// Part of the queue that is drained at once is 1/gamma.
-        pub gamma: f64 = 1.0, unit "1", range 0.1..=100.0, source "Linux tcp_yeah TCP_YEAH_GAMMA; ns-3.44 TcpYeah::Gamma";
-        /// Exponent of the least reduction at a loss.
-        pub delta: u32 = 3, unit "1", range 1..=20, source "Linux tcp_yeah TCP_YEAH_DELTA; ns-3.44 TcpYeah::Delta";
-        /// Exponent of the most that is drained at once.
-        pub epsilon: u32 = 1, unit "1", range 0..=20, source "Linux tcp_yeah TCP_YEAH_EPSILON; ns-3.44 TcpYeah::Epsilon";
-        /// The longest queueing delay that is fast is RTTmin / phi.
-        pub phi: f64 = 8.0, unit "1", range 0.1..=1000.0, source "Linux tcp_yeah TCP_YEAH_PHY; ns-3.44 TcpYeah::Phy";
-        /// Slow round trips in a row that tell of competing Reno flows.
-        pub rho: u32 = 16, unit "1", range 1..=10_000, source "Linux tcp_yeah TCP_YEAH_RHO; ns-3.44 TcpYeah::Rho";
-        /// Fast round trips after which none compete any more.
-        pub zeta: u32 = 50, unit "1", range 1..=10_000, source "Linux tcp_yeah TCP_YEAH_ZETA; ns-3.44 TcpYeah::Zeta";
-        /// Segments that a fast window grows by for each acknowledged one.
-        pub increase: f64 = 0.01, unit "1", range 0.0001..=1.0, source "Baiocchi et al. 2007, section 2; ns-3.44 TcpYeah::StcpAiFactor";
-        /// What a slow window grows with.
-        pub growth: Growth = Growth::PerAck, unit "word", source "RFC 5681 §3.1 eq. 2 and 3";
-    }
+/// YeAH: Scalable TCP while the queue is short, NewReno that empties it otherwise.
+///
+/// Once in a round trip, with RTT its least sample, Q = cwnd (1 - RTTmin / RTT) and L = (RTT - RTTmin) / RTTmin: it is
+/// slow if Q > alpha or L > 1 / phi, and fast otherwise. If slow with Q > alpha and cwnd above Reno's estimate R,
+/// cwnd falls by min(Q / gamma, cwnd / 2^epsilon), not below R, and ssthresh with it; R starts as cwnd / 2 and grows by
+/// a segment in each slow round trip. zeta fast round trips reset R. A loss takes max(Q, flight / 2^delta), half of the
+/// flight at most; half of it after rho slow round trips in a row; it halves R.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Baiocchi, Castellani and Vacirca, PFLDnet 2007")]
+pub struct Params {
+    /// The longest queue that is fast (alpha, Qmax).
+    #[param(default = 80.0, range = 0.0..=100_000.0)]
+    #[param(unit = "segments", source = "Linux tcp_yeah TCP_YEAH_ALPHA; ns-3.44 TcpYeah::Alpha")]
+    pub alpha: f64,
+    /// Part of the queue that is drained at once is 1/gamma.
+    #[param(default = 1.0, range = 0.1..=100.0)]
+    #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_GAMMA; ns-3.44 TcpYeah::Gamma")]
+    pub gamma: f64,
+    /// Exponent of the least reduction at a loss.
+    #[param(default = 3, range = 1..=20)]
+    #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_DELTA; ns-3.44 TcpYeah::Delta")]
+    pub delta: u32,
+    /// Exponent of the most that is drained at once.
+    #[param(default = 1, range = 0..=20)]
+    #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_EPSILON; ns-3.44 TcpYeah::Epsilon")]
+    pub epsilon: u32,
+    /// The longest queueing delay that is fast is RTTmin / phi.
+    #[param(default = 8.0, range = 0.1..=1000.0)]
+    #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_PHY; ns-3.44 TcpYeah::Phy")]
+    pub phi: f64,
+    /// Slow round trips in a row that tell of competing Reno flows.
+    #[param(default = 16, range = 1..=10_000)]
+    #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_RHO; ns-3.44 TcpYeah::Rho")]
+    pub rho: u32,
+    /// Fast round trips after which none compete any more.
+    #[param(default = 50, range = 1..=10_000)]
+    #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_ZETA; ns-3.44 TcpYeah::Zeta")]
+    pub zeta: u32,
+    /// Segments that a fast window grows by for each acknowledged one.
+    #[param(default = 0.01, range = 0.0001..=1.0)]
+    #[param(unit = "1", source = "Baiocchi et al. 2007, section 2; ns-3.44 TcpYeah::StcpAiFactor")]
+    pub increase: f64,
+    /// What a slow window grows with.
+    #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
+    pub growth: Growth,
 }
 
 /// The least window of a competing Reno flow, in segments.

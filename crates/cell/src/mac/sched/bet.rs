@@ -5,22 +5,29 @@ use super::best::best_of_tti;
 use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, Rbgs, Scheduler};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Tti};
 
-params! {
-    /// Blind equal throughput: the user that has had the least goes first, whatever its channel.
-    ///
-    /// Metric 1 / T with T a moving average of what the user was granted as new data. In the time domain the
-    /// whole TTI goes to one user. In the frequency domain groups are given away one after the other, and
-    /// after each the user's T is what it will be if the TTI ends there. Both use the wideband CQI. Equal
-    /// metrics go to the lower RNTI.
-    pub struct Params ("Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 fdbet-ff-mac-scheduler.cc and tdbet-ff-mac-scheduler.cc") {
-        /// Whether groups or whole TTIs are given away.
-        pub domain: Domain = Domain::Frequency, unit "word", source "ns-3 FdBetFfMacScheduler and TdBetFfMacScheduler";
-        /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
-        pub window: f64 = 99.0, unit "TTI", range 1.0..=1e6, source "ns-3 fdbet-ff-mac-scheduler.cc, m_timeWindow";
-    }
+/// Blind equal throughput: the user that has had the least goes first, whatever its channel.
+///
+/// Metric 1 / T with T a moving average of what the user was granted as new data. In the time domain the
+/// whole TTI goes to one user. In the frequency domain groups are given away one after the other, and
+/// after each the user's T is what it will be if the TTI ends there. Both use the wideband CQI. Equal
+/// metrics go to the lower RNTI.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 \
+              fdbet-ff-mac-scheduler.cc and tdbet-ff-mac-scheduler.cc"
+)]
+pub struct Params {
+    /// Whether groups or whole TTIs are given away.
+    #[param(default = Domain::Frequency)]
+    #[param(unit = "word", source = "ns-3 FdBetFfMacScheduler and TdBetFfMacScheduler")]
+    pub domain: Domain,
+    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(unit = "TTI", source = "ns-3 fdbet-ff-mac-scheduler.cc, m_timeWindow")]
+    pub window: f64,
 }
 
 /// The blind-equal-throughput scheduler.

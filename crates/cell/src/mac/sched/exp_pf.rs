@@ -7,33 +7,43 @@ use super::pf::RelativeRate;
 use super::{Grid, UeView, settle};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 
-choice! {
-    /// What users do that can wait.
-    pub enum BestEffort {
-        /// They count as never late in the exponential, and so give way as real-time users get late.
-        GivesWay = "gives-way",
-        /// They have the metric of proportional fair; a single real-time user, which is its own mean, has the same.
-        ProportionalFair = "proportional-fair",
-    }
+/// What users do that can wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum BestEffort {
+    /// They count as never late in the exponential, and so give way as real-time users get late.
+    #[word = "gives-way"]
+    GivesWay,
+    /// They have the metric of proportional fair; a single real-time user, which is its own mean, has the same.
+    #[word = "proportional-fair"]
+    ProportionalFair,
 }
 
-params! {
-    /// EXP/PF: proportional fair, times an exponential of how much later a user is than real-time users are on average.
-    ///
-    /// Metric exp((a D - m) / (1 + sqrt(m))) R / T; R the rate of one group at the sub-band CQI, T a moving average of
-    /// what the user was granted, D the waiting time of the oldest packet, a = -ln(violation) / budget for bearers of
-    /// the classes 1, 2, 3, 5 and 7 (`qci`), m the mean of a D over those of them that wait. The others wait with
-    /// a D = 0. Equal metrics go to the lower RNTI.
-    pub struct Params ("Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-C; Rhee, Holtzman and Kim, VTC 2003 Fall") {
-        /// What users of the other classes do.
-        pub best_effort: BestEffort = BestEffort::GivesWay, unit "word", source "airwnd; Capozzi et al. 2013 and LTE-Sim: proportional-fair";
-        /// Part of the packets that may exceed the delay budget.
-        pub violation: f64 = 0.02, unit "1", range 1e-9..=0.99, source "TS 23.203 §6.1.7.2: a confidence of 98 percent";
-        /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
-        pub window: f64 = 99.0, unit "TTI", range 1.0..=1e6, source "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow";
-    }
+/// EXP/PF: proportional fair, times an exponential of how much later a user is than real-time users are on average.
+///
+/// Metric exp((a D - m) / (1 + sqrt(m))) R / T; R the rate of one group at the sub-band CQI, T a moving average of
+/// what the user was granted, D the waiting time of the oldest packet, a = -ln(violation) / budget for bearers of
+/// the classes 1, 2, 3, 5 and 7 (`qci`), m the mean of a D over those of them that wait. The others wait with
+/// a D = 0. Equal metrics go to the lower RNTI.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-C; Rhee, \
+              Holtzman and Kim, VTC 2003 Fall"
+)]
+pub struct Params {
+    /// What users of the other classes do.
+    #[param(default = BestEffort::GivesWay)]
+    #[param(unit = "word", source = "airwnd; Capozzi et al. 2013 and LTE-Sim: proportional-fair")]
+    pub best_effort: BestEffort,
+    /// Part of the packets that may exceed the delay budget.
+    #[param(default = 0.02, range = 1e-9..=0.99)]
+    #[param(unit = "1", source = "TS 23.203 §6.1.7.2: a confidence of 98 percent")]
+    pub violation: f64,
+    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
+    pub window: f64,
 }
 
 /// The EXP/PF scheduler.

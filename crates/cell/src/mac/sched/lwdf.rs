@@ -5,16 +5,19 @@ use super::metric::{Metric, MetricScheduler};
 use super::{Grid, UeView};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Largest weighted delay first: the user whose oldest packet has used up most of its delay budget.
-    ///
-    /// Metric D / budget with D the waiting time of the oldest packet and the delay budget of the bearer's class
-    /// (`qci`). The channel does not count but for who can be reached at all, so that a cell with a poor user
-    /// that is always late serves it before all others.
-    pub struct Params ("Stolyar and Ramanan, Annals of Applied Probability 11(1), 2001, with one violation probability for all") {}
-}
+/// Largest weighted delay first: the user whose oldest packet has used up most of its delay budget.
+///
+/// Metric D / budget with D the waiting time of the oldest packet and the delay budget of the bearer's class
+/// (`qci`). The channel does not count but for who can be reached at all, so that a cell with a poor user
+/// that is always late serves it before all others.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Stolyar and Ramanan, Annals of Applied Probability 11(1), 2001, with one violation probability \
+              for all"
+)]
+pub struct Params {}
 
 /// The largest-weighted-delay-first scheduler.
 pub type Lwdf = MetricScheduler<WeightedDelay>;

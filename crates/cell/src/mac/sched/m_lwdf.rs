@@ -7,20 +7,27 @@ use super::pf::RelativeRate;
 use super::{Grid, UeView};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// M-LWDF: proportional fair, times how much of its delay budget a real-time user's oldest packet has used up.
-    ///
-    /// Metric a D R / T for bearers of the classes 1, 2, 3, 5 and 7 (`qci`) and R / T for the others; R the rate of
-    /// one group at the sub-band CQI, T a moving average of what the user was granted, D the waiting time of the
-    /// oldest packet, a = -ln(violation) / budget. Equal metrics go to the lower RNTI.
-    pub struct Params ("Andrews et al., IEEE Communications Magazine 39(2), 2001; Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-C") {
-        /// Part of the packets that may exceed the delay budget.
-        pub violation: f64 = 0.02, unit "1", range 1e-9..=0.99, source "TS 23.203 §6.1.7.2: a confidence of 98 percent";
-        /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
-        pub window: f64 = 99.0, unit "TTI", range 1.0..=1e6, source "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow";
-    }
+/// M-LWDF: proportional fair, times how much of its delay budget a real-time user's oldest packet has used up.
+///
+/// Metric a D R / T for bearers of the classes 1, 2, 3, 5 and 7 (`qci`) and R / T for the others; R the rate of
+/// one group at the sub-band CQI, T a moving average of what the user was granted, D the waiting time of the
+/// oldest packet, a = -ln(violation) / budget. Equal metrics go to the lower RNTI.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Andrews et al., IEEE Communications Magazine 39(2), 2001; Capozzi et al., IEEE Communications \
+              Surveys and Tutorials 15(2), 2013, section V-C"
+)]
+pub struct Params {
+    /// Part of the packets that may exceed the delay budget.
+    #[param(default = 0.02, range = 1e-9..=0.99)]
+    #[param(unit = "1", source = "TS 23.203 §6.1.7.2: a confidence of 98 percent")]
+    pub violation: f64,
+    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
+    pub window: f64,
 }
 
 /// The M-LWDF scheduler.

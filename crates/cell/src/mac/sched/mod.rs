@@ -11,16 +11,24 @@ pub mod metric;
 use crate::bearer::Bearer;
 use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Prbs};
-use airwnd_catalog::{choice, family};
+use airwnd_catalog::{Choice, family};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
 
-family! {
-    /// Downlink MAC scheduler.
-    pub family Spec ("sched") {
-        rr: Rr, pf: Pf, pss: Pss, mt: Mt, bet: Bet, tta: Tta, tbfq: Tbfq, lwdf: Lwdf, m_lwdf: MLwdf, exp_pf: ExpPf,
-    }
-    build fn build(grid: &Grid) -> Box<dyn Scheduler>;
+/// Downlink MAC scheduler.
+#[family(name = "sched", build = fn(grid: &Grid) -> Box<dyn Scheduler>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Rr(rr::Params),
+    Pf(pf::Params),
+    Pss(pss::Params),
+    Mt(mt::Params),
+    Bet(bet::Params),
+    Tta(tta::Params),
+    Tbfq(tbfq::Params),
+    Lwdf(lwdf::Params),
+    MLwdf(m_lwdf::Params),
+    ExpPf(exp_pf::Params),
 }
 
 /// The most resource-block groups that a carrier has (TS 36.213 Table 7.1.6.1-1: 110 PRBs in groups of 4).
@@ -93,14 +101,15 @@ impl Grid {
     }
 }
 
-choice! {
-    /// In which domain a scheduler chooses.
-    pub enum Domain {
-        /// One user for each TTI, by its wideband CQI.
-        Time = "time",
-        /// A user for each resource-block group, by its sub-band CQI.
-        Frequency = "frequency",
-    }
+/// In which domain a scheduler chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Domain {
+    /// One user for each TTI, by its wideband CQI.
+    #[word = "time"]
+    Time,
+    /// A user for each resource-block group, by its sub-band CQI.
+    #[word = "frequency"]
+    Frequency,
 }
 
 impl Domain {
@@ -113,14 +122,15 @@ impl Domain {
     }
 }
 
-choice! {
-    /// Who goes first among users with equal metrics.
-    pub enum Ties {
-        /// The one with the lowest RNTI, always.
-        LowestRnti = "lowest-rnti",
-        /// The next one after the user that was served first in the TTI before.
-        InTurn = "in-turn",
-    }
+/// Who goes first among users with equal metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Ties {
+    /// The one with the lowest RNTI, always.
+    #[word = "lowest-rnti"]
+    LowestRnti,
+    /// The next one after the user that was served first in the TTI before.
+    #[word = "in-turn"]
+    InTurn,
 }
 
 /// A channel report of a user.

@@ -3,20 +3,26 @@
 use super::metric::{Metric, MetricScheduler};
 use super::{Domain, Grid, Ties, UeView};
 use crate::phy::Cqi;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Maximum throughput: the user with the highest rate, however little the others get.
-    ///
-    /// Metric R: in the frequency domain what one group carries at the user's sub-band CQI, in the time domain what it
-    /// carries at the wideband CQI. A CQI is coarse, so that several users often have the highest rate: what they get
-    /// depends on `ties` only, the cell's throughput does not.
-    pub struct Params ("Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 fdmt-ff-mac-scheduler.cc and tdmt-ff-mac-scheduler.cc") {
-        /// Whether groups or whole TTIs are given away.
-        pub domain: Domain = Domain::Frequency, unit "word", source "ns-3 FdMtFfMacScheduler and TdMtFfMacScheduler";
-        /// Who goes first among users with equal rates.
-        pub ties: Ties = Ties::LowestRnti, unit "word", source "ns-3 fdmt-ff-mac-scheduler.cc: lowest-rnti";
-    }
+/// Maximum throughput: the user with the highest rate, however little the others get.
+///
+/// Metric R: in the frequency domain what one group carries at the user's sub-band CQI, in the time domain what it
+/// carries at the wideband CQI. A CQI is coarse, so that several users often have the highest rate: what they get
+/// depends on `ties` only, the cell's throughput does not.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 \
+              fdmt-ff-mac-scheduler.cc and tdmt-ff-mac-scheduler.cc"
+)]
+pub struct Params {
+    /// Whether groups or whole TTIs are given away.
+    #[param(default = Domain::Frequency)]
+    #[param(unit = "word", source = "ns-3 FdMtFfMacScheduler and TdMtFfMacScheduler")]
+    pub domain: Domain,
+    /// Who goes first among users with equal rates.
+    #[param(default = Ties::LowestRnti, unit = "word", source = "ns-3 fdmt-ff-mac-scheduler.cc: lowest-rnti")]
+    pub ties: Ties,
 }
 
 /// The maximum-throughput scheduler.

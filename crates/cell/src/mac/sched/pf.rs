@@ -4,18 +4,20 @@ use super::averages::RateAverages;
 use super::metric::{Metric, MetricScheduler};
 use super::{Grid, UeView};
 use crate::phy::Cqi;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Proportional fair: each group to the user with the highest rate relative to its own average.
-    ///
-    /// Metric R / T with R the rate of one group at the user's sub-band CQI and T a moving average of what
-    /// the user was granted as new data. T changes once per TTI, not from group to group, so on a flat
-    /// channel one user gets the whole TTI. Equal metrics go to the lower RNTI.
-    pub struct Params ("ns-3 pf-ff-mac-scheduler.cc; Sesia, Toufik, Baker, LTE, §12.3.1") {
-        /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
-        pub window: f64 = 99.0, unit "TTI", range 1.0..=1e6, source "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow";
-    }
+/// Proportional fair: each group to the user with the highest rate relative to its own average.
+///
+/// Metric R / T with R the rate of one group at the user's sub-band CQI and T a moving average of what
+/// the user was granted as new data. T changes once per TTI, not from group to group, so on a flat
+/// channel one user gets the whole TTI. Equal metrics go to the lower RNTI.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 pf-ff-mac-scheduler.cc; Sesia, Toufik, Baker, LTE, §12.3.1")]
+pub struct Params {
+    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
+    pub window: f64,
 }
 
 /// The proportional-fair scheduler.

@@ -3,38 +3,44 @@
 use super::averages::RateAverages;
 use super::best::best_per_group;
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
-use crate::phy::Cqi;
 use crate::bearer::Bearer;
-use airwnd_catalog::{choice, params};
+use crate::phy::Cqi;
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Tti};
 use std::cmp::Ordering;
 
-choice! {
-    /// Metric of the frequency-domain step.
-    pub enum FrequencyMetric {
-        /// Proportional fair over the scheduled TTIs only.
-        PfSch = "pfsch",
-        /// The group's CQI over the sum of the user's CQIs (carrier over interference to average).
-        Coita = "coita",
-    }
+/// Metric of the frequency-domain step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum FrequencyMetric {
+    /// Proportional fair over the scheduled TTIs only.
+    #[word = "pfsch"]
+    PfSch,
+    /// The group's CQI over the sum of the user's CQIs (carrier over interference to average).
+    #[word = "coita"]
+    Coita,
 }
 
-params! {
-    /// Priority set: users below their guaranteed rate first, the others proportionally fair.
-    ///
-    /// Time domain: users whose average T is below their target rate form set 1 with metric 1/T, the others
-    /// set 2 with metric R/T (R at the wideband CQI). The best half of all, set 1 first, goes on to the
-    /// frequency domain, where each group goes to the highest weight max(1, target/T) times the frequency
-    /// metric. Without guaranteed rates everybody is in set 2. Equal metrics go to the higher RNTI in the time
-    /// domain and to the lower one in the frequency domain, as in ns-3 LENA.
-    pub struct Params ("Monghal et al., VTC 2008 Spring; ns-3 pss-ff-mac-scheduler.cc") {
-        /// Window of both averages, in TTIs.
-        pub window: f64 = 99.0, unit "TTI", range 1.0..=1e6, source "ns-3 pss-ff-mac-scheduler.cc, m_timeWindow";
-        /// Users that go on to the frequency domain; none: half of them, at least one.
-        pub multiplexed: Option<u16> = None, unit "users", range 1..=1000, source "ns-3 PssFfMacScheduler::nMux";
-        /// Metric of the frequency domain.
-        pub frequency_metric: FrequencyMetric = FrequencyMetric::PfSch, unit "word", source "ns-3 PssFfMacScheduler::PssFdSchedulerType";
-    }
+/// Priority set: users below their guaranteed rate first, the others proportionally fair.
+///
+/// Time domain: users whose average T is below their target rate form set 1 with metric 1/T, the others
+/// set 2 with metric R/T (R at the wideband CQI). The best half of all, set 1 first, goes on to the
+/// frequency domain, where each group goes to the highest weight max(1, target/T) times the frequency
+/// metric. Without guaranteed rates everybody is in set 2. Equal metrics go to the higher RNTI in the time
+/// domain and to the lower one in the frequency domain, as in ns-3 LENA.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Monghal et al., VTC 2008 Spring; ns-3 pss-ff-mac-scheduler.cc")]
+pub struct Params {
+    /// Window of both averages, in TTIs.
+    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(unit = "TTI", source = "ns-3 pss-ff-mac-scheduler.cc, m_timeWindow")]
+    pub window: f64,
+    /// Users that go on to the frequency domain; none: half of them, at least one.
+    #[param(default = None, range = 1..=1000, unit = "users", source = "ns-3 PssFfMacScheduler::nMux")]
+    pub multiplexed: Option<u16>,
+    /// Metric of the frequency domain.
+    #[param(default = FrequencyMetric::PfSch)]
+    #[param(unit = "word", source = "ns-3 PssFfMacScheduler::PssFdSchedulerType")]
+    pub frequency_metric: FrequencyMetric,
 }
 
 /// The priority-set scheduler.

@@ -2,17 +2,17 @@
 
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
 use crate::bearer::Bearer;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Tti;
 
-params! {
-    /// Round robin: equal numbers of resource-block groups in turn, whatever the channel.
-    ///
-    /// Each user with data gets floor(free groups / users) groups, at least one; what the division leaves
-    /// over stays empty. The turn goes on after the last user served when the groups run out, and moves by
-    /// one user per TTI when they suffice for all. The transport format follows the wideband CQI.
-    pub struct Params ("ns-3 rr-ff-mac-scheduler.cc") {}
-}
+/// Round robin: equal numbers of resource-block groups in turn, whatever the channel.
+///
+/// Each user with data gets floor(free groups / users) groups, at least one; what the division leaves
+/// over stays empty. The turn goes on after the last user served when the groups run out, and moves by
+/// one user per TTI when they suffice for all. The transport format follows the wideband CQI.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 rr-ff-mac-scheduler.cc")]
+pub struct Params {}
 
 /// The round-robin scheduler.
 pub struct Rr {

@@ -1,38 +1,55 @@
 //! Token bank fair queueing.
 
 use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
-use crate::phy::Cqi;
 use crate::bearer::Bearer;
-use airwnd_catalog::params;
+use crate::phy::Cqi;
+use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Tti};
 
-params! {
-    /// Token bank fair queueing: users are served by what they have left to others, in tokens.
-    ///
-    /// A user's tokens, one for each byte, come at a rate r: the bearer's maximum bit rate (`mbr`), else its guaranteed
-    /// one (`gbr`), else `token_rate`. They fill its pool, and what overflows goes into a bank that all share; a
-    /// user draws on its pool first and on the bank then. E counts what it gave to the bank less what it took. The
-    /// highest E / r goes first, of equals the lower RNTI. In the time domain it gets the whole TTI. In the frequency
-    /// domain it gets groups, its best first, while its tokens pay for the whole block and data waits; what it may
-    /// draw from the bank is what it is above its debt limit, at most `credit_limit`; then the next user's turn
-    /// comes. What nobody has tokens for stays empty, so that r is a limit as well.
-    ///
-    /// Users with equal r and always something to send get equal throughput, others in the time domain throughput in
-    /// proportion to r. A TTI brings whole bytes, rounded down.
-    pub struct Params ("Wong, Tang and Leung, International Journal of Communication Systems 17, 2004; Bokhari et al., EURASIP Journal on Wireless Communications and Networking, 2009; ns-3 fdtbfq-ff-mac-scheduler.cc and tdtbfq-ff-mac-scheduler.cc") {
-        /// Whether groups or whole TTIs are given away.
-        pub domain: Domain = Domain::Frequency, unit "word", source "ns-3 FdTbfqFfMacScheduler and TdTbfqFfMacScheduler";
-        /// Rate of the tokens of a bearer without a rate; none: it is not limited, and shares equally what bearers with
-        /// a rate leave. Zero is what ns-3 LENA gives such bearers: nobody can pay in the frequency domain, and in the
-        /// time domain all are equal, so that the lowest RNTI is served alone.
-        pub token_rate: Option<BitRate> = None, unit "bit/s", range BitRate(0)..=BitRate(10_000_000_000), source "TS 23.203 §6.1.7: bearers without guaranteed rates have no limit of their own";
-        /// Size of a user's pool of tokens.
-        pub pool: Bytes = Bytes(1), unit "B", range Bytes(0)..=Bytes(1 << 40), source "ns-3 FdTbfqFfMacScheduler::TokenPoolSize";
-        /// The lowest E at which a user may still draw on the bank, below zero by this much (frequency domain).
-        pub debt_limit: Bytes = Bytes(625_000), unit "B", range Bytes(0)..=Bytes(1 << 40), source "ns-3 FdTbfqFfMacScheduler::DebtLimit";
-        /// The most that a user may draw from the bank in a TTI (frequency domain).
-        pub credit_limit: Bytes = Bytes(625_000), unit "B", range Bytes(0)..=Bytes(1 << 40), source "ns-3 FdTbfqFfMacScheduler::CreditLimit";
-    }
+/// Token bank fair queueing: users are served by what they have left to others, in tokens.
+///
+/// A user's tokens, one for each byte, come at a rate r: the bearer's maximum bit rate (`mbr`), else its guaranteed
+/// one (`gbr`), else `token_rate`. They fill its pool, and what overflows goes into a bank that all share; a
+/// user draws on its pool first and on the bank then. E counts what it gave to the bank less what it took. The
+/// highest E / r goes first, of equals the lower RNTI. In the time domain it gets the whole TTI. In the frequency
+/// domain it gets groups, its best first, while its tokens pay for the whole block and data waits; what it may
+/// draw from the bank is what it is above its debt limit, at most `credit_limit`; then the next user's turn
+/// comes. What nobody has tokens for stays empty, so that r is a limit as well.
+///
+/// Users with equal r and always something to send get equal throughput, others in the time domain throughput in
+/// proportion to r. A TTI brings whole bytes, rounded down.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Wong, Tang and Leung, International Journal of Communication Systems 17, 2004; Bokhari et al., \
+              EURASIP Journal on Wireless Communications and Networking, 2009; ns-3 \
+              fdtbfq-ff-mac-scheduler.cc and tdtbfq-ff-mac-scheduler.cc"
+)]
+pub struct Params {
+    /// Whether groups or whole TTIs are given away.
+    #[param(default = Domain::Frequency)]
+    #[param(unit = "word", source = "ns-3 FdTbfqFfMacScheduler and TdTbfqFfMacScheduler")]
+    pub domain: Domain,
+    /// Rate of the tokens of a bearer without a rate; none: it is not limited, and shares equally what bearers with
+    /// a rate leave. Zero is what ns-3 LENA gives such bearers: nobody can pay in the frequency domain, and in the
+    /// time domain all are equal, so that the lowest RNTI is served alone.
+    #[param(default = None, range = BitRate(0)..=BitRate(10_000_000_000))]
+    #[param(
+        unit = "bit/s",
+        source = "TS 23.203 §6.1.7: bearers without guaranteed rates have no limit of their own"
+    )]
+    pub token_rate: Option<BitRate>,
+    /// Size of a user's pool of tokens.
+    #[param(default = Bytes(1), range = Bytes(0)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "ns-3 FdTbfqFfMacScheduler::TokenPoolSize")]
+    pub pool: Bytes,
+    /// The lowest E at which a user may still draw on the bank, below zero by this much (frequency domain).
+    #[param(default = Bytes(625_000), range = Bytes(0)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "ns-3 FdTbfqFfMacScheduler::DebtLimit")]
+    pub debt_limit: Bytes,
+    /// The most that a user may draw from the bank in a TTI (frequency domain).
+    #[param(default = Bytes(625_000), range = Bytes(0)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "ns-3 FdTbfqFfMacScheduler::CreditLimit")]
+    pub credit_limit: Bytes,
 }
 
 /// The token-bank scheduler.

@@ -3,18 +3,23 @@
 use super::metric::{Metric, MetricScheduler};
 use super::{Domain, Grid, Ties, UeView};
 use crate::phy::Cqi;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Throughput to average: each group to the user to whom it is best compared with the rest of its carrier.
-    ///
-    /// Metric R_group / R_wideband, the rates of one group at the user's sub-band CQI there and at its wideband CQI. It
-    /// shares out the groups of a selective channel, and says nothing on a flat one, where it is 1 for everybody:
-    /// there `ties` decides alone. ns-3 LENA's rule then serves the first of all users and nobody else.
-    pub struct Params ("Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 tta-ff-mac-scheduler.cc") {
-        /// Who goes first among users with equal metrics: `lowest-rnti` is what ns-3 LENA does.
-        pub ties: Ties = Ties::InTurn, unit "word", source "airwnd: a channel without preferences is shared";
-    }
+/// Throughput to average: each group to the user to whom it is best compared with the rest of its carrier.
+///
+/// Metric R_group / R_wideband, the rates of one group at the user's sub-band CQI there and at its wideband CQI. It
+/// shares out the groups of a selective channel, and says nothing on a flat one, where it is 1 for everybody:
+/// there `ties` decides alone. ns-3 LENA's rule then serves the first of all users and nobody else.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 \
+              tta-ff-mac-scheduler.cc"
+)]
+pub struct Params {
+    /// Who goes first among users with equal metrics: `lowest-rnti` is what ns-3 LENA does.
+    #[param(default = Ties::InTurn)]
+    #[param(unit = "word", source = "airwnd: a channel without preferences is shared")]
+    pub ties: Ties,
 }
 
 /// The throughput-to-average scheduler.

@@ -7,10 +7,12 @@ use crate::phy::{Cqi, Prbs};
 use airwnd_catalog::family;
 use airwnd_units::Bytes;
 
-family! {
-    /// Uplink MAC scheduler.
-    pub family Spec ("uplink-sched") { rr: Rr, pf: Pf }
-    build fn build() -> Box<dyn UplinkScheduler>;
+/// Uplink MAC scheduler.
+#[family(name = "uplink-sched", build = fn() -> Box<dyn UplinkScheduler>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Rr(rr::Params),
+    Pf(pf::Params),
 }
 
 /// The smallest run that is handed out, in PRBs (ns-3 rr-ff-mac-scheduler.cc).

@@ -4,21 +4,23 @@ use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
 use crate::mac::sched::averages::RateAverages;
 use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::Bytes;
 
-params! {
-    /// Proportional fair: as many PRBs as its data needs to the user with the highest rate relative to its average,
-    /// then to the next one.
-    ///
-    /// Metric R / T with R the rate of the whole carrier at the CQI of the user's last sounding and T a moving average
-    /// of what it was granted for new data. A run holds the reported data, or what the longest free run holds, and
-    /// has three PRBs at least. Equal metrics go to the lower RNTI. A user out of reach gets none.
-    pub struct Params ("Sesia, Toufik, Baker, LTE, §12.3.1; one run for each user as TS 36.211 §5.3.4 asks") {
-        /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
-        pub window: f64 = 99.0, unit "TTI", range 1.0..=1e6, source "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow";
-    }
+/// Proportional fair: as many PRBs as its data needs to the user with the highest rate relative to its average,
+/// then to the next one.
+///
+/// Metric R / T with R the rate of the whole carrier at the CQI of the user's last sounding and T a moving average
+/// of what it was granted for new data. A run holds the reported data, or what the longest free run holds, and
+/// has three PRBs at least. Equal metrics go to the lower RNTI. A user out of reach gets none.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Sesia, Toufik, Baker, LTE, §12.3.1; one run for each user as TS 36.211 §5.3.4 asks")]
+pub struct Params {
+    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
+    pub window: f64,
 }
 
 /// The proportional-fair scheduler.

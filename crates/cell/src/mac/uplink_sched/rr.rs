@@ -1,16 +1,16 @@
 //! Round robin in the uplink.
 
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Round robin: equal runs of PRBs for all who wait, at least three PRBs each.
-    ///
-    /// Runs are packed from PRB 0 on in the order of the slots. As in ns-3's priority-set scheduler the next round
-    /// starts elsewhere only when this one filled the carrier to its last PRB, and a user whose sounding is out of
-    /// reach still takes up its share.
-    pub struct Params ("ns-3 pss-ff-mac-scheduler.cc, DoSchedUlTriggerReq") {}
-}
+/// Round robin: equal runs of PRBs for all who wait, at least three PRBs each.
+///
+/// Runs are packed from PRB 0 on in the order of the slots. As in ns-3's priority-set scheduler the next round
+/// starts elsewhere only when this one filled the carrier to its last PRB, and a user whose sounding is out of
+/// reach still takes up its share.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 pss-ff-mac-scheduler.cc, DoSchedUlTriggerReq")]
+pub struct Params {}
 
 /// The round-robin scheduler.
 pub struct Rr {

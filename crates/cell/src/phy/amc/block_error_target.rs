@@ -4,22 +4,26 @@ use super::Amc;
 use crate::phy::error_model::{ErrorModel, Transmission};
 use crate::phy::tables::{cqi_below, mcs_efficiency, modulation, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs, Sinr};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use std::sync::Arc;
 
-params! {
-    /// Block-error target: the fastest scheme whose blocks fail with at most 10 % probability.
-    ///
-    /// The terminal raises the MCS while a downlink block over the reported resource blocks would fail with
-    /// at most `target`, and reports the highest CQI that is less efficient than the last such scheme. TS
-    /// 36.213 §7.2.3 asks for the highest CQI at 10 % itself; as in ns-3 a CQI is reported only once the
-    /// scheme above its own is decodable too (CQI 15: once MCS 28 is), which costs up to one CQI and lowers
-    /// the error rate.
-    pub struct Params ("TS 36.213 §7.2.3; Mezzavilla et al., A lightweight and accurate link abstraction model, MSWiM 2012") {
-        /// The highest acceptable probability that a first transmission fails.
-        pub target: f64 = 0.1, unit "1", range 1e-6..=0.9, source "TS 36.213 §7.2.3";
-    }
+/// Block-error target: the fastest scheme whose blocks fail with at most 10 % probability.
+///
+/// The terminal raises the MCS while a downlink block over the reported resource blocks would fail with
+/// at most `target`, and reports the highest CQI that is less efficient than the last such scheme. TS
+/// 36.213 §7.2.3 asks for the highest CQI at 10 % itself; as in ns-3 a CQI is reported only once the
+/// scheme above its own is decodable too (CQI 15: once MCS 28 is), which costs up to one CQI and lowers
+/// the error rate.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "TS 36.213 §7.2.3; Mezzavilla et al., A lightweight and accurate link abstraction model, MSWiM \
+              2012"
+)]
+pub struct Params {
+    /// The highest acceptable probability that a first transmission fails.
+    #[param(default = 0.1, range = 1e-6..=0.9, unit = "1", source = "TS 36.213 §7.2.3")]
+    pub target: f64,
 }
 
 /// Link adaptation by the receiver's own error model.

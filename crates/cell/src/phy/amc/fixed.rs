@@ -2,18 +2,19 @@
 
 use super::{Amc, ErrorModel};
 use crate::phy::{Cqi, Prbs, Sinr};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use std::sync::Arc;
 
-params! {
-    /// Fixed: every terminal reports the same CQI, and so is sent to with the same scheme, MCS 2 (CQI - 1).
-    ///
-    /// What a scheme carries is thereby studied apart from where users stand. The channel still decides what
-    /// is decoded: where it is too weak for the scheme, blocks fail. CQI 1, 3, .., 15 are MCS 0, 4, .., 28.
-    pub struct Params ("ARWA 2019 §4.3.3: MCS 0 to 28 in steps of 4") {
-        /// The CQI that is reported (TS 36.213 Table 7.2.3-1).
-        pub cqi: u8 = 15, unit "1", range 1..=15, source "TS 36.213 Table 7.2.3-1: the fastest scheme";
-    }
+/// Fixed: every terminal reports the same CQI, and so is sent to with the same scheme, MCS 2 (CQI - 1).
+///
+/// What a scheme carries is thereby studied apart from where users stand. The channel still decides what
+/// is decoded: where it is too weak for the scheme, blocks fail. CQI 1, 3, .., 15 are MCS 0, 4, .., 28.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ARWA 2019 §4.3.3: MCS 0 to 28 in steps of 4")]
+pub struct Params {
+    /// The CQI that is reported (TS 36.213 Table 7.2.3-1).
+    #[param(default = 15, range = 1..=15, unit = "1", source = "TS 36.213 Table 7.2.3-1: the fastest scheme")]
+    pub cqi: u8,
 }
 
 /// A constant report.

@@ -7,10 +7,13 @@ use super::{Cqi, Prbs, Sinr};
 use airwnd_catalog::family;
 use std::sync::Arc;
 
-family! {
-    /// Link adaptation: the CQI that a terminal reports for its channel.
-    pub family Spec ("amc") { block_error_target: BlockErrorTarget, fixed: Fixed, piro_ew2010: PiroEw2010 }
-    build fn build(receiver: &Arc<dyn ErrorModel>) -> Box<dyn Amc>;
+/// Link adaptation: the CQI that a terminal reports for its channel.
+#[family(name = "amc", build = fn(receiver: &Arc<dyn ErrorModel>) -> Box<dyn Amc>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    BlockErrorTarget(block_error_target::Params),
+    Fixed(fixed::Params),
+    PiroEw2010(piro_ew2010::Params),
 }
 
 /// A rule that turns a channel into a CQI. The scheme follows from it: [`super::tables::mcs_of`].

@@ -3,20 +3,24 @@
 use super::{Amc, ErrorModel};
 use crate::phy::tables::cqi_below;
 use crate::phy::{Cqi, Prbs, Sinr};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Db;
 use std::sync::Arc;
 
-params! {
-    /// PiroEW2010: spectral efficiency is Shannon's with a gap that depends on the bit error rate.
-    ///
-    /// eta = log2(1 + SINR / gap), gap = -ln(5 BER) / 1.5 (7.4 dB at 5e-5); a resource block's CQI is the
-    /// highest whose efficiency is below eta. A report over several blocks is the mean of their CQIs rounded
-    /// down. Conservative: 4 to 5 dB more than `block-error-target` asks for.
-    pub struct Params ("Piro et al., A two-level scheduling algorithm for QoS support in the downlink of LTE, European Wireless 2010; ns-3 LteAmc") {
-        /// The bit error rate aimed at.
-        pub ber: f64 = 5e-5, unit "1", range 1e-9..=0.1, source "ns-3 LteAmc::Ber";
-    }
+/// PiroEW2010: spectral efficiency is Shannon's with a gap that depends on the bit error rate.
+///
+/// eta = log2(1 + SINR / gap), gap = -ln(5 BER) / 1.5 (7.4 dB at 5e-5); a resource block's CQI is the
+/// highest whose efficiency is below eta. A report over several blocks is the mean of their CQIs rounded
+/// down. Conservative: 4 to 5 dB more than `block-error-target` asks for.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Piro et al., A two-level scheduling algorithm for QoS support in the downlink of LTE, European \
+              Wireless 2010; ns-3 LteAmc"
+)]
+pub struct Params {
+    /// The bit error rate aimed at.
+    #[param(default = 5e-5, range = 1e-9..=0.1, unit = "1", source = "ns-3 LteAmc::Ber")]
+    pub ber: f64,
 }
 
 /// Shannon's formula with a gap.

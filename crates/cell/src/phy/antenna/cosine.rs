@@ -1,23 +1,29 @@
 //! A power of the cosine of half the angle.
 
 use super::{Antenna, Bearing};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Db, Degrees};
 
-params! {
-    /// Cosine antenna: the field falls as a power of the cosine of half the angle.
-    ///
-    /// In each plane the power pattern is cos(a/2)^(2n) with n such that the gain is 3 dB below the maximum
-    /// at half the beamwidth: n = -3 / (20 log10(cos(beamwidth/4))). A beamwidth of 360 degrees is a
-    /// constant.
-    pub struct Params ("ns-3 CosineAntennaModel") {
-        /// Full width between the half-power directions on the map.
-        pub horizontal_beamwidth: Degrees = Degrees(120.0), unit "deg", range Degrees(1.0)..=Degrees(360.0), source "ns-3 CosineAntennaModel";
-        /// Full width between the half-power directions in elevation.
-        pub vertical_beamwidth: Degrees = Degrees(360.0), unit "deg", range Degrees(1.0)..=Degrees(360.0), source "ns-3 CosineAntennaModel";
-        /// Gain on the boresight.
-        pub max_gain: Db = Db(0.0), unit "dB", range Db(-100.0)..=Db(100.0), source "ns-3 CosineAntennaModel";
-    }
+/// Cosine antenna: the field falls as a power of the cosine of half the angle.
+///
+/// In each plane the power pattern is cos(a/2)^(2n) with n such that the gain is 3 dB below the maximum
+/// at half the beamwidth: n = -3 / (20 log10(cos(beamwidth/4))). A beamwidth of 360 degrees is a
+/// constant.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 CosineAntennaModel")]
+pub struct Params {
+    /// Full width between the half-power directions on the map.
+    #[param(default = Degrees(120.0), range = Degrees(1.0)..=Degrees(360.0))]
+    #[param(unit = "deg", source = "ns-3 CosineAntennaModel")]
+    pub horizontal_beamwidth: Degrees,
+    /// Full width between the half-power directions in elevation.
+    #[param(default = Degrees(360.0), range = Degrees(1.0)..=Degrees(360.0))]
+    #[param(unit = "deg", source = "ns-3 CosineAntennaModel")]
+    pub vertical_beamwidth: Degrees,
+    /// Gain on the boresight.
+    #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0))]
+    #[param(unit = "dB", source = "ns-3 CosineAntennaModel")]
+    pub max_gain: Db,
 }
 
 /// A cosine antenna.

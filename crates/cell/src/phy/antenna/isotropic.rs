@@ -1,15 +1,16 @@
 //! Equal gain in every direction.
 
 use super::{Antenna, Bearing};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Db;
 
-params! {
-    /// Isotropic antenna: the same gain in every direction.
-    pub struct Params ("Balanis, Antenna Theory, §2.5") {
-        /// The gain.
-        pub gain: Db = Db(0.0), unit "dB", range Db(-100.0)..=Db(100.0), source "definition of dBi";
-    }
+/// Isotropic antenna: the same gain in every direction.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Balanis, Antenna Theory, §2.5")]
+pub struct Params {
+    /// The gain.
+    #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0), unit = "dB", source = "definition of dBi")]
+    pub gain: Db,
 }
 
 /// An isotropic antenna.

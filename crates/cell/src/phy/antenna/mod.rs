@@ -4,10 +4,13 @@ use super::Position;
 use airwnd_catalog::family;
 use airwnd_units::{Db, Degrees};
 
-family! {
-    /// Antenna pattern: gain of a base station's antenna by direction.
-    pub family Spec ("antenna") { isotropic: Isotropic, cosine: Cosine, parabolic: Parabolic }
-    build fn build() -> Box<dyn Antenna>;
+/// Antenna pattern: gain of a base station's antenna by direction.
+#[family(name = "antenna", build = fn() -> Box<dyn Antenna>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Isotropic(isotropic::Params),
+    Cosine(cosine::Params),
+    Parabolic(parabolic::Params),
 }
 
 /// A radiation pattern, the same for sending and receiving.

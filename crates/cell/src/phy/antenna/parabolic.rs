@@ -1,23 +1,29 @@
 //! 3GPP's sector antenna.
 
 use super::{Antenna, Bearing};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Db, Degrees};
 
-params! {
-    /// Parabolic antenna: 3GPP's sector pattern, quadratic in decibels down to a floor.
-    ///
-    /// G = -min(12 (azimuth / beamwidth)^2, max_attenuation). The pattern is that of the horizontal plane;
-    /// elevation does not matter.
-    pub struct Params ("TR 25.814 Table A.2.1.1-2") {
-        /// Full width between the half-power directions on the map.
-        pub beamwidth: Degrees = Degrees(70.0), unit "deg", range Degrees(1.0)..=Degrees(180.0), source "TR 25.814 Table A.2.1.1-2";
-        /// Attenuation behind the antenna.
-        pub max_attenuation: Db = Db(20.0), unit "dB", range Db(0.0)..=Db(100.0), source "TR 25.814 Table A.2.1.1-2";
-        /// Gain on the boresight.
-        //= exception antenna-gain-relative
-        pub max_gain: Db = Db(0.0), unit "dB", range Db(-100.0)..=Db(100.0), source "pattern relative to its maximum, as in ns-3";
-    }
+/// Parabolic antenna: 3GPP's sector pattern, quadratic in decibels down to a floor.
+///
+/// G = -min(12 (azimuth / beamwidth)^2, max_attenuation). The pattern is that of the horizontal plane;
+/// elevation does not matter.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TR 25.814 Table A.2.1.1-2")]
+pub struct Params {
+    /// Full width between the half-power directions on the map.
+    #[param(default = Degrees(70.0), range = Degrees(1.0)..=Degrees(180.0))]
+    #[param(unit = "deg", source = "TR 25.814 Table A.2.1.1-2")]
+    pub beamwidth: Degrees,
+    /// Attenuation behind the antenna.
+    #[param(default = Db(20.0), range = Db(0.0)..=Db(100.0))]
+    #[param(unit = "dB", source = "TR 25.814 Table A.2.1.1-2")]
+    pub max_attenuation: Db,
+    /// Gain on the boresight.
+    //= exception antenna-gain-relative
+    #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0))]
+    #[param(unit = "dB", source = "pattern relative to its maximum, as in ns-3")]
+    pub max_gain: Db,
 }
 
 /// A sector antenna.

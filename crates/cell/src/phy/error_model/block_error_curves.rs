@@ -4,29 +4,34 @@ use super::segment::{block_error, with_all_crcs, with_crc};
 use super::{ErrorModel, SoftBits, Transmission, upper_tail};
 use crate::phy::bit_channel::{information, sinr};
 use crate::phy::tables::{Modulation, code_rate, modulation};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
-params! {
-    /// Block-error curves: errors of LTE's turbo code as simulated bit by bit.
-    ///
-    /// The curves are our own: turbo code, rate matching, modulation, max-log demapping and max-log-MAP decoding
-    /// with 8 iterations, over white noise (`crates/linklevel`; the file's header says how much of it). For each
-    /// modulation, code rate and size of code blocks there are two numbers: a code block fails with probability
-    /// Q((SINR - half) / width). Between the simulated sizes K, half's distance from the limit of information
-    /// theory, where a coded bit receives R bits, and width are linear in 1 / sqrt(K); between the rates R they
-    /// are linear too, beyond them constant.
-    ///
-    /// The SINR is that of a flat channel on which a coded bit receives the same mutual information as it did
-    /// on average over resource blocks and transmissions (MIESM). With each transmission the code rate R, block
-    /// and CRCs over all coded bits received, falls. Below the lowest rate that was simulated coded bits count as
-    /// repeated: information I of each of r times as many bits becomes that of a binary channel with r times
-    /// the SINR. A transport block fails if one of its code blocks does.
-    pub struct Params ("airwnd crates/linklevel after TS 36.212 §5.1 and TS 36.211 §7.1; MIESM: Wan, Tsai and Almgren, IEEE WCNC 2006") {
-        /// Loss of the receiver before decoding, such as by estimating the channel; the simulated one has none.
-        pub loss: Db = Db(0.0), unit "dB", range Db(-10.0)..=Db(20.0), source "perfect channel estimation";
-    }
+/// Block-error curves: errors of LTE's turbo code as simulated bit by bit.
+///
+/// The curves are our own: turbo code, rate matching, modulation, max-log demapping and max-log-MAP decoding
+/// with 8 iterations, over white noise (`crates/linklevel`; the file's header says how much of it). For each
+/// modulation, code rate and size of code blocks there are two numbers: a code block fails with probability
+/// Q((SINR - half) / width). Between the simulated sizes K, half's distance from the limit of information
+/// theory, where a coded bit receives R bits, and width are linear in 1 / sqrt(K); between the rates R they
+/// are linear too, beyond them constant.
+///
+/// The SINR is that of a flat channel on which a coded bit receives the same mutual information as it did
+/// on average over resource blocks and transmissions (MIESM). With each transmission the code rate R, block
+/// and CRCs over all coded bits received, falls. Below the lowest rate that was simulated coded bits count as
+/// repeated: information I of each of r times as many bits becomes that of a binary channel with r times
+/// the SINR. A transport block fails if one of its code blocks does.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "airwnd crates/linklevel after TS 36.212 §5.1 and TS 36.211 §7.1; MIESM: Wan, Tsai and Almgren, \
+              IEEE WCNC 2006"
+)]
+pub struct Params {
+    /// Loss of the receiver before decoding, such as by estimating the channel; the simulated one has none.
+    #[param(default = Db(0.0), range = Db(-10.0)..=Db(20.0))]
+    #[param(unit = "dB", source = "perfect channel estimation")]
+    pub loss: Db,
 }
 
 /// Q_m, K and coded bits of a curve, then its half and width in decibels.

@@ -6,12 +6,13 @@ use super::{Mcs, Sinr};
 use airwnd_catalog::family;
 use airwnd_units::Bytes;
 
-family! {
-    /// Error model: the probability that a transport block is not decoded.
-    pub family Spec ("error-model") {
-        block_error_curves: BlockErrorCurves, mutual_information: MutualInformation, none: NoErrors,
-    }
-    build fn build() -> Box<dyn ErrorModel>;
+/// Error model: the probability that a transport block is not decoded.
+#[family(name = "error-model", build = fn() -> Box<dyn ErrorModel>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    BlockErrorCurves(block_error_curves::Params),
+    MutualInformation(mutual_information::Params),
+    NoErrors(none::Params),
 }
 
 /// A link-to-system mapping: from what was sent and the channel it met to an error probability. Pure.

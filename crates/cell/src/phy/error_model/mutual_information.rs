@@ -5,39 +5,50 @@ use super::{ErrorModel, SoftBits, Transmission, upper_tail};
 use crate::phy::Mcs;
 use crate::phy::bit_channel::{binary_dispersion, information, sinr};
 use crate::phy::tables::{Modulation, code_rate, modulation};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
-params! {
-    /// Mutual information: errors of LTE's turbo code from information theory and three fitted losses.
-    ///
-    /// A transmission gives its C = B / R coded bits (B: block and CRC; R: nominal code rate) the mutual
-    /// information I of Gray-mapped, bit-interleaved QPSK, 16QAM or 64QAM at the SINR less the receiver's
-    /// loss, averaged over its resource blocks. Retransmissions bring new coded bits (incremental
-    /// redundancy): C and C I add up. The turbo code has 3 (K + 4) distinct coded bits per code block of K;
-    /// what is sent beyond repeats them, and repeated bits add signal, not redundancy: with n distinct bits of
-    /// which each came r times, I becomes that of a binary channel with r times the SINR.
-    ///
-    /// A code block fails with the probability of the normal approximation to the best code, shifted by the
-    /// code's deviations: Q((n I - K + log2(n)/2) / sqrt(n V) - code_loss), V the channel dispersion of that
-    /// binary channel. A transport block fails if one of its code blocks does.
-    ///
-    /// The receiver's loss is `loss + loss_per_redundant_bit x Q_m (1 - R)` decibels: turbo and simplified
-    /// soft demapping lose most where a symbol carries much redundancy. The three losses were fitted together
-    /// to the SINR at 10 % block errors of ns-3's tables of odd MCS on 3 to 100 resource blocks (90 points);
-    /// no figure of those tables is used.
-    pub struct Params ("Polyanskiy, Poor and Verdu, IEEE Trans. IT 56(5), 2010, eq. 296; Caire, Taricco and Biglieri, IEEE Trans. IT 44(3), 1998; TS 36.212 §5.1") {
-        /// Loss of the receiver before decoding.
-        pub loss: Db = Db(0.7), unit "dB", range Db(-10.0)..=Db(20.0), source "fit to ns-3's SINR at 10 % block errors";
-        /// Further loss for each redundant bit that a modulation symbol carries.
-        pub loss_per_redundant_bit: Db = Db(0.2), unit "dB", range Db(-1.0)..=Db(5.0), source "fit to ns-3's SINR at 10 % block errors";
-        /// Loss of the turbo code against the best code, in standard deviations of the received information.
-        pub code_loss: f64 = 1.4, unit "1", range 0.0..=10.0, source "fit to ns-3's SINR at 10 % block errors";
-        /// Count coded bits modulo 65536 when transmissions are combined, as ns-3 does: retransmissions of large
-        /// blocks then always succeed. For comparisons with ns-3 only.
-        pub sixteen_bits: bool = false, unit "1", source "ns-3 lte-harq-phy.h and lte-mi-error-model.cc: uint16_t sums";
-    }
+/// Mutual information: errors of LTE's turbo code from information theory and three fitted losses.
+///
+/// A transmission gives its C = B / R coded bits (B: block and CRC; R: nominal code rate) the mutual
+/// information I of Gray-mapped, bit-interleaved QPSK, 16QAM or 64QAM at the SINR less the receiver's
+/// loss, averaged over its resource blocks. Retransmissions bring new coded bits (incremental
+/// redundancy): C and C I add up. The turbo code has 3 (K + 4) distinct coded bits per code block of K;
+/// what is sent beyond repeats them, and repeated bits add signal, not redundancy: with n distinct bits of
+/// which each came r times, I becomes that of a binary channel with r times the SINR.
+///
+/// A code block fails with the probability of the normal approximation to the best code, shifted by the
+/// code's deviations: Q((n I - K + log2(n)/2) / sqrt(n V) - code_loss), V the channel dispersion of that
+/// binary channel. A transport block fails if one of its code blocks does.
+///
+/// The receiver's loss is `loss + loss_per_redundant_bit x Q_m (1 - R)` decibels: turbo and simplified
+/// soft demapping lose most where a symbol carries much redundancy. The three losses were fitted together
+/// to the SINR at 10 % block errors of ns-3's tables of odd MCS on 3 to 100 resource blocks (90 points);
+/// no figure of those tables is used.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Polyanskiy, Poor and Verdu, IEEE Trans. IT 56(5), 2010, eq. 296; Caire, Taricco and Biglieri, \
+              IEEE Trans. IT 44(3), 1998; TS 36.212 §5.1"
+)]
+pub struct Params {
+    /// Loss of the receiver before decoding.
+    #[param(default = Db(0.7), range = Db(-10.0)..=Db(20.0))]
+    #[param(unit = "dB", source = "fit to ns-3's SINR at 10 % block errors")]
+    pub loss: Db,
+    /// Further loss for each redundant bit that a modulation symbol carries.
+    #[param(default = Db(0.2), range = Db(-1.0)..=Db(5.0))]
+    #[param(unit = "dB", source = "fit to ns-3's SINR at 10 % block errors")]
+    pub loss_per_redundant_bit: Db,
+    /// Loss of the turbo code against the best code, in standard deviations of the received information.
+    #[param(default = 1.4, range = 0.0..=10.0)]
+    #[param(unit = "1", source = "fit to ns-3's SINR at 10 % block errors")]
+    pub code_loss: f64,
+    /// Count coded bits modulo 65536 when transmissions are combined, as ns-3 does: retransmissions of large
+    /// blocks then always succeed. For comparisons with ns-3 only.
+    #[param(default = false)]
+    #[param(unit = "1", source = "ns-3 lte-harq-phy.h and lte-mi-error-model.cc: uint16_t sums")]
+    pub sixteen_bits: bool,
 }
 
 /// Link-to-system mapping by mutual information.

@@ -1,15 +1,15 @@
 //! A channel that never errs.
 
 use super::{ErrorModel, SoftBits, Transmission};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Bytes;
 
-params! {
-    /// None: every block is decoded at once, whatever the channel.
-    ///
-    /// Separates the effect of scheduling from that of block errors. Link adaptation still sees the channel.
-    pub struct Params ("ns-3 LteSpectrumPhy, DataErrorModelEnabled = false") {}
-}
+/// None: every block is decoded at once, whatever the channel.
+///
+/// Separates the effect of scheduling from that of block errors. Link adaptation still sees the channel.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 LteSpectrumPhy, DataErrorModelEnabled = false")]
+pub struct Params {}
 
 /// An error model without errors.
 #[derive(Clone, Debug)]

@@ -14,16 +14,28 @@ macro_rules! profile {
     ) => {
         const TAPS: &[$crate::phy::fading::Tap] = &[$($crate::phy::fading::Tap::new($delay_ns, $power_db)),+];
 
-        airwnd_catalog::params! {
-            $(#[doc = $doc])+
-            pub struct Params ($source) {
-                /// Speed that the fading goes with; none: each terminal's own, and a walk (3 km/h) if it never moves.
-                pub speed: Option<airwnd_units::Speed> = None, unit "m/s", range airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0), source "ns-3 fading_trace_generator.m: 3 and 60 km/h";
-                /// Greatest Doppler shift of the downlink's carrier, in place of a speed.
-                pub doppler: Option<airwnd_units::Hertz> = None, unit "Hz", range airwnd_units::Hertz(0.0)..=airwnd_units::Hertz(1500.0), source "TS 36.104 Table B.2-4: 5, 70 and 300 Hz";
-                /// Whether the signals of other cells and of their terminals fade, too. Costs as much again for each
-                /// cell that disturbs.
-                pub interference: bool = true, unit "1", source "ns-3 TraceFadingLossModel fades every pair of nodes";
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, PartialEq, airwnd_catalog::Params)]
+        #[params(source = $source, check)]
+        pub struct Params {
+            /// Speed that the fading goes with; none: each terminal's own, and a walk (3 km/h) if it never moves.
+            #[param(default = None, range = airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0))]
+            #[param(unit = "m/s", source = "ns-3 fading_trace_generator.m: 3 and 60 km/h")]
+            pub speed: Option<airwnd_units::Speed>,
+            /// Greatest Doppler shift of the downlink's carrier, in place of a speed.
+            #[param(default = None, range = airwnd_units::Hertz(0.0)..=airwnd_units::Hertz(1500.0))]
+            #[param(unit = "Hz", source = "TS 36.104 Table B.2-4: 5, 70 and 300 Hz")]
+            pub doppler: Option<airwnd_units::Hertz>,
+            /// Whether the signals of other cells and of their terminals fade, too. Costs as much again for each
+            /// cell that disturbs.
+            #[param(default = true)]
+            #[param(unit = "1", source = "ns-3 TraceFadingLossModel fades every pair of nodes")]
+            pub interference: bool,
+        }
+
+        impl Params {
+            fn check(&self) -> Result<(), (&'static str, String)> {
+                $crate::phy::fading::check_pace(self.speed, self.doppler)
             }
         }
 
@@ -54,10 +66,14 @@ macro_rules! profile {
     };
 }
 
-family! {
-    /// Small-scale fading: how the gain of a link varies around its mean, in time and over frequency.
-    pub family Spec ("fading") { none: NoFading, epa: Epa, eva: Eva, etu: Etu }
-    build fn build() -> Box<dyn Fading>;
+/// Small-scale fading: how the gain of a link varies around its mean, in time and over frequency.
+#[family(name = "fading", build = fn() -> Box<dyn Fading>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    NoFading(none::Params),
+    Epa(epa::Params),
+    Eva(eva::Params),
+    Etu(etu::Params),
 }
 
 /// A multipath channel as a tapped delay line: what arrives when, how strong, and how fast that changes.
@@ -114,27 +130,20 @@ impl Pace {
     }
 }
 
-impl Spec {
-    /// What no single parameter shows: the parameter and what is wrong with it.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        let (speed, doppler) = match self {
-            Spec::NoFading(_) => (None, None),
-            Spec::Epa(params) => (params.speed, params.doppler),
-            Spec::Eva(params) => (params.speed, params.doppler),
-            Spec::Etu(params) => (params.speed, params.doppler),
-        };
-        match (speed, doppler) {
-            (Some(speed), Some(_)) => {
-                Err(("doppler", format!("`speed` = {speed} says it already; give one of the two")))
-            }
-            _ => Ok(()),
+/// A speed or a Doppler shift, but not both.
+fn check_pace(speed: Option<Speed>, doppler: Option<Hertz>) -> Result<(), (&'static str, String)> {
+    match (speed, doppler) {
+        (Some(speed), Some(_)) => {
+            Err(("doppler", format!("`speed` = {speed} says it already; give one of the two")))
         }
+        _ => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airwnd_catalog::{Fault, Param};
 
     #[test]
     fn profiles_have_the_delay_spreads_that_they_are_known_by() {
@@ -167,12 +176,9 @@ mod tests {
             (eva(Some(speed), None), Pace::Speed(speed)),
             (eva(None, Some(doppler)), Pace::Doppler(doppler)),
         ] {
-            assert_eq!((spec.build().pace(), spec.check()), (pace, Ok(())));
+            assert_eq!((spec.build().pace(), spec.check_values()), (pace, Ok(())));
         }
-        let (key, message) = eva(Some(speed), Some(doppler)).check().unwrap_err();
-        assert_eq!(
-            (key, message.as_str()),
-            ("doppler", "`speed` = 10m/s says it already; give one of the two")
-        );
+        let fault = eva(Some(speed), Some(doppler)).check_values().unwrap_err();
+        assert_eq!(fault, Fault::new("doppler", "`speed` = 10m/s says it already; give one of the two"));
     }
 }

@@ -1,14 +1,14 @@
 //! A channel that does not fade.
 
 use super::{Fading, Pace, Tap};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// None: the gain of a link is its mean.
-    ///
-    /// Path loss, antennas and shadowing decide alone, and interference is all that varies.
-    pub struct Params ("off in the ns-3 reference runs (LteHelper::FadingModel)") {}
-}
+/// None: the gain of a link is its mean.
+///
+/// Path loss, antennas and shadowing decide alone, and interference is all that varies.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "off in the ns-3 reference runs (LteHelper::FadingModel)")]
+pub struct Params {}
 
 /// No fading.
 #[derive(Clone, Debug)]

@@ -1,15 +1,15 @@
 //! Free space.
 
 use super::{LinkGeometry, Propagation, wavelength};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Db;
 
-params! {
-    /// Friis: free space between isotropic antennas.
-    ///
-    /// PL = 20 log10(4 pi d / wavelength), and no gain closer than wavelength / (4 pi).
-    pub struct Params ("Friis, Proc. IRE 34, 1946") {}
-}
+/// Friis: free space between isotropic antennas.
+///
+/// PL = 20 log10(4 pi d / wavelength), and no gain closer than wavelength / (4 pi).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Friis, Proc. IRE 34, 1946")]
+pub struct Params {}
 
 /// Free-space loss.
 #[derive(Clone, Debug)]

@@ -1,58 +1,75 @@
 //! A town of equal buildings: street canyon, over the roofs, and far away.
 
 use super::{LinkGeometry, Propagation, wavelength};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Db, Degrees, Hertz, Metres};
 
-choice! {
-    /// What lies around the lower antenna.
-    pub enum Environment {
-        /// Streets between buildings.
-        Urban = "urban",
-        /// Houses and gardens.
-        Suburban = "suburban",
-        /// Fields.
-        Open = "open",
-    }
+/// What lies around the lower antenna.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Environment {
+    /// Streets between buildings.
+    #[word = "urban"]
+    Urban,
+    /// Houses and gardens.
+    #[word = "suburban"]
+    Suburban,
+    /// Fields.
+    #[word = "open"]
+    Open,
 }
 
-choice! {
+/// The size of the town.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum City {
+    /// Small or medium town.
+    #[word = "small"]
+    Small,
+    /// Metropolis.
+    #[word = "large"]
+    Large,
+}
+
+/// Hybrid buildings: P.1411 up to 1 km, Okumura-Hata or COST 231 beyond, all outdoors.
+///
+/// Up to 1 km, and farther where both ends are below the roofs, ITU-R P.1411 holds: line of sight in a
+/// street canyon closer than `los_to_nlos`, diffraction over the roofs otherwise. Beyond 1 km it is
+/// Okumura-Hata up to 1.5 GHz, COST 231 up to 2.3 GHz, and a power law fitted at 2.6 GHz above. The
+/// rules and the defaults are those of ns-3's HybridBuildingsPropagationLossModel for terminals
+/// outdoors; there are no indoor terminals here. All formulas use the link's carrier frequency, as ns-3
+/// does once its LTE helper has set it.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 HybridBuildingsPropagationLossModel; ITU-R P.1411-4; COST 231 final report §4.4")]
+pub struct Params {
+    /// Distance up to which a link of P.1411 has line of sight.
+    #[param(default = Metres(200.0), range = Metres(0.0)..=Metres(1e6))]
+    #[param(unit = "m", source = "ns-3 Los2NlosThr")]
+    pub los_to_nlos: Metres,
+    /// Height of the roofs.
+    #[param(default = Metres(20.0), range = Metres(1.0)..=Metres(90.0))]
+    #[param(unit = "m", source = "ns-3 RooftopLevel")]
+    pub rooftop: Metres,
+    /// What lies around the lower antenna; it matters up to 2 GHz.
+    #[param(default = Environment::Urban, unit = "word", source = "ns-3 Environment")]
+    pub environment: Environment,
     /// The size of the town.
-    pub enum City {
-        /// Small or medium town.
-        Small = "small",
-        /// Metropolis.
-        Large = "large",
-    }
-}
-
-params! {
-    /// Hybrid buildings: P.1411 up to 1 km, Okumura-Hata or COST 231 beyond, all outdoors.
-    ///
-    /// Up to 1 km, and farther where both ends are below the roofs, ITU-R P.1411 holds: line of sight in a
-    /// street canyon closer than `los_to_nlos`, diffraction over the roofs otherwise. Beyond 1 km it is
-    /// Okumura-Hata up to 1.5 GHz, COST 231 up to 2.3 GHz, and a power law fitted at 2.6 GHz above. The
-    /// rules and the defaults are those of ns-3's HybridBuildingsPropagationLossModel for terminals
-    /// outdoors; there are no indoor terminals here. All formulas use the link's carrier frequency, as ns-3
-    /// does once its LTE helper has set it.
-    pub struct Params ("ns-3 HybridBuildingsPropagationLossModel; ITU-R P.1411-4; COST 231 final report §4.4") {
-        /// Distance up to which a link of P.1411 has line of sight.
-        pub los_to_nlos: Metres = Metres(200.0), unit "m", range Metres(0.0)..=Metres(1e6), source "ns-3 Los2NlosThr";
-        /// Height of the roofs.
-        pub rooftop: Metres = Metres(20.0), unit "m", range Metres(1.0)..=Metres(90.0), source "ns-3 RooftopLevel";
-        /// What lies around the lower antenna; it matters up to 2 GHz.
-        pub environment: Environment = Environment::Urban, unit "word", source "ns-3 Environment";
-        /// The size of the town.
-        pub city: City = City::Large, unit "word", source "ns-3 CitySize";
-        /// Angle of the street to the direct path.
-        pub street_orientation: Degrees = Degrees(45.0), unit "deg", range Degrees(0.0)..=Degrees(90.0), source "ns-3 StreetsOrientation";
-        /// Width of the streets.
-        pub street_width: Metres = Metres(20.0), unit "m", range Metres(1.0)..=Metres(1000.0), source "ns-3 StreetsWidth";
-        /// Length of the path that buildings cover.
-        pub buildings_extend: Metres = Metres(80.0), unit "m", range Metres(1.0)..=Metres(1e5), source "ns-3 BuildingsExtend";
-        /// Distance between the centres of two rows of buildings.
-        pub building_separation: Metres = Metres(50.0), unit "m", range Metres(1.0)..=Metres(1000.0), source "ns-3 BuildingSeparation";
-    }
+    #[param(default = City::Large, unit = "word", source = "ns-3 CitySize")]
+    pub city: City,
+    /// Angle of the street to the direct path.
+    #[param(default = Degrees(45.0), range = Degrees(0.0)..=Degrees(90.0))]
+    #[param(unit = "deg", source = "ns-3 StreetsOrientation")]
+    pub street_orientation: Degrees,
+    /// Width of the streets.
+    #[param(default = Metres(20.0), range = Metres(1.0)..=Metres(1000.0))]
+    #[param(unit = "m", source = "ns-3 StreetsWidth")]
+    pub street_width: Metres,
+    /// Length of the path that buildings cover.
+    #[param(default = Metres(80.0), range = Metres(1.0)..=Metres(1e5))]
+    #[param(unit = "m", source = "ns-3 BuildingsExtend")]
+    pub buildings_extend: Metres,
+    /// Distance between the centres of two rows of buildings.
+    #[param(default = Metres(50.0), range = Metres(1.0)..=Metres(1000.0))]
+    #[param(unit = "m", source = "ns-3 BuildingSeparation")]
+    pub building_separation: Metres,
 }
 
 /// Path loss in a town.

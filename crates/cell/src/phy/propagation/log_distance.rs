@@ -1,22 +1,27 @@
 //! A power law of distance.
 
 use super::{LinkGeometry, Propagation};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Db, Metres};
 
-params! {
-    /// Log-distance: a power law of distance beyond a reference.
-    ///
-    /// PL = reference_loss + 10 exponent log10(d / reference_distance), and reference_loss within the
-    /// reference distance.
-    pub struct Params ("Rappaport, Wireless Communications, eq. 4.67") {
-        /// Exponent of distance: 2 in free space, 3 to 5 in cities.
-        pub exponent: f64 = 3.0, unit "1", range 1.0..=10.0, source "Rappaport Table 4.2, urban area";
-        /// Distance at which the reference loss holds.
-        pub reference_distance: Metres = Metres(1.0), unit "m", range Metres(0.001)..=Metres(1e5), source "ns-3 LogDistancePropagationLossModel";
-        /// Loss at the reference distance.
-        pub reference_loss: Db = Db(38.97), unit "dB", range Db(0.0)..=Db(300.0), source "Friis at 1 m and 2.12 GHz";
-    }
+/// Log-distance: a power law of distance beyond a reference.
+///
+/// PL = reference_loss + 10 exponent log10(d / reference_distance), and reference_loss within the
+/// reference distance.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Rappaport, Wireless Communications, eq. 4.67")]
+pub struct Params {
+    /// Exponent of distance: 2 in free space, 3 to 5 in cities.
+    #[param(default = 3.0, range = 1.0..=10.0, unit = "1", source = "Rappaport Table 4.2, urban area")]
+    pub exponent: f64,
+    /// Distance at which the reference loss holds.
+    #[param(default = Metres(1.0), range = Metres(0.001)..=Metres(1e5))]
+    #[param(unit = "m", source = "ns-3 LogDistancePropagationLossModel")]
+    pub reference_distance: Metres,
+    /// Loss at the reference distance.
+    #[param(default = Db(38.97), range = Db(0.0)..=Db(300.0))]
+    #[param(unit = "dB", source = "Friis at 1 m and 2.12 GHz")]
+    pub reference_loss: Db,
 }
 
 /// Log-distance loss.

@@ -4,10 +4,13 @@ use super::Position;
 use airwnd_catalog::family;
 use airwnd_units::{Db, Hertz, Metres};
 
-family! {
-    /// Path loss: the mean attenuation between two points.
-    pub family Spec ("propagation") { friis: Friis, log_distance: LogDistance, hybrid_buildings: HybridBuildings }
-    build fn build() -> Box<dyn Propagation>;
+/// Path loss: the mean attenuation between two points.
+#[family(name = "propagation", build = fn() -> Box<dyn Propagation>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Friis(friis::Params),
+    LogDistance(log_distance::Params),
+    HybridBuildings(hybrid_buildings::Params),
 }
 
 /// A path-loss model: pure, and the same in both directions.

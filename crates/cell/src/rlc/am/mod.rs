@@ -15,46 +15,62 @@ pub use rx::Rx;
 pub use status::{Nack, Status};
 pub use tx::Tx;
 
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span};
 
 /// AM_Window_Size for a 10-bit sequence number (TS 36.322 §7.2).
 pub const WINDOW: u64 = 512;
 
-choice! {
-    /// Whose habits acknowledged mode has, where they are not parameters.
-    pub enum Conduct {
-        /// As ns-3 LENA: what is not acknowledged yet is reported as if it waited; a data PDU and a STATUS PDU share
-        /// a block of a terminal only; only whole PDUs are sent again; a poll is answered before the gaps below it
-        /// have had their time; a terminal's STATUS PDU has room for one missing PDU; and the MAC hears of what
-        /// waits at arrivals, polls and expiries of t-PollRetransmit only.
-        Ns3 = "ns-3",
-        /// As TS 36.322 and TS 36.321 say.
-        Standard = "standard",
-    }
+/// Whose habits acknowledged mode has, where they are not parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Conduct {
+    /// As ns-3 LENA: what is not acknowledged yet is reported as if it waited; a data PDU and a STATUS PDU share
+    /// a block of a terminal only; only whole PDUs are sent again; a poll is answered before the gaps below it
+    /// have had their time; a terminal's STATUS PDU has room for one missing PDU; and the MAC hears of what
+    /// waits at arrivals, polls and expiries of t-PollRetransmit only.
+    #[word = "ns-3"]
+    Ns3,
+    /// As TS 36.322 and TS 36.321 say.
+    #[word = "standard"]
+    Standard,
 }
 
-params! {
-    /// Acknowledged mode.
-    pub struct Params ("TS 36.322 §5.1.3, §7.3; ns-3 LteRlcAm") {
-        /// Whose habits it has, where they are not parameters.
-        pub conduct: Conduct = Conduct::Ns3, unit "word", source "ns-3 lte-rlc-am.cc";
-        /// t-PollRetransmit: how long the answer to a poll is waited for.
-        pub poll_retransmit: Span = Span::from_millis(20), unit "time", range Span::from_millis(1)..=Span::from_secs(1), source "ns-3 LteRlcAm::PollRetransmitTimer; TS 36.331 §9.2.1: 45 ms";
-        /// t-Reordering: how long a missing PDU is waited for before it is reported missing.
-        pub reordering: Span = Span::from_millis(10), unit "time", range Span::ZERO..=Span::from_secs(10), source "ns-3 LteRlcAm::ReorderingTimer; TS 36.331 §9.2.1: 35 ms";
-        /// t-StatusProhibit: the least time between two STATUS PDUs.
-        pub status_prohibit: Span = Span::from_millis(10), unit "time", range Span::ZERO..=Span::from_secs(1), source "ns-3 LteRlcAm::StatusProhibitTimer; TS 36.331 §9.2.1: 0 ms";
-        /// pollPDU: every so many new PDUs ask for a STATUS PDU.
-        pub poll_pdu: u64 = 1, unit "PDU", range 1..=1_000_000, source "ns-3 lte-rlc-am.cc, m_pollPdu; TS 36.331 §9.2.1: infinity";
-        /// pollByte: a new PDU after so many bytes asks for a STATUS PDU.
-        pub poll_byte: Bytes = Bytes(50), unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 lte-rlc-am.cc, m_pollByte; TS 36.331 §9.2.1: infinity";
-        /// maxRetxThreshold: how often a PDU is sent again before the link is declared failed, and RLC established
-        /// anew; none: for ever.
-        pub max_retx: Option<u16> = None, unit "1", range 1..=1000, source "ns-3 counts to 5 and goes on; TS 36.331 §9.2.1: 4";
-        /// How often a buffer that is not empty is reported to the MAC after the last arrival.
-        pub report_period: Span = Span::from_millis(20), unit "time", range Span::from_millis(1)..=Span::from_secs(1), source "ns-3 LteRlcAm::ReportBufferStatusTimer";
-    }
+/// Acknowledged mode.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 36.322 §5.1.3, §7.3; ns-3 LteRlcAm")]
+pub struct Params {
+    /// Whose habits it has, where they are not parameters.
+    #[param(default = Conduct::Ns3, unit = "word", source = "ns-3 lte-rlc-am.cc")]
+    pub conduct: Conduct,
+    /// t-PollRetransmit: how long the answer to a poll is waited for.
+    #[param(default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
+    #[param(unit = "time", source = "ns-3 LteRlcAm::PollRetransmitTimer; TS 36.331 §9.2.1: 45 ms")]
+    pub poll_retransmit: Span,
+    /// t-Reordering: how long a missing PDU is waited for before it is reported missing.
+    #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(unit = "time", source = "ns-3 LteRlcAm::ReorderingTimer; TS 36.331 §9.2.1: 35 ms")]
+    pub reordering: Span,
+    /// t-StatusProhibit: the least time between two STATUS PDUs.
+    #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(1))]
+    #[param(unit = "time", source = "ns-3 LteRlcAm::StatusProhibitTimer; TS 36.331 §9.2.1: 0 ms")]
+    pub status_prohibit: Span,
+    /// pollPDU: every so many new PDUs ask for a STATUS PDU.
+    #[param(default = 1, range = 1..=1_000_000)]
+    #[param(unit = "PDU", source = "ns-3 lte-rlc-am.cc, m_pollPdu; TS 36.331 §9.2.1: infinity")]
+    pub poll_pdu: u64,
+    /// pollByte: a new PDU after so many bytes asks for a STATUS PDU.
+    #[param(default = Bytes(50), range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "ns-3 lte-rlc-am.cc, m_pollByte; TS 36.331 §9.2.1: infinity")]
+    pub poll_byte: Bytes,
+    /// maxRetxThreshold: how often a PDU is sent again before the link is declared failed, and RLC established
+    /// anew; none: for ever.
+    #[param(default = None, range = 1..=1000)]
+    #[param(unit = "1", source = "ns-3 counts to 5 and goes on; TS 36.331 §9.2.1: 4")]
+    pub max_retx: Option<u16>,
+    /// How often a buffer that is not empty is reported to the MAC after the last arrival.
+    #[param(default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
+    #[param(unit = "time", source = "ns-3 LteRlcAm::ReportBufferStatusTimer")]
+    pub report_period: Span,
 }
 
 impl Params {

@@ -1,16 +1,17 @@
 //! CoDel's control law.
 
-use airwnd_catalog::choice;
+use airwnd_catalog::Choice;
 use airwnd_units::{Span, Time};
 
-choice! {
-    /// How the inverse square root of the number of signals is computed.
-    pub enum Root {
-        /// 1 / sqrt(n).
-        Exact = "exact",
-        /// One step of Newton's method from the value before: after the first signal 1/2 instead of 1/sqrt(2).
-        Newton = "newton",
-    }
+/// How the inverse square root of the number of signals is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Root {
+    /// 1 / sqrt(n).
+    #[word = "exact"]
+    Exact,
+    /// One step of Newton's method from the value before: after the first signal 1/2 instead of 1/sqrt(2).
+    #[word = "newton"]
+    Newton,
 }
 
 /// The time from a signal to the next: the interval over the square root of how many there were.

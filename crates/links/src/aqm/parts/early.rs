@@ -4,50 +4,66 @@ use super::limit::Limit;
 use super::pace::Pace;
 use crate::aqm::fifo::tells_of;
 use crate::aqm::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
-use airwnd_catalog::{choice, params};
+use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-choice! {
-    /// In what a queue is measured.
-    pub enum Unit {
-        /// Packets.
-        Packets = "packets",
-        /// Bytes, in packets of `mean_packet`; a larger packet is more likely to be dropped.
-        Bytes = "bytes",
-    }
+/// In what a queue is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Unit {
+    /// Packets.
+    #[word = "packets"]
+    Packets,
+    /// Bytes, in packets of `mean_packet`; a larger packet is more likely to be dropped.
+    #[word = "bytes"]
+    Bytes,
 }
 
-choice! {
-    /// How drops at the same probability are spaced.
-    pub enum Spacing {
-        /// Each packet by itself: geometrically distributed gaps.
-        None = "none",
-        /// By the packets since the last one: gaps uniform up to 1 / p.
-        Uniform = "uniform",
-        /// None before 1 / p packets: gaps uniform from 1 / p to 2 / p.
-        Wait = "wait",
-    }
+/// How drops at the same probability are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Spacing {
+    /// Each packet by itself: geometrically distributed gaps.
+    #[word = "none"]
+    None,
+    /// By the packets since the last one: gaps uniform up to 1 / p.
+    #[word = "uniform"]
+    Uniform,
+    /// None before 1 / p packets: gaps uniform from 1 / p to 2 / p.
+    #[word = "wait"]
+    Wait,
 }
 
-params! {
-    /// What the members of the family have in common besides the average and its curve.
-    pub struct Common ("Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993") {
-        /// Packets without which nothing is dropped, and spacing begins anew.
-        pub least_queue: u64 = 0, unit "packets", range 0..=1_000_000_000, source "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2";
-        /// In what queues and thresholds are measured.
-        pub unit: Unit = Unit::Packets, unit "word", source "Floyd and Jacobson 1993 §8; SmRED 2017 §5.1";
-        /// Size of a packet, in `bytes` and for `packet_time`.
-        pub mean_packet: Bytes = Bytes(1000), unit "B", range Bytes(1)..=Bytes(1_000_000), source "Floyd and Jacobson 1993 §5; SmRED 2017 table 1";
-        /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
-        pub packet_time: Option<Span> = None, unit "time", range Span(1)..=Span::from_secs(60), source "Floyd and Jacobson 1993 §11, s";
-        /// Mark packets that can say so instead of dropping them, as long as the average does not drop all.
-        pub ecn: bool = true, unit "true or false", source "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop";
-        /// Largest number of packets, counting a partly sent one.
-        pub packets: Option<u64> = Some(100), unit "packets", range 1..=1_000_000_000, source "ns-3 reference run S5; SmRED 2017 §5.1";
-        /// Size of the buffer; none: no limit in bytes.
-        pub buffer: Option<Bytes> = None, unit "B", range Bytes(1)..=Bytes(1 << 40), source "ns-3 reference run S5; SmRED 2017 §5.1: packets";
-    }
+/// What the members of the family have in common besides the average and its curve.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993")]
+pub struct Common {
+    /// Packets without which nothing is dropped, and spacing begins anew.
+    #[param(default = 0, range = 0..=1_000_000_000)]
+    #[param(unit = "packets", source = "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2")]
+    pub least_queue: u64,
+    /// In what queues and thresholds are measured.
+    #[param(default = Unit::Packets, unit = "word", source = "Floyd and Jacobson 1993 §8; SmRED 2017 §5.1")]
+    pub unit: Unit,
+    /// Size of a packet, in `bytes` and for `packet_time`.
+    #[param(default = Bytes(1000), range = Bytes(1)..=Bytes(1_000_000))]
+    #[param(unit = "B", source = "Floyd and Jacobson 1993 §5; SmRED 2017 table 1")]
+    pub mean_packet: Bytes,
+    /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
+    #[param(default = None, range = Span(1)..=Span::from_secs(60))]
+    #[param(unit = "time", source = "Floyd and Jacobson 1993 §11, s")]
+    pub packet_time: Option<Span>,
+    /// Mark packets that can say so instead of dropping them, as long as the average does not drop all.
+    #[param(default = true)]
+    #[param(unit = "true or false", source = "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop")]
+    pub ecn: bool,
+    /// Largest number of packets, counting a partly sent one.
+    #[param(default = Some(100), range = 1..=1_000_000_000)]
+    #[param(unit = "packets", source = "ns-3 reference run S5; SmRED 2017 §5.1")]
+    pub packets: Option<u64>,
+    /// Size of the buffer; none: no limit in bytes.
+    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(unit = "B", source = "ns-3 reference run S5; SmRED 2017 §5.1: packets")]
+    pub buffer: Option<Bytes>,
 }
 
 impl Common {

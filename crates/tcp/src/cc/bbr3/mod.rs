@@ -11,7 +11,7 @@ pub use super::parts::quantum::Quantum;
 use super::parts::restraint::Restraint;
 use super::parts::window::LARGEST;
 use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, RateSample, SenderContext, Signal};
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use loss::{Ended, LossRound, Undo, inflight_at_loss};
@@ -21,70 +21,110 @@ use probe_rtt::ProbeRtt;
 use startup::{Drain, FullPipe};
 use state::State;
 
-params! {
-    /// BBR v3: paced at what the path delivers, with as much in flight as it bears without losing more than 2 %.
-    ///
-    /// It paces at a gain times bw and keeps a gain times bw min_rtt in flight, and room for what ACKs bring in
-    /// bunches; bw is the greatest delivery rate of this and the last probe. Startup and Drain are followed by cycles:
-    /// DOWN (0.9 bw) until the queue is gone, CRUISE (1.0) for 2 to 3 s or as many round trips as segments are in
-    /// flight, REFILL for a round trip, and UP (1.25) until the rate stands still or too much is lost. What was in
-    /// flight then is inflight_longterm, the limit from then on (less 15 % in CRUISE), which probes raise again, ever
-    /// faster. Losses at other times cut bw_shortterm and inflight_shortterm to what was delivered in the round, or to
-    /// 0.7 of them, until the next REFILL. Every five seconds half of the product is in flight for 200 ms, to measure
-    /// the round-trip time. Losses that were none are undone.
-    ///
-    /// The draft leaves the answer to marks (ECN) open but wants one: here they are a round with a loss, and in a probe
-    /// one loss too many.
-    pub struct Params ("draft-ietf-ccwg-bbr-06") {
-        /// Gain of the pace in Startup.
-        pub startup_gain: f64 = 2.77, unit "1", range 1.01..=10.0, source "4 ln 2: draft-ietf-ccwg-bbr-06 §2.5 BBR.StartupPacingGain";
-        /// Gain of the pace in Drain.
-        pub drain_gain: f64 = 0.5, unit "1", range 0.05..=1.0, source "draft-ietf-ccwg-bbr-06 §2.5 BBR.DrainPacingGain";
-        /// Gain of the pace in DOWN.
-        pub down_gain: f64 = 0.9, unit "1", range 0.1..=1.0, source "draft-ietf-ccwg-bbr-06 §5.6.1";
-        /// Gain of the pace in UP.
-        pub up_gain: f64 = 1.25, unit "1", range 1.0..=4.0, source "draft-ietf-ccwg-bbr-06 §5.6.1";
-        /// Gain of the window.
-        pub cwnd_gain: f64 = 2.0, unit "1", range 1.0..=10.0, source "draft-ietf-ccwg-bbr-06 §2.6 BBR.DefaultCwndGain";
-        /// Gain of the window in UP.
-        pub up_cwnd_gain: f64 = 2.25, unit "1", range 1.0..=10.0, source "draft-ietf-ccwg-bbr-06 §5.6.1";
-        /// Part of the bandwidth that the pace stays below it.
-        pub pacing_margin: f64 = 0.01, unit "1", range 0.0..=0.5, source "draft-ietf-ccwg-bbr-06 §2.5 BBR.PacingMarginPercent";
-        /// Part of what is in flight that may be lost in a round trip of a probe.
-        pub loss_threshold: f64 = 0.02, unit "1", range 0.0001..=0.5, source "draft-ietf-ccwg-bbr-06 §2.8 BBR.LossThresh";
-        /// What a round trip with losses leaves at least.
-        pub beta: f64 = 0.7, unit "1", range 0.1..=1.0, source "draft-ietf-ccwg-bbr-06 §2.8 BBR.Beta";
-        /// Part of inflight_longterm that is left to others.
-        pub headroom: f64 = 0.15, unit "1", range 0.0..=0.9, source "draft-ietf-ccwg-bbr-06 §2.8 BBR.Headroom";
-        /// The least window.
-        pub min_window: u32 = 4, unit "segments", range 1..=1000, source "draft-ietf-ccwg-bbr-06 §2.8 BBR.MinPipeCwnd";
-        /// A round that multiplies the delivery rate by this finds the pipe not full.
-        pub full_growth: f64 = 1.25, unit "1", range 1.0..=4.0, source "draft-ietf-ccwg-bbr-06 §5.3.1.2";
-        /// Rounds with less in a row that find it full.
-        pub full_rounds: u32 = 3, unit "round trips", range 1..=100, source "draft-ietf-ccwg-bbr-06 §5.3.1.2";
-        /// Separate losses in a round trip that may end Startup.
-        pub full_losses: u32 = 6, unit "1", range 1..=1000, source "draft-ietf-ccwg-bbr-06 §5.3.1.3 BBRStartupFullLossCnt";
-        /// Round trips after which Drain ends in any case.
-        pub drain_rounds: u32 = 3, unit "round trips", range 1..=1000, source "draft-ietf-ccwg-bbr-06 §5.3.2";
-        /// The least time between probes for bandwidth.
-        pub probe_wait: Span = Span::from_secs(2), unit "time", range Span(1)..=Span::from_secs(3600), source "draft-ietf-ccwg-bbr-06 §5.3.3.8";
-        /// To which a random part of this is added.
-        pub probe_wait_spread: Span = Span::from_secs(1), unit "time", range Span(0)..=Span::from_secs(3600), source "draft-ietf-ccwg-bbr-06 §5.3.3.8";
-        /// The most round trips between probes for bandwidth; as many as segments are in flight if these are fewer.
-        pub probe_rounds: u32 = 63, unit "round trips", range 1..=100_000, source "draft-ietf-ccwg-bbr-06 §5.3.3.8";
-        /// Time in which the round-trip time is the least sample.
-        pub min_rtt_window: Span = Span::from_secs(10), unit "time", range Span::from_millis(100)..=Span::from_secs(3600), source "draft-ietf-ccwg-bbr-06 §2.16.1 BBR.MinRTTFilterLen";
-        /// The least time between probes for the round-trip time.
-        pub probe_rtt_interval: Span = Span::from_secs(5), unit "time", range Span::from_millis(100)..=Span::from_secs(3600), source "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTInterval";
-        /// For how long such a probe lasts at least.
-        pub probe_rtt_duration: Span = Span::from_millis(200), unit "time", range Span(1)..=Span::from_secs(10), source "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTDuration";
-        /// Gain of the window in it.
-        pub probe_rtt_gain: f64 = 0.5, unit "1", range 0.0..=1.0, source "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTCwndGain";
-        /// Round trips for which the most that ACKs brought too early is remembered; one in Startup.
-        pub aggregation_rounds: u32 = 10, unit "round trips", range 1..=1000, source "draft-ietf-ccwg-bbr-06 §2.12 BBR.ExtraAckedFilterLen";
-        /// What hosts send at a time; the window has room for three.
-        pub quantum: Quantum = Quantum::ByRate, unit "word", source "draft-ietf-ccwg-bbr-06 §5.6.3 and §5.5.8.1";
-    }
+/// BBR v3: paced at what the path delivers, with as much in flight as it bears without losing more than 2 %.
+///
+/// It paces at a gain times bw and keeps a gain times bw min_rtt in flight, and room for what ACKs bring in
+/// bunches; bw is the greatest delivery rate of this and the last probe. Startup and Drain are followed by cycles:
+/// DOWN (0.9 bw) until the queue is gone, CRUISE (1.0) for 2 to 3 s or as many round trips as segments are in
+/// flight, REFILL for a round trip, and UP (1.25) until the rate stands still or too much is lost. What was in
+/// flight then is inflight_longterm, the limit from then on (less 15 % in CRUISE), which probes raise again, ever
+/// faster. Losses at other times cut bw_shortterm and inflight_shortterm to what was delivered in the round, or to
+/// 0.7 of them, until the next REFILL. Every five seconds half of the product is in flight for 200 ms, to measure
+/// the round-trip time. Losses that were none are undone.
+///
+/// The draft leaves the answer to marks (ECN) open but wants one: here they are a round with a loss, and in a probe
+/// one loss too many.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "draft-ietf-ccwg-bbr-06")]
+pub struct Params {
+    /// Gain of the pace in Startup.
+    #[param(default = 2.77, range = 1.01..=10.0)]
+    #[param(unit = "1", source = "4 ln 2: draft-ietf-ccwg-bbr-06 §2.5 BBR.StartupPacingGain")]
+    pub startup_gain: f64,
+    /// Gain of the pace in Drain.
+    #[param(default = 0.5, range = 0.05..=1.0)]
+    #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.5 BBR.DrainPacingGain")]
+    pub drain_gain: f64,
+    /// Gain of the pace in DOWN.
+    #[param(default = 0.9, range = 0.1..=1.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.6.1")]
+    pub down_gain: f64,
+    /// Gain of the pace in UP.
+    #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.6.1")]
+    pub up_gain: f64,
+    /// Gain of the window.
+    #[param(default = 2.0, range = 1.0..=10.0)]
+    #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.6 BBR.DefaultCwndGain")]
+    pub cwnd_gain: f64,
+    /// Gain of the window in UP.
+    #[param(default = 2.25, range = 1.0..=10.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.6.1")]
+    pub up_cwnd_gain: f64,
+    /// Part of the bandwidth that the pace stays below it.
+    #[param(default = 0.01, range = 0.0..=0.5)]
+    #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.5 BBR.PacingMarginPercent")]
+    pub pacing_margin: f64,
+    /// Part of what is in flight that may be lost in a round trip of a probe.
+    #[param(default = 0.02, range = 0.0001..=0.5)]
+    #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.LossThresh")]
+    pub loss_threshold: f64,
+    /// What a round trip with losses leaves at least.
+    #[param(default = 0.7, range = 0.1..=1.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.Beta")]
+    pub beta: f64,
+    /// Part of inflight_longterm that is left to others.
+    #[param(default = 0.15, range = 0.0..=0.9)]
+    #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.Headroom")]
+    pub headroom: f64,
+    /// The least window.
+    #[param(default = 4, range = 1..=1000)]
+    #[param(unit = "segments", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.MinPipeCwnd")]
+    pub min_window: u32,
+    /// A round that multiplies the delivery rate by this finds the pipe not full.
+    #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.3.1.2")]
+    pub full_growth: f64,
+    /// Rounds with less in a row that find it full.
+    #[param(default = 3, range = 1..=100, unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §5.3.1.2")]
+    pub full_rounds: u32,
+    /// Separate losses in a round trip that may end Startup.
+    #[param(default = 6, range = 1..=1000)]
+    #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.3.1.3 BBRStartupFullLossCnt")]
+    pub full_losses: u32,
+    /// Round trips after which Drain ends in any case.
+    #[param(default = 3, range = 1..=1000, unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §5.3.2")]
+    pub drain_rounds: u32,
+    /// The least time between probes for bandwidth.
+    #[param(default = Span::from_secs(2), range = Span(1)..=Span::from_secs(3600))]
+    #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
+    pub probe_wait: Span,
+    /// To which a random part of this is added.
+    #[param(default = Span::from_secs(1), range = Span(0)..=Span::from_secs(3600))]
+    #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
+    pub probe_wait_spread: Span,
+    /// The most round trips between probes for bandwidth; as many as segments are in flight if these are fewer.
+    #[param(default = 63, range = 1..=100_000)]
+    #[param(unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
+    pub probe_rounds: u32,
+    /// Time in which the round-trip time is the least sample.
+    #[param(default = Span::from_secs(10), range = Span::from_millis(100)..=Span::from_secs(3600))]
+    #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §2.16.1 BBR.MinRTTFilterLen")]
+    pub min_rtt_window: Span,
+    /// The least time between probes for the round-trip time.
+    #[param(default = Span::from_secs(5), range = Span::from_millis(100)..=Span::from_secs(3600))]
+    #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTInterval")]
+    pub probe_rtt_interval: Span,
+    /// For how long such a probe lasts at least.
+    #[param(default = Span::from_millis(200), range = Span(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTDuration")]
+    pub probe_rtt_duration: Span,
+    /// Gain of the window in it.
+    #[param(default = 0.5, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTCwndGain")]
+    pub probe_rtt_gain: f64,
+    /// Round trips for which the most that ACKs brought too early is remembered; one in Startup.
+    #[param(default = 10, range = 1..=1000)]
+    #[param(unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §2.12 BBR.ExtraAckedFilterLen")]
+    pub aggregation_rounds: u32,
+    /// What hosts send at a time; the window has room for three.
+    #[param(default = Quantum::ByRate, unit = "word", source = "draft-ietf-ccwg-bbr-06 §5.6.3 and §5.5.8.1")]
+    pub quantum: Quantum,
 }
 
 /// The round-trip time that the first pace is computed from if none was measured (draft-ietf-ccwg-bbr-06 §5.6.2).

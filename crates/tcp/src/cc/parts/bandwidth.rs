@@ -1,30 +1,33 @@
 //! The bandwidth that acknowledgments tell of.
 
 use crate::cc::Ack;
-use airwnd_catalog::choice;
+use airwnd_catalog::Choice;
 use airwnd_units::{Bytes, Span, Time};
 
-choice! {
-    /// What a sample of the bandwidth is.
-    pub enum Variant {
-        /// The bytes of each ACK over the time since the one before it. ACKs that come in bunches, as from a
-        /// cell's uplink, seem a bandwidth far above the path's.
-        Westwood = "westwood",
-        /// The bytes of each round trip over its length.
-        WestwoodPlus = "westwood-plus",
-    }
+/// What a sample of the bandwidth is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Variant {
+    /// The bytes of each ACK over the time since the one before it. ACKs that come in bunches, as from a
+    /// cell's uplink, seem a bandwidth far above the path's.
+    #[word = "westwood"]
+    Westwood,
+    /// The bytes of each round trip over its length.
+    #[word = "westwood-plus"]
+    WestwoodPlus,
 }
 
-choice! {
-    /// How samples of the bandwidth are smoothed.
-    pub enum Filter {
-        /// A low-pass filter by Tustin's approximation.
-        Tustin = "tustin",
-        /// Two filters in a row that weigh a sample by 1/8 each, as in Linux.
-        Linux = "linux",
-        /// Not at all.
-        None = "none",
-    }
+/// How samples of the bandwidth are smoothed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Filter {
+    /// A low-pass filter by Tustin's approximation.
+    #[word = "tustin"]
+    Tustin,
+    /// Two filters in a row that weigh a sample by 1/8 each, as in Linux.
+    #[word = "linux"]
+    Linux,
+    /// Not at all.
+    #[word = "none"]
+    None,
 }
 
 /// Part of the old estimate that Tustin's filter keeps for samples of a round trip.

@@ -1,16 +1,17 @@
 //! How much a host sends at a time.
 
-use airwnd_catalog::choice;
+use airwnd_catalog::Choice;
 
-choice! {
-    /// How much a host hands to its network interface at a time.
-    pub enum Quantum {
-        /// A millisecond's worth at the pacing rate, 64 KiB at most and two segments at least, as a host does that
-        /// leaves segmentation to the interface.
-        ByRate = "by-rate",
-        /// A segment, as ns-3 does.
-        Segment = "segment",
-    }
+/// How much a host hands to its network interface at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Quantum {
+    /// A millisecond's worth at the pacing rate, 64 KiB at most and two segments at least, as a host does that
+    /// leaves segmentation to the interface.
+    #[word = "by-rate"]
+    ByRate,
+    /// A segment, as ns-3 does.
+    #[word = "segment"]
+    Segment,
 }
 
 /// Below it BBR v1 sends single segments, in bytes per second (1.2 Mbit/s).

@@ -2,32 +2,48 @@
 
 use super::SlowStart;
 use crate::cc::Ack;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-params! {
-    /// HyStart: trains of ACKs and the delay at the beginning of a round end slow start.
-    ///
-    /// A train is over when ACKs are more than `ack_gap` apart; one that lasts longer than `train` of the least
-    /// round-trip time shows that the bandwidth-delay product is in flight. And the least of the first `samples`
-    /// round-trip times of a round, if it exceeds the least of all by `delay` of that, within `delay_min` and
-    /// `delay_max`, shows a queue.
-    pub struct Params ("Ha and Rhee, Taming the elephants, Computer Networks 55(9), 2011") {
-        /// The least window at which it looks.
-        pub low_window: f64 = 16.0, unit "segments", range 1.0..=10000.0, source "Ha and Rhee 2011, section 4; ns-3.44 TcpCubic::HyStartLowWindow";
-        /// ACKs at most so far apart form a train.
-        pub ack_gap: Span = Span::from_millis(2), unit "time", range Span(0)..=Span::from_secs(1), source "Ha and Rhee 2011, section 4.1; ns-3.44 TcpCubic::HyStartAckDelta";
-        /// The length of a train that ends slow start, as part of the least round-trip time; 1 in ns-3.44.
-        pub train: f64 = 0.5, unit "1", range 0.01..=10.0, source "Ha and Rhee 2011, section 4.1 (forward delay)";
-        /// Samples of the round-trip time at the beginning of a round.
-        pub samples: u32 = 8, unit "1", range 1..=1000, source "Ha and Rhee 2011, section 4.2; ns-3.44 TcpCubic::HyStartMinSamples";
-        /// Growth of the delay that ends slow start, as part of the least round-trip time; 1 in ns-3.44.
-        pub delay: f64 = 0.125, unit "1", range 0.01..=10.0, source "Ha and Rhee 2011, section 4.2 (eta)";
-        /// The least such growth.
-        pub delay_min: Span = Span::from_millis(4), unit "time", range Span(0)..=Span::from_secs(1), source "Linux net/ipv4/tcp_cubic.c HYSTART_DELAY_MIN; ns-3.44 TcpCubic::HyStartDelayMin";
-        /// The greatest such growth; 1 s in ns-3.44.
-        pub delay_max: Span = Span::from_millis(16), unit "time", range Span(0)..=Span::from_secs(10), source "Linux net/ipv4/tcp_cubic.c HYSTART_DELAY_MAX";
-    }
+/// HyStart: trains of ACKs and the delay at the beginning of a round end slow start.
+///
+/// A train is over when ACKs are more than `ack_gap` apart; one that lasts longer than `train` of the least
+/// round-trip time shows that the bandwidth-delay product is in flight. And the least of the first `samples`
+/// round-trip times of a round, if it exceeds the least of all by `delay` of that, within `delay_min` and
+/// `delay_max`, shows a queue.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "Ha and Rhee, Taming the elephants, Computer Networks 55(9), 2011")]
+pub struct Params {
+    /// The least window at which it looks.
+    #[param(default = 16.0, range = 1.0..=10000.0)]
+    #[param(unit = "segments", source = "Ha and Rhee 2011, section 4; ns-3.44 TcpCubic::HyStartLowWindow")]
+    pub low_window: f64,
+    /// ACKs at most so far apart form a train.
+    #[param(default = Span::from_millis(2), range = Span(0)..=Span::from_secs(1))]
+    #[param(unit = "time", source = "Ha and Rhee 2011, section 4.1; ns-3.44 TcpCubic::HyStartAckDelta")]
+    pub ack_gap: Span,
+    /// The length of a train that ends slow start, as part of the least round-trip time; 1 in ns-3.44.
+    #[param(default = 0.5, range = 0.01..=10.0)]
+    #[param(unit = "1", source = "Ha and Rhee 2011, section 4.1 (forward delay)")]
+    pub train: f64,
+    /// Samples of the round-trip time at the beginning of a round.
+    #[param(default = 8, range = 1..=1000)]
+    #[param(unit = "1", source = "Ha and Rhee 2011, section 4.2; ns-3.44 TcpCubic::HyStartMinSamples")]
+    pub samples: u32,
+    /// Growth of the delay that ends slow start, as part of the least round-trip time; 1 in ns-3.44.
+    #[param(default = 0.125, range = 0.01..=10.0, unit = "1", source = "Ha and Rhee 2011, section 4.2 (eta)")]
+    pub delay: f64,
+    /// The least such growth.
+    #[param(default = Span::from_millis(4), range = Span(0)..=Span::from_secs(1))]
+    #[param(
+        unit = "time",
+        source = "Linux net/ipv4/tcp_cubic.c HYSTART_DELAY_MIN; ns-3.44 TcpCubic::HyStartDelayMin"
+    )]
+    pub delay_min: Span,
+    /// The greatest such growth; 1 s in ns-3.44.
+    #[param(default = Span::from_millis(16), range = Span(0)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "Linux net/ipv4/tcp_cubic.c HYSTART_DELAY_MAX")]
+    pub delay_max: Span,
 }
 
 /// What was seen of a round.

@@ -2,30 +2,38 @@
 
 use super::SlowStart;
 use crate::cc::Ack;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 use airwnd_units::Span;
 
-params! {
-    /// HyStart++: when the delay rises, growth goes on at a quarter for some rounds; if the delay falls again slow
-    /// start resumes, else it ends.
-    ///
-    /// Rounds are compared by the least of their round-trip times, once they have `samples` of them. A rise is
-    /// last / `divisor`, within `threshold_min` and `threshold_max`. It watches the first slow start only: later
-    /// ones know a threshold (§4.3).
-    pub struct Params ("RFC 9406") {
-        /// The least rise that counts (MIN_RTT_THRESH).
-        pub threshold_min: Span = Span::from_millis(4), unit "time", range Span(1)..=Span::from_secs(1), source "RFC 9406 §4.3";
-        /// The greatest rise that is waited for (MAX_RTT_THRESH).
-        pub threshold_max: Span = Span::from_millis(16), unit "time", range Span(1)..=Span::from_secs(10), source "RFC 9406 §4.3";
-        /// The part of the last round's least round-trip time that is a rise is 1 / divisor (MIN_RTT_DIVISOR).
-        pub divisor: f64 = 8.0, unit "1", range 0.1..=1000.0, source "RFC 9406 §4.3";
-        /// Samples that a round needs (N_RTT_SAMPLE).
-        pub samples: u32 = 8, unit "1", range 1..=1000, source "RFC 9406 §4.3";
-        /// Growth of conservative slow start is divided by this (CSS_GROWTH_DIVISOR).
-        pub growth_divisor: f64 = 4.0, unit "1", range 1.0..=1000.0, source "RFC 9406 §4.3";
-        /// Rounds of conservative slow start before congestion avoidance begins (CSS_ROUNDS).
-        pub rounds: u32 = 5, unit "rounds", range 1..=1000, source "RFC 9406 §4.3";
-    }
+/// HyStart++: when the delay rises, growth goes on at a quarter for some rounds; if the delay falls again slow
+/// start resumes, else it ends.
+///
+/// Rounds are compared by the least of their round-trip times, once they have `samples` of them. A rise is
+/// last / `divisor`, within `threshold_min` and `threshold_max`. It watches the first slow start only: later
+/// ones know a threshold (§4.3).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 9406")]
+pub struct Params {
+    /// The least rise that counts (MIN_RTT_THRESH).
+    #[param(default = Span::from_millis(4), range = Span(1)..=Span::from_secs(1))]
+    #[param(unit = "time", source = "RFC 9406 §4.3")]
+    pub threshold_min: Span,
+    /// The greatest rise that is waited for (MAX_RTT_THRESH).
+    #[param(default = Span::from_millis(16), range = Span(1)..=Span::from_secs(10))]
+    #[param(unit = "time", source = "RFC 9406 §4.3")]
+    pub threshold_max: Span,
+    /// The part of the last round's least round-trip time that is a rise is 1 / divisor (MIN_RTT_DIVISOR).
+    #[param(default = 8.0, range = 0.1..=1000.0, unit = "1", source = "RFC 9406 §4.3")]
+    pub divisor: f64,
+    /// Samples that a round needs (N_RTT_SAMPLE).
+    #[param(default = 8, range = 1..=1000, unit = "1", source = "RFC 9406 §4.3")]
+    pub samples: u32,
+    /// Growth of conservative slow start is divided by this (CSS_GROWTH_DIVISOR).
+    #[param(default = 4.0, range = 1.0..=1000.0, unit = "1", source = "RFC 9406 §4.3")]
+    pub growth_divisor: f64,
+    /// Rounds of conservative slow start before congestion avoidance begins (CSS_ROUNDS).
+    #[param(default = 5, range = 1..=1000, unit = "rounds", source = "RFC 9406 §4.3")]
+    pub rounds: u32,
 }
 
 /// Where slow start is.

@@ -4,10 +4,13 @@ use crate::cc::Ack;
 use airwnd_catalog::family;
 use std::fmt::Debug;
 
-family! {
-    /// Slow start: how it notices that the path is full before something is lost.
-    pub family Spec ("slow-start") { standard: Standard, hystart: Hystart, hystart_plus_plus: HystartPlusPlus }
-    build fn build() -> Box<dyn SlowStart>;
+/// Slow start: how it notices that the path is full before something is lost.
+#[family(name = "slow-start", build = fn() -> Box<dyn SlowStart>)]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Standard(standard::Params),
+    Hystart(hystart::Params),
+    HystartPlusPlus(hystart_plus_plus::Params),
 }
 
 /// Watches slow start.

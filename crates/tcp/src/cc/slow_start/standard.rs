@@ -2,12 +2,12 @@
 
 use super::SlowStart;
 use crate::cc::Ack;
-use airwnd_catalog::params;
+use airwnd_catalog::Params;
 
-params! {
-    /// Standard slow start: the threshold or a loss ends it.
-    pub struct Params ("RFC 5681 §3.1") {}
-}
+/// Standard slow start: the threshold or a loss ends it.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 5681 §3.1")]
+pub struct Params {}
 
 /// Nothing is watched.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,112 @@
+//! `#[derive(Choice)]`: a closed set of words.
+
+use crate::attributes::{doc, no_generics};
+use proc_macro2::TokenStream as Tokens;
+use quote::quote;
+use syn::{Data, DeriveInput, Error, Expr, ExprLit, Fields, Ident, Lit, LitStr, Meta, Result, Variant};
+
+pub fn expand(item: Tokens) -> Result<Tokens> {
+    let input: DeriveInput = syn::parse2(item)?;
+    no_generics(&input.generics)?;
+    let name = &input.ident;
+    doc(&input.attrs, name)?;
+    let Data::Enum(data) = &input.data else {
+        return Err(Error::new(name.span(), "words are the variants of an enum"));
+    };
+    let words = data.variants.iter().map(word).collect::<Result<Vec<_>>>()?;
+    for (place, word) in words.iter().enumerate() {
+        if words[..place].iter().any(|other| other.value() == word.value()) {
+            return Err(Error::new(word.span(), format!("a second word \"{}\"", word.value())));
+        }
+    }
+    let variants: Vec<&Ident> = data.variants.iter().map(|variant| &variant.ident).collect();
+    Ok(quote! {
+        impl #name {
+            /// The word in a scenario.
+            pub fn word(self) -> &'static str {
+                match self { #(#name::#variants => #words,)* }
+            }
+        }
+
+        impl ::airwnd_catalog::Param for #name {
+            fn read(node: &::airwnd_catalog::Node) -> Result<Self, ::airwnd_catalog::Error> {
+                let word = <String as ::airwnd_catalog::Param>::read(node)?;
+                match word.as_str() {
+                    #(#words => Ok(#name::#variants),)*
+                    other => Err(node.error(::airwnd_catalog::unknown_word("word", other, &[#(#words),*]))),
+                }
+            }
+            fn to_json(&self) -> ::airwnd_catalog::serde_json::Value {
+                self.word().into()
+            }
+            fn schema() -> ::airwnd_catalog::serde_json::Value {
+                ::airwnd_catalog::serde_json::json!({"enum": [#(#words),*]})
+            }
+        }
+    })
+}
+
+/// The word of a variant.
+fn word(variant: &Variant) -> Result<LitStr> {
+    let name = &variant.ident;
+    doc(&variant.attrs, name)?;
+    if !matches!(variant.fields, Fields::Unit) {
+        return Err(Error::new(name.span(), format!("`{name}` is a word, which holds nothing")));
+    }
+    let attribute = variant.attrs.iter().find(|attribute| attribute.path().is_ident("word"));
+    match attribute.map(|attribute| &attribute.meta) {
+        Some(Meta::NameValue(pair)) => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(word), .. }) => Ok(word.clone()),
+            _ => Err(Error::new(name.span(), "a word is a text, #[word = \"...\"]")),
+        },
+        _ => Err(Error::new(name.span(), format!("`{name}` needs #[word = \"...\"]"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_needs_a_doc_comment_and_a_word_of_its_own() {
+        let complaint = |variants: Tokens| {
+            expand(quote! {
+                /// A way.
+                enum Way { #variants }
+            })
+            .unwrap_err()
+            .to_string()
+        };
+        assert_eq!(
+            complaint(quote!(
+                #[word = "up"]
+                Up
+            )),
+            "`Up` needs a doc comment: its meaning"
+        );
+        assert_eq!(
+            complaint(quote!(
+                #[doc = "Up."]
+                Up
+            )),
+            "`Up` needs #[word = \"...\"]"
+        );
+        assert_eq!(
+            complaint(quote!(
+                #[doc = "Up."]
+                #[word = "up"]
+                Up(u8)
+            )),
+            "`Up` is a word, which holds nothing"
+        );
+        let twice = quote!(
+            #[doc = "Up."]
+            #[word = "up"]
+            Up,
+            #[doc = "Down."]
+            #[word = "up"]
+            Down
+        );
+        assert_eq!(complaint(twice), "a second word \"up\"");
+    }
+}

@@ -1,0 +1,215 @@
+//! `#[family(...)]`: the list of a family's members.
+
+use crate::attributes::{doc, each_key, no_generics, plain, unknown_key, value};
+use proc_macro2::TokenStream as Tokens;
+use quote::{format_ident, quote};
+use syn::parse::{ParseStream, Parser as _};
+use syn::{Error, Fields, Ident, ItemEnum, LitStr, Path, Result, ReturnType, Type, TypeFnPtr, Variant};
+
+/// What stands in the attribute.
+#[derive(Default)]
+struct Arguments {
+    name: Option<LitStr>,
+    build: Option<TypeFnPtr>,
+}
+
+/// A line of the list.
+struct Member<'a> {
+    variant: &'a Ident,
+    /// The module of the same name as its file.
+    module: &'a Ident,
+    /// Its parameters.
+    params: &'a Path,
+    /// The word that selects it.
+    kind: String,
+}
+
+pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
+    let arguments = self::arguments.parse2(arguments)?;
+    let item: ItemEnum = syn::parse2(item)?;
+    no_generics(&item.generics)?;
+    let name = &item.ident;
+    let doc = doc(&item.attrs, name)?;
+    let family = arguments.name.ok_or_else(|| Error::new(name.span(), "a family needs a `name`"))?;
+    let members = item.variants.iter().map(member).collect::<Result<Vec<_>>>()?;
+
+    let modules: Vec<&Ident> = members.iter().map(|member| member.module).collect();
+    let variants: Vec<&Ident> = members.iter().map(|member| member.variant).collect();
+    let params: Vec<&Path> = members.iter().map(|member| member.params).collect();
+    let kinds: Vec<&String> = members.iter().map(|member| &member.kind).collect();
+    let documented = documented(&item, &members);
+    let build = arguments.build.map(|build| constructor(name, &build, &members)).transpose()?;
+
+    Ok(quote! {
+        #(pub mod #modules;)*
+
+        #documented
+
+        impl #name {
+            /// The words of the family's members, in the order of their list.
+            pub fn kinds() -> Vec<String> {
+                vec![#(#kinds.to_string()),*]
+            }
+
+            /// The word of this member.
+            pub fn kind(&self) -> String {
+                match self { #(#name::#variants(_) => #kinds.to_string(),)* }
+            }
+
+            /// What `airwnd list` and `airwnd explain` show.
+            pub fn catalogue() -> ::airwnd_catalog::FamilyInfo {
+                ::airwnd_catalog::FamilyInfo {
+                    name: #family,
+                    summary: ::airwnd_catalog::split_doc(#doc).0,
+                    members: vec![#(::airwnd_catalog::derived::member::<#params>(#kinds)),*],
+                }
+            }
+        }
+
+        #build
+
+        impl ::airwnd_catalog::Param for #name {
+            fn read(node: &::airwnd_catalog::Node) -> Result<Self, ::airwnd_catalog::Error> {
+                let kind = ::airwnd_catalog::read_kind(node, #family, &Self::kinds())?;
+                let table = ::airwnd_catalog::without_kind(node);
+                match kind {
+                    #(#kinds => ::airwnd_catalog::Param::read(&table).map(#name::#variants),)*
+                    _ => unreachable!("read_kind accepts the family's kinds only"),
+                }
+            }
+            fn to_json(&self) -> ::airwnd_catalog::serde_json::Value {
+                let params = match self {
+                    #(#name::#variants(params) => ::airwnd_catalog::Param::to_json(params),)*
+                };
+                ::airwnd_catalog::derived::with_kind(self.kind(), params)
+            }
+            fn schema() -> ::airwnd_catalog::serde_json::Value {
+                ::airwnd_catalog::derived::any_of(
+                    [#((#kinds, ::airwnd_catalog::derived::member_schema::<#params>(#kinds))),*],
+                )
+            }
+            fn check_values(&self) -> Result<(), ::airwnd_catalog::Fault> {
+                match self {
+                    #(#name::#variants(params) => ::airwnd_catalog::Param::check_values(params),)*
+                }
+            }
+            fn read_files(
+                &mut self,
+                files: &dyn ::airwnd_catalog::Files,
+            ) -> Result<(), ::airwnd_catalog::Fault> {
+                match self {
+                    #(#name::#variants(params) => ::airwnd_catalog::Param::read_files(params, files),)*
+                }
+            }
+        }
+    })
+}
+
+fn arguments(input: ParseStream) -> Result<Arguments> {
+    let mut arguments = Arguments::default();
+    each_key(input, &mut Vec::new(), &mut |key, input| {
+        match key.to_string().as_str() {
+            "name" => arguments.name = Some(value(input)?),
+            "build" => arguments.build = Some(value(input)?),
+            _ => return Err(unknown_key(key, "name, build")),
+        }
+        Ok(())
+    })?;
+    Ok(arguments)
+}
+
+/// A line is `Variant(module::Params)`.
+fn member(variant: &Variant) -> Result<Member<'_>> {
+    let wrong = || {
+        let name = &variant.ident;
+        let message = format!("a member is `{name}(file::Params)`: the type, and the parameters of its file");
+        Error::new(name.span(), message)
+    };
+    let Fields::Unnamed(fields) = &variant.fields else { return Err(wrong()) };
+    let mut types = fields.unnamed.iter().map(|field| &field.ty);
+    let (Some(Type::Path(params)), None) = (types.next(), types.next()) else { return Err(wrong()) };
+    if params.path.segments.len() != 2 {
+        return Err(wrong());
+    }
+    let module = &params.path.segments[0].ident;
+    let kind = plain(module).replace('_', "-");
+    Ok(Member { variant: &variant.ident, module, params: &params.path, kind })
+}
+
+/// The enum, with a doc comment at each variant that has none.
+fn documented(item: &ItemEnum, members: &[Member<'_>]) -> ItemEnum {
+    let mut item = item.clone();
+    for (variant, member) in item.variants.iter_mut().zip(members) {
+        if !variant.attrs.iter().any(|attribute| attribute.path().is_ident("doc")) {
+            let doc = format!("Selected by `{}`, the name of its file.", member.kind);
+            variant.attrs.push(syn::parse_quote!(#[doc = #doc]));
+        }
+    }
+    item
+}
+
+/// The constructor, which hands a copy of the parameters and its own arguments to the member's `new`.
+fn constructor(name: &Ident, build: &TypeFnPtr, members: &[Member<'_>]) -> Result<Tokens> {
+    let mut arguments = Vec::new();
+    for input in &build.inputs {
+        let Some((argument, _)) = &input.name else {
+            return Err(Error::new(build.fn_token.span, "the arguments of `build` need names"));
+        };
+        arguments.push((argument, &input.ty));
+    }
+    let ReturnType::Type(_, object) = &build.output else {
+        return Err(Error::new(build.fn_token.span, "`build` returns a box, `-> Box<dyn Trait>`"));
+    };
+    let declared = arguments.iter().map(|(argument, ty)| quote!(#argument: #ty));
+    let passed: Vec<&Ident> = arguments.iter().map(|(argument, _)| *argument).collect();
+    let arms = members.iter().map(|Member { variant, module, .. }| {
+        let object = format_ident!("{variant}");
+        quote!(#name::#variant(params) => Box::new(#module::#object::new(params.clone() #(, #passed)*)),)
+    });
+    Ok(quote! {
+        impl #name {
+            /// Makes the algorithm that this member describes.
+            pub fn build(&self, #(#declared),*) -> #object {
+                match self { #(#arms)* }
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(arguments: Tokens, variants: Tokens) -> Result<String> {
+        let item = quote! {
+            /// A family.
+            pub enum Spec { #variants }
+        };
+        expand(arguments, item).map(|tokens| tokens.to_string())
+    }
+
+    #[test]
+    fn a_line_declares_the_module_and_the_word() {
+        let arguments = quote!(name = "f", build = fn(ctx: &Ctx) -> Box<dyn Rule>);
+        let code = expanded(arguments, quote!(DropTail(drop_tail::Params), Still(r#static::Params))).unwrap();
+        assert!(code.contains("pub mod drop_tail ;") && code.contains("pub mod r#static ;"), "{code}");
+        assert!(code.contains("\"drop-tail\"") && code.contains("\"static\""), "{code}");
+        assert!(code.contains("drop_tail :: DropTail :: new (params . clone () , ctx)"), "{code}");
+    }
+
+    #[test]
+    fn a_wrong_line_is_refused() {
+        let complaint = |arguments, variants| expanded(arguments, variants).unwrap_err().to_string();
+        let named = quote!(name = "f");
+        let line = "a member is `Pie(file::Params)`: the type, and the parameters of its file";
+        for wrong in [quote!(Pie), quote!(Pie(Params)), quote!(Pie(pie::Params, u8)), quote!(Pie { a: u8 })] {
+            assert_eq!(complaint(named.clone(), wrong), line);
+        }
+        assert_eq!(complaint(quote!(), quote!()), "a family needs a `name`");
+        assert_eq!(complaint(quote!(nam = "f"), quote!()), "unknown key `nam`; allowed: name, build");
+        assert_eq!(
+            complaint(quote!(name = "f", build = fn(u8) -> Box<dyn Rule>), quote!()),
+            "the arguments of `build` need names"
+        );
+    }
+}

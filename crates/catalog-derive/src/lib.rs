@@ -1,0 +1,32 @@
+//! The macros of `airwnd-catalog`, which re-exports them and describes them with examples.
+
+mod attributes;
+mod choice;
+mod family;
+mod params;
+
+use proc_macro::TokenStream;
+use proc_macro2::TokenStream as Tokens;
+
+/// See `airwnd_catalog::Params`.
+#[proc_macro_derive(Params, attributes(params, param))]
+pub fn derive_params(item: TokenStream) -> TokenStream {
+    finish(params::expand(item.into()))
+}
+
+/// See `airwnd_catalog::Choice`.
+#[proc_macro_derive(Choice, attributes(word))]
+pub fn derive_choice(item: TokenStream) -> TokenStream {
+    finish(choice::expand(item.into()))
+}
+
+/// See `airwnd_catalog::family`.
+#[proc_macro_attribute]
+pub fn family(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    finish(family::expand(arguments.into(), item.into()))
+}
+
+/// The code, or the compiler's message at the place of the mistake.
+fn finish(expanded: syn::Result<Tokens>) -> TokenStream {
+    expanded.unwrap_or_else(syn::Error::into_compile_error).into()
+}

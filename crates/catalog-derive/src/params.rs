@@ -1,0 +1,368 @@
+//! `#[derive(Params)]`: a struct of parameters.
+
+use crate::attributes::{doc, keys, no_generics, plain, unknown_key, value};
+use proc_macro2::TokenStream as Tokens;
+use quote::quote;
+use syn::{Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, Type};
+
+/// What a struct declares as a whole.
+#[derive(Default)]
+struct Whole {
+    source: Option<LitStr>,
+    check: bool,
+    files: bool,
+}
+
+/// What a field declares.
+struct Parameter<'a> {
+    ident: &'a Ident,
+    /// Its key in a scenario.
+    name: String,
+    ty: &'a Type,
+    doc: String,
+    unit: LitStr,
+    source: LitStr,
+    default: Option<Expr>,
+    range: Option<Expr>,
+}
+
+/// A field that takes in the parameters of another struct.
+struct Block<'a> {
+    ident: &'a Ident,
+    ty: &'a Type,
+}
+
+/// What a field of the struct is.
+enum Declared<'a> {
+    Parameter(Parameter<'a>),
+    Block(Block<'a>),
+}
+
+pub fn expand(item: Tokens) -> Result<Tokens> {
+    let input: DeriveInput = syn::parse2(item)?;
+    no_generics(&input.generics)?;
+    let name = &input.ident;
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(name.span(), "parameters are the fields of a struct"));
+    };
+    let fields: Vec<&Field> = match &data.fields {
+        Fields::Named(fields) => fields.named.iter().collect(),
+        Fields::Unit | Fields::Unnamed(_) => {
+            return Err(Error::new(name.span(), "parameters have names; write `struct ... { ... }`"));
+        }
+    };
+    let doc = doc(&input.attrs, name)?;
+    let whole = whole(&input)?;
+    let source = whole.source.ok_or_else(|| missing(name, "#[params(source = \"...\")]"))?;
+    let (mut parameters, mut blocks) = (Vec::new(), Vec::new());
+    for field in fields {
+        match declared(field)? {
+            Declared::Parameter(parameter) => parameters.push(parameter),
+            Declared::Block(block) => blocks.push(block),
+        }
+    }
+
+    let names: Vec<&String> = parameters.iter().map(|parameter| &parameter.name).collect();
+    let idents: Vec<&Ident> = parameters.iter().map(|parameter| parameter.ident).collect();
+    let types: Vec<&Type> = parameters.iter().map(|parameter| parameter.ty).collect();
+    let takes = parameters.iter().map(take);
+    let infos = parameters.iter().map(info);
+    let default = default(name, &parameters, &blocks);
+    let block_idents: Vec<&Ident> = blocks.iter().map(|block| block.ident).collect();
+    let block_types: Vec<&Type> = blocks.iter().map(|block| block.ty).collect();
+    let check = whole.check.then(|| quote!(self.check()?;));
+    let files = whole.files.then(|| quote!(self.files(files)?;));
+
+    Ok(quote! {
+        impl ::airwnd_catalog::Param for #name {
+            fn read(node: &::airwnd_catalog::Node) -> Result<Self, ::airwnd_catalog::Error> {
+                #[allow(unused_variables, reason = "a struct without parameters takes none")]
+                let fields = ::airwnd_catalog::Fields::of(
+                    node,
+                    &::airwnd_catalog::derived::keys(
+                        &[#(#names),*],
+                        &[#(<#block_types as ::airwnd_catalog::ParamSet>::infos()),*],
+                    ),
+                )?;
+                Ok(#name {
+                    #(#idents: #takes,)*
+                    #(#block_idents: ::airwnd_catalog::derived::read_block(node)?,)*
+                })
+            }
+            fn to_json(&self) -> ::airwnd_catalog::serde_json::Value {
+                ::airwnd_catalog::derived::object(
+                    [#((#names, ::airwnd_catalog::Param::to_json(&self.#idents)),)*],
+                    [#(::airwnd_catalog::Param::to_json(&self.#block_idents)),*],
+                )
+            }
+            fn schema() -> ::airwnd_catalog::serde_json::Value {
+                ::airwnd_catalog::derived::schema(
+                    &<#name as ::airwnd_catalog::ParamSet>::infos(),
+                    [#(<#types as ::airwnd_catalog::Param>::schema()),*],
+                    [#(<#block_types as ::airwnd_catalog::Param>::schema()),*],
+                )
+            }
+            fn check_values(&self) -> Result<(), ::airwnd_catalog::Fault> {
+                #(
+                    ::airwnd_catalog::Param::check_values(&self.#idents)
+                        .map_err(|fault| fault.within(#names))?;
+                )*
+                #(::airwnd_catalog::Param::check_values(&self.#block_idents)?;)*
+                #check
+                Ok(())
+            }
+            #[allow(unused_variables, reason = "most structs name no files")]
+            fn read_files(
+                &mut self,
+                files: &dyn ::airwnd_catalog::Files,
+            ) -> Result<(), ::airwnd_catalog::Fault> {
+                #(
+                    ::airwnd_catalog::Param::read_files(&mut self.#idents, files)
+                        .map_err(|fault| fault.within(#names))?;
+                )*
+                #(::airwnd_catalog::Param::read_files(&mut self.#block_idents, files)?;)*
+                #files
+                Ok(())
+            }
+        }
+
+        impl ::airwnd_catalog::ParamSet for #name {
+            const DOC: &'static str = #doc;
+            const SOURCE: &'static str = #source;
+            fn infos() -> Vec<::airwnd_catalog::ParamInfo> {
+                #[allow(unused_mut, reason = "only blocks add to it")]
+                let mut infos = vec![#(#infos),*];
+                #(infos.extend(<#block_types as ::airwnd_catalog::ParamSet>::infos());)*
+                infos
+            }
+        }
+
+        #default
+    })
+}
+
+fn whole(input: &DeriveInput) -> Result<Whole> {
+    let mut whole = Whole::default();
+    keys(&input.attrs, "params", |key, input| {
+        match key.to_string().as_str() {
+            "source" => whole.source = Some(value(input)?),
+            "check" => whole.check = true,
+            "files" => whole.files = true,
+            _ => return Err(unknown_key(key, "source, check, files")),
+        }
+        Ok(())
+    })?;
+    Ok(whole)
+}
+
+fn declared(field: &Field) -> Result<Declared<'_>> {
+    let ident = field.ident.as_ref().expect("the fields have names");
+    let (mut default, mut range, mut unit, mut source, mut flatten) = (None, None, None, None, false);
+    keys(&field.attrs, "param", |key, input| {
+        match key.to_string().as_str() {
+            "default" => default = Some(value(input)?),
+            "range" => range = Some(value(input)?),
+            "unit" => unit = Some(value(input)?),
+            "source" => source = Some(value(input)?),
+            "flatten" => flatten = true,
+            _ => return Err(unknown_key(key, "default, range, unit, source, flatten")),
+        }
+        Ok(())
+    })?;
+    if flatten {
+        if default.is_some() || range.is_some() || unit.is_some() || source.is_some() {
+            return Err(Error::new(
+                ident.span(),
+                "`flatten` stands alone: the block declares its own parameters",
+            ));
+        }
+        return Ok(Declared::Block(Block { ident, ty: &field.ty }));
+    }
+    Ok(Declared::Parameter(Parameter {
+        ident,
+        name: plain(ident),
+        ty: &field.ty,
+        doc: doc(&field.attrs, ident)?,
+        unit: unit.ok_or_else(|| missing(ident, "#[param(unit = \"...\")], \"1\" for a pure number"))?,
+        source: source.ok_or_else(|| missing(ident, "#[param(source = \"...\")]"))?,
+        default,
+        range,
+    }))
+}
+
+fn missing(of: &Ident, what: &str) -> Error {
+    Error::new(of.span(), format!("`{of}` needs {what}"))
+}
+
+/// The default as an expression of type `Option<type>`.
+fn default_of(parameter: &Parameter<'_>) -> Tokens {
+    let ty = parameter.ty;
+    match &parameter.default {
+        Some(default) => quote!(Some::<#ty>(#default)),
+        None => quote!(None::<#ty>),
+    }
+}
+
+/// Reads the parameter from `fields`.
+fn take(parameter: &Parameter<'_>) -> Tokens {
+    let Parameter { name, ty, .. } = parameter;
+    let default = default_of(parameter);
+    match &parameter.range {
+        Some(range) => quote!(fields.take_within::<#ty>(#name, #default, #range)?),
+        None => quote!(fields.take::<#ty>(#name, #default)?),
+    }
+}
+
+fn info(parameter: &Parameter<'_>) -> Tokens {
+    let Parameter { name, ty, doc, unit, source, .. } = parameter;
+    let default = default_of(parameter);
+    let range = match &parameter.range {
+        Some(range) => quote! {
+            Some(::airwnd_catalog::range_text::<<#ty as ::airwnd_catalog::Bounded>::Scalar>(&(#range)))
+        },
+        None => quote!(None),
+    };
+    quote! {
+        ::airwnd_catalog::ParamInfo {
+            name: #name,
+            meaning: ::airwnd_catalog::split_doc(#doc).0,
+            unit: #unit,
+            default: #default.as_ref().map(::airwnd_catalog::Param::to_json),
+            range: #range,
+            source: #source,
+        }
+    }
+}
+
+/// `Default`, unless a parameter is required; those of blocks have defaults.
+fn default(name: &Ident, parameters: &[Parameter<'_>], blocks: &[Block<'_>]) -> Option<Tokens> {
+    let value = |parameter: &Parameter<'_>| {
+        let (ident, default) = (parameter.ident, parameter.default.as_ref()?);
+        Some(quote!(#ident: #default,))
+    };
+    let values = parameters.iter().map(value).collect::<Option<Vec<_>>>()?;
+    let blocks = blocks.iter().map(|Block { ident, ty }| quote!(#ident: <#ty>::default(),));
+    Some(quote! {
+        impl Default for #name {
+            fn default() -> Self {
+                #name { #(#values)* #(#blocks)* }
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(item: Tokens) -> String {
+        expand(item).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_its_field() {
+        let whole = quote! {
+            /// A controller.
+            struct Params {}
+        };
+        assert_eq!(complaint(whole), "`Params` needs #[params(source = \"...\")]");
+        let undocumented = quote! {
+            #[params(source = "RFC 0")]
+            struct Params {}
+        };
+        assert_eq!(complaint(undocumented), "`Params` needs a doc comment: its meaning");
+        let field = |attributes: Tokens| {
+            complaint(quote! {
+                /// A controller.
+                #[params(source = "RFC 0")]
+                struct Params { #attributes gain: f64 }
+            })
+        };
+        assert_eq!(
+            field(quote!(#[param(unit = "1", source = "none")])),
+            "`gain` needs a doc comment: its meaning"
+        );
+        assert_eq!(
+            field(quote!(#[doc = "Gain."] #[param(source = "none")])),
+            "`gain` needs #[param(unit = \"...\")], \"1\" for a pure number"
+        );
+        assert_eq!(
+            field(quote!(#[doc = "Gain."] #[param(unit = "1")])),
+            "`gain` needs #[param(source = \"...\")]"
+        );
+    }
+
+    #[test]
+    fn a_wrong_attribute_is_refused() {
+        let field = |attribute: Tokens| {
+            complaint(quote! {
+                /// A controller.
+                #[params(source = "RFC 0")]
+                struct Params {
+                    /// Gain.
+                    #attribute
+                    gain: f64
+                }
+            })
+        };
+        assert_eq!(
+            field(quote!(#[param(units = "1", source = "none")])),
+            "unknown key `units`; allowed: default, range, unit, source, flatten"
+        );
+        assert_eq!(
+            field(quote!(#[param(unit = "1", source = "none")] #[param(unit = "B")])),
+            "`unit` appears twice"
+        );
+        let hook = quote! {
+            /// A controller.
+            #[params(source = "RFC 0", checks)]
+            struct Params {}
+        };
+        assert_eq!(complaint(hook), "unknown key `checks`; allowed: source, check, files");
+    }
+
+    #[test]
+    fn only_a_plain_struct_with_names_will_do() {
+        let declared = |item: Tokens| complaint(quote!(#[doc = "A."] #[params(source = "RFC 0")] #item));
+        assert_eq!(
+            declared(quote!(
+                enum A {
+                    B,
+                }
+            )),
+            "parameters are the fields of a struct"
+        );
+        assert_eq!(
+            declared(quote!(
+                struct A(u8);
+            )),
+            "parameters have names; write `struct ... { ... }`"
+        );
+        assert_eq!(
+            declared(quote!(
+                struct A<T> {
+                    b: T,
+                }
+            )),
+            "a declaration of parameters has no type parameters"
+        );
+    }
+
+    #[test]
+    fn a_required_parameter_leaves_no_default() {
+        let item = |default: Tokens| {
+            let item = quote! {
+                /// A controller.
+                #[params(source = "RFC 0")]
+                struct Params {
+                    /// Gain.
+                    #[param(unit = "1", source = "none" #default)]
+                    gain: f64
+                }
+            };
+            expand(item).unwrap().to_string().contains("impl Default")
+        };
+        assert!(item(quote!(, default = 1.0)));
+        assert!(!item(quote!()));
+    }
+}
