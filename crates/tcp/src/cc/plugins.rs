@@ -4,7 +4,7 @@
 //! settings are then read by the plug-in itself, so that a mistake in them is told with file, line and key.
 //!
 //! ```
-//! use airwnd_catalog::{Node, Param, params};
+//! use airwnd_catalog::{Node, Param, Params};
 //! use airwnd_tcp::cc::{SenderContext, Spec, newreno, plugins::Plugins};
 //! use std::path::Path;
 //! /// Half: NewReno that keeps half of what NewReno keeps.
