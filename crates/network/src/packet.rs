@@ -2,6 +2,7 @@
 
 use crate::ledger::Cause;
 use crate::legs::Leg;
+use crate::observer::Node;
 use airwnd_cell::Notice;
 use airwnd_kernel::{Codepoint, Direction, Key};
 use airwnd_links::aqm::Waiting;
@@ -22,6 +23,24 @@ pub struct Packet<C> {
     pub flow: u32,
     /// What the network carries without looking at it.
     pub content: C,
+}
+
+impl<C> Packet<C> {
+    /// The node that sends it.
+    pub fn source(&self) -> Node {
+        match self.direction {
+            Direction::Down => Node::Server,
+            Direction::Up => Node::Terminal(self.device),
+        }
+    }
+
+    /// The node that it is sent to.
+    pub fn destination(&self) -> Node {
+        match self.direction {
+            Direction::Down => Node::Terminal(self.device),
+            Direction::Up => Node::Server,
+        }
+    }
 }
 
 /// How a packet left the network, or what its owner may want to know of a device.
