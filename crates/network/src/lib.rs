@@ -37,6 +37,7 @@ mod inspect;
 mod ledger;
 mod legs;
 mod network;
+mod node;
 mod observer;
 mod packet;
 mod path;
@@ -45,6 +46,7 @@ mod wires;
 
 pub use ledger::{Cause, Count, Ledger};
 pub use network::Network;
-pub use observer::{Crossing, Node, Observer};
+pub use node::Node;
+pub use observer::{Crossing, Observer};
 pub use packet::{Outcome, Packet};
 pub use topology::{Access, Duplex, Hop, LinkId, MediumId, OneWay, SharedMedium, Topology};

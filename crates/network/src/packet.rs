@@ -2,7 +2,7 @@
 
 use crate::ledger::Cause;
 use crate::legs::Leg;
-use crate::observer::Node;
+use crate::node::Node;
 use airwnd_cell::Notice;
 use airwnd_kernel::{Codepoint, Direction, Key};
 use airwnd_links::aqm::Waiting;

@@ -7,7 +7,8 @@
 
 use crate::ledger::Cause;
 use crate::network::Network;
-use crate::observer::{Crossing, Node, Observer};
+use crate::node::Node;
+use crate::observer::{Crossing, Observer};
 use crate::packet::{InFlight, Outcome};
 use crate::topology::{Hop, LinkId, MediumId, Topology};
 use airwnd_cell::UeId;
