@@ -99,7 +99,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         let air = self.air.as_mut().expect("S1-U leads to cells");
         let cell = match direction {
             Direction::Down if air.may_hand_over() => {
-                self.packets.get_mut(key).leg.insert(air.legs[device as usize].depart()).cell
+                self.packets.get_mut(key).leg.insert(air.legs[device as usize].depart()).cell()
             }
             Direction::Down => air.legs[device as usize].cell,
             Direction::Up => air.serving_cell(device),
@@ -116,12 +116,12 @@ impl<C, O: Observer<C>> Network<C, O> {
         let air = self.air.as_mut().expect("a cell");
         let serving = air.serving_cell(device);
         let legs = &mut air.legs[device as usize];
-        if leg.cell != serving {
+        if leg.cell() != serving {
             match air.forwarding {
                 Forwarding::Nothing => self.drop(now, key, Cause::Handover),
                 Forwarding::Waiting | Forwarding::Arriving => {
                     self.packets.get_mut(key).leg = Some(leg.to(serving));
-                    let x2 = air.x2(leg.cell);
+                    let x2 = air.x2(leg.cell());
                     self.onto_link(now, key, x2, Direction::Down);
                 }
             }
