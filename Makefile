@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The extension module is built for this interpreter, whatever other Python is on the path.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# Whoever builds it: what is built twice the same way is built once.
+export PYO3_BUILD_EXTENSION_MODULE := 1
 
 RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.rs'))
 SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
