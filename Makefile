@@ -46,9 +46,9 @@ demo: setup
 
 test: setup browser tshark lint
 	cargo test --workspace --locked
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/pytest --numprocesses auto --dist loadgroup
 
-# Ten thousand random handovers and the like: minutes, for a machine that has nothing else to do.
+# What takes minutes and rarely breaks: ten thousand random handovers, a wheel in an empty environment.
 nightly: setup
 	cargo test --workspace --locked -- --ignored
 	$(BIN)/pytest -m nightly

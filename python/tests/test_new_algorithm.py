@@ -16,6 +16,8 @@ import pytest
 from .conftest import ROOT
 from .pages import blocks
 
+pytestmark = pytest.mark.xdist_group("new_algorithm")  # the package is built once
+
 HOW_TO = ROOT / "docs" / "how-to" / "add-an-algorithm.md"
 # `file`, and `line` in the list of `mod.rs`:
 PLACES = re.findall(
@@ -25,12 +27,8 @@ CODE = [block.text for block in blocks(HOW_TO) if block.language == "rust"]
 NAMES = [Path(file).stem.replace("_", "-") for file, _, _ in PLACES]
 
 
-# Built without optimisation, in a third of the time, on the dependencies that `cargo test` has built.
-PROFILE = (
-    "profile.dev.opt-level=0",
-    'profile.dev.package."*".opt-level=2',
-    "profile.dev.codegen-units=256",
-)
+# Built as fast as may be: these simulate but a second.
+PROFILE = ("profile.dev.opt-level=0", "profile.dev.debug=false", "profile.dev.incremental=false")
 
 
 def workspace() -> dict[Path, bytes]:
