@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The extension module is built for this interpreter, whatever other Python is on the path.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# Whoever builds it: what is built twice the same way is built once.
+export PYO3_BUILD_EXTENSION_MODULE := 1
 
 RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.rs'))
 SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
@@ -44,9 +46,9 @@ demo: setup
 
 test: setup browser tshark lint
 	cargo test --workspace --locked
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/pytest --numprocesses auto --dist loadgroup
 
-# Ten thousand random handovers and the like: minutes, for a machine that has nothing else to do.
+# What takes minutes and rarely breaks: ten thousand random handovers, a wheel in an empty environment.
 nightly: setup
 	cargo test --workspace --locked -- --ignored
 	$(BIN)/pytest -m nightly

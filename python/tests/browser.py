@@ -11,6 +11,9 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 OpenPage = Callable[..., Page]
 Shoot = Callable[..., None]
 
+#: What takes longer hangs, on the slowest machine.
+HANG_MS = 600_000
+
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _OPTIONS = (
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
@@ -24,7 +27,7 @@ def browser() -> Iterator[Browser]:
     path = next(filter(None, map(shutil.which, _NAMES)), None)
     with sync_playwright() as playwright:
         try:
-            started = playwright.chromium.launch(executable_path=path, args=list(_OPTIONS))
+            started = playwright.chromium.launch(executable_path=path, args=list(_OPTIONS), timeout=HANG_MS)
         except Error as error:
             message = str(error).splitlines()[0]
             pytest.fail(f"no browser: install Chromium, or `playwright install chromium` ({message})")
@@ -44,7 +47,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 
     def call(path: Path, width: int = 1280, height: int = 800) -> Page:
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(HANG_MS)
         page.set_viewport_size({"width": width, "height": height})
         page.on("request", lambda request: look(request.url))
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,10 +19,16 @@ from airwnd import EngineError, InputError, Scenario, _native
 from airwnd.batch import Dask, Store, Task, carry_out
 
 from .conftest import Cli
-from .test_batch import WIRE, deadly, eventually, names
+from .test_batch import WIRE, deadly, names
 from .test_sweep import contents
+from .waiting import wait_until
+
+pytestmark = pytest.mark.xdist_group("dask")  # the cluster is started once
 
 __all__ = ["deadly"]
+
+#: What takes longer hangs, on the slowest machine.
+HANG_S = 600
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +56,15 @@ def cluster() -> Iterator[Any]:
         yield cluster
 
 
-def on_all_workers(cluster: Any, function: Callable[[str], object], argument: str) -> None:
+def _client(address: str) -> Any:
     import distributed
 
     make: Any = distributed.Client
-    with make(cluster.scheduler_address, set_as_default=False) as client:
+    return make(address, timeout=HANG_S, set_as_default=False)
+
+
+def on_all_workers(cluster: Any, function: Callable[[str], object], argument: str) -> None:
+    with _client(cluster.scheduler_address) as client:
         client.run(function, argument)
 
 
@@ -71,7 +80,7 @@ def long_tasks(wire: Scenario, number: int = 40) -> list[Task]:
 
 
 def test_a_cluster_gives_the_same_bytes(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
-    workers = Dask(cluster.scheduler_address)
+    workers = Dask(cluster.scheduler_address, HANG_S, HANG_S)
     airwnd.sweep(wire, grid=GRID, seeds=30, out=tmp_path / "dask", workers=workers)
     airwnd.sweep(wire, grid=GRID, seeds=30, out=tmp_path / "here")
     assert contents(tmp_path / "dask") == contents(tmp_path / "here")
@@ -87,14 +96,16 @@ def test_the_command_line_uses_a_cluster(cli: Cli, tmp_path: Path, cluster: Any)
 
 
 def test_series_travel(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
-    [run] = carry_out([Task(wire, 1, "100ms")], Store(tmp_path), Dask(cluster.scheduler_address))
+    [run] = carry_out(
+        [Task(wire, 1, "100ms")], Store(tmp_path), Dask(cluster.scheduler_address, HANG_S, HANG_S)
+    )
     assert run.series.equals(wire.run(1, series="100ms").series)
 
 
 def test_an_exception_arrives_as_itself(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
     tasks = [Task(wire, 1, "0ms"), *(Task(wire, seed) for seed in range(20))]
     with pytest.raises(InputError, match="`0ms` is no interval"):
-        carry_out(tasks, Store(tmp_path), Dask(cluster.scheduler_address))
+        carry_out(tasks, Store(tmp_path), Dask(cluster.scheduler_address, HANG_S, HANG_S))
     assert len(names(tmp_path)) == 20
 
 
@@ -107,7 +118,7 @@ def test_a_worker_with_another_engine_is_one_error(wire: Scenario, tmp_path: Pat
     on_all_workers(cluster, become, "9.9.9+fade")
     try:
         with pytest.raises(InputError) as caught:
-            carry_out([Task(wire, 1)], Store(tmp_path), Dask(cluster.scheduler_address))
+            carry_out([Task(wire, 1)], Store(tmp_path), Dask(cluster.scheduler_address, HANG_S, HANG_S))
     finally:
         on_all_workers(cluster, become, _native.ENGINE)
     assert str(caught.value) == (
@@ -125,7 +136,7 @@ def test_a_worker_that_is_killed_changes_no_byte(wire: Scenario, tmp_path: Path)
                 killed.append(worker_pids(cluster)[0])
                 os.kill(killed[0], signal.SIGKILL)
 
-        workers = Dask(cluster.scheduler_address)
+        workers = Dask(cluster.scheduler_address, HANG_S, HANG_S)
         airwnd.sweep(base, grid=GRID, seeds=4, out=tmp_path / "dask", workers=workers, progress=kill)
     assert killed
     airwnd.sweep(base, grid=GRID, seeds=4, out=tmp_path / "here")
@@ -143,7 +154,7 @@ def test_a_task_that_kills_its_workers_is_named_when_the_others_are_finished(
     with pytest.raises(
         EngineError, match=r"wire with link\[0\]\.queue=7, seed 13: 1 Dask workers that ran it died"
     ):
-        carry_out(tasks, Store(tmp_path / "runs"), Dask(cluster.scheduler_address))
+        carry_out(tasks, Store(tmp_path / "runs"), Dask(cluster.scheduler_address, HANG_S, HANG_S))
     assert len(names(tmp_path / "runs")) == 20
 
 
@@ -165,11 +176,9 @@ def test_without_dask_there_is_a_hint(
     ],
 )
 def test_no_scheduler_is_one_error(wire: Scenario, tmp_path: Path, address: str, message: str) -> None:
-    start = time.monotonic()
     with pytest.raises(InputError) as caught:
         carry_out([Task(wire, 1)], Store(tmp_path), Dask(address, timeout_s=0.5))
     assert message in str(caught.value)
-    assert time.monotonic() - start < 5
 
 
 def free_port() -> int:
@@ -198,6 +207,9 @@ def scheduler(
             stack.callback(process.wait)
             stack.callback(process.kill)
             processes.append(process)
+        with _client(f"tcp://127.0.0.1:{port}") as client:
+            if workers:
+                client.wait_for_workers(workers)
         yield processes[0]
 
 
@@ -222,11 +234,13 @@ def test_a_scheduler_that_comes_back_is_given_what_is_missing(wire: Scenario, tm
             finished_before.append(len(names(tmp_path)))
             first.kill()
             first.wait()
-            threading.Timer(0.5, lambda: stack.enter_context(scheduler(port))).start()
+            second.start()
 
-        results = carry_out(
-            long_tasks(wire), Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 20), once(0.3, restart)
-        )
+        # Some time passes without any.
+        second = threading.Timer(0.5, lambda: stack.enter_context(scheduler(port)))
+        workers = Dask(f"tcp://127.0.0.1:{port}", HANG_S, HANG_S)
+        results = carry_out(long_tasks(wire), Store(tmp_path), workers, once(0.3, restart))
+        second.join()
     assert finished_before[0] > 10
     assert [run.outcome["seed"] for run in results] == list(range(40))
 
@@ -237,7 +251,7 @@ def test_a_scheduler_that_stays_away_is_one_error_and_keeps_what_is_finished(
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     with scheduler(port) as process, pytest.raises(InputError) as caught:
-        carry_out(long_tasks(wire), Store(tmp_path), Dask(address, 20, 1), once(0.3, process.kill))
+        carry_out(long_tasks(wire), Store(tmp_path), Dask(address, HANG_S, 1), once(0.3, process.kill))
     assert capfd.readouterr().err == "", "the exception says it all"
     kept = len(names(tmp_path))
     assert kept > 10
@@ -254,7 +268,7 @@ def test_a_cluster_without_workers_is_one_error(wire: Scenario, tmp_path: Path) 
         scheduler(port, workers=0),
         pytest.raises(InputError, match="the Dask scheduler has no workers for 1 s"),
     ):
-        carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 1))
+        carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", HANG_S, 1))
 
 
 def test_a_worker_without_airwnd_is_one_error(wire: Scenario, tmp_path: Path) -> None:
@@ -266,7 +280,7 @@ def test_a_worker_without_airwnd_is_one_error(wire: Scenario, tmp_path: Path) ->
             InputError, match=r"a Dask worker cannot run our tasks \(No module named 'airwnd\.batch'"
         ),
     ):
-        carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 20, 20))
+        carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", HANG_S, HANG_S))
 
 
 def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
@@ -274,13 +288,16 @@ def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
     arguments = ["--grid", "link[0].queue=5,50", "--seeds", "50", "--set", "duration=600s"]
     command = [sys.executable, "-m", "airwnd", "sweep", "wire.json", *arguments]
     command += ["--dask", cluster.scheduler_address, "--out", "out"]
+
+    def finished() -> list[Path]:
+        return list(tmp_path.glob("out/runs/*.json"))
+
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    assert eventually(lambda: len(list(tmp_path.glob("out/runs/*.json"))) >= 3, 20)
-    start = time.monotonic()
+    wait_until(lambda: len(finished()) >= 3, process)
     process.send_signal(signal.SIGINT)
-    errors = process.communicate(timeout=20)[1]
-    assert time.monotonic() - start < 3
+    errors = process.communicate()[1]
     assert process.returncode == 130
+    assert len(finished()) < 100, "it waits for no run"
     assert [line for line in errors.splitlines() if line] == [
         "finished runs are kept in out/runs; the same command goes on from there",
         "airwnd: interrupted",

@@ -16,6 +16,8 @@ import pytest
 from .conftest import ROOT
 from .pages import blocks
 
+pytestmark = pytest.mark.xdist_group("new_algorithm")  # the package is built once
+
 HOW_TO = ROOT / "docs" / "how-to" / "add-an-algorithm.md"
 # `file`, and `line` in the list of `mod.rs`:
 PLACES = re.findall(
@@ -25,32 +27,59 @@ CODE = [block.text for block in blocks(HOW_TO) if block.language == "rust"]
 NAMES = [Path(file).stem.replace("_", "-") for file, _, _ in PLACES]
 
 
+# Built as fast as may be: these simulate but a second.
+PROFILE = ("profile.dev.opt-level=0", "profile.dev.debug=false", "profile.dev.incremental=false")
+
+
+def workspace() -> dict[Path, bytes]:
+    """The files of the project's crates, with an algorithm more in four families."""
+    top = [ROOT / "Cargo.toml", ROOT / "Cargo.lock"]
+    inner = [path for folder in ("crates", "examples") for path in (ROOT / folder).rglob("*")]
+    files = {path.relative_to(ROOT): path.read_bytes() for path in top + inner if path.is_file()}
+    for (file, line, family), code in zip(PLACES, CODE, strict=True):
+        files[Path(file)] = code.encode()
+        listed, times = re.subn(r"(pub enum Spec \{)", rf"\1\n    {line}", files[Path(family)].decode())
+        assert times == 1
+        files[Path(family)] = listed.encode()
+    return files
+
+
+def mirror(files: dict[Path, bytes], folder: Path) -> None:
+    """Bring the folder to these files, touching none that is as it should be: cargo builds what is newer."""
+    for path, content in files.items():
+        copy = folder / path
+        if not copy.is_file() or copy.read_bytes() != content:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
+    for copy in list(folder.rglob("*")):
+        if copy.is_file() and copy.relative_to(folder) not in files:
+            copy.unlink()
+
+
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with an algorithm more in four families, its package importable from there."""
-    copy = tmp_path_factory.mktemp("extended")
-    for name in ("crates", "examples", "Cargo.toml", "Cargo.lock"):
-        source = ROOT / name
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, copy / name)
-    for (file, line, family), code in zip(PLACES, CODE, strict=True):
-        (copy / file).write_text(code, encoding="utf-8")
-        listed, times = re.subn(
-            r"(pub enum Spec \{)", rf"\1\n    {line}", (copy / family).read_text(encoding="utf-8")
-        )
-        assert times == 1
-        (copy / family).write_text(listed, encoding="utf-8")
-    environment = {"CARGO_TARGET_DIR": str(ROOT / "target"), **os.environ, "PYO3_BUILD_EXTENSION_MODULE": "1"}
+    """The package with the new algorithms, importable from the folder."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    # Always the same place, so that another session builds only what has changed.
+    copy = target / "extended"
+    mirror(workspace(), copy)
+    environment = {
+        "PYO3_PYTHON": sys.executable,
+        **os.environ,
+        "CARGO_TARGET_DIR": str(target),
+        "PYO3_BUILD_EXTENSION_MODULE": "1",
+    }
     command = ["cargo", "build", "--locked", "--quiet", "-p", "airwnd-py", "--message-format", "json"]
-    done = subprocess.run(  # the first build of these crates takes a minute
-        command, cwd=copy, env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
+    command += [word for setting in PROFILE for word in ("--config", setting)]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (library,) = re.findall(r'"([^"]*lib_native\.so)"', done.stdout)
+    package = tmp_path_factory.mktemp("package")
     shutil.copytree(
-        ROOT / "python" / "airwnd", copy / "airwnd", ignore=shutil.ignore_patterns("*.so", "experiments")
+        ROOT / "python" / "airwnd", package / "airwnd", ignore=shutil.ignore_patterns("*.so", "experiments")
     )
-    shutil.copy(library, copy / "airwnd" / "_native.so")
-    return copy
+    shutil.copy(library, package / "airwnd" / "_native.so")
+    return package
 
 
 def airwnd(folder: Path, *arguments: str) -> str:
@@ -59,7 +88,6 @@ def airwnd(folder: Path, *arguments: str) -> str:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
         check=True,
     )
     return done.stdout

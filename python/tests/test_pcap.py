@@ -18,7 +18,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ import pytest
 from airwnd import Capture, InputError, Run, Scenario
 
 from .conftest import Cli
+from .waiting import wait_until
 
 Frame = Mapping[str, str]
 
@@ -57,7 +57,7 @@ def tshark(file: Path, *fields: str) -> list[Frame]:
     ]
     command += [word for check in CHECKS for word in ("-o", check)]
     command += [word for field in fields for word in ("-e", field)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = done.stdout.split("\n")[:-1]
     return [dict(zip(fields, line.split("\t"), strict=True)) for line in lines]
 
@@ -365,11 +365,9 @@ def test_control_c(tmp_path: Path) -> None:
         str(file),
     ]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        while not (file.exists() and file.stat().st_size > 100_000):
-            time.sleep(0.05)
-            assert process.poll() is None
+        wait_until(lambda: file.exists() and file.stat().st_size > 100_000, process)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
+        assert process.wait() == 130
     assert len(tshark(file, "frame.number")) > 1000
 
 

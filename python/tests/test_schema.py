@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airwnd import InputError, Scenario, schema
@@ -193,7 +193,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)  # a busy machine is no mistake
 @given(data=st.data())
 def test_whatever_a_file_says_the_message_names_it(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(FILES)))

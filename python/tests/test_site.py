@@ -15,6 +15,8 @@ from airwnd.cli import cli
 from .browser import OpenPage
 from .conftest import ROOT
 
+pytestmark = pytest.mark.xdist_group("site")  # the site is built once
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -22,7 +24,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
     options = ["-E", "-W", "--keep-going", "-n", "-q", "-j", "2", "-c", "docs"]
     command = [sys.executable, "-m", "sphinx", *options, ".", str(out)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     said = [line for line in done.stderr.splitlines() if "IPKernelApp" not in line and "INFO" not in line]
     assert done.returncode == 0, "\n".join(said)
     return out

@@ -158,6 +158,8 @@ const BROKEN: &[(&str, &str, &str)] = &[
         r#"buffer = "0.5B""#,
         ":9: rlc.queue.buffer: `0.5B` is not a whole number of bytes",
     ),
+    (r#"buffer = "50KiB""#, r#"buffer = "0KiB""#, ":9: rlc.queue.buffer: 0B is outside 1B..1024GiB"),
+    (r#"buffer = "50KiB""#, r#"buffer = "-5KiB""#, ":9: rlc.queue.buffer: `-5KiB` must not be negative"),
     (
         r#"rate = "64kbps""#,
         r#"rate = "-64kbps""#,
@@ -165,6 +167,12 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     (r#"rate = "64kbps""#, r#"rate = "0bps""#, ":29: flow[1].traffic.rate: 0bps is outside 1bps..1000Gbps"),
     (r#"size = "1MB""#, r#"size = "0B""#, ":23: flow[0].traffic.size: 0B is outside 1B..1024GiB"),
+    (r#"size = "1MB""#, r#"size = "-1MB""#, ":23: flow[0].traffic.size: `-1MB` must not be negative"),
+    (
+        r#"size = "1MB""#,
+        r#"size = "paretto""#,
+        ":23: flow[0].traffic.size: unknown size `paretto`; did you mean `pareto`?; allowed: ...",
+    ),
     (
         r#"beamwidth = "70deg""#,
         r#"beamwidth = "70°C""#,
@@ -324,6 +332,11 @@ arrivals = {kind = "file", path = "x.csv", rows = [[0, 1000]]}"#,
         r#"size = "1MB""#,
         r#"size = {kind = "pareto", min = "2MB", max = "1MB"}"#,
         ":23: flow[0].traffic.size.max: the largest size 1MB is not above the smallest 2MB",
+    ),
+    (
+        r#"size = "1MB""#,
+        r#"size = {kind = "pareto", min = "1MB", max = "1MB"}"#,
+        ":23: flow[0].traffic.size.max: the largest size 1MB is not above the smallest 1MB",
     ),
     (
         r#"size = "1MB""#,
@@ -508,6 +521,11 @@ mbr = "1Mbps""#,
         ":22: flow[0].direction: unknown word `sideways`; allowed: `down`, `up`",
     ),
     (r#"ue = "near""#, r#"cc = "tahoe""#, ":22: flow[0].cc: unknown cc `tahoe`; allowed: ..."),
+    (
+        r#"rwnd = {kind = "drwa", lambda = 3.0}"#,
+        r#"rwnd = "autotunning""#,
+        ":24: flow[0].rwnd: unknown rwnd `autotunning`; did you mean `autotuning`?; allowed: ...",
+    ),
     // What no single value shows.
     (
         r#"duration = "2s"
@@ -536,6 +554,7 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
         r#"name = "near""#,
         ":18: ue[1].name: a second group is called `near`; names must differ",
     ),
+    (r#"name = "far""#, r#"via = ["x"]"#, ":18: ue[1].via: unknown link `x`; none is allowed here"),
     (r#"name = "far""#, r#"name = """#, ":18: ue[1].name: a group needs a name"),
     (r#"name = "far""#, "count = 99_999", ":13: ue: 100002 terminals in all; at most 100000 are allowed"),
     (

@@ -435,7 +435,7 @@ fn packets_arrive_in_order_or_are_dropped() {
 }
 
 #[test]
-#[ignore = "ten thousand cases: for the nightly run"]
+#[ignore = "nightly: ten thousand cases"]
 fn packets_arrive_in_order_or_are_dropped_ten_thousand_times() {
     run_cases(10_000);
 }
