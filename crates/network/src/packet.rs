@@ -19,7 +19,7 @@ pub struct Packet<C> {
     pub size: Bytes,
     /// The ECN field of the IP header. Queues set it to [`Codepoint::Ce`] where it is ECN-capable.
     pub ecn: Codepoint,
-    /// A hash of addresses, protocol and ports, or a number that stands for them: tells flows apart in fair queues.
+    /// A hash of addresses, protocol and ports, or a number that stands for them: what fair queues classify by.
     pub flow: u32,
     /// What the network carries without looking at it.
     pub content: C,
