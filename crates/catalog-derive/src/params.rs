@@ -34,7 +34,7 @@ struct Block<'a> {
 
 /// What a field of the struct is.
 enum Declared<'a> {
-    Parameter(Parameter<'a>),
+    Parameter(Box<Parameter<'a>>),
     Block(Block<'a>),
 }
 
@@ -57,7 +57,7 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     let (mut parameters, mut blocks) = (Vec::new(), Vec::new());
     for field in fields {
         match declared(field)? {
-            Declared::Parameter(parameter) => parameters.push(parameter),
+            Declared::Parameter(parameter) => parameters.push(*parameter),
             Declared::Block(block) => blocks.push(block),
         }
     }
@@ -178,7 +178,7 @@ fn declared(field: &Field) -> Result<Declared<'_>> {
         }
         return Ok(Declared::Block(Block { ident, ty: &field.ty }));
     }
-    Ok(Declared::Parameter(Parameter {
+    Ok(Declared::Parameter(Box::new(Parameter {
         ident,
         name: plain(ident),
         ty: &field.ty,
@@ -187,7 +187,7 @@ fn declared(field: &Field) -> Result<Declared<'_>> {
         source: source.ok_or_else(|| missing(ident, "#[param(source = \"...\")]"))?,
         default,
         range,
-    }))
+    })))
 }
 
 fn missing(of: &Ident, what: &str) -> Error {
@@ -312,6 +312,10 @@ mod tests {
         assert_eq!(
             field(quote!(#[param(unit = "1", source = "none")] #[param(unit = "B")])),
             "`unit` appears twice"
+        );
+        assert_eq!(
+            field(quote!(#[param(flatten, unit = "1")])),
+            "`flatten` stands alone: the block declares its own parameters"
         );
         let hook = quote! {
             /// A controller.

@@ -1,29 +1,10 @@
 //! From a scenario to what runs.
 
-use crate::placement::Place;
-use crate::scenario::{Scenario, UeGroup};
+use crate::scenario::Scenario;
 use airwnd_cell::phy::Position;
 use airwnd_cell::{CellId, CellSite, RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::Degrees;
-
-/// The places of a group's terminals with the scenario's own seed, for checks.
-pub(crate) fn places(scenario: &Scenario, group: usize) -> Vec<Place> {
-    places_with(&scenario.ue[group], group, scenario.seed)
-}
-
-fn places_with(group: &UeGroup, index: usize, seed: u64) -> Vec<Place> {
-    let placement = group.placement.build();
-    let stream = Stream::new(seed, "placement").child(index as u64);
-    let count = group.count as usize;
-    (0..count)
-        .map(|number| {
-            placement
-                .place(number, count, stream.child(number as u64))
-                .expect("checked: there is a place for each")
-        })
-        .collect()
-}
 
 /// The radio network of a scenario.
 pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
@@ -41,7 +22,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
     //= exception slot-is-rnti
     let ues = scenario.ue.iter().enumerate().flat_map(|(index, group)| {
         let ways = Stream::new(seed, "mobility").child(index as u64);
-        (0..).zip(places_with(group, index, seed)).map(move |(number, place)| UeSite {
+        (0..).zip(group.placement.places(index, group.count, seed)).map(move |(number, place)| UeSite {
             position: Position { x: place.x, y: place.y, z: group.height },
             mobility: group.mobility.clone(),
             way: ways.child(number),

@@ -422,7 +422,7 @@ impl Scenario {
             return Err(Fault::new("count", message));
         }
         let (cells, masts) = (self.cells(), self.masts());
-        for (number, place) in crate::build::places(self, index).into_iter().enumerate() {
+        for (number, place) in group.placement.places(index, group.count, self.seed).into_iter().enumerate() {
             if let Some(cell) = place.cell.filter(|cell| u32::from(*cell) >= cells) {
                 let message = format!("terminal {number} wants cell {}, but there are {cells}", cell + 1);
                 return Err(Fault::new("placement", message));

@@ -66,7 +66,7 @@ impl Air {
         self.x2.as_ref().expect("UEs change cells")[usize::from(cell)]
     }
 
-    /// X2 links come last in a topology, so one comparison tells them.
+    /// Whether a link is an X2 link. They come last in a topology, so one comparison decides.
     pub fn is_x2(&self, link: LinkId) -> bool {
         self.x2.as_ref().and_then(|links| links.first()).is_some_and(|first| link.0 >= first.0)
     }

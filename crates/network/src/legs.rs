@@ -7,20 +7,35 @@
 
 use airwnd_kernel::Key;
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 
-/// The leg of a packet behind the gateway.
+/// The leg of a packet behind the gateway: the cell that it goes to, and its number among those that have left the gateway
+/// for the device.
+///
+/// In eight bytes, since every packet in flight has room for one: the cell above, the number, from 1, in the lower 48 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leg {
-    /// The cell that it goes to.
-    pub cell: u16,
-    /// Its number among those that have left the gateway for the device.
-    number: u64,
-}
+pub(crate) struct Leg(NonZeroU64);
+
+const NUMBER_BITS: u32 = 48;
 
 impl Leg {
+    fn new(cell: u16, number: u64) -> Leg {
+        debug_assert!(number < 1 << NUMBER_BITS, "a device gets fewer packets");
+        Leg(NonZeroU64::new(u64::from(cell) << NUMBER_BITS | number).expect("numbers begin at 1"))
+    }
+
+    /// The cell that the packet goes to.
+    pub fn cell(self) -> u16 {
+        (self.0.get() >> NUMBER_BITS) as u16
+    }
+
+    fn number(self) -> u64 {
+        self.0.get() & ((1 << NUMBER_BITS) - 1)
+    }
+
     /// The same packet, redirected to another cell.
     pub fn to(self, cell: u16) -> Leg {
-        Leg { cell, ..self }
+        Leg::new(cell, self.number())
     }
 }
 
@@ -40,20 +55,20 @@ pub(crate) struct Legs {
 impl Legs {
     /// One leg, to the first cell.
     pub fn new(cell: u16) -> Legs {
-        Legs { cell, next: 0, under_way: VecDeque::new(), held: Vec::new() }
+        Legs { cell, next: 1, under_way: VecDeque::new(), held: Vec::new() }
     }
 
     /// A packet leaves the gateway.
     pub fn depart(&mut self) -> Leg {
         self.under_way.push_back(self.next);
         self.next += 1;
-        Leg { cell: self.cell, number: self.next - 1 }
+        Leg::new(self.cell, self.next - 1)
     }
 
     /// A packet that has waited in a bearer leaves for another cell.
     pub fn depart_again(&mut self, leg: Leg, cell: u16) -> Leg {
-        if let Err(place) = self.under_way.binary_search(&leg.number) {
-            self.under_way.insert(place, leg.number);
+        if let Err(place) = self.under_way.binary_search(&leg.number()) {
+            self.under_way.insert(place, leg.number());
         }
         leg.to(cell)
     }
@@ -61,17 +76,17 @@ impl Legs {
     /// Whether an earlier packet is still under way.
     //= exception detours-keep-the-order
     pub fn is_early(&self, leg: Leg) -> bool {
-        self.under_way.front() != Some(&leg.number)
+        self.under_way.front() != Some(&leg.number())
     }
 
     /// An early packet waits.
     pub fn hold(&mut self, leg: Leg, packet: Key) {
-        self.held.push((leg.number, packet));
+        self.held.push((leg.number(), packet));
     }
 
     /// A packet has entered the bearer, or was dropped.
     pub fn settle(&mut self, leg: Leg) {
-        if let Ok(place) = self.under_way.binary_search(&leg.number) {
+        if let Ok(place) = self.under_way.binary_search(&leg.number()) {
             self.under_way.remove(place);
         }
     }
@@ -99,7 +114,7 @@ mod tests {
         let (old, lost) = (legs.depart(), legs.depart());
         legs.cell = 5;
         let new = legs.depart();
-        assert_eq!((old.cell, new.cell), (3, 5));
+        assert_eq!((old.cell(), new.cell()), (3, 5));
         assert!(!legs.is_early(old) && legs.is_early(new));
         legs.hold(new, Key(7));
         legs.settle(old);
@@ -118,7 +133,7 @@ mod tests {
         legs.hold(third, Key(3));
         let second = legs.depart_again(second, 1);
         let first = legs.depart_again(first, 1);
-        assert_eq!(first.cell, 1);
+        assert_eq!(first.cell(), 1);
         assert!(!legs.is_early(first) && legs.is_early(second) && legs.release().is_none());
         legs.settle(first);
         legs.settle(second);

@@ -2,7 +2,8 @@
 //!
 //! [`Network`] carries packets of any content and never looks into it. Its owner sends packets in at one end and takes
 //! out what was delivered or dropped; the simulator's owner is TCP, an emulator's are a kernel's frames and a real clock.
-//! Start with `network.rs`: it follows a packet down to a UE and back up.
+//! Start with `path.rs`: it follows a packet
+//! down to a UE and back up.
 //!
 //! ```
 //! use airwnd_kernel::{Codepoint, Direction};
@@ -32,16 +33,20 @@
 mod air;
 mod effects;
 mod event;
+mod inspect;
 mod ledger;
 mod legs;
 mod network;
+mod node;
 mod observer;
 mod packet;
+mod path;
 mod topology;
 mod wires;
 
 pub use ledger::{Cause, Count, Ledger};
 pub use network::Network;
-pub use observer::{Crossing, Node, Observer};
+pub use node::Node;
+pub use observer::{Crossing, Observer};
 pub use packet::{Outcome, Packet};
 pub use topology::{Access, Duplex, Hop, LinkId, MediumId, OneWay, SharedMedium, Topology};

@@ -2,6 +2,7 @@
 
 use crate::ledger::Cause;
 use crate::legs::Leg;
+use crate::node::Node;
 use airwnd_cell::Notice;
 use airwnd_kernel::{Codepoint, Direction, Key};
 use airwnd_links::aqm::Waiting;
@@ -18,10 +19,28 @@ pub struct Packet<C> {
     pub size: Bytes,
     /// The ECN field of the IP header. Queues set it to [`Codepoint::Ce`] where it is ECN-capable.
     pub ecn: Codepoint,
-    /// A hash of addresses, protocol and ports, or a number that stands for them: tells flows apart in fair queues.
+    /// A hash of addresses, protocol and ports, or a number that stands for them: what fair queues classify by.
     pub flow: u32,
     /// What the network carries without looking at it.
     pub content: C,
+}
+
+impl<C> Packet<C> {
+    /// The node that sends it.
+    pub fn source(&self) -> Node {
+        match self.direction {
+            Direction::Down => Node::Server,
+            Direction::Up => Node::Terminal(self.device),
+        }
+    }
+
+    /// The node that it is sent to.
+    pub fn destination(&self) -> Node {
+        match self.direction {
+            Direction::Down => Node::Terminal(self.device),
+            Direction::Up => Node::Server,
+        }
+    }
 }
 
 /// How a packet left the network, or what its owner may want to know of a device.

@@ -1,11 +1,11 @@
-//! The receive-window controller: what it is told, what it decides, what it declares.
+//! The receive-window controller: its inputs, its decisions, its declared capabilities.
 
 use crate::Carriage;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 use std::num::NonZeroU8;
 
-/// What a controller is told when its connection begins.
+/// What a controller knows of its connection from the start.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverContext {
     /// Payload bytes of a full segment.

@@ -25,7 +25,7 @@ pub struct Incoming {
     pub one_way_delay: Option<Span>,
 }
 
-/// What an outgoing segment tells the peer.
+/// The header fields of an outgoing segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
     /// The acknowledgment number.

@@ -16,6 +16,20 @@ pub enum Spec {
     File(file::Params),
 }
 
+impl Spec {
+    /// The places of the terminals of a scenario's group, in a run with this seed. A larger group begins with the places of a
+    /// smaller one.
+    ///
+    /// # Panics
+    /// If the rule has no place for each; [`Placement::places`] says how many it has.
+    pub(crate) fn places(&self, group: usize, count: u32, seed: u64) -> Vec<Place> {
+        let placement = self.build();
+        let stream = Stream::new(seed, "placement").child(group as u64);
+        let place = |number: usize| placement.place(number, count as usize, stream.child(number as u64));
+        (0..count as usize).map(|number| place(number).expect("there is a place for each")).collect()
+    }
+}
+
 /// A place on the map, and what a list may say besides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {

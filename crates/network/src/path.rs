@@ -1,0 +1,190 @@
+//! The path of a packet, down to a UE and back up.
+//!
+//! A route is a list of hops, and [`take_hop`](Network::take_hop) takes one after the other: server link, access links or a
+//! Wi-Fi channel, S1-U, the bearer's queue at the base station and the air; uplink the same hops in reverse, from the
+//! bearer's queue at the UE. What a link does is in `wires.rs`, what a TTI does in the crate `airwnd-cell`; which event
+//! calls what is in `network.rs`.
+
+use crate::ledger::Cause;
+use crate::network::Network;
+use crate::node::Node;
+use crate::observer::{Crossing, Observer};
+use crate::packet::{InFlight, Outcome};
+use crate::topology::{Hop, LinkId, MediumId, Topology};
+use airwnd_cell::UeId;
+use airwnd_cell::handover::Forwarding;
+use airwnd_kernel::{Direction, Key};
+use airwnd_links::link::Lost;
+use airwnd_links::link::wifi::{Exit, Passed};
+use airwnd_units::Time;
+
+impl<C, O: Observer<C>> Network<C, O> {
+    #[inline(always)]
+    pub(crate) fn take_hop(&mut self, now: Time, key: Key, hop: Hop, device: u32, direction: Direction) {
+        match hop {
+            Hop::Link(link) => self.onto_link(now, key, link, direction),
+            Hop::Medium { medium, station } => self.onto_medium(now, key, medium, station, direction),
+            Hop::S1u => self.onto_s1u(now, key, device, direction),
+            Hop::Air if direction == Direction::Down => self.at_cell(now, key),
+            Hop::Air => self.enter_bearer(now, key),
+            Hop::End => self.deliver(now, key),
+        }
+    }
+
+    /// A packet takes the next hop of its route.
+    #[inline]
+    fn forward(&mut self, now: Time, key: Key) {
+        let InFlight { packet, next_hop, .. } = self.packets.get_mut(key);
+        let (index, device, direction) = (*next_hop, packet.device, packet.direction);
+        *next_hop += 1;
+        self.take_hop(now, key, self.routes.hop(index), device, direction);
+    }
+
+    /// A packet enters the queue before a link.
+    #[inline]
+    pub(crate) fn onto_link(&mut self, now: Time, key: Key, link: LinkId, direction: Direction) {
+        let packet = self.packets.get(key);
+        if link == Topology::SERVER_LINK && direction == Direction::Up {
+            self.observer.on_crossing(now, Node::Gateway, Crossing::Out, &packet.packet);
+        }
+        self.wires.send(now, (link, direction), key, packet, &mut self.queue, &mut self.effects);
+        self.apply_effects(now);
+    }
+
+    /// The next packet leaves a discipline's queue and goes onto the link.
+    pub(crate) fn depart(&mut self, now: Time, link: LinkId, direction: Direction) {
+        self.wires.depart(now, link, direction, &mut self.queue, &mut self.effects);
+        self.apply_effects(now);
+    }
+
+    /// A packet reaches the far end of a link and goes on, unless the link has lost it.
+    pub(crate) fn arrive(&mut self, now: Time, link: LinkId, direction: Direction) {
+        match self.wires.arrive(now, link, direction, &mut self.queue) {
+            Ok(key) => {
+                if link == Topology::SERVER_LINK && direction == Direction::Down {
+                    self.observer.on_crossing(
+                        now,
+                        Node::Gateway,
+                        Crossing::In,
+                        &self.packets.get(key).packet,
+                    );
+                }
+                match self.air.as_ref().is_some_and(|air| air.is_x2(link)) {
+                    true => self.at_cell(now, key),
+                    false => self.forward(now, key),
+                }
+            }
+            Err(Lost(key)) => self.drop(now, key, Cause::LinkError),
+        }
+    }
+
+    /// A packet enters the queue of a station, or of the access point.
+    fn onto_medium(&mut self, now: Time, key: Key, medium: MediumId, station: u32, direction: Direction) {
+        let (sender, packet) = ((medium, station, direction), self.packets.get(key));
+        self.wires.send_over_medium(now, sender, key, packet, &mut self.queue, &mut self.effects);
+        self.apply_effects(now);
+    }
+
+    /// A packet leaves a medium.
+    pub(crate) fn off_medium(&mut self, now: Time, packet: Passed<Key>) {
+        match packet.exit {
+            Exit::Arrived => self.forward(now, packet.item),
+            Exit::Lost => self.drop(now, packet.item, Cause::LinkError),
+            Exit::GivenUp => self.drop(now, packet.item, Cause::RetryLimit),
+        }
+    }
+
+    /// A packet goes onto the S1-U link of the cell that the gateway sends to, or of the cell that received it.
+    fn onto_s1u(&mut self, now: Time, key: Key, device: u32, direction: Direction) {
+        let air = self.air.as_mut().expect("S1-U leads to cells");
+        let cell = match direction {
+            Direction::Down if air.may_hand_over() => {
+                self.packets.get_mut(key).leg.insert(air.legs[device as usize].depart()).cell()
+            }
+            Direction::Down => air.legs[device as usize].cell,
+            Direction::Up => air.serving_cell(device),
+        };
+        let link = air.s1u(cell);
+        self.onto_link(now, key, link, direction);
+    }
+
+    /// A downlink packet has reached a cell: it enters the bearer if the UE is there, and follows the UE otherwise.
+    //= TS 36.300 §10.1.2.3
+    fn at_cell(&mut self, now: Time, key: Key) {
+        let InFlight { packet, leg, .. } = self.packets.get(key);
+        let (device, Some(leg)) = (packet.device, *leg) else { return self.enter_bearer(now, key) };
+        let air = self.air.as_mut().expect("a cell");
+        let serving = air.serving_cell(device);
+        let legs = &mut air.legs[device as usize];
+        if leg.cell() != serving {
+            match air.forwarding {
+                Forwarding::Nothing => self.drop(now, key, Cause::Handover),
+                Forwarding::Waiting | Forwarding::Arriving => {
+                    self.packets.get_mut(key).leg = Some(leg.to(serving));
+                    let x2 = air.x2(leg.cell());
+                    self.onto_link(now, key, x2, Direction::Down);
+                }
+            }
+        } else if legs.is_early(leg) {
+            legs.hold(leg, key);
+        } else {
+            legs.settle(leg);
+            self.enter_bearer(now, key);
+            self.release_held(now, device);
+        }
+    }
+
+    /// Packets that have waited in a cell for earlier ones go on.
+    fn release_held(&mut self, now: Time, device: u32) {
+        while let Some(key) = self.cells().legs[device as usize].release() {
+            self.at_cell(now, key);
+        }
+    }
+
+    /// A packet enters its bearer's queue: at the base station or at the UE. From there the TTIs take it.
+    fn enter_bearer(&mut self, now: Time, key: Key) {
+        let in_flight = self.packets.get(key);
+        let (device, direction) = (in_flight.packet.device, in_flight.packet.direction);
+        let waiting = in_flight.waiting(now, key);
+        let air = self.air.as_mut().expect("bearers are over the air");
+        if direction == Direction::Down {
+            let node = Node::BaseStation(air.serving_cell(device));
+            self.observer.on_crossing(now, node, Crossing::In, &in_flight.packet);
+        }
+        air.ran.send(UeId(device), direction, waiting);
+        self.collect(now);
+    }
+
+    /// A packet has crossed the air.
+    pub(crate) fn off_air(&mut self, now: Time, direction: Direction, key: Key) {
+        match direction {
+            Direction::Down => self.deliver(now, key),
+            Direction::Up => {
+                let packet = &self.packets.get(key).packet;
+                let air = self.air.as_ref().expect("it crossed the air");
+                let node = Node::BaseStation(air.serving_cell(packet.device));
+                self.observer.on_crossing(now, node, Crossing::Out, packet);
+                self.forward(now, key);
+            }
+        }
+    }
+
+    /// A packet reaches the end that it was sent to.
+    fn deliver(&mut self, now: Time, key: Key) {
+        let packet = &self.packets.get(key).packet;
+        self.observer.on_crossing(now, packet.destination(), Crossing::In, packet);
+        self.ledger.delivered.add(packet.size);
+        debug_assert!(self.delivered.is_none(), "a step of an event delivers one packet at most");
+        self.delivered = Some(key);
+    }
+
+    pub(crate) fn drop(&mut self, now: Time, key: Key, cause: Cause) {
+        let InFlight { packet, leg, .. } = self.packets.remove(key);
+        if let Some(leg) = leg {
+            self.cells().legs[packet.device as usize].settle(leg);
+            self.release_held(now, packet.device);
+        }
+        self.ledger.drop(cause, packet.size);
+        self.outcomes.push_back(Outcome::Dropped(packet, cause));
+    }
+}

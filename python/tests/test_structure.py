@@ -1,0 +1,70 @@
+"""No circles in the code, and the architecture page draws it as it is."""
+
+import importlib.util
+import re
+import sys
+from types import ModuleType
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from .conftest import ROOT
+
+CRATES = sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml"))
+
+
+@pytest.fixture(scope="module")
+def structure() -> ModuleType:
+    path = ROOT / "docs" / "_site" / "structure.py"
+    spec = importlib.util.spec_from_file_location("structure", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["structure"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_circles_are_found(structure: ModuleType) -> None:
+    graph = {
+        "a": frozenset("b"),
+        "b": frozenset("c"),
+        "c": frozenset("bd"),
+        "d": frozenset(),
+        "e": frozenset("a"),
+    }
+    assert structure.circles(graph) == [("b", "c")]
+    assert structure.circles({**graph, "c": frozenset("d")}) == []
+    assert structure.circles({**graph, "d": frozenset("a")}) == [("a", "b", "c", "d")]
+
+
+@pytest.mark.parametrize("crate", CRATES)
+def test_no_file_of_a_crate_uses_one_that_uses_it(structure: ModuleType, crate: str) -> None:
+    assert structure.circles(structure.modules(crate)) == []
+
+
+def test_paths_lead_to_files(structure: ModuleType) -> None:
+    """The graph is read from the code: a few arrows that are known to be there."""
+    network = structure.modules("network")
+    assert {"wires", "legs", "topology"} <= network["air"] | network["network"]
+    assert {"radio", "rlc", "settings"} <= structure.modules("cell")["terminal"]
+
+
+def test_crates_use_those_above_them_in_the_table(structure: ModuleType) -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    order = re.findall(r"^\| `crates/([\w-]+)` \|", text, re.MULTILINE)
+    graph = structure.crates()
+    assert sorted(order) == sorted(graph) == CRATES
+    for place, crate in enumerate(order):
+        assert graph[crate] <= set(order[:place]), f"{crate} stands above what it uses"
+
+
+def test_the_drawn_structure_is_that_of_the_code(structure: ModuleType) -> None:
+    """``python docs/_site/structure.py`` draws the pictures again."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for name, graph in structure.pictures().items():
+        picture = ET.parse(ROOT / "docs" / "img" / f"{name}.svg")  # noqa: S314 (our own file)
+        description = picture.find(".//{http://purl.org/dc/elements/1.1/}description")
+        assert description is not None
+        assert description.text == structure.written(graph), f"{name}.svg is out of date"
+        assert f"img/{name}.svg" in page
