@@ -26,16 +26,14 @@ struct Parameter<'a> {
     range: Option<Expr>,
 }
 
-/// A field that takes in the parameters of another struct.
-struct Block<'a> {
-    ident: &'a Ident,
-    ty: &'a Type,
-}
-
 /// What a field of the struct is.
 enum Declared<'a> {
     Parameter(Box<Parameter<'a>>),
-    Block(Block<'a>),
+    /// It takes in the parameters of another struct.
+    Block {
+        ident: &'a Ident,
+        ty: &'a Type,
+    },
 }
 
 pub fn expand(item: Tokens) -> Result<Tokens> {
@@ -54,60 +52,36 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     let doc = doc(&input.attrs, name)?;
     let whole = whole(&input)?;
     let source = whole.source.ok_or_else(|| missing(name, "#[params(source = \"...\")]"))?;
-    let (mut parameters, mut blocks) = (Vec::new(), Vec::new());
-    for field in fields {
-        match declared(field)? {
-            Declared::Parameter(parameter) => parameters.push(*parameter),
-            Declared::Block(block) => blocks.push(block),
-        }
-    }
+    let declared = fields.into_iter().map(declared).collect::<Result<Vec<_>>>()?;
 
-    let names: Vec<&String> = parameters.iter().map(|parameter| &parameter.name).collect();
-    let idents: Vec<&Ident> = parameters.iter().map(|parameter| parameter.ident).collect();
-    let types: Vec<&Type> = parameters.iter().map(|parameter| parameter.ty).collect();
-    let takes = parameters.iter().map(take);
-    let infos = parameters.iter().map(info);
-    let default = default(name, &parameters, &blocks);
-    let block_idents: Vec<&Ident> = blocks.iter().map(|block| block.ident).collect();
-    let block_types: Vec<&Type> = blocks.iter().map(|block| block.ty).collect();
+    let keys = declared.iter().map(key);
+    let takes = declared.iter().map(take);
+    let entries = declared.iter().map(entry);
+    let properties = declared.iter().map(property);
+    let infos = declared.iter().map(info);
+    let checks = declared.iter().map(check_values);
+    let reads = declared.iter().map(read_files);
+    let default = default(name, &declared);
     let check = whole.check.then(|| quote!(self.check()?;));
     let files = whole.files.then(|| quote!(self.files(files)?;));
 
     Ok(quote! {
         impl ::airwnd_catalog::Param for #name {
             fn read(node: &::airwnd_catalog::Node) -> Result<Self, ::airwnd_catalog::Error> {
+                let keys = ::airwnd_catalog::derived::Keys::default() #(#keys)*;
                 #[allow(unused_variables, reason = "a struct without parameters takes none")]
-                let fields = ::airwnd_catalog::Fields::of(
-                    node,
-                    &::airwnd_catalog::derived::keys(
-                        &[#(#names),*],
-                        &[#(<#block_types as ::airwnd_catalog::ParamSet>::infos()),*],
-                    ),
-                )?;
-                Ok(#name {
-                    #(#idents: #takes,)*
-                    #(#block_idents: ::airwnd_catalog::derived::read_block(node)?,)*
-                })
+                let fields = ::airwnd_catalog::Fields::of(node, &keys.known)?;
+                Ok(#name { #(#takes)* })
             }
             fn to_json(&self) -> ::airwnd_catalog::serde_json::Value {
-                ::airwnd_catalog::derived::object(
-                    [#((#names, ::airwnd_catalog::Param::to_json(&self.#idents)),)*],
-                    [#(::airwnd_catalog::Param::to_json(&self.#block_idents)),*],
-                )
+                ::airwnd_catalog::derived::Object::default() #(#entries)* .json()
             }
             fn schema() -> ::airwnd_catalog::serde_json::Value {
-                ::airwnd_catalog::derived::schema(
-                    &<#name as ::airwnd_catalog::ParamSet>::infos(),
-                    [#(<#types as ::airwnd_catalog::Param>::schema()),*],
-                    [#(<#block_types as ::airwnd_catalog::Param>::schema()),*],
-                )
+                let infos = <#name as ::airwnd_catalog::ParamSet>::infos();
+                ::airwnd_catalog::derived::Schema::new(&infos) #(#properties)* .json()
             }
             fn check_values(&self) -> Result<(), ::airwnd_catalog::Fault> {
-                #(
-                    ::airwnd_catalog::Param::check_values(&self.#idents)
-                        .map_err(|fault| fault.within(#names))?;
-                )*
-                #(::airwnd_catalog::Param::check_values(&self.#block_idents)?;)*
+                #(#checks)*
                 #check
                 Ok(())
             }
@@ -116,11 +90,7 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
                 &mut self,
                 files: &dyn ::airwnd_catalog::Files,
             ) -> Result<(), ::airwnd_catalog::Fault> {
-                #(
-                    ::airwnd_catalog::Param::read_files(&mut self.#idents, files)
-                        .map_err(|fault| fault.within(#names))?;
-                )*
-                #(::airwnd_catalog::Param::read_files(&mut self.#block_idents, files)?;)*
+                #(#reads)*
                 #files
                 Ok(())
             }
@@ -130,10 +100,7 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
             const DOC: &'static str = #doc;
             const SOURCE: &'static str = #source;
             fn infos() -> Vec<::airwnd_catalog::ParamInfo> {
-                #[allow(unused_mut, reason = "only blocks add to it")]
-                let mut infos = vec![#(#infos),*];
-                #(infos.extend(<#block_types as ::airwnd_catalog::ParamSet>::infos());)*
-                infos
+                ::airwnd_catalog::derived::Infos::default() #(#infos)* .all
             }
         }
 
@@ -176,7 +143,7 @@ fn declared(field: &Field) -> Result<Declared<'_>> {
                 "`flatten` stands alone: the block declares its own parameters",
             ));
         }
-        return Ok(Declared::Block(Block { ident, ty: &field.ty }));
+        return Ok(Declared::Block { ident, ty: &field.ty });
     }
     Ok(Declared::Parameter(Box::new(Parameter {
         ident,
@@ -203,18 +170,90 @@ fn default_of(parameter: &Parameter<'_>) -> Tokens {
     }
 }
 
-/// Reads the parameter from `fields`.
-fn take(parameter: &Parameter<'_>) -> Tokens {
-    let Parameter { name, ty, .. } = parameter;
-    let default = default_of(parameter);
-    match &parameter.range {
-        Some(range) => quote!(fields.take_within::<#ty>(#name, #default, #range)?),
-        None => quote!(fields.take::<#ty>(#name, #default)?),
+/// Adds to the keys that a table may have.
+fn key(declared: &Declared<'_>) -> Tokens {
+    match declared {
+        Declared::Parameter(parameter) => {
+            let name = &parameter.name;
+            quote!(.own(#name))
+        }
+        Declared::Block { ty, .. } => quote!(.block::<#ty>()),
     }
 }
 
-fn info(parameter: &Parameter<'_>) -> Tokens {
-    let Parameter { name, ty, doc, unit, source, .. } = parameter;
+/// Reads the field: a parameter from `fields`, a block from the whole table.
+fn take(declared: &Declared<'_>) -> Tokens {
+    match declared {
+        Declared::Parameter(parameter) => {
+            let Parameter { ident, name, ty, .. } = &**parameter;
+            let default = default_of(parameter);
+            match &parameter.range {
+                Some(range) => quote!(#ident: fields.take_within::<#ty>(#name, #default, #range)?,),
+                None => quote!(#ident: fields.take::<#ty>(#name, #default)?,),
+            }
+        }
+        Declared::Block { ident, ty } => {
+            quote!(#ident: ::airwnd_catalog::derived::read_block::<#ty>(node)?,)
+        }
+    }
+}
+
+/// Adds to the object that is written.
+fn entry(declared: &Declared<'_>) -> Tokens {
+    match declared {
+        Declared::Parameter(parameter) => {
+            let Parameter { ident, name, .. } = &**parameter;
+            quote!(.own(#name, ::airwnd_catalog::Param::to_json(&self.#ident)))
+        }
+        Declared::Block { ident, .. } => quote!(.block(::airwnd_catalog::Param::to_json(&self.#ident))),
+    }
+}
+
+/// Adds to the properties of the schema.
+fn property(declared: &Declared<'_>) -> Tokens {
+    match declared {
+        Declared::Parameter(parameter) => {
+            let Parameter { name, ty, .. } = &**parameter;
+            quote!(.own(#name, <#ty as ::airwnd_catalog::Param>::schema()))
+        }
+        Declared::Block { ty, .. } => quote!(.block(<#ty as ::airwnd_catalog::Param>::schema())),
+    }
+}
+
+fn check_values(declared: &Declared<'_>) -> Tokens {
+    match declared {
+        Declared::Parameter(parameter) => {
+            let Parameter { ident, name, .. } = &**parameter;
+            quote! {
+                ::airwnd_catalog::Param::check_values(&self.#ident).map_err(|fault| fault.within(#name))?;
+            }
+        }
+        Declared::Block { ident, .. } => quote!(::airwnd_catalog::Param::check_values(&self.#ident)?;),
+    }
+}
+
+fn read_files(declared: &Declared<'_>) -> Tokens {
+    match declared {
+        Declared::Parameter(parameter) => {
+            let Parameter { ident, name, .. } = &**parameter;
+            quote! {
+                ::airwnd_catalog::Param::read_files(&mut self.#ident, files)
+                    .map_err(|fault| fault.within(#name))?;
+            }
+        }
+        Declared::Block { ident, .. } => {
+            quote!(::airwnd_catalog::Param::read_files(&mut self.#ident, files)?;)
+        }
+    }
+}
+
+/// Adds to the parameters as `airwnd explain` shows them.
+fn info(declared: &Declared<'_>) -> Tokens {
+    let parameter = match declared {
+        Declared::Parameter(parameter) => parameter,
+        Declared::Block { ty, .. } => return quote!(.block::<#ty>()),
+    };
+    let Parameter { name, ty, doc, unit, source, .. } = &**parameter;
     let default = default_of(parameter);
     let range = match &parameter.range {
         Some(range) => quote! {
@@ -223,29 +262,31 @@ fn info(parameter: &Parameter<'_>) -> Tokens {
         None => quote!(None),
     };
     quote! {
-        ::airwnd_catalog::ParamInfo {
+        .own(::airwnd_catalog::ParamInfo {
             name: #name,
             meaning: ::airwnd_catalog::split_doc(#doc).0,
             unit: #unit,
             default: #default.as_ref().map(::airwnd_catalog::Param::to_json),
             range: #range,
             source: #source,
-        }
+        })
     }
 }
 
 /// `Default`, unless a parameter is required; those of blocks have defaults.
-fn default(name: &Ident, parameters: &[Parameter<'_>], blocks: &[Block<'_>]) -> Option<Tokens> {
-    let value = |parameter: &Parameter<'_>| {
-        let (ident, default) = (parameter.ident, parameter.default.as_ref()?);
-        Some(quote!(#ident: #default,))
+fn default(name: &Ident, declared: &[Declared<'_>]) -> Option<Tokens> {
+    let value = |declared: &Declared<'_>| match declared {
+        Declared::Parameter(parameter) => {
+            let (ident, default) = (parameter.ident, parameter.default.as_ref()?);
+            Some(quote!(#ident: #default,))
+        }
+        Declared::Block { ident, ty } => Some(quote!(#ident: <#ty>::default(),)),
     };
-    let values = parameters.iter().map(value).collect::<Option<Vec<_>>>()?;
-    let blocks = blocks.iter().map(|Block { ident, ty }| quote!(#ident: <#ty>::default(),));
+    let values = declared.iter().map(value).collect::<Option<Vec<_>>>()?;
     Some(quote! {
         impl Default for #name {
             fn default() -> Self {
-                #name { #(#values)* #(#blocks)* }
+                #name { #(#values)* }
             }
         }
     })

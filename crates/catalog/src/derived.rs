@@ -3,9 +3,44 @@
 use crate::{AlgorithmInfo, Error, Node, Param, ParamInfo, ParamSet};
 use serde_json::{Map, Value as Json, json};
 
-/// The keys of a struct's table: its own, and those of the blocks that it takes in.
-pub fn keys(own: &[&'static str], blocks: &[Vec<ParamInfo>]) -> Vec<&'static str> {
-    own.iter().copied().chain(blocks.iter().flatten().map(|info| info.name)).collect()
+/// The keys that a struct's table may have, in the order of its fields.
+#[derive(Default)]
+pub struct Keys {
+    pub known: Vec<&'static str>,
+}
+
+impl Keys {
+    /// A parameter.
+    pub fn own(mut self, key: &'static str) -> Keys {
+        self.known.push(key);
+        self
+    }
+
+    /// The parameters of a block.
+    pub fn block<P: ParamSet>(mut self) -> Keys {
+        self.known.extend(P::infos().iter().map(|info| info.name));
+        self
+    }
+}
+
+/// The parameters of a struct, in the order of its fields.
+#[derive(Default)]
+pub struct Infos {
+    pub all: Vec<ParamInfo>,
+}
+
+impl Infos {
+    /// A parameter.
+    pub fn own(mut self, info: ParamInfo) -> Infos {
+        self.all.push(info);
+        self
+    }
+
+    /// The parameters of a block.
+    pub fn block<P: ParamSet>(mut self) -> Infos {
+        self.all.extend(P::infos());
+        self
+    }
 }
 
 /// Reads a block from the table of the struct that takes it in.
@@ -17,33 +52,67 @@ pub fn read_block<P: Param + ParamSet>(node: &Node) -> Result<P, Error> {
     P::read(&node.entries(|key| infos.iter().any(|info| info.name == key)))
 }
 
-/// A set of parameters as it would be written, those of blocks last; without those that have no value.
-pub fn object<const N: usize, const B: usize>(entries: [(&str, Json); N], blocks: [Json; B]) -> Json {
-    let written = entries.into_iter().filter(|(_, value)| !value.is_null());
-    let mut object: Map<_, _> = written.map(|(key, value)| (key.to_string(), value)).collect();
-    for block in blocks {
-        extend(&mut object, block);
-    }
-    object.into()
+/// A set of parameters as it would be written; without those that have no value.
+#[derive(Default)]
+pub struct Object {
+    entries: Map<String, Json>,
 }
 
-/// The schema of a set of parameters from those of their types and of the blocks behind them.
-pub fn schema<const N: usize, const B: usize>(
-    infos: &[ParamInfo],
-    types: [Json; N],
-    blocks: [Json; B],
-) -> Json {
-    let required: Vec<&str> =
-        infos.iter().filter(|info| info.default.is_none()).map(|info| info.name).collect();
-    let property = |(info, schema): (&ParamInfo, Json)| (info.name.to_string(), described(schema, info));
-    let mut properties: Map<_, _> = infos.iter().zip(types).map(property).collect();
-    for mut block in blocks {
-        extend(&mut properties, block["properties"].take());
+impl Object {
+    /// A parameter.
+    pub fn own(mut self, key: &str, value: Json) -> Object {
+        if !value.is_null() {
+            self.entries.insert(key.into(), value);
+        }
+        self
     }
-    json!({
-        "type": "object", "additionalProperties": false,
-        "properties": properties, "required": required,
-    })
+
+    /// The parameters of a block.
+    pub fn block(mut self, block: Json) -> Object {
+        extend(&mut self.entries, block);
+        self
+    }
+
+    /// The whole.
+    pub fn json(self) -> Json {
+        self.entries.into()
+    }
+}
+
+/// The schema of a set of parameters.
+pub struct Schema<'a> {
+    infos: &'a [ParamInfo],
+    properties: Map<String, Json>,
+}
+
+impl<'a> Schema<'a> {
+    /// Without properties; `infos` are those of all parameters.
+    pub fn new(infos: &'a [ParamInfo]) -> Schema<'a> {
+        Schema { infos, properties: Map::new() }
+    }
+
+    /// A parameter, from the schema of its type.
+    pub fn own(mut self, key: &str, schema: Json) -> Schema<'a> {
+        let info = self.infos.iter().find(|info| info.name == key).expect("all parameters are declared");
+        self.properties.insert(key.into(), described(schema, info));
+        self
+    }
+
+    /// The parameters of a block.
+    pub fn block(mut self, mut block: Json) -> Schema<'a> {
+        extend(&mut self.properties, block["properties"].take());
+        self
+    }
+
+    /// The whole.
+    pub fn json(self) -> Json {
+        let required: Vec<&str> =
+            self.infos.iter().filter(|info| info.default.is_none()).map(|info| info.name).collect();
+        json!({
+            "type": "object", "additionalProperties": false,
+            "properties": self.properties, "required": required,
+        })
+    }
 }
 
 fn extend(object: &mut Map<String, Json>, more: Json) {

@@ -48,6 +48,9 @@
 //! }
 //! ```
 //!
+//! Parameters that several structs share stand in a struct of their own, a block, which the others take in with
+//! `#[param(flatten)]`: its keys stand beside theirs, in the place of the field, and are declared once.
+//!
 //! Two hooks cover what a single value does not show. With `#[params(check)]` the struct's own method `check` compares
 //! values with each other: it returns the parameter at fault and a message, or a [`Fault`]. With `#[params(files)]` its
 //! method `files` reads the files that values name. [`Param::check_values`] and [`Param::read_files`] call the hooks of a whole tree of
@@ -272,23 +275,26 @@ mod tests {
         /// The parameters of [`First`].
         #[param(flatten)]
         pub first: First,
+        /// Behind the block.
+        #[param(default = false, unit = "true or false", source = "none")]
+        pub last: bool,
     }
 
     #[test]
     fn the_keys_of_a_block_stand_beside_the_others() {
         let read = |text: &str| Whole::read(&Node::from_toml(text, "s.toml").unwrap());
         let whole = read("gain = 0.25").unwrap();
-        assert_eq!(whole, Whole { rounds: 3, first: First { gain: 0.25 } });
-        assert_eq!(whole.to_json(), serde_json::json!({"rounds": 3, "gain": 0.25}));
+        assert_eq!(whole, Whole { rounds: 3, first: First { gain: 0.25 }, last: false });
+        assert_eq!(whole.to_json(), serde_json::json!({"rounds": 3, "gain": 0.25, "last": false}));
         assert_eq!(read("").unwrap(), Whole::default());
         let complaint = |text: &str| read(text).unwrap_err().to_string();
         assert_eq!(complaint("rounds = 2\ngain = 2.0"), "s.toml:2: gain: 2.0 is outside 0.0..1.0");
         assert_eq!(
             complaint("gian = 1.0"),
-            "s.toml:1: unknown key `gian`; did you mean `gain`?; allowed: `rounds`, `gain`"
+            "s.toml:1: unknown key `gian`; did you mean `gain`?; allowed: `rounds`, `gain`, `last`"
         );
         let names: Vec<&str> = Whole::infos().iter().map(|info| info.name).collect();
-        assert_eq!(names, ["rounds", "gain"]);
+        assert_eq!(names, ["rounds", "gain", "last"]);
         assert_eq!(Whole::schema()["properties"]["gain"], First::schema()["properties"]["gain"]);
     }
 

@@ -1,13 +1,11 @@
 //! The newcomer's page: the functions that it names exist, and its packet passes the nodes when it says.
 
-#[path = "support/marks.rs"]
-mod marks;
-
 use airwnd_catalog::Node;
 use airwnd_kernel::Direction;
 use airwnd_lab::tap::{Carried, Crossing, Sight, Tap};
 use airwnd_lab::{Records, Scenario, run_tapped};
 use std::fs;
+use std::path::Path;
 
 const PAGE: &str = include_str!("../../../docs/path-of-a-packet.md");
 
@@ -73,8 +71,8 @@ fn the_functions_of_the_page_exist() {
             .and_then(|(_, rest)| rest.split_once(')'))
             .expect("a link to the file")
             .0;
-        let text =
-            fs::read_to_string(marks::root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file))
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
         for function in functions.split(", ").map(|name| name.trim_matches('`')) {
             let found = [format!("fn {function}("), format!("fn {function}<")]
                 .iter()

@@ -102,7 +102,7 @@ impl QueueDisc for Avq {
         self.queue.push(packet);
     }
 
-    fn dequeue(&mut self, now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _events: &mut dyn QueueEvents) -> Option<Waiting> {
         let packet = self.queue.pop()?;
         self.pace.left(now, packet.size, !self.queue.is_empty());
         Some(packet)

@@ -107,7 +107,7 @@ impl QueueDisc for Blue {
         self.queue.push(packet);
     }
 
-    fn dequeue(&mut self, now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _events: &mut dyn QueueEvents) -> Option<Waiting> {
         let packet = self.queue.pop()?;
         if self.queue.is_empty() {
             self.on_idle(now);

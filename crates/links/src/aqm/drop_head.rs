@@ -50,7 +50,7 @@ impl QueueDisc for DropHead {
         self.queue.push(packet);
     }
 
-    fn dequeue(&mut self, _now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn dequeue(&mut self, _now: Time, _events: &mut dyn QueueEvents) -> Option<Waiting> {
         self.queue.pop()
     }
 

@@ -46,7 +46,7 @@ impl QueueDisc for DropTail {
         }
     }
 
-    fn dequeue(&mut self, _now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn dequeue(&mut self, _now: Time, _events: &mut dyn QueueEvents) -> Option<Waiting> {
         self.queue.pop()
     }
 

@@ -20,15 +20,10 @@ pub enum Estimator {
     DepartureRate,
 }
 
-/// PIE: drops at random as packets come, with a probability that a proportional integral controller holds.
-///
-/// Every `t_update` p grows by alpha (delay - `qdelay_ref`) + beta (delay - delay before), scaled down the smaller p
-/// is: by 2 below 0.1 to 2048 below 10^-6. It decays by 2 % where there is no delay. Nothing is dropped while the
-/// delay is below half of its reference and p below 0.2, nor of a queue of two packets, nor in the first `max_burst`
-/// of a congestion. Below `mark_ecnth` packets that can say so are marked instead. It is never turned off (§5.3).
+/// The controller of a queue with PIE, alone or one of many.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 8033")]
-pub struct Params {
+pub struct Control {
     /// The delay to hold.
     #[param(default = Span::from_millis(15), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 8033 appendix A, QDELAY_REF")]
@@ -71,6 +66,20 @@ pub struct Params {
     /// p from which on they are dropped as well.
     #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "RFC 8033 §5.1, mark_ecnth")]
     pub mark_ecnth: f64,
+}
+
+/// PIE: drops at random as packets come, with a probability that a proportional integral controller holds.
+///
+/// Every `t_update` p grows by alpha (delay - `qdelay_ref`) + beta (delay - delay before), scaled down the smaller p
+/// is: by 2 below 0.1 to 2048 below 10^-6. It decays by 2 % where there is no delay. Nothing is dropped while the
+/// delay is below half of its reference and p below 0.2, nor of a queue of two packets, nor in the first `max_burst`
+/// of a congestion. Below `mark_ecnth` packets that can say so are marked instead. It is never turned off (§5.3).
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "RFC 8033")]
+pub struct Params {
+    /// The parameters of [`Control`].
+    #[param(flatten)]
+    pub control: Control,
     /// Largest number of packets, counting a partly sent one.
     #[param(default = Some(1000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Linux sch_pie.c, pie_params_init")]
@@ -83,7 +92,8 @@ pub struct Params {
 
 /// A FIFO that PIE guards.
 pub struct Pie {
-    params: Params,
+    control: Control,
+    limit: Limit,
     queue: Fifo,
     draws: Stream,
     ticks: Ticks,
@@ -131,9 +141,15 @@ const TUNING: [(f64, f64); 6] =
 impl Pie {
     /// An empty queue.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
+        let limit = Limit { bytes: params.buffer, packets: params.packets };
+        Pie::within(limit, params.control, ctx)
+    }
+
+    fn within(limit: Limit, control: Control, ctx: &QueueContext) -> Self {
         Pie {
-            ticks: Ticks::new(params.t_update),
-            params,
+            ticks: Ticks::new(control.t_update),
+            control,
+            limit,
             queue: Fifo::default(),
             draws: ctx.stream,
             probability: 0.0,
@@ -167,17 +183,17 @@ impl Pie {
 
     //= RFC 8033 §4.2
     fn update(&mut self) {
-        if self.params.estimator == Estimator::DepartureRate {
-            let drained = self.queue.bytes().0 as f64 / self.params.dq_threshold.0 as f64;
+        if self.control.estimator == Estimator::DepartureRate {
+            let drained = self.queue.bytes().0 as f64 / self.control.dq_threshold.0 as f64;
             self.delay = Span::from_secs_f64(drained * self.departures.mean);
         }
-        let (delay, reference) = (self.delay.as_secs(), self.params.qdelay_ref.as_secs());
-        let step = self.params.alpha * (delay - reference)
-            + self.params.beta * (delay - self.delay_before.as_secs());
+        let (delay, reference) = (self.delay.as_secs(), self.control.qdelay_ref.as_secs());
+        let step = self.control.alpha * (delay - reference)
+            + self.control.beta * (delay - self.delay_before.as_secs());
         let tuned = TUNING.iter().find(|(below, _)| self.probability < *below);
         let mut step = tuned.map_or(step, |(_, divisor)| step / divisor);
         //= RFC 8033 §5.5
-        if self.params.cap_adjustment && self.probability >= 0.1 {
+        if self.control.cap_adjustment && self.probability >= 0.1 {
             step = step.min(0.02);
         }
         self.probability += step;
@@ -187,23 +203,23 @@ impl Pie {
         }
         self.probability = self.probability.clamp(0.0, 1.0);
         self.delay_before = self.delay;
-        self.burst_allowance = Span(self.burst_allowance.0.saturating_sub(self.params.t_update.0));
+        self.burst_allowance = Span(self.burst_allowance.0.saturating_sub(self.control.t_update.0));
     }
 
     /// Whether the packet that comes is to be dropped or marked.
     //= RFC 8033 §4.1, §4.4
     fn signals(&mut self) -> bool {
-        let half = self.params.qdelay_ref / 2;
+        let half = self.control.qdelay_ref / 2;
         let calm = self.probability == 0.0 && self.delay < half && self.delay_before < half;
         if calm {
-            self.burst_allowance = self.params.max_burst;
+            self.burst_allowance = self.control.max_burst;
         }
         let spared = (self.delay_before < half && self.probability < 0.2)
-            || self.queue.bytes() <= self.params.mean_pktsize * 2;
+            || self.queue.bytes() <= self.control.mean_pktsize * 2;
         if self.burst_allowance > Span::ZERO || spared {
             return false;
         }
-        if !self.params.derandomize {
+        if !self.control.derandomize {
             return self.draws.uniform() < self.probability;
         }
         self.is_due()
@@ -225,13 +241,12 @@ impl Pie {
 impl QueueDisc for Pie {
     fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         self.catch_up(now);
-        let limit = Limit { bytes: self.params.buffer, packets: self.params.packets };
-        if !limit.admits(self.queue.backlog(), held, packet.size) {
+        if !self.limit.admits(self.queue.backlog(), held, packet.size) {
             self.accumulated = 0.0;
             events.dropped(packet, Cause::Full);
         } else if self.signals() {
             self.accumulated = 0.0;
-            if self.params.ecn && self.probability < self.params.mark_ecnth && packet.mark(events) {
+            if self.control.ecn && self.probability < self.control.mark_ecnth && packet.mark(events) {
                 self.queue.push(packet);
             } else {
                 events.dropped(packet, Cause::Early);
@@ -241,14 +256,14 @@ impl QueueDisc for Pie {
         }
     }
 
-    fn dequeue(&mut self, now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _events: &mut dyn QueueEvents) -> Option<Waiting> {
         self.catch_up(now);
         let packet = self.queue.pop()?;
-        match self.params.estimator {
+        match self.control.estimator {
             Estimator::Timestamps if self.queue.is_empty() => self.delay = Span::ZERO,
             Estimator::Timestamps => self.delay = now.since(packet.arrived),
             Estimator::DepartureRate => {
-                self.departures.note(now, packet.size, self.queue.bytes(), self.params.dq_threshold);
+                self.departures.note(now, packet.size, self.queue.bytes(), self.control.dq_threshold);
             }
         }
         Some(packet)
@@ -258,10 +273,11 @@ impl QueueDisc for Pie {
 }
 
 impl FlowQueue for Pie {
-    type Params = Params;
+    type Params = Control;
 
-    fn make(params: &Params, ctx: &QueueContext) -> Self {
-        Pie::new(params.clone(), ctx)
+    /// What all queues together hold is limited elsewhere.
+    fn make(control: &Control, ctx: &QueueContext) -> Self {
+        Pie::within(Limit { bytes: None, packets: None }, control.clone(), ctx)
     }
 
     fn overflow(&mut self, _now: Time) -> Option<Waiting> {
@@ -273,6 +289,10 @@ impl FlowQueue for Pie {
 mod tests {
     use super::*;
     use crate::aqm::tests::{Seen, ctx, packet};
+
+    fn controlled(control: Control) -> Params {
+        Params { control, ..Params::default() }
+    }
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
@@ -296,7 +316,7 @@ mod tests {
     #[test]
     fn a_burst_passes() {
         // The delay passes half of its reference with the eighth packet that waits; then 150 ms.
-        let first = |max_burst| dropped_at(Params { max_burst, ..Params::default() }, 2000)[0];
+        let first = |max_burst| dropped_at(controlled(Control { max_burst, ..Control::default() }), 2000)[0];
         let (at_once, later) = (first(Span::ZERO), first(Span::from_millis(400)));
         assert!(at_once < 400 && later > 400, "{at_once} {later}");
     }
@@ -304,7 +324,7 @@ mod tests {
     /// The gains of the RFC are for p >= 0.1; below, a step is as much smaller as its bound.
     #[test]
     fn a_small_probability_grows_slowly() {
-        let mut pie = Pie::new(Params { max_burst: Span::ZERO, ..Params::default() }, &ctx());
+        let mut pie = Pie::new(controlled(Control { max_burst: Span::ZERO, ..Control::default() }), &ctx());
         for (before, divisor) in
             [(0.0, 2048.0), (5e-6, 512.0), (5e-5, 128.0), (5e-4, 32.0), (5e-3, 8.0), (0.05, 2.0)]
         {
@@ -324,7 +344,7 @@ mod tests {
     #[test]
     fn drops_follow_each_other_evenly() {
         let spread = |derandomize| {
-            let mut pie = Pie::new(Params { derandomize, ..Params::default() }, &ctx());
+            let mut pie = Pie::new(controlled(Control { derandomize, ..Control::default() }), &ctx());
             pie.probability = 0.1;
             let gaps: Vec<f64> = (0..100)
                 .map(|_| {

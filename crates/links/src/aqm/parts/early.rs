@@ -216,7 +216,7 @@ impl<C: Curve> QueueDisc for Early<C> {
         }
     }
 
-    fn dequeue(&mut self, now: Time, _fate: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _events: &mut dyn QueueEvents) -> Option<Waiting> {
         let packet = self.queue.pop()?;
         self.pace.left(now, packet.size, !self.queue.is_empty());
         if self.queue.is_empty() {
