@@ -46,7 +46,7 @@ demo: setup
 
 test: setup browser tshark lint
 	cargo test --workspace --locked
-	$(BIN)/pytest --numprocesses auto --dist loadgroup
+	$(BIN)/pytest --numprocesses auto
 
 # What takes minutes and rarely breaks: ten thousand random handovers, a wheel in an empty environment.
 nightly: setup

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from airwnd import Scenario
 
@@ -19,6 +20,9 @@ hypothesis.settings.register_profile(
     "airwnd", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("airwnd")
+
+#: Files whose tests share what takes long to make: a site, a package, a cluster, runs.
+TOGETHER = {"test_dask", "test_new_algorithm", "test_plots", "test_site", "test_view"}
 
 ROOT = Path(__file__).parents[2]
 TABLE6 = ROOT / "experiments" / "arwa-2019" / "table6"
@@ -36,6 +40,18 @@ rwnd = "autotuning"
 """
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+class Spread(LoadScopeScheduling):  # type: ignore[misc]
+    """Give each core a test at a time, but all of one of the files above; these first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return file if Path(file).stem in TOGETHER else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Spread:
+    return Spread(config, log)
 
 
 @pytest.fixture

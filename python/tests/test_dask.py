@@ -23,8 +23,6 @@ from .test_batch import WIRE, deadly, names
 from .test_sweep import contents
 from .waiting import wait_until
 
-pytestmark = pytest.mark.xdist_group("dask")  # the cluster is started once
-
 __all__ = ["deadly"]
 
 #: What takes longer hangs, on the slowest machine.

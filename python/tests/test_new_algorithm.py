@@ -16,8 +16,6 @@ import pytest
 from .conftest import ROOT
 from .pages import blocks
 
-pytestmark = pytest.mark.xdist_group("new_algorithm")  # the package is built once
-
 HOW_TO = ROOT / "docs" / "how-to" / "add-an-algorithm.md"
 # `file`, and `line` in the list of `mod.rs`:
 PLACES = re.findall(

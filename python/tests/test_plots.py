@@ -16,8 +16,6 @@ from airwnd.style import figure_of
 
 from .conftest import Cli
 
-pytestmark = pytest.mark.xdist_group("plots")  # what is drawn is simulated once
-
 SITES = """\
 name = "two sites"
 duration = "400ms"

@@ -15,8 +15,6 @@ from airwnd.cli import cli
 from .browser import OpenPage
 from .conftest import ROOT
 
-pytestmark = pytest.mark.xdist_group("site")  # the site is built once
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:

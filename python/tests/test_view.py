@@ -21,8 +21,6 @@ from airwnd.view.pack import Packed, pack
 from .browser import OpenPage, Shoot
 from .conftest import SMALL, Cli
 
-pytestmark = pytest.mark.xdist_group("view")  # what is viewed is simulated once
-
 # The margins of all panels, as static/canvas.js has them.
 LEFT, RIGHT = 72, 18
 
