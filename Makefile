@@ -48,8 +48,8 @@ test: setup browser tshark lint
 	cargo test --workspace --locked
 	$(BIN)/pytest --numprocesses auto
 
-# What takes minutes and rarely breaks: ten thousand random handovers, a wheel in an empty environment.
-nightly: setup
+# What takes minutes and rarely breaks: ten thousand random handovers, the site, a wheel.
+nightly: setup browser
 	cargo test --workspace --locked -- --ignored
 	$(BIN)/pytest -m nightly
 

@@ -21,8 +21,8 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("airwnd")
 
-#: Files whose tests share what takes long to make: a site, a package, a cluster, runs.
-TOGETHER = {"test_dask", "test_new_algorithm", "test_plots", "test_site", "test_view"}
+#: Files whose tests share what takes long to make: a package, a cluster, runs.
+TOGETHER = {"test_dask", "test_new_algorithm", "test_plots", "test_view"}
 
 ROOT = Path(__file__).parents[2]
 TABLE6 = ROOT / "experiments" / "arwa-2019" / "table6"

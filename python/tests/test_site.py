@@ -59,6 +59,7 @@ def pages(site: Path) -> dict[Path, Page]:
     return found
 
 
+@pytest.mark.nightly
 def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
     astray = []
     for path, page in pages.items():
@@ -75,6 +76,7 @@ def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
     assert not astray
 
 
+@pytest.mark.nightly
 def test_nothing_is_loaded_from_elsewhere(pages: dict[Path, Page]) -> None:
     elsewhere = [
         load for page in pages.values() for load in page.loads if urlsplit(load).scheme not in {"", "data"}
@@ -82,6 +84,7 @@ def test_nothing_is_loaded_from_elsewhere(pages: dict[Path, Page]) -> None:
     assert not elsewhere
 
 
+@pytest.mark.nightly
 def test_a_browser_needs_no_network(site: Path, open_page: OpenPage) -> None:
     open_page(site / "index.html").wait_for_url("**/docs/index.html")
     for name in ("tutorial", "notebooks/bufferbloat", "architecture"):
@@ -91,6 +94,7 @@ def test_a_browser_needs_no_network(site: Path, open_page: OpenPage) -> None:
     search.wait_for_selector("#search-results li")
 
 
+@pytest.mark.nightly
 def test_every_public_name_is_in_the_reference(site: Path, pages: dict[Path, Page]) -> None:
     anchors = pages[site / "docs" / "python-api.html"].anchors
     missing = [
@@ -99,6 +103,7 @@ def test_every_public_name_is_in_the_reference(site: Path, pages: dict[Path, Pag
     assert not missing
 
 
+@pytest.mark.nightly
 def test_every_command_is_in_the_reference(site: Path) -> None:
     text = (site / "docs" / "command-line.html").read_text(encoding="utf-8")
     for name, command in cli.commands.items():
