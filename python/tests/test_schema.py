@@ -208,4 +208,4 @@ def test_whatever_a_file_says_the_message_names_it(data: st.DataObject) -> None:
     except InputError as error:
         message = str(error)
     assert message.startswith("here: ")
-    assert "`$" not in message
+    assert "at `$" not in message, "a path as msgspec writes it"

@@ -264,7 +264,8 @@ def _result(task: Task) -> Result:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep Dask from logging what is told in one line, or repaired."""
-    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    theirs = {"distributed", "tornado"}
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in theirs]
     talking = [logger for logger in map(logging.getLogger, names) if not logger.disabled]
     for logger in talking:
         logger.disabled = True
