@@ -157,7 +157,7 @@ mod fault;
 mod node;
 mod param;
 
-pub use airwnd_catalog_derive::{Choice, Params, family};
+pub use airwnd_derive::{Choice, Params, family};
 pub use error::Error;
 pub use fault::{Fault, File, Files};
 pub use node::{Node, Value};

@@ -49,7 +49,7 @@
 use airwnd_kernel::Direction;
 use serde_json::{Map, Value as Json};
 
-pub use airwnd_columns_derive::Columns;
+pub use airwnd_derive::Columns;
 
 /// A declared column.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,8 @@
-//! The macros of `airwnd-catalog`, which re-exports them and describes them with examples.
+//! The macros of `airwnd-catalog` and of `airwnd_lab::columns`, which re-export them and describe them with examples.
 
 mod attributes;
 mod choice;
+mod columns;
 mod family;
 mod params;
 
@@ -18,6 +19,12 @@ pub fn derive_params(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Choice, attributes(word))]
 pub fn derive_choice(item: TokenStream) -> TokenStream {
     finish(choice::expand(item.into()))
+}
+
+/// See `airwnd_lab::columns`.
+#[proc_macro_derive(Columns, attributes(column))]
+pub fn derive_columns(item: TokenStream) -> TokenStream {
+    finish(columns::expand(item.into()))
 }
 
 /// See `airwnd_catalog::family`.

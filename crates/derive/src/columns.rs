@@ -1,0 +1,99 @@
+//! `#[derive(Columns)]`: the columns of a results table, declared on the fields of its row.
+//!
+//! * The field's name is the column's. The columns of a field with several are prefixed with its name.
+//! * The doc comment is the meaning; a field without one does not compile. The struct's own doc comment is the
+//!   meaning of the table.
+//! * `#[column(unit = "ms")]`: the unit; without it that of the enclosing field, or a pure number.
+//! * `#[column(flatten)]`: the columns of this field keep their own names and meanings.
+
+use crate::attributes::{doc, keys, no_generics, unknown_key, value};
+use proc_macro2::TokenStream as Tokens;
+use quote::quote;
+use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Ident, LitStr, Result};
+
+pub fn expand(item: Tokens) -> Result<Tokens> {
+    let input: DeriveInput = syn::parse2(item)?;
+    let name = &input.ident;
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(name.span(), "only structs have columns"));
+    };
+    let Fields::Named(fields) = &data.fields else {
+        return Err(Error::new(name.span(), "columns need names: use a struct with named fields"));
+    };
+    no_generics(&input.generics)?;
+    let meaning = paragraph(&input.attrs, name)?;
+    let mut declarations = Tokens::new();
+    let mut cells = Tokens::new();
+    for field in &fields.named {
+        let (kind, ident) = (&field.ty, field.ident.as_ref().expect("named fields have names"));
+        let Options { unit, flatten } = Options::of(field)?;
+        let place = if flatten {
+            quote!(under)
+        } else {
+            let (word, meaning) = (ident.to_string(), paragraph(&field.attrs, ident)?);
+            let unit = unit.map_or(
+                quote!(::core::option::Option::None),
+                |unit| quote!(::core::option::Option::Some(#unit)),
+            );
+            quote!(&under.part(#word, #meaning, #unit))
+        };
+        declarations.extend(quote! {
+            <#kind as ::airwnd_lab::columns::Columns>::declare(#place, to);
+        });
+        cells.extend(quote! {
+            ::airwnd_lab::columns::Columns::cells(this.map(|row| &row.#ident), to);
+        });
+    }
+    Ok(quote! {
+        #[automatically_derived]
+        impl ::airwnd_lab::columns::Columns for #name {
+            fn declare(
+                under: &::airwnd_lab::columns::ColumnInfo,
+                to: &mut ::std::vec::Vec<::airwnd_lab::columns::ColumnInfo>,
+            ) {
+                #declarations
+            }
+            fn cells(
+                this: ::core::option::Option<&Self>,
+                to: &mut dyn FnMut(::airwnd_lab::columns::Cell<'_>),
+            ) {
+                #cells
+            }
+        }
+        #[automatically_derived]
+        impl ::airwnd_lab::columns::Row for #name {
+            const MEANING: &'static str = #meaning;
+        }
+    })
+}
+
+/// What `#[column(...)]` says of a field.
+#[derive(Default)]
+struct Options {
+    unit: Option<LitStr>,
+    flatten: bool,
+}
+
+impl Options {
+    fn of(field: &Field) -> Result<Options> {
+        let mut options = Options::default();
+        keys(&field.attrs, "column", |key, input| {
+            match key.to_string().as_str() {
+                "unit" => options.unit = Some(value(input)?),
+                "flatten" => options.flatten = true,
+                _ => return Err(unknown_key(key, "unit, flatten")),
+            }
+            Ok(())
+        })?;
+        if let (true, Some(unit)) = (options.flatten, &options.unit) {
+            return Err(Error::new(unit.span(), "flattened columns have their own units"));
+        }
+        Ok(options)
+    }
+}
+
+/// The doc comment as one paragraph.
+fn paragraph(attributes: &[Attribute], of: &Ident) -> Result<String> {
+    let doc = doc(attributes, of)?;
+    Ok(doc.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" "))
+}
