@@ -280,6 +280,11 @@ pub trait CongestionControl: Debug + Send + Sync {
     fn governs_recovery(&self) -> bool {
         false
     }
+    /// Windows of data that an autotuned send buffer holds, see `send_buffer_autotuning` of
+    /// [`Config`](crate::Config).
+    fn send_buffer_windows(&self) -> u64 {
+        2
+    }
     /// Whether ACKs shall come with [`Ack::rate`], and departures and losses be told one by one. Asked once.
     fn wants_rates(&self) -> bool {
         false
