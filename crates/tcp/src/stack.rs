@@ -250,6 +250,12 @@ stacks! {
     prr_duplicate_credit: bool, unit "1",
         source "ns-3.44 TcpPrrRecovery::DoRecovery"
         => [false, false, true, false];
+    /// With `recovery = "prr"`, multiply delivered bytes and threshold in 32 bits, as ns-3.44 does: once they exceed
+    /// 2^32, nothing is sent until the flight is down at the threshold.
+    //= exception prr-thirty-two-bits
+    prr_wraps: bool, unit "1",
+        source "not in RFC 6937; ns-3.44 TcpPrrRecovery::DoRecovery: true"
+        => [false, false, false, false];
     /// Whether the ACK that ends fast recovery also grows the window.
     grow_at_exit: bool, unit "1",
         source "RFC 6582 §3.2 step 3 does not; ns-3.44 TcpSocketBase::ProcessAck does"

@@ -93,7 +93,7 @@ pub struct Ack {
     /// Bytes that it newly reports as arrived, cumulatively or by SACK. Zero is possible: an ACK may
     /// advance over bytes that SACKs reported before.
     pub acked: Bytes,
-    /// The round-trip time that it measured, if it measured one.
+    /// The round-trip time that it measured, if it measured one. By timestamps only an ACK does that moves SND.UNA.
     pub rtt: Option<Span>,
     /// Smoothed round-trip time.
     pub srtt: Option<Span>,
