@@ -82,6 +82,7 @@ impl Bandwidth {
         let interval = ack.now - since;
         let least = match self.variant {
             Variant::Westwood => Span(1),
+            //= exception westwood-plus-samples
             Variant::WestwoodPlus => {
                 ack.rtt.or(ack.srtt).unwrap_or_default().max(self.min_interval).max(Span(1))
             }
