@@ -217,6 +217,8 @@ fn results_table(table: &TableInfo) -> Value {
             "type": column.kind.word(),
             "words": column.kind.words(),
             "unit": column.unit,
+            // JSON knows no infinity: null where there is no bound.
+            "range": [column.range.start(), column.range.end()],
             "meaning": column.meaning,
         })
     };
