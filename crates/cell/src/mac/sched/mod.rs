@@ -486,4 +486,14 @@ pub(crate) mod tests {
         let blocks = saturate(scheduler("pss"), &[(15, 15), (1, 0), (1, 0), (15, 15)], 1000);
         assert_eq!((blocks[1], blocks[2], blocks[0] + blocks[3]), (0, 0, 1000), "{blocks:?}");
     }
+
+    #[test]
+    fn users_out_of_reach_silence_the_priority_set_of_ns3() {
+        // Two of four are selected. All averages begin at 1 B/s; once a user has been served, its average is 13 kB/s, and
+        // R / T of those out of reach is higher from then on, since all averages decay alike.
+        let as_in_ns3 = scheduler(r#""kind": "pss", "contenders": "wideband""#);
+        let blocks = saturate(as_in_ns3, &[(15, 15), (1, 0), (1, 0), (15, 15)], 1000);
+        assert_eq!((blocks[1], blocks[2]), (0, 0), "{blocks:?}");
+        assert!(blocks[0] + blocks[3] < 20, "{blocks:?}");
+    }
 }
