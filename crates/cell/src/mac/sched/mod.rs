@@ -29,6 +29,7 @@ pub enum Spec {
     Lwdf(lwdf::Params),
     MLwdf(m_lwdf::Params),
     ExpPf(exp_pf::Params),
+    Cqa(cqa::Params),
 }
 
 /// The most resource-block groups that a carrier has (TS 36.213 Table 7.1.6.1-1: 110 PRBs in groups of 4).
