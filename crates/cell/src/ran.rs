@@ -5,10 +5,12 @@ use crate::handover::Forwarding;
 use crate::identity::{CellId, UeId};
 use crate::mac::downlink::{DECISION_TO_AIR, Downlink};
 use crate::mac::log::{Allocation, Log};
-use crate::mac::uplink::{DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink};
+use crate::mac::uplink::{DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink, sounded_cqi};
+use crate::mac::uplink_sched::SMALLEST_SHARE;
 use crate::mac::{BlockFigures, power_control};
-use crate::phy::{Position, Prbs};
+use crate::phy::{Cqi, Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
+use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::rlc::{Content, DropCause, Returned, Sdu};
 use crate::settings::RanSetup;
 use crate::terminal::{Dropped, Terminals, Ue, Waiting};
@@ -118,6 +120,12 @@ pub struct UeFigures {
     pub downlink: BlockFigures,
     /// Uplink blocks.
     pub uplink: BlockFigures,
+    /// SINR of its last sounding signal, which covers the carrier.
+    pub sounding_sinr: Option<Db>,
+    /// Whether data gets across the downlink.
+    pub downlink_reach: Reach,
+    /// Whether data gets across the uplink.
+    pub uplink_reach: Reach,
     /// How often its link failed, be it that RLC gave it up (maxRetxThreshold).
     pub failures: u64,
     /// How often it was handed over.
@@ -751,6 +759,8 @@ impl Ran {
     pub fn ue_figures(&self, ue: UeId) -> UeFigures {
         let number = ue.0 as usize;
         let ue = &self.terminals.ues[number];
+        let uplink = &self.cells[ue.cell].uplink;
+        let (_, downlink_cqi) = self.radio.downlink_snr(number);
         UeFigures {
             position: ue.position,
             cell: CellId(ue.cell as u16),
@@ -759,8 +769,30 @@ impl Ran {
             rsrp: self.radio.rsrp(number, ue.cell),
             downlink: ue.downlink.blocks,
             uplink: ue.uplink.blocks,
+            sounding_sinr: uplink.sounding_sinr(ue.slot),
+            downlink_reach: Reach::of(&ue.downlink.blocks, downlink_cqi > Cqi::OUT_OF_RANGE),
+            uplink_reach: Reach::of(&ue.uplink.blocks, uplink.reaches(ue.slot)),
             failures: ue.failures,
             handovers: ue.handovers,
+        }
+    }
+
+    /// The best that link adaptation can expect of a terminal's link where it is now.
+    pub fn link_budget(&self, ue: UeId) -> LinkBudget {
+        let number = ue.0 as usize;
+        let snr = |prbs| self.radio.uplink_snr(number, prbs, &self.power_control);
+        let carrier = snr(self.radio.prbs());
+        let (downlink, downlink_cqi) = self.radio.downlink_snr(number);
+        LinkBudget {
+            downlink,
+            downlink_at_full_load: self.radio.control_sinr(number, self.terminals.ues[number].cell),
+            downlink_cqi,
+            uplink: UplinkBudget {
+                carrier,
+                narrow: snr(Prbs(SMALLEST_SHARE)),
+                narrowest: Prbs(SMALLEST_SHARE),
+                cqi: sounded_cqi(carrier),
+            },
         }
     }
 

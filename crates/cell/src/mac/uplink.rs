@@ -36,6 +36,18 @@ const BUFFER_LEVELS: [u64; 62] = [
     79846, 93749, 109_439, 128_125, 150_000,
 ];
 
+/// Gap of the SINR to Shannon's formula in link adaptation, linear, for a bit error rate of 5e-5.
+fn shannon_gap() -> f64 {
+    -libm::log(5.0 * 5e-5) / 1.5
+}
+
+/// The CQI for a sounding signal. The figure has eighths of a decibel, cut towards zero, as the scheduler interface of
+/// ns-3 carries it.
+pub(crate) fn sounded_cqi(sinr: Db) -> Cqi {
+    let eighths = (sinr.0 * 8.0) as i32;
+    cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / shannon_gap()))
+}
+
 /// A buffer size as a status report conveys it: rounded up to the end of its level.
 fn quantised(buffer: Bytes) -> Bytes {
     if buffer == Bytes::ZERO {
@@ -50,13 +62,13 @@ pub(crate) struct Uplink {
     scheduler: Box<dyn UplinkScheduler>,
     prbs: Prbs,
     max_transmissions: u8,
-    /// Gap of the SINR to Shannon's formula in link adaptation, linear.
-    gap: f64,
     /// What the base station believes to wait, by slot.
     buffers: Vec<Bytes>,
     backlogged: usize,
     /// What the last sounding of each user allows.
     sounded: Vec<Option<Cqi>>,
+    /// SINR of the last sounding of each user.
+    sounding_sinr: Vec<Option<Db>>,
     reports: Pipeline<(u16, Bytes)>,
     grants: Pipeline<Grant>,
     air: Pipeline<Sending>,
@@ -103,10 +115,10 @@ impl Uplink {
             scheduler: setup.mac.uplink_scheduler.build(),
             prbs,
             max_transmissions: setup.mac.harq_transmissions,
-            gap: -libm::log(5.0 * 5e-5) / 1.5,
             buffers: Vec::new(),
             backlogged: 0,
             sounded: Vec::new(),
+            sounding_sinr: Vec::new(),
             reports: Pipeline::new(),
             grants: Pipeline::new(),
             air: Pipeline::new(),
@@ -127,6 +139,7 @@ impl Uplink {
     pub fn admit(&mut self, slot: u16) {
         settle(&mut self.buffers, slot, Bytes::ZERO);
         settle(&mut self.sounded, slot, None);
+        settle(&mut self.sounding_sinr, slot, None);
         self.scheduler.admit(slot);
         self.views.reserve(self.buffers.len());
     }
@@ -141,6 +154,7 @@ impl Uplink {
     pub fn release(&mut self, slot: u16) {
         self.set_buffer(slot, Bytes::ZERO);
         self.sounded[slot as usize] = None;
+        self.sounding_sinr[slot as usize] = None;
         self.reports.retain(|(reported, _)| *reported != slot);
         self.grants.retain(|grant| grant.slot != slot);
         self.air.retain(|sending| sending.slot != slot);
@@ -153,12 +167,20 @@ impl Uplink {
         self.reports.push(tti + REPORT_TO_DECISION, (slot, quantised(waiting)));
     }
 
-    /// The base station has measured a user's sounding signal. The figure has eighths of a decibel, cut towards zero,
-    /// as the scheduler interface of ns-3 carries it.
+    /// The base station has measured a user's sounding signal.
     pub fn on_sounding(&mut self, slot: u16, sinr: Db) {
-        let eighths = (sinr.0 * 8.0) as i32;
-        let cqi = cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / self.gap));
-        self.sounded[slot as usize] = Some(cqi);
+        self.sounded[slot as usize] = Some(sounded_cqi(sinr));
+        self.sounding_sinr[slot as usize] = Some(sinr);
+    }
+
+    /// SINR of a user's last sounding.
+    pub fn sounding_sinr(&self, slot: u16) -> Option<Db> {
+        self.sounding_sinr[slot as usize]
+    }
+
+    /// Whether a user can be granted anything.
+    pub fn reaches(&self, slot: u16) -> bool {
+        self.mcs(slot).is_some()
     }
 
     /// Whether a TTI has anything to do here.
