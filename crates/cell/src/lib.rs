@@ -28,5 +28,8 @@ pub use ran::{
     Arrival, CellFigures, DOWNLINK_CROSSING, Forward, Ran, UPLINK_CROSSING, UeFigures, Unbuildable,
 };
 pub use reach::{LinkBudget, Reach, UplinkBudget};
-pub use settings::{Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite};
+pub use settings::{
+    BufferReports, Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite,
+    UplinkAdaptation,
+};
 pub use terminal::Dropped;

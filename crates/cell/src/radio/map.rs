@@ -2,7 +2,7 @@
 
 use super::gains::Mast;
 use super::strongest;
-use crate::mac::uplink_sched::SMALLEST_SHARE;
+use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::phy::link_budget::{noise_per_prb, power_per_prb, rsrp};
 use crate::phy::propagation::LinkGeometry;
 use crate::phy::{Position, Prbs};
@@ -44,6 +44,7 @@ impl RadioMap {
         let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();
         let propagation = setup.radio.propagation.build();
         let noise = noise_per_prb(listener.noise_figure).milliwatts();
+        let schemes = Schemes::new(setup);
         let points = x.len() * y.len();
         let mut map = RadioMap {
             sinr_db: Vec::with_capacity(points),
@@ -75,17 +76,21 @@ impl RadioMap {
                 map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(heard[best])).0);
                 map.cell.push(best as u32);
                 let mast = &masts[best];
-                let link =
-                    LinkGeometry { a: mast.site.position, b: here, frequency: setup.carrier.uplink_frequency };
+                let link = LinkGeometry {
+                    a: mast.site.position,
+                    b: here,
+                    frequency: setup.carrier.uplink_frequency,
+                };
                 let gain = mast.gain(here) - propagation.path_loss(&link);
                 let noise = noise_per_prb(mast.site.noise_figure);
                 let loss = mast.power_per_prb - Dbm::from_milliwatts(heard[best]);
-                let snr = |prbs: Prbs| {
-                    let sent = power_per_prb(setup.mac.power_control.total_power(prbs, loss), prbs);
-                    (sent + gain - noise).0
-                };
-                map.uplink_sinr_db.push(snr(prbs));
-                map.uplink_narrow_sinr_db.push(snr(Prbs(SMALLEST_SHARE)));
+                let control = &setup.mac.power_control;
+                let snr =
+                    |prbs: Prbs| power_per_prb(control.total_power(prbs, loss, Db(0.0)), prbs) + gain - noise;
+                let density = Density::alone(control.headroom(Prbs(1), loss, Db(0.0)), snr(Prbs(1)));
+                let (narrowest, _) = schemes.narrowest(snr(prbs), density);
+                map.uplink_sinr_db.push(snr(prbs).0);
+                map.uplink_narrow_sinr_db.push(snr(narrowest).0);
             }
         }
         map

@@ -102,9 +102,10 @@ impl Simulation<'_> {
         let sent = sum(|row| row.packets_sent as f64);
         let share = |packets: f64| (sent > 0.0).then(|| 100.0 * packets / sent);
         let pdf = {
-            let sums = rows.iter().filter(|row| row.pdf_percent.is_some()).fold((0, 0), |(all, got), row| {
-                (all + row.packets_sent, got + row.packets_received)
-            });
+            let sums = rows
+                .iter()
+                .filter(|row| row.pdf_percent.is_some())
+                .fold((0, 0), |(all, got), row| (all + row.packets_sent, got + row.packets_received));
             (sums.0 > 0).then(|| 100.0 * sums.1 as f64 / sums.0 as f64)
         };
         let mut delay = Spread::new();
