@@ -80,7 +80,7 @@ def cli(tmp_path: Path) -> Cli:
 EXPERIMENT = """
 title = "A small one"
 place = "Table 0"
-seeds = 2
+seeds = 3
 
 [quick]
 seeds = 1

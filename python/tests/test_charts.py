@@ -3,6 +3,7 @@
 import itertools
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -10,17 +11,20 @@ import pytest
 from airwnd import InputError, style
 from airwnd.reproduce import figures, interactive, tables
 from airwnd.reproduce.chart import Chart, Line, bar_place, chart, optimal, without_twins
-from airwnd.reproduce.design import Experiment, Setting
+from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.labels import Box, place
 from airwnd.reproduce.readings import Readings
 from airwnd.reproduce.runner import Effort, Results
 
 from .conftest import SMALL
 
+if TYPE_CHECKING:
+    from airwnd.reproduce.space import Setting
+
 EXPERIMENT = """
 title = "All kinds of plots"
 place = "Figures 1 to 5"
-seeds = 2
+seeds = 3
 series = "100ms"
 
 [[axis]]
@@ -117,11 +121,11 @@ def results(tmp_path: Path) -> Results:
     (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
     (folder / "paper.csv").write_text(PAPER, encoding="utf-8")
     experiment = Experiment.load(folder)
-    rates: dict[Setting, tuple[float, float]] = {
-        ("10KiB", "drwa"): (1.0, 3.0),
-        ("10KiB", "arwa"): (4.0, 4.0),
-        ("50KiB", "drwa"): (5.0, 7.0),
-        ("50KiB", "arwa"): (8.0, 10.0),
+    rates: dict[Setting, tuple[float, ...]] = {
+        ("10KiB", "drwa"): (1.0, 2.0, 3.0),
+        ("10KiB", "arwa"): (4.0, 4.0, 4.0),
+        ("50KiB", "drwa"): (5.0, 6.0, 7.0),
+        ("50KiB", "arwa"): (8.0, 9.0, 10.0),
     }
     rows = [
         {"queue": queue, "method": method, "seed": seed, "rate": rate, "delay": 10 * rate}
@@ -144,7 +148,7 @@ def results(tmp_path: Path) -> Results:
         ),
     }
     readings = Readings(("queue", "method"), values, samples)
-    return Results(experiment, Effort.of(experiment, None, quick=False), readings, 8, 4.0, 1.0, 0, 1)
+    return Results(experiment, Effort.of(experiment, None, quick=False), readings, 12, 4.0, 1.0, 0, 1)
 
 
 def drawn(results: Results, name: str) -> Chart:
@@ -158,10 +162,10 @@ def test_lines_lie_at_the_levels_numbers(results: Results) -> None:
     assert (drwa["label"], drwa["x"], drwa["y"]) == ("DRWA", [10, 50], [2, 6])
     assert arwa["y"] == [4, 9]
     assert (arwa["low"][0], arwa["high"][0]) == (4, 4)
-    assert drwa["low"][0] == pytest.approx(2 - 12.706, abs=0.001)  # t quantile of one degree of freedom
+    assert drwa["low"][0] == pytest.approx(2 - 4.3027 / 3**0.5, abs=0.001)  # t of two degrees of freedom
     assert (drwa["paper_x"], drwa["paper_y"]) == ([10, 50], [5, 6])
     assert (arwa["paper_x"], arwa["paper_y"]) == ([50], [8])
-    assert found["ours"] == "ours: mean of 2 seeds, 95 % CI"
+    assert found["ours"] == "ours: mean of 3 seeds, 95 % CI"
     assert (found["x_label"], found["y_label"]) == ("Queue (KiB)", "Rate (kbit/s)")
 
 
@@ -187,8 +191,8 @@ def test_a_frontier_has_intervals_both_ways(results: Results) -> None:
     drwa, arwa = drawn(results, "frontier-50KiB")["lines"]
     assert (drwa["x"], drwa["y"]) == ([60], [6])
     assert (arwa["paper_x"], arwa["paper_y"]) == ([80], [8])
-    assert drwa["x_low"][0] == pytest.approx(60 - 127.06, abs=0.01)
-    assert drwa["low"][0] == pytest.approx(6 - 12.706, abs=0.001)
+    assert drwa["x_low"][0] == pytest.approx(60 - 43.027 / 3**0.5, abs=0.01)
+    assert drwa["low"][0] == pytest.approx(6 - 4.3027 / 3**0.5, abs=0.001)
 
 
 def test_a_frontier_has_a_panel_for_each_level(results: Results) -> None:
@@ -306,8 +310,9 @@ def test_times_are_those_of_the_first_seed(results: Results) -> None:
 
 def test_a_distribution_pools_the_seeds(results: Results) -> None:
     drwa, arwa = drawn(results, "distribution")["lines"]
-    assert (drwa["x"], drwa["y"]) == ([1, 2, 3, 6], [0.25, 0.5, 0.75, 1])
-    assert arwa["x"] == [4, 4, 8, 8]
+    assert drwa["x"] == [1, 2, 2, 3, 4, 6]
+    assert drwa["y"] == pytest.approx([1 / 6, 1 / 3, 1 / 2, 2 / 3, 5 / 6, 1])
+    assert arwa["x"] == [4, 4, 4, 8, 8, 8]
 
 
 @pytest.mark.parametrize("name", ["lines", "bars", "frontier-50KiB", "time", "distribution"])
@@ -331,10 +336,10 @@ def test_limits_never_hide_a_point(results: Results) -> None:
     found["y_limits"] = [0, 5]
     with style.styled():
         low, high = figures.draw(found).axes[0].get_ylim()
-    assert low < 2 - 12.7
+    assert low < 2 - 2.48
     assert high > 9
     low, high = interactive.figure(found)["layout"]["yaxis"]["range"]
-    assert low < 2 - 12.7
+    assert low < 2 - 2.48
     assert high > 9
 
 

@@ -9,13 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airwnd import InputError
-from airwnd.reproduce.claims import ClaimResult, Requirement, Verdict, judge, load_claims, together
+from airwnd.reproduce.axis import Axis, AxisEntry
+from airwnd.reproduce.claims import ClaimResult, Requirement, judge, load_claims
 from airwnd.reproduce.expression import Lookup
 from airwnd.reproduce.paper import Paper
+from airwnd.reproduce.reader import convert
+from airwnd.reproduce.space import Space
 from airwnd.reproduce.statistics import Interval, interval
+from airwnd.reproduce.verdict import Verdict, together
 
-LEVELS = {"users": ("20", "40"), "method": ("drwa", "arwa")}
 
+def axis(name: str, levels: Sequence[str], **more: object) -> Axis:
+    entry = {"name": name, "label": name, "level": [{"name": each, "label": each} for each in levels]}
+    return Axis.of(convert(entry | more, AxisEntry, "here"))
+
+
+SPACE = Space.of([axis("users", ("20", "40")), axis("method", ("drwa", "arwa"))], "here")
 
 Seed = Callable[[Mapping[str, str], str], float]
 
@@ -32,35 +41,44 @@ def together_as_one(by_seed: Sequence[Seed]) -> Lookup:
     return lambda levels, measure: np.array([seed(levels, measure) for seed in by_seed])
 
 
-def claim(tmp_path: Path, check: str, by_seed: Sequence[Seed], paper: Seed | None = None) -> ClaimResult:
+def claim(
+    tmp_path: Path,
+    check: str,
+    by_seed: Sequence[Seed],
+    paper: Seed | None = None,
+    *,
+    space: Space = SPACE,
+    preview: bool = False,
+) -> ClaimResult:
     path = tmp_path / "claims.toml"
     head = '[[claim]]\nid = "X"\ntext = "x"\nsource = "x"\n[[claim.check]]\ntext = "x"\n'
     path.write_text(head + check, encoding="utf-8")
-    (only,) = load_claims(path, Paper.load(tmp_path), LEVELS, ("delay_ms",))
+    (only,) = load_claims(path, Paper.load(tmp_path), space, ("delay_ms",))
     printed = paper or results(drwa=0, arwa=1)
-    return judge(only, together_as_one(by_seed), together_as_one([printed]))
+    return judge(only, together_as_one(by_seed), together_as_one([printed]), preview=preview)
 
 
 ABOVE = "expression = \"delay_ms(method='arwa') - delay_ms(method='drwa')\"\nabove = 0\n"
 
 
 def test_a_clear_difference_holds(tmp_path: Path) -> None:
-    found = claim(tmp_path, ABOVE, [results(drwa=5, arwa=9), results(drwa=5, arwa=9.1)])
+    found = claim(tmp_path, ABOVE, [results(drwa=5, arwa=each) for each in (9, 9.1, 9.05)])
     assert found.verdict is Verdict.HOLDS
 
 
 def test_a_claim_that_must_fail_does(tmp_path: Path) -> None:
-    found = claim(tmp_path, ABOVE, [results(drwa=9, arwa=5), results(drwa=9.1, arwa=5)])
+    found = claim(tmp_path, ABOVE, [results(drwa=each, arwa=5) for each in (9, 9.1, 9.05)])
     assert found.verdict is Verdict.FAILS
 
 
 def test_noise_leaves_it_open(tmp_path: Path) -> None:
-    found = claim(tmp_path, ABOVE, [results(drwa=5, arwa=6), results(drwa=5, arwa=3)])
+    found = claim(tmp_path, ABOVE, [results(drwa=5, arwa=each) for each in (6, 3, 6)])
     assert found.verdict is Verdict.OPEN
 
 
-def test_one_seed_decides_nothing(tmp_path: Path) -> None:
-    assert claim(tmp_path, ABOVE, [results(drwa=5, arwa=99)]).verdict is Verdict.OPEN
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_too_few_seeds_decide_nothing(tmp_path: Path, seeds: int) -> None:
+    assert claim(tmp_path, ABOVE, [results(drwa=5, arwa=99)] * seeds).verdict is Verdict.OPEN
 
 
 def test_seeds_are_paired(tmp_path: Path) -> None:
@@ -73,14 +91,14 @@ def test_one_place_fails_the_whole(tmp_path: Path) -> None:
     def odd(levels: Mapping[str, str], _: str) -> float:
         return 1.0 if (levels["method"] == "arwa") == (levels["users"] == "20") else 0.0
 
-    found = claim(tmp_path, ABOVE, [odd, odd])
+    found = claim(tmp_path, ABOVE, [odd] * 3)
     assert [finding.verdict for finding in found.checks[0].findings] == [Verdict.HOLDS, Verdict.FAILS]
     assert found.verdict is Verdict.FAILS
-    assert claim(tmp_path, ABOVE + "only = { users = [20] }\n", [odd, odd]).verdict is Verdict.HOLDS
+    assert claim(tmp_path, ABOVE + "only = { users = [20] }\n", [odd] * 3).verdict is Verdict.HOLDS
 
 
 def test_the_paper_may_contradict_itself(tmp_path: Path) -> None:
-    good = [results(drwa=5, arwa=9)] * 2
+    good = [results(drwa=5, arwa=9)] * 3
     found = claim(tmp_path, ABOVE, good, paper=results(drwa=1, arwa=0))
     assert found.checks[0].paper_agrees is False
     assert found.verdict is Verdict.HOLDS, "the paper's numbers do not decide about ours"
@@ -93,7 +111,7 @@ def test_the_paper_may_contradict_itself(tmp_path: Path) -> None:
 
 def test_an_undefined_value_leaves_it_open(tmp_path: Path) -> None:
     check = "expression = \"1 / (delay_ms(method='drwa', users=20) - 20)\"\nabove = 0\n"
-    assert claim(tmp_path, check, [results(drwa=0, arwa=0)] * 2).verdict is Verdict.OPEN
+    assert claim(tmp_path, check, [results(drwa=0, arwa=0)] * 3).verdict is Verdict.OPEN
 
 
 @pytest.mark.parametrize(
@@ -113,11 +131,11 @@ def test_an_undefined_value_leaves_it_open(tmp_path: Path) -> None:
 )
 def test_requirements(tmp_path: Path, requirement: str, value: float, allowed: bool) -> None:
     check = f"expression = \"delay_ms(method='drwa', users=20) - 20\"\n{requirement}\n"
-    found = claim(tmp_path, check, [results(drwa=value, arwa=0)] * 2)
+    found = claim(tmp_path, check, [results(drwa=value, arwa=0)] * 3)
     assert found.verdict is (Verdict.HOLDS if allowed else Verdict.FAILS)
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=8), st.floats(-1e6, 1e6))
+@given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=8), st.floats(-1e6, 1e6))
 def test_a_verdict_never_contradicts_the_mean(values: list[float], bound: float) -> None:
     found = interval(values)
     verdict = Requirement(bound, float("inf"), strict=True, text="").judge(found)

@@ -152,10 +152,10 @@ def test_what_a_schema_refuses_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("experiment", "seeds = 2", "seeds = nan", "seeds: expected a finite number, found nan"),
+        ("experiment", "seeds = 3", "seeds = nan", "seeds: expected a finite number, found nan"),
         ("experiment", '"100ms"', "inf", "quick.set.duration: expected a finite number, found inf"),
         ("experiment", '"100ms"', "2019-07-01", "quick.set.duration: expected a string, a number or"),
-        ("experiment", "seeds = 2", "seeds = 2\nseeds = 3", "Cannot overwrite a value (at line 5"),
+        ("experiment", "seeds = 3", "seeds = 3\nseeds = 3", "Cannot overwrite a value (at line 5"),
         ("experiment", "values = [2, 3]", "values = [2, 2]", "axis[0]: two of the levels are called `2`"),
         ("experiment", '"method"', '"users"', "two of [[axis]] and [[measure]] are called `users`"),
         ("experiment", '"users"', '"seed"', "no axis and no measure can be called seed, measure"),

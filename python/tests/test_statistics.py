@@ -15,8 +15,9 @@ def test_it_is_students() -> None:
     assert found.n == 3
 
 
-def test_one_value_says_nothing_of_the_spread() -> None:
-    found = interval([5.0])
+@pytest.mark.parametrize("values", [[5.0], [4.0, 6.0], [5.0, 5.0]])
+def test_fewer_than_three_values_say_nothing_of_the_spread(values: list[float]) -> None:
+    found = interval(values)
     assert (found.mean, found.low, found.high) == (5.0, -math.inf, math.inf)
 
 

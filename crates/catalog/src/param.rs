@@ -1,6 +1,6 @@
 //! Reading values strictly.
 
-use crate::{Error, Fault, Files, Node, Value};
+use crate::{Defaults, Error, Fault, Files, Node, Value};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Quantity, Span, Speed, Time};
 use serde_json::{Value as Json, json};
 use std::fmt::Debug;
@@ -14,6 +14,8 @@ pub trait Param: Sized {
     fn to_json(&self) -> Json;
     /// The JSON Schema of what [`Param::read`] accepts.
     fn schema() -> Json;
+    /// Adds, at all places inside, the defaults of the members that are chosen there.
+    fn complete(_node: &mut Node, _defaults: &Defaults) {}
     /// What no single value shows, here and in all values inside.
     ///
     /// # Errors
@@ -285,6 +287,9 @@ impl<T: Param> Param for Option<T> {
     fn schema() -> Json {
         T::schema()
     }
+    fn complete(node: &mut Node, defaults: &Defaults) {
+        T::complete(node, defaults);
+    }
     fn check_values(&self) -> Result<(), Fault> {
         self.as_ref().map_or(Ok(()), Param::check_values)
     }
@@ -323,6 +328,11 @@ impl<T: Param> Param for Vec<T> {
     fn schema() -> Json {
         json!({"type": "array", "items": T::schema()})
     }
+    fn complete(node: &mut Node, defaults: &Defaults) {
+        if let Value::List(items) = &mut node.value {
+            items.iter_mut().for_each(|item| T::complete(item, defaults));
+        }
+    }
     fn check_values(&self) -> Result<(), Fault> {
         each(self, |item| item.check_values())
     }
@@ -346,6 +356,9 @@ impl<T: Param + Debug, const N: usize> Param for [T; N] {
     }
     fn schema() -> Json {
         json!({"type": "array", "items": T::schema(), "minItems": N, "maxItems": N})
+    }
+    fn complete(node: &mut Node, defaults: &Defaults) {
+        Vec::<T>::complete(node, defaults);
     }
     fn check_values(&self) -> Result<(), Fault> {
         each(self, |item| item.check_values())

@@ -24,16 +24,34 @@ events. Settings that differ in such levels only share their runs.
 
 With ``context = true`` a level is shown for comparison: a frontier (:mod:`airwnd.reproduce.plot`) draws it
 hollow.
+
+What the paper leaves open is an axis with ``open``, the reason::
+
+    [[axis]]
+    name = "radius"
+    label = "Radius (m)"
+    open = "The paper does not give the cell's radius."
+    key = "ue[0].placement.radius"
+    values = ["500m", "650m"]
+    shown = "650m"
+
+A claim is judged at each of its levels by itself (:mod:`airwnd.reproduce.claims`); plots and tables stand at
+the level ``shown``, the first one without it.
+
+An axis may exist for some levels of other axes only: with ``when = { method = ["drwa"] }`` it varies the
+runs of DRWA, and those of other methods are the same whatever its level (:mod:`airwnd.reproduce.space`). What
+levels set is applied in the order of the axes in the file.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 from msgspec import Meta, field
 
 from airwnd.reproduce.measure import Rows, Where, rows_of
-from airwnd.reproduce.reader import Entry, Mistake, Name, Settings, Text, Words, distinct
+from airwnd.reproduce.reader import Entry, Mistake, Name, Settings, Text, Word, Words, distinct, one_of
 
 _NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(\D*)")
 
@@ -62,7 +80,7 @@ class Level(Entry, frozen=True):
 # An axis is one key with values, or levels.
 _ONE_FORM: dict[str, Any] = {
     "oneOf": [{"required": ["key"]}, {"required": ["level"]}],
-    "dependentRequired": {"key": ["values"], "values": ["key"]},
+    "dependentRequired": {"key": ["values"], "values": ["key"], "shown": ["open"]},
 }
 
 
@@ -74,11 +92,30 @@ class AxisEntry(Entry, frozen=True):
     key: Annotated[Text | None, Meta(description="The scenario's key that takes the values.")] = None
     values: Annotated[Words | None, Meta(extra_json_schema={"uniqueItems": True})] = None
     level: Annotated[tuple[Level, ...], Meta(min_length=1)] | None = None
+    open: Annotated[
+        Text | None,
+        Meta(description="Why it is varied though the paper does not: what the paper leaves open."),
+    ] = None
+    shown: Annotated[
+        Word | None, Meta(description="The level of an open axis that plots and tables show; else the first.")
+    ] = None
+    when: Annotated[
+        dict[str, Words], Meta(description="Levels of other axes for which it exists; for all without it.")
+    ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.key is None) != (self.values is None) or (self.key is None) == (self.level is None):
             raise Mistake("", "an axis needs `values` with `key`, or [[axis.level]]")
-        distinct("the levels", [level.name for level in self.levels])
+        names = [level.name for level in self.levels]
+        distinct("the levels", names)
+        if "" in names:
+            raise Mistake("", "a level needs a name")
+        if self.open is None and self.shown is not None:
+            raise Mistake("shown", "only an axis with `open` stands at one level")
+        if self.open is not None and len(names) == 1:
+            raise Mistake("open", f"what is open needs at least two levels, found {names[0]} only")
+        if self.shown is not None:
+            one_of("shown", str(self.shown), names)
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -95,11 +132,24 @@ AxisShape = Annotated[AxisEntry, Meta(extra_json_schema=_ONE_FORM)]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What is varied."""
+    """What is varied.
+
+    Attributes
+    ----------
+    open
+        Why, if the paper leaves it open; ``None`` if the paper varies it itself.
+    shown
+        The level of an open axis at which plots and tables stand.
+    when
+        For which levels of other axes it exists: all must match.
+    """
 
     name: str
     label: str
     levels: tuple[Level, ...]
+    open: str | None
+    shown: str
+    when: Mapping[str, tuple[str, ...]]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,4 +175,11 @@ class Axis:
     @classmethod
     def of(cls, entry: AxisEntry) -> Self:
         """Take an ``[[axis]]``."""
-        return cls(entry.name, entry.label, entry.levels)
+        return cls(
+            name=entry.name,
+            label=entry.label,
+            levels=entry.levels,
+            open=entry.open,
+            shown=str(entry.levels[0].name if entry.shown is None else entry.shown),
+            when={axis: tuple(map(str, levels)) for axis, levels in entry.when.items()},
+        )

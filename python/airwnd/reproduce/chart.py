@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import TypedDict
 
 from airwnd.reproduce.axis import Level
-from airwnd.reproduce.design import Setting
 from airwnd.reproduce.plot import Against, Over, Plot, Samples
 from airwnd.reproduce.runner import Results
-from airwnd.reproduce.statistics import Interval
+from airwnd.reproduce.space import Setting
+from airwnd.reproduce.statistics import LEAST_SEEDS, Interval
 
 Numbers = list[float | None]
 
@@ -94,7 +94,9 @@ def _ours(results: Results, plot: Plot) -> str:
         return "ours: seed 1"
     if plot.kind == "distribution":
         return f"ours: {seeds} seed{'s' * (seeds > 1)}"
-    return f"ours: mean of {seeds} seeds, 95 % CI" if seeds > 1 else "ours: one seed"
+    if seeds < LEAST_SEEDS:
+        return f"ours: mean of {seeds} seeds" if seeds > 1 else "ours: one seed"
+    return f"ours: mean of {seeds} seeds, 95 % CI"
 
 
 def without_twins(points: list[Line]) -> list[Line]:

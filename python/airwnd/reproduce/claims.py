@@ -12,22 +12,29 @@
     unit = "kbit/s"
 
 What A09 says and where stands in the paper's ``paper.toml`` (:mod:`airwnd.reproduce.paper`); without such a
-file a claim has a ``text`` and a ``source`` of its own, and with it neither. Its ``note`` tells where the
-paper contradicts itself.
+file a claim has a ``text`` and a ``source`` of its own, and with it neither. Its ``note`` is about the paper,
+such as where it contradicts itself; a ``note_full`` is about our numbers and is shown with those of a full
+run (:attr:`airwnd.reproduce.runner.Effort.full`) only.
 
 A requirement is ``above``, ``below``, ``between = [low, high]`` or ``equals``; ``tolerance`` widens it and
 ``because`` says why that much. An expression is evaluated seed by seed, so that settings are compared on
-common random numbers, and at each level of the axes that it leaves open (``only`` restricts these). A check
+common random numbers, and at each level of the axes that it does not name (``only`` restricts these). A check
 holds at a place if the confidence interval of its mean lies inside what is required, fails if it lies
 outside, and is not decided otherwise; a claim holds if all its checks hold everywhere and does not if any
 fails anywhere. ``decides = false`` shows a check without letting it decide, for what a paper says against
 its own table.
+
+All of this is so within one set-up: a level for each axis that the paper leaves ``open``
+(:mod:`airwnd.reproduce.axis`). A claim is judged in every set-up, but only axes on which its deciding checks
+depend make set-ups for it, and a set-up of which none of them speaks, because of ``only``, does not count.
+:func:`airwnd.reproduce.verdict.over_setups` says what follows from the verdicts in all of them.
+
+A preview compares means alone, and never fails.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,7 +44,10 @@ from airwnd.errors import InputError
 from airwnd.reproduce.expression import Expression, Lookup, Place
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.reader import Digits, Entry, Mistake, Text, Words, load, placed
+from airwnd.reproduce.regions import SetUp, describe
+from airwnd.reproduce.space import Space
 from airwnd.reproduce.statistics import Interval, interval
+from airwnd.reproduce.verdict import Verdict, over_setups, together
 
 _REQUIREMENTS = ("above", "below", "between", "equals")
 _ONE_REQUIREMENT: dict[str, Any] = {"oneOf": [{"required": [key]} for key in _REQUIREMENTS]}
@@ -57,7 +67,8 @@ class CheckEntry(Entry, frozen=True):
     unit: str = ""
     digits: Digits = 1
     only: Annotated[
-        dict[str, Words], Meta(description="Levels at which an open axis is looked at; all without it.")
+        dict[str, Words],
+        Meta(description="Levels at which an axis that is not named is looked at; all without it."),
     ] = field(default_factory=dict)
     decides: Annotated[bool, Meta(description="Whether the verdict depends on it.")] = True
 
@@ -78,7 +89,8 @@ class ClaimEntry(Entry, frozen=True):
     ]
     text: Annotated[Text | None, Meta(description="What is claimed, without a `paper.toml`.")] = None
     source: Annotated[Text | None, Meta(description="Where it is claimed, without a `paper.toml`.")] = None
-    note: Annotated[str, Meta(description="Where the paper contradicts itself.")] = ""
+    note: Annotated[str, Meta(description="On the paper, such as where it contradicts itself.")] = ""
+    note_full: Annotated[str, Meta(description="On our numbers; shown beside those of a full run only.")] = ""
 
     def __post_init__(self) -> None:
         if not any(check.decides for check in self.check):
@@ -89,14 +101,6 @@ class ClaimsFile(Entry, frozen=True):
     """``claims.toml``: what is claimed, and how it is checked."""
 
     claim: Annotated[tuple[ClaimEntry, ...], Meta(min_length=1)]
-
-
-class Verdict(StrEnum):
-    """Whether a claim holds."""
-
-    HOLDS = "holds"
-    FAILS = "does not hold"
-    OPEN = "not decided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,10 @@ class Requirement:
         """Judge a value known exactly, such as a number in the paper."""
         return self.judge(Interval(value, value, value, 1)) is Verdict.HOLDS
 
+    def preview(self, found: Interval) -> Verdict:
+        """Look at the mean alone."""
+        return Verdict.AGREES if self.allows(found.mean) else Verdict.UNSETTLED
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -138,23 +146,36 @@ class Check:
     only: Mapping[str, Sequence[str]]
     decides: bool
 
-    def places(self) -> list[Place]:
-        """Where it is evaluated."""
-        return [
-            place
-            for place in self.expression.places()
-            if all(level in self.only.get(axis, [level]) for axis, level in place.items())
-        ]
+    space: Space
+
+    def places(self) -> list[tuple[Place, Place]]:
+        """Where it is evaluated: a level of each axis that it does not name, and those of them that matter.
+
+        Of places where only axes differ that do not exist there, the first stands for all.
+        """
+        found: dict[tuple[tuple[str, str], ...], tuple[Place, Place]] = {}
+        for place in self.expression.places():
+            if all(level in self.only.get(axis, [level]) for axis, level in place.items()):
+                matters = self._matters(place)
+                found.setdefault(tuple(matters.items()), (place, matters))
+        return list(found.values())
+
+    def _matters(self, place: Place) -> Place:
+        exists: set[str] = set()
+        for levels, fixed in self.expression.points(place):
+            exists |= self.space.existing(levels).keys() - fixed
+        return {axis: level for axis, level in place.items() if axis in exists}
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement of the paper; `note` tells where the paper contradicts itself."""
+    """A statement of the paper; `note` is about the paper, `note_full` about the numbers of a full run."""
 
     id: str
     text: str
     source: str
     note: str
+    note_full: str
     checks: tuple[Check, ...]
 
 
@@ -175,10 +196,26 @@ class CheckResult:
     check: Check
     findings: tuple[Finding, ...]
 
+    def at(self, setup: SetUp) -> list[Finding]:
+        """Give the findings that belong to a set-up."""
+        names = [axis.name for axis in self.check.space.open]
+        return [
+            finding
+            for finding in self.findings
+            if all(setup.get(axis) == finding.place[axis] for axis in names if axis in finding.place)
+        ]
+
+    @property
+    def open(self) -> set[str]:
+        """The axes left open by the paper on which it depends."""
+        return {
+            axis.name for axis in self.check.space.open for each in self.findings if axis.name in each.place
+        }
+
     @property
     def verdict(self) -> Verdict:
-        """Of all places together."""
-        return together(finding.verdict for finding in self.findings)
+        """Of all places together in each set-up, and over all set-ups."""
+        return over_setups(_by_setup([self]).values())
 
     @property
     def paper_agrees(self) -> bool | None:
@@ -195,21 +232,41 @@ class ClaimResult:
     checks: tuple[CheckResult, ...]
 
     @property
+    def setups(self) -> list[tuple[SetUp, Verdict]]:
+        """The verdict in each set-up in which the claim is judged: all deciding checks together."""
+        found = _by_setup([result for result in self.checks if result.check.decides])
+        return [(dict(setup), verdict) for setup, verdict in found.items()]
+
+    @property
     def verdict(self) -> Verdict:
-        """Of all deciding checks together."""
-        return together(result.verdict for result in self.checks if result.check.decides)
+        """Over all set-ups."""
+        return over_setups([verdict for _, verdict in self.setups])
+
+    @property
+    def where(self) -> str:
+        """In which set-ups it holds, or agrees so far, in words; empty if nothing is left open."""
+        space, setups = self.checks[0].check.space, self.setups
+        every = [setup for setup, _ in setups]
+        if len(every) == 1 and not every[0]:
+            return ""
+        good = [setup for setup, verdict in setups if verdict in (Verdict.HOLDS, Verdict.AGREES)]
+        names = {axis for setup in every for axis in setup}
+        return describe(good, every, [axis for axis in space.open if axis.name in names])
 
 
-def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Combine: one failure fails, otherwise one open question leaves it open."""
-    found = set(verdicts)
-    for verdict in (Verdict.FAILS, Verdict.OPEN):
-        if verdict in found:
-            return verdict
-    return Verdict.HOLDS
+def _by_setup(results: Sequence[CheckResult]) -> dict[tuple[tuple[str, str], ...], Verdict]:
+    """Judge checks together in each set-up of the axes on which they depend, if one of them speaks of it."""
+    if not results:
+        return {}
+    found = {}
+    for setup in results[0].check.space.setups(set().union(*(result.open for result in results))):
+        findings = [finding for result in results for finding in result.at(setup)]
+        if findings:
+            found[tuple(setup.items())] = together(finding.verdict for finding in findings)
+    return found
 
 
-def judge(claim: Claim, ours: Lookup, paper: Lookup) -> ClaimResult:
+def judge(claim: Claim, ours: Lookup, paper: Lookup, *, preview: bool = False) -> ClaimResult:
     """Judge a claim on the results of several seeds.
 
     Parameters
@@ -220,26 +277,28 @@ def judge(claim: Claim, ours: Lookup, paper: Lookup) -> ClaimResult:
         The measures of our runs, one value for each seed.
     paper
         The paper's table, of one value each; raises ``KeyError`` for what it does not have.
+    preview
+        Whether the runs decide nothing.
     """
-    return ClaimResult(claim, tuple(_judge(check, ours, paper) for check in claim.checks))
+    return ClaimResult(claim, tuple(_judge(check, ours, paper, preview=preview) for check in claim.checks))
 
 
-def _judge(check: Check, ours: Lookup, paper: Lookup) -> CheckResult:
+def _judge(check: Check, ours: Lookup, paper: Lookup, *, preview: bool) -> CheckResult:
     findings = []
-    for place in check.places():
+    for place, matters in check.places():
         found = interval(check.expression.values(place, ours).tolist())
         printed: float | None
         try:
             (printed,) = check.expression.values(place, paper).tolist()
         except KeyError:
             printed = None
-        findings.append(Finding(place, found, printed, check.requirement.judge(found)))
+        requirement = check.requirement
+        verdict = requirement.preview(found) if preview else requirement.judge(found)
+        findings.append(Finding(matters, found, printed, verdict))
     return CheckResult(check, tuple(findings))
 
 
-def load_claims(
-    path: Path, paper: Paper, levels: Mapping[str, Sequence[str]], measures: Sequence[str]
-) -> tuple[Claim, ...]:
+def load_claims(path: Path, paper: Paper, space: Space, measures: Sequence[str]) -> tuple[Claim, ...]:
     """Read ``claims.toml``; a folder without one makes no claims."""
     if not path.exists():
         return ()
@@ -250,8 +309,8 @@ def load_claims(
         checks = []
         for number, check in enumerate(entry.check):
             with placed(str(path), f"claim[{index}].check[{number}]"):
-                checks.append(_check(check, levels, measures))
-        claims.append(Claim(entry.id, text, source, entry.note, tuple(checks)))
+                checks.append(_check(check, space, measures))
+        claims.append(Claim(entry.id, text, source, entry.note, entry.note_full, tuple(checks)))
     return tuple(claims)
 
 
@@ -272,7 +331,8 @@ def _stated(entry: ClaimEntry, paper: Paper) -> tuple[str, str]:
     return stated.text, stated.where
 
 
-def _check(entry: CheckEntry, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> Check:
+def _check(entry: CheckEntry, space: Space, measures: Sequence[str]) -> Check:
+    levels = space.levels
     only = {axis: tuple(str(level) for level in chosen) for axis, chosen in entry.only.items()}
     for axis, chosen in only.items():
         if axis not in levels or not set(chosen) <= set(levels[axis]):
@@ -281,7 +341,7 @@ def _check(entry: CheckEntry, levels: Mapping[str, Sequence[str]], measures: Seq
         expression = Expression.parse(entry.expression, levels, measures)
     except InputError as error:
         raise Mistake("expression", str(error)) from None
-    return Check(
+    check = Check(
         text=entry.text,
         expression=expression,
         requirement=_requirement(entry),
@@ -290,7 +350,11 @@ def _check(entry: CheckEntry, levels: Mapping[str, Sequence[str]], measures: Seq
         digits=entry.digits,
         only=only,
         decides=entry.decides,
+        space=space,
     )
+    if not check.places():
+        raise Mistake("", "`only` and the expression leave no place at which it is evaluated")
+    return check
 
 
 def _requirement(entry: CheckEntry) -> Requirement:

@@ -18,7 +18,6 @@ Beside the figures lies ``paper.toml`` (:mod:`airwnd.reproduce.paper`).
 """
 
 import csv
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from msgspec import Meta, field
 
 from airwnd._native import ScenarioError
 from airwnd.errors import InputError
-from airwnd.reproduce.axis import Axis, AxisShape
+from airwnd.reproduce.axis import Axis, AxisShape, Level
 from airwnd.reproduce.claims import Claim, load_claims
 from airwnd.reproduce.measure import Measure, Rows
 from airwnd.reproduce.paper import Paper
@@ -46,11 +45,9 @@ from airwnd.reproduce.reader import (
     one_of,
     placed,
 )
+from airwnd.reproduce.space import ABSENT, Setting, Space
+from airwnd.reproduce.statistics import LEAST_SEEDS
 from airwnd.scenario import Scenario
-
-Setting = tuple[str, ...]
-"""One level's name per axis, in the order of the axes."""
-
 
 FILE = "experiment.toml"
 
@@ -72,7 +69,12 @@ class ExperimentFile(Entry, frozen=True):
     place: Annotated[Text, Meta(description="Which figure or table of the paper it is.")]
     seeds: Seeds
     axis: Annotated[tuple[AxisShape, ...], Meta(description="All levels are combined.", min_length=1)]
-    notes: Annotated[tuple[Text, ...], Meta(description="Shown beside the results.")] = ()
+    notes: Annotated[
+        tuple[Text, ...], Meta(description="On paper and set-up; shown beside all results.")
+    ] = ()
+    notes_full: Annotated[
+        tuple[Text, ...], Meta(description="On our numbers; shown beside those of a full run only.")
+    ] = ()
     series: Annotated[
         Span | None, Meta(description="Sampling interval of the series that measures and plots need.")
     ] = None
@@ -100,7 +102,8 @@ class Experiment:
         Sampling interval of the time series that measures and plots need, as in ``"100ms"``; ``None`` if
         they need none.
     paper_values
-        The numbers of the paper's table, by setting and measure; empty where it has none.
+        The numbers of the paper's table, by setting (`ABSENT` of open axes) and measure; empty where it has
+        none.
     """
 
     folder: Path
@@ -108,9 +111,10 @@ class Experiment:
     paper: Paper
     place: str
     notes: tuple[str, ...]
+    notes_full: tuple[str, ...]
     seeds: int
     series: str | None
-    axes: tuple[Axis, ...]
+    space: Space
     measures: tuple[Measure, ...]
     plots: tuple[Plot, ...]
     quick: Quick
@@ -124,19 +128,24 @@ class Experiment:
         """``paper/figure``."""
         return f"{self.folder.parent.name}/{self.folder.name}"
 
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """What is varied, in the order of the file."""
+        return self.space.axes
+
     def settings(self) -> Iterator[Setting]:
         """All combinations of levels, the last axis fastest."""
-        return itertools.product(*([level.name for level in axis.levels] for axis in self.axes))
+        return self.space.settings()
 
     def setting(self, levels: Mapping[str, str]) -> Setting:
-        """Put a level of every axis into the axes' order."""
-        return tuple(levels[axis.name] for axis in self.axes)
+        """Put levels into the axes' order; open axes that are not named stand at the level that is shown."""
+        return self.space.setting({**self.space.shown, **levels})
 
     def scenario_for(self, setting: Setting, extra: Mapping[str, Any]) -> Scenario:
         """Give the scenario of a setting, with `extra` changes below the setting's own."""
         changes = dict(extra)
-        for axis, name in zip(self.axes, setting, strict=True):
-            changes.update(axis.level(name).changes)
+        for level in self._levels(setting):
+            changes.update(level.changes)
         try:
             return self.scenario.with_(changes)
         except ScenarioError as error:
@@ -145,9 +154,21 @@ class Experiment:
     def rows(self, setting: Setting) -> Rows:
         """Say which flows of its run a setting stands for."""
         chosen: dict[str, tuple[Any, ...]] = {}
-        for axis, name in zip(self.axes, setting, strict=True):
-            chosen.update(axis.level(name).rows)
+        for level in self._levels(setting):
+            chosen.update(level.rows)
         return chosen
+
+    def paper_value(self, setting: Setting, measure: str) -> float | None:
+        """Give the paper's number: the same in all set-ups that the paper leaves open."""
+        pairs = zip(self.axes, setting, strict=True)
+        printed = tuple(level if axis.open is None else ABSENT for axis, level in pairs)
+        return self.paper_values.get(printed, {}).get(measure)
+
+    def _levels(self, setting: Setting) -> Iterator[Level]:
+        """Give the levels of the axes that exist in a setting."""
+        for axis, name in zip(self.axes, setting, strict=True):
+            if name != ABSENT:
+                yield axis.level(name)
 
     def scenarios(self, extra: Mapping[str, Any]) -> dict[Setting, Scenario]:
         """Give the scenario of every setting; a mistake in any of them shows here, before the first run."""
@@ -167,40 +188,43 @@ class Experiment:
         folder = folder.resolve()
         path = folder / FILE
         file = load(path, ExperimentFile)
-        axes = tuple(map(Axis.of, file.axis))
+        space = Space.of(map(Axis.of, file.axis), str(path))
         plots: list[Plot] = []
         for index, entry in enumerate(file.plot):
             with placed(str(path), f"plot[{index}]"):
-                plots.extend(Plot.of(entry, axes, file.measure))
+                plots.extend(Plot.of(entry, space, file.measure))
         with placed(str(path)):
             distinct("[[plot]]", [plot.name for plot in plots])
         paper = Paper.load(folder.parent)
-        source, values = _paper_values(folder / "paper.csv", axes, file.measure)
+        claims = load_claims(folder / "claims.toml", paper, space, [m.name for m in file.measure])
+        if claims and file.seeds < LEAST_SEEDS:
+            with placed(str(path), "seeds"):
+                raise Mistake(
+                    "", f"claims need at least {LEAST_SEEDS} seeds to be decided, found {file.seeds}"
+                )
+        source, values = _paper_values(folder / "paper.csv", space, file.measure)
         return cls(
             folder=folder,
             title=file.title,
             paper=paper,
             place=file.place,
             notes=file.notes,
+            notes_full=file.notes_full,
             seeds=file.seeds,
             series=file.series,
-            axes=axes,
+            space=space,
             measures=file.measure,
             plots=tuple(plots),
             quick=file.quick,
             scenario=Scenario.load(folder / "scenario.toml"),
             paper_source=source,
             paper_values=values,
-            claims=load_claims(folder / "claims.toml", paper, _levels(axes), [m.name for m in file.measure]),
+            claims=claims,
         )
 
 
-def _levels(axes: tuple[Axis, ...]) -> dict[str, tuple[str, ...]]:
-    return {axis.name: tuple(level.name for level in axis.levels) for axis in axes}
-
-
 def _paper_values(
-    path: Path, axes: tuple[Axis, ...], measures: tuple[Measure, ...]
+    path: Path, space: Space, measures: tuple[Measure, ...]
 ) -> tuple[str, dict[Setting, dict[str, float]]]:
     """Read the paper's table, and the comment lines that say where it comes from."""
     if not path.is_file():
@@ -212,22 +236,29 @@ def _paper_values(
         csv.DictReader(line for line in lines if line and not line.startswith("#")), start=1
     ):
         with placed(f"{path}: row {number}"):
-            setting = _setting(row, axes, measures)
+            setting = _setting(row, space, measures)
             if setting in values:
                 raise Mistake("", f"the setting {', '.join(setting)} is there twice")
             values[setting] = {each.name: _number(row, each.name) for each in measures if row.get(each.name)}
     return source, values
 
 
-def _setting(row: Mapping[str, str | None], axes: tuple[Axis, ...], measures: tuple[Measure, ...]) -> Setting:
-    """Give the setting that a row is about; all of its columns must be axes or measures."""
-    known = {each.name for each in axes} | {each.name for each in measures}
+def _setting(row: Mapping[str, str | None], space: Space, measures: tuple[Measure, ...]) -> Setting:
+    """Give the setting that a row is about, without open axes; its columns must be axes or measures."""
+    closed = {axis.name for axis in space.axes if axis.open is None}
+    known = closed | {each.name for each in measures}
     for column in row:
         if column is None:  # as `csv` has it
             raise Mistake("", "there are more numbers than columns")
+        if column in space.shown:
+            raise Mistake("", f"`{column}` is left open by the paper: its numbers go with all levels")
         if column not in known:
             raise Mistake("", f"`{column}` is neither an axis nor a measure")
-    return tuple(one_of(axis.name, row.get(axis.name) or "", axis.names) for axis in axes)
+    existing = space.existing({**space.shown, **{name: row.get(name) or "" for name in closed}})
+    printed = {name: level for name, level in existing.items() if name in closed}
+    for name, level in printed.items():
+        one_of(name, level, space.by_name[name].names)
+    return tuple(printed.get(axis.name, ABSENT) for axis in space.axes)
 
 
 def _number(row: Mapping[str, str | None], column: str) -> float:

@@ -89,6 +89,14 @@ class Expression:
             for rest in self._combine(axes[1:], relative):
                 yield {axes[0]: level, **rest}
 
+    def points(self, place: Place) -> list[tuple[Place, set[str]]]:
+        """Say what is looked up at a place: for each measure all axes' levels, and the axes it fixes."""
+        calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call) and _is_measure(node)]
+        return [
+            (self._levels(call, place), {str(k.arg) for k in call.keywords if _level(k) is not None})
+            for call in calls
+        ]
+
     def values(self, place: Place, lookup: Lookup) -> Values:
         """Evaluate at a place, seed by seed; NaN if a measure is undefined or something divided by zero."""
         with np.errstate(all="ignore"):
@@ -104,14 +112,18 @@ class Expression:
                 return _BINARY[type(op)](self._value(left, place, lookup), self._value(right, place, lookup))
             case ast.Call(func=ast.Name(id=name), args=args) if name in _FUNCTIONS:
                 return _FUNCTIONS[name](*(self._value(arg, place, lookup) for arg in args))
-            case ast.Call(func=ast.Name(id=name), keywords=keywords):
-                at = dict(place)
-                for keyword in keywords:
-                    axis = str(keyword.arg)
-                    levels = list(self.levels[axis])
-                    at[axis] = _level(keyword) or levels[levels.index(place[axis]) - 1]
-                return lookup(at, name)
+            case ast.Call(func=ast.Name(id=name)) as call:
+                return lookup(self._levels(call, place), name)
         raise AssertionError("parse accepts nothing else")
+
+    def _levels(self, call: ast.Call, place: Place) -> Place:
+        """Give the level of every axis at which a measure is looked up."""
+        at = dict(place)
+        for keyword in call.keywords:
+            axis = str(keyword.arg)
+            levels = list(self.levels[axis])
+            at[axis] = _level(keyword) or levels[levels.index(place[axis]) - 1]
+        return at
 
 
 def _is_measure(node: ast.AST) -> bool:

@@ -17,12 +17,13 @@ from airwnd.reproduce.chart import Chart, chart
 from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.paper import Paper
+from airwnd.reproduce.regions import setup_text
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.tables import Cell, side_by_side
-from airwnd.reproduce.words import finding_text, place_text, plain_value
+from airwnd.reproduce.words import effort_text, finding_text, place_text, plain_value, setups_text
 
 FILE = "results.json"
-FORMAT = 2
+FORMAT = 3
 """Of the file. A file of another format is not shown."""
 
 
@@ -67,20 +68,23 @@ class CheckText(TypedDict):
 
 
 class ClaimText(TypedDict):
-    """A claim with its verdict."""
+    """A claim with its verdict: in how many set-ups it holds, and the verdict in each."""
 
     id: str
     text: str
     source: str
-    note: str
+    notes: list[str]
     verdict: str
+    setups: str
+    by_setup: list[tuple[str, str]]
     checks: list[CheckText]
 
 
 class AxisText(TypedDict):
-    """What was varied: for each level its label and what it sets."""
+    """What was varied: for each level its label and what it sets; `open` says why, if the paper does not."""
 
     label: str
+    open: str
     levels: list[tuple[str, list[tuple[str, str]]]]
 
 
@@ -107,6 +111,9 @@ class Findings(TypedDict):
     notes: list[str]
     settings: int
     seeds: int
+    effort: str
+    preview: bool
+    shown: str
     runs: int
     quick: list[tuple[str, str]] | None
     duration: str
@@ -124,7 +131,7 @@ class Findings(TypedDict):
 
 def gather(results: Results) -> Findings:
     """Put a reproduction's results into the form in which they are shown."""
-    experiment, effort = results.experiment, results.effort
+    experiment, effort, space = results.experiment, results.effort, results.experiment.space
     return Findings(
         format=FORMAT,
         engine=_native.ENGINE,
@@ -133,9 +140,12 @@ def gather(results: Results) -> Findings:
         paper=paper_text(experiment.paper),
         title=experiment.title,
         place=experiment.place,
-        notes=list(experiment.notes),
+        notes=[*experiment.notes, *(experiment.notes_full if effort.full else ())],
         settings=len(list(experiment.settings())),
         seeds=effort.seeds,
+        effort=effort_text(effort),
+        preview=effort.preview,
+        shown=setup_text(space.shown, space.open),
         runs=results.runs,
         quick=_changes(effort.changes) if effort.quick else None,
         duration=str(effort.changes.get("duration", experiment.scenario.resolved["duration"])),
@@ -145,14 +155,16 @@ def gather(results: Results) -> Findings:
         jobs=results.jobs,
         axes=[
             AxisText(
-                label=axis.label, levels=[(level.label, _changes(level.changes)) for level in axis.levels]
+                label=axis.label,
+                open=axis.open or "",
+                levels=[(level.label, _changes(level.changes)) for level in axis.levels],
             )
             for axis in experiment.axes
         ],
         paper_source=experiment.paper_source,
         charts=[chart(results, plot) for plot in experiment.plots],
         tables=[_table(results, measure) for measure in experiment.measures],
-        claims=[_claim(result) for result in results.claims()],
+        claims=[_claim(result, full=effort.full) for result in results.claims()],
         scenario=(experiment.folder / "scenario.toml").read_text(encoding="utf-8"),
     )
 
@@ -215,16 +227,24 @@ def _cell(cell: Cell) -> CellText:
     )
 
 
-def _claim(result: ClaimResult) -> ClaimText:
+def _claim(result: ClaimResult, *, full: bool) -> ClaimText:
     claim = result.claim
     return ClaimText(
         id=claim.id,
         text=claim.text,
         source=claim.source,
-        note=claim.note,
+        notes=[note for note in (claim.note, claim.note_full if full else "") if note],
         verdict=result.verdict.value,
+        setups=setups_text(result),
+        by_setup=_by_setup(result),
         checks=[_check(check) for check in result.checks],
     )
+
+
+def _by_setup(result: ClaimResult) -> list[tuple[str, str]]:
+    """Give each set-up with the verdict there; nothing if the paper leaves nothing open."""
+    axes = result.checks[0].check.space.open
+    return [(setup_text(setup, axes), verdict.value) for setup, verdict in result.setups if setup]
 
 
 def _check(result: CheckResult) -> CheckText:

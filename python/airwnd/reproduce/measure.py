@@ -109,6 +109,9 @@ class Measure(Entry, frozen=True):
     where: Where = field(default_factory=dict)
     between: Between = None
     statistic: Annotated[Statistic, Meta(description="Of the rows that are left.")] = "mean"
+    range: Annotated[
+        tuple[float, float] | None, Meta(description="Least and greatest value that is possible.")
+    ] = None
 
     def __post_init__(self) -> None:
         self.selection  # noqa: B018 (a wrong one is refused here)

@@ -17,7 +17,8 @@ Kinds: ``lines`` (a measure over the axis `x`), ``bars`` (the same as bars, for 
 (``value = "series.cwnd_bytes"`` over time, of the first seed), ``distribution`` (the cumulative distribution
 of ``value = "flows.fct_s"`` over all seeds). ``time`` and ``distribution`` take ``where`` and ``between`` as
 measures do. `lines` is the axis whose levels are drawn beside each other, all or those in `levels`; a plot
-without has one line. `at` fixes every other axis. `limits` and `x_limits` are shown at least; `scale` and
+without has one line. `at` fixes every other axis; one that the paper leaves open stands at its level
+``shown`` if `at` does not name it. `limits` and `x_limits` are shown at least; `scale` and
 `x_scale` are ``linear`` or ``log``.
 
 A frontier joins its Pareto-optimal points by a line: those for which no other has both less `x` and more
@@ -36,6 +37,7 @@ from msgspec import Meta, field
 from airwnd.reproduce.axis import Axis, Level
 from airwnd.reproduce.measure import SAMPLED, Between, Measure, Selection, Value, Where
 from airwnd.reproduce.reader import Entry, FileName, Mistake, Name, Text, Word, Words, one_of
+from airwnd.reproduce.space import Space
 from airwnd.text import axis_label
 
 Scale = Literal["linear", "log"]
@@ -145,9 +147,9 @@ class Plot:
     limits: Range
 
     @classmethod
-    def of(cls, entry: PlotEntry, axes: Sequence[Axis], measures: Sequence[Measure]) -> list[Self]:
+    def of(cls, entry: PlotEntry, space: Space, measures: Sequence[Measure]) -> list[Self]:
         """Take a ``[[plot]]``: one plot, or one for each level of ``panels``."""
-        by_axis = {axis.name: axis for axis in axes}
+        by_axis = space.by_name
         contents = _contents(entry, by_axis, {measure.name: measure for measure in measures})
         x_label, y_label = _labels(contents, timed=isinstance(entry, Time))
         plot = cls(
@@ -194,7 +196,7 @@ class Plot:
             if level not in axes[name].names:
                 raise Mistake("at", f"`{level}` is no level of `{name}`: {', '.join(axes[name].names)}")
         for name, axis in axes.items():
-            if name not in drawn and name not in self.at:
+            if axis.open is None and name not in drawn and name not in self.at:
                 example = f'at = {{ {name} = "{axis.names[0]}" }}'
                 raise Mistake("", f"the axis `{name}` is left open: add {example}")
 

@@ -1,9 +1,9 @@
 """What is read from runs: their tables as data frames, measures, and what an experiment keeps of them all.
 
 Of its runs an experiment keeps two things. ``Readings.values`` has a row for each setting and seed: a column
-for each axis, ``seed``, and a column for each measure, NaN where it is undefined. ``Readings.samples`` has
-for each plot that draws runs themselves a frame with the same keys, ``time_s`` (of a plot over time) and
-``value``.
+for each axis (empty where the axis does not exist), ``seed``, and a column for each measure, NaN where it is
+undefined. ``Readings.samples`` has for each plot that draws runs themselves a frame with the same keys,
+``time_s`` (of a plot over time) and ``value``.
 """
 
 import math
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from airwnd.errors import InputError
 from airwnd.frames import frame_of
-from airwnd.reproduce.design import Experiment, Setting
+from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.measure import ROWS, SAMPLED, Measure, Rows, Selection, Statistic
 from airwnd.reproduce.plot import Samples
+from airwnd.reproduce.space import ABSENT, Setting
 
 Values = NDArray[np.float64]
 
@@ -136,7 +137,8 @@ class Gathering:
             for plot in experiment.plots
             if isinstance(plot.contents, Samples)
         }
-        self._keys = {axis.name: pl.Enum(axis.names) for axis in experiment.axes} | {"seed": pl.Int64()}
+        levels = {axis.name: pl.Enum([ABSENT, *axis.names]) for axis in experiment.axes}
+        self._keys: dict[str, pl.DataType] = {**levels, "seed": pl.Int64()}
         self._rows: list[tuple[object, ...]] = []
         self._samples: dict[str, list[pl.DataFrame]] = {plot: [] for plot in self._drawn}
 

@@ -22,11 +22,11 @@ from airwnd.files import write_atomically
 from airwnd.pages import data_link, environment
 from airwnd.reproduce import figures, findings, interactive
 from airwnd.reproduce.chart import Chart
-from airwnd.reproduce.claims import Verdict, together
 from airwnd.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.tables import as_csv
+from airwnd.reproduce.verdict import Verdict, together
 from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class PaperReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many claims have each verdict; those without an experiment under ``no result``."""
+        """How many claims have each verdict; those without an experiment under ``not judged``."""
         return _counts(self.claims)
 
 
@@ -151,7 +151,7 @@ class Total:
         self.engines = sorted({each["engine"] for each in every})
 
 
-NO_RESULT = "no result"
+NO_RESULT = "not judged"
 
 
 def _counts(claims: Sequence[Judged]) -> dict[str, int]:
@@ -166,8 +166,11 @@ def _templates() -> "jinja2.Environment":
     templates.globals["static"] = _static
     templates.globals["classes"] = {
         Verdict.HOLDS: "holds",
+        Verdict.PART: "part",
         Verdict.FAILS: "fails",
         Verdict.OPEN: "open",
+        Verdict.AGREES: "preview",
+        Verdict.UNSETTLED: "preview",
         None: "none",
         NO_RESULT: "none",
     }

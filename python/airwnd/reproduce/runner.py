@@ -11,13 +11,14 @@ from airwnd.batch import Store, Task, Workers, carry_out
 from airwnd.batch.carry import Progress
 from airwnd.errors import InputError
 from airwnd.reproduce.claims import ClaimResult, judge
-from airwnd.reproduce.design import Experiment, Setting
+from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.expression import Values
 from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.paper import FILE as PAPER_FILE
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.readings import Gathering, Readings, Tables
-from airwnd.reproduce.statistics import Interval, interval
+from airwnd.reproduce.space import Setting
+from airwnd.reproduce.statistics import LEAST_SEEDS, Interval, interval
 
 if TYPE_CHECKING:
     from airwnd.scenario import Scenario
@@ -33,11 +34,28 @@ class Effort:
         How it was asked for.
     changes
         What ``--quick`` set.
+    asked
+        The seeds that the experiment asks for.
     """
 
     seeds: int
     quick: bool
     changes: Mapping[str, Any]
+    asked: int
+
+    @property
+    def preview(self) -> bool:
+        """Whether it decides nothing: a quick run, or one of too few seeds for an interval.
+
+        Runs of full length with fewer seeds than the experiment asks for do decide: their intervals are
+        wider, and just as honest. Their verdicts are shown with the number of seeds.
+        """
+        return self.quick or self.seeds < LEAST_SEEDS
+
+    @property
+    def full(self) -> bool:
+        """Whether it is all that the experiment asks for."""
+        return not self.preview and self.seeds >= self.asked
 
     @classmethod
     def of(cls, experiment: Experiment, seeds: int | None, *, quick: bool) -> "Effort":
@@ -47,6 +65,7 @@ class Effort:
             seeds=usual if seeds is None else seeds,
             quick=quick,
             changes=experiment.quick.changes if quick else {},
+            asked=experiment.seeds,
         )
 
 
@@ -89,19 +108,23 @@ class Results:
 
     def paper(self, setting: Setting, measure: Measure) -> float | None:
         """Give the paper's number, if its table has it."""
-        return self.experiment.paper_values.get(setting, {}).get(measure.name)
+        return self.experiment.paper_value(setting, measure.name)
 
     def claims(self) -> list[ClaimResult]:
         """Judge the paper's claims."""
-        setting, table = self.experiment.setting, self.experiment.paper_values
+        setting = self.experiment.setting
 
         def ours(levels: Mapping[str, str], measure: str) -> Values:
             return self.readings.of(setting(levels), measure).to_numpy()
 
         def paper(levels: Mapping[str, str], measure: str) -> Values:
-            return np.array([table[setting(levels)][measure]])
+            printed = self.experiment.paper_value(setting(levels), measure)
+            if printed is None:
+                raise KeyError(measure)
+            return np.array([printed])
 
-        return [judge(claim, ours, paper) for claim in self.experiment.claims]
+        preview = self.effort.preview
+        return [judge(claim, ours, paper, preview=preview) for claim in self.experiment.claims]
 
 
 def find(name: str) -> list[Path]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 CONFIDENCE = 0.95
 """Of every interval in tables, plots and verdicts."""
 
+LEAST_SEEDS = 3
+"""Fewer give no interval: Student's t for two is so wide, 12.7 standard errors, that it says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -19,15 +22,15 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """Half of the interval; infinite for one seed."""
+        """Half of the interval; infinite where too few seeds give none."""
         return (self.high - self.low) / 2
 
 
 def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
     """Estimate the mean of independent values.
 
-    One value says nothing about the spread: its interval is infinite. Values that are all equal give an
-    interval of no width. If any is undefined, NaN, so are mean and interval.
+    Fewer than `LEAST_SEEDS` values say nothing about the spread: their interval is infinite. Values that are
+    all equal give an interval of no width. If any is undefined, NaN, so are mean and interval.
 
     Parameters
     ----------
@@ -48,10 +51,10 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
     (2.0, -0.484, 4.484)
     """
     n = len(values)
-    if n == 1:
-        return Interval(values[0], -math.inf, math.inf, 1)
     if any(map(math.isnan, values)):
         return Interval(math.nan, math.nan, math.nan, n)
+    if n < LEAST_SEEDS:
+        return Interval(math.fsum(values) / n, -math.inf, math.inf, n)
     if len(set(values)) == 1:
         return Interval(values[0], values[0], values[0], n)
     from scipy import stats

@@ -5,11 +5,15 @@ import io
 import itertools
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from airwnd.reproduce.design import Setting
 from airwnd.reproduce.measure import Measure
+from airwnd.reproduce.regions import SetUp
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.statistics import Interval
+
+if TYPE_CHECKING:
+    from airwnd.reproduce.space import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +64,48 @@ _COLUMNS = 8
 """More do not fit side by side, each with the paper's number and ours."""
 
 
-def side_by_side(results: Results, measure: Measure) -> SideBySide:
-    """Lay out a measure. Columns are the last axis, or the shortest one where the last is too long for it.
+def side_by_side(results: Results, measure: Measure, setup: SetUp | None = None) -> SideBySide:
+    """Lay out a measure. Columns are the last axis, or the shortest where the last is too long for it.
 
-    The levels of an only axis are rows, of a single column.
+    The levels of an only axis are rows, of a single column. An axis that does not exist in any column of a
+    row has a dash there.
+
+    Parameters
+    ----------
+    results
+        What to lay out.
+    measure
+        The measure.
+    setup
+        The levels of the axes that the paper leaves open; by default those that are shown.
     """
-    axes = results.experiment.axes
+    space = results.experiment.space
+    at = {**space.shown, **(setup or {})}
+    axes = [axis for axis in space.axes if axis.open is None] or list(space.open)
     across = axes[-1] if len(axes[-1].levels) <= _COLUMNS else min(axes, key=lambda axis: len(axis.levels))
     last = () if len(axes) == 1 else (across,)
     first = [axis for axis in axes if axis not in last]
 
-    def cell(setting: Setting) -> Cell:
-        return Cell(measure, results.paper(setting, measure), results.estimate(setting, measure))
-
-    rows = []
+    rows: dict[tuple[Setting, ...], tuple[tuple[str, ...], tuple[Cell, ...]]] = {}
     for levels in itertools.product(*(axis.levels for axis in first)):
-        at = {axis.name: level.name for axis, level in zip(first, levels, strict=True)}
+        row = at | {axis.name: level.name for axis, level in zip(first, levels, strict=True)}
         columns = [{axis.name: name} for axis in last for name in axis.names] or [{}]
-        cells = tuple(cell(results.experiment.setting({**at, **column})) for column in columns)
-        rows.append((tuple(level.label for level in levels), cells))
+        places = [row | column for column in columns]
+        exist = set().union(*(space.existing(place) for place in places))
+        settings = tuple(space.setting(place) for place in places)
+        heads = [
+            level.label if axis.name in exist else "–" for axis, level in zip(first, levels, strict=True)
+        ]
+        cells = [
+            Cell(measure, results.paper(setting, measure), results.estimate(setting, measure))
+            for setting in settings
+        ]
+        rows.setdefault(settings, (tuple(heads), tuple(cells)))
     return SideBySide(
         measure=measure,
         heads=tuple(axis.label for axis in first),
         columns=tuple(level.label for axis in last for level in axis.levels) or ("",),
-        rows=tuple(rows),
+        rows=tuple(rows.values()),
     )
 
 

@@ -7,27 +7,45 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding, Verdict
+from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.reproduce.measure import Measure
+from airwnd.reproduce.regions import setup_text
 from airwnd.reproduce.runner import Results
+from airwnd.reproduce.statistics import LEAST_SEEDS
 from airwnd.reproduce.tables import side_by_side
-from airwnd.reproduce.words import finding_text, place_text, spread_of_findings
+from airwnd.reproduce.verdict import Verdict
+from airwnd.reproduce.words import effort_text, finding_text, place_text, setups_text, spread_of_findings
 
-_STYLES = {Verdict.HOLDS: "bold green", Verdict.FAILS: "bold red", Verdict.OPEN: "bold yellow"}
+_STYLES = {
+    Verdict.HOLDS: "bold green",
+    Verdict.PART: "bold cyan",
+    Verdict.FAILS: "bold red",
+    Verdict.OPEN: "bold yellow",
+    Verdict.AGREES: "bold blue",
+    Verdict.UNSETTLED: "bold blue",
+}
 
 
 def show(results: Results, console: Console) -> None:
     """Print the tables and the claims."""
-    experiment = results.experiment
+    experiment, space = results.experiment, results.experiment.space
     console.print(Text(f"\n{experiment.title}", style="bold"))
     console.print(Text(f"{experiment.paper.title}, {experiment.place}"))
+    if space.open:
+        console.print(Text(f"Tables show one set-up: {setup_text(space.shown, space.open)}"))
     for measure in experiment.measures:
         console.print(_side_by_side(results, measure))
     claims = results.claims()
     if claims:
-        seeds = f"{results.effort.seeds} seed{'s' * (results.effort.seeds > 1)}"
-        console.print(Text(f"Claims, on {seeds}; [95 % intervals] of values paired by seed\n", style="bold"))
-        console.print(_claims(claims))
+        console.print(Text(f"Claims ({effort_text(results.effort)}); {_how(results)}\n", style="bold"))
+        console.print(_claims(claims, full=results.effort.full))
+
+
+def _how(results: Results) -> str:
+    """Say what the verdicts rest on."""
+    if results.effort.preview:
+        return "means compared, nothing is decided"
+    return "[95 % intervals] of values paired by seed"
 
 
 def show_verdicts(done: Sequence[Results], console: Console) -> None:
@@ -39,14 +57,17 @@ def show_verdicts(done: Sequence[Results], console: Console) -> None:
     for results in done:
         for result in results.claims():
             verdict = _verdict(result.verdict)
-            grid.add_row(results.experiment.name, verdict, result.claim.id, Text(result.claim.text))
+            text = Text(result.claim.text)
+            if setups := setups_text(result):
+                text.append(f" [{setups}]", style="dim")
+            grid.add_row(results.experiment.name, verdict, result.claim.id, text)
     console.print(grid)
 
 
 def _side_by_side(results: Results, measure: Measure) -> Table:
     layout = side_by_side(results, measure)
     unit = f" ({measure.unit})" if measure.unit else ""
-    spread = " ± half of the 95 % interval" if results.effort.seeds > 1 else ""
+    spread = " ± half of the 95 % interval" if results.effort.seeds >= LEAST_SEEDS else ""
     table = Table(
         title=f"{measure.label}{unit}: paper | ours{spread}",
         title_justify="left",
@@ -66,16 +87,20 @@ def _side_by_side(results: Results, measure: Measure) -> Table:
     return table
 
 
-def _claims(claims: list[ClaimResult]) -> Table:
+def _claims(claims: list[ClaimResult], *, full: bool) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column()
     for result in claims:
-        grid.add_row(_verdict(result.verdict), Text(f"{result.claim.id}  {result.claim.text}", style="bold"))
+        text = Text(f"{result.claim.id}  {result.claim.text}", style="bold")
+        if setups := setups_text(result):
+            text.append(f"\n{setups}", style="not bold")
+        grid.add_row(_verdict(result.verdict), text)
         for check in result.checks:
             grid.add_row(*_check(check))
-        if result.claim.note:
-            grid.add_row("", Text(result.claim.note, style="italic"))
+        for note in (result.claim.note, result.claim.note_full if full else ""):
+            if note:
+                grid.add_row("", Text(note, style="italic"))
         grid.add_row("", "")
     return grid
 
@@ -89,7 +114,7 @@ def _check(result: CheckResult) -> tuple[Text, Text]:
         line.append(" The paper's own table contradicts this.", style="italic")
     if len(result.findings) > 1:
         for finding in result.findings:
-            if finding.verdict is not Verdict.HOLDS:
+            if finding.verdict not in (Verdict.HOLDS, Verdict.AGREES):
                 line.append("\n  ").append(_trouble(result, finding))
     return Text("  ").append(_verdict(result.verdict, strong=False)), line
 

@@ -1,10 +1,37 @@
 """Numbers in words, alike on the terminal and on the page."""
 
 import math
+from collections import Counter
 
-from airwnd.reproduce.claims import Check, CheckResult, Finding
+from airwnd.reproduce.claims import Check, CheckResult, ClaimResult, Finding
 from airwnd.reproduce.expression import Place
+from airwnd.reproduce.runner import Effort
+from airwnd.reproduce.verdict import Verdict
 from airwnd.scenario import as_toml
+
+
+def count_text(number: int, thing: str) -> str:
+    """Write ``1 seed``, ``2 seeds``."""
+    return f"{number} {thing}{'s' * (number != 1)}"
+
+
+def effort_text(effort: Effort) -> str:
+    """Write what was run: ``full, 20 seeds``, ``5 of 20 seeds`` or ``preview, 2 of 20 seeds, shortened``."""
+    seeds = f"{effort.seeds} of {effort.asked}" if effort.seeds < effort.asked else f"{effort.seeds}"
+    parts = ["full" * effort.full, "preview" * effort.preview, f"{seeds} seed{'s' * (effort.asked != 1)}"]
+    return ", ".join(part for part in (*parts, "shortened" * bool(effort.changes)) if part)
+
+
+def setups_text(result: ClaimResult) -> str:
+    """Write ``holds in 2 of 6 set-ups (Radius 500 m), not decided in 1``; nothing if nothing is left open."""
+    if not result.where:
+        return ""
+    counts = Counter(verdict for _, verdict in result.setups)
+    every, good = counts.total(), counts[Verdict.HOLDS] + counts[Verdict.AGREES]
+    text = f"{'agrees' if result.verdict.preview else 'holds'} in {good} of {count_text(every, 'set-up')}"
+    which = f" ({result.where})" if 0 < good < every else ""
+    undecided = f", not decided in {counts[Verdict.OPEN]}" if counts[Verdict.OPEN] else ""
+    return text + which + undecided
 
 
 def place_text(place: Place) -> str:

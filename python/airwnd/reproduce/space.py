@@ -1,0 +1,141 @@
+"""All axes of an experiment together: which of them exist where, and which settings there are.
+
+An axis with ``when = { method = ["drwa"] }`` exists where the axis ``method`` exists and stands at ``drwa``.
+A setting has `ABSENT` in place of a level of an axis that does not exist there, so that one run stands for
+all of its levels.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+from airwnd.reproduce.axis import Axis
+from airwnd.reproduce.reader import Mistake, placed
+
+Setting = tuple[str, ...]
+"""One level's name per axis, in the order of the axes; `ABSENT` of an axis that does not exist there."""
+
+ABSENT = ""
+"""Stands for the level of an axis that does not exist in a setting."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """The axes, in the order of the file."""
+
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def of(cls, axes: Iterable[Axis], where: str) -> Self:
+        """Put axes together; `where` is the file that messages name.
+
+        Raises
+        ------
+        InputError
+            If ``when`` names an axis or a level that there is not, or axes depend on each other in a circle.
+        """
+        space = cls(tuple(axes))
+        for index, axis in enumerate(space.axes):
+            with placed(where, f"axis[{index}]"):
+                space._check(axis)
+        with placed(where):
+            space._sorted  # noqa: B018 (a circle is refused here)
+        return space
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Axis]:
+        """The axes by their names."""
+        return {axis.name: axis for axis in self.axes}
+
+    @property
+    def open(self) -> tuple[Axis, ...]:
+        """The axes that the paper leaves open."""
+        return tuple(axis for axis in self.axes if axis.open is not None)
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The set-up of plots and tables: a level of each open axis."""
+        return {axis.name: axis.shown for axis in self.open}
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the levels by axis."""
+        return {axis.name: axis.names for axis in self.axes}
+
+    def existing(self, levels: Mapping[str, str]) -> dict[str, str]:
+        """Leave out the levels of axes that do not exist there.
+
+        Parameters
+        ----------
+        levels
+            A level of each axis that exists there; raises ``KeyError`` for one that is missing.
+        """
+        found: dict[str, str] = {}
+        for axis in self._sorted:
+            if all(found.get(other) in allowed for other, allowed in axis.when.items()):
+                found[axis.name] = levels[axis.name]
+        return {axis.name: found[axis.name] for axis in self.axes if axis.name in found}
+
+    def setting(self, levels: Mapping[str, str]) -> Setting:
+        """Put levels into the axes' order, `ABSENT` where an axis does not exist."""
+        found = self.existing(levels)
+        return tuple(found.get(axis.name, ABSENT) for axis in self.axes)
+
+    def settings(self) -> Iterator[Setting]:
+        """All settings, the last axis fastest."""
+        combined = itertools.product(*(axis.names for axis in self.axes))
+        names = [axis.name for axis in self.axes]
+        yield from dict.fromkeys(self.setting(dict(zip(names, levels, strict=True))) for levels in combined)
+
+    def setups(self, among: Iterable[str]) -> list[dict[str, str]]:
+        """Give all combinations of levels of these open axes, each without the axes that do not exist there.
+
+        What hangs on axes that are not among them is taken to exist.
+        """
+        names = set(among)
+        chosen = [axis for axis in self._sorted if axis.name in names]
+        found: list[dict[str, str]] = [{}]
+        for axis in chosen:
+            found = [
+                {**setup, axis.name: level} if exists else setup
+                for setup in found
+                for exists in [all(setup.get(on) in axis.when[on] for on in axis.when if on in names)]
+                for level in (axis.names if exists else (ABSENT,))
+            ]
+        ordered = [
+            {axis.name: setup[axis.name] for axis in self.axes if axis.name in setup} for setup in found
+        ]
+        places = {axis.name: axis.names for axis in self.axes}
+        return sorted(
+            ordered,
+            key=lambda setup: [
+                places[name].index(setup[name]) if name in setup else -1 for name in places if name in names
+            ],
+        )
+
+    def _check(self, axis: Axis) -> None:
+        for other, allowed in axis.when.items():
+            if other not in self.by_name or other == axis.name:
+                others = ", ".join(name for name in self.by_name if name != axis.name)
+                raise Mistake("when", f"`{other}` is none of the other axes {others or '(none)'}")
+            for level in allowed:
+                names = self.by_name[other].names
+                if level not in names:
+                    raise Mistake("when", f"`{level}` is no level of `{other}`: {', '.join(names)}")
+
+    @cached_property
+    def _sorted(self) -> tuple[Axis, ...]:
+        """The axes, each after those that it depends on."""
+        found: list[Axis] = []
+        left = list(self.axes)
+        while left:
+            known = {axis.name for axis in found}
+            ready = next((axis for axis in left if known.issuperset(axis.when)), None)
+            if ready is None:
+                names = ", ".join(axis.name for axis in left)
+                raise Mistake("axis", f"`when` leads round in a circle: {names}")
+            found.append(ready)
+            left.remove(ready)
+        return tuple(found)
