@@ -16,6 +16,13 @@ pub trait Param: Sized {
     fn schema() -> Json;
     /// Adds, at all places inside, the defaults of the members that are chosen there.
     fn complete(_node: &mut Node, _defaults: &Defaults) {}
+    /// What was written, with `defaults` for everything that was not. They keep their origin and line for messages.
+    fn completed(written: &Node, defaults: &Defaults) -> Node {
+        let mut node = written.clone();
+        node.underlay(defaults.sections());
+        Self::complete(&mut node, defaults);
+        node
+    }
     /// What no single value shows, here and in all values inside.
     ///
     /// # Errors
