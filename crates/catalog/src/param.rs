@@ -313,9 +313,9 @@ impl<T: Param> Param for Option<T> {
 
 /// The schema of what is a value of this one, or none.
 fn or_none(mut value: Json) -> Json {
-    if let Some(members) = value["anyOf"].as_array_mut() {
+    if let Some(members) = value.get_mut("anyOf").and_then(Json::as_array_mut) {
         members.push(json!({"const": NONE}));
-    } else if let Some(words) = value["enum"].as_array_mut() {
+    } else if let Some(words) = value.get_mut("enum").and_then(Json::as_array_mut) {
         words.push(NONE.into());
     } else if value != String::schema() {
         return json!({"anyOf": [value, {"const": NONE}]});
