@@ -31,12 +31,10 @@ def test_a_preset_is_a_key_like_any_other() -> None:
     assert own.run().goodput_kbps != scenario.run().goodput_kbps
 
 
-def test_a_value_that_does_not_fit_names_the_preset() -> None:
-    changes = {"tcp.min_rto": "90s"}
-    with pytest.raises(airwnd.ScenarioError, match="the least timeout 1.5min exceeds the greatest 1min"):
-        airwnd.Scenario.from_dict(SETTINGS).with_(changes)
-    with pytest.raises(airwnd.ScenarioError, match="unknown word `ns3`; .*allowed: `none`, `ns3.26`, `ns3.44`"):
-        airwnd.Scenario.from_dict(SETTINGS).with_(preset="ns3")
+def test_an_unknown_preset_is_named_with_those_that_exist() -> None:
+    scenario = airwnd.Scenario.from_dict(SETTINGS)
+    with pytest.raises(airwnd.ScenarioError, match=r"allowed: `none`, `ns3\.26`, `ns3\.44`"):
+        scenario.with_(preset="ns3")
 
 
 def test_every_value_has_a_source() -> None:
@@ -45,9 +43,9 @@ def test_every_value_has_a_source() -> None:
         assert all(value.source for value in preset.values)
 
 
-def test_a_sweep_over_presets(tmp_path: Path) -> None:
+def test_the_default_congestion_control_is_the_presets(tmp_path: Path) -> None:
     design = tmp_path / "scenario.toml"
     design.write_text('duration = "1s"\n[[link]]\nrate = "10Mbps"\n[[ue]]\n[[flow]]\n')
     scenario = airwnd.Scenario.load(design)
-    found = [scenario.with_(preset=name).resolved["flow"][0]["cc"]["kind"] for name in ("none", "ns3.26", "ns3.44")]
-    assert found == ["newreno", "newreno", "cubic"]
+    for name, expected in (("none", "newreno"), ("ns3.26", "newreno"), ("ns3.44", "cubic")):
+        assert scenario.with_(preset=name).resolved["flow"][0]["cc"]["kind"] == expected
