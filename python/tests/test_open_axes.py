@@ -18,6 +18,7 @@ from airwnd.batch import Processes
 from airwnd.reproduce import report, terminal
 from airwnd.reproduce.axis import Axis, AxisEntry
 from airwnd.reproduce.bounds import ANY
+from airwnd.reproduce.chart import chart
 from airwnd.reproduce.claims import ClaimResult, judge, load_claims
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.expression import Values
@@ -259,6 +260,40 @@ only = {{ users = [2] }}
     assert json.loads((tmp_path / "out/nobody/table0/results.json").read_text()) == json.loads(
         json.dumps(found)
     )
+
+
+PLOTS = """
+[[plot]]
+name = "over"
+title = "Over what is open"
+kind = "bars"
+measure = "throughput_kbps"
+x = "factor"
+lines = "method"
+at = { users = 3, buffer = "10KiB" }
+
+[[plot]]
+name = "each"
+title = "Each"
+kind = "lines"
+measure = "throughput_kbps"
+x = "users"
+lines = "method"
+panels = "buffer"
+"""
+
+
+def test_plots_may_draw_what_is_open(left_open: Path, tmp_path: Path) -> None:
+    path = left_open / "experiment.toml"
+    path.write_text(path.read_text(encoding="utf-8") + PLOTS, encoding="utf-8")
+    results = run(left_open, tmp_path / "out", seeds=1)
+    (measure,) = results.experiment.measures
+    charts = {plot.name: chart(results, plot) for plot in results.experiment.plots}
+    assert sorted(charts) == ["each-10KiB", "each-20KiB", "over", "throughput"]
+    drwa, autotuning = charts["over"]["lines"]
+    assert drwa["y"] == [results.values(("3", "drwa", "10KiB", factor), measure)[0] for factor in "12"]
+    assert autotuning["y"] == results.values(("3", "autotuning", "10KiB", ""), measure) * 2
+    assert charts["each-20KiB"]["lines"] == charts["throughput"]["lines"]
 
 
 @pytest.mark.parametrize(
