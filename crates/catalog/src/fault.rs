@@ -58,7 +58,7 @@ pub struct File {
     pub text: Cow<'static, str>,
 }
 
-/// Access to the files that values name. Whoever reads a scenario implements it; the engine has no I/O of its own.
+/// Access to the files that values name. The reader of scenarios implements it, since the engine does no I/O.
 pub trait Files {
     /// The file of this name, relative to the scenario's folder.
     ///

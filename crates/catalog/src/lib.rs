@@ -150,6 +150,7 @@
 
 extern crate self as airwnd_catalog;
 
+mod defaults;
 #[doc(hidden)]
 pub mod derived;
 mod error;
@@ -158,6 +159,7 @@ mod node;
 mod param;
 
 pub use airwnd_derive::{Choice, Params, family};
+pub use defaults::{Defaults, complete_entry, complete_member};
 pub use error::Error;
 pub use fault::{Fault, File, Files};
 pub use node::{Node, Value};

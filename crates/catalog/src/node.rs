@@ -78,7 +78,38 @@ impl Node {
     pub fn from_json(text: &str, origin: &str) -> Result<Node, Error> {
         let value: serde_json::Value = serde_json::from_str(text)
             .map_err(|error| Error::new(origin, Some(error.line()), error.to_string()))?;
-        from_json_value(value, origin)
+        Node::from_json_value(value, origin)
+    }
+
+    /// The tree of a JSON value.
+    pub(crate) fn from_json_value(value: serde_json::Value, origin: &str) -> Result<Node, Error> {
+        use serde_json::Value as Json;
+        let value = match value {
+            Json::Null => {
+                return Err(Error::new(origin, None, "null (None) is not a value; leave the key out"));
+            }
+            Json::Bool(flag) => Value::Bool(flag),
+            Json::Number(number) => match number.as_i64() {
+                Some(whole) => Value::Int(whole),
+                None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(text) => Value::Text(text),
+            Json::Array(items) => {
+                let node =
+                    |(i, item)| Node::from_json_value(item, origin).map_err(|e| e.within(&format!("[{i}]")));
+                Value::List(items.into_iter().enumerate().map(node).collect::<Result<_, _>>()?)
+            }
+            Json::Object(entries) => Value::Table(
+                entries
+                    .into_iter()
+                    .map(|(key, item)| {
+                        let node = Node::from_json_value(item, origin).map_err(|e| e.within(&key))?;
+                        Ok((key, node))
+                    })
+                    .collect::<Result<_, Error>>()?,
+            ),
+        };
+        Ok(Node::new(value, origin))
     }
 
     /// The value as JSON, for whoever reads it elsewhere.
@@ -111,6 +142,11 @@ impl Node {
     /// The file that it was written in, as messages name it.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// The line that it was written in; `None` where the input has none.
+    pub fn line(&self) -> Option<usize> {
+        self.line
     }
 
     /// Another value, written at the same place.
@@ -263,33 +299,6 @@ fn convert(value: Spanned<DeValue<'_>>, origin: &Rc<str>, lines: &Lines) -> Resu
         DeValue::Table(table) => return convert_table(table, line, origin, lines),
     };
     Ok(Node { value, origin: origin.clone(), line: Some(line) })
-}
-
-fn from_json_value(value: serde_json::Value, origin: &str) -> Result<Node, Error> {
-    use serde_json::Value as Json;
-    let value = match value {
-        Json::Null => return Err(Error::new(origin, None, "null (None) is not a value; leave the key out")),
-        Json::Bool(flag) => Value::Bool(flag),
-        Json::Number(number) => match number.as_i64() {
-            Some(whole) => Value::Int(whole),
-            None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
-        },
-        Json::String(text) => Value::Text(text),
-        Json::Array(items) => {
-            let node = |(i, item)| from_json_value(item, origin).map_err(|e| e.within(&format!("[{i}]")));
-            Value::List(items.into_iter().enumerate().map(node).collect::<Result<_, _>>()?)
-        }
-        Json::Object(entries) => Value::Table(
-            entries
-                .into_iter()
-                .map(|(key, item)| {
-                    let node = from_json_value(item, origin).map_err(|e| e.within(&key))?;
-                    Ok((key, node))
-                })
-                .collect::<Result<_, Error>>()?,
-        ),
-    };
-    Ok(Node::new(value, origin))
 }
 
 #[cfg(test)]

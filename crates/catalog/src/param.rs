@@ -1,6 +1,6 @@
 //! Reading values strictly.
 
-use crate::{Error, Fault, Files, Node, Value};
+use crate::{Defaults, Error, Fault, Files, Node, Value};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Quantity, Span, Speed, Time};
 use serde_json::{Value as Json, json};
 use std::fmt::Debug;
@@ -14,6 +14,8 @@ pub trait Param: Sized {
     fn to_json(&self) -> Json;
     /// The JSON Schema of what [`Param::read`] accepts.
     fn schema() -> Json;
+    /// Adds, at all places inside, the defaults of the members that are chosen there.
+    fn complete(_node: &mut Node, _defaults: &Defaults) {}
     /// What no single value shows, here and in all values inside.
     ///
     /// # Errors
@@ -275,15 +277,24 @@ impl<T: Bounded, const N: usize> Bounded for [T; N] {
     }
 }
 
+/// The word for no value, unless it is a value of its own: a name, or the member `none` of a family.
+const NONE: &str = "none";
+
 impl<T: Param> Param for Option<T> {
     fn read(node: &Node) -> Result<Self, Error> {
-        T::read(node).map(Some)
+        match T::read(node) {
+            Err(_) if matches!(&node.value, Value::Text(word) if word == NONE) => Ok(None),
+            value => value.map(Some),
+        }
     }
     fn to_json(&self) -> Json {
         self.as_ref().map_or(Json::Null, Param::to_json)
     }
     fn schema() -> Json {
-        T::schema()
+        or_none(T::schema())
+    }
+    fn complete(node: &mut Node, defaults: &Defaults) {
+        T::complete(node, defaults);
     }
     fn check_values(&self) -> Result<(), Fault> {
         self.as_ref().map_or(Ok(()), Param::check_values)
@@ -291,6 +302,18 @@ impl<T: Param> Param for Option<T> {
     fn read_files(&mut self, files: &dyn Files) -> Result<(), Fault> {
         self.as_mut().map_or(Ok(()), |value| value.read_files(files))
     }
+}
+
+/// The schema of what is a value of this one, or none.
+fn or_none(mut value: Json) -> Json {
+    if let Some(members) = value["anyOf"].as_array_mut() {
+        members.push(json!({"const": NONE}));
+    } else if let Some(words) = value["enum"].as_array_mut() {
+        words.push(NONE.into());
+    } else if value != String::schema() {
+        return json!({"anyOf": [value, {"const": NONE}]});
+    }
+    value
 }
 
 /// The first fault in a list, with its place.
@@ -323,6 +346,11 @@ impl<T: Param> Param for Vec<T> {
     fn schema() -> Json {
         json!({"type": "array", "items": T::schema()})
     }
+    fn complete(node: &mut Node, defaults: &Defaults) {
+        if let Value::List(items) = &mut node.value {
+            items.iter_mut().for_each(|item| T::complete(item, defaults));
+        }
+    }
     fn check_values(&self) -> Result<(), Fault> {
         each(self, |item| item.check_values())
     }
@@ -346,6 +374,9 @@ impl<T: Param + Debug, const N: usize> Param for [T; N] {
     }
     fn schema() -> Json {
         json!({"type": "array", "items": T::schema(), "minItems": N, "maxItems": N})
+    }
+    fn complete(node: &mut Node, defaults: &Defaults) {
+        Vec::<T>::complete(node, defaults);
     }
     fn check_values(&self) -> Result<(), Fault> {
         each(self, |item| item.check_values())

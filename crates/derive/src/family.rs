@@ -88,6 +88,12 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
                     [#((#kinds, ::airwnd_catalog::derived::member_schema::<#params>(#kinds))),*],
                 )
             }
+            fn complete(node: &mut ::airwnd_catalog::Node, defaults: &::airwnd_catalog::Defaults) {
+                ::airwnd_catalog::complete_member(node, #family, defaults, |kind, node, defaults| match kind {
+                    #(#kinds => <#params as ::airwnd_catalog::Param>::complete(node, defaults),)*
+                    _ => {}
+                });
+            }
             fn check_values(&self) -> Result<(), ::airwnd_catalog::Fault> {
                 match self {
                     #(#name::#variants(params) => ::airwnd_catalog::Param::check_values(params),)*

@@ -59,6 +59,7 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     let entries = declared.iter().map(entry);
     let properties = declared.iter().map(property);
     let infos = declared.iter().map(info);
+    let completions = declared.iter().map(complete);
     let checks = declared.iter().map(check_values);
     let reads = declared.iter().map(read_files);
     let default = default(name, &declared);
@@ -79,6 +80,10 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
             fn schema() -> ::airwnd_catalog::serde_json::Value {
                 let infos = <#name as ::airwnd_catalog::ParamSet>::infos();
                 ::airwnd_catalog::derived::Schema::new(&infos) #(#properties)* .json()
+            }
+            #[allow(unused_variables, reason = "a struct without parameters completes none")]
+            fn complete(node: &mut ::airwnd_catalog::Node, defaults: &::airwnd_catalog::Defaults) {
+                #(#completions)*
             }
             fn check_values(&self) -> Result<(), ::airwnd_catalog::Fault> {
                 #(#checks)*
@@ -203,7 +208,10 @@ fn entry(declared: &Declared<'_>) -> Tokens {
     match declared {
         Declared::Parameter(parameter) => {
             let Parameter { ident, name, .. } = &**parameter;
-            quote!(.own(#name, ::airwnd_catalog::Param::to_json(&self.#ident)))
+            let default = default_of(parameter);
+            quote!(.own(#name, ::airwnd_catalog::Param::to_json(&self.#ident), || {
+                #default.is_some_and(|default| !::airwnd_catalog::Param::to_json(&default).is_null())
+            }))
         }
         Declared::Block { ident, .. } => quote!(.block(::airwnd_catalog::Param::to_json(&self.#ident))),
     }
@@ -217,6 +225,18 @@ fn property(declared: &Declared<'_>) -> Tokens {
             quote!(.own(#name, <#ty as ::airwnd_catalog::Param>::schema()))
         }
         Declared::Block { ty, .. } => quote!(.block(<#ty as ::airwnd_catalog::Param>::schema())),
+    }
+}
+
+/// Completes the field, or the block, within the whole table.
+fn complete(declared: &Declared<'_>) -> Tokens {
+    match declared {
+        Declared::Parameter(parameter) => {
+            let Parameter { name, ty, .. } = &**parameter;
+            let default = default_of(parameter);
+            quote!(::airwnd_catalog::complete_entry::<#ty>(node, #name, #default, defaults);)
+        }
+        Declared::Block { ty, .. } => quote!(<#ty as ::airwnd_catalog::Param>::complete(node, defaults);),
     }
 }
 

@@ -46,6 +46,7 @@
 //! }
 //! ```
 
+use airwnd_cell::Reach;
 use airwnd_kernel::Direction;
 use serde_json::{Map, Value as Json};
 use std::ops::RangeInclusive;
@@ -250,6 +251,7 @@ one_column!(u32, Kind::Whole, |value| Cell::Whole((*value).into()));
 one_column!(u16, Kind::Whole, |value| Cell::Whole((*value).into()));
 one_column!(u8, Kind::Whole, |value| Cell::Whole((*value).into()));
 one_column!(String, Kind::Text, |value| Cell::Text(value));
+one_column!(Reach, Kind::Word(Reach::WORDS), |value| Cell::Place(*value as u32));
 one_column!(Direction, Kind::Word(&["down", "up"]), |value| Cell::Place(*value as u32));
 
 /// The number of a flow; users see its id.

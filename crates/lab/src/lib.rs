@@ -37,6 +37,7 @@ mod map;
 mod meter;
 mod outcome;
 pub mod placement;
+mod preset;
 mod recordings;
 mod records;
 mod scenario;
@@ -56,6 +57,7 @@ pub use outcome::{
     CellRow, CompletionTimes, Conservation, Contention, Drops, FlowRow, GroupRow, Limited, LinkDrops,
     LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
 };
+pub use preset::{Preset, PresetInfo, PresetValue, presets};
 pub use records::Records;
 pub use scenario::{Core, Flow, Scenario, Site, UeGroup};
 pub use simulation::{run, run_tapped};

@@ -1,6 +1,8 @@
 //! The links of a scenario.
 
-use airwnd_catalog::{Choice, Error, Fault, Fields, Files, Node, Param, ParamSet, Params, Value, read_kind};
+use airwnd_catalog::{
+    Choice, Defaults, Error, Fault, Fields, Files, Node, Param, ParamSet, Params, Value, read_kind,
+};
 use airwnd_links::link::{self, Queue};
 use airwnd_links::{aqm, loss};
 use airwnd_units::{Bytes, Span};
@@ -192,6 +194,14 @@ impl Param for Link {
         schema["anyOf"] = kinds.into();
         schema["unevaluatedProperties"] = false.into();
         schema
+    }
+
+    fn complete(node: &mut Node, defaults: &Defaults) {
+        if let Value::Table(_) = node.value {
+            *node = own_table(node, &[]);
+            LinkSettings::complete(node, defaults);
+            link::Spec::complete(node, defaults);
+        }
     }
 
     fn check_values(&self) -> Result<(), Fault> {

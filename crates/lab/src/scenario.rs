@@ -2,6 +2,7 @@
 
 use crate::files::Folder;
 use crate::links::Link;
+use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
@@ -227,6 +228,9 @@ pub struct Scenario {
     /// Title for reports.
     #[param(default = "unnamed".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
+    /// Whose values hold for keys that the scenario does not write: airwnd's, or another [simulator's](presets.md).
+    #[param(default = Preset::None, unit = "word", source = "airwnd")]
+    pub preset: Preset,
     /// Length of the measurement, which begins after the warm-up.
     #[param(range = Span::from_millis(1)..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
@@ -287,6 +291,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::from_node`], and what a plug-in has against its settings.
     pub fn with_plugins(node: &Node, plugins: &Plugins) -> Result<Scenario, Error> {
+        let node = &Preset::complete(node)?;
         let mut scenario = Scenario::read(node)?;
         scenario.read_files(&Folder(folder(node))).map_err(|fault| fault.at(node))?;
         scenario.link(node, plugins)?;

@@ -66,9 +66,15 @@ impl Air {
         self.x2.as_ref().expect("UEs change cells")[usize::from(cell)]
     }
 
-    /// Whether a link is an X2 link. They come last in a topology, so one comparison decides.
+    /// Whether a link is an X2 link; their numbers are consecutive, as [`Topology::set_access`] checks.
+    ///
+    /// [`Topology::set_access`]: crate::Topology::set_access
     pub fn is_x2(&self, link: LinkId) -> bool {
-        self.x2.as_ref().and_then(|links| links.first()).is_some_and(|first| link.0 >= first.0)
+        match self.x2.as_deref() {
+            Some([first, .., last]) => (first.0..=last.0).contains(&link.0),
+            Some([only]) => link == *only,
+            Some([]) | None => false,
+        }
     }
 
     /// Schedules the next TTI unless the cells have nothing to do: idle cells sleep.

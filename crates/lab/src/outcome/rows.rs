@@ -1,6 +1,7 @@
 //! The rows of a run's tables of figures.
 
 use crate::columns::{Columns, FlowNumber};
+use airwnd_cell::Reach;
 use airwnd_kernel::Direction;
 use airwnd_network::Cause;
 
@@ -60,7 +61,8 @@ pub struct FlowRow {
     /// Round-trip time samples of the sender.
     #[column(unit = "ms")]
     pub rtt_ms: Percentiles,
-    /// Packet delivery fraction: packets received of those sent.
+    /// Packet delivery fraction: packets received of those sent. Null if nothing was sent, or nothing but a handshake:
+    /// a connection that was never established has delivered none of its data, however many of its SYNs arrived.
     #[column(unit = "%", range = 0.0..=100.0)]
     pub pdf_percent: Option<f64>,
     /// Packets sent.
@@ -220,6 +222,24 @@ pub struct UeRow {
     /// Block error rate of the uplink, 0 to 1.
     #[column(range = 0.0..=1.0)]
     pub uplink_bler: Option<f64>,
+    /// First uplink transmissions of transport blocks.
+    pub uplink_blocks: u64,
+    /// Mean MCS of first uplink transmissions.
+    pub uplink_mcs: Option<f64>,
+    /// SINR of the last sounding signal, which covers the carrier; null if the run ended before the first one.
+    #[column(unit = "dB")]
+    pub uplink_sinr_db: Option<f64>,
+    /// SINR of the narrowest uplink grant at the end of the run, without interference.
+    #[column(unit = "dB")]
+    pub uplink_narrow_sinr_db: f64,
+    /// PRBs of the narrowest uplink grant.
+    #[column(unit = "PRB")]
+    pub uplink_narrow_prbs: u16,
+    /// `out of reach` if no downlink transmission was ever decoded, and link adaptation allowed none at the end of the
+    /// run or all of them failed; else `reached`.
+    pub downlink_reach: Reach,
+    /// The same of the uplink.
+    pub uplink_reach: Reach,
     /// Handovers, including those during the warm-up.
     pub handovers: u64,
     /// Radio link failures, including those by RLC's maximum of retransmissions and those during the warm-up.
@@ -326,7 +346,7 @@ pub struct Totals {
     /// 95th percentile of the one-way delay of all packets.
     #[column(unit = "ms")]
     pub delay_ms_p95: Option<f64>,
-    /// Packet delivery fraction: packets received of those sent.
+    /// Packet delivery fraction over the flows that have one: packets received of those sent.
     #[column(unit = "%", range = 0.0..=100.0)]
     pub pdf_percent: Option<f64>,
     /// Packets dropped of those sent.

@@ -326,7 +326,7 @@ impl Simulation<'_> {
         let flow = &mut self.flows[number as usize];
         let data = flow.direction;
         let written = flow.source.write(now);
-        if let Write::Piece(_, next) = written {
+        if let Write::Piece(_, next) | Write::Later(next) = written {
             self.queue.schedule(next, Happening::Write(number));
         }
         match &mut flow.connection {
@@ -346,15 +346,17 @@ impl Simulation<'_> {
                         direction = data.reverse();
                         connection.sender(direction).unwritten += size;
                     }
+                    Write::Later(_) => {}
                 }
                 self.pump(now, number, direction);
             }
-            None => {
-                let (Write::Piece(payload, _) | Write::Whole(payload)) = written else {
-                    unreachable!("no datagram source is endless or asked")
-                };
-                self.emit(now, number, data, payload + UDP_HEADERS, Carried::Datagram(payload));
-            }
+            None => match written {
+                Write::Piece(payload, _) | Write::Whole(payload) => {
+                    self.emit(now, number, data, payload + UDP_HEADERS, Carried::Datagram(payload));
+                }
+                Write::Later(_) => {}
+                Write::Endless | Write::Request(_) => unreachable!("no datagram source is endless or asked"),
+            },
         }
     }
 

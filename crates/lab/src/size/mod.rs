@@ -1,6 +1,6 @@
 //! How many bytes there are to transfer.
 
-use airwnd_catalog::{Error, Fault, Files, Node, Param, Value, family, range_text};
+use airwnd_catalog::{Defaults, Error, Fault, Files, Node, Param, Value, family, range_text};
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 use serde_json::{Value as Json, json};
@@ -84,6 +84,10 @@ impl Param for Size {
         let mut members = Spec::schema()["anyOf"].as_array().cloned().unwrap_or_default();
         members.push(Bytes::schema());
         json!({"anyOf": members})
+    }
+
+    fn complete(node: &mut Node, defaults: &Defaults) {
+        Spec::complete(node, defaults);
     }
 
     fn check_values(&self) -> Result<(), Fault> {

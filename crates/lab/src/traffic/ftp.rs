@@ -1,12 +1,15 @@
 //! A download from a source of limited speed.
 
+use super::on_off::{OnOff, Pieces};
 use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Time};
 
-/// FTP: one TCP connection fed at a constant rate.
+/// FTP: one TCP connection fed at a constant rate, continuously or on and off in turn.
 ///
-/// The application writes pieces of `chunk` bytes evenly in time. A piece for which TCP's send buffer has
+/// The application writes pieces of `chunk` bytes evenly in time. With `off` above zero it does so in on times only: it
+/// starts with an off time, writes a piece when its last bit is produced, and keeps the part of a piece that an off time
+/// cuts short. ns-3's OnOffApplication is on and off for 1 s each by default. A piece for which TCP's send buffer has
 /// no room is not written, as ns-3's OnOffApplication of that time did.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 OnOffApplication; ARWA 2019 Table 1: FTP of 512 bytes")]
@@ -19,17 +22,18 @@ pub struct Params {
     #[param(default = Bytes(512), range = Bytes(1)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "ns-3 OnOffApplication::PacketSize")]
     pub chunk: Bytes,
+    /// The parameters of [`OnOff`].
+    #[param(flatten)]
+    pub on_off: OnOff,
 }
 
 /// A source that writes pieces at a constant rate.
-pub struct Ftp {
-    params: Params,
-}
+pub struct Ftp(Pieces);
 
 impl Ftp {
     /// A source with this rate.
     pub fn new(params: Params, _ctx: &FlowContext) -> Self {
-        Ftp { params }
+        Ftp(Pieces::new(params.chunk, params.rate, params.on_off))
     }
 }
 
@@ -38,6 +42,6 @@ impl Source for Ftp {
         Transport::Tcp
     }
     fn write(&mut self, now: Time) -> Write {
-        Write::Piece(self.params.chunk, now + self.params.rate.transmission_time(self.params.chunk))
+        self.0.write(now)
     }
 }

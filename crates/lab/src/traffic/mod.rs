@@ -1,5 +1,7 @@
 //! What applications send.
 
+pub mod on_off;
+
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Time};
@@ -43,6 +45,8 @@ pub enum Write {
     Whole(Bytes),
     /// A piece, and when the next one comes. What TCP has no room for is not written.
     Piece(Bytes, Time),
+    /// Nothing yet, and when the first piece comes.
+    Later(Time),
     /// A request, which the end that receives the data sends to the other.
     Request(Bytes),
 }
@@ -71,7 +75,8 @@ pub struct Reaction {
 pub trait Source: Send {
     /// The transport that it needs.
     fn transport(&self) -> Transport;
-    /// Called when the flow starts and then at each instant that a [`Write::Piece`] or a [`Reaction`] named.
+    /// Called when the flow starts and then at each instant that a [`Write::Piece`], a
+    /// [`Write::Later`] or a [`Reaction`] named.
     fn write(&mut self, now: Time) -> Write;
     /// Whether it ends by itself.
     fn ends(&self) -> bool {

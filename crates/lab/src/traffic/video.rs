@@ -1,11 +1,15 @@
 //! Video over UDP.
 
-use super::cbr::{self, Cbr};
+use super::on_off::{OnOff, Pieces};
 use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Time};
 
-/// Video: H.264 over UDP at a constant 750 kbit/s in packets of 375 bytes.
+/// Video: H.264 over UDP at a constant 750 kbit/s in packets of 375 bytes, continuously or on and off in turn.
+///
+/// With `off` above zero datagrams are sent in on times only, as ns-3's OnOffApplication does, which is on and off for
+/// 1 s each by default: the source starts with an off time, sends a datagram when its last bit is produced, and keeps
+/// the part of one that an off time cuts short.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ARWA 2019 Table 1")]
 pub struct Params {
@@ -16,21 +20,24 @@ pub struct Params {
     /// Payload of a datagram.
     #[param(default = Bytes(375), range = Bytes(1)..=Bytes(65507), unit = "B", source = "ARWA 2019 Table 1")]
     pub packet: Bytes,
+    /// The parameters of [`OnOff`].
+    #[param(flatten)]
+    pub on_off: OnOff,
 }
 
 /// A video stream.
-pub struct Video(Cbr);
+pub struct Video(Pieces);
 
 impl Video {
     /// A stream with this rate.
-    pub fn new(params: Params, ctx: &FlowContext) -> Self {
-        Video(Cbr::new(cbr::Params { rate: params.rate, packet: params.packet }, ctx))
+    pub fn new(params: Params, _ctx: &FlowContext) -> Self {
+        Video(Pieces::new(params.packet, params.rate, params.on_off))
     }
 }
 
 impl Source for Video {
     fn transport(&self) -> Transport {
-        self.0.transport()
+        Transport::Udp
     }
     //= exception video-without-frames
     fn write(&mut self, now: Time) -> Write {
