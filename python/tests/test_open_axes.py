@@ -250,6 +250,22 @@ only = {{ users = [2] }}
         "T3": ("holds", "holds in 4 of 4 set-ups"),
         "T4": ("holds", "holds in 2 of 2 set-ups"),
     }
+    assert found["claims"][2]["matrix"] == {
+        "heads": ["Buffer (KiB)"],
+        "across": [("DRWA's factor", [("1", 1), ("2", 1)])],
+        "rows": [([buffer], ["holds", "holds"]) for buffer in ("10KiB", "20KiB")],
+    }
+    assert [setup for setup, *_ in found["claims"][2]["checks"][0]["elsewhere"]] == [
+        "Buffer 10 KiB, DRWA's factor 1",
+        "Buffer 10 KiB, DRWA's factor 2",
+        "Buffer 20 KiB, DRWA's factor 2",
+    ]
+    assert found["elsewhere"] is not None
+    assert [heads for heads, _ in found["elsewhere"]["rows"]] == [
+        ["10KiB", factor, users, method]
+        for factor, method in (("–", "Autotuning"), ("1", "DRWA"), ("2", "DRWA"))
+        for users in "23"
+    ] + [["20KiB", "2", users, "DRWA"] for users in "23"]
     (table,) = found["tables"]
     assert (len(table["rows"]), table["columns"]) == (2, ["DRWA", "Autotuning"])
     shown = results.values(("2", "drwa", "20KiB", "1"), results.experiment.measures[0])
