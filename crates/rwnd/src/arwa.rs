@@ -177,6 +177,7 @@ impl Arwa {
         self.total_data = 0.0;
         self.total_delay = 0.0;
         self.counter = 0;
+        //= exception arwa-rounding
         // 100 is the one value that both ranges would claim.
         NonZeroU8::new(code.filter(|code| *code != 100.0)? as u8)
     }
