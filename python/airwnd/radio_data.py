@@ -30,6 +30,10 @@ class RadioData:
         That cell's reference signal received power.
     cell
         That cell's number.
+    uplink_sinr_db
+        SINR at which that cell receives a terminal that sends over the whole carrier; no other one sends.
+    uplink_narrow_sinr_db
+        The same on each resource block of the narrowest grant.
     cells
         A row per cell: ``cell``, its ``site``, place ``x_m`` and ``y_m``, ``boresight_deg``, anticlockwise
         from east, and kind of ``antenna``.
@@ -45,6 +49,8 @@ class RadioData:
     sinr_db: "NDArray[np.float64]"
     rsrp_dbm: "NDArray[np.float64]"
     cell: "NDArray[np.uint32]"
+    uplink_sinr_db: "NDArray[np.float64]"
+    uplink_narrow_sinr_db: "NDArray[np.float64]"
     cells: pl.DataFrame
     ues: pl.DataFrame
     paths: pl.DataFrame

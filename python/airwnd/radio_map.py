@@ -39,7 +39,8 @@ class RadioMap(RadioData):
         Parameters
         ----------
         quantity
-            ``sinr``, ``rsrp``, or ``cell`` for the best cell.
+            ``sinr``, ``rsrp``, ``cell`` for the best cell; ``uplink`` for the uplink's SINR on the narrowest grant,
+            ``uplink-carrier`` for that over the whole carrier.
         axes
             Where to draw; new axes by default.
 
@@ -96,7 +97,7 @@ def survey(checked: "_native.Scenario", origin: str, grid: Grid, seed: int) -> R
     heard = checked.radio_map(x_m.tolist(), y_m.tolist(), grid.height_m)
     if heard is None:
         raise InputError(f"{origin}: there is no [[site]], so there is no radio to map")
-    sinr_db, rsrp_dbm, cell = heard
+    sinr_db, rsrp_dbm, cell, uplink, narrow = heard
     shape = (len(y_m), len(x_m))
     return RadioMap(
         x_m,
@@ -104,6 +105,8 @@ def survey(checked: "_native.Scenario", origin: str, grid: Grid, seed: int) -> R
         sinr_db.reshape(shape),
         rsrp_dbm.reshape(shape),
         cell.reshape(shape),
+        uplink.reshape(shape),
+        narrow.reshape(shape),
         cells,
         ues,
         paths,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from airwnd import _native
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from airwnd.capture import Capture
     from airwnd.engine import Raw
     from airwnd.radio_map import RadioMap
@@ -297,6 +299,46 @@ class Scenario:
         from airwnd.engine import Records, simulate
 
         return simulate(self._checked, seed, progress, Records(series, pcap, allocations))
+
+    def link_budgets(self, seed: int | None = None) -> "pl.DataFrame":
+        """Compute the best that link adaptation can expect of each terminal's link where it begins.
+
+        No other terminal or cell sends, but for ``downlink_full_load_sinr_db``.
+
+        Parameters
+        ----------
+        seed
+            Places the terminals and draws shadowing; the scenario's own by default.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row per terminal: ``ue``, ``group``, ``x_m``, ``y_m``, serving ``cell``, ``rsrp_dbm``; SINR (dB), CQI
+            and reach of both directions. The uplink's SINR is that over the whole carrier (``uplink_sinr_db``) and
+            on the narrowest grant (``uplink_narrow_sinr_db`` on ``uplink_narrow_prbs`` PRBs); ``uplink_cqi`` and
+            ``uplink_mcs`` are those of the narrowest grant, and 0 if the terminal is out of reach.
+
+        Raises
+        ------
+        InputError
+            If there are no sites.
+        ScenarioError
+            If a cell has more terminals than sounding offsets.
+
+        Examples
+        --------
+        >>> import airwnd
+        >>> scenario = airwnd.Scenario.load("experiments/arwa-2019/table6/scenario.toml")
+        >>> scenario.link_budgets()["uplink_reach"].unique().to_list()
+        ['reached']
+        """
+        from airwnd.errors import InputError
+        from airwnd.frames import table_of
+
+        found = self._checked.link_budgets(self.seed if seed is None else seed)
+        if found is None:
+            raise InputError(f"{self._origin}: there is no [[site]], so there are no radio links")
+        return table_of(found)
 
     def radio_map(
         self,

@@ -1,14 +1,18 @@
 """A run on the terminal."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from airwnd.columns import tables
+from airwnd.reach import OUT_OF_REACH, complaints
 from airwnd.run_data import RunData
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _MOST_FLOWS = 20
 _MOST_LINKS = 20
@@ -28,6 +32,8 @@ def show(run: RunData) -> None:
     )
     drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
     console.print(f"drops: {drops or 'none'}")
+    for line in complaints(run.outcome["ues"], run.scenario):
+        console.print(f"[yellow]{line}[/]", soft_wrap=True)
     if len(run.outcome["flows"]) > _MOST_FLOWS or any(_waits(group) for group in run.outcome["groups"]):
         console.print(_groups(run))
     console.print(_flows(run))
@@ -39,6 +45,37 @@ def show(run: RunData) -> None:
         console.print(_links(links[:_MOST_LINKS]))
     if len(links) > _MOST_LINKS:
         console.print(f"and {len(links) - _MOST_LINKS} more rows of links; --json or --out have all")
+
+
+def show_links(budgets: "pl.DataFrame") -> None:
+    """Print what the links of a scenario's terminals allow."""
+    console = Console(highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("ue")
+    table.add_column("group")
+    for head in (
+        "east\nm", "north\nm", "cell", "RSRP\ndBm",
+        "down\nSINR dB", "full load\nSINR dB", "CQI",
+        "up, carrier\nSINR dB", "up, narrow\nSINR dB", "PRBs", "CQI", "MCS",
+    ):  # fmt: skip
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("out of\nreach")
+    for ue in budgets.iter_rows(named=True):
+        directions = [way for way in ("downlink", "uplink") if ue[f"{way}_reach"] == OUT_OF_REACH]
+        table.add_row(
+            str(ue["ue"]),
+            ue["group"],
+            *(_number(ue[key], 0) for key in ("x_m", "y_m", "cell")),
+            *(
+                _number(ue[key], 1)
+                for key in ("rsrp_dbm", "downlink_sinr_db", "downlink_full_load_sinr_db")
+            ),
+            str(ue["downlink_cqi"]),
+            *(_number(ue[key], 1) for key in ("uplink_sinr_db", "uplink_narrow_sinr_db")),
+            *(str(ue[key]) for key in ("uplink_narrow_prbs", "uplink_cqi", "uplink_mcs")),
+            ", ".join(directions),
+        )
+    console.print(table)
 
 
 def _effort(run: RunData) -> str:

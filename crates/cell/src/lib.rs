@@ -13,6 +13,7 @@ pub mod phy;
 mod qci;
 mod radio;
 mod ran;
+mod reach;
 pub mod rlc;
 mod settings;
 mod terminal;
@@ -26,5 +27,9 @@ pub use radio::{Listener, RadioMap};
 pub use ran::{
     Arrival, CellFigures, DOWNLINK_CROSSING, Forward, Ran, UPLINK_CROSSING, UeFigures, Unbuildable,
 };
-pub use settings::{Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite};
+pub use reach::{LinkBudget, Reach, UplinkBudget};
+pub use settings::{
+    BufferReports, Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite,
+    UplinkAdaptation,
+};
 pub use terminal::Dropped;

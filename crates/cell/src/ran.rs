@@ -6,9 +6,11 @@ use crate::identity::{CellId, UeId};
 use crate::mac::downlink::{DECISION_TO_AIR, Downlink};
 use crate::mac::log::{Allocation, Log};
 use crate::mac::uplink::{DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink};
+use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::mac::{BlockFigures, power_control};
-use crate::phy::{Position, Prbs};
+use crate::phy::{Cqi, Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
+use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::rlc::{Content, DropCause, Returned, Sdu};
 use crate::settings::RanSetup;
 use crate::terminal::{Dropped, Terminals, Ue, Waiting};
@@ -70,6 +72,8 @@ pub struct Ran {
     agenda: Agenda,
     forwarding: Forwarding,
     power_control: power_control::Params,
+    schemes: Schemes,
+    request_period: u64,
     cqi_period: u64,
     cqi_delay: u64,
     srs_period: u64,
@@ -118,6 +122,12 @@ pub struct UeFigures {
     pub downlink: BlockFigures,
     /// Uplink blocks.
     pub uplink: BlockFigures,
+    /// SINR of its last sounding signal, which covers the carrier.
+    pub sounding_sinr: Option<Db>,
+    /// Whether data gets across the downlink.
+    pub downlink_reach: Reach,
+    /// Whether data gets across the uplink.
+    pub uplink_reach: Reach,
     /// How often its link failed, be it that RLC gave it up (maxRetxThreshold).
     pub failures: u64,
     /// How often it was handed over.
@@ -172,12 +182,13 @@ impl Ran {
         }
         let srs_period = srs_period(setup, counts.iter().copied().max().unwrap_or(0))?;
         let mut slots = vec![0; setup.ues.len()];
+        let schemes = Schemes::new(setup);
         let cells = users
             .into_iter()
             .enumerate()
             .map(|(number, users)| {
                 let mut downlink = Downlink::new(setup, &radio);
-                let mut uplink = Uplink::new(setup, radio.prbs());
+                let mut uplink = Uplink::new(setup, radio.prbs(), schemes.clone());
                 let mut sounding = vec![None; usize::from(srs_period)];
                 for (slot, ue) in (0..).zip(&users) {
                     let site = &setup.ues[*ue as usize];
@@ -216,6 +227,8 @@ impl Ran {
             agenda,
             forwarding: setup.handover.forwarding,
             power_control: setup.mac.power_control.clone(),
+            schemes,
+            request_period: setup.mac.request_period.ttis(),
             fresh: Vec::with_capacity(setup.ues.len()),
             cqi_period: u64::from(setup.radio.cqi_period),
             cqi_delay: u64::from(setup.radio.cqi_delay),
@@ -416,12 +429,27 @@ impl Ran {
         self.terminals.report_timers.put_back(tti, due);
         self.repeat_reports(tti);
         let Ran { cells, terminals, fresh, .. } = self;
+        let requested = terminals.request_grants();
         for number in fresh.drain(..) {
             let ue = terminals.get(number);
             ue.fresh = false;
             if ue.joined {
-                cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent.total());
-                terminals.await_grant(number, tti);
+                if requested {
+                    terminals.look_for_data(number, false);
+                } else {
+                    cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent.total());
+                    terminals.await_grant(number, tti);
+                }
+            }
+        }
+        let Terminals { ues, requesting, .. } = terminals;
+        for number in requesting {
+            let Ue { cell, slot, .. } = ues[*number as usize];
+            //= TS 36.213 Table 10.1.5-1
+            if (tti.0 + self.request_period - u64::from(slot) % self.request_period)
+                .is_multiple_of(self.request_period)
+            {
+                cells[cell].uplink.on_request(tti, slot);
             }
         }
     }
@@ -430,17 +458,24 @@ impl Ran {
     //= TS 36.321 §5.4.5
     //= exception reports-are-not-repeated
     fn repeat_reports(&mut self, tti: Tti) {
-        let Ran { terminals: Terminals { ues, retx_bsr_timers, .. }, fresh, .. } = self;
-        let Some(timers) = retx_bsr_timers else { return };
+        let Ran { terminals, fresh, .. } = self;
+        let requested = terminals.request_grants();
+        let Some(timers) = &mut terminals.retx_bsr_timers else { return };
         let due = timers.take(tti);
         for number in &due {
+            let Terminals { ues, retx_bsr_timers: Some(timers), .. } = terminals else { break };
             let ue = &mut ues[*number as usize];
             if ue.report_again_at == Some(tti) {
                 timers.disarm(&mut ue.report_again_at);
                 ue.on_uplink_report(tti.start(), *number, fresh);
+                if requested {
+                    terminals.look_for_data(*number, true);
+                }
             }
         }
-        timers.put_back(tti, due);
+        if let Some(timers) = &mut terminals.retx_bsr_timers {
+            timers.put_back(tti, due);
+        }
     }
 
     fn schedule(&mut self, tti: Tti) {
@@ -498,14 +533,18 @@ impl Ran {
         for (number, cell) in self.cells.iter().enumerate() {
             if let Some(slot) = cell.sounding[offset] {
                 let ue = cell.users[slot as usize];
-                let power = self.radio.uplink_power(ue as usize, prbs, &self.power_control);
+                let commanded = self.terminals.ues[ue as usize].commanded;
+                let power = self.radio.uplink_power(ue as usize, prbs, &self.power_control, commanded);
                 self.signals.push((number, UplinkSignal { ue, first: 0, prbs: prbs.0, power }));
             }
         }
         for (number, signal) in &self.signals {
-            let others = self.signals.iter().filter(|(other, _)| other != number).map(|(_, signal)| signal);
-            let sinr = self.radio.sounding_sinr(*number, signal, others);
-            self.cells[*number].uplink.on_sounding(self.terminals.ues[signal.ue as usize].slot, sinr);
+            //= exception soundings-apart
+            let apart = self.schemes.fits_widths();
+            let others = self.signals.iter().filter(|(other, _)| other != number && !apart);
+            let sinr = self.radio.sounding_sinr(*number, signal, others.map(|(_, signal)| signal));
+            let slot = self.terminals.ues[signal.ue as usize].slot;
+            self.cells[*number].uplink.on_sounding(tti, slot, sinr);
         }
     }
 
@@ -668,6 +707,7 @@ impl Ran {
             timers.disarm(&mut ue.report_again_at);
         }
         let (cell, slot) = (ue.cell, ue.slot);
+        self.terminals.forget_reports(number);
         self.vacate(cell, slot);
         let stays = |(other, _): &(u32, Content)| *other != number as u32;
         self.decoded_down.retain(stays);
@@ -751,6 +791,8 @@ impl Ran {
     pub fn ue_figures(&self, ue: UeId) -> UeFigures {
         let number = ue.0 as usize;
         let ue = &self.terminals.ues[number];
+        let uplink = &self.cells[ue.cell].uplink;
+        let (_, downlink_cqi) = self.radio.downlink_snr(number);
         UeFigures {
             position: ue.position,
             cell: CellId(ue.cell as u16),
@@ -759,8 +801,28 @@ impl Ran {
             rsrp: self.radio.rsrp(number, ue.cell),
             downlink: ue.downlink.blocks,
             uplink: ue.uplink.blocks,
+            sounding_sinr: uplink.sounding_sinr(ue.slot),
+            downlink_reach: Reach::of(&ue.downlink.blocks, downlink_cqi > Cqi::OUT_OF_RANGE),
+            uplink_reach: Reach::of(&ue.uplink.blocks, uplink.reaches(ue.slot)),
             failures: ue.failures,
             handovers: ue.handovers,
+        }
+    }
+
+    /// The best that link adaptation can expect of a terminal's link where it is now.
+    pub fn link_budget(&self, ue: UeId) -> LinkBudget {
+        let number = ue.0 as usize;
+        let snr = |prbs| self.radio.uplink_snr(number, prbs, &self.power_control, Db(0.0));
+        let carrier = snr(self.radio.prbs());
+        let headroom = self.power_control.headroom(Prbs(1), self.radio.loss(number), Db(0.0));
+        let density = Density::alone(headroom, snr(Prbs(1)));
+        let (narrowest, cqi) = self.schemes.narrowest(carrier, density);
+        let (downlink, downlink_cqi) = self.radio.downlink_snr(number);
+        LinkBudget {
+            downlink,
+            downlink_at_full_load: self.radio.control_sinr(number, self.terminals.ues[number].cell),
+            downlink_cqi,
+            uplink: UplinkBudget { carrier, narrow: snr(narrowest), narrowest, cqi },
         }
     }
 

@@ -10,7 +10,7 @@ use crate::rlc::am;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
-use airwnd_units::{Db, Dbm, Degrees, Hertz, Span};
+use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, Span};
 
 /// Channel bandwidths with their number of PRBs (TS 36.101 Table 5.6-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -106,6 +106,71 @@ pub struct Radio {
     pub cqi_delay: u16,
 }
 
+/// How wide an uplink grant is, and with which scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum UplinkAdaptation {
+    /// Width and scheme are independent: the sounding over the whole carrier decides on the scheme of any grant, so a
+    /// terminal that cannot fill the carrier is out of reach.
+    #[word = "carrier"]
+    Carrier,
+    /// Width and scheme go together: the base station knows a terminal's power headroom, and grants the width that
+    /// carries most, so narrow grants reach far.
+    #[word = "headroom"]
+    Headroom,
+}
+
+/// How a base station learns that a terminal has data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum BufferReports {
+    /// At once, without resources and without loss.
+    #[word = "ideal"]
+    Ideal,
+    /// By a scheduling request at its next occasion, and by reports within granted blocks.
+    #[word = "requested"]
+    Requested,
+}
+
+/// How often a terminal may send a scheduling request (TS 36.213 Table 10.1.5-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum RequestPeriod {
+    /// sr-ConfigIndex 157.
+    #[word = "1ms"]
+    Ms1,
+    /// sr-ConfigIndex 155 and 156.
+    #[word = "2ms"]
+    Ms2,
+    /// sr-ConfigIndex 0 to 4.
+    #[word = "5ms"]
+    Ms5,
+    /// sr-ConfigIndex 5 to 14.
+    #[word = "10ms"]
+    Ms10,
+    /// sr-ConfigIndex 15 to 34.
+    #[word = "20ms"]
+    Ms20,
+    /// sr-ConfigIndex 35 to 74.
+    #[word = "40ms"]
+    Ms40,
+    /// sr-ConfigIndex 75 to 154.
+    #[word = "80ms"]
+    Ms80,
+}
+
+impl RequestPeriod {
+    /// In TTIs.
+    pub fn ttis(self) -> u64 {
+        match self {
+            RequestPeriod::Ms1 => 1,
+            RequestPeriod::Ms2 => 2,
+            RequestPeriod::Ms5 => 5,
+            RequestPeriod::Ms10 => 10,
+            RequestPeriod::Ms20 => 20,
+            RequestPeriod::Ms40 => 40,
+            RequestPeriod::Ms80 => 80,
+        }
+    }
+}
+
 /// Medium access control.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.321; ns-3 LENA")]
@@ -127,7 +192,29 @@ pub struct Mac {
     /// that has an offset for each user of the fullest cell.
     #[param(default = None, range = 2..=320, unit = "TTI", source = "TS 36.213 Table 8.2-1; ns-3 default 40")]
     pub srs_period: Option<u16>,
-    /// retxBSR-Timer: a terminal that waits for a grant reports its buffer again after this time; none: never.
+    /// How wide an uplink grant is, and with which scheme.
+    #[param(default = UplinkAdaptation::Carrier)]
+    #[param(unit = "word", source = "`carrier` is ns-3 LENA's; TS 36.213 §5.1.1.2 and TS 36.321 §5.4.6")]
+    pub uplink_adaptation: UplinkAdaptation,
+    /// How the base station learns that a terminal has data.
+    #[param(default = BufferReports::Ideal)]
+    #[param(unit = "word", source = "`ideal` is ns-3 LENA's; TS 36.321 §5.4.4 and §5.4.5")]
+    pub buffer_reports: BufferReports,
+    /// How often a terminal may send a scheduling request, if buffer reports are `requested`.
+    #[param(default = RequestPeriod::Ms10)]
+    #[param(unit = "word", source = "TS 36.213 Table 10.1.5-1; 10 ms in TR 36.881 Table 5.2.1-1")]
+    pub request_period: RequestPeriod,
+    /// Data that the grant has room for with which the base station answers a scheduling request.
+    #[param(default = Bytes(80), range = Bytes(8)..=Bytes(1500))]
+    #[param(unit = "B", source = "a choice: a TCP acknowledgment with SACK, and both reports of the MAC")]
+    pub request_grant: Bytes,
+    /// periodicBSR-Timer: a terminal with data reports its buffer within a block after this time, if buffer reports are
+    /// `requested`.
+    #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_millis(2560))]
+    #[param(unit = "time", source = "TS 36.331 §6.3.2, MAC-MainConfig, sf10: a choice")]
+    pub periodic_bsr_timer: Span,
+    /// retxBSR-Timer: a terminal that waits for a grant reports its buffer again after this time; none: never if buffer
+    /// reports are `ideal`, after 320 ms if they are `requested`.
     #[param(default = None, range = Span::from_millis(1)..=Span::from_millis(10_240))]
     #[param(unit = "time", source = "not in ns-3 LENA; TS 36.331 §9.2.2: 2.56 s")]
     pub retx_bsr_timer: Option<Span>,
@@ -135,6 +222,17 @@ pub struct Mac {
     #[param(default = power_control::Params::default(), unit = "1", source = "TS 36.213 §5.1.1")]
     pub power_control: power_control::Params,
 }
+
+impl Mac {
+    /// After which time a terminal that waits for a grant reports again; none: never.
+    pub fn report_again_after(&self) -> Option<Span> {
+        let requested = self.buffer_reports == BufferReports::Requested;
+        self.retx_bsr_timer.or(requested.then_some(DEFAULT_RETX_BSR))
+    }
+}
+
+/// retxBSR-Timer sf320 (TS 36.331 §6.3.2, MAC-MainConfig).
+const DEFAULT_RETX_BSR: Span = Span::from_millis(320);
 
 /// Modes of radio link control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]

@@ -2,10 +2,11 @@
 
 use crate::bearer::Bearer;
 use crate::mac::BlockFigures;
+use crate::mac::uplink::Elements;
 use crate::phy::Position;
 use crate::radio::Radio;
 use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Returned, Sdu};
-use crate::settings::RanSetup;
+use crate::settings::{BufferReports, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};
@@ -54,6 +55,10 @@ pub(crate) struct Ue {
     pub fresh: bool,
     /// When it reports again that it waits for grants.
     pub report_again_at: Option<Tti>,
+    /// Its reports within blocks.
+    pub reporting: Reporting,
+    /// Sum of the TPC commands, f(i) in TS 36.213 §5.1.1.1.
+    pub commanded: Db,
     /// How often its link failed.
     pub failures: u64,
     /// How often it was handed over.
@@ -66,9 +71,47 @@ pub(crate) struct Ue {
     pub sinr_samples: u64,
 }
 
+/// What a terminal's MAC remembers of its reports, if they are within blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reporting {
+    /// A regular buffer status report is due: a scheduling request is pending.
+    pub is_due: bool,
+    /// Whether something waited when it was looked last.
+    pub has_data: bool,
+    /// The last buffer status report.
+    buffer_at: Option<Tti>,
+    /// The last power headroom report, and the downlink's loss then.
+    headroom_at: Option<(Tti, Db)>,
+}
+
+/// Bytes of a short buffer status report and of a power headroom report, each with its subheader (TS 36.321 §6.1.2,
+/// §6.1.3.1, §6.1.3.6).
+const ELEMENT: Bytes = Bytes(2);
+/// periodicPHR-Timer, prohibitPHR-Timer and dl-PathlossChange (TS 36.331 §6.3.2, MAC-MainConfig), in TTIs and decibels.
+// Choices: sf200, sf20 and dB3.
+const PERIODIC_HEADROOM: u64 = 200;
+const PROHIBIT_HEADROOM: u64 = 20;
+const HEADROOM_CHANGE: f64 = 3.0;
+/// What a power headroom report can say, in whole decibels (TS 36.133 §9.1.8.4).
+const HEADROOMS: [f64; 2] = [-23.0, 40.0];
+
+impl Reporting {
+    //= TS 36.321 §5.4.6
+    fn reports_headroom(&self, tti: Tti, loss: Db) -> bool {
+        self.headroom_at.is_none_or(|(at, before)| {
+            let age = tti - at;
+            age >= PERIODIC_HEADROOM || age >= PROHIBIT_HEADROOM && (loss - before).0.abs() > HEADROOM_CHANGE
+        })
+    }
+}
+
 /// All terminals, with the timers of their buffer reports.
 pub(crate) struct Terminals {
     pub ues: Vec<Ue>,
+    /// After which a terminal with data reports within a block; none: reports are ideal.
+    periodic_report: Option<u64>,
+    /// Terminals with a scheduling request that is pending.
+    pub requesting: Vec<u32>,
     /// After which RLC reports a buffer to which nothing is added.
     pub report_timers: Timers<(u32, Direction)>,
     /// After which a terminal reports again that it waits for grants, if it does so.
@@ -82,7 +125,10 @@ impl Terminals {
     pub fn new(setup: &RanSetup, ues: Vec<Ue>) -> Terminals {
         Terminals {
             report_timers: Timers::new(setup.rlc.report_period()),
-            retx_bsr_timers: setup.mac.retx_bsr_timer.map(Timers::new),
+            periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
+                .then(|| setup.mac.periodic_bsr_timer.0.div_ceil(Tti::SPAN.0)),
+            requesting: Vec::with_capacity(ues.len()),
+            retx_bsr_timers: setup.mac.report_again_after().map(Timers::new),
             timed: Timed::new(ues.len()),
             events: EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
             ues,
@@ -92,6 +138,7 @@ impl Terminals {
     /// Whether no timer runs.
     pub fn is_idle(&self) -> bool {
         self.timed.is_empty()
+            && self.requesting.is_empty()
             && self.report_timers.is_idle()
             && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
     }
@@ -106,9 +153,24 @@ impl Terminals {
         self.fill(number, Direction::Down, tti, size, process, None)
     }
 
-    /// A terminal fills a grant; it does not answer one if it believes that nothing waits.
-    pub fn transmit_up(&mut self, number: u32, tti: Tti, grant: Bytes, process: u8) -> Option<Content> {
+    /// Whether terminals request grants, and report within blocks.
+    pub fn request_grants(&self) -> bool {
+        self.periodic_report.is_some()
+    }
+
+    /// A terminal fills a grant, with this power headroom and loss; it does not answer one if nothing waits.
+    pub fn transmit_up(
+        &mut self,
+        number: u32,
+        tti: Tti,
+        grant: Bytes,
+        process: u8,
+        power: (Db, Db),
+    ) -> Option<(Option<Content>, Elements)> {
         let ue = &mut self.ues[number as usize];
+        if let Some(period) = self.periodic_report {
+            return self.transmit_reporting(number, tti, grant, process, power, period);
+        }
         // ns-3 leaves a grant of 7 bytes or less unused and reports again without end; RLC's header takes two of them.
         let told = ue.unsent;
         if told.total() == Bytes::ZERO {
@@ -117,7 +179,66 @@ impl Terminals {
         ue.unsent.on_block_up(grant);
         let content = self.fill(number, Direction::Up, tti, grant, process, Some(told));
         self.await_grant(number, tti);
-        content
+        let elements = Elements { headroom: self.get(number).report_headroom(tti, power), buffer: None };
+        content.map(|content| (Some(content), elements))
+    }
+
+    /// The same where terminals report within blocks: when it is due, and in what data leaves free.
+    //= TS 36.321 §5.4.5
+    //= exception padding-stays-silent
+    fn transmit_reporting(
+        &mut self,
+        number: u32,
+        tti: Tti,
+        grant: Bytes,
+        process: u8,
+        power: (Db, Db),
+        period: u64,
+    ) -> Option<(Option<Content>, Elements)> {
+        let now = tti.start();
+        let ue = self.get(number);
+        let waiting = ue.reported(now, Direction::Up);
+        if waiting.total() == Bytes::ZERO && !ue.reporting.is_due {
+            return None;
+        }
+        let headroom = ue.report_headroom(tti, power);
+        let is_due = ue.reporting.is_due || ue.reporting.buffer_at.is_none_or(|at| tti - at >= period);
+        let elements = usize::from(is_due) + usize::from(headroom.is_some());
+        let room = grant.saturating_sub(ELEMENT * elements as u64);
+        let content = self.fill(number, Direction::Up, tti, room, process, Some(waiting));
+        let ue = self.get(number);
+        let left = ue.reported(now, Direction::Up);
+        ue.unsent = left;
+        ue.reporting.has_data = left.total() > Bytes::ZERO;
+        let reports = is_due || !ue.reporting.has_data;
+        if reports {
+            ue.reporting.is_due = false;
+            ue.reporting.buffer_at = Some(tti);
+            self.requesting.retain(|other| *other != number);
+        }
+        self.await_grant(number, tti);
+        Some((content, Elements { buffer: reports.then_some(left.total()), headroom }))
+    }
+
+    /// RLC of a terminal has news for its MAC: a scheduling request is pending if data came to an empty buffer, or
+    /// grants have been waited for too long.
+    //= TS 36.321 §5.4.4
+    //= TS 36.321 §5.4.5
+    pub fn look_for_data(&mut self, number: u32, waited: bool) {
+        let ue = &mut self.ues[number as usize];
+        let has_data = ue.unsent.total() > Bytes::ZERO;
+        let had_data = std::mem::replace(&mut ue.reporting.has_data, has_data);
+        if has_data && (!had_data || waited) && !std::mem::replace(&mut ue.reporting.is_due, true) {
+            self.requesting.push(number);
+        }
+    }
+
+    /// A terminal has left its cell: nothing is pending or known there.
+    pub fn forget_reports(&mut self, number: usize) {
+        let ue = &mut self.ues[number];
+        ue.reporting = Reporting::default();
+        ue.commanded = Db(0.0);
+        self.requesting.retain(|other| *other as usize != number);
     }
 
     /// retxBSR-Timer starts, again if it runs, if something waits.
@@ -325,6 +446,8 @@ impl Ue {
             bearer: site.bearer,
             fresh: false,
             report_again_at: None,
+            reporting: Reporting::default(),
+            commanded: Db(0.0),
             failures: 0,
             handovers: 0,
             control_error: setup.radio.control_errors.then_some(0.0),
@@ -372,6 +495,16 @@ impl Ue {
             Direction::Down => self.downlink.rlc.reported(now, &self.uplink.rlc),
             Direction::Up => self.uplink.rlc.reported(now, &self.downlink.rlc),
         }
+    }
+
+    /// A power headroom report, if one is due.
+    fn report_headroom(&mut self, tti: Tti, (headroom, loss): (Db, Db)) -> Option<Db> {
+        let is_due = self.reporting.reports_headroom(tti, loss);
+        is_due.then(|| {
+            self.reporting.headroom_at = Some((tti, loss));
+            let [least, most] = HEADROOMS;
+            Db(libm::floor(headroom.0).clamp(least, most))
+        })
     }
 
     /// Whether either direction has given up a PDU.

@@ -3,9 +3,14 @@
 use crate::build;
 use crate::scenario::Scenario;
 use crate::table::{Column, Table, table};
-use airwnd_cell::phy::antenna;
-use airwnd_cell::{CellSite, Listener, RadioMap};
+use airwnd_cell::phy::tables::mcs_of;
+use airwnd_cell::phy::{Cqi, antenna};
+use airwnd_cell::{CellSite, LinkBudget, Listener, RadioMap, Ran, Reach, UeFigures, UeId};
 use airwnd_units::{Metres, Span, Time};
+
+fn ues(ran: &Ran) -> impl Iterator<Item = UeId> {
+    (0..ran.ues()).map(|ue| UeId(ue as u32))
+}
 
 impl Scenario {
     /// What a terminal of the first group would hear at the points that have one of these `x` (east) and one of these
@@ -57,6 +62,46 @@ impl Scenario {
         }
         let [x, y] = places.map(Column::F64);
         table([("ue", Column::U32(ues)), ("time_s", Column::F64(times)), ("x_m", x), ("y_m", y)])
+    }
+
+    /// The terminals of a run with this seed as they begin, with the best that link adaptation can expect of their links:
+    /// `ue`, `group`, place in metres, serving `cell`, and for both directions SINR, CQI and reach. None without a site.
+    pub fn link_budgets(&self, seed: u64) -> Result<Option<Table>, String> {
+        let setup = build::setup(self, seed);
+        if setup.cells.is_empty() {
+            return Ok(None);
+        }
+        let ran = Ran::new(&setup).map_err(|unbuildable| unbuildable.0)?;
+        let budgets: Vec<LinkBudget> = ues(&ran).map(|ue| ran.link_budget(ue)).collect();
+        let figures: Vec<UeFigures> = ues(&ran).map(|ue| ran.ue_figures(ue)).collect();
+        let number = |of: fn(&LinkBudget) -> f64| Column::F64(budgets.iter().map(of).collect());
+        let figure = |of: fn(&UeFigures) -> f64| Column::F64(figures.iter().map(of).collect());
+        let whole = |of: fn(&LinkBudget) -> u32| Column::U32(budgets.iter().map(of).collect());
+        let reach = |of: fn(&LinkBudget) -> Cqi| {
+            let words = Reach::WORDS.iter().map(|word| (*word).to_string()).collect();
+            let place = |budget: &LinkBudget| u32::from(of(budget) == Cqi::OUT_OF_RANGE);
+            Column::Words(budgets.iter().map(place).collect(), words)
+        };
+        let groups = (0..).zip(&self.ue).flat_map(|(index, group)| (0..group.count).map(move |_| index));
+        let names = self.ue.iter().map(|group| group.name.clone()).collect();
+        Ok(Some(table([
+            ("ue", Column::U32((0..budgets.len() as u32).collect())),
+            ("group", Column::Words(groups.collect(), names)),
+            ("x_m", figure(|of| of.position.x.0)),
+            ("y_m", figure(|of| of.position.y.0)),
+            ("cell", Column::U32(figures.iter().map(|of| of.cell.0.into()).collect())),
+            ("rsrp_dbm", figure(|of| of.rsrp.0)),
+            ("downlink_sinr_db", number(|of| of.downlink.0)),
+            ("downlink_full_load_sinr_db", number(|of| of.downlink_at_full_load.0)),
+            ("downlink_cqi", whole(|of| of.downlink_cqi.0.into())),
+            ("downlink_reach", reach(|of| of.downlink_cqi)),
+            ("uplink_sinr_db", number(|of| of.uplink.carrier.0)),
+            ("uplink_narrow_sinr_db", number(|of| of.uplink.narrow.0)),
+            ("uplink_narrow_prbs", whole(|of| of.uplink.narrowest.0.into())),
+            ("uplink_cqi", whole(|of| of.uplink.cqi.0.into())),
+            ("uplink_mcs", whole(|of| mcs_of(of.uplink.cqi).0.into())),
+            ("uplink_reach", reach(|of| of.uplink.cqi)),
+        ])))
     }
 
     /// Where the terminals of a run with this seed begin: `ue`, its `group`, and its place in metres.

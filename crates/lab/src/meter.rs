@@ -117,6 +117,8 @@ impl Spread {
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     pub sent: u64,
+    /// Whether any packet sent carried payload.
+    pub has_sent_data: bool,
     pub received: u64,
     /// Packets of the data's direction that were dropped anywhere on the way.
     pub dropped: u64,
@@ -135,6 +137,7 @@ impl Meter {
     pub fn new(delay: Spread, rtt: Spread) -> Self {
         Meter {
             sent: 0,
+            has_sent_data: false,
             received: 0,
             dropped: 0,
             received_bytes: Bytes::ZERO,

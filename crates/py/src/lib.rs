@@ -6,7 +6,7 @@ mod congestion;
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::tap::Tap;
-use airwnd_lab::{Column, Plugins, Records, Table, TableInfo};
+use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, Table, TableInfo};
 use airwnd_units::{Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
@@ -36,7 +36,13 @@ fn settle<T>(py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
 }
 
 /// SINR in dB and RSRP in dBm of the best cell, and its number.
-type Heard<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u32>>);
+type Heard<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+);
 
 /// A checked scenario.
 #[pyclass(frozen, module = "airwnd._native")]
@@ -86,13 +92,20 @@ impl Scenario {
         columns(py, self.0.paths_table(seed, parts.max(1)))
     }
 
+    /// The terminals of a run with this seed with their links' budgets, by columns; `None` without a site.
+    fn link_budgets<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let budgets = self.0.link_budgets(seed).map_err(ScenarioError::new_err)?;
+        budgets.map(|table| columns(py, table)).transpose()
+    }
+
     /// The cells, by columns.
     fn cells<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.0.cells_table())
     }
 
     /// What is heard at the points with these coordinates, row by row of equal `y`: SINR in dB and RSRP in dBm of the
-    /// best cell, and its number; `None` without a site.
+    /// best cell, its number, and the SINR in dB at which it receives the uplink over the whole carrier and on the
+    /// narrowest grant; `None` without a site.
     #[pyo3(signature = (x_m, y_m, height_m=None))]
     fn radio_map<'py>(
         &self,
@@ -104,7 +117,14 @@ impl Scenario {
         let metres = |values: Vec<f64>| values.into_iter().map(Metres).collect::<Vec<_>>();
         let (x, y) = (metres(x_m), metres(y_m));
         let map = py.detach(|| self.0.radio_map(&x, &y, height_m.map(Metres)))?;
-        Some((map.sinr_db.into_pyarray(py), map.rsrp_dbm.into_pyarray(py), map.cell.into_pyarray(py)))
+        let numbers = |values: Vec<f64>| values.into_pyarray(py);
+        Some((
+            numbers(map.sinr_db),
+            numbers(map.rsrp_dbm),
+            map.cell.into_pyarray(py),
+            numbers(map.uplink_sinr_db),
+            numbers(map.uplink_narrow_sinr_db),
+        ))
     }
 
     /// Simulates; gives the outcome as JSON, and the tables by name and column.
@@ -217,6 +237,8 @@ fn results_table(table: &TableInfo) -> Value {
             "type": column.kind.word(),
             "words": column.kind.words(),
             "unit": column.unit,
+            // JSON knows no infinity: null where there is no bound.
+            "range": [column.range.start(), column.range.end()],
             "meaning": column.meaning,
         })
     };
@@ -224,6 +246,29 @@ fn results_table(table: &TableInfo) -> Value {
         "name": table.name,
         "meaning": table.meaning,
         "columns": table.columns.iter().map(column).collect::<Value>(),
+    })
+}
+
+/// The presets with the values that they set, as JSON.
+#[pyfunction]
+fn presets() -> String {
+    airwnd_lab::presets().iter().map(preset).collect::<Value>().to_string()
+}
+
+fn preset(preset: &PresetInfo) -> Value {
+    let value = |value: &PresetValue| {
+        json!({
+            "section": value.section,
+            "key": value.key,
+            "value": value.value,
+            "default": value.default,
+            "source": value.source,
+        })
+    };
+    json!({
+        "name": preset.name,
+        "summary": preset.summary,
+        "values": preset.values.iter().map(value).collect::<Value>(),
     })
 }
 
@@ -248,7 +293,7 @@ mod _native {
     use super::congestion::{Ack, Congestion, Connection};
 
     #[pymodule_export]
-    use super::{Scenario, ScenarioError, catalogue, parse_span, schema, tables};
+    use super::{Scenario, ScenarioError, catalogue, parse_span, presets, schema, tables};
 
     /// The project's version.
     #[pymodule_export]

@@ -56,6 +56,7 @@ def cli() -> None:
     \b
     airwnd run scenario.toml                 simulate
     airwnd view RUN                          look around in a run
+    airwnd ues scenario.toml                 which terminals are in reach
     airwnd plot map scenario.toml            what is heard where
     airwnd list                              what there is
     airwnd sweep scenario.toml --out out     many settings and seeds, one data set
@@ -66,6 +67,7 @@ def cli() -> None:
 for _command in (
     simulate.run,
     simulate.check,
+    simulate.ues,
     simulate.schema,
     plot.plot,
     algorithms.list_,

@@ -44,10 +44,11 @@ def plot() -> None:
 @SEED
 @click.option(
     "--quantity",
-    type=click.Choice(["sinr", "rsrp", "cell"]),
+    type=click.Choice(["sinr", "rsrp", "cell", "uplink", "uplink-carrier"]),
     default="sinr",
     show_default=True,
-    help="What the colours show: SINR with all cells at full load, RSRP of the best cell, or which it is.",
+    help="What the colours show: SINR with all cells at full load, RSRP of the best cell, or which it is; "
+    "SINR of the uplink at its narrowest grant or over the whole carrier, without interference.",
 )
 @click.option("--points", type=int, default=300, show_default=True, help="Points along the longer side.")
 @click.option(

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
     from airwnd.radio_data import RadioData
 
-_LABELS = {"sinr": "SINR at full load (dB)", "rsrp": "RSRP of the best cell (dBm)", "cell": "Best cell"}
+_LABELS = {
+    "sinr": "SINR at full load (dB)",
+    "rsrp": "RSRP of the best cell (dBm)",
+    "cell": "Best cell",
+    "uplink": "Uplink SINR, narrowest grant (dB)",
+    "uplink-carrier": "Uplink SINR, whole carrier (dB)",
+}
 # A colour map from dark to bright that the colour-blind read as well, and that survives black and white.
 _COLOURS = "viridis"
 # The colours end at multiples of these decibels, and leave out the extremes close to masts.
@@ -60,7 +66,12 @@ def _ends(radio: "RadioData", unit_m: float) -> tuple[Any, ...]:
 def _draw_levels(axes: "Axes", radio: "RadioData", quantity: str, unit_m: float) -> None:
     from matplotlib.ticker import MultipleLocator
 
-    values = radio.sinr_db if quantity == "sinr" else radio.rsrp_dbm
+    values = {
+        "sinr": radio.sinr_db,
+        "rsrp": radio.rsrp_dbm,
+        "uplink": radio.uplink_narrow_sinr_db,
+        "uplink-carrier": radio.uplink_sinr_db,
+    }[quantity]
     low, high = np.percentile(values, _WITHIN)
     low, high = _STEP_DB * np.floor(low / _STEP_DB), _STEP_DB * np.ceil(high / _STEP_DB)
     image = axes.imshow(

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd import style
+from airwnd.reach import complaints
 from airwnd.run_data import RunData
 from airwnd.view import plan
 from airwnd.view.pack import Packed, pack
@@ -89,6 +90,7 @@ def _facts(label: str, run: RunData, arrays: dict[str, NDArray[Any]], prefix: st
         "leftOut": run.flows.height - flows.height,
         "groups": _groups(run),
         "ues": run.ues.to_dicts(),
+        "outOfReach": complaints(run.ues.to_dicts(), run.scenario),
         "sites": plan.sites(run.scenario),
         "columns": columns,
         "events": _events(run, ids, arrays, prefix),

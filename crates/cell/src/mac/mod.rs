@@ -6,6 +6,7 @@ pub mod outer_loop;
 pub mod power_control;
 pub mod sched;
 pub(crate) mod uplink;
+pub mod uplink_adaptation;
 pub mod uplink_sched;
 
 use crate::rlc::Content;

@@ -1,13 +1,25 @@
 //! Uplink power control.
 
 use crate::phy::Prbs;
-use airwnd_catalog::Params;
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Db, Dbm};
+
+/// Whether the base station corrects the terminals' power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Mode {
+    /// It does not.
+    #[word = "open-loop"]
+    OpenLoop,
+    /// By TPC commands that come with grants.
+    #[word = "closed-loop"]
+    ClosedLoop,
+}
 
 /// Uplink power control: each PRB aims at a nominal power at the base station.
 ///
-/// P = min(P_max, P0 + 10 log10(PRBs) + alpha PL) for PUSCH and, over the whole carrier, for the sounding
-/// reference signal. Closed-loop corrections are zero, as ns-3 LENA sends them.
+/// P = min(P_max, P0 + 10 log10(PRBs) + alpha PL + f) for PUSCH and, over the whole carrier, for the sounding
+/// reference signal. f sums up the TPC commands that come with grants: -1, 0, 1 or 3 dB, one at most in 6 TTIs, towards
+/// the target SINR without interference. With an open loop f is zero. Delta_TF is zero, as without deltaMCS-Enabled.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.213 §5.1.1.1 and §5.1.3.1", check)]
 pub struct Params {
@@ -18,6 +30,14 @@ pub struct Params {
     /// Fraction of the path loss that is compensated.
     #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "ns-3 LteUePowerControl::Alpha")]
     pub alpha: f64,
+    /// Whether the base station corrects the terminals' power.
+    #[param(default = Mode::OpenLoop)]
+    #[param(unit = "word", source = "ns-3 LteUePowerControl::ClosedLoop sends corrections of zero")]
+    pub mode: Mode,
+    /// SINR without interference that a closed loop aims at.
+    #[param(default = Db(20.0), range = Db(-10.0)..=Db(40.0))]
+    #[param(unit = "dB", source = "a choice: what the fastest scheme needs")]
+    pub target_sinr: Db,
     /// The terminal's largest power.
     #[param(default = Dbm(23.0), range = Dbm(-40.0)..=Dbm(120.0))]
     #[param(unit = "dBm", source = "TS 36.101 §6.2.2, power class 3")]
@@ -39,11 +59,49 @@ impl Params {
         Ok(())
     }
 
-    /// The total power of a transmission over `prbs`, given the downlink loss with antenna gains.
-    pub fn total_power(&self, prbs: Prbs, loss: Db) -> Dbm {
-        //= exception no-closed-loop-power
-        let wanted = self.p0.0 + 10.0 * libm::log10(f64::from(prbs.0)) + self.alpha * loss.0;
+    /// The power that a transmission over `prbs` asks for, given the downlink loss with antenna gains and the sum of
+    /// TPC commands.
+    fn wanted(&self, prbs: Prbs, loss: Db, commanded: Db) -> f64 {
+        self.p0.0 + 10.0 * libm::log10(f64::from(prbs.0)) + self.alpha * loss.0 + commanded.0
+    }
+
+    /// The total power of a transmission over `prbs`, given the downlink loss with antenna gains and the sum of TPC
+    /// commands.
+    //= TS 36.213 §5.1.1.1
+    pub fn total_power(&self, prbs: Prbs, loss: Db, commanded: Db) -> Dbm {
+        let wanted = self.wanted(prbs, loss, commanded);
         Dbm(wanted.clamp(self.min_power.0, self.max_power.0.max(self.min_power.0)))
+    }
+
+    /// Power headroom of a transmission over `prbs`: negative if it asks for more power than the terminal has.
+    //= TS 36.213 §5.1.1.2
+    pub fn headroom(&self, prbs: Prbs, loss: Db, commanded: Db) -> Db {
+        Db(self.max_power.0 - self.wanted(prbs, loss, commanded))
+    }
+
+    /// The sum of TPC commands after another one has come for a transmission over `prbs`. Nothing is added at the
+    /// largest power, nothing taken away at the smallest.
+    //= TS 36.213 §5.1.1.1
+    pub fn accumulate(&self, commanded: Db, command: Db, prbs: Prbs, loss: Db) -> Db {
+        let wanted = self.wanted(prbs, loss, commanded);
+        let stuck =
+            command.0 > 0.0 && wanted >= self.max_power.0 || command.0 < 0.0 && wanted <= self.min_power.0;
+        if stuck { commanded } else { commanded + command }
+    }
+
+    /// The TPC command that brings an SINR closest to the target without passing it.
+    //= TS 36.213 Table 5.1.1.1-2
+    pub fn command(&self, sinr: Db) -> Db {
+        let missing = (self.target_sinr - sinr).0;
+        Db(if missing >= 3.0 {
+            3.0
+        } else if missing >= 1.0 {
+            1.0
+        } else if missing > -1.0 {
+            0.0
+        } else {
+            -1.0
+        })
     }
 }
 
@@ -54,7 +112,7 @@ mod tests {
     #[test]
     fn a_near_terminal_arrives_at_the_nominal_power() {
         // -80 + 10 log10(50) + 80 = 16.99 dBm in total, hence 0 dBm per PRB minus 80 dB
-        let power = Params::default().total_power(Prbs(50), Db(80.0));
+        let power = Params::default().total_power(Prbs(50), Db(80.0), Db(0.0));
         assert!((power.0 - 16.9897).abs() < 1e-4);
     }
 
@@ -62,8 +120,41 @@ mod tests {
     fn a_far_terminal_is_capped() {
         // the cap is reached at PL = 103 - 10 log10(M): 86.0 dB over 50 PRBs, 98.2 dB over 3
         let params = Params::default();
-        assert_eq!(params.total_power(Prbs(50), Db(86.1)), Dbm(23.0));
-        assert!(params.total_power(Prbs(3), Db(98.1)) < Dbm(23.0));
-        assert_eq!(params.total_power(Prbs(3), Db(98.3)), Dbm(23.0));
+        let power = |prbs, loss| params.total_power(Prbs(prbs), Db(loss), Db(0.0));
+        assert_eq!(power(50, 86.1), Dbm(23.0));
+        assert!(power(3, 98.1) < Dbm(23.0));
+        assert_eq!(power(3, 98.3), Dbm(23.0));
+    }
+
+    #[test]
+    fn headroom_is_what_power_is_left() {
+        // 23 - (-80 + 10 log10(10) + 80) = 13 dB
+        let params = Params::default();
+        assert!((params.headroom(Prbs(10), Db(80.0), Db(0.0)).0 - 13.0).abs() < 1e-9);
+        assert!((params.headroom(Prbs(10), Db(80.0), Db(3.0)).0 - 10.0).abs() < 1e-9);
+        assert!(params.headroom(Prbs(50), Db(100.0), Db(0.0)) < Db(0.0));
+    }
+
+    #[test]
+    fn commands_lead_to_the_target_and_power_stays_within_its_limits() {
+        let params = Params { mode: Mode::ClosedLoop, ..Params::default() };
+        let stream = airwnd_kernel::Stream::new(1, "commands");
+        for number in 0..500 {
+            let at = |place| stream.child(number).at(place);
+            let (loss, prbs) = (Db(40.0 + 110.0 * at(0)), Prbs(1 + (99.0 * at(1)) as u16));
+            // The base station has a noise of -116 dBm per PRB.
+            let sinr = |commanded| {
+                let power = params.total_power(prbs, loss, commanded);
+                assert!((params.min_power..=params.max_power).contains(&power));
+                power - loss - Db(10.0 * libm::log10(f64::from(prbs.0))) - Dbm(-116.0)
+            };
+            let mut commanded = Db(0.0);
+            for _ in 0..100 {
+                commanded = params.accumulate(commanded, params.command(sinr(commanded)), prbs, loss);
+            }
+            let power = params.total_power(prbs, loss, commanded);
+            let limited = power == params.max_power || power == params.min_power;
+            assert!(limited || (sinr(commanded) - params.target_sinr).0.abs() < 1.0, "{loss:?} {prbs:?}");
+        }
     }
 }

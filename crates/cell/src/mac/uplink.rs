@@ -1,13 +1,16 @@
 //! The uplink MAC of a cell: buffer status reports, grants, synchronous HARQ.
 //!
 //! A terminal reports its buffer, is granted PRBs, sends, and repeats what the base station did not decode.
-//! Reports, grants and feedback travel as control messages; grants can be lost.
+//! Grants and feedback travel as control messages; grants can be lost. Buffer reports do so too, or are requested: then
+//! a terminal sends a scheduling request, and reports within its blocks.
 
+use super::power_control;
 use super::sched::settle;
+use super::uplink_adaptation::{Density, Link, Schemes, width};
 use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use super::{Block, Pipeline};
 use crate::phy::error_model::SoftBits;
-use crate::phy::tables::{cqi_below, mcs_of, transport_block};
+use crate::phy::tables::{cqi_below, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::{Content, PROCESSES};
@@ -27,6 +30,16 @@ const AIR_TO_FEEDBACK: u64 = 1;
 /// TTIs after which a process sends again, and as many processes.
 const ROUND_TRIP: u64 = DECISION_TO_GRANT + GRANT_TO_AIR + AIR_TO_FEEDBACK;
 const _: () = assert!(ROUND_TRIP <= PROCESSES as u64, "RLC keeps what each process sends");
+/// TTIs from a scheduling request or a block on air to the decision that can answer what it says: with
+/// [`DECISION_TO_GRANT`] 1 on air and 3 in the base station (TR 36.881 Table 5.2.1-1).
+const AIR_TO_DECISION: u64 = 2;
+/// TTIs from the decision on a TPC command to the transmission that obeys it (TS 36.213 §5.1.1.1, K_PUSCH = 4).
+const DECISION_TO_AIR: u64 = DECISION_TO_GRANT + GRANT_TO_AIR;
+/// Weight of a received block in what is corrected of a user's expected SINR.
+// A choice: a few blocks show the interference, and one does not hide it.
+const CORRECTION_WEIGHT: f64 = 0.125;
+/// How far the expected SINR is corrected at most.
+const MOST_CORRECTION: f64 = 20.0;
 
 /// Upper ends of the buffer size levels 1 to 62 in bytes; level 63 is beyond (TS 36.321 Table 6.1.3.1-1).
 const BUFFER_LEVELS: [u64; 62] = [
@@ -35,6 +48,18 @@ const BUFFER_LEVELS: [u64; 62] = [
     7505, 8787, 10287, 12043, 14099, 16507, 19325, 22624, 26487, 31009, 36304, 42502, 49759, 58255, 68201,
     79846, 93749, 109_439, 128_125, 150_000,
 ];
+
+/// Gap of the SINR to Shannon's formula in link adaptation, linear, for a bit error rate of 5e-5.
+fn shannon_gap() -> f64 {
+    -libm::log(5.0 * 5e-5) / 1.5
+}
+
+/// The CQI for a sounding signal. The figure has eighths of a decibel, cut towards zero, as the scheduler interface of
+/// ns-3 carries it.
+pub(crate) fn sounded_cqi(sinr: Db) -> Cqi {
+    let eighths = (sinr.0 * 8.0) as i32;
+    cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / shannon_gap()))
+}
 
 /// A buffer size as a status report conveys it: rounded up to the end of its level.
 fn quantised(buffer: Bytes) -> Bytes {
@@ -50,20 +75,26 @@ pub(crate) struct Uplink {
     scheduler: Box<dyn UplinkScheduler>,
     prbs: Prbs,
     max_transmissions: u8,
-    /// Gap of the SINR to Shannon's formula in link adaptation, linear.
-    gap: f64,
+    schemes: Schemes,
+    /// The corrections of terminals' power; none with an open loop.
+    closed_loop: Option<power_control::Params>,
+    request_grant: Bytes,
     /// What the base station believes to wait, by slot.
     buffers: Vec<Bytes>,
     backlogged: usize,
     /// What the last sounding of each user allows.
     sounded: Vec<Option<Cqi>>,
-    reports: Pipeline<(u16, Bytes)>,
+    /// SINR of the last sounding of each user.
+    sounding_sinr: Vec<Option<Db>>,
+    /// What else is known of each user.
+    known: Vec<Known>,
+    reports: Pipeline<Report>,
     grants: Pipeline<Grant>,
     air: Pipeline<Sending>,
     undecoded: Pipeline<Sending>,
     pub figures: UplinkFigures,
     // Scratch lists, kept for their capacity.
-    due_reports: Vec<(u16, Bytes)>,
+    due_reports: Vec<Report>,
     due_grants: Vec<Grant>,
     due_sendings: Vec<Sending>,
     repeated: Vec<u16>,
@@ -80,14 +111,87 @@ pub(crate) struct UplinkFigures {
     pub bytes: u64,
 }
 
+/// What a base station learns of a terminal's buffer.
+#[derive(Clone, Copy, Debug)]
+enum News {
+    /// This much waits.
+    Waits(Bytes),
+    /// A scheduling request: something waits.
+    Request,
+    /// This much waited when the block was built that answered the grant up to which so many bytes had been granted.
+    Waited { waiting: Bytes, granted: u64 },
+    /// The block that answered this grant was full: neither padding nor a report. Something may still wait.
+    Full { granted: u64 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Report {
+    slot: u16,
+    news: News,
+}
+
+/// What a base station knows of a user's power and grants, besides its soundings.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// Power headroom of a grant of one PRB, after all TPC commands so far; none before the first report.
+    headroom: Option<Db>,
+    /// Sum of the TPC commands so far.
+    commanded: Db,
+    /// The part of it that the last sounding obeyed.
+    sounded_at: Db,
+    /// The last TPC command, and the first TTI that obeys it.
+    command: (Db, Tti),
+    /// How far blocks are received above what soundings let expect.
+    correction: Db,
+    /// Bytes granted for new data so far, and up to where the newest report in a block answers.
+    granted: u64,
+    answered: u64,
+}
+
+impl Known {
+    /// What is expected of the user's grants by a sounding over the carrier, without interference.
+    fn density(&self, sounding: Db, carrier: Prbs) -> Density {
+        let since = self.commanded - self.sounded_at;
+        let ceiling = match self.headroom {
+            // The sounding was limited by what headroom there was then.
+            Some(headroom) => sounding + Db((width(carrier) - headroom - since).0.max(0.0)) + since,
+            None => sounding,
+        };
+        Density { ceiling, headroom: self.headroom }
+    }
+}
+
+/// What a terminal's MAC adds to a block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Elements {
+    /// Buffer status report.
+    pub buffer: Option<Bytes>,
+    /// Power headroom report, in whole decibels.
+    pub headroom: Option<Db>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Grant {
     slot: u16,
     first: u16,
     prbs: u16,
     mcs: Mcs,
-    /// The block to send again; none for new data.
-    again: Option<Block>,
+    /// TPC command.
+    command: Db,
+    context: Context,
+    /// The block to send again, and what it says; none for new data.
+    again: Option<(Block, Elements)>,
+}
+
+/// What the base station remembers of a grant until it is answered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Context {
+    /// Bytes granted to the user up to and with this grant.
+    granted: u64,
+    /// TPC commands up to and with this grant.
+    commanded: Db,
+    /// SINR expected without correction; none if too little is known.
+    expected: Option<Db>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,18 +199,25 @@ pub(crate) struct Sending {
     slot: u16,
     pub signal: UplinkSignal,
     block: Block,
+    elements: Elements,
+    context: Context,
 }
 
 impl Uplink {
-    pub fn new(setup: &crate::settings::RanSetup, prbs: Prbs) -> Self {
+    pub fn new(setup: &crate::settings::RanSetup, prbs: Prbs, schemes: Schemes) -> Self {
+        let control = &setup.mac.power_control;
         Uplink {
             scheduler: setup.mac.uplink_scheduler.build(),
             prbs,
             max_transmissions: setup.mac.harq_transmissions,
-            gap: -libm::log(5.0 * 5e-5) / 1.5,
+            schemes,
+            closed_loop: (control.mode == power_control::Mode::ClosedLoop).then(|| control.clone()),
+            request_grant: setup.mac.request_grant,
             buffers: Vec::new(),
             backlogged: 0,
             sounded: Vec::new(),
+            sounding_sinr: Vec::new(),
+            known: Vec::new(),
             reports: Pipeline::new(),
             grants: Pipeline::new(),
             air: Pipeline::new(),
@@ -127,6 +238,8 @@ impl Uplink {
     pub fn admit(&mut self, slot: u16) {
         settle(&mut self.buffers, slot, Bytes::ZERO);
         settle(&mut self.sounded, slot, None);
+        settle(&mut self.sounding_sinr, slot, None);
+        settle(&mut self.known, slot, Known::default());
         self.scheduler.admit(slot);
         self.views.reserve(self.buffers.len());
     }
@@ -141,7 +254,8 @@ impl Uplink {
     pub fn release(&mut self, slot: u16) {
         self.set_buffer(slot, Bytes::ZERO);
         self.sounded[slot as usize] = None;
-        self.reports.retain(|(reported, _)| *reported != slot);
+        self.sounding_sinr[slot as usize] = None;
+        self.reports.retain(|report| report.slot != slot);
         self.grants.retain(|grant| grant.slot != slot);
         self.air.retain(|sending| sending.slot != slot);
         self.undecoded.retain(|sending| sending.slot != slot);
@@ -150,15 +264,51 @@ impl Uplink {
     /// A terminal sends a buffer status report.
     //= exception ideal-buffer-reports
     pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
-        self.reports.push(tti + REPORT_TO_DECISION, (slot, quantised(waiting)));
+        let news = News::Waits(quantised(waiting));
+        self.reports.push(tti + REPORT_TO_DECISION, Report { slot, news });
     }
 
-    /// The base station has measured a user's sounding signal. The figure has eighths of a decibel, cut towards zero,
-    /// as the scheduler interface of ns-3 carries it.
-    pub fn on_sounding(&mut self, slot: u16, sinr: Db) {
-        let eighths = (sinr.0 * 8.0) as i32;
-        let cqi = cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / self.gap));
-        self.sounded[slot as usize] = Some(cqi);
+    /// A terminal sends a scheduling request.
+    //= exception requests-arrive
+    pub fn on_request(&mut self, tti: Tti, slot: u16) {
+        self.reports.push(tti + AIR_TO_DECISION, Report { slot, news: News::Request });
+    }
+
+    /// The base station has measured a user's sounding signal.
+    pub fn on_sounding(&mut self, tti: Tti, slot: u16, sinr: Db) {
+        let place = slot as usize;
+        self.sounding_sinr[place] = Some(sinr);
+        if self.schemes.fits_widths() {
+            let known = &mut self.known[place];
+            let (command, obeyed_from) = known.command;
+            let ahead = if obeyed_from > tti { command } else { Db(0.0) };
+            known.sounded_at = known.commanded - ahead;
+        } else {
+            self.sounded[place] = Some(sounded_cqi(sinr));
+        }
+    }
+
+    /// What is known of a user's uplink, corrected by how its blocks were received.
+    fn link(&self, slot: u16) -> Link {
+        let place = slot as usize;
+        if !self.schemes.fits_widths() {
+            return Link::Carrier(self.sounded[place]);
+        }
+        let known = &self.known[place];
+        Link::Headroom(self.sounding_sinr[place].map(|sounding| {
+            let density = known.density(sounding, self.prbs);
+            Density { ceiling: density.ceiling + known.correction, ..density }
+        }))
+    }
+
+    /// SINR of a user's last sounding.
+    pub fn sounding_sinr(&self, slot: u16) -> Option<Db> {
+        self.sounding_sinr[slot as usize]
+    }
+
+    /// Whether a user can be granted anything.
+    pub fn reaches(&self, slot: u16) -> bool {
+        self.schemes.fit(self.link(slot), Bytes::ZERO, self.prbs.0).is_some()
     }
 
     /// Whether a TTI has anything to do here.
@@ -173,11 +323,7 @@ impl Uplink {
     /// Whether somebody who can be granted waits: a user out of reach must not keep the cell awake.
     fn can_grant(&self) -> bool {
         self.backlogged > 0
-            && self
-                .buffers
-                .iter()
-                .zip(&self.sounded)
-                .any(|(buffer, sounded)| *buffer > Bytes::ZERO && *sounded != Some(Cqi::OUT_OF_RANGE))
+            && (0..).zip(&self.buffers).any(|(slot, buffer)| *buffer > Bytes::ZERO && self.reaches(slot))
     }
 
     fn set_buffer(&mut self, slot: u16, bytes: Bytes) {
@@ -191,8 +337,8 @@ impl Uplink {
     pub fn schedule(&mut self, tti: Tti) {
         let mut reports = std::mem::take(&mut self.due_reports);
         self.reports.take(tti, &mut reports);
-        for (slot, waiting) in &reports {
-            self.set_buffer(*slot, *waiting);
+        for report in &reports {
+            self.on_report(*report);
         }
         self.due_reports = reports;
         let mut free = FreePrbs::all(self.prbs);
@@ -204,12 +350,36 @@ impl Uplink {
         self.scheduler.on_served(&self.served);
     }
 
+    fn on_report(&mut self, Report { slot, news }: Report) {
+        let known = &mut self.known[slot as usize];
+        match news {
+            News::Waits(waiting) => self.set_buffer(slot, waiting),
+            News::Request => {
+                let waiting = self.buffers[slot as usize].max(self.request_grant);
+                self.set_buffer(slot, waiting);
+            }
+            // HARQ may bring an older report behind a newer one.
+            News::Waited { waiting, granted } if granted >= known.answered => {
+                known.answered = granted;
+                let since = Bytes(known.granted - granted);
+                self.set_buffer(slot, waiting.saturating_sub(since));
+            }
+            News::Waited { .. } => {}
+            // Nothing else would bring the base station's and the terminal's books together but retxBSR-Timer.
+            News::Full { granted } => {
+                if granted == known.granted && self.buffers[slot as usize] == Bytes::ZERO {
+                    self.set_buffer(slot, self.request_grant);
+                }
+            }
+        }
+    }
+
     /// Shares out what retransmissions leave.
     fn share(&mut self, tti: Tti, free: FreePrbs) {
         self.views.clear();
         for (slot, buffer) in (0..).zip(&self.buffers) {
             if *buffer > Bytes::ZERO && !self.repeated.contains(&slot) {
-                self.views.push(UplinkView { slot, buffer: *buffer, cqi: self.sounded[slot as usize] });
+                self.views.push(UplinkView { slot, buffer: *buffer, link: self.link(slot) });
             }
         }
         if self.views.is_empty() {
@@ -217,23 +387,62 @@ impl Uplink {
         }
         let mut shares = std::mem::take(&mut self.shares);
         shares.clear();
-        self.scheduler.allocate(free, self.repeated.len() as u16, &self.views, &mut shares);
+        self.scheduler.allocate(free, self.repeated.len() as u16, &self.views, &self.schemes, &mut shares);
         for Share { slot, first, prbs } in shares.iter().copied() {
-            let Some(mcs) = self.mcs(slot) else { continue };
+            let Some(mcs) = self.mcs(slot, Prbs(prbs)) else { continue };
             let size = transport_block(Direction::Up, mcs, Prbs(prbs));
-            let rest = self.buffers[slot as usize].saturating_sub(size.saturating_sub(Bytes(2)));
+            let carried = size.saturating_sub(Bytes(2));
+            let rest = self.buffers[slot as usize].saturating_sub(carried);
             self.set_buffer(slot, rest);
-            self.grants.push(tti + DECISION_TO_GRANT, Grant { slot, first, prbs, mcs, again: None });
+            self.known[slot as usize].granted += carried.0;
+            let command = self.command(tti, slot, Prbs(prbs));
+            let context = self.context(slot, Prbs(prbs));
+            self.grants.push(
+                tti + DECISION_TO_GRANT,
+                Grant { slot, first, prbs, mcs, command, context, again: None },
+            );
             self.served.push((slot, size));
         }
         self.shares = shares;
     }
 
-    /// A user's scheme by its last sounding; the lowest before the first one, none if out of reach.
-    fn mcs(&self, slot: u16) -> Option<Mcs> {
-        match self.sounded[slot as usize] {
-            None => Some(Mcs(0)),
-            Some(cqi) => (cqi > Cqi::OUT_OF_RANGE).then(|| mcs_of(cqi)),
+    /// A user's scheme over these PRBs; the lowest before the first sounding, none if out of reach.
+    fn mcs(&self, slot: u16, prbs: Prbs) -> Option<Mcs> {
+        let link = self.link(slot);
+        // Where width and scheme go together the scheduler has granted what fits, or a first try.
+        self.schemes
+            .mcs(link, prbs)
+            .or(matches!(link, Link::Headroom(Some(Density { headroom: None, .. }))).then_some(Mcs(0)))
+    }
+
+    /// The TPC command that goes with a grant.
+    //= TS 36.213 §5.1.1.1
+    fn command(&mut self, tti: Tti, slot: u16, prbs: Prbs) -> Db {
+        let place = slot as usize;
+        let (Some(control), Some(sounding)) = (&self.closed_loop, self.sounding_sinr[place]) else {
+            return Db(0.0);
+        };
+        let known = &mut self.known[place];
+        let Some(headroom) = known.headroom else { return Db(0.0) };
+        let command = control.command(known.density(sounding, self.prbs).ceiling);
+        let at_most = command.0 > 0.0 && width(prbs) >= headroom;
+        if command.0 == 0.0 || at_most || tti < known.command.1 {
+            return Db(0.0);
+        }
+        known.commanded += command;
+        known.headroom = Some(headroom - command);
+        known.command = (command, tti + DECISION_TO_AIR);
+        command
+    }
+
+    /// What is remembered of a grant over these PRBs.
+    fn context(&self, slot: u16, prbs: Prbs) -> Context {
+        let known = &self.known[slot as usize];
+        let sounding = self.sounding_sinr[slot as usize].filter(|_| known.headroom.is_some());
+        Context {
+            granted: known.granted,
+            commanded: known.commanded,
+            expected: sounding.map(|sounding| known.density(sounding, self.prbs).sinr(width(prbs))),
         }
     }
 
@@ -249,8 +458,9 @@ impl Uplink {
             }
             free.take(first, prbs);
             self.repeated.push(sending.slot);
-            let grant =
-                Grant { slot: sending.slot, first, prbs, mcs: sending.block.mcs, again: Some(sending.block) };
+            let again = Some((sending.block, sending.elements));
+            let Sending { slot, block, context, .. } = *sending;
+            let grant = Grant { slot, first, prbs, mcs: block.mcs, command: Db(0.0), context, again };
             self.grants.push(tti + DECISION_TO_GRANT, grant);
         }
         self.due_sendings = failed;
@@ -272,24 +482,33 @@ impl Uplink {
             if terminals.get(number).loses_control(tti, number, radio) {
                 continue;
             }
-            let block = match grant.again {
-                Some(block) => Block { transmissions: block.transmissions + 1, ..block },
+            let (prbs, loss) = (Prbs(grant.prbs), radio.loss(number as usize));
+            let ue = terminals.get(number);
+            ue.commanded = control.accumulate(ue.commanded, grant.command, prbs, loss);
+            let (block, elements) = match grant.again {
+                Some((block, elements)) => {
+                    (Block { transmissions: block.transmissions + 1, ..block }, elements)
+                }
                 None => {
-                    let size = transport_block(Direction::Up, grant.mcs, Prbs(grant.prbs));
+                    let size = transport_block(Direction::Up, grant.mcs, prbs);
                     let process = (tti.0 % ROUND_TRIP) as u8;
-                    let Some(content) = terminals.transmit_up(number, tti, size, process) else { continue };
-                    Block {
-                        mcs: grant.mcs,
-                        size,
-                        content: Some(content),
-                        soft: SoftBits::default(),
-                        transmissions: 1,
-                    }
+                    let power = (control.headroom(prbs, loss, ue.commanded), loss);
+                    let Some((content, elements)) = terminals.transmit_up(number, tti, size, process, power)
+                    else {
+                        continue;
+                    };
+                    let block =
+                        Block { mcs: grant.mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
+                    (block, elements)
                 }
             };
-            let power = radio.uplink_power(number as usize, Prbs(grant.prbs), control);
+            let commanded = terminals.get(number).commanded;
+            let power = radio.uplink_power(number as usize, prbs, control, commanded);
             let signal = UplinkSignal { ue: number, first: grant.first, prbs: grant.prbs, power };
-            self.air.push(tti + GRANT_TO_AIR, Sending { slot: grant.slot, signal, block });
+            self.air.push(
+                tti + GRANT_TO_AIR,
+                Sending { slot: grant.slot, signal, block, elements, context: grant.context },
+            );
         }
         self.due_grants = grants;
     }
@@ -317,12 +536,32 @@ impl Uplink {
             let ue = terminals.get(sending.signal.ue);
             self.figures.prbs += u64::from(sending.signal.prbs);
             let probability = radio.receive_uplink(cell, &sending.signal, others.clone(), &mut sending.block);
+            if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
+                let correction = &mut self.known[sending.slot as usize].correction;
+                let off = radio.received_sinr() - expected - *correction;
+                correction.0 =
+                    (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MOST_CORRECTION, MOST_CORRECTION);
+            }
             let failed = ue.uplink.draw(tti, 0) < probability;
             ue.uplink.blocks.count(&sending.block, failed);
             if failed {
                 self.undecoded.push(tti + AIR_TO_FEEDBACK, *sending);
             } else {
                 self.figures.bytes += sending.block.size.0;
+                let Sending { slot, signal, elements, context, .. } = *sending;
+                if terminals.request_grants() {
+                    let granted = context.granted;
+                    let news = match elements.buffer {
+                        Some(waiting) => News::Waited { waiting: quantised(waiting), granted },
+                        None => News::Full { granted },
+                    };
+                    self.reports.push(tti + AIR_TO_DECISION, Report { slot, news });
+                }
+                if let Some(headroom) = elements.headroom {
+                    let known = &mut self.known[slot as usize];
+                    let since = known.commanded - context.commanded;
+                    known.headroom = Some(headroom + width(Prbs(signal.prbs)) - since);
+                }
                 self.decoded.extend(sending.block.content.map(|content| (sending.signal.ue, content)));
             }
         }

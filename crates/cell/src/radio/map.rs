@@ -2,7 +2,8 @@
 
 use super::gains::Mast;
 use super::strongest;
-use crate::phy::link_budget::{noise_per_prb, rsrp};
+use crate::mac::uplink_adaptation::{Density, Schemes};
+use crate::phy::link_budget::{noise_per_prb, power_per_prb, rsrp};
 use crate::phy::propagation::LinkGeometry;
 use crate::phy::{Position, Prbs};
 use crate::settings::RanSetup;
@@ -25,6 +26,10 @@ pub struct RadioMap {
     pub sinr_db: Vec<f64>,
     /// RSRP in dBm of that cell.
     pub rsrp_dbm: Vec<f64>,
+    /// SINR in dB at which that cell receives a terminal there that sends over the whole carrier, without interference.
+    pub uplink_sinr_db: Vec<f64>,
+    /// The same on each PRB of the narrowest grant.
+    pub uplink_narrow_sinr_db: Vec<f64>,
     /// That cell's number, the first of equals.
     pub cell: Vec<u32>,
 }
@@ -39,10 +44,13 @@ impl RadioMap {
         let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();
         let propagation = setup.radio.propagation.build();
         let noise = noise_per_prb(listener.noise_figure).milliwatts();
+        let schemes = Schemes::new(setup);
         let points = x.len() * y.len();
         let mut map = RadioMap {
             sinr_db: Vec::with_capacity(points),
             rsrp_dbm: Vec::with_capacity(points),
+            uplink_sinr_db: Vec::with_capacity(points),
+            uplink_narrow_sinr_db: Vec::with_capacity(points),
             cell: Vec::with_capacity(points),
         };
         let mut heard = vec![0.0; masts.len()];
@@ -67,6 +75,22 @@ impl RadioMap {
                 map.sinr_db.push(Db::from_linear(heard[best] / (noise + others)).0);
                 map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(heard[best])).0);
                 map.cell.push(best as u32);
+                let mast = &masts[best];
+                let link = LinkGeometry {
+                    a: mast.site.position,
+                    b: here,
+                    frequency: setup.carrier.uplink_frequency,
+                };
+                let gain = mast.gain(here) - propagation.path_loss(&link);
+                let noise = noise_per_prb(mast.site.noise_figure);
+                let loss = mast.power_per_prb - Dbm::from_milliwatts(heard[best]);
+                let control = &setup.mac.power_control;
+                let snr =
+                    |prbs: Prbs| power_per_prb(control.total_power(prbs, loss, Db(0.0)), prbs) + gain - noise;
+                let density = Density::alone(control.headroom(Prbs(1), loss, Db(0.0)), snr(Prbs(1)));
+                let (narrowest, _) = schemes.narrowest(snr(prbs), density);
+                map.uplink_sinr_db.push(snr(prbs).0);
+                map.uplink_narrow_sinr_db.push(snr(narrowest).0);
             }
         }
         map

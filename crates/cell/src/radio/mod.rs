@@ -17,7 +17,7 @@ use crate::phy::amc::Amc;
 use crate::phy::amc::steps::Steps;
 use crate::phy::error_model::{self, ErrorModel};
 use crate::phy::tables::rbg_size;
-use crate::phy::{Position, Prbs, Sinr};
+use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
 use decoder::Decoder;
@@ -313,9 +313,39 @@ impl Radio {
         (report, mean)
     }
 
-    /// The power per PRB in mW at which a terminal sends on `prbs`.
-    pub fn uplink_power(&self, ue: usize, prbs: Prbs, control: &power_control::Params) -> f64 {
-        (control.total_power(prbs, self.serving[ue].1) - Db::from_linear(f64::from(prbs.0))).milliwatts()
+    /// The power per PRB in mW at which a terminal sends on `prbs` after these TPC commands.
+    pub fn uplink_power(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> f64 {
+        let total = control.total_power(prbs, self.serving[ue].1, commanded);
+        (total - Db::from_linear(f64::from(prbs.0))).milliwatts()
+    }
+
+    /// The loss of a terminal's downlink with antenna gains, as it estimates it.
+    pub fn loss(&self, ue: usize) -> Db {
+        self.serving[ue].1
+    }
+
+    /// The SINR of the uplink block that was received last: of a flat channel with the same capacity.
+    pub fn received_sinr(&self) -> Db {
+        match self.runs[..] {
+            [(sinr, _)] => sinr,
+            _ => {
+                let capacity = Sinr::Groups(&self.runs).mean(|sinr| libm::log2(1.0 + sinr.linear()));
+                Db::from_linear(libm::exp2(capacity) - 1.0)
+            }
+        }
+    }
+
+    /// The SINR per PRB at which a terminal that sends on `prbs` is received by its cell if no other one sends.
+    pub fn uplink_snr(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> Db {
+        let cell = self.serving[ue].0;
+        let received = self.uplink_power(ue, prbs, control, commanded) * self.gains.uplink(ue, cell);
+        Db::from_linear(received / self.gains.cell_noise(cell))
+    }
+
+    /// The SINR of a terminal's downlink if no other cell sends, and the CQI of that.
+    pub fn downlink_snr(&self, ue: usize) -> (Db, Cqi) {
+        let sinr = Db::from_linear(self.gains.heard(ue)[self.serving[ue].0] / self.gains.ue_noise(ue));
+        (sinr, self.amc.cqi(Sinr::Flat(sinr), self.prbs))
     }
 
     /// A cell receives a block from a terminal while others send to the other cells: the soft buffer grows,

@@ -1,6 +1,7 @@
 //! The rows of a run's tables of figures.
 
 use crate::columns::{Columns, FlowNumber};
+use airwnd_cell::Reach;
 use airwnd_kernel::Direction;
 use airwnd_network::Cause;
 
@@ -12,7 +13,7 @@ pub struct RunRow {
     /// Seed of the random streams.
     pub seed: u64,
     /// Simulated time after the warm-up.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub duration_s: f64,
     /// Events that the event loop handled.
     pub events: u64,
@@ -60,8 +61,9 @@ pub struct FlowRow {
     /// Round-trip time samples of the sender.
     #[column(unit = "ms")]
     pub rtt_ms: Percentiles,
-    /// Packet delivery fraction: packets received of those sent.
-    #[column(unit = "%")]
+    /// Packet delivery fraction: packets received of those sent. Null if nothing was sent, or nothing but a handshake:
+    /// a connection that was never established has delivered none of its data, however many of its SYNs arrived.
+    #[column(unit = "%", range = 0.0..=100.0)]
     pub pdf_percent: Option<f64>,
     /// Packets sent.
     pub packets_sent: u64,
@@ -80,10 +82,10 @@ pub struct FlowRow {
     /// Segments received by the sender that offered a window of zero.
     pub zero_windows: u64,
     /// Time during which a TCP sender was kept from sending; null for UDP.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub limited_s: Option<Limited>,
     /// Flow completion time; null for a flow without a size, or one that was not completed.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub fct_s: Option<f64>,
 }
 
@@ -148,7 +150,7 @@ pub struct GroupRow {
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
     /// Completion times of the transfers and pages that were completed.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub fct_s: CompletionTimes,
 }
 
@@ -207,6 +209,7 @@ pub struct UeRow {
     #[column(unit = "dBm")]
     pub rsrp_dbm: f64,
     /// Mean MCS of first downlink transmissions.
+    #[column(range = 0.0..=f64::INFINITY)]
     pub mcs: Option<f64>,
     /// Mean transport block size of first downlink transmissions.
     #[column(unit = "bytes")]
@@ -214,9 +217,29 @@ pub struct UeRow {
     /// First downlink transmissions of transport blocks.
     pub blocks: u64,
     /// Block error rate: fraction of first downlink transmissions that failed, 0 to 1.
+    #[column(range = 0.0..=1.0)]
     pub bler: Option<f64>,
     /// Block error rate of the uplink, 0 to 1.
+    #[column(range = 0.0..=1.0)]
     pub uplink_bler: Option<f64>,
+    /// First uplink transmissions of transport blocks.
+    pub uplink_blocks: u64,
+    /// Mean MCS of first uplink transmissions.
+    pub uplink_mcs: Option<f64>,
+    /// SINR of the last sounding signal, which covers the carrier; null if the run ended before the first one.
+    #[column(unit = "dB")]
+    pub uplink_sinr_db: Option<f64>,
+    /// SINR of the narrowest uplink grant at the end of the run, without interference.
+    #[column(unit = "dB")]
+    pub uplink_narrow_sinr_db: f64,
+    /// PRBs of the narrowest uplink grant.
+    #[column(unit = "PRB")]
+    pub uplink_narrow_prbs: u16,
+    /// `out of reach` if no downlink transmission was ever decoded, and link adaptation allowed none at the end of the
+    /// run or all of them failed; else `reached`.
+    pub downlink_reach: Reach,
+    /// The same of the uplink.
+    pub uplink_reach: Reach,
     /// Handovers, including those during the warm-up.
     pub handovers: u64,
     /// Radio link failures, including those by RLC's maximum of retransmissions and those during the warm-up.
@@ -231,8 +254,10 @@ pub struct CellRow {
     /// UEs that the cell serves at the end of the run.
     pub users: u64,
     /// Fraction of the PRBs that carried downlink data, 0 to 1.
+    #[column(range = 0.0..=1.0)]
     pub downlink_prb_use: f64,
     /// Fraction of the PRBs that carried uplink data, 0 to 1.
+    #[column(range = 0.0..=1.0)]
     pub uplink_prb_use: f64,
     /// Decoded downlink bits per second and hertz of the PRBs used.
     #[column(unit = "bit/s/Hz")]
@@ -269,6 +294,7 @@ pub struct LinkRow {
     pub queue_bytes: Queued,
     /// Fraction of its capacity over the measurement that the link used, 0 to 1; null without a rate. For a shared
     /// medium: fraction of the time taken by the attempts of this direction.
+    #[column(range = 0.0..=1.0)]
     pub utilisation: Option<f64>,
 }
 
@@ -320,21 +346,24 @@ pub struct Totals {
     /// 95th percentile of the one-way delay of all packets.
     #[column(unit = "ms")]
     pub delay_ms_p95: Option<f64>,
-    /// Packet delivery fraction: packets received of those sent.
-    #[column(unit = "%")]
+    /// Packet delivery fraction over the flows that have one: packets received of those sent.
+    #[column(unit = "%", range = 0.0..=100.0)]
     pub pdf_percent: Option<f64>,
     /// Packets dropped of those sent.
-    #[column(unit = "%")]
+    #[column(unit = "%", range = 0.0..=100.0)]
     pub loss_percent: Option<f64>,
     /// Jain's index of the goodputs: from 1/n (one flow has all) to 1 (equal shares).
+    #[column(range = 0.0..=1.0)]
     pub jain: Option<f64>,
     /// Segments sent that contained bytes sent before.
     pub retransmissions: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
     /// Mean over the cells of the fraction of PRBs that carried downlink data, 0 to 1; null without cells.
+    #[column(range = 0.0..=1.0)]
     pub downlink_prb_use: Option<f64>,
     /// Mean over the cells of the fraction of PRBs that carried uplink data, 0 to 1; null without cells.
+    #[column(range = 0.0..=1.0)]
     pub uplink_prb_use: Option<f64>,
     /// Packets dropped, from the beginning of the warm-up.
     pub drops: Drops,
@@ -412,7 +441,7 @@ pub(crate) struct CompletionRow {
     #[column(unit = "bytes")]
     pub size_bytes: f64,
     /// Completion time; null if the run ended before.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub fct_s: Option<f64>,
 }
 

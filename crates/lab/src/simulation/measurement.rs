@@ -99,8 +99,15 @@ impl Simulation<'_> {
         let rows = self.take_rows();
         let completions = self.completions();
         let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
-        let (sent, received) = (sum(|row| row.packets_sent as f64), sum(|row| row.packets_received as f64));
+        let sent = sum(|row| row.packets_sent as f64);
         let share = |packets: f64| (sent > 0.0).then(|| 100.0 * packets / sent);
+        let pdf = {
+            let sums = rows
+                .iter()
+                .filter(|row| row.pdf_percent.is_some())
+                .fold((0, 0), |(all, got), row| (all + row.packets_sent, got + row.packets_received));
+            (sums.0 > 0).then(|| 100.0 * sums.1 as f64 / sums.0 as f64)
+        };
         let mut delay = Spread::new();
         self.groups.iter().for_each(|group| delay.add(&group.delay));
         let (ues, cells): (_, Vec<CellRow>) = match self.network.ran() {
@@ -125,7 +132,7 @@ impl Simulation<'_> {
             throughput_kbps: sum(|row| row.throughput_kbps),
             delay_ms: delay.mean_ms(),
             delay_ms_p95: delay.percentiles_ms([95.0])[0],
-            pdf_percent: share(received),
+            pdf_percent: pdf,
             loss_percent: share(sum(|row| row.packets_dropped as f64)),
             jain: jain(rows.iter().map(|row| row.goodput_kbps)),
             retransmissions: rows.iter().map(|row| row.retransmissions).sum(),
@@ -343,7 +350,7 @@ impl Flow {
             throughput_kbps: kbps(meter.received_bytes, duration),
             delay_ms: percentiles(&meter.delay),
             rtt_ms: percentiles(&meter.rtt),
-            pdf_percent: (meter.sent > 0).then(|| 100.0 * meter.received as f64 / meter.sent as f64),
+            pdf_percent: meter.has_sent_data.then(|| 100.0 * meter.received as f64 / meter.sent as f64),
             packets_sent: meter.sent,
             packets_received: meter.received,
             packets_dropped: meter.dropped,
@@ -360,6 +367,7 @@ impl Flow {
 
 fn ue_row(network: &Ran, ue: UeId) -> UeRow {
     let figures = network.ue_figures(ue);
+    let budget = network.link_budget(ue).uplink;
     let blocks = figures.downlink;
     let mean = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
     UeRow {
@@ -374,6 +382,13 @@ fn ue_row(network: &Ran, ue: UeId) -> UeRow {
         blocks: blocks.first,
         bler: mean(blocks.first_failed, blocks.first),
         uplink_bler: mean(figures.uplink.first_failed, figures.uplink.first),
+        uplink_blocks: figures.uplink.first,
+        uplink_mcs: mean(figures.uplink.mcs_sum, figures.uplink.first),
+        uplink_sinr_db: figures.sounding_sinr.map(|sinr| sinr.0),
+        uplink_narrow_sinr_db: budget.narrow.0,
+        uplink_narrow_prbs: budget.narrowest.0,
+        downlink_reach: figures.downlink_reach,
+        uplink_reach: figures.uplink_reach,
         handovers: figures.handovers,
         link_failures: figures.failures,
     }

@@ -303,6 +303,11 @@ impl<'t> Simulation<'t> {
             Carried::Segment(segment) => segment.ecn,
             Carried::Datagram(_) => Codepoint::NotEct,
         };
+        flow.meter.has_sent_data |= direction == flow.direction
+            && match &carried {
+                Carried::Segment(segment) => segment.len > 0,
+                Carried::Datagram(_) => true,
+            };
         let content = Content { sent_at: now, identification, carried };
         let packet = Packet { device: flow.ue, direction, size, ecn, flow: number, content };
         self.network.send(now, packet);

@@ -177,6 +177,10 @@ export function showRuns(state, looks) {
     return made;
   });
   section.querySelector("table").append(element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+  const reach = section.querySelector(".reach");
+  const lines = runs.flatMap((run) => run.outOfReach.map((line) => (several ? `${run.label}, ${line}` : line)));
+  reach.append(...lines.map((textContent) => element("li", { textContent })));
+  reach.hidden = lines.length === 0;
   if (!several || !differences.length) return;
   const details = section.querySelector("details");
   details.hidden = false;

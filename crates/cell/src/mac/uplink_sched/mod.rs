@@ -3,7 +3,8 @@
 //! A scheduler sees the users that wait and the PRBs that retransmissions leave, and hands out runs of PRBs: a
 //! terminal's PRBs stand together (TS 36.211 §5.3.4). Buffer reports, schemes and HARQ belong to the MAC.
 
-use crate::phy::{Cqi, Prbs};
+use super::uplink_adaptation::{Link, Schemes};
+use crate::phy::Prbs;
 use airwnd_catalog::family;
 use airwnd_units::Bytes;
 
@@ -15,8 +16,7 @@ pub enum Spec {
     Pf(pf::Params),
 }
 
-/// The smallest run that is handed out, in PRBs (ns-3 rr-ff-mac-scheduler.cc).
-pub const SMALLEST_SHARE: u16 = 3;
+pub use super::uplink_adaptation::SMALLEST_SHARE;
 
 /// A user that waits and does not repeat anything in this TTI.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +25,8 @@ pub struct UplinkView {
     pub slot: u16,
     /// What waits in the terminal, as far as the base station knows; never zero.
     pub buffer: Bytes,
-    /// CQI by its last sounding; none before the first one.
-    pub cqi: Option<Cqi>,
+    /// What its soundings and headroom reports tell; [`Schemes`] makes grants of it.
+    pub link: Link,
 }
 
 /// The carrier's PRBs, free or not.
@@ -59,6 +59,10 @@ impl FreePrbs {
     /// Where the first free run of so many PRBs begins.
     pub fn find(self, prbs: u16) -> Option<u16> {
         (0..=self.prbs.checked_sub(prbs)?).find(|first| self.contains(*first, prbs))
+    }
+    /// How many PRBs are free.
+    pub fn left(self) -> u16 {
+        self.prbs - self.taken.count_ones() as u16
     }
     /// The length of the longest free run.
     pub fn longest(self) -> u16 {
@@ -93,7 +97,14 @@ pub trait UplinkScheduler: Send {
     fn admit(&mut self, _slot: u16) {}
     /// Hands out free PRBs to `users`, who are not none and ascend by slot; `repeating` others send again. Shares of
     /// users out of reach are not granted.
-    fn allocate(&mut self, free: FreePrbs, repeating: u16, users: &[UplinkView], shares: &mut Vec<Share>);
+    fn allocate(
+        &mut self,
+        free: FreePrbs,
+        repeating: u16,
+        users: &[UplinkView],
+        schemes: &Schemes,
+        shares: &mut Vec<Share>,
+    );
     /// What users were granted for new data: slot and size of the transport block.
     fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
     /// TTIs have passed in which the cell slept.
@@ -111,6 +122,7 @@ mod tests {
         free.take(3, 4);
         assert!(free.contains(0, 3) && free.contains(7, 8) && !free.contains(0, 4) && !free.contains(6, 1));
         assert_eq!((free.longest(), free.find(3), free.find(4), free.find(9)), (8, Some(0), Some(7), None));
+        assert_eq!(free.left(), 11);
         free.take(0, 3);
         free.take(7, 8);
         assert_eq!((free.longest(), free.find(1)), (0, None));

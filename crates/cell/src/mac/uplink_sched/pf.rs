@@ -2,8 +2,9 @@
 
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
 use crate::mac::sched::averages::RateAverages;
-use crate::phy::tables::{mcs_of, transport_block};
-use crate::phy::{Cqi, Mcs, Prbs};
+use crate::mac::uplink_adaptation::Schemes;
+use crate::phy::Prbs;
+use crate::phy::tables::transport_block;
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::Bytes;
@@ -37,14 +38,10 @@ impl Pf {
     }
 }
 
-/// What a run carries for a user; nothing out of reach.
-fn block(ue: &UplinkView, prbs: u16) -> Bytes {
-    let mcs = match ue.cqi {
-        Some(Cqi::OUT_OF_RANGE) => return Bytes::ZERO,
-        Some(cqi) => mcs_of(cqi),
-        None => Mcs(0),
-    };
-    transport_block(Direction::Up, mcs, Prbs(prbs))
+/// What a user's best run of at most so many PRBs carries; nothing out of reach.
+fn block(ue: &UplinkView, most: u16, schemes: &Schemes) -> Bytes {
+    let best = schemes.fit(ue.link, Bytes(u64::MAX), most);
+    best.map_or(Bytes::ZERO, |(prbs, mcs)| transport_block(Direction::Up, mcs, Prbs(prbs)))
 }
 
 impl UplinkScheduler for Pf {
@@ -53,8 +50,16 @@ impl UplinkScheduler for Pf {
         self.turns.reserve(usize::from(slot) + 1);
     }
 
-    fn allocate(&mut self, mut free: FreePrbs, _: u16, users: &[UplinkView], shares: &mut Vec<Share>) {
-        let metric = |ue: &UplinkView| block(ue, free.carrier()).0 as f64 / self.averages.of(ue.slot);
+    fn allocate(
+        &mut self,
+        mut free: FreePrbs,
+        _: u16,
+        users: &[UplinkView],
+        schemes: &Schemes,
+        shares: &mut Vec<Share>,
+    ) {
+        let metric =
+            |ue: &UplinkView| block(ue, free.carrier(), schemes).0 as f64 / self.averages.of(ue.slot);
         let reachable =
             (0..).zip(users).map(|(place, ue)| (metric(ue), place)).filter(|(metric, _)| *metric > 0.0);
         self.turns.clear();
@@ -64,11 +69,10 @@ impl UplinkScheduler for Pf {
         for (_, place) in &self.turns {
             let ue = &users[*place];
             let longest = free.longest();
-            if longest < SMALLEST_SHARE {
+            if longest < if schemes.fits_widths() { 1 } else { SMALLEST_SHARE } {
                 break;
             }
-            let enough = (SMALLEST_SHARE..longest).find(|prbs| block(ue, *prbs) >= ue.buffer);
-            let prbs = enough.unwrap_or(longest);
+            let Some((prbs, _)) = schemes.fit(ue.link, ue.buffer, longest) else { continue };
             let first = free.find(prbs).expect("no longer than the longest free run");
             free.take(first, prbs);
             shares.push(Share { slot: ue.slot, first, prbs });
@@ -87,17 +91,24 @@ impl UplinkScheduler for Pf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mac::uplink_adaptation::Link;
+    use crate::phy::Cqi;
+
+    fn carried(ue: &UplinkView, prbs: u16) -> Bytes {
+        let mcs = Schemes::for_carrier().mcs(ue.link, Prbs(prbs)).unwrap();
+        transport_block(Direction::Up, mcs, Prbs(prbs))
+    }
 
     fn user(slot: u16, buffer: u64, cqi: u8) -> UplinkView {
-        UplinkView { slot, buffer: Bytes(buffer), cqi: Some(Cqi(cqi)) }
+        UplinkView { slot, buffer: Bytes(buffer), link: Link::Carrier(Some(Cqi(cqi))) }
     }
 
     fn serve(pf: &mut Pf, free: FreePrbs, users: &[UplinkView]) -> Vec<Share> {
         let mut shares = Vec::new();
-        pf.allocate(free, 0, users, &mut shares);
+        pf.allocate(free, 0, users, &Schemes::for_carrier(), &mut shares);
         let served = |share: &Share| {
             let ue = users.iter().find(|ue| ue.slot == share.slot).unwrap();
-            (share.slot, block(ue, share.prbs))
+            (share.slot, carried(ue, share.prbs))
         };
         pf.on_served(&shares.iter().map(served).collect::<Vec<_>>());
         shares
@@ -114,7 +125,7 @@ mod tests {
         assert_eq!(runs, [(0, 0, 3), (1, 3, 4), (2, 7, 8)]);
         for (share, ue) in shares.iter().zip(&users[..2]) {
             assert!(
-                block(ue, share.prbs) >= ue.buffer && block(ue, share.prbs - 1) < ue.buffer
+                carried(ue, share.prbs) >= ue.buffer && carried(ue, share.prbs - 1) < ue.buffer
                     || share.prbs == 3
             );
         }

@@ -1,13 +1,15 @@
 //! Round robin in the uplink.
 
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
+use crate::mac::uplink_adaptation::Schemes;
 use airwnd_catalog::Params;
 
 /// Round robin: equal runs of PRBs for all who wait, at least three PRBs each.
 ///
 /// Runs are packed from PRB 0 on in the order of the slots. As in ns-3's priority-set scheduler the next round
 /// starts elsewhere only when this one filled the carrier to its last PRB, and a user whose sounding is out of
-/// reach still takes up its share.
+/// reach still takes up its share. With `mac.uplink_adaptation = "headroom"` a run is no longer than its user's data and
+/// power need, the others have what it leaves, and the next round starts at the first user that found no room.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 pss-ff-mac-scheduler.cc, DoSchedUlTriggerReq")]
 pub struct Params {}
@@ -25,6 +27,26 @@ impl Rr {
     }
 }
 
+impl Rr {
+    /// Runs that fit data and power: at most an equal part of what is left for those who still wait.
+    fn fit(&mut self, mut free: FreePrbs, users: &[UplinkView], schemes: &Schemes, shares: &mut Vec<Share>) {
+        let (before, after) = users.split_at(users.partition_point(|ue| ue.slot < self.next));
+        for (served, ue) in after.iter().chain(before).enumerate() {
+            let longest = free.longest();
+            if longest == 0 {
+                self.next = ue.slot;
+                break;
+            }
+            let equal = free.left() / (users.len() - served) as u16;
+            let most = equal.max(SMALLEST_SHARE).min(longest);
+            let Some((prbs, _)) = schemes.fit(ue.link, ue.buffer, most) else { continue };
+            let first = free.find(prbs).expect("no longer than the longest free run");
+            free.take(first, prbs);
+            shares.push(Share { slot: ue.slot, first, prbs });
+        }
+    }
+}
+
 impl UplinkScheduler for Rr {
     // The round robin of ns-3's PSS; in its RR and PF the next turn begins at the user that found no room.
     fn allocate(
@@ -32,8 +54,12 @@ impl UplinkScheduler for Rr {
         mut free: FreePrbs,
         repeating: u16,
         users: &[UplinkView],
+        schemes: &Schemes,
         shares: &mut Vec<Share>,
     ) {
+        if schemes.fits_widths() {
+            return self.fit(free, users, schemes, shares);
+        }
         let carrier = free.carrier();
         let mut share = (carrier / (users.len() as u16 + repeating)).max(SMALLEST_SHARE);
         let (before, after) = users.split_at(users.partition_point(|ue| ue.slot < self.next));
@@ -58,17 +84,18 @@ impl UplinkScheduler for Rr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mac::uplink_adaptation::Link;
     use crate::phy::{Cqi, Prbs};
     use airwnd_units::Bytes;
 
     #[test]
     fn runs_are_equal_and_the_turn_moves_when_the_carrier_is_full() {
         let users: Vec<UplinkView> =
-            (0..7).map(|slot| UplinkView { slot, buffer: Bytes(1000), cqi: Some(Cqi(7)) }).collect();
+            (0..7).map(|slot| UplinkView { slot, buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) }).collect();
         let mut rr = Rr::new(Params {});
         let mut serve = |users: &[UplinkView]| {
             let mut shares = Vec::new();
-            rr.allocate(FreePrbs::all(Prbs(15)), 0, users, &mut shares);
+            rr.allocate(FreePrbs::all(Prbs(15)), 0, users, &Schemes::for_carrier(), &mut shares);
             shares.iter().map(|share| (share.slot, share.first, share.prbs)).collect::<Vec<_>>()
         };
         assert_eq!(serve(&users[..2]), [(0, 0, 7), (1, 7, 7)]);

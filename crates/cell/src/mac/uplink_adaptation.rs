@@ -1,0 +1,262 @@
+//! Link adaptation in the uplink: how wide a grant is, and with which scheme.
+
+use super::uplink::sounded_cqi;
+use crate::phy::amc::steps::Steps;
+use crate::phy::amc::{self, Amc};
+use crate::phy::error_model;
+use crate::phy::tables::{mcs_of, transport_block};
+use crate::phy::{Cqi, Mcs, Prbs};
+use crate::settings::{RanSetup, UplinkAdaptation};
+use airwnd_kernel::Direction;
+use airwnd_units::{Bytes, Db};
+
+/// The narrowest run of PRBs with one scheme for all widths (ns-3 rr-ff-mac-scheduler.cc).
+pub const SMALLEST_SHARE: u16 = 3;
+/// The smallest block that is worth a grant where widths are fitted: RLC's and PDCP's headers, a buffer status report,
+/// a power headroom report.
+const SMALLEST_BLOCK: Bytes = Bytes(8);
+/// The width of a grant to a terminal of which the base station knows too little to fit one: the narrowest on which
+/// MCS 0 carries [`SMALLEST_BLOCK`].
+const BLIND_WIDTH: u16 = 4;
+/// The PRBs over which the steps between schemes are taken: those of a narrow grant, whose short blocks need most.
+const STEPS_WIDTH: Prbs = Prbs(3);
+
+/// What the base station knows of a user's uplink.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Link {
+    /// One scheme for all widths: the CQI of the last sounding, none before the first one.
+    Carrier(Option<Cqi>),
+    /// The scheme depends on the width; none before the first sounding.
+    Headroom(Option<Density>),
+}
+
+/// A user's SINR by the width of a grant: its power is spread over the PRBs once the grant is wide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Density {
+    /// SINR on a PRB while the terminal's power does not limit it.
+    pub ceiling: Db,
+    /// Power headroom of a grant of one PRB; none if the terminal has not reported any yet, and the SINR is taken to be
+    /// the same for all widths.
+    pub headroom: Option<Db>,
+}
+
+impl Density {
+    /// Of a terminal with this headroom and SINR on a single PRB.
+    pub fn alone(headroom: Db, sinr: Db) -> Density {
+        Density { ceiling: Db(sinr.0 + (-headroom.0).max(0.0)), headroom: Some(headroom) }
+    }
+
+    /// SINR on each PRB of a grant whose width in decibels is 10 log10(PRBs).
+    pub fn sinr(&self, width: Db) -> Db {
+        Db(self.ceiling.0 - self.headroom.map_or(0.0, |headroom| (width - headroom).0.max(0.0)))
+    }
+}
+
+/// 10 log10 of a number of PRBs.
+pub fn width(prbs: Prbs) -> Db {
+    Db::from_linear(f64::from(prbs.0))
+}
+
+/// From what is known of a link to the schemes of grants.
+#[derive(Clone, Debug)]
+pub struct Schemes {
+    by_width: Option<ByWidth>,
+}
+
+#[derive(Clone, Debug)]
+struct ByWidth {
+    steps: Steps,
+    schemes: [Mcs; Cqi::MAX.0 as usize + 1],
+    /// Widths that can be granted, and each in decibels.
+    widths: Vec<(u16, Db)>,
+}
+
+impl Schemes {
+    /// The rule of a setup.
+    pub fn new(setup: &RanSetup) -> Schemes {
+        let by_width = || {
+            let receiver = match &setup.radio.error_model {
+                error_model::Spec::NoErrors(_) => {
+                    error_model::Spec::MutualInformation(Default::default()).build()
+                }
+                model => model.build(),
+            };
+            let rule = amc::Spec::BlockErrorTarget(Default::default()).build(&receiver.into());
+            ByWidth::new(&*rule, setup.carrier.bandwidth.prbs())
+        };
+        let fitted = setup.mac.uplink_adaptation == UplinkAdaptation::Headroom;
+        Schemes { by_width: fitted.then(by_width) }
+    }
+
+    /// One scheme for all widths.
+    pub fn for_carrier() -> Schemes {
+        Schemes { by_width: None }
+    }
+
+    /// Whether widths are fitted to the terminals' power.
+    pub fn fits_widths(&self) -> bool {
+        self.by_width.is_some()
+    }
+
+    /// The scheme of a grant over these PRBs; none if the user is out of reach.
+    pub fn mcs(&self, link: Link, prbs: Prbs) -> Option<Mcs> {
+        match (link, &self.by_width) {
+            (Link::Carrier(None) | Link::Headroom(None), _) => Some(Mcs(0)),
+            (Link::Carrier(Some(cqi)), _) => (cqi > Cqi::OUT_OF_RANGE).then(|| mcs_of(cqi)),
+            (Link::Headroom(Some(density)), Some(by_width)) => by_width.mcs(density, width(prbs)),
+            (Link::Headroom(Some(_)), None) => unreachable!("densities are for fitted widths"),
+        }
+    }
+
+    /// The narrowest grant of at most `most` PRBs that carries `wanted`, else the one that carries most; none if the
+    /// user is out of reach.
+    pub fn fit(&self, link: Link, wanted: Bytes, most: u16) -> Option<(u16, Mcs)> {
+        let blind = (BLIND_WIDTH.min(most), Mcs(0));
+        match (link, &self.by_width) {
+            (Link::Headroom(None), _) => Some(blind),
+            (Link::Headroom(Some(density)), Some(by_width)) => {
+                by_width.fit(density, wanted, most).or(density.headroom.is_none().then_some(blind))
+            }
+            (Link::Carrier(_), _) => {
+                let mcs = self.mcs(link, Prbs(most))?;
+                let enough = |prbs: &u16| transport_block(Direction::Up, mcs, Prbs(*prbs)) >= wanted;
+                Some(((SMALLEST_SHARE..most).find(enough).unwrap_or(most), mcs))
+            }
+            (Link::Headroom(Some(_)), None) => unreachable!("densities are for fitted widths"),
+        }
+    }
+
+    /// The narrowest grant to a link without interference: its PRBs, and its CQI.
+    pub(crate) fn narrowest(&self, carrier: Db, density: Density) -> (Prbs, Cqi) {
+        match &self.by_width {
+            None => (Prbs(SMALLEST_SHARE), sounded_cqi(carrier)),
+            Some(by_width) => match by_width.fit(density, SMALLEST_BLOCK, u16::MAX) {
+                Some((prbs, _)) => (Prbs(prbs), by_width.cqi(density, width(Prbs(prbs)))),
+                None => (Prbs(BLIND_WIDTH), Cqi::OUT_OF_RANGE),
+            },
+        }
+    }
+}
+
+impl ByWidth {
+    fn new(rule: &dyn Amc, carrier: Prbs) -> ByWidth {
+        ByWidth {
+            steps: Steps::new(rule, STEPS_WIDTH),
+            schemes: std::array::from_fn(|cqi| mcs_of(Cqi(cqi as u8))),
+            widths: (1..=carrier.0)
+                .filter(|prbs| is_transformable(*prbs))
+                .map(|prbs| (prbs, width(Prbs(prbs))))
+                .collect(),
+        }
+    }
+
+    fn cqi(&self, density: Density, width: Db) -> Cqi {
+        self.steps.cqi(density.sinr(width))
+    }
+
+    fn mcs(&self, density: Density, width: Db) -> Option<Mcs> {
+        let cqi = self.cqi(density, width);
+        (cqi > Cqi::OUT_OF_RANGE).then(|| self.schemes[usize::from(cqi.0)])
+    }
+
+    fn fit(&self, density: Density, wanted: Bytes, most: u16) -> Option<(u16, Mcs)> {
+        let wanted = wanted.max(SMALLEST_BLOCK);
+        let mut best = None;
+        let mut carried = SMALLEST_BLOCK - Bytes(1);
+        for (prbs, width) in self.widths.iter().take_while(|(prbs, _)| *prbs <= most) {
+            // Wider grants of a terminal at its maximum power only lower the SINR.
+            let Some(mcs) = self.mcs(density, *width) else { break };
+            let size = transport_block(Direction::Up, mcs, Prbs(*prbs));
+            if size > carried {
+                (best, carried) = (Some((*prbs, mcs)), size);
+            }
+            if carried >= wanted {
+                break;
+            }
+        }
+        best
+    }
+}
+
+/// Whether a width has the factors 2, 3 and 5 only, as the uplink's Fourier transform asks.
+//= TS 36.211 §5.3.3
+fn is_transformable(prbs: u16) -> bool {
+    let mut rest = prbs;
+    for factor in [2, 3, 5] {
+        while rest.is_multiple_of(factor) {
+            rest /= factor;
+        }
+    }
+    rest == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schemes() -> Schemes {
+        let receiver = error_model::Spec::MutualInformation(Default::default()).build();
+        let rule = amc::Spec::BlockErrorTarget(Default::default()).build(&receiver.into());
+        Schemes { by_width: Some(ByWidth::new(&*rule, Prbs(50))) }
+    }
+
+    fn link(ceiling: f64, headroom: f64) -> Link {
+        Link::Headroom(Some(Density { ceiling: Db(ceiling), headroom: Some(Db(headroom)) }))
+    }
+
+    #[test]
+    fn power_is_spread_once_it_is_used_up() {
+        // 20 dB on a PRB, and power for 2 PRBs: over 20 PRBs a tenth of it, 10 dB less
+        let density = Density { ceiling: Db(20.0), headroom: Some(width(Prbs(2))) };
+        assert_eq!(density.sinr(width(Prbs(1))), Db(20.0));
+        assert_eq!(density.sinr(width(Prbs(2))), Db(20.0));
+        assert!((density.sinr(width(Prbs(20))).0 - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn widths_have_small_factors() {
+        let widths: Vec<u16> = (1..=32).filter(|prbs| is_transformable(*prbs)).collect();
+        assert_eq!(widths, [1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 27, 30, 32]);
+    }
+
+    #[test]
+    fn a_grant_is_as_narrow_as_the_data_allows_and_no_wider_than_power_carries() {
+        let schemes = schemes();
+        let size = |(prbs, mcs): (u16, Mcs)| transport_block(Direction::Up, mcs, Prbs(prbs));
+        let near = link(30.0, 20.0);
+        let small = schemes.fit(near, Bytes(60), 50).unwrap();
+        assert!(size(small) >= Bytes(60) && small.0 <= 2, "{small:?}");
+        assert_eq!(schemes.fit(near, Bytes(1 << 20), 50).unwrap().0, 50);
+        // All widths beyond power's carry less, though their PRBs are more.
+        let far = link(2.0, -1.0);
+        let widest = schemes.fit(far, Bytes(1 << 20), 50).unwrap();
+        assert!(widest.0 < 20, "{widest:?}");
+        for prbs in 1..=50 {
+            if let Some(mcs) = schemes.mcs(far, Prbs(prbs)).filter(|_| is_transformable(prbs)) {
+                assert!(size((prbs, mcs)) <= size(widest), "{prbs}");
+            }
+        }
+    }
+
+    #[test]
+    fn grants_never_exceed_what_is_free() {
+        let schemes = schemes();
+        let stream = airwnd_kernel::Stream::new(1, "grants");
+        for number in 0..2000 {
+            let at = |place: u64| stream.child(number).at(place);
+            let link = link(-20.0 + 60.0 * at(0), -20.0 + 50.0 * at(1));
+            let most = 1 + (49.0 * at(2)) as u16;
+            let wanted = Bytes((2000.0 * at(3)) as u64);
+            if let Some((prbs, mcs)) = schemes.fit(link, wanted, most) {
+                assert!(prbs >= 1 && prbs <= most);
+                assert_eq!(schemes.mcs(link, Prbs(prbs)), Some(mcs));
+            }
+        }
+    }
+
+    #[test]
+    fn too_weak_a_terminal_is_out_of_reach() {
+        assert_eq!(schemes().fit(link(-12.0, 0.0), Bytes(100), 50), None);
+        assert_eq!(schemes().fit(Link::Headroom(None), Bytes(100), 50), Some((4, Mcs(0))));
+    }
+}

@@ -1,0 +1,47 @@
+"""Which terminals are out of reach, and why, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+OUT_OF_REACH = "out of reach"
+_MOST = 10
+
+
+def complaints(ues: list[Mapping[str, Any]], scenario: Mapping[str, Any]) -> list[str]:
+    """Name each terminal of a run that is out of reach, with the reason and what helps.
+
+    Parameters
+    ----------
+    ues
+        Rows of the table ``ues``.
+    scenario
+        The resolved scenario.
+
+    Returns
+    -------
+    list of str
+        A line for each direction of a terminal that is out of reach; beyond ten of them a line with their number.
+    """
+    lines = [
+        line
+        for ue in ues
+        for direction, explain in (("downlink", _downlink), ("uplink", _uplink))
+        if ue[f"{direction}_reach"] == OUT_OF_REACH
+        for line in [f"ue {ue['ue']}: {direction} out of reach: {explain(ue, scenario)}"]
+    ]
+    hidden = len(lines) - _MOST
+    return lines if hidden <= 0 else [*lines[:_MOST], f"and {hidden} more out of reach; see the table `ues`"]
+
+
+def _downlink(ue: Mapping[str, Any], _scenario: Mapping[str, Any]) -> str:
+    sinr = ue["sinr_db"]
+    heard = f"RSRP {ue['rsrp_dbm']:.1f} dBm" + ("" if sinr is None else f", SINR {sinr:.1f} dB")
+    return f"{heard}; see `site.power`"
+
+
+def _uplink(ue: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
+    narrow = f"{ue['uplink_narrow_sinr_db']:.1f} dB at the narrowest grant ({ue['uplink_narrow_prbs']} PRBs)"
+    sounded = ue["uplink_sinr_db"]
+    carrier = "" if sounded is None else f"{sounded:.1f} dB over the carrier, "
+    power = scenario["mac"]["power_control"]["max_power"]
+    return f"SINR {carrier}{narrow}, at {power}; see `mac.power_control`"
