@@ -2,11 +2,12 @@
 
 import difflib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from airwnd import _native
 from airwnd.errors import InputError
@@ -26,6 +27,8 @@ class Column:
         The words that a text may be; empty if it may be any.
     unit
         The unit, ``"1"`` for pure numbers and for text.
+    range
+        The least and the greatest value that is possible; infinite where there is no bound.
     meaning
         One sentence.
     """
@@ -34,6 +37,7 @@ class Column:
     type: Literal["number", "integer", "text"]
     words: tuple[str, ...]
     unit: str
+    range: tuple[float, float]
     meaning: str
 
     @property
@@ -79,9 +83,15 @@ def tables() -> Mapping[str, Table]:
     """
     found = {}
     for raw in json.loads(_native.tables()):
-        columns = {each["name"]: Column(**{**each, "words": tuple(each["words"])}) for each in raw["columns"]}
+        columns = {each["name"]: _column(each) for each in raw["columns"]}
         found[raw["name"]] = Table(raw["name"], raw["meaning"], MappingProxyType(columns))
     return MappingProxyType(found)
+
+
+def _column(raw: dict[str, Any]) -> Column:
+    least, greatest = raw["range"]
+    bounds = -math.inf if least is None else least, math.inf if greatest is None else greatest
+    return Column(**{**raw, "words": tuple(raw["words"]), "range": bounds})
 
 
 def find(path: str) -> Column:

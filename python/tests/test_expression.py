@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from airwnd import InputError
 from airwnd.reproduce.expression import Expression, Values
@@ -78,3 +80,39 @@ def test_a_division_by_zero_is_undefined() -> None:
 def test_anything_else_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message.replace("(", r"\(").replace("*", r"\*")):
         parse(text)
+
+
+ENDS = st.floats(-1e3, 1e3) | st.sampled_from([0.0, 1.0, -math.inf, math.inf])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A + B", "A - B", "A * B", "A / B", "abs(A) - 1", "-min(A, B)", "max(A, B) / 3", "100 * (1 - A / B)"],
+)
+@given(st.data())
+def test_no_value_lies_outside_the_bounds_of_an_expression(text: str, data: st.DataObject) -> None:
+    bounds, values = {}, {}
+    for measure in MEASURES:
+        low, high = sorted((data.draw(ENDS), data.draw(ENDS)))
+        assume(low < math.inf and high > -math.inf)
+        bounds[measure] = (low, high)
+        values[measure] = data.draw(st.floats(max(low, -1e9), min(high, 1e9)))
+    text = text.replace("A", "delay_ms(users=20, method='drwa')")
+    expression = parse(text.replace("B", "fairness(users=20, method='drwa')"))
+    (place,) = expression.places()
+    found = expression.values(place, lambda _, measure: np.array([values[measure]])).item()
+    low, high = expression.bounds(bounds)
+    assert math.isnan(found) or low - 1e-9 * abs(found) <= found <= high + 1e-9 * abs(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("delay_ms(users=20, method='arwa') / delay_ms(users=20, method='drwa')", (0, math.inf)),
+        ("100 * (1 - fairness(users=20, method='arwa'))", (0, 100)),
+        ("fairness(users=20, method='arwa') - fairness(users=20, method='drwa')", (-1, 1)),
+        ("abs(fairness(users=20, method='arwa') - 2)", (1, 2)),
+    ],
+)
+def test_bounds_follow_from_those_of_the_measures(text: str, bounds: tuple[float, float]) -> None:
+    assert parse(text).bounds({"delay_ms": (0, math.inf), "fairness": (0, 1)}) == bounds

@@ -17,6 +17,7 @@ from airwnd import InputError
 from airwnd.batch import Processes
 from airwnd.reproduce import report, terminal
 from airwnd.reproduce.axis import Axis, AxisEntry
+from airwnd.reproduce.bounds import ANY
 from airwnd.reproduce.claims import ClaimResult, judge, load_claims
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.expression import Values
@@ -50,7 +51,7 @@ def judged(
 ) -> ClaimResult:
     """Judge on runs in which a setting has its value, or 1."""
     (tmp_path / "claims.toml").write_text(PREFIX + checks, encoding="utf-8")
-    (claim,) = load_claims(tmp_path / "claims.toml", Paper.load(tmp_path), SPACE, ("delay_ms",))
+    (claim,) = load_claims(tmp_path / "claims.toml", Paper.load(tmp_path), SPACE, {"delay_ms": ANY})
 
     def ours(levels: Mapping[str, str], _: str) -> Values:
         return values.get(SPACE.setting(levels), 1.0) + np.array([0.0, 0.1, -0.1])

@@ -4,17 +4,20 @@ import csv
 import html
 import json
 import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from airwnd import InputError
 from airwnd.batch import Processes
-from airwnd.reproduce import findings, report
+from airwnd.reproduce import findings, report, terminal
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.findings import Findings
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Effort, reproduce
+from airwnd.reproduce.words import effort_text
 
 from .browser import HANG_MS, OpenPage, Shoot
 
@@ -194,6 +197,78 @@ def test_a_page_gathers_experiments_run_one_at_a_time(folder: Path, out: Path) -
     assert 'id="table1-T1"' in text
     claims = findings.verdicts(findings.read_all(out))
     assert [claim["verdict"] for _, claim in claims["T1"]] == ["holds", "preview: agrees so far"]
+
+
+def test_verdicts_of_two_reproductions_compare_by_diff(out: Path) -> None:
+    rows = list(csv.reader((out / "verdicts.csv").read_text(encoding="utf-8").splitlines()))
+    assert rows == [
+        ["paper", "claim", "where", "verdict", "experiment", "there", "set-ups", "effort"],
+        ["nobody", "T1", "here", "holds", NAME, "holds", "", "full, 3 seeds"],
+        ["nobody", "T2", "here", "does not hold", NAME, "does not hold", "", "full, 3 seeds"],
+        ["nobody", "T3", "section 9", "not judged", "", "", "", ""],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "quick", "preview", "full", "said"),
+    [
+        (3, False, False, True, "full, 3 seeds"),
+        (5, False, False, True, "full, 5 seeds"),
+        (2, False, True, False, "preview, 2 of 3 seeds"),
+        (None, True, True, False, "preview, 1 of 3 seeds, shortened"),
+        (4, True, True, False, "preview, 4 seeds, shortened"),
+    ],
+)
+def test_only_runs_of_full_length_and_three_seeds_decide(
+    folder: Path, seeds: int | None, quick: bool, preview: bool, full: bool, said: str
+) -> None:
+    effort = Effort.of(Experiment.load(folder), seeds, quick=quick)
+    assert (effort.preview, effort.full, effort_text(effort)) == (preview, full, said)
+
+
+def test_fewer_seeds_than_asked_decide_and_say_so(folder: Path) -> None:
+    path = folder / "experiment.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("seeds = 3", "seeds = 20"), encoding="utf-8")
+    effort = Effort.of(Experiment.load(folder), 5, quick=False)
+    assert (effort.preview, effort.full, effort_text(effort)) == (False, False, "5 of 20 seeds")
+
+
+@pytest.mark.parametrize(("seeds", "shown"), [(1, False), (3, True)])
+def test_notes_on_numbers_are_shown_beside_their_numbers_only(
+    folder: Path, tmp_path: Path, seeds: int, shown: bool
+) -> None:
+    path = folder / "experiment.toml"
+    notes = 'notes = ["On the paper."]\nnotes_full = ["Ours is 7."]\n'
+    path.write_text(notes + path.read_text(encoding="utf-8"), encoding="utf-8")
+    claims = folder / "claims.toml"
+    text = claims.read_text(encoding="utf-8").replace(
+        'note = "It does."', 'note = "It does."\nnote_full = "9."'
+    )
+    claims.write_text(text, encoding="utf-8")
+    experiment = Experiment.load(folder)
+    results = reproduce(experiment, Effort.of(experiment, seeds, quick=False), tmp_path, Processes(2))
+    found = findings.gather(results)
+    assert found["notes"] == ["On the paper."] + ["Ours is 7."] * shown
+    assert found["claims"][1]["notes"] == ["It does."] + ["9."] * shown
+    said = StringIO()
+    terminal.show(results, Console(file=said, width=100))
+    assert "It does." in said.getvalue()
+    assert ("9." in said.getvalue().split("It does.")[1]) is shown
+
+
+def test_a_preview_shows_no_interval_and_no_verdict(folder: Path, tmp_path: Path) -> None:
+    experiment = Experiment.load(folder)
+    results = reproduce(experiment, Effort.of(experiment, 2, quick=False), tmp_path / NAME, Processes(2))
+    found = report.write(results, tmp_path)
+    report.write_pages(tmp_path)
+    text = json.dumps(found)
+    assert not re.search(r"holds|does not hold|±|95 %", text)
+    (chart,) = found["charts"]
+    assert all(end is None for line in chart["lines"] for end in (*line["low"], *line["high"]))
+    page = (tmp_path / "nobody" / "index.html").read_text(encoding="utf-8")
+    assert "A preview decides nothing" in page
+    assert "95 % interval</th>" not in page
+    assert "1 experiment in preview" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
 def test_results_that_are_none_are_refused(out: Path) -> None:

@@ -24,3 +24,13 @@ def test_fewer_than_three_values_say_nothing_of_the_spread(values: list[float]) 
 def test_equal_values_leave_no_doubt() -> None:
     found = interval([5.0, 5.0, 5.0])
     assert (found.mean, found.low, found.high) == (5.0, 5.0, 5.0)
+
+
+def test_an_interval_ends_at_what_is_possible() -> None:
+    values = [0.1, 0.2, 0.6]
+    whole, cut = interval(values), interval(values, (0.0, 1.0))
+    assert whole.low < 0
+    assert (cut.mean, cut.low, cut.high) == (whole.mean, 0, whole.high)
+    assert interval([0.9, 0.99, 0.999], (0.0, 1.0)).high == 1
+    few = interval([0.5, 0.6], (0.0, 1.0))
+    assert (few.low, few.high) == (-math.inf, math.inf), "two values say nothing, not even that"

@@ -52,17 +52,19 @@ pub fn read_block<P: Param + ParamSet>(node: &Node) -> Result<P, Error> {
     P::read(&node.entries(|key| infos.iter().any(|info| info.name == key)))
 }
 
-/// A set of parameters as it would be written; without those that have no value.
+/// A set of parameters as it would be written; without those that have no value, unless they have one by default.
 #[derive(Default)]
 pub struct Object {
     entries: Map<String, Json>,
 }
 
 impl Object {
-    /// A parameter.
-    pub fn own(mut self, key: &str, value: Json) -> Object {
+    /// A parameter, and whether it has a value by default.
+    pub fn own(mut self, key: &str, value: Json, has_default: impl FnOnce() -> bool) -> Object {
         if !value.is_null() {
             self.entries.insert(key.into(), value);
+        } else if has_default() {
+            self.entries.insert(key.into(), "none".into());
         }
         self
     }

@@ -277,15 +277,21 @@ impl<T: Bounded, const N: usize> Bounded for [T; N] {
     }
 }
 
+/// The word for no value, unless it is a value of its own: a name, or the member `none` of a family.
+const NONE: &str = "none";
+
 impl<T: Param> Param for Option<T> {
     fn read(node: &Node) -> Result<Self, Error> {
-        T::read(node).map(Some)
+        match T::read(node) {
+            Err(_) if matches!(&node.value, Value::Text(word) if word == NONE) => Ok(None),
+            value => value.map(Some),
+        }
     }
     fn to_json(&self) -> Json {
         self.as_ref().map_or(Json::Null, Param::to_json)
     }
     fn schema() -> Json {
-        T::schema()
+        or_none(T::schema())
     }
     fn complete(node: &mut Node, defaults: &Defaults) {
         T::complete(node, defaults);
@@ -296,6 +302,18 @@ impl<T: Param> Param for Option<T> {
     fn read_files(&mut self, files: &dyn Files) -> Result<(), Fault> {
         self.as_mut().map_or(Ok(()), |value| value.read_files(files))
     }
+}
+
+/// The schema of what is a value of this one, or none.
+fn or_none(mut value: Json) -> Json {
+    if let Some(members) = value["anyOf"].as_array_mut() {
+        members.push(json!({"const": NONE}));
+    } else if let Some(words) = value["enum"].as_array_mut() {
+        words.push(NONE.into());
+    } else if value != String::schema() {
+        return json!({"anyOf": [value, {"const": NONE}]});
+    }
+    value
 }
 
 /// The first fault in a list, with its place.

@@ -4,12 +4,14 @@
 //! * The doc comment is the meaning; a field without one does not compile. The struct's own doc comment is the
 //!   meaning of the table.
 //! * `#[column(unit = "ms")]`: the unit; without it that of the enclosing field, or a pure number.
+//! * `#[column(range = 0.0..=1.0)]`: the least and the greatest value that is possible; without it that of the
+//!   enclosing field, or what follows from the unit.
 //! * `#[column(flatten)]`: the columns of this field keep their own names and meanings.
 
 use crate::attributes::{doc, keys, no_generics, unknown_key, value};
 use proc_macro2::TokenStream as Tokens;
-use quote::quote;
-use syn::{Attribute, Data, DeriveInput, Error, Field, Fields, Ident, LitStr, Result};
+use quote::{ToTokens, quote};
+use syn::{Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result};
 
 pub fn expand(item: Tokens) -> Result<Tokens> {
     let input: DeriveInput = syn::parse2(item)?;
@@ -26,16 +28,13 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     let mut cells = Tokens::new();
     for field in &fields.named {
         let (kind, ident) = (&field.ty, field.ident.as_ref().expect("named fields have names"));
-        let Options { unit, flatten } = Options::of(field)?;
+        let Options { unit, range, flatten } = Options::of(field)?;
         let place = if flatten {
             quote!(under)
         } else {
             let (word, meaning) = (ident.to_string(), paragraph(&field.attrs, ident)?);
-            let unit = unit.map_or(
-                quote!(::core::option::Option::None),
-                |unit| quote!(::core::option::Option::Some(#unit)),
-            );
-            quote!(&under.part(#word, #meaning, #unit))
+            let (unit, range) = (option(unit), option(range));
+            quote!(&under.part(#word, #meaning, #unit, #range))
         };
         declarations.extend(quote! {
             <#kind as ::airwnd_lab::columns::Columns>::declare(#place, to);
@@ -71,6 +70,7 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
 #[derive(Default)]
 struct Options {
     unit: Option<LitStr>,
+    range: Option<Expr>,
     flatten: bool,
 }
 
@@ -80,16 +80,28 @@ impl Options {
         keys(&field.attrs, "column", |key, input| {
             match key.to_string().as_str() {
                 "unit" => options.unit = Some(value(input)?),
+                "range" => options.range = Some(value(input)?),
                 "flatten" => options.flatten = true,
-                _ => return Err(unknown_key(key, "unit, flatten")),
+                _ => return Err(unknown_key(key, "unit, range, flatten")),
             }
             Ok(())
         })?;
         if let (true, Some(unit)) = (options.flatten, &options.unit) {
             return Err(Error::new(unit.span(), "flattened columns have their own units"));
         }
+        if let (true, Some(range)) = (options.flatten, &options.range) {
+            return Err(Error::new_spanned(range, "flattened columns have their own ranges"));
+        }
         Ok(options)
     }
+}
+
+/// An `Option` of what was written.
+fn option(written: Option<impl ToTokens>) -> Tokens {
+    written.map_or(
+        quote!(::core::option::Option::None),
+        |written| quote!(::core::option::Option::Some(#written)),
+    )
 }
 
 /// The doc comment as one paragraph.

@@ -208,7 +208,10 @@ fn entry(declared: &Declared<'_>) -> Tokens {
     match declared {
         Declared::Parameter(parameter) => {
             let Parameter { ident, name, .. } = &**parameter;
-            quote!(.own(#name, ::airwnd_catalog::Param::to_json(&self.#ident)))
+            let default = default_of(parameter);
+            quote!(.own(#name, ::airwnd_catalog::Param::to_json(&self.#ident), || {
+                #default.is_some_and(|default| !::airwnd_catalog::Param::to_json(&default).is_null())
+            }))
         }
         Declared::Block { ident, .. } => quote!(.block(::airwnd_catalog::Param::to_json(&self.#ident))),
     }

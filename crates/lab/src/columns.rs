@@ -49,6 +49,7 @@
 use airwnd_cell::Reach;
 use airwnd_kernel::Direction;
 use serde_json::{Map, Value as Json};
+use std::ops::RangeInclusive;
 
 pub use airwnd_derive::Columns;
 
@@ -61,8 +62,22 @@ pub struct ColumnInfo {
     pub kind: Kind,
     /// The unit, "1" for pure numbers and for text.
     pub unit: &'static str,
+    /// The least and the greatest value that is possible; infinite where there is no bound.
+    pub range: RangeInclusive<f64>,
     /// What it means.
     pub meaning: String,
+}
+
+/// Every number.
+const ANY: RangeInclusive<f64> = f64::NEG_INFINITY..=f64::INFINITY;
+
+/// The numbers that are possible in a unit: amounts and delays are never negative. Times (`s`) and positions (`m`)
+/// count from an origin, and decibels from a reference.
+fn possible(unit: &str) -> RangeInclusive<f64> {
+    match unit {
+        "bit/s/Hz" | "bytes" | "kbit/s" | "ms" | "packets" | "%" => 0.0..=f64::INFINITY,
+        _ => ANY,
+    }
 }
 
 /// What a column holds.
@@ -132,7 +147,8 @@ pub trait Row: Columns {
 
 /// The columns of a row in their order.
 pub fn columns<R: Row>() -> Vec<ColumnInfo> {
-    let nothing = ColumnInfo { name: String::new(), kind: Kind::Number, unit: "1", meaning: String::new() };
+    let nothing =
+        ColumnInfo { name: String::new(), kind: Kind::Number, unit: "1", range: ANY, meaning: String::new() };
     let mut columns = Vec::new();
     R::declare(&nothing, &mut columns);
     columns
@@ -168,13 +184,21 @@ fn object<R: Row>(columns: &[ColumnInfo], row: &R) -> Json {
 }
 
 impl ColumnInfo {
-    /// The declaration of a field of a row or of a group of columns; without a unit it has that of the group.
-    pub fn part(&self, name: &str, meaning: &str, unit: Option<&'static str>) -> ColumnInfo {
+    /// The declaration of a field of a row or of a group of columns; without a unit it has unit and range of the
+    /// group, and with one the range that the unit allows.
+    pub fn part(
+        &self,
+        name: &str,
+        meaning: &str,
+        unit: Option<&'static str>,
+        range: Option<RangeInclusive<f64>>,
+    ) -> ColumnInfo {
+        let range = range.unwrap_or_else(|| unit.map_or(self.range.clone(), possible));
         let (name, meaning) = match self.name.as_str() {
             "" => (name.to_string(), meaning.to_string()),
             group => (format!("{group}_{name}"), self.narrowed(meaning)),
         };
-        ColumnInfo { name, kind: self.kind, unit: unit.unwrap_or(self.unit), meaning }
+        ColumnInfo { name, kind: self.kind, unit: unit.unwrap_or(self.unit), range, meaning }
     }
 
     /// `One-way delay.` and `Median.` make `One-way delay: median.`
@@ -188,7 +212,11 @@ impl ColumnInfo {
     }
 
     pub(crate) fn of_kind(&self, kind: Kind) -> ColumnInfo {
-        ColumnInfo { kind, ..self.clone() }
+        let range = match kind {
+            Kind::Whole => self.range.start().max(0.0)..=*self.range.end(),
+            _ => self.range.clone(),
+        };
+        ColumnInfo { kind, range, ..self.clone() }
     }
 }
 
@@ -249,11 +277,33 @@ mod tests {
             name: "rtt_ms".into(),
             kind: Kind::Number,
             unit: "ms",
+            range: 0.0..=9.0,
             meaning: "Round-trip time.".into(),
         };
-        let part = field.part("p95", "95th percentile.", None);
-        assert_eq!((part.name.as_str(), part.unit), ("rtt_ms_p95", "ms"));
+        let part = field.part("p95", "95th percentile.", None, None);
+        assert_eq!((part.name.as_str(), part.unit, part.range), ("rtt_ms_p95", "ms", 0.0..=9.0));
         assert_eq!(part.meaning, "Round-trip time: 95th percentile.");
-        assert_eq!(field.part("x", "RLC's part.", Some("B")).meaning, "Round-trip time: RLC's part.");
+        assert_eq!(field.part("x", "RLC's part.", Some("B"), None).meaning, "Round-trip time: RLC's part.");
+    }
+
+    #[test]
+    fn a_column_has_the_range_that_it_says_or_that_its_unit_allows() {
+        /// A row.
+        #[derive(airwnd_derive::Columns)]
+        struct Row {
+            /// A share.
+            #[column(unit = "%", range = 0.0..=100.0)]
+            share: f64,
+            /// A delay.
+            #[column(unit = "ms")]
+            delay: f64,
+            /// A level.
+            #[column(unit = "dB")]
+            level: f64,
+            /// A count.
+            count: u64,
+        }
+        let ranges: Vec<_> = columns::<Row>().into_iter().map(|column| column.range).collect();
+        assert_eq!(ranges, [0.0..=100.0, 0.0..=f64::INFINITY, ANY, 0.0..=f64::INFINITY]);
     }
 }

@@ -189,6 +189,8 @@ mod tests {
             "handover" => (format!("handover.algorithm = \"{kind}\""), "/handover/algorithm".into()),
             "antenna" => (format!("site.antenna = \"{kind}\""), "/site/0/antenna".into()),
             "error-model" => (format!("radio.error_model = \"{kind}\""), "/radio/error_model".into()),
+            "link" => ("link.rate = \"1Mbps\"".into(), "/link/0".into()),
+            "traffic" => (format!("flow.traffic = \"{kind}\""), "/flow/0/traffic".into()),
             "amc" | "propagation" | "fading" => {
                 (format!("radio.{family} = \"{kind}\""), format!("/radio/{family}"))
             }
@@ -198,6 +200,7 @@ mod tests {
         match place.split_once('.') {
             Some(("flow", rest)) => flow = rest.into(),
             Some(("site", rest)) => site = rest.into(),
+            Some(("link", rest)) => top = format!("[[link]]\n{rest}"),
             _ => top = place,
         }
         let text = format!(
@@ -206,9 +209,10 @@ mod tests {
         (text, path)
     }
 
-    /// The value as a resolved scenario has it: a member with its parameters.
+    /// Whether a resolved scenario has the value: a member with its parameters, none as nothing.
     fn agrees(resolved: &Json, value: &Json) -> bool {
-        resolved == value || resolved.get("kind").is_some_and(|kind| kind == value)
+        let is_none = resolved.is_null() && value == "none";
+        is_none || resolved == value || resolved.get("kind").is_some_and(|kind| kind == value)
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub(crate) struct Sample {
     #[column(unit = "dB")]
     pub sinr_db: Option<f64>,
     /// Mean MCS of the first downlink transmissions since the last sample.
+    #[column(range = 0.0..=f64::INFINITY)]
     pub mcs: Option<f64>,
     /// Payload received since the last sample.
     #[column(unit = "kbit/s")]

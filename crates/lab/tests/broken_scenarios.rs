@@ -430,7 +430,7 @@ mbr = "1Mbps""#,
     (
         r#"kind = "pss""#,
         r#"kind = "psss""#,
-        ":8: mac.scheduler.kind: unknown sched `psss`; did you mean `pss`?; allowed: `rr`, `pf`, `pss`, `mt`, `bet`, `tta`, `tbfq`, `lwdf`, `m-lwdf`, `exp-pf`",
+        ":8: mac.scheduler.kind: unknown sched `psss`; did you mean `pss`?; allowed: `rr`, `pf`, `pss`, `mt`, `bet`, `tta`, `tbfq`, `lwdf`, `m-lwdf`, `exp-pf`, `cqa`",
     ),
     (
         r#"kind = "drop-tail""#,

@@ -65,8 +65,8 @@ fn throughput_over_distance_is_that_of_ns3() {
                 &[
                     ("seed", &format!("{seed}")),
                     ("radio.fading", &format!("{{kind = \"{profile}\", speed = \"{speed}km/h\"}}")),
-                    ("radio.error_model", "{kind = \"mutual-information\", sixteen_bits = true}"),
-                    ("rlc.queue", "{kind = \"drop-tail\", buffer = \"10240B\"}"),
+                    ("preset", "ns3.44"),
+                    ("carrier.bandwidth", "10MHz"),
                     ("mac.scheduler", scheduler),
                     (
                         "ue[0].placement",

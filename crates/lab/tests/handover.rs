@@ -59,34 +59,36 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// CUBIC as ns-3 3.44 has it.
-const CUBIC: &str = "{kind = \"cubic\", variant = \"linux\", max_outlives_timeout = true, slow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1s\"}}";
-
 /// The ns-3 reference run S6.
 fn s6(tcp: &str, buffer: &str, loss: &str) -> String {
-    let cc = if tcp == "TcpCubic" { CUBIC } else { "\"newreno\"" };
+    let cc = if tcp == "TcpCubic" { "cubic" } else { "newreno" };
     let loss = match loss {
         "friis" => "\"friis\"",
         _ => "{kind = \"hybrid-buildings\", los_to_nlos = \"1001m\"}",
     };
     format!(
         r#"
+        preset = "ns3.44"
         duration = "50s"
-        tcp = {{stack = "ns3.44", mss = 1400}}
-        handover = {{algorithm = "a3-rsrp", forwarding = "arriving"}}
+        tcp.mss = 1400
+        carrier.bandwidth = "10MHz"
+        handover.algorithm = "a3-rsrp"
         rlc.queue = {{kind = "drop-tail", buffer = "{buffer}B"}}
         radio.propagation = {loss}
         [[site]]
         position = ["0m", "0m"]
+        power = "43dBm"
         [[site]]
         position = ["500m", "0m"]
+        power = "43dBm"
         [[site]]
         position = ["1000m", "0m"]
+        power = "43dBm"
         [[ue]]
         placement = {{kind = "list", points = [["0m", "50m"]]}}
         mobility = {{kind = "constant-velocity", speed = "20m/s"}}
         [[flow]]
-        cc = {cc}
+        cc = "{cc}"
         "#
     )
 }
@@ -238,7 +240,7 @@ fn without_failures_a_terminal_waits_for_its_cell() {
 /// Packets that a handover costs, of a download that nothing else disturbs.
 fn lost_by_handovers(mode: &str, forwarding: &str) -> usize {
     let toml = s6("TcpNewReno", "51200", "friis")
-        .replace("forwarding = \"arriving\"", &format!("forwarding = \"{forwarding}\""))
+        .replace("handover.", &format!("handover.forwarding = \"{forwarding}\"\n        handover."))
         .replace(
             "rlc.queue",
             &format!("radio.control_errors = false\n        rlc.mode = \"{mode}\"\n        rlc.queue"),

@@ -44,7 +44,7 @@ fn radio() -> impl Strategy<Value = String> {
         select(vec!["friis", "hybrid-buildings", "log-distance"]),
         select(vec!["block-error-target", "piro-ew2010"]),
         select(vec!["mutual-information", "block-error-curves", "none"]),
-        select(vec!["rr", "pf", "pss", "mt", "bet", "tta", "tbfq", "lwdf", "m-lwdf", "exp-pf"]),
+        select(vec!["rr", "pf", "pss", "mt", "bet", "tta", "tbfq", "lwdf", "m-lwdf", "exp-pf", "cqa"]),
         select(vec!["rr", "rr", "pf"]),
         (select(vec!["none", "none", "epa", "eva", "etu"]), any::<bool>()),
     );

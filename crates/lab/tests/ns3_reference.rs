@@ -35,10 +35,11 @@ fn single_user(row: &impl Fn(&str) -> &'static str) -> Outcome {
     let amc = if row("amc") == "piro" { "piro-ew2010" } else { "block-error-target" };
     simulate(&format!(
         r#"
+        preset = "ns3.44"
         duration = "{}s"
+        carrier.bandwidth = "10MHz"
         radio = {{propagation = {loss}, amc = "{amc}"}}
         mac.scheduler = "rr"
-        rlc.queue = {{kind = "drop-tail", buffer = "10240B"}}
         [[site]]
         power = "{}dBm"
         [[ue]]
@@ -94,19 +95,19 @@ fn one_user_at_every_distance() {
     assert!(off_by_a_step.len() <= 2, "only next to a switching point: {off_by_a_step:?}");
 }
 
-/// How a scheduler of the ns-3 runs is written here so that it does the same.
+/// How a scheduler of the ns-3 runs is written here.
 fn as_in_ns3(scheduler: &str) -> &'static str {
     match scheduler {
         "rr" => r#""rr""#,
         "pf" => r#""pf""#,
         "pss" => r#""pss""#,
-        "fd-mt" => r#"{kind = "mt", domain = "frequency", ties = "lowest-rnti"}"#,
-        "td-mt" => r#"{kind = "mt", domain = "time", ties = "lowest-rnti"}"#,
+        "fd-mt" => r#"{kind = "mt", domain = "frequency"}"#,
+        "td-mt" => r#"{kind = "mt", domain = "time"}"#,
         "fd-bet" => r#"{kind = "bet", domain = "frequency"}"#,
         "td-bet" => r#"{kind = "bet", domain = "time"}"#,
-        "tta" => r#"{kind = "tta", ties = "lowest-rnti"}"#,
-        "fd-tbfq" => r#"{kind = "tbfq", domain = "frequency", token_rate = "0bps"}"#,
-        "td-tbfq" => r#"{kind = "tbfq", domain = "time", token_rate = "0bps"}"#,
+        "tta" => r#""tta""#,
+        "fd-tbfq" => r#"{kind = "tbfq", domain = "frequency"}"#,
+        "td-tbfq" => r#"{kind = "tbfq", domain = "time"}"#,
         other => panic!("{other} is no scheduler of the reference"),
     }
 }
@@ -117,10 +118,10 @@ fn ten_users(power: &str, scheduler: &str, users: &[(u32, f64)], mbr: &str) -> O
     let rate = if mbr == "0" { String::new() } else { format!("gbr = \"{mbr}kbps\"") };
     simulate(&format!(
         r#"
+        preset = "ns3.44"
         duration = "10s"
         carrier.bandwidth = "3MHz"
         mac.scheduler = {scheduler}
-        rlc.queue = {{kind = "drop-tail", buffer = "10240B"}}
         [[site]]
         power = "{power}dBm"
         [[ue]]
@@ -222,7 +223,7 @@ fn a_window_decides_whether_a_terminal_waits_for_grants() {
     for row in rows(include_str!("data/s3_windows.csv")) {
         let window = row("receive_buffer");
         let toml = s3::scenario("a", "1", "20", "5", "40")
-            .replace("mss = 512", &format!("mss = 512, receive_buffer = \"{window}B\""))
+            .replace("tcp.mss = 512", &format!("tcp = {{mss = 512, receive_buffer = \"{window}B\"}}"))
             .replace("51200B", "2GB")
             .replace("{kind = \"file\", path = \"s3a_20.csv\"}", "{kind = \"ring\", radius = \"100m\"}")
             .replace("radio.", "core.server_delay = \"0ms\"\n        radio.");
@@ -267,6 +268,56 @@ fn newreno_over_three_sectors_in_acknowledged_mode() {
     }
 }
 
+/// Twenty-two users under round robin on two PRB each: with ns-3's sizes of code blocks the same schemes but for the user
+/// nearest a switching point, first transmissions that fail as often within 0.10, and goodput within 2 %; without them
+/// three users have another scheme.
+#[test]
+fn small_blocks_under_round_robin() {
+    let rows = rows(include_str!("data/rr_small_blocks.csv"));
+    let points: Vec<String> =
+        rows.iter().map(|row| format!("[\"{}m\", \"0m\"]", row("distance_m"))).collect();
+    for (code_blocks, of_another_scheme, percent) in [("ns-3", 1, 2.0), ("own", 3, 32.0)] {
+        let outcome = simulate(&format!(
+            r#"
+            duration = "4s"
+            carrier.bandwidth = "5MHz"
+            radio.error_model = {{kind = "mutual-information", sixteen_bits = true, code_blocks = "{code_blocks}"}}
+            mac.scheduler = "rr"
+            rlc.queue = {{kind = "drop-tail", buffer = "10240B"}}
+            [[site]]
+            power = "13dBm"
+            [[ue]]
+            count = 22
+            placement = {{kind = "list", points = [{}]}}
+            [[flow]]
+            traffic = {{kind = "cbr", rate = "2Mbps", packet = "1000B"}}
+            stagger = "10us"
+            "#,
+            points.join(", "),
+        ));
+        let mut others = 0;
+        for ((ue, flow), row) in outcome.ues().iter().zip(outcome.flows()).zip(&rows) {
+            let (mcs, errors) = (ue.mcs.unwrap(), ue.bler.unwrap());
+            let name = format!(
+                "{code_blocks}, {} dB: MCS {mcs:.1} / {}, {errors:.4} / {} failed, {:.0} / {} kbit/s",
+                row("sinr_db"),
+                row("mcs"),
+                row("errors"),
+                flow.goodput_kbps,
+                row("goodput_kbps")
+            );
+            println!("{name}");
+            if (mcs - number(row("mcs"))).abs() > 0.1 {
+                others += 1;
+                continue;
+            }
+            assert!((errors - number(row("errors"))).abs() < 0.10, "{name}");
+            assert!(deviation(flow.goodput_kbps, number(row("goodput_kbps"))) < percent / 100.0, "{name}");
+        }
+        assert_eq!(others, of_another_scheme, "{code_blocks}");
+    }
+}
+
 /// Both modes of RLC under TCP. With a buffer that drops nothing goodput agrees within 0.1 % and delay within 0.2 %:
 /// STATUS PDUs that take whole blocks, padding that blocks HARQ processes, and early grants for acknowledgments are
 /// all there. With drops, when TCP recovers differs by a packet here and there.
@@ -276,14 +327,17 @@ fn tcp_over_both_modes_of_rlc() {
         let (mode, distance, buffer) = (row("mode"), row("distance_m"), row("buffer_bytes"));
         let outcome = simulate(&format!(
             r#"
+            preset = "ns3.44"
             duration = "10s"
             tcp.mss = 1400
+            carrier.bandwidth = "10MHz"
             rlc = {{mode = "{mode}", queue = {{kind = "drop-tail", buffer = "{buffer}B"}}}}
             [[site]]
             power = "{}dBm"
             [[ue]]
             placement = {{kind = "list", points = [["0m", "{distance}m"]]}}
             [[flow]]
+            cc = "newreno"
             "#,
             row("power_dbm"),
         ));
@@ -320,7 +374,9 @@ fn both_modes_of_rlc_over_lost_blocks() {
                     |of: &str| chosen.iter().map(|row| number(row(of))).sum::<f64>() / chosen.len() as f64;
                 let toml = format!(
                     r#"
+                    preset = "ns3.44"
                     duration = "20s"
+                    carrier.bandwidth = "10MHz"
                     radio.amc = {{kind = "piro-ew2010", ber = 0.03}}
                     mac.harq_transmissions = 1
                     rlc = {{mode = "{mode}", queue = {{kind = "drop-tail", buffer = "{buffer}B"}}}}
@@ -355,14 +411,15 @@ fn both_modes_of_rlc_over_lost_blocks() {
 }
 
 /// Mean goodput and delay of one flow over ns-3's chain; its first two hops are the server link here.
-fn chain(cc: &str, per: f64, recount: bool) -> (f64, f64) {
+fn chain(cc: &str, per: f64, tcp: &str) -> (f64, f64) {
     let seeds = if per > 0.0 { 8 } else { 1 };
     let runs = (1..=seeds).map(|seed| {
         let toml = format!(
             r#"
+            preset = "ns3.44"
             duration = "100s"
             warmup = "0s"
-            tcp = {{mss = 1448, send_buffer = "4MiB", receive_buffer = "4MiB", recount_at_exit = {recount}}}
+            tcp = {{mss = 1448, send_buffer = "4MiB", receive_buffer = "4MiB"{tcp}}}
             core = {{server_rate = "1Gbps", server_delay = "3.03ms"}}
             [[link]]
             rate = "25Mbps"
@@ -370,7 +427,7 @@ fn chain(cc: &str, per: f64, recount: bool) -> (f64, f64) {
             loss = {{kind = "packet-error", rate = {per:?}}}
             [[ue]]
             [[flow]]
-            cc = {cc}
+            cc = "{cc}"
             "#
         );
         let scenario = Scenario::from_node(&Node::from_toml(&toml, "s4").unwrap()).unwrap();
@@ -381,9 +438,6 @@ fn chain(cc: &str, per: f64, recount: bool) -> (f64, f64) {
     (sum.0 / seeds as f64, sum.1 / seeds as f64)
 }
 
-/// With HyStart by ns-3.44's limits: a train as long as a round trip, a delay twice the least.
-const CUBIC: &str = "{kind = \"cubic\", variant = \"linux\", slow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1s\"}}";
-
 /// S4: goodput of each sender within 5 % of the mean of ns-3's seeds.
 #[test]
 fn senders_over_packet_errors() {
@@ -393,22 +447,16 @@ fn senders_over_packet_errors() {
         let values: Vec<f64> = chosen.map(|row| number(row(of))).collect();
         values.iter().sum::<f64>() / values.len() as f64
     };
-    for (cc, settings, percent) in [
-        ("newreno", "\"newreno\"", 5.0),
-        ("westwood", "\"westwood\"", 5.0),
-        ("hybla", "{kind = \"hybla\", reference_rtt = \"50ms\"}", 5.0),
-        ("highspeed", "\"highspeed\"", 5.0),
-        ("cubic", CUBIC, 5.0),
-    ] {
+    for cc in ["newreno", "westwood", "hybla", "highspeed", "cubic"] {
         for per in [0.0, 0.001, 0.01] {
-            let (goodput, delay) = chain(settings, per, true);
+            let (goodput, delay) = chain(cc, per, "");
             let theirs = mean(cc, per, "goodput_kbps");
             let off = 100.0 * (goodput / theirs - 1.0);
             let their_delay = mean(cc, per, "delay_ms");
             println!(
                 "{cc} {per}: {goodput:.0} / {theirs:.0} kbit/s ({off:+.2} %), {delay:.2} / {their_delay:.2} ms"
             );
-            assert!(off.abs() <= percent, "{cc} {per}: {goodput:.0} kbit/s, ns-3 {theirs:.0}");
+            assert!(off.abs() <= 5.0, "{cc} {per}: {goodput:.0} kbit/s, ns-3 {theirs:.0}");
         }
     }
 }
@@ -416,7 +464,8 @@ fn senders_over_packet_errors() {
 /// What the exception `recount-at-recovery-end` is worth: a bandwidth estimate that hears of bytes twice.
 #[test]
 fn westwood_hears_of_each_byte_once() {
-    let ((once, _), (twice, _)) = (chain("\"westwood\"", 0.01, false), chain("\"westwood\"", 0.01, true));
+    let (once, _) = chain("westwood", 0.01, ", recount_at_exit = false");
+    let (twice, _) = chain("westwood", 0.01, "");
     println!("westwood 0.01: {once:.0} kbit/s, with bytes counted twice {twice:.0}");
     assert!(twice > 1.4 * once, "{once} {twice}");
 }

@@ -6,7 +6,7 @@ mod congestion;
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::tap::Tap;
-use airwnd_lab::{Column, Plugins, Records, Table, TableInfo};
+use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, Table, TableInfo};
 use airwnd_units::{Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
@@ -237,6 +237,8 @@ fn results_table(table: &TableInfo) -> Value {
             "type": column.kind.word(),
             "words": column.kind.words(),
             "unit": column.unit,
+            // JSON knows no infinity: null where there is no bound.
+            "range": [column.range.start(), column.range.end()],
             "meaning": column.meaning,
         })
     };
@@ -244,6 +246,29 @@ fn results_table(table: &TableInfo) -> Value {
         "name": table.name,
         "meaning": table.meaning,
         "columns": table.columns.iter().map(column).collect::<Value>(),
+    })
+}
+
+/// The presets with the values that they set, as JSON.
+#[pyfunction]
+fn presets() -> String {
+    airwnd_lab::presets().iter().map(preset).collect::<Value>().to_string()
+}
+
+fn preset(preset: &PresetInfo) -> Value {
+    let value = |value: &PresetValue| {
+        json!({
+            "section": value.section,
+            "key": value.key,
+            "value": value.value,
+            "default": value.default,
+            "source": value.source,
+        })
+    };
+    json!({
+        "name": preset.name,
+        "summary": preset.summary,
+        "values": preset.values.iter().map(value).collect::<Value>(),
     })
 }
 
@@ -268,7 +293,7 @@ mod _native {
     use super::congestion::{Ack, Congestion, Connection};
 
     #[pymodule_export]
-    use super::{Scenario, ScenarioError, catalogue, parse_span, schema, tables};
+    use super::{Scenario, ScenarioError, catalogue, parse_span, presets, schema, tables};
 
     /// The project's version.
     #[pymodule_export]

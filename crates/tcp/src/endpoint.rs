@@ -377,6 +377,7 @@ impl Endpoint {
         };
         self.handshake.peer = Some(peer);
         self.sack = self.config.sack && peer.sack_permitted;
+        self.receiver.agree_on_sack(self.sack);
         if let Some(timestamps) = both {
             self.timestamps = Some(Clock { recent: timestamps.val, last_ack_sent: self.receiver.nxt() });
         }

@@ -42,6 +42,39 @@ pub(crate) struct Receiver {
     unacknowledged: u32,
     ack_at: Option<Time>,
     ack_now: bool,
+    compression: SackCompression,
+}
+
+/// ACKs of segments that came out of order, put off so that one reports several.
+#[derive(Clone, Copy, Debug)]
+struct SackCompression {
+    most: Span,
+    /// Segments out of order since RCV.NXT moved, up to so many as go at once.
+    seen: u32,
+    nxt: Seq,
+    /// ACKs put off since the last one that went.
+    held: u32,
+}
+
+impl SackCompression {
+    /// For how long the ACK of a segment out of order waits: not at all for the first three, which a sender may take for
+    /// a loss by, and after so many others; a twentieth of the round trip at the most.
+    fn wait(&mut self, nxt: Seq, rtt: Option<Span>) -> Option<Span> {
+        const AT_ONCE: u32 = 3;
+        const HELD: u32 = 44;
+        if self.most == Span::ZERO || self.held >= HELD {
+            return None;
+        }
+        if self.nxt != nxt {
+            (self.nxt, self.seen) = (nxt, 0);
+        }
+        if self.seen < AT_ONCE {
+            self.seen += 1;
+            return None;
+        }
+        self.held += 1;
+        Some(rtt.map_or(self.most, |rtt| self.most.min(rtt / 20)))
+    }
 }
 
 impl Receiver {
@@ -70,6 +103,7 @@ impl Receiver {
             unacknowledged: 0,
             ack_at: None,
             ack_now: false,
+            compression: SackCompression { most: config.sack_compression, seen: 0, nxt: Seq(0), held: 0 },
         }
     }
 
@@ -85,6 +119,13 @@ impl Receiver {
     /// Both ends have agreed on ECN.
     pub fn agree_on_ecn(&mut self, mode: Ecn, is_client: bool) {
         self.echo = Echo::new(mode, is_client);
+    }
+
+    /// Without SACK nobody learns from a late ACK what it is for.
+    pub fn agree_on_sack(&mut self, agreed: bool) {
+        if !agreed {
+            self.compression.most = Span::ZERO;
+        }
     }
 
     /// The control bits about congestion of the segment that goes out now; `pure` if it has no payload.
@@ -253,6 +294,10 @@ impl Receiver {
 
     fn decide_ack(&mut self, now: Time, data_end: Seq, observed: &Observed) {
         let filled_a_gap = self.nxt().is_after(data_end) && !observed.finished;
+        if observed.in_order == 0 && observed.early.is_some() {
+            self.ack_early(now);
+            return;
+        }
         if observed.in_order == 0 || self.observer.has_gap() || filled_a_gap {
             //= RFC 5681 §4.2: out of order, duplicate, or filling a gap: at once
             self.ack_now = true;
@@ -267,6 +312,18 @@ impl Receiver {
             self.ack_now = true;
         } else {
             self.ack_at.get_or_insert(now + self.ack_timeout);
+        }
+    }
+
+    /// A segment has come out of order: its ACK goes now or soon. A third block is more than the next ACK may hold.
+    fn ack_early(&mut self, now: Time) {
+        let is_crowded = !self.blocks[2].is_empty();
+        match self.compression.wait(self.nxt(), self.rtt()).filter(|_| !is_crowded) {
+            Some(wait) => {
+                let at = now + wait;
+                self.ack_at = Some(self.ack_at.map_or(at, |armed| armed.min(at)));
+            }
+            None => self.ack_now = true,
         }
     }
 
@@ -329,6 +386,7 @@ impl Receiver {
         self.ack_at = None;
         self.ack_now = false;
         self.duplicate = None;
+        self.compression.held = 0;
     }
 
     pub fn ack_soon(&mut self) {

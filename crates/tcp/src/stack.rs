@@ -174,10 +174,17 @@ stacks! {
     initial_ssthresh: Option<Bytes>, unit "B", range Bytes(1)..=Bytes(1 << 40),
         source "RFC 5681 §3.1; ns-3 TcpSocket::InitialSlowStartThreshold"
         => [None, None, None, None];
-    /// Bytes that the application can leave with TCP until they are acknowledged.
+    /// Bytes that the application can leave with TCP until they are acknowledged: so many throughout, or with
+    /// `send_buffer_autotuning` so many at the most. A sender whose application has more than fits is limited by the
+    /// buffer and not by the application.
     send_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
         source "ns-2 has none; ns-3 TcpSocket::SndBufSize; Linux tcp_wmem (maximum)"
         => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072), Bytes(4 << 20)];
+    /// Whether the send buffer grows with the congestion window, of which it holds two (BBR: three), and at least ten
+    /// segments of each. It never shrinks.
+    send_buffer_autotuning: bool, unit "1",
+        source "not in ns-2 and ns-3; Linux 6.18 tcp_sndbuf_expand, tcp_should_expand_sndbuf"
+        => [false, false, false, true];
     /// Bytes that TCP holds for the receiving application; no window promises more.
     receive_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
         source "ns-2 window_ is set by the scenario; ns-3 TcpSocket::RcvBufSize; Linux 6.18 tcp_rmem (maximum)"
@@ -243,6 +250,12 @@ stacks! {
     prr_duplicate_credit: bool, unit "1",
         source "ns-3.44 TcpPrrRecovery::DoRecovery"
         => [false, false, true, false];
+    /// With `recovery = "prr"`, multiply delivered bytes and threshold in 32 bits, as ns-3.44 does: once they exceed
+    /// 2^32, nothing is sent until the flight is down at the threshold.
+    //= exception prr-thirty-two-bits
+    prr_wraps: bool, unit "1",
+        source "not in RFC 6937; ns-3.44 TcpPrrRecovery::DoRecovery: true"
+        => [false, false, false, false];
     /// Whether the ACK that ends fast recovery also grows the window.
     grow_at_exit: bool, unit "1",
         source "RFC 6582 §3.2 step 3 does not; ns-3.44 TcpSocketBase::ProcessAck does"
@@ -295,6 +308,13 @@ stacks! {
     delayed_ack_timeout: Span, unit "time", range Span(1)..=Span::from_millis(500),
         source "RFC 5681 §4.2; ns-2 Agent/TCPSink/DelAck; ns-3 TcpSocket::DelAckTimeout; Linux TCP_DELACK_MIN"
         => [Span::from_millis(100), Span::from_millis(200), Span::from_millis(200), Span::from_millis(40)];
+    /// The longest that the ACK of a segment out of order waits for others, from the fourth in a row on; zero for none.
+    /// It waits no longer than a twentieth of a round trip, and 44 segments end the wait. A sender that measures
+    /// delivery rates then finds some too high, as its samples begin with a late ACK.
+    sack_compression: Span, unit "time", range Span(0)..=Span::from_millis(100),
+        source "not in RFC 5681 §4.2, ns-2 and ns-3; Linux __tcp_ack_snd_check, tcp_comp_sack_delay_ns (1 ms) and \
+            tcp_comp_sack_slack_ns (0.1 ms), which Linux 6.18 was measured to use in full"
+        => [Span(0), Span(0), Span(0), Span::from_micros(1100)];
     /// Segments at the beginning of a connection that are acknowledged at once, to speed up slow start.
     quick_acks: u32, unit "segments", range 0..=1000,
         source "RFC 5681 §4.2 allows it; ns-3 TcpSocketBase::ProcessSynRcvd, ProcessSynSent; \

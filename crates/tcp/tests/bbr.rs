@@ -144,14 +144,14 @@ fn the_rate_follows_the_path() {
 fn an_application_that_sends_little_changes_nothing() {
     for cc in BOTH {
         let mut net = wire(cc, 1000);
-        net.ends[0].write(Bytes(4_000_000));
+        net.write(0, Bytes(4_000_000));
         net.open();
         net.run_until(ms(3000));
         let before = net.ends[0].cwnd().0 as f64;
         let mut probes = 0;
         for step in 50..400 {
             net.run_until(ms(100 * step));
-            net.ends[0].write(Bytes(15_000));
+            net.write(0, Bytes(15_000));
             net.pump(0);
             let now = net.ends[0].cwnd().0 as f64;
             assert!(now / before < 1.2, "{cc}: {before} B, {now} B after {step} writes");
@@ -159,7 +159,7 @@ fn an_application_that_sends_little_changes_nothing() {
         }
         assert!(probes <= 20, "{cc}: in {probes} of 350 cases the window is small");
         assert_eq!(net.ends[0].stats().retransmissions, 0, "{cc}");
-        net.ends[0].write(Bytes(4_000_000));
+        net.write(0, Bytes(4_000_000));
         net.pump(0);
         let (goodput, _) = measure(&mut net, ms(42_000));
         assert!(goodput > 0.85 * FULL_KBPS, "{cc}: {goodput} kbit/s at once");

@@ -213,7 +213,7 @@ fn arwa_raises_cwnd_to_the_window_at_most() {
     let mut net = Net::new(&config, &newreno(), &rwnd::Spec::Arwa(arwa), [link(), link()]);
     net.open();
     for piece in 0..5000 {
-        net.ends[0].write(Bytes(512));
+        net.write(0, Bytes(512));
         net.pump(0);
         net.run_until(Time(piece * 8_000_000));
     }

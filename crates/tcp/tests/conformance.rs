@@ -65,7 +65,7 @@ fn a_window_that_the_application_does_not_fill_does_not_grow() {
         let mut most = Bytes::ZERO;
         for step in 0..600 {
             net.run_until(ms(100 + 50 * step));
-            net.ends[0].write(Bytes(2 * MSS));
+            net.write(0, Bytes(2 * MSS));
             net.pump(0);
             most = most.max(net.ends[0].cwnd());
         }
@@ -117,7 +117,7 @@ fn losses_of_one_window_are_one_sign() {
             }
             segment.len > 0 && !segment.retransmission && [61, 63, 65, 66, 70].contains(&count)
         });
-        net.ends[0].write(Bytes(75 * MSS));
+        net.write(0, Bytes(75 * MSS));
         net.open();
         net.run_until(ms(10_000));
         let stats = net.ends[0].stats();

@@ -258,8 +258,29 @@ mod duplicates {
         script.sent();
         script.data(2000, 1000);
         assert_eq!(blocks(&mut script), [block(2000, 3000), block(2000, 3000), block(5000, 6000)]);
-        script.data(3000, 1000);
+        // The fourth segment out of order waits for others.
+        script.data(3000, 1000).at(102);
         assert_eq!(blocks(&mut script), [block(2000, 4000), block(5000, 6000), SackBlock::default()]);
+    }
+
+    /// Linux sends three at once and then one in 1.1 ms, or with the 45th; where the gap is filled it answers at once.
+    #[test]
+    fn of_segments_out_of_order_are_compressed_from_the_fourth_on() {
+        let mut script = receiving();
+        let mut sent = Vec::new();
+        for place in 1..=50 {
+            script.at(100).data(1000 * place, 1000);
+            sent.push(script.sent().len());
+        }
+        let expected: Vec<usize> = (1..=50).map(|place| usize::from(place <= 3 || place == 48)).collect();
+        assert_eq!(sent, expected);
+        script.expect_timer_in(Span::from_micros(1100));
+        script.at(102);
+        assert_eq!(blocks(&mut script)[0], block(1000, 51_000));
+        script.data(52_000, 1000);
+        assert!(script.sent().is_empty());
+        script.data(0, 1000);
+        assert_eq!(blocks(&mut script)[0], block(52_000, 53_000));
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn short_transfer(stack: Stack, lost: u32) -> (Time, Stats) {
         count += u32::from(segment.len > 0);
         segment.len > 0 && (31 - lost..=30).contains(&count)
     });
-    net.ends[0].write(Bytes(30 * MSS));
+    net.write(0, Bytes(30 * MSS));
     net.open();
     for step in 0..10_000 {
         net.run_until(ms(step));
@@ -125,7 +125,7 @@ fn losses_of_one_window_are_one_recovery() {
             count += u32::from(is_new);
             is_new && [61, 63, 65, 66, 70].contains(&count)
         });
-        net.ends[0].write(Bytes(75 * MSS));
+        net.write(0, Bytes(75 * MSS));
         net.open();
         net.run_until(ms(10_000));
         let stats = net.ends[0].stats();

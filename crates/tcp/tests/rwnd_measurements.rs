@@ -85,7 +85,7 @@ fn seen_of_writes(config: &Config, segments: u64, gap_ms: u64) -> (f64, f64, f64
     seen(config, |net| {
         count += 1;
         if count % gap_ms == 0 {
-            net.ends[0].write(Bytes(segments * 1000));
+            net.write(0, Bytes(segments * 1000));
         }
     })
 }

@@ -1,4 +1,4 @@
-"""``airwnd list`` and ``airwnd explain``: algorithms, and columns of results."""
+"""``airwnd list`` and ``airwnd explain``: algorithms, presets, and columns of results."""
 
 import json
 from typing import TYPE_CHECKING
@@ -8,14 +8,21 @@ import click
 if TYPE_CHECKING:
     from airwnd.algorithms import Algorithm
     from airwnd.columns import Column
+    from airwnd.presets import Preset
+
+# The word for presets beside the names of families.
+PRESET = "preset"
 
 
 @click.command(name="list")
 @click.argument("family", required=False)
 def list_(family: str | None) -> None:
-    """List the algorithms, or those of one FAMILY with their sources."""
+    """List the algorithms and the presets, or those of one FAMILY with their sources."""
     from airwnd import algorithms
 
+    if family == PRESET:
+        _list_presets()
+        return
     families = [algorithms.family(family)] if family else algorithms.catalogue()
     for index, each in enumerate(families):
         click.echo(("\n" if index else "") + click.style(each.name, bold=True) + f"  {each.summary}")
@@ -23,17 +30,37 @@ def list_(family: str | None) -> None:
         for member in each.members:
             source = f" [{member.source}]" if family else ""
             click.echo(f"  {member.name:<{width}}  {member.summary}{source}")
+    if not family:
+        click.echo()
+        _list_presets()
+
+
+def _list_presets() -> None:
+    from airwnd.presets import presets
+
+    click.echo(click.style(PRESET, bold=True) + "  Another simulator's values for what a scenario does not write.")
+    for preset in presets():
+        click.echo(f"  {preset.name}  {preset.summary}")
 
 
 @click.command()
 @click.argument("name")
 def explain(name: str) -> None:
-    """Explain the algorithm NAME or FAMILY/NAME, the table NAME of results, or its column TABLE.COLUMN.
+    """Explain the algorithm NAME or FAMILY/NAME, a preset, the table NAME of results, or its column TABLE.COLUMN.
 
-    An algorithm is shown with its parameters and sources, a column with its unit and meaning.
+    An algorithm is shown with its parameters and sources, a preset (preset/NAME; preset for all) with what it sets, a
+    column with its unit and meaning.
     """
     from airwnd import algorithms, columns
+    from airwnd.presets import presets
 
+    among = [preset for preset in presets() if name in (PRESET, preset.name, f"{PRESET}/{preset.name}")]
+    for index, preset in enumerate(among):
+        if index:
+            click.echo()
+        _explain_preset(preset)
+    if among:
+        return
     if name in columns.tables():
         table = columns.tables()[name]
         click.echo(f"{click.style(table.name, bold=True)}  (table of results)\n{table.meaning}\n\nColumns")
@@ -47,6 +74,19 @@ def explain(name: str) -> None:
         if index:
             click.echo()
         _explain(algorithm)
+
+
+def _explain_preset(preset: "Preset") -> None:
+    click.echo(f"{click.style(preset.name, bold=True)}  ({PRESET})\n{preset.summary}")
+    section = None
+    for value in preset.values:
+        if value.section != section:
+            section = value.section
+            click.echo(f"\n{section}")
+        default = value.default["kind"] if isinstance(value.default, dict) else value.default
+        own = "none" if default is None else json.dumps(default)
+        same = "airwnd's default, too" if default == value.value else f"airwnd's default {own}"
+        click.echo(f"  {click.style(value.key, bold=True)} = {json.dumps(value.value)}\n      {same}; {value.source}")
 
 
 def _explain_column(column: "Column", name: str) -> None:

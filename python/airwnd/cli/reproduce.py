@@ -74,7 +74,7 @@ def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -
     from rich.console import Console
 
     from airwnd.reproduce import terminal
-    from airwnd.reproduce.report import PAGE
+    from airwnd.reproduce.report import PAGE, VERDICTS
 
     console = Console()
     if len(done) == 1:
@@ -88,3 +88,4 @@ def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -
     for key in dict.fromkeys(each.experiment.folder.parent.name for each in done):
         click.echo(f"page: {out / key / PAGE}")
     click.echo(f"index: {index}")
+    click.echo(f"verdicts: {out / VERDICTS}")

@@ -41,6 +41,7 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 
 from airwnd.errors import InputError
+from airwnd.reproduce.bounds import Bounds
 from airwnd.reproduce.expression import Expression, Lookup, Place
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.reader import Digits, Entry, Mistake, Text, Words, load, placed
@@ -147,6 +148,7 @@ class Check:
     decides: bool
 
     space: Space
+    bounds: Bounds
 
     def places(self) -> list[tuple[Place, Place]]:
         """Where it is evaluated: a level of each axis that it does not name, and those of them that matter.
@@ -286,7 +288,7 @@ def judge(claim: Claim, ours: Lookup, paper: Lookup, *, preview: bool = False) -
 def _judge(check: Check, ours: Lookup, paper: Lookup, *, preview: bool) -> CheckResult:
     findings = []
     for place, matters in check.places():
-        found = interval(check.expression.values(place, ours).tolist())
+        found = interval(check.expression.values(place, ours).tolist(), check.bounds)
         printed: float | None
         try:
             (printed,) = check.expression.values(place, paper).tolist()
@@ -298,8 +300,20 @@ def _judge(check: Check, ours: Lookup, paper: Lookup, *, preview: bool) -> Check
     return CheckResult(check, tuple(findings))
 
 
-def load_claims(path: Path, paper: Paper, space: Space, measures: Sequence[str]) -> tuple[Claim, ...]:
-    """Read ``claims.toml``; a folder without one makes no claims."""
+def load_claims(path: Path, paper: Paper, space: Space, measures: Mapping[str, Bounds]) -> tuple[Claim, ...]:
+    """Read ``claims.toml``; a folder without one makes no claims.
+
+    Parameters
+    ----------
+    path
+        The file.
+    paper
+        What the paper says in all.
+    space
+        The axes.
+    measures
+        The measures, with the values that are possible of each.
+    """
     if not path.exists():
         return ()
     claims = []
@@ -331,14 +345,14 @@ def _stated(entry: ClaimEntry, paper: Paper) -> tuple[str, str]:
     return stated.text, stated.where
 
 
-def _check(entry: CheckEntry, space: Space, measures: Sequence[str]) -> Check:
+def _check(entry: CheckEntry, space: Space, measures: Mapping[str, Bounds]) -> Check:
     levels = space.levels
     only = {axis: tuple(str(level) for level in chosen) for axis, chosen in entry.only.items()}
     for axis, chosen in only.items():
         if axis not in levels or not set(chosen) <= set(levels[axis]):
             raise Mistake("only", f"{axis} = {list(chosen)} is not among {dict(levels)}")
     try:
-        expression = Expression.parse(entry.expression, levels, measures)
+        expression = Expression.parse(entry.expression, levels, tuple(measures))
     except InputError as error:
         raise Mistake("expression", str(error)) from None
     check = Check(
@@ -351,6 +365,7 @@ def _check(entry: CheckEntry, space: Space, measures: Sequence[str]) -> Check:
         only=only,
         decides=entry.decides,
         space=space,
+        bounds=expression.bounds(measures),
     )
     if not check.places():
         raise Mistake("", "`only` and the expression leave no place at which it is evaluated")

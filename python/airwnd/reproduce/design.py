@@ -196,7 +196,7 @@ class Experiment:
         with placed(str(path)):
             distinct("[[plot]]", [plot.name for plot in plots])
         paper = Paper.load(folder.parent)
-        claims = load_claims(folder / "claims.toml", paper, space, [m.name for m in file.measure])
+        claims = load_claims(folder / "claims.toml", paper, space, {m.name: m.bounds for m in file.measure})
         if claims and file.seeds < LEAST_SEEDS:
             with placed(str(path), "seeds"):
                 raise Mistake(

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airwnd.errors import InputError
+from airwnd.reproduce import bounds
+from airwnd.reproduce.bounds import Bounds
 
 Values = NDArray[np.float64]
 
@@ -36,10 +38,21 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Div: _divide,
 }
+_BINARY_BOUNDS: dict[type[ast.operator], Callable[[Bounds, Bounds], Bounds]] = {
+    ast.Add: bounds.plus,
+    ast.Sub: bounds.minus,
+    ast.Mult: bounds.times,
+    ast.Div: bounds.over,
+}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "min": lambda *values: reduce(np.minimum, values),
     "max": lambda *values: reduce(np.maximum, values),
+}
+_FUNCTION_BOUNDS: dict[str, Callable[..., Bounds]] = {
+    "abs": bounds.absolute,
+    "min": bounds.least,
+    "max": bounds.greatest,
 }
 
 
@@ -96,6 +109,24 @@ class Expression:
             (self._levels(call, place), {str(k.arg) for k in call.keywords if _level(k) is not None})
             for call in calls
         ]
+
+    def bounds(self, measures: Mapping[str, Bounds]) -> Bounds:
+        """Give the values that are possible, from those of the measures."""
+        return self._bounds(self.tree, measures)
+
+    def _bounds(self, node: ast.expr, measures: Mapping[str, Bounds]) -> Bounds:
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return float(number), float(number)
+            case ast.UnaryOp(operand=operand):
+                return bounds.negative(self._bounds(operand, measures))
+            case ast.BinOp(left=left, op=op, right=right):
+                return _BINARY_BOUNDS[type(op)](self._bounds(left, measures), self._bounds(right, measures))
+            case ast.Call(func=ast.Name(id=name), args=args) if name in _FUNCTIONS:
+                return _FUNCTION_BOUNDS[name](*(self._bounds(arg, measures) for arg in args))
+            case ast.Call(func=ast.Name(id=name)):
+                return measures[name]
+        raise AssertionError("parse accepts nothing else")
 
     def values(self, place: Place, lookup: Lookup) -> Values:
         """Evaluate at a place, seed by seed; NaN if a measure is undefined or something divided by zero."""

@@ -13,12 +13,14 @@ from typing import Any, TypedDict
 from airwnd import _native
 from airwnd.errors import InputError
 from airwnd.files import write_atomically
+from airwnd.reproduce.axis import Axis
 from airwnd.reproduce.chart import Chart, chart
 from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.paper import Paper
-from airwnd.reproduce.regions import setup_text
+from airwnd.reproduce.regions import SetUp, levels_text, setup_text
 from airwnd.reproduce.runner import Results
+from airwnd.reproduce.space import ABSENT
 from airwnd.reproduce.tables import Cell, side_by_side
 from airwnd.reproduce.words import effort_text, finding_text, place_text, plain_value, setups_text
 
@@ -47,9 +49,10 @@ class TableText(TypedDict):
 
 
 class FindingText(TypedDict):
-    """A check at one place."""
+    """A check at one place; `shown` if it belongs to the set-up that plots and tables show."""
 
     place: str
+    shown: bool
     paper: str
     ours: str
     verdict: str
@@ -67,6 +70,18 @@ class CheckText(TypedDict):
     findings: list[FindingText]
 
 
+class MatrixText(TypedDict):
+    """The verdict in each set-up: a row for each combination of levels of all open axes but the last.
+
+    ``None`` stands for a set-up that there is not, or of which no check speaks.
+    """
+
+    heads: list[str]
+    across: str
+    columns: list[str]
+    rows: list[tuple[list[str], list[str | None]]]
+
+
 class ClaimText(TypedDict):
     """A claim with its verdict: in how many set-ups it holds, and the verdict in each."""
 
@@ -76,15 +91,21 @@ class ClaimText(TypedDict):
     notes: list[str]
     verdict: str
     setups: str
-    by_setup: list[tuple[str, str]]
+    matrix: MatrixText | None
     checks: list[CheckText]
 
 
 class AxisText(TypedDict):
-    """What was varied: for each level its label and what it sets; `open` says why, if the paper does not."""
+    """What was varied: for each level its label and what it sets.
+
+    Of an axis that the paper leaves open, `open` says why it is varied and `shown` at which level plots and
+    tables stand; of an axis that exists for some levels of others only, `when` says for which.
+    """
 
     label: str
     open: str
+    shown: str
+    when: str
     levels: list[tuple[str, list[tuple[str, str]]]]
 
 
@@ -125,6 +146,7 @@ class Findings(TypedDict):
     paper_source: str
     charts: list[Chart]
     tables: list[TableText]
+    other_tables: list[tuple[str, list[TableText]]]
     claims: list[ClaimText]
     scenario: str
 
@@ -145,7 +167,7 @@ def gather(results: Results) -> Findings:
         seeds=effort.seeds,
         effort=effort_text(effort),
         preview=effort.preview,
-        shown=setup_text(space.shown, space.open),
+        shown=setup_text(space.shown_setup, space.open),
         runs=results.runs,
         quick=_changes(effort.changes) if effort.quick else None,
         duration=str(effort.changes.get("duration", experiment.scenario.resolved["duration"])),
@@ -157,13 +179,20 @@ def gather(results: Results) -> Findings:
             AxisText(
                 label=axis.label,
                 open=axis.open or "",
+                shown=levels_text(axis, [axis.shown]) if axis.open else "",
+                when=", ".join(levels_text(space.by_name[on], names) for on, names in axis.when.items()),
                 levels=[(level.label, _changes(level.changes)) for level in axis.levels],
             )
             for axis in experiment.axes
         ],
         paper_source=experiment.paper_source,
         charts=[chart(results, plot) for plot in experiment.plots],
-        tables=[_table(results, measure) for measure in experiment.measures],
+        tables=_tables(results, space.shown),
+        other_tables=[
+            (setup_text(setup, space.open), _tables(results, setup))
+            for setup in space.setups(space.shown)
+            if setup != space.shown_setup
+        ],
         claims=[_claim(result, full=effort.full) for result in results.claims()],
         scenario=(experiment.folder / "scenario.toml").read_text(encoding="utf-8"),
     )
@@ -209,8 +238,12 @@ def _changes(changes: Any) -> list[tuple[str, str]]:
     return [(key, plain_value(value)) for key, value in changes.items()]
 
 
-def _table(results: Results, measure: Measure) -> TableText:
-    layout = side_by_side(results, measure)
+def _tables(results: Results, setup: SetUp) -> list[TableText]:
+    return [_table(results, measure, setup) for measure in results.experiment.measures]
+
+
+def _table(results: Results, measure: Measure, setup: SetUp) -> TableText:
+    layout = side_by_side(results, measure, setup)
     cells = [cell for _, row in layout.rows for cell in row]
     return TableText(
         measure=measure.axis_label,
@@ -236,15 +269,37 @@ def _claim(result: ClaimResult, *, full: bool) -> ClaimText:
         notes=[note for note in (claim.note, claim.note_full if full else "") if note],
         verdict=result.verdict.value,
         setups=setups_text(result),
-        by_setup=_by_setup(result),
+        matrix=_matrix(result),
         checks=[_check(check) for check in result.checks],
     )
 
 
-def _by_setup(result: ClaimResult) -> list[tuple[str, str]]:
-    """Give each set-up with the verdict there; nothing if the paper leaves nothing open."""
-    axes = result.checks[0].check.space.open
-    return [(setup_text(setup, axes), verdict.value) for setup, verdict in result.setups if setup]
+def _matrix(result: ClaimResult) -> MatrixText | None:
+    """Lay out the verdicts in all set-ups; ``None`` if the paper leaves nothing open."""
+    setups = result.setups
+    space = result.checks[0].check.space
+    axes = [axis for axis in space.open if any(axis.name in setup for setup, _ in setups)]
+    if not axes:
+        return None
+    *first, last = axes
+    columns = [*last.names, *([ABSENT] if any(last.name not in setup for setup, _ in setups) else [])]
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for setup, verdict in setups:
+        row = tuple(setup.get(axis.name, ABSENT) for axis in first)
+        rows.setdefault(row, {})[setup.get(last.name, ABSENT)] = verdict.value
+    return MatrixText(
+        heads=[axis.label for axis in first],
+        across=last.label,
+        columns=[_label(last, name) for name in columns],
+        rows=[
+            ([_label(axis, name) for axis, name in zip(first, row, strict=True)], [*map(cells.get, columns)])
+            for row, cells in rows.items()
+        ],
+    )
+
+
+def _label(axis: Axis, name: str) -> str:
+    return axis.level(name).label if name != ABSENT else "–"
 
 
 def _check(result: CheckResult) -> CheckText:
@@ -256,14 +311,21 @@ def _check(result: CheckResult) -> CheckText:
         decides=check.decides,
         paper_agrees=result.paper_agrees,
         verdict=result.verdict.value,
-        findings=[_finding(result, finding) for finding in result.findings],
+        findings=_findings(result),
     )
 
 
-def _finding(result: CheckResult, finding: Finding) -> FindingText:
+def _findings(result: CheckResult) -> list[FindingText]:
+    """Write the findings; where none belongs to the set-up that is shown, all are shown."""
+    shown = result.at(result.check.space.shown) or result.findings
+    return [_finding(result, finding, shown=finding in shown) for finding in result.findings]
+
+
+def _finding(result: CheckResult, finding: Finding, *, shown: bool) -> FindingText:
     paper = finding.paper
     return FindingText(
         place=place_text(finding.place),
+        shown=shown,
         paper="–" if paper is None or math.isnan(paper) else f"{paper:.{result.check.digits}f}",
         ours=finding_text(result.check, finding),
         verdict=finding.verdict.value,

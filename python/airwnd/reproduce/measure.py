@@ -17,6 +17,9 @@ a row for each flow and sample, ``events`` one for each event, and both take ``b
 Rows without a value (a transfer that was not completed) do not count; a measure without any row is
 undefined, which leaves what is claimed of it undecided. `where` names columns of the table; one of samples
 or events may also name a column of ``flows``, and so may a level of an axis (:mod:`airwnd.reproduce.axis`).
+
+Confidence intervals end at what is possible: a delay is not negative, Jain's index not above 1. The engine
+says so of its columns; ``range = [0, 1]`` says it of a measure.
 """
 
 import math
@@ -27,6 +30,8 @@ from typing import Annotated, Any, Literal, Self
 from msgspec import Meta, field
 
 from airwnd._native import ScenarioError, parse_span
+from airwnd.columns import tables
+from airwnd.reproduce.bounds import ANY, Bounds
 from airwnd.reproduce.reader import Digits, Entry, Mistake, Name, Span, Text, Word, Words
 
 Rows = Mapping[str, tuple[Any, ...]]
@@ -110,16 +115,37 @@ class Measure(Entry, frozen=True):
     between: Between = None
     statistic: Annotated[Statistic, Meta(description="Of the rows that are left.")] = "mean"
     range: Annotated[
-        tuple[float, float] | None, Meta(description="Least and greatest value that is possible.")
+        tuple[float, float] | None,
+        Meta(description="Least and greatest value that is possible; else what the column allows."),
     ] = None
 
     def __post_init__(self) -> None:
         self.selection  # noqa: B018 (a wrong one is refused here)
+        if self.range and self.range[0] >= self.range[1]:
+            raise Mistake(
+                "range", f"expected [least, greatest], found [{self.range[0]:g}, {self.range[1]:g}]"
+            )
 
     @property
     def selection(self) -> Selection:
         """Which values it is the statistic of."""
         return Selection.of(self.value, self.where, self.between)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The values that are possible: its ``range``, or what its column and statistic allow."""
+        if self.range:
+            return self.range
+        column = tables()[self.selection.table].columns.get(self.selection.column)
+        least, greatest = column.range if column else ANY
+        match self.statistic:
+            case "jain":
+                return 0.0, 1.0
+            case "count" | "std":
+                return 0.0, math.inf
+            case "sum":
+                return (0.0 if least >= 0 else -math.inf), (0.0 if greatest <= 0 else math.inf)
+        return least, greatest
 
     @property
     def axis_label(self) -> str:

@@ -3,12 +3,15 @@
 ::
 
     out/index.html                    all papers, all claims
+    out/verdicts.csv                  all claims with their verdicts, to compare two reproductions by `diff`
     out/<paper>/index.html            the paper's experiments
     out/<paper>/<figure>/             its plots, results.csv, results.json, and runs/ with the finished runs
 
 The pages need no network and nothing beside them; the index links to the papers' pages.
 """
 
+import csv
+import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +28,7 @@ from airwnd.reproduce.chart import Chart
 from airwnd.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Results
+from airwnd.reproduce.statistics import LEAST_SEEDS
 from airwnd.reproduce.tables import as_csv
 from airwnd.reproduce.verdict import Verdict, together
 from airwnd.text import seconds_text
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     import jinja2
 
 PAGE = "index.html"
+VERDICTS = "verdicts.csv"
 
 
 def write(results: Results, root: Path) -> Findings:
@@ -75,6 +80,7 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
         if report.experiments:
             text = templates.get_template("paper.html.j2").render(report=report, plotly=plotly)
             write_atomically(root / report.paper["key"] / PAGE, text)
+    write_atomically(root / VERDICTS, verdicts_csv(reports))
     index = root / PAGE
     write_atomically(
         index, templates.get_template("index.html.j2").render(reports=reports, total=Total(reports))
@@ -147,7 +153,7 @@ class Total:
         self.experiments = len(every)
         self.runs = sum(each["runs"] for each in every)
         self.simulation_s = sum(each["simulation_s"] for each in every)
-        self.quick = sum(each["quick"] is not None for each in every)
+        self.previews = sum(each["preview"] for each in every)
         self.engines = sorted({each["engine"] for each in every})
 
 
@@ -159,18 +165,38 @@ def _counts(claims: Sequence[Judged]) -> dict[str, int]:
     return {name: names.count(name) for name in (*(verdict.value for verdict in Verdict), NO_RESULT)}
 
 
+def verdicts_csv(reports: Iterable[PaperReport]) -> str:
+    """Write a row for each claim and experiment that judges it; a claim that none judges has a row as well.
+
+    Nothing in it depends on when or how fast it was made.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["paper", "claim", "where", "verdict", "experiment", "there", "set-ups", "effort"])
+    for report in reports:
+        for claim in report.claims:
+            about = [report.paper["key"], claim.id, claim.where, claim.verdict or NO_RESULT]
+            for found, judged in claim.by:
+                there = [found["name"], judged["verdict"], judged["setups"], found["effort"]]
+                writer.writerow([*about, *there])
+            if not claim.by:
+                writer.writerow([*about, "", "", "", ""])
+    return stream.getvalue()
+
+
 def _templates() -> "jinja2.Environment":
     templates = environment("airwnd.reproduce")
     templates.filters["seconds"] = seconds_text
     templates.filters["prose"] = _prose
     templates.globals["static"] = _static
+    templates.globals["least_seeds"] = LEAST_SEEDS
     templates.globals["classes"] = {
         Verdict.HOLDS: "holds",
         Verdict.PART: "part",
         Verdict.FAILS: "fails",
         Verdict.OPEN: "open",
         Verdict.AGREES: "preview",
-        Verdict.UNSETTLED: "preview",
+        Verdict.UNSETTLED: "unsettled",
         None: "none",
         NO_RESULT: "none",
     }

@@ -104,7 +104,7 @@ class Results:
 
     def estimate(self, setting: Setting, measure: Measure) -> Interval:
         """Give the mean over the seeds with its confidence interval."""
-        return interval(self.values(setting, measure))
+        return interval(self.values(setting, measure), measure.bounds)
 
     def paper(self, setting: Setting, measure: Measure) -> float | None:
         """Give the paper's number, if its table has it."""

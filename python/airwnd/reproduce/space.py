@@ -56,8 +56,13 @@ class Space:
 
     @property
     def shown(self) -> dict[str, str]:
-        """The set-up of plots and tables: a level of each open axis."""
+        """Where plots and tables stand: a level of each open axis."""
         return {axis.name: axis.shown for axis in self.open}
+
+    @property
+    def shown_setup(self) -> dict[str, str]:
+        """The set-up of plots and tables, without the axes that do not exist there."""
+        return next(setup for setup in self.setups(self.shown) if setup.items() <= self.shown.items())
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:

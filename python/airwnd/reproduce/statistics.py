@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from airwnd.reproduce.bounds import ANY, Bounds
+
 CONFIDENCE = 0.95
 """Of every interval in tables, plots and verdicts."""
 
@@ -26,7 +28,7 @@ class Interval:
         return (self.high - self.low) / 2
 
 
-def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+def interval(values: Sequence[float], within: Bounds = ANY, confidence: float = CONFIDENCE) -> Interval:
     """Estimate the mean of independent values.
 
     Fewer than `LEAST_SEEDS` values say nothing about the spread: their interval is infinite. Values that are
@@ -36,6 +38,8 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
     ----------
     values
         One value per seed, in any unit; of two settings, the differences seed by seed.
+    within
+        The values that are possible; the interval is cut there.
     confidence
         The probability with which the interval holds the mean, between 0 and 1.
 
@@ -64,4 +68,5 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
     if error == 0.0:  # the differences are too small to be squared
         return Interval(mean, mean, mean, n)
     low, high = stats.t.interval(confidence, n - 1, loc=mean, scale=error)
-    return Interval(mean, float(low), float(high), n)
+    least, greatest = within
+    return Interval(mean, max(float(low), min(least, mean)), min(float(high), max(greatest, mean)), n)

@@ -36,10 +36,16 @@ class Cell:
 
     @property
     def spread_text(self) -> str:
-        """Half the confidence interval, or nothing for one seed."""
-        return (
-            "" if not math.isfinite(self.ours.half_width) else f"± {self.measure.text(self.ours.half_width)}"
-        )
+        """Half the confidence interval; where one end is cut at what is possible, how far the other reaches.
+
+        Nothing where there is no interval.
+        """
+        if not math.isfinite(self.ours.half_width):
+            return ""
+        down, up = self.ours.mean - self.ours.low, self.ours.high - self.ours.mean
+        if math.isclose(down, up, rel_tol=1e-6, abs_tol=1e-12):
+            return f"± {self.measure.text(self.ours.half_width)}"
+        return f"− {self.measure.text(down)}" if down > up else f"+ {self.measure.text(up)}"
 
     @property
     def difference_text(self) -> str:
@@ -64,7 +70,7 @@ _COLUMNS = 8
 """More do not fit side by side, each with the paper's number and ours."""
 
 
-def side_by_side(results: Results, measure: Measure, setup: SetUp | None = None) -> SideBySide:
+def side_by_side(results: Results, measure: Measure, setup: SetUp) -> SideBySide:
     """Lay out a measure. Columns are the last axis, or the shortest where the last is too long for it.
 
     The levels of an only axis are rows, of a single column. An axis that does not exist in any column of a
@@ -77,10 +83,10 @@ def side_by_side(results: Results, measure: Measure, setup: SetUp | None = None)
     measure
         The measure.
     setup
-        The levels of the axes that the paper leaves open; by default those that are shown.
+        The levels of the axes that the paper leaves open; those that are shown, where one is missing.
     """
     space = results.experiment.space
-    at = {**space.shown, **(setup or {})}
+    at = {**space.shown, **setup}
     axes = [axis for axis in space.axes if axis.open is None] or list(space.open)
     across = axes[-1] if len(axes[-1].levels) <= _COLUMNS else min(axes, key=lambda axis: len(axis.levels))
     last = () if len(axes) == 1 else (across,)

@@ -14,7 +14,13 @@ from airwnd.reproduce.runner import Results
 from airwnd.reproduce.statistics import LEAST_SEEDS
 from airwnd.reproduce.tables import side_by_side
 from airwnd.reproduce.verdict import Verdict
-from airwnd.reproduce.words import effort_text, finding_text, place_text, setups_text, spread_of_findings
+from airwnd.reproduce.words import (
+    effort_text,
+    finding_text,
+    place_text,
+    setups_text,
+    spread_of_findings,
+)
 
 _STYLES = {
     Verdict.HOLDS: "bold green",
@@ -32,7 +38,7 @@ def show(results: Results, console: Console) -> None:
     console.print(Text(f"\n{experiment.title}", style="bold"))
     console.print(Text(f"{experiment.paper.title}, {experiment.place}"))
     if space.open:
-        console.print(Text(f"Tables show one set-up: {setup_text(space.shown, space.open)}"))
+        console.print(Text(f"Tables show one set-up: {setup_text(space.shown_setup, space.open)}"))
     for measure in experiment.measures:
         console.print(_side_by_side(results, measure))
     claims = results.claims()
@@ -65,7 +71,7 @@ def show_verdicts(done: Sequence[Results], console: Console) -> None:
 
 
 def _side_by_side(results: Results, measure: Measure) -> Table:
-    layout = side_by_side(results, measure)
+    layout = side_by_side(results, measure, results.experiment.space.shown)
     unit = f" ({measure.unit})" if measure.unit else ""
     spread = " ± half of the 95 % interval" if results.effort.seeds >= LEAST_SEEDS else ""
     table = Table(
@@ -112,10 +118,13 @@ def _check(result: CheckResult) -> tuple[Text, Text]:
         line.append(" (shown, does not decide)", style="dim")
     if result.paper_agrees is False:
         line.append(" The paper's own table contradicts this.", style="italic")
+    trouble = [each for each in result.findings if each.verdict not in (Verdict.HOLDS, Verdict.AGREES)]
+    shown = [each for each in result.at(check.space.shown) if each in trouble]
     if len(result.findings) > 1:
-        for finding in result.findings:
-            if finding.verdict not in (Verdict.HOLDS, Verdict.AGREES):
-                line.append("\n  ").append(_trouble(result, finding))
+        for finding in shown:
+            line.append("\n  ").append(_trouble(result, finding))
+    if others := len(trouble) - len(shown):
+        line.append(f"\n  and {others} in other set-ups, see the page", style="dim")
     return Text("  ").append(_verdict(result.verdict, strong=False)), line
 
 

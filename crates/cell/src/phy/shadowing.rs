@@ -1,41 +1,72 @@
-//! Log-normal shadowing: one constant offset per user and site.
+//! Log-normal shadowing: one constant offset per user and site, or per user and cell.
 
-use airwnd_catalog::Params;
+use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::Db;
 
+/// Which links of a user share a draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Sectors {
+    /// Those to the sectors of a site, which look past the same obstacles.
+    #[word = "shared"]
+    Shared,
+    /// None: each sector has its own, as in ns-3, where each base station's node has.
+    #[word = "independent"]
+    Independent,
+}
+
 /// Log-normal shadowing: a Gaussian loss in decibels, drawn once per user and site.
 ///
-/// The sectors of a site share the draw, as obstacles do. It does not change as the user moves, so it
-/// suits users that stand still or walk.
+/// The loss is sigma (sqrt(c) A + sqrt(1 - c) B) with the correlation c, A a standard normal draw per user and B one per
+/// user and site. It does not change as the user moves, so it suits users that stand still or walk.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TR 36.942 §4.5.2 (LogF)")]
 pub struct Params {
     /// Standard deviation of the loss; zero switches shadowing off.
     #[param(default = Db(0.0), range = Db(0.0)..=Db(20.0), unit = "dB", source = "off unless asked for")]
     pub sigma: Db,
+    /// Correlation of a user's losses to different sites.
+    #[param(default = 0.0, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "ns-3 BuildingsPropagationLossModel: 0; TR 36.942 §4.5.2: 0.5")]
+    pub correlation: f64,
+    /// Whether the sectors of a site have the same loss.
+    #[param(default = Sectors::Shared)]
+    #[param(unit = "word", source = "TR 36.942 §4.5.2; ns-3 BuildingsPropagationLossModel: independent")]
+    pub sectors: Sectors,
 }
 
 /// The shadowing of every link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Shadowing {
-    sigma: Db,
+    params: Params,
     stream: Stream,
 }
 
 impl Shadowing {
     /// Shadowing whose draws come from `stream` and from nothing else.
     pub fn new(params: Params, stream: Stream) -> Shadowing {
-        Shadowing { sigma: params.sigma, stream }
+        Shadowing { params, stream }
     }
 
-    /// The loss, of either sign, to be added to the path loss between this user and this site.
+    /// The loss, of either sign, to be added to the path loss between this user and this cell of a site.
     //= exception shadowing-uncorrelated
-    pub fn loss(&self, ue: u32, site: u32) -> Db {
-        let draw = self.stream.child(u64::from(ue)).child(u64::from(site));
-        Db(self.sigma.0 * standard_normal(draw.at(0), draw.at(1)))
+    pub fn loss(&self, ue: u32, site: u32, cell: u32) -> Db {
+        let Params { sigma, correlation, sectors } = self.params;
+        let links = self.stream.child(u64::from(ue));
+        let normal = |link: Stream| standard_normal(link.at(0), link.at(1));
+        let own = match sectors {
+            Sectors::Shared => links.child(u64::from(site)),
+            Sectors::Independent => links.child(INDEPENDENT).child(u64::from(cell)),
+        };
+        let common = if correlation > 0.0 { normal(links.child(COMMON)) } else { 0.0 };
+        Db(sigma.0 * (libm::sqrt(correlation) * common + libm::sqrt(1.0 - correlation) * normal(own)))
     }
 }
+
+/// The stream of a user's common draw, beside those of sites, whose numbers have 32 bits.
+const COMMON: u64 = 1 << 32;
+/// The streams of draws by cell.
+const INDEPENDENT: u64 = COMMON + 1;
 
 /// A standard normal number from two uniform on [0, 1) (Box and Muller 1958).
 fn standard_normal(u: f64, v: f64) -> f64 {
@@ -46,24 +77,54 @@ fn standard_normal(u: f64, v: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn shadowing(correlation: f64, sectors: Sectors) -> Shadowing {
+        let params = Params { sigma: Db(8.0), correlation, sectors };
+        Shadowing::new(params, Stream::new(1, "shadowing"))
+    }
+
+    /// The covariance of the losses of 1e5 users over two links, over the variance of the distribution.
+    fn correlation(shadowing: &Shadowing, one: (u32, u32), other: (u32, u32)) -> f64 {
+        let product = |ue| shadowing.loss(ue, one.0, one.1).0 * shadowing.loss(ue, other.0, other.1).0;
+        (0..100_000).map(product).sum::<f64>() / 1e5 / 64.0
+    }
+
     #[test]
     fn losses_have_the_moments_of_the_distribution() {
         // mean 0, standard deviation 8 dB; of 1e5 draws their standard errors are 0.025 and 0.018
-        let shadowing = Shadowing::new(Params { sigma: Db(8.0) }, Stream::new(1, "shadowing"));
-        let losses: Vec<f64> = (0..100_000).map(|ue| shadowing.loss(ue, 0).0).collect();
-        let mean = losses.iter().sum::<f64>() / 1e5;
-        let sigma = (losses.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 1e5).sqrt();
-        assert!(mean.abs() < 0.1, "{mean}");
-        assert!((sigma - 8.0).abs() < 0.1, "{sigma}");
+        for (correlated, sectors) in
+            [(0.0, Sectors::Shared), (0.5, Sectors::Shared), (0.5, Sectors::Independent)]
+        {
+            let shadowing = shadowing(correlated, sectors);
+            let losses: Vec<f64> = (0..100_000).map(|ue| shadowing.loss(ue, 0, 0).0).collect();
+            let mean = losses.iter().sum::<f64>() / 1e5;
+            let sigma = (losses.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 1e5).sqrt();
+            assert!(mean.abs() < 0.1, "{mean}");
+            assert!((sigma - 8.0).abs() < 0.1, "{sigma}");
+        }
+    }
+
+    /// Standard errors are at most 0.0045 (a square of a normal number has variance 2).
+    #[test]
+    fn sites_are_correlated_as_asked_and_sectors_share_or_do_not() {
+        for asked in [0.0, 0.5, 0.8] {
+            let shared = shadowing(asked, Sectors::Shared);
+            assert!((correlation(&shared, (0, 0), (1, 3)) - asked).abs() < 0.02);
+            assert!((correlation(&shared, (0, 0), (0, 1)) - 1.0).abs() < 0.02);
+            let independent = shadowing(asked, Sectors::Independent);
+            assert!((correlation(&independent, (0, 0), (0, 1)) - asked).abs() < 0.02);
+            assert!((correlation(&independent, (0, 0), (1, 3)) - asked).abs() < 0.02);
+        }
     }
 
     #[test]
     fn a_link_has_its_own_draw_and_keeps_it() {
-        let shadowing = Shadowing::new(Params { sigma: Db(8.0) }, Stream::new(1, "shadowing"));
-        assert_eq!(shadowing.loss(3, 2), shadowing.loss(3, 2));
-        assert_ne!(shadowing.loss(3, 2), shadowing.loss(3, 1));
-        assert_ne!(shadowing.loss(3, 2), shadowing.loss(2, 2));
+        let shared = shadowing(0.0, Sectors::Shared);
+        assert_eq!(shared.loss(3, 2, 6), shared.loss(3, 2, 7));
+        assert_ne!(shared.loss(3, 2, 6), shared.loss(3, 1, 3));
+        assert_ne!(shared.loss(3, 2, 6), shared.loss(2, 2, 6));
+        let independent = shadowing(0.0, Sectors::Independent);
+        assert_ne!(independent.loss(3, 2, 6), independent.loss(3, 2, 7));
         let off = Shadowing::new(Params::default(), Stream::new(1, "shadowing"));
-        assert_eq!(off.loss(3, 2).0, 0.0);
+        assert_eq!(off.loss(3, 2, 6).0, 0.0);
     }
 }

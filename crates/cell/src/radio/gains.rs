@@ -3,7 +3,7 @@
 use crate::phy::antenna::{Antenna, Bearing};
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
 use crate::phy::propagation::{LinkGeometry, Propagation};
-use crate::phy::shadowing::{self, Shadowing};
+use crate::phy::shadowing::Shadowing;
 use crate::phy::{Position, Prbs};
 use crate::settings::{CellSite, RanSetup};
 use airwnd_kernel::Stream;
@@ -55,7 +55,7 @@ impl Gains {
         let mut gains = Gains {
             propagation: setup.radio.propagation.build(),
             shadowing: Shadowing::new(
-                setup.radio.shadowing.clone().unwrap_or(shadowing::Params { sigma: Db(0.0) }),
+                setup.radio.shadowing.clone().unwrap_or_default(),
                 Stream::new(setup.seed, "shadowing"),
             ),
             cells: setup.cells.iter().map(|site| Mast::new(site, prbs)).collect(),
@@ -80,9 +80,10 @@ impl Gains {
     /// A terminal is here from now on.
     pub fn place(&mut self, ue: usize, position: Position) {
         let first = ue * self.cells.len();
-        for (link, mast) in (first..).zip(&self.cells) {
+        for (cell, mast) in (0..).zip(&self.cells) {
+            let link = first + cell as usize;
             let Mast { site, power_per_prb, .. } = mast;
-            let gain = mast.gain(position) - self.shadowing.loss(ue as u32, site.site);
+            let gain = mast.gain(position) - self.shadowing.loss(ue as u32, site.site, cell);
             let loss = |frequency: Hertz| {
                 let link = LinkGeometry { a: site.position, b: position, frequency };
                 self.propagation.path_loss(&link) - gain

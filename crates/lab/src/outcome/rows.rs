@@ -13,7 +13,7 @@ pub struct RunRow {
     /// Seed of the random streams.
     pub seed: u64,
     /// Simulated time after the warm-up.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub duration_s: f64,
     /// Events that the event loop handled.
     pub events: u64,
@@ -63,7 +63,7 @@ pub struct FlowRow {
     pub rtt_ms: Percentiles,
     /// Packet delivery fraction: packets received of those sent. Null if nothing was sent, or nothing but a handshake:
     /// a connection that was never established has delivered none of its data, however many of its SYNs arrived.
-    #[column(unit = "%")]
+    #[column(unit = "%", range = 0.0..=100.0)]
     pub pdf_percent: Option<f64>,
     /// Packets sent.
     pub packets_sent: u64,
@@ -82,10 +82,10 @@ pub struct FlowRow {
     /// Segments received by the sender that offered a window of zero.
     pub zero_windows: u64,
     /// Time during which a TCP sender was kept from sending; null for UDP.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub limited_s: Option<Limited>,
     /// Flow completion time; null for a flow without a size, or one that was not completed.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub fct_s: Option<f64>,
 }
 
@@ -150,7 +150,7 @@ pub struct GroupRow {
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
     /// Completion times of the transfers and pages that were completed.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub fct_s: CompletionTimes,
 }
 
@@ -209,6 +209,7 @@ pub struct UeRow {
     #[column(unit = "dBm")]
     pub rsrp_dbm: f64,
     /// Mean MCS of first downlink transmissions.
+    #[column(range = 0.0..=f64::INFINITY)]
     pub mcs: Option<f64>,
     /// Mean transport block size of first downlink transmissions.
     #[column(unit = "bytes")]
@@ -216,8 +217,10 @@ pub struct UeRow {
     /// First downlink transmissions of transport blocks.
     pub blocks: u64,
     /// Block error rate: fraction of first downlink transmissions that failed, 0 to 1.
+    #[column(range = 0.0..=1.0)]
     pub bler: Option<f64>,
     /// Block error rate of the uplink, 0 to 1.
+    #[column(range = 0.0..=1.0)]
     pub uplink_bler: Option<f64>,
     /// First uplink transmissions of transport blocks.
     pub uplink_blocks: u64,
@@ -251,8 +254,10 @@ pub struct CellRow {
     /// UEs that the cell serves at the end of the run.
     pub users: u64,
     /// Fraction of the PRBs that carried downlink data, 0 to 1.
+    #[column(range = 0.0..=1.0)]
     pub downlink_prb_use: f64,
     /// Fraction of the PRBs that carried uplink data, 0 to 1.
+    #[column(range = 0.0..=1.0)]
     pub uplink_prb_use: f64,
     /// Decoded downlink bits per second and hertz of the PRBs used.
     #[column(unit = "bit/s/Hz")]
@@ -289,6 +294,7 @@ pub struct LinkRow {
     pub queue_bytes: Queued,
     /// Fraction of its capacity over the measurement that the link used, 0 to 1; null without a rate. For a shared
     /// medium: fraction of the time taken by the attempts of this direction.
+    #[column(range = 0.0..=1.0)]
     pub utilisation: Option<f64>,
 }
 
@@ -341,20 +347,23 @@ pub struct Totals {
     #[column(unit = "ms")]
     pub delay_ms_p95: Option<f64>,
     /// Packet delivery fraction over the flows that have one: packets received of those sent.
-    #[column(unit = "%")]
+    #[column(unit = "%", range = 0.0..=100.0)]
     pub pdf_percent: Option<f64>,
     /// Packets dropped of those sent.
-    #[column(unit = "%")]
+    #[column(unit = "%", range = 0.0..=100.0)]
     pub loss_percent: Option<f64>,
     /// Jain's index of the goodputs: from 1/n (one flow has all) to 1 (equal shares).
+    #[column(range = 0.0..=1.0)]
     pub jain: Option<f64>,
     /// Segments sent that contained bytes sent before.
     pub retransmissions: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
     /// Mean over the cells of the fraction of PRBs that carried downlink data, 0 to 1; null without cells.
+    #[column(range = 0.0..=1.0)]
     pub downlink_prb_use: Option<f64>,
     /// Mean over the cells of the fraction of PRBs that carried uplink data, 0 to 1; null without cells.
+    #[column(range = 0.0..=1.0)]
     pub uplink_prb_use: Option<f64>,
     /// Packets dropped, from the beginning of the warm-up.
     pub drops: Drops,
@@ -432,7 +441,7 @@ pub(crate) struct CompletionRow {
     #[column(unit = "bytes")]
     pub size_bytes: f64,
     /// Completion time; null if the run ended before.
-    #[column(unit = "s")]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub fct_s: Option<f64>,
 }
 

@@ -6,7 +6,10 @@ use airwnd_cell::phy::shadowing;
 use airwnd_cell::rlc::am;
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover};
 use airwnd_lab::columns::ColumnInfo;
-use airwnd_lab::{Core, Flow, LinkSettings, Scenario, Site, TableInfo, UeGroup, catalogue, schema, tables};
+use airwnd_lab::{
+    Core, Flow, LinkSettings, PresetInfo, PresetValue, Scenario, Site, TableInfo, UeGroup, catalogue, presets, schema,
+    tables,
+};
 use airwnd_tcp::{Settings, Stack};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,6 +101,7 @@ pub fn pages() -> Vec<(String, String)> {
         ("README.md".to_string(), index(&families)),
         ("scenario.md".to_string(), scenario(&families)),
         ("tcp.md".to_string(), tcp()),
+        ("presets.md".to_string(), presets_page()),
         ("results.md".to_string(), results()),
         ("limits.md".to_string(), limits()),
     ];
@@ -109,7 +113,8 @@ fn index(families: &[FamilyInfo]) -> String {
     let mut page = String::from(
         "# Reference\n\n\
          - [Scenario files](scenario.md): every section and key\n\
-         - [TCP stacks](tcp.md): the presets and their parameters\n\
+         - [TCP stacks](tcp.md): the stacks and their parameters\n\
+         - [Presets](presets.md): another simulator's values for what a scenario does not write\n\
          - [Results](results.md): every table of a run and its columns\n\
          - [Models and their limits](limits.md): where results differ from a standard, a paper or ns-3, and by how much\n\n\
          | Family | Members |\n|---|---|\n",
@@ -160,7 +165,7 @@ fn tcp() -> String {
     let columns: Vec<_> = Stack::ALL.iter().map(|stack| stack.config().entries()).collect();
     let mut page = format!(
         "# TCP stacks (`[tcp]`)\n\n`stack` chooses a column ({} unless said otherwise); any other key of \
-         `[tcp]` overrides one row. What a preset does against an RFC is in [Models and their \
+         `[tcp]` overrides one row. What a stack does against an RFC is in [Models and their \
          limits](limits.md#tcp).\n\n| Parameter |",
         stack.default.as_ref().map_or(String::new(), value),
     );
@@ -182,14 +187,41 @@ fn tcp() -> String {
     page + "\n" + ORIGIN
 }
 
+fn presets_page() -> String {
+    let mut page = String::from(
+        "# Presets\n\n\
+         `preset = \"ns3.44\"` at the top of a scenario gives every key that the scenario does not write the value \
+         that another simulator has. A value in a section holds for that section, and for each entry of a repeated \
+         one; a value of a member, as `codel` of [`aqm`](aqm.md#codel), wherever that member is chosen. Where the \
+         scenario chooses another member or another TCP stack, what the preset says about its own does not hold. \
+         `preset = \"none\"` is airwnd's own defaults. [Compare with ns-3](../how-to/compare-with-ns3.md) shows how \
+         presets are used.\n\n",
+    );
+    for PresetInfo { name, summary, values } in presets() {
+        write!(page, "## {name}\n\n{summary}\n\n").unwrap();
+        page += "| Key | Value | airwnd's default | Source |\n|---|---|---|---|\n";
+        for PresetValue { section, key, value: set, default, source } in values {
+            let place = match section.split_once('/') {
+                Some((family, kind)) => format!("[`{kind}`]({family}.md#{kind}): `{key}`"),
+                None => format!("`{section}.{key}`"),
+            };
+            let default = value(default.get("kind").unwrap_or(&default));
+            writeln!(page, "| {place} | {} | {default} | {} |", value(&set), cell(&source)).unwrap();
+        }
+        page.push('\n');
+    }
+    page + ORIGIN
+}
+
 fn scenario(families: &[FamilyInfo]) -> String {
     let mut page = String::from(
         "# Scenario files\n\n\
          TOML, or the same shape as JSON or a Python dictionary. Unknown keys, missing units and values out of \
          range are errors that name file, line, key and what is allowed. A quantity is a text with its unit: \
          `\"20ms\"`, `\"64KiB\"`, `\"-96dBm\"`. Where a family is expected, a word chooses a member with its \
-         defaults, `\"drwa\"`, and a table sets its parameters, `{kind = \"drwa\", lambda = 2.0}`. `airwnd check \
-         FILE --json` writes a scenario out with every default; `airwnd schema` prints the JSON Schema.\n\n",
+         defaults, `\"drwa\"`, and a table sets its parameters, `{kind = \"drwa\", lambda = 2.0}`. What may have no \
+         value takes `\"none\"`. `preset` [replaces the defaults](presets.md). `airwnd check FILE --json` writes a \
+         scenario out with every default; `airwnd schema` prints the JSON Schema.\n\n",
     );
     section(&mut page, families, "", &schema());
     page + ORIGIN
@@ -207,7 +239,7 @@ fn results() -> String {
     for TableInfo { name, meaning, columns } in tables() {
         write!(page, "## `{name}`\n\n{meaning}\n\n| Column | Type | Unit | Meaning |\n|---|---|---|---|\n")
             .unwrap();
-        for ColumnInfo { name, kind, unit, meaning } in &columns {
+        for ColumnInfo { name, kind, unit, meaning, .. } in &columns {
             let unit = if *unit == "1" { "" } else { unit };
             writeln!(page, "| `{name}` | {} | {unit} | {} |", kind.word(), cell(meaning)).unwrap();
         }
@@ -233,7 +265,7 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
     for (key, property) in properties {
         let (meaning, source) = split_source(property["description"].as_str().unwrap_or(""));
         let place = place_of(path, key, property);
-        let inner = property.get("items").unwrap_or(property);
+        let inner = property.get("items").unwrap_or(value_of(property));
         if inner.get("properties").is_some() {
             below.push((place.clone(), inner));
         }
@@ -292,12 +324,21 @@ fn place_of(path: &str, key: &str, property: &Json) -> String {
     if property.get("items").is_some() { format!("[[{full}]]") } else { format!("[{full}]") }
 }
 
+/// The schema of a key's value, where it may have none as well.
+fn value_of(property: &Json) -> &Json {
+    match property["anyOf"].as_array().map(Vec::as_slice) {
+        Some([value, none]) if none["const"] == "none" => value,
+        _ => property,
+    }
+}
+
 /// What a key takes.
 fn kind_of(families: &[FamilyInfo], place: &str, property: &Json) -> String {
     let words = |words: &Json| {
         let words = words.as_array().into_iter().flatten().map(value);
         words.collect::<Vec<_>>().join(", ")
     };
+    let property = value_of(property);
     if let Some(members) = property.get("anyOf") {
         let family = families.iter().find(|family| {
             let kinds = members[0]["enum"].as_array().into_iter().flatten();

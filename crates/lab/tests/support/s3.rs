@@ -8,18 +8,22 @@ pub fn scenario(variant: &str, users: &str, placed: &str, duration_s: &str, srs_
     format!(
         r#"
         duration = "{duration_s}s"
-        tcp = {{stack = "ns3.44", mss = 512}}
+        preset = "ns3.44"
+        tcp.mss = 512
+        carrier.bandwidth = "10MHz"
         radio.propagation = {{kind = "hybrid-buildings", los_to_nlos = "{los}"}}
         mac = {{scheduler = "pss", srs_period = {srs_period}, power_control = {{max_power = "{power}"}}}}
         rlc.queue = {{kind = "drop-tail", buffer = "51200B"}}
         [[site]]
         sectors = 3
+        power = "43dBm"
         antenna = {{kind = "parabolic", beamwidth = "70deg"}}
         [[ue]]
         count = {users}
         noise_figure = "5dB"
         placement = {{kind = "file", path = "s3{variant}_{placed}.csv"}}
         [[flow]]
+        cc = "newreno"
         "#
     )
 }

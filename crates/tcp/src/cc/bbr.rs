@@ -646,6 +646,11 @@ impl CongestionControl for Bbr {
         true
     }
 
+    // Linux bbr_sndbuf_expand: three, since BBR may slow-start even during recovery.
+    fn send_buffer_windows(&self) -> u64 {
+        3
+    }
+
     fn wants_rates(&self) -> bool {
         true
     }

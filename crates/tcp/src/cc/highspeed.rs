@@ -1,5 +1,6 @@
 //! Faster growth and smaller reductions for large windows.
 
+pub use super::newreno::Growth;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::{Choice, Params};
@@ -17,7 +18,7 @@ pub enum Response {
 
 /// HighSpeed TCP: the larger the window, the faster it grows and the less a loss takes.
 ///
-/// cwnd grows by a(w) / w for each acknowledged segment and keeps 1 - b(w) of the flight at a loss, where
+/// cwnd grows by a(w) / w for each acknowledged segment, or for each ACK, and keeps 1 - b(w) of the flight at a loss, where
 /// b(w) = 0.5 - 0.4 log(w / 38) / log(83000 / 38) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with
 /// p(w) = 0.078 / w^1.2, all in segments; up to 38 segments a = 1 and b = 0.5, and above the last row of the table
 /// both stay. Slow start is NewReno's.
@@ -27,6 +28,14 @@ pub struct Params {
     /// Where a(w) and b(w) come from.
     #[param(default = Response::Table, unit = "word", source = "RFC 3649 Appendix B; RFC 3649 §5 (formula)")]
     pub response: Response,
+    //= exception growth-by-segments
+    /// What the window grows with above ssthresh.
+    #[param(default = Growth::PerByte)]
+    #[param(
+        unit = "word",
+        source = "ns-3.26 and ns-3.44 TcpHighSpeed (per-byte); RFC 3649 §5, Linux tcp_highspeed (per-ack)"
+    )]
+    pub growth: Growth,
 }
 
 /// The window up to which it is standard TCP, in segments (RFC 3649 §5: Low_Window).
@@ -137,6 +146,7 @@ fn table(w: f64) -> (f64, f64) {
 #[derive(Clone, Debug)]
 pub struct Highspeed {
     response: fn(f64) -> (f64, f64),
+    growth: Growth,
     window: Window,
 }
 
@@ -147,19 +157,18 @@ impl Highspeed {
             Response::Table => table,
             Response::Formula => formula,
         };
-        Highspeed { response, window: Window::new(ctx) }
+        Highspeed { response, growth: params.growth, window: Window::new(ctx) }
     }
 }
 
 impl CongestionControl for Highspeed {
     fn on_ack(&mut self, ack: &Ack) {
-        let acked = self.window.count(ack.acked);
         if self.window.in_slow_start() {
-            self.window.slow_start(acked.min(1.0));
+            self.window.slow_start(self.window.count(ack.acked).min(1.0));
         } else {
             let w = self.window.segments();
             let (a, _) = (self.response)(w);
-            self.window.add(acked * a / w);
+            self.window.add(self.window.counted(ack.acked, self.growth) * a / w);
         }
     }
 

@@ -1,5 +1,6 @@
 //! As fast as on a short path.
 
+pub use super::newreno::Growth;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
@@ -8,7 +9,7 @@ use airwnd_units::Span;
 /// Hybla: grows as NewReno would with a short round-trip time.
 ///
 /// rho = max(RTT / reference RTT, 1), RTT the least one so far. For each ACK slow start adds 2^rho - 1 segments,
-/// congestion avoidance rho^2 / cwnd for each acknowledged segment. A loss halves the flight.
+/// congestion avoidance rho^2 / cwnd for each acknowledged segment, or for each ACK. A loss halves the flight.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Caini and Firrincieli, Int. J. Satellite Communications and Networking 22, 2004")]
 pub struct Params {
@@ -19,6 +20,15 @@ pub struct Params {
         source = "Caini and Firrincieli 2004, section 3 (RTT0); Linux tcp_hybla rtt0; ns-3.44 TcpHybla::RRTT"
     )]
     pub reference_rtt: Span,
+    //= exception growth-by-segments
+    /// What the window grows with above ssthresh.
+    #[param(default = Growth::PerByte)]
+    #[param(
+        unit = "word",
+        source = "ns-3.26 and ns-3.44 TcpHybla (per-byte); Caini and Firrincieli 2004, section 3, Linux tcp_hybla \
+                  (per-ack)"
+    )]
+    pub growth: Growth,
 }
 
 /// The state of Hybla.
@@ -44,11 +54,11 @@ impl CongestionControl for Hybla {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        let acked = self.window.count(ack.acked);
         if self.window.in_slow_start() {
-            self.window.slow_start(acked.min(1.0) * (libm::exp2(self.rho) - 1.0));
+            self.window.slow_start(self.window.count(ack.acked).min(1.0) * (libm::exp2(self.rho) - 1.0));
         } else {
-            self.window.add(acked * self.rho * self.rho / self.window.segments());
+            let counted = self.window.counted(ack.acked, self.params.growth);
+            self.window.add(counted * self.rho * self.rho / self.window.segments());
         }
     }
 

@@ -93,7 +93,7 @@ pub struct Ack {
     /// Bytes that it newly reports as arrived, cumulatively or by SACK. Zero is possible: an ACK may
     /// advance over bytes that SACKs reported before.
     pub acked: Bytes,
-    /// The round-trip time that it measured, if it measured one.
+    /// The round-trip time that it measured, if it measured one. By timestamps only an ACK does that moves SND.UNA.
     pub rtt: Option<Span>,
     /// Smoothed round-trip time.
     pub srtt: Option<Span>,
@@ -279,6 +279,11 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// [`on_delivery`](CongestionControl::on_delivery).
     fn governs_recovery(&self) -> bool {
         false
+    }
+    /// Windows of data that an autotuned send buffer holds, see `send_buffer_autotuning` of
+    /// [`Config`](crate::Config).
+    fn send_buffer_windows(&self) -> u64 {
+        2
     }
     /// Whether ACKs shall come with [`Ack::rate`], and departures and losses be told one by one. Asked once.
     fn wants_rates(&self) -> bool {

@@ -192,6 +192,10 @@ impl CongestionControl for Guarded {
         self.inner.as_ref().is_ok_and(|inner| inner.governs_recovery())
     }
 
+    fn send_buffer_windows(&self) -> u64 {
+        self.inner.as_ref().map_or(2, |inner| inner.send_buffer_windows())
+    }
+
     fn wants_rates(&self) -> bool {
         self.inner.as_ref().is_ok_and(|inner| inner.wants_rates())
     }

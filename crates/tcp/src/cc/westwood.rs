@@ -14,7 +14,8 @@ use airwnd_units::Span;
 /// after a timeout. B comes from samples b over intervals D. With `variant = "westwood"` an interval lies between two
 /// ACKs, and Tustin's filter is B <- a B + (1 - a) (b + b') / 2, b' the sample before it,
 /// a = (2 tau - D) / (2 tau + D); a pause longer than tau / 2 is filled with samples of zero. With
-/// "westwood-plus" it is a round trip and a = 0.9. The filter "linux" is x <- (7 x + b) / 8, B <- (7 B + x) / 8.
+/// "westwood-plus" it is a round trip and a = 0.9. With "ns3.26" b is an ACK's bytes over the smoothed round-trip
+/// time, and a = 0.9. The filter "linux" is x <- (7 x + b) / 8, B <- (7 B + x) / 8.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Mascolo, Casetti, Gerla, Sanadidi and Wang, MobiCom 2001; Grieco and Mascolo, CCR 34(2), 2004"
@@ -22,7 +23,8 @@ use airwnd_units::Span;
 pub struct Params {
     /// What a sample of the bandwidth is.
     #[param(default = Variant::WestwoodPlus)]
-    #[param(unit = "word", source = "Grieco and Mascolo 2004, section 2; ns-3.44 TcpWestwoodPlus")]
+    #[param(unit = "word", source = "Mascolo et al. 2001, section 2 (westwood); Grieco and Mascolo 2004, section 2 (westwood-plus); \
+                  ns-3.26 TcpWestwood (ns3.26)")]
     pub variant: Variant,
     /// How samples are smoothed.
     #[param(default = Filter::Tustin)]
@@ -141,6 +143,20 @@ mod tests {
         westwood.on_delivery(&at(200_000, 100_000));
         // 0.9 x 50 kB/s + 0.1 x 1 MB/s
         assert!((in_a_second(&westwood) - 145_000.0).abs() < 2.0);
+    }
+
+    /// 100 ACKs in a round trip of 100 ms: each sample is a hundredth of the 1 MB/s.
+    #[test]
+    fn ns3s_sample_is_one_ack_in_a_round_trip() {
+        let params = Params { variant: Variant::Ns3v26, ..Params::default() };
+        let mut westwood = Westwood::new(params, &ctx(1000, 150));
+        for ms in 0..=1000 {
+            westwood.on_delivery(&Ack { srtt: Some(Span::from_millis(100)), ..at(1000 * ms, 1000) });
+        }
+        assert!((in_a_second(&westwood) - 10_000.0).abs() < 1.0, "{}", in_a_second(&westwood));
+        // 10 kB/s x 0.1 s is one segment: the threshold is the least that there is.
+        westwood.on_congestion(&congestion(Signal::Loss, 150_000));
+        assert_eq!(westwood.cwnd(), Bytes(2000));
     }
 
     #[test]

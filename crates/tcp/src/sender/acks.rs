@@ -283,10 +283,13 @@ impl Sender {
     }
 
     pub(super) fn event(&self, ack: &Acknowledgment<'_>, progress: &Progress, delivered: u32) -> Ack {
+        //= RFC 7323 §4.1: a duplicate echoes the last segment in order, and seems ever later while a loss is repaired
+        let by_timestamps = ack.rtt.filter(|_| progress.advanced);
+        let rtt = by_timestamps.or_else(|| progress.taken.clean_sample.map(|sent_at| ack.now - sent_at));
         Ack {
             now: ack.now,
             acked: Bytes(u64::from(delivered)),
-            rtt: ack.rtt.or_else(|| progress.taken.clean_sample.map(|sent_at| ack.now - sent_at)),
+            rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             one_way_delay: ack.one_way_delay,

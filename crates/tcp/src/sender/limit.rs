@@ -7,6 +7,8 @@ use airwnd_units::{Span, Time};
 pub(crate) enum Limit {
     /// The application has nothing more to send, or too little.
     Application,
+    /// The application has more than the send buffer can hold.
+    SendBuffer,
     /// The congestion window is used up.
     CongestionWindow,
     /// The receiver offers no more.
@@ -20,6 +22,8 @@ pub(crate) enum Limit {
 pub struct Limited {
     /// By the application.
     pub application: Span,
+    /// By the send buffer, which was full.
+    pub send_buffer: Span,
     /// By the congestion window.
     pub congestion_window: Span,
     /// By the window that the receiver offers.
@@ -53,6 +57,7 @@ impl Limits {
         if let Some((limit, since)) = self.now {
             let sum = match limit {
                 Limit::Application => &mut sums.application,
+                Limit::SendBuffer => &mut sums.send_buffer,
                 Limit::CongestionWindow => &mut sums.congestion_window,
                 Limit::ReceiveWindow => &mut sums.receive_window,
                 Limit::Pacing => &mut sums.pacing,
@@ -78,6 +83,7 @@ mod tests {
         let sums = limits.until(Time(41));
         let expected = Limited {
             application: Span(5),
+            send_buffer: Span(0),
             congestion_window: Span(25),
             receive_window: Span(1),
             pacing: Span(0),

@@ -1,6 +1,7 @@
 //! The sending half: what may be sent, what is lost, what is sent again.
 
 mod acks;
+mod buffer;
 mod frto;
 pub(crate) mod limit;
 mod rack;
@@ -19,6 +20,7 @@ use crate::segment::{Codepoint, Flags, SackBlocks};
 use crate::stack::{Ecn, LossDetection};
 use crate::{Config, Seq};
 use airwnd_units::{Bytes, Span, Time};
+use buffer::SendBuffer;
 use frto::Frto;
 use limit::{Limited, Limits};
 use rtt::{RtoBounds, RttEstimator};
@@ -44,6 +46,7 @@ pub(crate) struct Sender {
     una: Seq,
     nxt: Seq,
     source: Source,
+    buffer: SendBuffer,
     fin: Fin,
 
     offer: PeerOffer,
@@ -91,6 +94,8 @@ pub(crate) struct Sender {
 struct Source {
     queued: u64,
     endless: bool,
+    /// The last write did not fit into the send buffer.
+    refused: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +236,7 @@ impl Sender {
         if tells_all {
             board.measure_rates();
         }
-        Sender {
+        let mut sender = Sender {
             config: config.clone(),
             cc_spec: cc_spec.clone(),
             cc,
@@ -243,6 +248,7 @@ impl Sender {
             una: iss,
             nxt: iss,
             source: Source::default(),
+            buffer: SendBuffer::new(config),
             fin: Fin::Open,
             offer: PeerOffer::default(),
             board,
@@ -270,7 +276,9 @@ impl Sender {
             last_sent: Time::ZERO,
             counts: Counts::default(),
             limits: Limits::default(),
-        }
+        };
+        sender.fit_buffer();
+        sender
     }
 
     // The handshake.
@@ -293,6 +301,7 @@ impl Sender {
             self.mss = agreement.mss;
             self.cc = self.cc_spec.build(&sender_context(&self.config, agreement.mss, self.seed));
         }
+        self.fit_buffer();
         self.heed = Heed::new(agreement.ecn, self.cc.is_l4s());
     }
 
@@ -316,11 +325,20 @@ impl Sender {
         if self.fin != Fin::Open {
             return 0;
         }
-        let room =
-            self.config.send_buffer.0.saturating_sub(self.source.queued + u64::from(self.nxt - self.una));
-        let accepted = bytes.min(room);
+        let held = self.source.queued + u64::from(self.nxt - self.una);
+        if bytes > self.buffer.room(held) {
+            self.fit_buffer();
+        }
+        let accepted = bytes.min(self.buffer.room(held));
         self.source.queued += accepted;
+        self.source.refused = accepted < bytes;
         accepted
+    }
+
+    /// Makes an autotuned send buffer as large as the window asks for. Returns whether it grew.
+    pub(super) fn fit_buffer(&mut self) -> bool {
+        let (windows, mss) = (self.cc.send_buffer_windows(), u64::from(self.mss));
+        self.buffer.grow(windows, self.window(), mss)
     }
 
     pub fn write_endlessly(&mut self) {
@@ -329,7 +347,7 @@ impl Sender {
 
     /// No more will be written; what an endless source has not sent is not sent.
     pub fn close(&mut self) {
-        self.source.endless = false;
+        (self.source.endless, self.source.refused) = (false, false);
         if self.fin == Fin::Open {
             self.fin = Fin::Queued;
         }

@@ -233,7 +233,12 @@ impl Sender {
         repair.delivered += delivered;
         let pipe = u64::from(self.board.pipe());
         let mut room = if pipe > target {
-            let out = (repair.delivered * target).div_ceil(u64::from(repair.flight));
+            let mut share = repair.delivered * target;
+            if self.config.prr_wraps {
+                //= exception prr-thirty-two-bits
+                share &= u64::from(u32::MAX);
+            }
+            let out = share.div_ceil(u64::from(repair.flight));
             // RFC 9937 §8 counts, as Linux does, in segments.
             let unit = if self.config.recovery == Recovery::PrrSafe { mss } else { 1 };
             out.next_multiple_of(unit).saturating_sub(repair.out)

@@ -15,6 +15,7 @@ impl Sender {
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
         match self.choose(now) {
             Ok(outgoing) => Some(outgoing),
+            Err(Limit::SendBuffer) if self.fit_buffer() => self.next(now),
             Err(limit) => {
                 self.limits.note(now, limit);
                 if limit == Limit::Application && self.flight() + u64::from(self.mss) <= self.window() {
@@ -97,16 +98,22 @@ impl Sender {
             return self.source.queued;
         }
         let outstanding = u64::from(self.board.outstanding());
-        let room = self.config.send_buffer.0.saturating_sub(outstanding);
+        let room = self.buffer.room(outstanding);
         let mss = u64::from(self.mss);
         if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
+    }
+
+    /// What keeps a sender back that has sent all it has been given.
+    fn limit_of_source(&self) -> Limit {
+        let has_more = self.source.endless || self.source.refused;
+        if has_more { Limit::SendBuffer } else { Limit::Application }
     }
 
     pub(super) fn send_new(&mut self, now: Time, room: u64) -> Result<Outgoing, Limit> {
         let available = self.available();
         if available == 0 {
             // A FIN takes no buffer, so it needs no window.
-            return (self.fin == Fin::Queued).then(|| self.push_new(0, now)).ok_or(Limit::Application);
+            return (self.fin == Fin::Queued).then(|| self.push_new(0, now)).ok_or(self.limit_of_source());
         }
         let usable = self.offer.edge.since(self.nxt);
         let most = available.min(u64::from(self.mss)) as u32;
@@ -120,7 +127,11 @@ impl Sender {
             if idle && (usable == 0 || self.config.probe_small_windows) {
                 self.start_probing(now);
             }
-            return Err(if u64::from(len) < available { Limit::ReceiveWindow } else { Limit::Application });
+            return Err(if u64::from(len) < available {
+                Limit::ReceiveWindow
+            } else {
+                self.limit_of_source()
+            });
         }
         let restarts = self.config.restart_after_idle && !self.cc.governs_recovery();
         if idle && restarts && now.since(self.last_sent) > self.rtt.rto() {

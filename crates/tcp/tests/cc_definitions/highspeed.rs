@@ -1,7 +1,8 @@
 use super::{Definition, Told, compare};
 
-/// RFC 3649 §5 without the table.
+/// RFC 3649 §5 without the table. An ACK counts as so many segments as it acknowledges, or as one at most.
 struct HighSpeed {
+    most: f64,
     cwnd: f64,
     ssthresh: f64,
 }
@@ -23,7 +24,7 @@ impl Definition for HighSpeed {
         if self.cwnd < self.ssthresh {
             self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
         } else {
-            self.cwnd += told.acked * a(self.cwnd) / self.cwnd;
+            self.cwnd += f64::min(told.acked, self.most) * a(self.cwnd) / self.cwnd;
         }
     }
 
@@ -47,6 +48,13 @@ impl Definition for HighSpeed {
 #[test]
 fn highspeed() {
     compare("kind = \"highspeed\"\nresponse = \"formula\"", |cwnd| {
-        Box::new(HighSpeed { cwnd, ssthresh: f64::INFINITY })
+        Box::new(HighSpeed { most: f64::INFINITY, cwnd, ssthresh: f64::INFINITY })
+    });
+}
+
+#[test]
+fn highspeed_by_acks() {
+    compare("kind = \"highspeed\"\nresponse = \"formula\"\ngrowth = \"per-ack\"", |cwnd| {
+        Box::new(HighSpeed { most: 1.0, cwnd, ssthresh: f64::INFINITY })
     });
 }

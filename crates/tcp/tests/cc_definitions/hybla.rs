@@ -1,7 +1,9 @@
 use super::{Definition, Told, compare};
 
-/// Caini and Firrincieli's rules with RTT0 = 25 ms.
+/// Caini and Firrincieli's rules with RTT0 = 25 ms. An ACK counts as so many segments as it acknowledges, or as one
+/// at most.
 struct Hybla {
+    most: f64,
     cwnd: f64,
     ssthresh: f64,
     rho: f64,
@@ -17,7 +19,7 @@ impl Definition for Hybla {
             let increment = (2_f64.powf(self.rho) - 1.0) * f64::min(told.acked, 1.0);
             self.cwnd = f64::min(self.cwnd + increment, self.ssthresh);
         } else {
-            self.cwnd += told.acked * self.rho.powi(2) / self.cwnd;
+            self.cwnd += f64::min(told.acked, self.most) * self.rho.powi(2) / self.cwnd;
         }
     }
 
@@ -40,5 +42,14 @@ impl Definition for Hybla {
 
 #[test]
 fn hybla() {
-    compare("kind = \"hybla\"", |cwnd| Box::new(Hybla { cwnd, ssthresh: f64::INFINITY, rho: 1.0 }));
+    compare("kind = \"hybla\"", |cwnd| {
+        Box::new(Hybla { most: f64::INFINITY, cwnd, ssthresh: f64::INFINITY, rho: 1.0 })
+    });
+}
+
+#[test]
+fn hybla_by_acks() {
+    compare("kind = \"hybla\"\ngrowth = \"per-ack\"", |cwnd| {
+        Box::new(Hybla { most: 1.0, cwnd, ssthresh: f64::INFINITY, rho: 1.0 })
+    });
 }

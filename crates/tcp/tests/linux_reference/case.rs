@@ -125,7 +125,7 @@ pub fn ours(case: &str) -> Ours {
     if row["send_bytes"].is_empty() {
         net.ends[0].write_endlessly();
     } else {
-        net.ends[0].write(Bytes(number(&row, "send_bytes") as u64));
+        net.write(0, Bytes(number(&row, "send_bytes") as u64));
     }
     net.open();
     let mut windows = Vec::new();

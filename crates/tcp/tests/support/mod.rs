@@ -92,6 +92,8 @@ pub struct Net {
     slots: Vec<Segment>,
     free: Vec<usize>,
     armed: Vec<Option<Time>>,
+    /// What the application at each end has for TCP when there is room.
+    unwritten: Vec<Bytes>,
     /// Sum of one-way delays of what arrived at each end, and how many that was.
     pub delay: Vec<(Span, u64)>,
     pub sent: Vec<u64>,
@@ -119,6 +121,7 @@ impl Net {
             slots: Vec::with_capacity(100_000),
             free: Vec::with_capacity(100_000),
             armed: Vec::new(),
+            unwritten: Vec::new(),
             delay: Vec::new(),
             sent: Vec::new(),
         };
@@ -131,6 +134,7 @@ impl Net {
         for iss in iss {
             self.ends.push(Endpoint::new(&EndpointSetup { config, cc, rwnd, peer_rwnd: rwnd, iss, seed: 1 }));
             self.armed.push(None);
+            self.unwritten.push(Bytes::ZERO);
             self.delay.push((Span::ZERO, 0));
             self.sent.push(0);
         }
@@ -171,8 +175,17 @@ impl Net {
         self.events.push(Reverse((at, self.count, event)));
     }
 
+    /// An application writes: what does not fit into the send buffer as soon as there is room.
+    pub fn write(&mut self, end: usize, bytes: Bytes) {
+        self.unwritten[end] += bytes;
+    }
+
     /// Lets an end send, and arms its timer.
     pub fn pump(&mut self, end: usize) {
+        if self.unwritten[end] > Bytes::ZERO {
+            let taken = self.ends[end].write(self.unwritten[end]);
+            self.unwritten[end] -= taken;
+        }
         while let Some(mut segment) = self.ends[end].poll_transmit(self.now) {
             self.sent[end] += 1;
             let Some(at) = self.links[end % 2].send(self.now, &mut segment) else { continue };

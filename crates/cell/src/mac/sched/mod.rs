@@ -29,6 +29,7 @@ pub enum Spec {
     Lwdf(lwdf::Params),
     MLwdf(m_lwdf::Params),
     ExpPf(exp_pf::Params),
+    Cqa(cqa::Params),
 }
 
 /// The most resource-block groups that a carrier has (TS 36.213 Table 7.1.6.1-1: 110 PRBs in groups of 4).
@@ -485,5 +486,15 @@ pub(crate) mod tests {
         // wideband CQI 1, but no group can be served: the others share the carrier as if alone
         let blocks = saturate(scheduler("pss"), &[(15, 15), (1, 0), (1, 0), (15, 15)], 1000);
         assert_eq!((blocks[1], blocks[2], blocks[0] + blocks[3]), (0, 0, 1000), "{blocks:?}");
+    }
+
+    #[test]
+    fn users_out_of_reach_silence_the_priority_set_of_ns3() {
+        // Two of four are selected. All averages begin at 1 B/s; once a user has been served, its average is 13 kB/s, and
+        // R / T of those out of reach is higher from then on, since all averages decay alike.
+        let as_in_ns3 = scheduler(r#""kind": "pss", "contenders": "wideband""#);
+        let blocks = saturate(as_in_ns3, &[(15, 15), (1, 0), (1, 0), (15, 15)], 1000);
+        assert_eq!((blocks[1], blocks[2]), (0, 0), "{blocks:?}");
+        assert!(blocks[0] + blocks[3] < 20, "{blocks:?}");
     }
 }

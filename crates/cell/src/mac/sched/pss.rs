@@ -20,6 +20,18 @@ pub enum FrequencyMetric {
     Coita,
 }
 
+/// Which users may be selected in the time domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Contenders {
+    /// Users that at least one group can serve.
+    #[word = "reachable"]
+    Reachable,
+    /// Users with a wideband CQI above zero, as in ns-3 LENA. Where no group can serve them they are selected in vain:
+    /// their averages fall to nothing, and a few of them take all places and silence the cell.
+    #[word = "wideband"]
+    Wideband,
+}
+
 /// Priority set: users below their guaranteed rate first, the others proportionally fair.
 ///
 /// Time domain: users whose average T is below their target rate form set 1 with metric 1/T, the others
@@ -41,6 +53,10 @@ pub struct Params {
     #[param(default = FrequencyMetric::PfSch)]
     #[param(unit = "word", source = "ns-3 PssFfMacScheduler::PssFdSchedulerType")]
     pub frequency_metric: FrequencyMetric,
+    /// Which users compete for a place in the frequency domain.
+    #[param(default = Contenders::Reachable)]
+    #[param(unit = "word", source = "airwnd; ns-3 pss-ff-mac-scheduler.cc: wideband")]
+    pub contenders: Contenders,
 }
 
 /// The priority-set scheduler.
@@ -102,10 +118,11 @@ impl Pss {
     /// Fills `selected` with the users that go on to the frequency domain, by ascending slot.
     fn time_domain(&mut self, ues: &[UeView]) {
         self.selected.clear();
-        // A user that no group can serve must not take a place. In ns-3 LENA it does, and as its average falls to
-        // nothing a few such users silence the cell.
-        let reachable = |ue: &&UeView| ue.wideband.0 > 0 && ue.flat != Some(Cqi::OUT_OF_RANGE);
-        self.selected.extend(ues.iter().filter(reachable));
+        //= exception pss-out-of-reach
+        let wideband_only = self.params.contenders == Contenders::Wideband;
+        let contends =
+            |ue: &&UeView| ue.wideband.0 > 0 && (wideband_only || ue.flat != Some(Cqi::OUT_OF_RANGE));
+        self.selected.extend(ues.iter().filter(contends));
         let mut ranks = std::mem::take(&mut self.ranks);
         ranks.clear();
         ranks.extend(self.selected.iter().map(|ue| self.rank(ue)));

@@ -167,7 +167,12 @@ impl ErrorModel for BlockErrorCurves {
         //= exception uplink-modulation
         let modulation = modulation(Direction::Down, mcs);
         let mean = sinr.mean(|sinr| information(modulation, sinr - self.params.loss));
-        SoftBits { coded: before.coded + coded, information: before.information + coded * mean, mcs }
+        SoftBits {
+            coded: before.coded + coded,
+            information: before.information + coded * mean,
+            mcs,
+            uncounted: None,
+        }
     }
 
     fn block_error(&self, block: Bytes, soft: SoftBits) -> f64 {

@@ -1,5 +1,6 @@
 //! Whether a transport block is decoded.
 
+mod as_in_ns3;
 pub mod segment;
 
 use super::{Mcs, Sinr};
@@ -65,6 +66,9 @@ pub struct SoftBits {
     pub information: f64,
     /// The scheme of the latest transmission.
     pub mcs: Mcs,
+    /// Information of the latest transmission that its count of coded bits leaves out. `None`: nothing was combined.
+    /// Kept by models that count in 16 bits as ns-3 does.
+    pub uncounted: Option<f64>,
 }
 
 /// The Gaussian tail probability Q(x).

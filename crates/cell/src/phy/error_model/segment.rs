@@ -20,9 +20,13 @@ pub fn with_all_crcs(block: Bytes) -> u32 {
 }
 
 /// Code blocks of a transport block: number and size of the larger ones, then of the smaller ones.
-//= TS 36.212 §5.1.2
 pub fn segment(block: Bytes) -> [(u32, u32); 2] {
-    let bits = with_crc(block);
+    segment_bits(with_crc(block))
+}
+
+/// The same of a transport block that has so many bits with its check.
+//= TS 36.212 §5.1.2
+pub fn segment_bits(bits: u32) -> [(u32, u32); 2] {
     if bits <= MAX_CODE_BLOCK {
         return [(1, code_block_at_least(bits)), (0, 0)];
     }
@@ -34,13 +38,16 @@ pub fn segment(block: Bytes) -> [(u32, u32); 2] {
     [(count - smaller_count, larger), (smaller_count, smaller)]
 }
 
+/// The probability that all code blocks are decoded, numbers and sizes, from that of one of a size to fail.
+pub fn decodes_all(blocks: [(u32, u32); 2], code_block_error: impl Fn(u32) -> f64) -> f64 {
+    blocks.iter().filter(|(count, _)| *count > 0).fold(1.0, |decoded, (count, size)| {
+        decoded * libm::pow(1.0 - code_block_error(*size), f64::from(*count))
+    })
+}
+
 /// The probability that a transport block is not decoded, from that of a code block of a size: it takes all of them.
 pub fn block_error(block: Bytes, code_block_error: impl Fn(u32) -> f64) -> f64 {
-    let decoded =
-        segment(block).iter().filter(|(count, _)| *count > 0).fold(1.0, |decoded, (count, size)| {
-            decoded * libm::pow(1.0 - code_block_error(*size), f64::from(*count))
-        });
-    1.0 - decoded
+    1.0 - decodes_all(segment(block), code_block_error)
 }
 
 #[cfg(test)]

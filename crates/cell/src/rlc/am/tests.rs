@@ -1,6 +1,6 @@
 //! Both ends together, whatever happens in between.
 
-use super::{Conduct, Params, WINDOW};
+use super::{Conduct, Params, Pdu, Rx, Status, Tx, WINDOW};
 use crate::rlc::tests::{packet, queue};
 use crate::rlc::{BufferStatus, Content, DropCause, OneWay, PROCESSES, Sdu};
 use crate::settings::{Rlc, RlcMode};
@@ -153,6 +153,133 @@ proptest! {
         }
         bearer.drain(slots.len() as u64);
     }
+}
+
+/// A transmitter and a receiver by the standard, with a channel between them that loses what it is told to.
+struct Link {
+    tx: Tx,
+    rx: Rx,
+    /// Where each SDU ends in the stream.
+    ends: Vec<u64>,
+    /// Segments seen by sequence number: where a PDU began and ended when it was sent first.
+    whole: Vec<(u64, u64)>,
+    /// Segments of a PDU that were cut from what had been sent as a segment before.
+    segments_of_segments: u32,
+    /// Segments sent, of PDUs that were missing.
+    segments: Vec<(u64, u64, u64)>,
+    delivered: Vec<u32>,
+    now: u64,
+}
+
+impl Link {
+    /// With SDUs of these sizes, PDCP's header included.
+    fn new(sdus: &[u64]) -> Link {
+        let params = Params { conduct: Conduct::Standard, ..Params::default() };
+        let mut tx = Tx::new(params.clone(), queue(Bytes(1 << 40)));
+        let mut ends = vec![0];
+        for (number, size) in (0..).zip(sdus) {
+            tx.enqueue(packet(number, size - 2), &mut |_: Sdu, _: DropCause| unreachable!("there is room"));
+            ends.push(ends[number as usize] + size);
+        }
+        let rx = Rx::new(params);
+        Link {
+            tx,
+            rx,
+            ends: ends.split_off(1),
+            whole: Vec::new(),
+            segments_of_segments: 0,
+            segments: Vec::new(),
+            delivered: Vec::new(),
+            now: 0,
+        }
+    }
+
+    /// The header that a PDU must have: 2 bytes, 4 with the fields of a segment, and 12 bits for each SDU but the last.
+    fn header(&self, pdu: &Pdu) -> u64 {
+        let within = self.ends.iter().filter(|end| (pdu.begin + 1..pdu.end).contains(end)).count() as u64;
+        let is_segment = (pdu.begin, pdu.end) != self.whole[pdu.sn as usize];
+        let fixed = if is_segment { 4 } else { 2 };
+        fixed + (12 * within).div_ceil(8)
+    }
+
+    /// A TTI with a block of `room` bytes, and a STATUS PDU back if one is due.
+    fn tti(&mut self, room: u64, lost: bool) {
+        let now = Tti(self.now).start();
+        self.now += 1;
+        self.tx.expire(now);
+        self.rx.expire(now);
+        let mut left = room;
+        let Link { tx, rx, .. } = self;
+        let mut sent = Vec::new();
+        let mut no_drops = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
+        while let Some(pdu) = tx.transmit(now, now, Bytes(left), &mut |sdu| rx.expect(sdu), &mut no_drops) {
+            assert!(pdu.size.0 <= left, "{pdu:?} in {left} B");
+            left -= pdu.size.0;
+            sent.push(pdu);
+        }
+        for pdu in sent {
+            let new = pdu.sn as usize == self.whole.len();
+            if new {
+                assert_eq!(pdu.begin, self.whole.last().map_or(0, |(_, end)| *end), "the stream has no gaps");
+                self.whole.push((pdu.begin, pdu.end));
+            }
+            let (begin, end) = self.whole[pdu.sn as usize];
+            assert!(begin <= pdu.begin && pdu.begin < pdu.end && pdu.end <= end, "{pdu:?}");
+            assert_eq!((pdu.whole_from, pdu.last), (begin, pdu.end == end), "SO and LSF of {pdu:?}");
+            assert_eq!(pdu.size.0, self.header(&pdu) + pdu.end - pdu.begin, "{pdu:?}");
+            if (pdu.begin, pdu.end) != (begin, end) {
+                let within = |&&(sn, from, to): &&(u64, u64, u64)| {
+                    sn == pdu.sn && from <= pdu.begin && pdu.end <= to && (from, to) != (pdu.begin, pdu.end)
+                };
+                self.segments_of_segments += u32::from(self.segments.iter().find(within).is_some());
+                self.segments.push((pdu.sn, pdu.begin, pdu.end));
+            }
+            if !lost {
+                self.rx.receive(now, pdu, &mut |sdu| self.delivered.push(sdu.packet.0));
+            }
+        }
+        let mut status = Status::default();
+        if self.rx.send_status(now, Bytes(1000), &mut status).is_some() {
+            self.tx.on_status(&status);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.delivered.len() == self.ends.len()
+    }
+}
+
+proptest! {
+    /// Blocks of any size from one byte on, any of them lost: each PDU fits its block and has the header of the standard,
+    /// segments lie within their PDU, and all SDUs are delivered once and in order.
+    #[test]
+    fn segments_of_any_size_carry_each_byte_once_upward(
+        sdus in prop::collection::vec(3u64..3000, 1..30),
+        blocks in prop::collection::vec((1u64..2500, prop::bool::weighted(0.4)), 1..200),
+    ) {
+        let mut link = Link::new(&sdus);
+        for (room, lost) in blocks {
+            link.tti(room, lost);
+        }
+        while !link.is_done() {
+            link.tti(700, false);
+            prop_assert!(link.now < 2000, "all is delivered");
+        }
+        prop_assert_eq!(link.delivered, (0..sdus.len() as u32).collect::<Vec<_>>());
+    }
+}
+
+/// A PDU of 6 kB that the channel no longer carries: cut into segments of 1 kB, and those that are lost into smaller ones.
+#[test]
+fn segments_are_cut_again() {
+    let mut link = Link::new(&[3000, 3000]);
+    link.tti(6010, true);
+    let lost = |link: &mut Link, room, lost: bool, ttis| (0..ttis).for_each(|_| link.tti(room, lost));
+    lost(&mut link, 1004, true, 40);
+    assert!(!link.segments.is_empty() && link.delivered.is_empty());
+    lost(&mut link, 104, false, 100);
+    assert!(link.is_done() && link.segments_of_segments >= 10, "{}", link.segments_of_segments);
+    assert_eq!(link.delivered, [0, 1]);
 }
 
 /// A lost last PDU costs one t-PollRetransmit.

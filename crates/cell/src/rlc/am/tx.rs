@@ -267,7 +267,8 @@ impl Tx {
         self.timer.map(|(_, expiry)| expiry)
     }
 
-    /// Lets t-PollRetransmit expire if it is due: the next PDU has a poll, and if there is none, one is sent again.
+    /// Lets t-PollRetransmit expire if it is due: the next PDU has a poll, and if there is none, the last one that is not
+    /// acknowledged is sent again.
     //= TS 36.322 §5.2.2.3
     pub fn expire(&mut self, now: Time) {
         if self.timer.is_none_or(|(_, expiry)| now < expiry) {
@@ -277,9 +278,13 @@ impl Tx {
         self.poll_again = true;
         self.news = true;
         if self.is_stalled() || self.again.is_empty() && self.source.backlog().packets == 0 {
-            let last = self.next() - 1;
-            let from = if self.params.is_standard() { last } else { self.first };
-            for sn in from..=last {
+            let from = if self.params.is_standard() {
+                let last = self.sent.iter().rposition(|sent| !sent.acknowledged);
+                self.first + last.expect("t-PollRetransmit runs while a PDU is not acknowledged") as u64
+            } else {
+                self.first
+            };
+            for sn in from..self.next() {
                 self.miss(sn, None);
             }
         }
@@ -477,6 +482,19 @@ mod tests {
         assert!(tx.take_news());
         let again = send(&mut tx, 23, 102).unwrap();
         assert_eq!((again.sn, again.poll, tx.deadline()), (2, true, Some(ms(43))));
+    }
+
+    /// The last PDU has arrived and one before it has not: that one is sent again, or the poll would have none to go with.
+    #[test]
+    fn without_an_answer_the_last_pdu_that_is_not_acknowledged_polls_again() {
+        let mut tx = transmitter(standard(), 3);
+        (0..3).for_each(|at| assert!(send(&mut tx, at, 102).is_some()));
+        tx.on_status(&status(3, &[1]));
+        let again = send(&mut tx, 5, 102).unwrap();
+        assert_eq!((again.sn, again.poll, tx.deadline()), (1, true, Some(ms(25))));
+        tx.expire(ms(25));
+        let again = send(&mut tx, 26, 102).unwrap();
+        assert_eq!((again.sn, again.poll, tx.deadline()), (1, true, Some(ms(46))));
     }
 
     #[test]

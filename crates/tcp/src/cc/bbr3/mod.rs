@@ -701,6 +701,11 @@ impl CongestionControl for Bbr3 {
         true
     }
 
+    // Linux bbr_sndbuf_expand: three, since BBR may slow-start even during recovery.
+    fn send_buffer_windows(&self) -> u64 {
+        3
+    }
+
     fn wants_rates(&self) -> bool {
         true
     }

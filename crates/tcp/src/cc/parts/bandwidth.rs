@@ -14,6 +14,11 @@ pub enum Variant {
     /// The bytes of each round trip over its length.
     #[word = "westwood-plus"]
     WestwoodPlus,
+    //= exception westwood-ns3
+    /// The bytes of each ACK over a whole round trip, as in ns-3.26: a small part of the path's bandwidth. Tustin's
+    /// filter keeps 0.9 at each ACK.
+    #[word = "ns3.26"]
+    Ns3v26,
 }
 
 /// How samples of the bandwidth are smoothed.
@@ -30,8 +35,9 @@ pub enum Filter {
     None,
 }
 
-/// Part of the old estimate that Tustin's filter keeps for samples of a round trip.
-const KEPT_PER_ROUND_TRIP: f64 = 0.9;
+/// Part of the old estimate that Tustin's filter keeps where it does not depend on a sample's length: Westwood+'s
+/// samples of a round trip, and ns-3's.
+const KEPT_PER_SAMPLE: f64 = 0.9;
 /// Part of the time constant after which a pause counts as a sample of zero.
 const VIRTUAL_SAMPLES: f64 = 2.0;
 /// Virtual samples after which nothing is left of an estimate: 0.6^64 = 6e-15.
@@ -81,7 +87,7 @@ impl Bandwidth {
         self.bytes += ack.acked.0;
         let interval = ack.now - since;
         let least = match self.variant {
-            Variant::Westwood => Span(1),
+            Variant::Westwood | Variant::Ns3v26 => Span(1),
             Variant::WestwoodPlus => {
                 ack.rtt.or(ack.srtt).unwrap_or_default().max(self.min_interval).max(Span(1))
             }
@@ -89,7 +95,11 @@ impl Bandwidth {
         if interval < least {
             return;
         }
-        let seconds = interval.as_secs();
+        let seconds = match self.variant {
+            Variant::Westwood | Variant::WestwoodPlus => interval,
+            Variant::Ns3v26 => ack.srtt.or(ack.rtt).unwrap_or(interval),
+        }
+        .as_secs();
         let sample = self.bytes as f64 / seconds;
         (self.since, self.bytes) = (Some(ack.now), 0);
         match self.filter {
@@ -100,10 +110,8 @@ impl Bandwidth {
                     if self.inner.is_none() { inner } else { (7.0 * self.bytes_per_s + inner) / 8.0 };
                 self.inner = Some(inner);
             }
-            Filter::Tustin if self.variant == Variant::WestwoodPlus => {
-                self.tustin(KEPT_PER_ROUND_TRIP, sample)
-            }
-            Filter::Tustin => self.tustin_by_time(seconds, sample),
+            Filter::Tustin if self.variant == Variant::Westwood => self.tustin_by_time(seconds, sample),
+            Filter::Tustin => self.tustin(KEPT_PER_SAMPLE, sample),
         }
     }
 

@@ -48,6 +48,15 @@ impl Window {
         self.0.count(bytes)
     }
 
+    /// The segments that growth above ssthresh counts for an ACK: all that it acknowledges, or one at most.
+    pub fn counted(&self, acked: Bytes, growth: Growth) -> f64 {
+        let segments = self.count(acked);
+        match growth {
+            Growth::PerAck => segments.min(1.0),
+            Growth::PerByte => segments,
+        }
+    }
+
     pub fn in_slow_start(&self) -> bool {
         self.0.in_slow_start()
     }
@@ -67,9 +76,7 @@ impl Window {
         if self.in_slow_start() {
             self.slow_start(self.count(acked).min(1.0));
         } else {
-            let segments = self.count(acked);
-            let counted = if growth == Growth::PerAck { segments.min(1.0) } else { segments };
-            self.add(counted / self.segments());
+            self.add(self.counted(acked, growth) / self.segments());
         }
     }
 

@@ -1,0 +1,300 @@
+//! Channel and QoS aware scheduler.
+
+use super::averages::RateAverages;
+use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
+use crate::bearer::Bearer;
+use crate::phy::Cqi;
+use airwnd_catalog::{Choice, Params};
+use airwnd_units::{Bytes, Span, Tti};
+
+/// How a group's channel counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum ChannelMetric {
+    /// The group's CQI over the sum of the user's CQIs: its selective gain there.
+    #[word = "ff"]
+    FrequencyFading,
+    /// The rate of the group at its CQI over the user's average rate.
+    #[word = "pf"]
+    ProportionalFair,
+}
+
+/// CQA: users whose oldest packet has waited longest first, then by waiting time, missing rate and channel.
+///
+/// Time domain: users are classed by ceil(D / `grouping`), D the waiting time of the oldest packet. Those with a bearer
+/// of guaranteed rate go before the others, and among either the class that has waited longest before the next. Frequency
+/// domain: within a class each group goes, one after the other, to the user with the highest D max(1, GBR / T) times
+/// the channel metric; a user whose grant holds a tenth more than what waits leaves the class, and the next class gets what
+/// groups are left. T is a moving average of what the user was granted. Equal metrics go to the higher RNTI, as in ns-3
+/// LENA.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(
+    source = "Bojovic and Baldo, IEEE SSD 2014: A new channel and QoS aware scheduler to enhance the capacity of voice \
+              over LTE systems; ns-3 LTE module documentation, Channel and QoS Aware Scheduler"
+)]
+pub struct Params {
+    /// How a group's channel counts.
+    #[param(default = ChannelMetric::FrequencyFading)]
+    #[param(unit = "word", source = "ns-3 CqaFfMacScheduler::CqaMetric")]
+    pub metric: ChannelMetric,
+    /// Width of the classes of waiting time.
+    #[param(default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(100))]
+    #[param(unit = "time", source = "ns-3 cqa-ff-mac-scheduler.cc, grouping_parameter")]
+    pub grouping: Span,
+    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(unit = "TTI", source = "ns-3 cqa-ff-mac-scheduler.cc, m_timeWindow")]
+    pub window: f64,
+}
+
+/// The channel and QoS aware scheduler.
+pub struct Cqa {
+    params: Params,
+    grid: Grid,
+    bearers: Vec<Bearer>,
+    averages: RateAverages,
+    /// Users that compete, the most urgent class first.
+    order: Vec<Contender>,
+}
+
+/// A user that competes for groups.
+#[derive(Clone, Copy)]
+struct Contender {
+    ue: UeView,
+    /// Its class: those with a guaranteed rate higher, then those that have waited longer.
+    class: (bool, u64),
+    /// What does not depend on the group: D max(1, GBR / T).
+    urgency: f64,
+    /// Sum of its CQIs over the carrier.
+    cqis: f64,
+    granted: Rbgs,
+}
+
+impl Cqa {
+    /// A scheduler without users.
+    pub fn new(params: Params, grid: &Grid) -> Self {
+        Cqa {
+            averages: RateAverages::new(params.window),
+            grid: grid.clone(),
+            bearers: Vec::new(),
+            order: Vec::new(),
+            params,
+        }
+    }
+
+    fn contender(&self, ue: &UeView, ues: Candidates<'_>) -> Contender {
+        let bearer = &self.bearers[usize::from(ue.slot)];
+        let waited = ue.head_of_line.max(Tti::SPAN);
+        let target = (bearer.gbr.0 / 8) as f64;
+        let missing = (target / self.averages.of(ue.slot)).max(1.0);
+        Contender {
+            ue: *ue,
+            class: (bearer.qci.is_guaranteed(), waited.0.div_ceil(self.params.grouping.0)),
+            urgency: waited.as_secs() * missing,
+            cqis: (0..self.grid.rbgs).map(|group| f64::from(ues.subband(ue, group).0)).sum(),
+            granted: Rbgs::default(),
+        }
+    }
+
+    /// The metric of a user for a group in which it reports this CQI.
+    fn metric(&self, user: &Contender, cqi: Cqi) -> f64 {
+        user.urgency
+            * match self.params.metric {
+                ChannelMetric::FrequencyFading => f64::from(cqi.0) / user.cqis,
+                ChannelMetric::ProportionalFair => {
+                    self.grid.rate_by_cqi[usize::from(cqi.0)] / self.averages.of(user.ue.slot)
+                }
+            }
+    }
+
+    /// Hands groups out to the users of one class, the lower groups first; returns those that are left.
+    fn serve(&self, class: &mut [Contender], free: Rbgs, ues: Candidates<'_>) -> Rbgs {
+        let mut left = free;
+        let mut waiting = class.len();
+        for group in free.iter() {
+            if waiting == 0 {
+                break;
+            }
+            let mut best: Option<(usize, f64)> = None;
+            for (place, user) in class.iter().enumerate() {
+                if self.is_satisfied(user, ues) {
+                    continue;
+                }
+                let metric = self.metric(user, ues.subband(&user.ue, group));
+                if metric > 0.0 && best.is_none_or(|(_, highest)| metric >= highest) {
+                    best = Some((place, metric));
+                }
+            }
+            let Some((place, _)) = best else { continue };
+            class[place].granted = class[place].granted.union(Rbgs::one(group));
+            left = left.without(Rbgs::one(group));
+            waiting -= usize::from(self.is_satisfied(&class[place], ues));
+        }
+        left
+    }
+
+    /// Whether what a user was granted holds a tenth more than what waits.
+    fn is_satisfied(&self, user: &Contender, ues: Candidates<'_>) -> bool {
+        let block = self.grid.block(ues.lowest(&user.ue, user.granted), user.granted.count());
+        !user.granted.is_empty() && 10 * user.ue.queue.0 <= 11 * block.0
+    }
+}
+
+impl Scheduler for Cqa {
+    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+        settle(&mut self.bearers, slot, *bearer);
+        self.averages.admit(slot);
+    }
+
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        let mut order = std::mem::take(&mut self.order);
+        order.clear();
+        order.extend(ues.users.iter().map(|ue| self.contender(ue, ues)).filter(|user| user.cqis > 0.0));
+        // By class, then by slot: of equal metrics the higher slot's is found last.
+        order.sort_unstable_by_key(|user| (std::cmp::Reverse(user.class), user.ue.slot));
+        let mut left = free;
+        for class in order.chunk_by_mut(|one, other| one.class == other.class) {
+            if left.is_empty() {
+                break;
+            }
+            left = self.serve(class, left, ues);
+        }
+        for user in order.iter().filter(|user| !user.granted.is_empty()) {
+            grants.give(user.ue.slot, user.granted);
+        }
+        self.order = order;
+    }
+
+    fn on_served(&mut self, served: &[(u16, Bytes)]) {
+        self.averages.update(served);
+    }
+
+    fn on_idle(&mut self, ttis: u64) {
+        self.averages.idle(ttis);
+    }
+
+    fn link_adaptation(&self) -> LinkAdaptation {
+        LinkAdaptation::LowestSubband
+    }
+
+    fn heeds_delay(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mac::sched::tests::{bearer, grants_of, grid, scheduler, selective, user};
+    use proptest::prelude::*;
+
+    /// A user with CQI 9 that has waited so many ms.
+    fn waiting(slot: u16, ms: u64) -> UeView {
+        UeView { head_of_line: Span::from_millis(ms), ..user(slot, 9, 9) }
+    }
+
+    fn with_bearers(settings: &str, bearers: &[Bearer]) -> Box<dyn Scheduler> {
+        let mut cqa = scheduler(settings);
+        (0..).zip(bearers).for_each(|(slot, bearer)| cqa.admit(slot, bearer));
+        cqa
+    }
+
+    #[test]
+    fn a_class_that_has_waited_longer_goes_first_and_leaves_the_rest() {
+        // Classes of 10 ms: 21 ms is in the third, 19 and 11 ms in the second. Three groups of 75 B at CQI 9.
+        let settings = r#""kind": "cqa", "grouping": "10ms""#;
+        let mut cqa = with_bearers(settings, &[Bearer::default(); 3]);
+        let all = [waiting(0, 19), waiting(1, 21), waiting(2, 11)];
+        assert_eq!(grants_of(&mut *cqa, &all, &[]), [(1, 0b111)]);
+        // 60 B are in one group; of the second class the one that has waited longer gets the others
+        let little = UeView { queue: Bytes(60), ..all[1] };
+        assert_eq!(grants_of(&mut *cqa, &[all[0], little, all[2]], &[]), [(0, 0b110), (1, 0b001)]);
+    }
+
+    #[test]
+    fn bearers_with_a_guaranteed_rate_go_first_however_short_they_have_waited() {
+        let mut cqa = with_bearers("cqa", &[Bearer::default(), bearer(1, 0)]);
+        assert_eq!(grants_of(&mut *cqa, &[waiting(0, 5000), waiting(1, 1)], &[]), [(1, 0b111)]);
+    }
+
+    #[test]
+    fn what_a_user_lacks_of_its_rate_counts_like_waiting() {
+        // T is 1 B/s at first: GBR / T is 3 for 24 bit/s and 1 for less than 8
+        let mut cqa = with_bearers("cqa", &[bearer(1, 24), bearer(1, 0)]);
+        assert_eq!(grants_of(&mut *cqa, &[waiting(0, 10), waiting(1, 29)], &[]), [(0, 0b111)]);
+        assert_eq!(grants_of(&mut *cqa, &[waiting(0, 10), waiting(1, 31)], &[]), [(1, 0b111)]);
+    }
+
+    #[test]
+    fn groups_go_where_a_user_is_better_than_usual() {
+        // CQI over the sum: a third or so everywhere for user 0; a half, a quarter and a quarter for user 1
+        let mut cqa = with_bearers("cqa", &[Bearer::default(); 2]);
+        let (mut users, reports) = selective(&[[15, 14, 15], [8, 4, 4]]);
+        users.iter_mut().for_each(|ue| ue.head_of_line = Span::from_millis(10));
+        assert_eq!(grants_of(&mut *cqa, &users, &reports), [(0, 0b110), (1, 0b001)]);
+        // by rate over average all go to the first
+        let mut cqa = with_bearers(r#""kind": "cqa", "metric": "pf""#, &[Bearer::default(); 2]);
+        assert_eq!(grants_of(&mut *cqa, &users, &reports), [(0, 0b111)]);
+    }
+
+    #[test]
+    fn equals_go_to_the_higher_rnti_and_nothing_to_users_out_of_reach() {
+        let mut cqa = with_bearers("cqa", &[Bearer::default(); 3]);
+        let beyond = UeView { head_of_line: Span::from_secs(9), ..user(2, 1, 0) };
+        assert_eq!(grants_of(&mut *cqa, &[waiting(0, 10), waiting(1, 10), beyond], &[]), [(1, 0b111)]);
+    }
+
+    /// The definition, group by group, with lists: who gets which of seven groups.
+    fn definition(users: &[UeView], bearers: &[Bearer], grouping_ms: u64) -> Vec<(u16, u32)> {
+        let grid = grid();
+        let ceil = |ue: &UeView| ue.head_of_line.0.div_ceil(Span::from_millis(grouping_ms).0);
+        let class = |ue: &UeView| (bearers[usize::from(ue.slot)].qci.is_guaranteed(), ceil(ue));
+        let mut classes: Vec<_> = users.iter().map(class).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let mut given = vec![0u32; bearers.len()];
+        let mut group = 0;
+        for wanted in classes.into_iter().rev() {
+            let mut members: Vec<&UeView> = users.iter().filter(|ue| class(ue) == wanted).collect();
+            while group < 7 && !members.is_empty() {
+                let gbr = |ue: &UeView| (bearers[usize::from(ue.slot)].gbr.0 / 8) as f64;
+                let metric = |ue: &UeView| ue.head_of_line.as_secs() * gbr(ue).max(1.0) * (1.0 / 7.0);
+                let best = members.iter().enumerate().fold(0, |best, (place, ue)| {
+                    if metric(ue) >= metric(members[best]) { place } else { best }
+                });
+                let chosen = members[best];
+                given[usize::from(chosen.slot)] += 1;
+                group += 1;
+                let block = grid.block(chosen.wideband, given[usize::from(chosen.slot)]);
+                if block.0 * 11 >= chosen.queue.0 * 10 {
+                    members.remove(best);
+                }
+            }
+        }
+        (0..).zip(given).filter(|(_, groups)| *groups > 0).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn grants_are_those_of_the_definition(
+            drawn in prop::collection::vec((1u64..60, 1u64..2000, 1u8..=15, any::<bool>(), 0u64..200), 1..12),
+        ) {
+            let bearers: Vec<Bearer> =
+                drawn.iter().map(|user| bearer(if user.3 { 1 } else { 9 }, if user.3 { user.4 } else { 0 })).collect();
+            let users: Vec<UeView> = (0..)
+                .zip(&drawn)
+                .map(|(slot, (ms, queue, cqi, ..))| UeView {
+                    queue: Bytes(*queue),
+                    head_of_line: Span::from_millis(*ms),
+                    ..user(slot, *cqi, *cqi)
+                })
+                .collect();
+            let mut cqa = with_bearers(r#""kind": "cqa", "grouping": "20ms""#, &bearers);
+            let mut grants = Grants::default();
+            let ues = Candidates { users: &users, reports: &[] };
+            cqa.allocate(Tti(0), Rbgs::first(7), ues, &mut grants);
+            let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.count())).collect();
+            given.sort_unstable();
+            prop_assert_eq!(given, definition(&users, &bearers, 20));
+        }
+    }
+}
