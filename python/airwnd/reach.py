@@ -20,7 +20,8 @@ def complaints(ues: list[Mapping[str, Any]], scenario: Mapping[str, Any]) -> lis
     Returns
     -------
     list of str
-        A line for each direction of a terminal that is out of reach; beyond ten of them a line with their number.
+        A line for each direction of a terminal that is out of reach; beyond ten of them a line with their
+        number.
     """
     lines = [
         line

@@ -36,7 +36,8 @@ def phone(tmp_path: Path) -> Path:
 def test_a_run_names_the_terminal_the_reason_and_the_remedy(cli: Cli, phone: Path) -> None:
     told = cli("run", str(phone)).stdout
     assert "ue 0: uplink out of reach: SINR -2.6 dB over the carrier, 9.6 dB at the narrowest grant" in told
-    assert "`mac.uplink_adaptation`" in told and "PDF – %" in told
+    assert "`mac.uplink_adaptation`" in told
+    assert "PDF – %" in told
     reached = cli("run", str(phone), "--set", "mac.uplink_adaptation=headroom").stdout
     assert "out of reach" not in reached
 
@@ -57,15 +58,14 @@ def test_many_are_counted() -> None:
 
 def test_links_are_listed_without_a_run(cli: Cli, phone: Path) -> None:
     told = cli("ues", str(phone)).stdout
-    assert "uplink" in told and "-110.7" in told
+    assert "uplink" in told
+    assert "-110.7" in told
     (ue,) = json.loads(cli("ues", str(phone), "--json").stdout)
     assert (ue["uplink_reach"], ue["uplink_narrow_prbs"]) == ("out of reach", 3)
     narrow = Scenario.load(phone).with_(NARROW).link_budgets()
     assert narrow["uplink_reach"].to_list() == ["reached"]
     with pytest.raises(InputError, match="no radio links"):
-        Scenario.from_toml(
-            'duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n'
-        ).link_budgets()
+        Scenario.from_toml('duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n').link_budgets()
 
 
 def test_the_map_of_the_uplink_is_what_terminals_have(phone: Path) -> None:
