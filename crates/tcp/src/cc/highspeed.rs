@@ -18,8 +18,8 @@ pub enum Response {
 
 /// HighSpeed TCP: the larger the window, the faster it grows and the less a loss takes.
 ///
-/// cwnd grows by a(w) / w for each acknowledged segment, or for each ACK, and keeps 1 - b(w) of the flight at a loss, where
-/// b(w) = 0.5 - 0.4 log(w / 38) / log(83000 / 38) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with
+/// cwnd grows by a(w) / w for each acknowledged segment, or for each ACK, and keeps 1 - b(w) of the flight at a
+/// loss, where b(w) = 0.5 - 0.4 log(w / 38) / log(83000 / 38) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with
 /// p(w) = 0.078 / w^1.2, all in segments; up to 38 segments a = 1 and b = 0.5, and above the last row of the table
 /// both stay. Slow start is NewReno's.
 #[derive(Clone, Debug, PartialEq, Params)]
