@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from airwnd.errors import EngineError, InputError
     from airwnd.parallel import run_many
     from airwnd.plugins import register
+    from airwnd.presets import Preset, PresetValue, presets
     from airwnd.radio_map import RadioMap
     from airwnd.run import Run
     from airwnd.scenario import Scenario
@@ -46,12 +47,15 @@ __all__ = [
     "Family",
     "InputError",
     "Parameter",
+    "Preset",
+    "PresetValue",
     "RadioMap",
     "Run",
     "Scenario",
     "ScenarioError",
     "__version__",
     "catalogue",
+    "presets",
     "register",
     "run_many",
     "schema",
@@ -70,11 +74,14 @@ _HOME = {
     "Family": "airwnd.algorithms",
     "InputError": "airwnd.errors",
     "Parameter": "airwnd.algorithms",
+    "Preset": "airwnd.presets",
+    "PresetValue": "airwnd.presets",
     "RadioMap": "airwnd.radio_map",
     "Run": "airwnd.run",
     "Scenario": "airwnd.scenario",
     "ScenarioError": "airwnd._native",
     "catalogue": "airwnd.algorithms",
+    "presets": "airwnd.presets",
     "register": "airwnd.plugins",
     "run_many": "airwnd.parallel",
     "schema": "airwnd.algorithms",

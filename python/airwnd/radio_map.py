@@ -39,8 +39,8 @@ class RadioMap(RadioData):
         Parameters
         ----------
         quantity
-            ``sinr``, ``rsrp``, ``cell`` for the best cell; ``uplink`` for the uplink's SINR on the narrowest grant,
-            ``uplink-carrier`` for that over the whole carrier.
+            ``sinr``, ``rsrp``, ``cell`` for the best cell; ``uplink`` for the uplink's SINR on the narrowest
+            grant, ``uplink-carrier`` for that over the whole carrier.
         axes
             Where to draw; new axes by default.
 

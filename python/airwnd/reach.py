@@ -20,7 +20,8 @@ def complaints(ues: list[Mapping[str, Any]], scenario: Mapping[str, Any]) -> lis
     Returns
     -------
     list of str
-        A line for each direction of a terminal that is out of reach; beyond ten of them a line with their number.
+        A line for each direction of a terminal that is out of reach; beyond ten of them a line with their
+        number.
     """
     lines = [
         line
@@ -43,5 +44,8 @@ def _uplink(ue: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     narrow = f"{ue['uplink_narrow_sinr_db']:.1f} dB at the narrowest grant ({ue['uplink_narrow_prbs']} PRBs)"
     sounded = ue["uplink_sinr_db"]
     carrier = "" if sounded is None else f"{sounded:.1f} dB over the carrier, "
-    power = scenario["mac"]["power_control"]["max_power"]
-    return f"SINR {carrier}{narrow}, at {power}; see `mac.power_control`"
+    mac = scenario["mac"]
+    remedy = "`mac.power_control`"
+    if mac["uplink_adaptation"] == "carrier":
+        remedy = f'`mac.uplink_adaptation = "headroom"`, whose grants are narrower, and {remedy}'
+    return f"SINR {carrier}{narrow}, at {mac['power_control']['max_power']}; see {remedy}"

@@ -51,28 +51,24 @@ def show_links(budgets: "pl.DataFrame") -> None:
     """Print what the links of a scenario's terminals allow."""
     console = Console(highlight=False)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("ue")
-    table.add_column("group")
+    table.add_column("\nue")
     for head in (
-        "east\nm", "north\nm", "cell", "RSRP\ndBm",
-        "down\nSINR dB", "full load\nSINR dB", "CQI",
-        "up, carrier\nSINR dB", "up, narrow\nSINR dB", "PRBs", "CQI", "MCS",
+        "\neast\nm", "\nnorth\nm", "\ncell\n", "\nRSRP\ndBm",
+        "down\nSINR\ndB", "\nCQI\n",
+        "up, all\nPRBs\ndB", "up,\nnarrow\ndB", "\nPRBs\n", "\nMCS\n",
     ):  # fmt: skip
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("out of\nreach")
+    table.add_column("\nout of\nreach", no_wrap=True)
     for ue in budgets.iter_rows(named=True):
         directions = [way for way in ("downlink", "uplink") if ue[f"{way}_reach"] == OUT_OF_REACH]
         table.add_row(
             str(ue["ue"]),
-            ue["group"],
             *(_number(ue[key], 0) for key in ("x_m", "y_m", "cell")),
-            *(
-                _number(ue[key], 1)
-                for key in ("rsrp_dbm", "downlink_sinr_db", "downlink_full_load_sinr_db")
-            ),
+            *(_number(ue[key], 1) for key in ("rsrp_dbm", "downlink_full_load_sinr_db")),
             str(ue["downlink_cqi"]),
             *(_number(ue[key], 1) for key in ("uplink_sinr_db", "uplink_narrow_sinr_db")),
-            *(str(ue[key]) for key in ("uplink_narrow_prbs", "uplink_cqi", "uplink_mcs")),
+            str(ue["uplink_narrow_prbs"]),
+            str(ue["uplink_mcs"]) if ue["uplink_reach"] != OUT_OF_REACH else "–",
             ", ".join(directions),
         )
     console.print(table)

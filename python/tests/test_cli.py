@@ -53,6 +53,17 @@ def test_list_and_explain(cli: Cli) -> None:
     assert cli("explain", "links").stdout.count("queue_bytes_") == 2
 
 
+def test_presets_are_listed_and_explained(cli: Cli) -> None:
+    assert "ns3.44  ns-3 3.44" in cli("list").stdout
+    listed = cli("list", "preset").stdout
+    assert "ns3.26" in listed
+    assert "rwnd" not in listed
+    explained = cli("explain", "ns3.44").stdout
+    assert explained == cli("explain", "preset/ns3.44").stdout
+    assert explained in cli("explain", "preset").stdout
+    assert "recount_at_exit = true\n      airwnd's default false; TcpSocketBase::ProcessAck" in explained
+
+
 def test_check_and_schema(cli: Cli) -> None:
     assert "a valid scenario" in cli("check", *SMALL).stdout
     assert json.loads(cli("check", *SMALL, "--json").stdout)["ue"][0]["count"] == 3

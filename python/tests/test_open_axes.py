@@ -18,6 +18,7 @@ from airwnd.batch import Processes
 from airwnd.reproduce import report, terminal
 from airwnd.reproduce.axis import Axis, AxisEntry
 from airwnd.reproduce.bounds import ANY
+from airwnd.reproduce.chart import chart
 from airwnd.reproduce.claims import ClaimResult, judge, load_claims
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.expression import Values
@@ -249,6 +250,22 @@ only = {{ users = [2] }}
         "T3": ("holds", "holds in 4 of 4 set-ups"),
         "T4": ("holds", "holds in 2 of 2 set-ups"),
     }
+    assert found["claims"][2]["matrix"] == {
+        "heads": ["Buffer (KiB)"],
+        "across": [("DRWA's factor", [("1", 1), ("2", 1)])],
+        "rows": [([buffer], ["holds", "holds"]) for buffer in ("10KiB", "20KiB")],
+    }
+    assert [setup for setup, *_ in found["claims"][2]["checks"][0]["elsewhere"]] == [
+        "Buffer 10 KiB, DRWA's factor 1",
+        "Buffer 10 KiB, DRWA's factor 2",
+        "Buffer 20 KiB, DRWA's factor 2",
+    ]
+    assert found["elsewhere"] is not None
+    assert [heads for heads, _ in found["elsewhere"]["rows"]] == [
+        ["10KiB", factor, users, method]
+        for factor, method in (("–", "Autotuning"), ("1", "DRWA"), ("2", "DRWA"))
+        for users in "23"
+    ] + [["20KiB", "2", users, "DRWA"] for users in "23"]
     (table,) = found["tables"]
     assert (len(table["rows"]), table["columns"]) == (2, ["DRWA", "Autotuning"])
     shown = results.values(("2", "drwa", "20KiB", "1"), results.experiment.measures[0])
@@ -259,6 +276,40 @@ only = {{ users = [2] }}
     assert json.loads((tmp_path / "out/nobody/table0/results.json").read_text()) == json.loads(
         json.dumps(found)
     )
+
+
+PLOTS = """
+[[plot]]
+name = "over"
+title = "Over what is open"
+kind = "bars"
+measure = "throughput_kbps"
+x = "factor"
+lines = "method"
+at = { users = 3, buffer = "10KiB" }
+
+[[plot]]
+name = "each"
+title = "Each"
+kind = "lines"
+measure = "throughput_kbps"
+x = "users"
+lines = "method"
+panels = "buffer"
+"""
+
+
+def test_plots_may_draw_what_is_open(left_open: Path, tmp_path: Path) -> None:
+    path = left_open / "experiment.toml"
+    path.write_text(path.read_text(encoding="utf-8") + PLOTS, encoding="utf-8")
+    results = run(left_open, tmp_path / "out", seeds=1)
+    (measure,) = results.experiment.measures
+    charts = {plot.name: chart(results, plot) for plot in results.experiment.plots}
+    assert sorted(charts) == ["each-10KiB", "each-20KiB", "over", "throughput"]
+    drwa, autotuning = charts["over"]["lines"]
+    assert drwa["y"] == [results.values(("3", "drwa", "10KiB", factor), measure)[0] for factor in "12"]
+    assert autotuning["y"] == results.values(("3", "autotuning", "10KiB", ""), measure) * 2
+    assert charts["each-20KiB"]["lines"] == charts["throughput"]["lines"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 //! Defaults that take the place of the declared ones: values beneath what was written.
 
-use crate::{Error, Node, Param, Value};
+use crate::{Error, Node, Value};
 
 /// Tables that name different things by one of these keys share no values: the parameters of CoDel say nothing about
 /// PIE, those of one TCP stack nothing about another.
@@ -40,16 +40,7 @@ impl Defaults {
         &self.families
     }
 
-    /// What was written for a `T`, with these defaults for everything that was not. They keep their origin and line
-    /// for messages.
-    pub fn complete<T: Param>(&self, written: &Node) -> Node {
-        let mut node = written.clone();
-        node.underlay(&self.sections);
-        T::complete(&mut node, self);
-        node
-    }
-
-    fn member(&self, family: &str, kind: &str) -> Option<&Node> {
+    pub(crate) fn member(&self, family: &str, kind: &str) -> Option<&Node> {
         self.families.entry(family)?.entry(kind)
     }
 }
@@ -90,14 +81,14 @@ impl Node {
     }
 
     /// A bare word becomes the table that it stands for: `"drwa"` is `{kind = "drwa"}`.
-    fn tabulate(&mut self) {
+    pub(crate) fn tabulate(&mut self) {
         if let Value::Text(word) = &self.value {
             let kind = self.replaced(Value::Text(word.clone()));
             self.value = Value::Table(vec![("kind".into(), kind)]);
         }
     }
 
-    fn word(&self, key: &str) -> Option<&str> {
+    pub(crate) fn word(&self, key: &str) -> Option<&str> {
         match &self.entry(key)?.value {
             Value::Text(word) => Some(word),
             _ => None,
@@ -111,47 +102,5 @@ impl Node {
     /// Whether it is a repeated section: a list of tables.
     fn is_repeated(&self) -> bool {
         matches!(&self.value, Value::List(items) if matches!(items.first(), Some(Node { value: Value::Table(_), .. })))
-    }
-}
-
-/// Completes the value of a parameter; where it is missing, the declared default.
-#[doc(hidden)]
-pub fn complete_entry<T: Param>(node: &mut Node, key: &str, default: Option<T>, defaults: &Defaults) {
-    let Value::Table(entries) = &mut node.value else { return };
-    if let Some((_, written)) = entries.iter_mut().find(|(name, _)| name == key) {
-        T::complete(written, defaults);
-        return;
-    }
-    let Some(declared) = default.and_then(|default| Node::from_json_value(default.to_json(), "").ok()) else {
-        return;
-    };
-    // Only what the declared default chooses is known to begin with: its values give way to `defaults`.
-    let chosen = declared.entries(|key| key == "kind");
-    let mut completed = chosen.clone();
-    T::complete(&mut completed, defaults);
-    if completed != chosen {
-        completed.underlay(&declared);
-        entries.push((key.into(), completed));
-    }
-}
-
-/// Completes a member of a family; `parameters` completes those of the member of this kind.
-#[doc(hidden)]
-pub fn complete_member(
-    node: &mut Node,
-    family: &str,
-    defaults: &Defaults,
-    parameters: impl Fn(&str, &mut Node, &Defaults),
-) {
-    let written = node.clone();
-    node.tabulate();
-    let Some(kind) = node.word("kind").map(str::to_string) else { return };
-    let bare = node.clone();
-    if let Some(member) = defaults.member(family, &kind) {
-        node.underlay(member);
-    }
-    parameters(&kind, node, defaults);
-    if *node == bare {
-        *node = written;
     }
 }

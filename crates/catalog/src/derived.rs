@@ -1,6 +1,6 @@
 //! What the code that the macros generate calls.
 
-use crate::{AlgorithmInfo, Error, Node, Param, ParamInfo, ParamSet};
+use crate::{AlgorithmInfo, Defaults, Error, Node, Param, ParamInfo, ParamSet, Value};
 use serde_json::{Map, Value as Json, json};
 
 /// The keys that a struct's table may have, in the order of its fields.
@@ -50,6 +50,46 @@ impl Infos {
 pub fn read_block<P: Param + ParamSet>(node: &Node) -> Result<P, Error> {
     let infos = P::infos();
     P::read(&node.entries(|key| infos.iter().any(|info| info.name == key)))
+}
+
+/// Completes the value of a parameter; where it is missing, the declared default.
+pub fn complete_entry<T: Param>(node: &mut Node, key: &str, default: Option<T>, defaults: &Defaults) {
+    let Value::Table(entries) = &mut node.value else { return };
+    if let Some((_, written)) = entries.iter_mut().find(|(name, _)| name == key) {
+        T::complete(written, defaults);
+        return;
+    }
+    let Some(declared) = default.and_then(|default| Node::from_json_value(default.to_json(), "").ok()) else {
+        return;
+    };
+    // Only what the declared default chooses is known to begin with: its values give way to `defaults`.
+    let chosen = declared.entries(|key| key == "kind");
+    let mut completed = chosen.clone();
+    T::complete(&mut completed, defaults);
+    if completed != chosen {
+        completed.underlay(&declared);
+        entries.push((key.into(), completed));
+    }
+}
+
+/// Completes a member of a family; `parameters` completes those of the member of this kind.
+pub fn complete_member(
+    node: &mut Node,
+    family: &str,
+    defaults: &Defaults,
+    parameters: impl Fn(&str, &mut Node, &Defaults),
+) {
+    let written = node.clone();
+    node.tabulate();
+    let Some(kind) = node.word("kind").map(str::to_string) else { return };
+    let bare = node.clone();
+    if let Some(member) = defaults.member(family, &kind) {
+        node.underlay(member);
+    }
+    parameters(&kind, node, defaults);
+    if *node == bare {
+        *node = written;
+    }
 }
 
 /// A set of parameters as it would be written; without those that have no value, unless they have one by default.

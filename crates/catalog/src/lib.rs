@@ -159,7 +159,7 @@ mod node;
 mod param;
 
 pub use airwnd_derive::{Choice, Params, family};
-pub use defaults::{Defaults, complete_entry, complete_member};
+pub use defaults::Defaults;
 pub use error::Error;
 pub use fault::{Fault, File, Files};
 pub use node::{Node, Value};

@@ -16,6 +16,13 @@ pub trait Param: Sized {
     fn schema() -> Json;
     /// Adds, at all places inside, the defaults of the members that are chosen there.
     fn complete(_node: &mut Node, _defaults: &Defaults) {}
+    /// What was written, with `defaults` for everything that was not. They keep their origin and line for messages.
+    fn completed(written: &Node, defaults: &Defaults) -> Node {
+        let mut node = written.clone();
+        node.underlay(defaults.sections());
+        Self::complete(&mut node, defaults);
+        node
+    }
     /// What no single value shows, here and in all values inside.
     ///
     /// # Errors
@@ -306,9 +313,9 @@ impl<T: Param> Param for Option<T> {
 
 /// The schema of what is a value of this one, or none.
 fn or_none(mut value: Json) -> Json {
-    if let Some(members) = value["anyOf"].as_array_mut() {
+    if let Some(members) = value.get_mut("anyOf").and_then(Json::as_array_mut) {
         members.push(json!({"const": NONE}));
-    } else if let Some(words) = value["enum"].as_array_mut() {
+    } else if let Some(words) = value.get_mut("enum").and_then(Json::as_array_mut) {
         words.push(NONE.into());
     } else if value != String::schema() {
         return json!({"anyOf": [value, {"const": NONE}]});

@@ -2,11 +2,12 @@
 
 use crate::bearer::Bearer;
 use crate::mac::BlockFigures;
-use crate::mac::uplink::Elements;
+use crate::mac::power_control;
+use crate::mac::uplink::{Elements, Headroom};
 use crate::phy::Position;
 use crate::radio::Radio;
 use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Returned, Sdu};
-use crate::settings::{BufferReports, RanSetup};
+use crate::settings::{BufferReports, Mac, RanSetup, UplinkAdaptation};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};
@@ -78,6 +79,8 @@ pub(crate) struct Reporting {
     pub is_due: bool,
     /// Whether something waited when it was looked last.
     pub has_data: bool,
+    /// Whether power headroom is reported.
+    headrooms: bool,
     /// The last buffer status report.
     buffer_at: Option<Tti>,
     /// The last power headroom report, and the downlink's loss then.
@@ -96,12 +99,10 @@ const HEADROOM_CHANGE: f64 = 3.0;
 const HEADROOMS: [f64; 2] = [-23.0, 40.0];
 
 impl Reporting {
-    //= TS 36.321 §5.4.6
-    fn reports_headroom(&self, tti: Tti, loss: Db) -> bool {
-        self.headroom_at.is_none_or(|(at, before)| {
-            let age = tti - at;
-            age >= PERIODIC_HEADROOM || age >= PROHIBIT_HEADROOM && (loss - before).0.abs() > HEADROOM_CHANGE
-        })
+    fn new(mac: &Mac) -> Reporting {
+        let headrooms = mac.uplink_adaptation == UplinkAdaptation::Headroom
+            || mac.power_control.mode == power_control::Mode::ClosedLoop;
+        Reporting { headrooms, ..Reporting::default() }
     }
 }
 
@@ -158,14 +159,14 @@ impl Terminals {
         self.periodic_report.is_some()
     }
 
-    /// A terminal fills a grant, with this power headroom and loss; it does not answer one if nothing waits.
+    /// A terminal fills a grant; it does not answer one if nothing waits.
     pub fn transmit_up(
         &mut self,
         number: u32,
         tti: Tti,
         grant: Bytes,
         process: u8,
-        power: (Db, Db),
+        power: &Headroom<'_>,
     ) -> Option<(Option<Content>, Elements)> {
         let ue = &mut self.ues[number as usize];
         if let Some(period) = self.periodic_report {
@@ -179,8 +180,9 @@ impl Terminals {
         ue.unsent.on_block_up(grant);
         let content = self.fill(number, Direction::Up, tti, grant, process, Some(told));
         self.await_grant(number, tti);
-        let elements = Elements { headroom: self.get(number).report_headroom(tti, power), buffer: None };
-        content.map(|content| (Some(content), elements))
+        let content = content?;
+        let headroom = self.get(number).report_headroom(tti, power);
+        Some((Some(content), Elements { headroom, buffer: None }))
     }
 
     /// The same where terminals report within blocks: when it is due, and in what data leaves free.
@@ -192,7 +194,7 @@ impl Terminals {
         tti: Tti,
         grant: Bytes,
         process: u8,
-        power: (Db, Db),
+        power: &Headroom<'_>,
         period: u64,
     ) -> Option<(Option<Content>, Elements)> {
         let now = tti.start();
@@ -201,11 +203,13 @@ impl Terminals {
         if waiting.total() == Bytes::ZERO && !ue.reporting.is_due {
             return None;
         }
-        let headroom = ue.report_headroom(tti, power);
         let is_due = ue.reporting.is_due || ue.reporting.buffer_at.is_none_or(|at| tti - at >= period);
-        let elements = usize::from(is_due) + usize::from(headroom.is_some());
-        let room = grant.saturating_sub(ELEMENT * elements as u64);
+        let elements = u64::from(is_due) + u64::from(ue.headroom_is_due(tti, power.loss));
+        let room = grant.saturating_sub(ELEMENT * elements);
         let content = self.fill(number, Direction::Up, tti, room, process, Some(waiting));
+        if content.is_none() && !is_due {
+            return None;
+        }
         let ue = self.get(number);
         let left = ue.reported(now, Direction::Up);
         ue.unsent = left;
@@ -216,6 +220,7 @@ impl Terminals {
             ue.reporting.buffer_at = Some(tti);
             self.requesting.retain(|other| *other != number);
         }
+        let headroom = self.get(number).report_headroom(tti, power);
         self.await_grant(number, tti);
         Some((content, Elements { buffer: reports.then_some(left.total()), headroom }))
     }
@@ -236,7 +241,7 @@ impl Terminals {
     /// A terminal has left its cell: nothing is pending or known there.
     pub fn forget_reports(&mut self, number: usize) {
         let ue = &mut self.ues[number];
-        ue.reporting = Reporting::default();
+        ue.reporting = Reporting { headrooms: ue.reporting.headrooms, ..Reporting::default() };
         ue.commanded = Db(0.0);
         self.requesting.retain(|other| *other as usize != number);
     }
@@ -446,7 +451,7 @@ impl Ue {
             bearer: site.bearer,
             fresh: false,
             report_again_at: None,
-            reporting: Reporting::default(),
+            reporting: Reporting::new(&setup.mac),
             commanded: Db(0.0),
             failures: 0,
             handovers: 0,
@@ -497,12 +502,23 @@ impl Ue {
         }
     }
 
+    //= TS 36.321 §5.4.6
+    fn headroom_is_due(&self, tti: Tti, loss: Db) -> bool {
+        self.reporting.headrooms
+            && self.reporting.headroom_at.is_none_or(|(at, before)| {
+                let age = tti - at;
+                age >= PERIODIC_HEADROOM
+                    || age >= PROHIBIT_HEADROOM && (loss - before).0.abs() > HEADROOM_CHANGE
+            })
+    }
+
     /// A power headroom report, if one is due.
-    fn report_headroom(&mut self, tti: Tti, (headroom, loss): (Db, Db)) -> Option<Db> {
-        let is_due = self.reporting.reports_headroom(tti, loss);
-        is_due.then(|| {
+    fn report_headroom(&mut self, tti: Tti, power: &Headroom<'_>) -> Option<Db> {
+        let Headroom { control, prbs, loss } = *power;
+        self.headroom_is_due(tti, loss).then(|| {
             self.reporting.headroom_at = Some((tti, loss));
             let [least, most] = HEADROOMS;
+            let headroom = control.headroom(prbs, loss, self.commanded);
             Db(libm::floor(headroom.0).clamp(least, most))
         })
     }

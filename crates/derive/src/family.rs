@@ -89,7 +89,7 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
                 )
             }
             fn complete(node: &mut ::airwnd_catalog::Node, defaults: &::airwnd_catalog::Defaults) {
-                ::airwnd_catalog::complete_member(node, #family, defaults, |kind, node, defaults| match kind {
+                ::airwnd_catalog::derived::complete_member(node, #family, defaults, |kind, node, defaults| match kind {
                     #(#kinds => <#params as ::airwnd_catalog::Param>::complete(node, defaults),)*
                     _ => {}
                 });

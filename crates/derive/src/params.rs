@@ -234,7 +234,7 @@ fn complete(declared: &Declared<'_>) -> Tokens {
         Declared::Parameter(parameter) => {
             let Parameter { name, ty, .. } = &**parameter;
             let default = default_of(parameter);
-            quote!(::airwnd_catalog::complete_entry::<#ty>(node, #name, #default, defaults);)
+            quote!(::airwnd_catalog::derived::complete_entry::<#ty>(node, #name, #default, defaults);)
         }
         Declared::Block { ty, .. } => quote!(<#ty as ::airwnd_catalog::Param>::complete(node, defaults);),
     }

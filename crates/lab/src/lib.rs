@@ -38,6 +38,7 @@ mod meter;
 mod outcome;
 pub mod placement;
 mod preset;
+mod preset_values;
 mod recordings;
 mod records;
 mod scenario;
@@ -57,7 +58,8 @@ pub use outcome::{
     CellRow, CompletionTimes, Conservation, Contention, Drops, FlowRow, GroupRow, Limited, LinkDrops,
     LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
 };
-pub use preset::{Preset, PresetInfo, PresetValue, presets};
+pub use preset::Preset;
+pub use preset_values::{PresetInfo, PresetValue, presets};
 pub use records::Records;
 pub use scenario::{Core, Flow, Scenario, Site, UeGroup};
 pub use simulation::{run, run_tapped};

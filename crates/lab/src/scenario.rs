@@ -291,7 +291,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::from_node`], and what a plug-in has against its settings.
     pub fn with_plugins(node: &Node, plugins: &Plugins) -> Result<Scenario, Error> {
-        let node = &Preset::complete(node)?;
+        let node = &Preset::complete::<Scenario>(node)?;
         let mut scenario = Scenario::read(node)?;
         scenario.read_files(&Folder(folder(node))).map_err(|fault| fault.at(node))?;
         scenario.link(node, plugins)?;

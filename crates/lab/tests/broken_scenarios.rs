@@ -70,7 +70,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "multiplexed = 2",
         "nmux = 2",
-        ":8: mac.scheduler: unknown key `nmux`; allowed: `window`, `multiplexed`, `frequency_metric`",
+        ":8: mac.scheduler: unknown key `nmux`; allowed: `window`, `multiplexed`, `frequency_metric`, `contenders`",
     ),
     (
         r#"mac.scheduler = {kind = "pss", multiplexed = 2}"#,

@@ -96,7 +96,7 @@ fn exchange(distance: f64, transmissions: u8, am: Option<am::Params>) -> Fates {
 }
 
 fn standard() -> am::Params {
-    am::Params { conduct: am::Conduct::Standard, ..Default::default() }
+    am::Params::default()
 }
 
 #[test]

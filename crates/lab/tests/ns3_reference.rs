@@ -108,6 +108,7 @@ fn as_in_ns3(scheduler: &str) -> &'static str {
         "tta" => r#""tta""#,
         "fd-tbfq" => r#"{kind = "tbfq", domain = "frequency"}"#,
         "td-tbfq" => r#"{kind = "tbfq", domain = "time"}"#,
+        "cqa" => r#""cqa""#,
         other => panic!("{other} is no scheduler of the reference"),
     }
 }
@@ -153,7 +154,7 @@ fn ten_users_under_every_scheduler() {
     let mut cases: Vec<_> =
         rows.iter().map(|row| (row("power_dbm"), row("scheduler"), row("mbr_kbps"))).collect();
     cases.dedup();
-    assert_eq!(cases.len(), 29);
+    assert_eq!(cases.len(), 31);
     for (power, scheduler, mbr) in cases {
         let mut reference: Vec<_> = rows
             .iter()
@@ -268,6 +269,59 @@ fn newreno_over_three_sectors_in_acknowledged_mode() {
     }
 }
 
+/// S3's site over 20 MHz with thirty users in acknowledged mode, means over four seeds, against six runs of ns-3 3.44
+/// (100 PRB, line of sight up to 1001 m, no cap on the terminals' power, RLC AM 51200 B, 10 s, RngRun 1 to 6 with the same
+/// positions; the file has their means and the standard error of the throughput).
+///
+/// By ns-3's conduct total goodput is within 5 % and mean delay within 10 %. Users below 8 dB, whose PDUs are now and then
+/// made on a report without interference and then are too large for the channel, get within 10 % of what they get in
+/// ns-3, thanks to the wrap of its HARQ's sums; without that wrap some of them starve. By the standard such PDUs are sent
+/// again in segments, and each user gets more than in ns-3, with outer-loop link adaptation as without.
+#[test]
+fn users_at_the_edge_in_acknowledged_mode() {
+    let rows = rows(include_str!("data/s3b_30.csv"));
+    let theirs = |of: &str| rows.iter().map(|row| number(row(of))).collect::<Vec<_>>();
+    let (rates, delays) = (theirs("goodput_kbps"), theirs("delay_ms"));
+    let total: f64 = rates.iter().sum();
+    // Of packets, as ours.
+    let delay = rates.iter().zip(&delays).map(|(rate, delay)| rate * delay).sum::<f64>() / total;
+    let site = |changes: &str| {
+        let scenario = s3::scenario("b", "30", "30", "10", "40")
+            .replace("\"23dBm\"", "\"90dBm\"")
+            .replace("\"10MHz\"", "\"20MHz\"");
+        let origin = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reference.toml");
+        let mut node = Node::from_toml(&scenario, origin).unwrap();
+        for change in format!("rlc.mode=am {changes}").split_whitespace() {
+            let (key, value) = change.split_once('=').unwrap();
+            node.set(key, value).unwrap();
+        }
+        let scenario = Scenario::from_node(&node).unwrap();
+        let outcomes: Vec<_> =
+            (1..=4).map(|seed| run(&scenario, seed, None, &mut |_| true).unwrap()).collect();
+        let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / 4.0;
+        let rates: Vec<f64> = (0..30).map(|ue| mean(&|outcome| outcome.flows()[ue].goodput_kbps)).collect();
+        let delay = mean(&|outcome| outcome.totals().delay_ms.unwrap());
+        println!("{changes}: {:.0} / {total:.0} kbit/s, {delay:.1} ms", rates.iter().sum::<f64>());
+        (rates, delay)
+    };
+    let (ours, our_delay) = site("");
+    assert!(deviation(ours.iter().sum(), total) < 0.05, "{ours:.0?}");
+    assert!(deviation(our_delay, delay) < 0.10, "{our_delay:.1} / {delay:.1} ms");
+    let edge: Vec<usize> = (0..30).filter(|ue| number(rows[*ue]("sinr_db")) < 8.0).collect();
+    assert_eq!(edge.len(), 7);
+    for ue in &edge {
+        println!("user {ue}: {:.0} / {:.0} kbit/s", ours[*ue], rates[*ue]);
+        assert!(deviation(ours[*ue], rates[*ue]) < 0.10, "user {ue}: {:.0} / {:.0}", ours[*ue], rates[*ue]);
+    }
+    let (without_wrap, _) =
+        site("radio.error_model.kind=mutual-information radio.error_model.sixteen_bits=false");
+    assert!(edge.iter().any(|ue| without_wrap[*ue] < 0.2 * rates[*ue]), "{without_wrap:.0?}");
+    for by_standard in ["rlc.am.conduct=standard", "rlc.am.conduct=standard mac.olla.target=0.1"] {
+        let (ours, _) = site(by_standard);
+        assert!(ours.iter().zip(&rates).all(|(ours, theirs)| ours > theirs), "{by_standard}: {ours:.0?}");
+    }
+}
+
 /// Twenty-two users under round robin on two PRB each: with ns-3's sizes of code blocks the same schemes but for the user
 /// nearest a switching point, first transmissions that fail as often within 0.10, and goodput within 2 %; without them
 /// three users have another scheme.
@@ -279,11 +333,10 @@ fn small_blocks_under_round_robin() {
     for (code_blocks, of_another_scheme, percent) in [("ns-3", 1, 2.0), ("own", 3, 32.0)] {
         let outcome = simulate(&format!(
             r#"
+            preset = "ns3.44"
             duration = "4s"
-            carrier.bandwidth = "5MHz"
-            radio.error_model = {{kind = "mutual-information", sixteen_bits = true, code_blocks = "{code_blocks}"}}
+            radio.error_model = {{kind = "mutual-information", code_blocks = "{code_blocks}"}}
             mac.scheduler = "rr"
-            rlc.queue = {{kind = "drop-tail", buffer = "10240B"}}
             [[site]]
             power = "13dBm"
             [[ue]]
@@ -356,13 +409,13 @@ fn tcp_over_both_modes_of_rlc() {
     }
 }
 
-/// Both modes where blocks are lost for good. Our error model loses as many blocks a few metres further on, and that
+/// Both modes where blocks are lost for good. Our error model loses as many blocks a few metres nearer, and that
 /// is where the user stands; then the means over seeds agree within 3 % of goodput and 6 % of delay.
 #[test]
 fn both_modes_of_rlc_over_lost_blocks() {
     let rows = rows(include_str!("data/rlc_losses.csv"));
     for mode in ["um", "am"] {
-        for (theirs, ours) in [("2000", "2012.8"), ("2800", "2802.5")] {
+        for (theirs, ours) in [("2000", "1993.6"), ("2800", "2791.7")] {
             for (rate, buffer) in [("1", "51200"), ("20", "10240")] {
                 let chosen: Vec<_> = rows
                     .iter()

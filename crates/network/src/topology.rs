@@ -187,7 +187,10 @@ impl Topology {
     pub fn set_access(&mut self, access: Access) {
         assert!(self.routes.first.is_empty(), "cells come before routes");
         let x2 = access.x2.as_deref().unwrap_or_default();
-        assert!(x2.windows(2).all(|pair| pair[1].0 == pair[0].0 + 1), "X2 links are added one after the other");
+        assert!(
+            x2.windows(2).all(|pair| pair[1].0 == pair[0].0 + 1),
+            "X2 links are added one after the other"
+        );
         self.access = Some(access);
     }
 

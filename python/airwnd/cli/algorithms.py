@@ -38,7 +38,9 @@ def list_(family: str | None) -> None:
 def _list_presets() -> None:
     from airwnd.presets import presets
 
-    click.echo(click.style(PRESET, bold=True) + "  Another simulator's values for what a scenario does not write.")
+    click.echo(
+        click.style(PRESET, bold=True) + "  Another simulator's values for what a scenario does not write."
+    )
     for preset in presets():
         click.echo(f"  {preset.name}  {preset.summary}")
 
@@ -46,10 +48,10 @@ def _list_presets() -> None:
 @click.command()
 @click.argument("name")
 def explain(name: str) -> None:
-    """Explain the algorithm NAME or FAMILY/NAME, a preset, the table NAME of results, or its column TABLE.COLUMN.
+    """Explain the algorithm NAME or FAMILY/NAME, a preset, the table NAME of results, or TABLE.COLUMN.
 
-    An algorithm is shown with its parameters and sources, a preset (preset/NAME; preset for all) with what it sets, a
-    column with its unit and meaning.
+    An algorithm is shown with its parameters and sources, a preset (NAME, or preset for all) with what
+    it sets, a column of results with its unit and meaning.
     """
     from airwnd import algorithms, columns
     from airwnd.presets import presets
@@ -86,7 +88,9 @@ def _explain_preset(preset: "Preset") -> None:
         default = value.default["kind"] if isinstance(value.default, dict) else value.default
         own = "none" if default is None else json.dumps(default)
         same = "airwnd's default, too" if default == value.value else f"airwnd's default {own}"
-        click.echo(f"  {click.style(value.key, bold=True)} = {json.dumps(value.value)}\n      {same}; {value.source}")
+        click.echo(
+            f"  {click.style(value.key, bold=True)} = {json.dumps(value.value)}\n      {same}; {value.source}"
+        )
 
 
 def _explain_column(column: "Column", name: str) -> None:

@@ -35,6 +35,7 @@ A preview compares means alone, and never fails.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -191,60 +192,66 @@ class Finding:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CheckResult:
     """A check at all its places."""
 
     check: Check
     findings: tuple[Finding, ...]
 
+    @cached_property
+    def by_setup(self) -> Mapping[tuple[tuple[str, str], ...], Sequence[Finding]]:
+        """The findings by their levels of the axes that the paper leaves open."""
+        names = {axis.name for axis in self.check.space.open}
+        found: dict[tuple[tuple[str, str], ...], list[Finding]] = {}
+        for finding in self.findings:
+            setup = tuple((axis, level) for axis, level in finding.place.items() if axis in names)
+            found.setdefault(setup, []).append(finding)
+        return found
+
     def at(self, setup: SetUp) -> list[Finding]:
         """Give the findings that belong to a set-up."""
-        names = [axis.name for axis in self.check.space.open]
-        return [
-            finding
-            for finding in self.findings
-            if all(setup.get(axis) == finding.place[axis] for axis in names if axis in finding.place)
-        ]
+        levels = setup.items()
+        return [each for key, found in self.by_setup.items() if levels >= set(key) for each in found]
 
-    @property
+    @cached_property
     def open(self) -> set[str]:
         """The axes left open by the paper on which it depends."""
         return {
             axis.name for axis in self.check.space.open for each in self.findings if axis.name in each.place
         }
 
-    @property
+    @cached_property
     def verdict(self) -> Verdict:
         """Of all places together in each set-up, and over all set-ups."""
         return over_setups(_by_setup([self]).values())
 
-    @property
+    @cached_property
     def paper_agrees(self) -> bool | None:
         """Whether the paper's own table satisfies the check; ``None`` if it does not have the numbers."""
         values = [finding.paper for finding in self.findings if finding.paper is not None]
         return all(map(self.check.requirement.allows, values)) if values else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClaimResult:
     """A claim with the results of its checks."""
 
     claim: Claim
     checks: tuple[CheckResult, ...]
 
-    @property
+    @cached_property
     def setups(self) -> list[tuple[SetUp, Verdict]]:
         """The verdict in each set-up in which the claim is judged: all deciding checks together."""
         found = _by_setup([result for result in self.checks if result.check.decides])
         return [(dict(setup), verdict) for setup, verdict in found.items()]
 
-    @property
+    @cached_property
     def verdict(self) -> Verdict:
         """Over all set-ups."""
         return over_setups([verdict for _, verdict in self.setups])
 
-    @property
+    @cached_property
     def where(self) -> str:
         """In which set-ups it holds, or agrees so far, in words; empty if nothing is left open."""
         space, setups = self.checks[0].check.space, self.setups

@@ -4,6 +4,7 @@ It is kept as ``results.json`` beside the plots, so that the page of a paper sho
 though they were run one at a time.
 """
 
+import itertools
 import json
 import math
 from collections.abc import Iterable
@@ -22,10 +23,18 @@ from airwnd.reproduce.regions import SetUp, levels_text, setup_text
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.space import ABSENT
 from airwnd.reproduce.tables import Cell, side_by_side
-from airwnd.reproduce.words import effort_text, finding_text, place_text, plain_value, setups_text
+from airwnd.reproduce.verdict import together
+from airwnd.reproduce.words import (
+    effort_text,
+    finding_text,
+    place_text,
+    plain_value,
+    setups_text,
+    spread_of_findings,
+)
 
 FILE = "results.json"
-FORMAT = 3
+FORMAT = 4
 """Of the file. A file of another format is not shown."""
 
 
@@ -48,6 +57,14 @@ class TableText(TypedDict):
     has_paper: bool
 
 
+class SettingsText(TypedDict):
+    """All measures of the settings in other set-ups than the one that is shown, a row each."""
+
+    heads: list[str]
+    measures: list[str]
+    rows: list[tuple[list[str], list[CellText]]]
+
+
 class FindingText(TypedDict):
     """A check at one place; `shown` if it belongs to the set-up that plots and tables show."""
 
@@ -59,7 +76,10 @@ class FindingText(TypedDict):
 
 
 class CheckText(TypedDict):
-    """A check: what is required and what was found."""
+    """A check: what is required and what was found.
+
+    ``elsewhere`` has for each set-up but the one that is shown the verdict and what was found, of all places.
+    """
 
     text: str
     required: str
@@ -68,17 +88,18 @@ class CheckText(TypedDict):
     paper_agrees: bool | None
     verdict: str
     findings: list[FindingText]
+    elsewhere: list[tuple[str, str, str]]
 
 
 class MatrixText(TypedDict):
-    """The verdict in each set-up: a row for each combination of levels of all open axes but the last.
+    """The verdict in each set-up: rows and columns are combinations of levels of the open axes.
 
+    ``across`` has for each axis of the columns its label, and its levels with the columns that each spans.
     ``None`` stands for a set-up that there is not, or of which no check speaks.
     """
 
     heads: list[str]
-    across: str
-    columns: list[str]
+    across: list[tuple[str, list[tuple[str, int]]]]
     rows: list[tuple[list[str], list[str | None]]]
 
 
@@ -146,7 +167,7 @@ class Findings(TypedDict):
     paper_source: str
     charts: list[Chart]
     tables: list[TableText]
-    other_tables: list[tuple[str, list[TableText]]]
+    elsewhere: SettingsText | None
     claims: list[ClaimText]
     scenario: str
 
@@ -188,11 +209,7 @@ def gather(results: Results) -> Findings:
         paper_source=experiment.paper_source,
         charts=[chart(results, plot) for plot in experiment.plots],
         tables=_tables(results, space.shown),
-        other_tables=[
-            (setup_text(setup, space.open), _tables(results, setup))
-            for setup in space.setups(space.shown)
-            if setup != space.shown_setup
-        ],
+        elsewhere=_settings_elsewhere(results),
         claims=[_claim(result, full=effort.full) for result in results.claims()],
         scenario=(experiment.folder / "scenario.toml").read_text(encoding="utf-8"),
     )
@@ -254,6 +271,29 @@ def _table(results: Results, measure: Measure, setup: SetUp) -> TableText:
     )
 
 
+def _settings_elsewhere(results: Results) -> SettingsText | None:
+    """Give the settings that do not belong to the set-up that is shown; ``None`` if nothing is left open."""
+    experiment, space = results.experiment, results.experiment.space
+    if not space.open:
+        return None
+    axes = [*space.open, *(axis for axis in space.axes if axis.open is None)]
+    rows = []
+    for setting in sorted(experiment.settings(), key=space.order(axes)):
+        levels = dict(zip((axis.name for axis in space.axes), setting, strict=True))
+        if all(levels[axis.name] in (axis.shown, ABSENT) for axis in space.open):
+            continue
+        cells = [
+            Cell(measure, results.paper(setting, measure), results.estimate(setting, measure))
+            for measure in experiment.measures
+        ]
+        rows.append(([_label(axis, levels[axis.name]) for axis in axes], [_cell(cell) for cell in cells]))
+    return SettingsText(
+        heads=[axis.label for axis in axes],
+        measures=[measure.axis_label for measure in experiment.measures],
+        rows=rows,
+    )
+
+
 def _cell(cell: Cell) -> CellText:
     return CellText(
         paper=cell.paper_text, ours=cell.ours_text, spread=cell.spread_text, difference=cell.difference_text
@@ -274,28 +314,40 @@ def _claim(result: ClaimResult, *, full: bool) -> ClaimText:
     )
 
 
+_COLUMNS = 12
+"""Verdicts beside each other, as signs."""
+
+
 def _matrix(result: ClaimResult) -> MatrixText | None:
     """Lay out the verdicts in all set-ups; ``None`` if the paper leaves nothing open."""
-    setups = result.setups
-    space = result.checks[0].check.space
+    setups, space = result.setups, result.checks[0].check.space
     axes = [axis for axis in space.open if any(axis.name in setup for setup, _ in setups)]
     if not axes:
         return None
-    *first, last = axes
-    columns = [*last.names, *([ABSENT] if any(last.name not in setup for setup, _ in setups) else [])]
-    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    first = len(axes) - 1
+    while first > 1 and math.prod(len(axis.names) for axis in axes[first - 1 :]) <= _COLUMNS:
+        first -= 1
+    down, across = axes[:first], axes[first:]
+    cells: dict[tuple[str, ...], dict[tuple[str, ...], str]] = {}
+    columns: dict[tuple[str, ...], None] = {}
     for setup, verdict in setups:
-        row = tuple(setup.get(axis.name, ABSENT) for axis in first)
-        rows.setdefault(row, {})[setup.get(last.name, ABSENT)] = verdict.value
+        row, column = (tuple(setup.get(axis.name, ABSENT) for axis in part) for part in (down, across))
+        cells.setdefault(row, {})[column] = verdict.value
+        columns[column] = None
     return MatrixText(
-        heads=[axis.label for axis in first],
-        across=last.label,
-        columns=[_label(last, name) for name in columns],
+        heads=[axis.label for axis in down],
+        across=[(axis.label, _spans(axis, index, list(columns))) for index, axis in enumerate(across)],
         rows=[
-            ([_label(axis, name) for axis, name in zip(first, row, strict=True)], [*map(cells.get, columns)])
-            for row, cells in rows.items()
+            ([_label(axis, name) for axis, name in zip(down, row, strict=True)], [*map(of.get, columns)])
+            for row, of in cells.items()
         ],
     )
+
+
+def _spans(axis: Axis, index: int, columns: list[tuple[str, ...]]) -> list[tuple[str, int]]:
+    """Give the levels of an axis above the columns, each with how many it spans."""
+    groups = itertools.groupby(columns, key=lambda column: column[: index + 1])
+    return [(_label(axis, key[index]), len(list(group))) for key, group in groups]
 
 
 def _label(axis: Axis, name: str) -> str:
@@ -312,6 +364,7 @@ def _check(result: CheckResult) -> CheckText:
         paper_agrees=result.paper_agrees,
         verdict=result.verdict.value,
         findings=_findings(result),
+        elsewhere=_elsewhere(result),
     )
 
 
@@ -319,6 +372,21 @@ def _findings(result: CheckResult) -> list[FindingText]:
     """Write the findings; where none belongs to the set-up that is shown, all are shown."""
     shown = result.at(result.check.space.shown) or result.findings
     return [_finding(result, finding, shown=finding in shown) for finding in result.findings]
+
+
+def _elsewhere(result: CheckResult) -> list[tuple[str, str, str]]:
+    """Sum up the check in each set-up but the one that is shown."""
+    space = result.check.space
+    shown = result.at(space.shown) or result.findings
+    return [
+        (
+            setup_text(dict(setup), space.open),
+            together(finding.verdict for finding in found).value,
+            spread_of_findings(CheckResult(result.check, tuple(found))),
+        )
+        for setup, found in result.by_setup.items()
+        if found[0] not in shown
+    ]
 
 
 def _finding(result: CheckResult, finding: Finding, *, shown: bool) -> FindingText:

@@ -16,6 +16,9 @@ SetUp = Mapping[str, str]
 Box = dict[str, tuple[str, ...]]
 """Some levels of each axis."""
 
+_FEW = 4
+"""Axes of which all orders are tried: 24."""
+
 _LABEL = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 _QUANTITY = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*(\D*)")
 
@@ -49,7 +52,7 @@ def boxes(chosen: Collection[SetUp], every: Collection[SetUp], axes: Sequence[Ax
     left = [setup for setup in every if setup in chosen]
     rest = [setup for setup in every if setup not in chosen]
     while left:
-        grown = [_grown(left[0], rest, order) for order in itertools.permutations(axes)]
+        grown = [_grown(left[0], rest, order) for order in _orders(axes)]
         best = max(grown, key=lambda box: (sum(_has(box, setup) for setup in left), -_terms([box], axes)))
         found.append({axis.name: tuple(n for n in axis.names if n in best[axis.name]) for axis in axes})
         left = [setup for setup in left if not _has(best, setup)]
@@ -72,6 +75,14 @@ def levels_text(axis: Axis, names: Collection[str]) -> str:
 def _level_text(label: str, unit: str) -> str:
     match = _QUANTITY.fullmatch(label)
     return f"{match[1]} {unit}" if unit and match and match[2] in ("", unit) else label
+
+
+def _orders(axes: Sequence[Axis]) -> list[Sequence[Axis]]:
+    """Give the orders in which a box is tried to grow: all, or of many axes those that begin with each."""
+    if len(axes) <= _FEW:
+        return list(itertools.permutations(axes))
+    turned = [[*axes[index:], *axes[:index]] for index in range(len(axes))]
+    return [*turned, *([*reversed(order)] for order in turned)]
 
 
 def _grown(start: SetUp, rest: Sequence[SetUp], order: Sequence[Axis]) -> Box:

@@ -189,6 +189,13 @@ def _templates() -> "jinja2.Environment":
     templates.filters["seconds"] = seconds_text
     templates.filters["prose"] = _prose
     templates.globals["static"] = _static
+    templates.globals["signs"] = {
+        Verdict.HOLDS: "✓",
+        Verdict.FAILS: "✗",
+        Verdict.OPEN: "?",
+        Verdict.AGREES: "≈",
+        Verdict.UNSETTLED: "·",
+    }
     templates.globals["least_seeds"] = LEAST_SEEDS
     templates.globals["classes"] = {
         Verdict.HOLDS: "holds",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,10 @@ class Results:
 
     def claims(self) -> list[ClaimResult]:
         """Judge the paper's claims."""
+        return self._judged
+
+    @cached_property
+    def _judged(self) -> list[ClaimResult]:
         setting = self.experiment.setting
 
         def ours(levels: Mapping[str, str], measure: str) -> Values:

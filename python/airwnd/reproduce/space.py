@@ -6,7 +6,7 @@ all of its levels.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -119,6 +119,14 @@ class Space:
                 places[name].index(setup[name]) if name in setup else -1 for name in places if name in names
             ],
         )
+
+    def order(self, axes: Iterable[Axis]) -> Callable[[Setting], tuple[int, ...]]:
+        """Give the key by which settings are sorted by levels of these axes, the last one fastest."""
+        ranks = [
+            (self.axes.index(axis), {name: rank for rank, name in enumerate((ABSENT, *axis.names))})
+            for axis in axes
+        ]
+        return lambda setting: tuple(rank[setting[index]] for index, rank in ranks)
 
     def _check(self, axis: Axis) -> None:
         for other, allowed in axis.when.items():

@@ -68,6 +68,7 @@ impl Params {
     /// The total power of a transmission over `prbs`, given the downlink loss with antenna gains and the sum of TPC
     /// commands.
     //= TS 36.213 §5.1.1.1
+    //= exception no-closed-loop-power
     pub fn total_power(&self, prbs: Prbs, loss: Db, commanded: Db) -> Dbm {
         let wanted = self.wanted(prbs, loss, commanded);
         Dbm(wanted.clamp(self.min_power.0, self.max_power.0.max(self.min_power.0)))

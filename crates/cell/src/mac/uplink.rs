@@ -38,6 +38,8 @@ const DECISION_TO_AIR: u64 = DECISION_TO_GRANT + GRANT_TO_AIR;
 /// Weight of a received block in what is corrected of a user's expected SINR.
 // A choice: a few blocks show the interference, and one does not hide it.
 const CORRECTION_WEIGHT: f64 = 0.125;
+/// What is kept of the correction at each sounding.
+const CORRECTION_KEPT: f64 = 0.9;
 /// How far the expected SINR is corrected at most.
 const MOST_CORRECTION: f64 = 20.0;
 
@@ -161,6 +163,13 @@ impl Known {
     }
 }
 
+/// What a terminal's power headroom in a block follows from.
+pub(crate) struct Headroom<'a> {
+    pub control: &'a power_control::Params,
+    pub prbs: Prbs,
+    pub loss: Db,
+}
+
 /// What a terminal's MAC adds to a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Elements {
@@ -278,12 +287,13 @@ impl Uplink {
     pub fn on_sounding(&mut self, tti: Tti, slot: u16, sinr: Db) {
         let place = slot as usize;
         self.sounding_sinr[place] = Some(sinr);
-        if self.schemes.fits_widths() {
-            let known = &mut self.known[place];
-            let (command, obeyed_from) = known.command;
-            let ahead = if obeyed_from > tti { command } else { Db(0.0) };
-            known.sounded_at = known.commanded - ahead;
-        } else {
+        let known = &mut self.known[place];
+        let (command, obeyed_from) = known.command;
+        let ahead = if obeyed_from > tti { command } else { Db(0.0) };
+        known.sounded_at = known.commanded - ahead;
+        // A user whose interference allowed no more grants is tried again.
+        known.correction.0 *= CORRECTION_KEPT;
+        if !self.schemes.fits_widths() {
             self.sounded[place] = Some(sounded_cqi(sinr));
         }
     }
@@ -484,7 +494,9 @@ impl Uplink {
             }
             let (prbs, loss) = (Prbs(grant.prbs), radio.loss(number as usize));
             let ue = terminals.get(number);
-            ue.commanded = control.accumulate(ue.commanded, grant.command, prbs, loss);
+            if grant.command != Db(0.0) {
+                ue.commanded = control.accumulate(ue.commanded, grant.command, prbs, loss);
+            }
             let (block, elements) = match grant.again {
                 Some((block, elements)) => {
                     (Block { transmissions: block.transmissions + 1, ..block }, elements)
@@ -492,11 +504,9 @@ impl Uplink {
                 None => {
                     let size = transport_block(Direction::Up, grant.mcs, prbs);
                     let process = (tti.0 % ROUND_TRIP) as u8;
-                    let power = (control.headroom(prbs, loss, ue.commanded), loss);
-                    let Some((content, elements)) = terminals.transmit_up(number, tti, size, process, power)
-                    else {
-                        continue;
-                    };
+                    let headroom = Headroom { control, prbs, loss };
+                    let filled = terminals.transmit_up(number, tti, size, process, &headroom);
+                    let Some((content, elements)) = filled else { continue };
                     let block =
                         Block { mcs: grant.mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
                     (block, elements)

@@ -94,6 +94,8 @@ pub struct FlowRow {
 pub struct Limited {
     /// By the application, which had no data.
     pub application: f64,
+    /// By the send buffer, which was full.
+    pub send_buffer: f64,
     /// By the congestion window.
     pub cwnd: f64,
     /// By the receive window.
@@ -106,6 +108,7 @@ impl From<airwnd_tcp::Limited> for Limited {
     fn from(limited: airwnd_tcp::Limited) -> Limited {
         Limited {
             application: limited.application.as_secs(),
+            send_buffer: limited.send_buffer.as_secs(),
             cwnd: limited.congestion_window.as_secs(),
             rwnd: limited.receive_window.as_secs(),
             pacing: limited.pacing.as_secs(),

@@ -7,8 +7,8 @@ use airwnd_cell::rlc::am;
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::{
-    Core, Flow, LinkSettings, PresetInfo, PresetValue, Scenario, Site, TableInfo, UeGroup, catalogue, presets, schema,
-    tables,
+    Core, Flow, LinkSettings, PresetInfo, PresetValue, Scenario, Site, TableInfo, UeGroup, catalogue,
+    presets, schema, tables,
 };
 use airwnd_tcp::{Settings, Stack};
 use serde_json::{Map, Value as Json};

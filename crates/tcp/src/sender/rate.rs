@@ -121,6 +121,7 @@ impl Rates {
 
     /// The sample of the ACK at hand, once all that it reports is delivered.
     pub fn take_sample(&mut self, now: Time, totals: Totals, min_rtt: Option<Span>) -> Option<RateSample> {
+        //= exception bbr-rate-sample
         let (stamp, sent_at) = self.newest.take()?;
         self.delivered_at = now;
         self.first_sent = sent_at;

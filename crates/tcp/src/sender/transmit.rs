@@ -105,6 +105,7 @@ impl Sender {
 
     /// What keeps a sender back that has sent all it has been given.
     fn limit_of_source(&self) -> Limit {
+        //= exception full-buffer-is-not-idleness
         let has_more = self.source.endless || self.source.refused;
         if has_more { Limit::SendBuffer } else { Limit::Application }
     }

@@ -40,7 +40,7 @@ pub enum Conduct {
 #[params(source = "TS 36.322 §5.1.3, §7.3; ns-3 LteRlcAm")]
 pub struct Params {
     /// Whose habits it has, where they are not parameters.
-    #[param(default = Conduct::Ns3, unit = "word", source = "ns-3 lte-rlc-am.cc")]
+    #[param(default = Conduct::Standard, unit = "word", source = "TS 36.322 §5.2; ns-3 lte-rlc-am.cc: ns-3")]
     pub conduct: Conduct,
     /// t-PollRetransmit: how long the answer to a poll is waited for.
     #[param(default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
@@ -62,8 +62,8 @@ pub struct Params {
     #[param(default = Bytes(50), range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 lte-rlc-am.cc, m_pollByte; TS 36.331 §9.2.1: infinity")]
     pub poll_byte: Bytes,
-    /// maxRetxThreshold: how often a PDU is sent again before the link is declared failed, and RLC established
-    /// anew; none: for ever.
+    /// maxRetxThreshold: how often a PDU or a segment of it is sent again before the radio link is declared failed, and RLC
+    /// established anew; none: for ever.
     #[param(default = None, range = 1..=1000)]
     #[param(unit = "1", source = "ns-3 counts to 5 and goes on; TS 36.331 §9.2.1: 4")]
     pub max_retx: Option<u16>,

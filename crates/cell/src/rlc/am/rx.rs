@@ -213,7 +213,7 @@ mod tests {
     use airwnd_units::Span;
 
     fn standard() -> Params {
-        Params { conduct: Conduct::Standard, ..Params::default() }
+        Params::default()
     }
 
     /// A receiver that expects ten SDUs of 100 B.
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn ns3_answers_a_poll_at_once_and_says_nothing_of_gaps() {
-        let mut rx = receiver(Params::default());
+        let mut rx = receiver(Params { conduct: Conduct::Ns3, ..Params::default() });
         rx.receive(ms(0), pdu(0, false), &mut |_| {});
         rx.receive(ms(0), pdu(3, true), &mut |_| {});
         assert_eq!(rx.reported(ms(0)), Bytes(4));

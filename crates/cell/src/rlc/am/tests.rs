@@ -112,7 +112,7 @@ proptest! {
     /// nothing stalls.
     #[test]
     fn every_sdu_is_delivered_once_and_in_order(slots in slots(20)) {
-        let mut bearer = Bearer::new(Params { conduct: Conduct::Standard, ..Params::default() });
+        let mut bearer = Bearer::new(Params::default());
         for (tti, slot) in (0..).zip(&slots) {
             bearer.tti(tti, *slot);
             for way in 0..2 {
@@ -126,7 +126,7 @@ proptest! {
     /// The same of ns-3's habits, whose blocks must not become smaller than what was sent.
     #[test]
     fn ns3_delivers_it_too(slots in slots(4000 - 1)) {
-        let mut bearer = Bearer::new(Params::default());
+        let mut bearer = Bearer::new(Params { conduct: Conduct::Ns3, ..Params::default() });
         for (tti, slot) in (0..).zip(&slots) {
             bearer.tti(tti, *slot);
         }
@@ -137,7 +137,7 @@ proptest! {
     /// RLC may be established anew at any time: nothing is lost, nothing comes twice.
     #[test]
     fn it_may_begin_anew(slots in slots(20), again in 1usize..40) {
-        let mut bearer = Bearer::new(Params { conduct: Conduct::Standard, ..Params::default() });
+        let mut bearer = Bearer::new(Params::default());
         let mut events = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
         for (tti, slot) in (0..).zip(&slots) {
             bearer.tti(tti, *slot);
@@ -174,7 +174,7 @@ struct Link {
 impl Link {
     /// With SDUs of these sizes, PDCP's header included.
     fn new(sdus: &[u64]) -> Link {
-        let params = Params { conduct: Conduct::Standard, ..Params::default() };
+        let params = Params::default();
         let mut tx = Tx::new(params.clone(), queue(Bytes(1 << 40)));
         let mut ends = vec![0];
         for (number, size) in (0..).zip(sdus) {
@@ -285,7 +285,7 @@ fn segments_are_cut_again() {
 /// A lost last PDU costs one t-PollRetransmit.
 #[test]
 fn a_lost_last_pdu_costs_one_poll() {
-    let mut bearer = Bearer::new(Params { conduct: Conduct::Standard, ..Params::default() });
+    let mut bearer = Bearer::new(Params::default());
     let lost = Slot { arriving: [1000, 0], grants: [2000; 2], chances: [Chance::Lost; 2] };
     bearer.tti(0, lost);
     // The poll goes out again t-PollRetransmit after it was sent, and is there a TTI later.

@@ -380,12 +380,7 @@ mod tests {
 
     /// Polls only where it must.
     fn standard() -> Params {
-        Params {
-            conduct: Conduct::Standard,
-            poll_pdu: 1_000_000,
-            poll_byte: Bytes(1 << 40),
-            ..Params::default()
-        }
+        Params { poll_pdu: 1_000_000, poll_byte: Bytes(1 << 40), ..Params::default() }
     }
 
     /// A transmitter with `sdus` SDUs of 100 B.
@@ -465,7 +460,7 @@ mod tests {
 
     #[test]
     fn ns3_waits_until_the_whole_pdu_fits() {
-        let mut tx = transmitter(Params::default(), 1);
+        let mut tx = transmitter(Params { conduct: Conduct::Ns3, ..Params::default() }, 1);
         assert_eq!(send(&mut tx, 0, 500).map(|pdu| pdu.size), Some(Bytes(104)));
         tx.on_status(&status(1, &[0]));
         assert_eq!(send(&mut tx, 1, 103), None);

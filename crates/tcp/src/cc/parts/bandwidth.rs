@@ -88,6 +88,7 @@ impl Bandwidth {
         let interval = ack.now - since;
         let least = match self.variant {
             Variant::Westwood | Variant::Ns3v26 => Span(1),
+            //= exception westwood-plus-samples
             Variant::WestwoodPlus => {
                 ack.rtt.or(ack.srtt).unwrap_or_default().max(self.min_interval).max(Span(1))
             }

@@ -1,0 +1,128 @@
+//! The uplink: as ns-3 LENA has it, and as the standard has it.
+
+use airwnd_catalog::Node;
+use airwnd_cell::Reach;
+use airwnd_lab::{Outcome, Scenario, run};
+
+/// A phone of 23 dBm behind houses, which hears its cell at -111 dBm.
+const PHONE: &str = r#"
+duration = "10s"
+tcp.mss = 1400
+radio.propagation = {kind = "hybrid-buildings", los_to_nlos = "200m"}
+rlc.queue = {kind = "drop-tail", buffer = "300kB"}
+[[site]]
+power = "43dBm"
+[[ue]]
+placement = {kind = "ring", radius = "310m"}
+[[flow]]
+"#;
+
+const AS_IN_NS3: [(&str, &str); 3] = [
+    ("mac.uplink_adaptation", "carrier"),
+    ("mac.buffer_reports", "ideal"),
+    ("mac.power_control.mode", "open-loop"),
+];
+const AS_IN_THE_STANDARD: [(&str, &str); 3] = [
+    ("mac.uplink_adaptation", "headroom"),
+    ("mac.buffer_reports", "requested"),
+    ("mac.power_control.mode", "closed-loop"),
+];
+
+fn simulate(toml: &str, changes: &[(&str, &str)], seed: u64) -> Outcome {
+    let mut node = Node::from_toml(toml, "test").unwrap();
+    for (key, value) in changes {
+        node.set(key, value).unwrap();
+    }
+    run(&Scenario::from_node(&node).unwrap(), seed, None, &mut |_| true).unwrap()
+}
+
+fn with<'a>(changes: &[(&'a str, &'a str)], more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    changes.iter().chain(more).copied().collect()
+}
+
+/// The SINR of its soundings is -2.6 dB, just too little for CQI 1: log2(1 + 0.54 / 5.53) = 0.136 < 0.15.
+#[test]
+fn a_phone_at_the_edge_is_out_of_reach_in_ns3() {
+    let outcome = simulate(PHONE, &AS_IN_NS3, 1);
+    let (ue, flow) = (&outcome.ues()[0], &outcome.flows()[0]);
+    assert!((ue.rsrp_dbm + 111.0).abs() < 0.5, "{}", ue.rsrp_dbm);
+    assert_eq!((ue.uplink_reach, ue.downlink_reach), (Reach::OutOfReach, Reach::Reached));
+    assert!(ue.uplink_sinr_db.unwrap() < -2.2 && ue.uplink_narrow_sinr_db > 5.0);
+    assert_eq!((flow.goodput_kbps, flow.pdf_percent), (0.0, None), "only SYNs were sent");
+    assert_eq!(outcome.totals().pdf_percent, None);
+}
+
+/// With 43 dBm its downlink has 12.5 dB, MCS 18 on 48 PRBs: 15.8 Mbit/s. Over 25 PRBs its uplink has
+/// -2.6 + 10 log10(50 / 25) = 0.4 dB, MCS 6: 2.6 Mbit/s.
+#[test]
+fn the_same_phone_works_with_narrow_grants() {
+    let down = simulate(PHONE, &AS_IN_THE_STANDARD, 1);
+    assert_eq!(down.ues()[0].uplink_reach, Reach::Reached);
+    let goodput = down.flows()[0].goodput_kbps;
+    assert!((12_000.0..15_840.0).contains(&goodput), "{goodput} kbit/s");
+    let up = simulate(PHONE, &with(&AS_IN_THE_STANDARD, &[("flow[0].direction", "up")]), 1);
+    let goodput = up.flows()[0].goodput_kbps;
+    assert!((1_500.0..2_700.0).contains(&goodput), "{goodput} kbit/s");
+}
+
+/// Request at the next occasion, grant, block: 9 ms and between 0 and 10 ms of waiting (TR 36.881 Table 5.2.1-1: 17 ms,
+/// 3 ms of which go for decoding, 5 ms for waiting). The packets come at all phases of the period.
+#[test]
+fn a_small_packet_of_an_idle_terminal_waits_for_request_and_grant() {
+    let sparse = [
+        ("flow[0].traffic", r#"{kind = "cbr", rate = "3168bps", packet = "40B"}"#),
+        ("flow[0].direction", "up"),
+        ("core.server_delay", "0ms"),
+        ("duration", "60s"),
+    ];
+    for radius in ["100m", "310m"] {
+        let delay = |conduct: &[(&str, &str)]| {
+            let outcome =
+                simulate(PHONE, &with(&with(conduct, &sparse), &[("ue[0].placement.radius", radius)]), 1);
+            outcome.flows()[0].delay_ms
+        };
+        let found = delay(&AS_IN_THE_STANDARD);
+        let mean = found.mean.unwrap();
+        assert!((12.5..16.5).contains(&mean), "{radius}: {found:?}");
+        assert!(found.p95.unwrap() > mean + 3.0 && found.p99.unwrap() < 30.0, "{radius}: {found:?}");
+    }
+}
+
+/// Three sectors, whose users interfere: none starves, no PRB is used twice, and the books balance (or the run panics).
+#[test]
+fn users_of_neighbouring_cells_share_the_uplink() {
+    let town = r#"
+        duration = "5s"
+        radio.propagation = {kind = "hybrid-buildings", los_to_nlos = "200m"}
+        [[site]]
+        sectors = 3
+        antenna = "parabolic"
+        power = "43dBm"
+        [[ue]]
+        count = 15
+        placement = {kind = "disc", radius = "350m"}
+        [[flow]]
+        direction = "up"
+    "#;
+    for (seed, scheduler) in [(1, "rr"), (2, "pf"), (3, "rr")] {
+        let outcome =
+            simulate(town, &with(&AS_IN_THE_STANDARD, &[("mac.uplink_scheduler", scheduler)]), seed);
+        for (ue, flow) in outcome.ues().iter().zip(outcome.flows()) {
+            assert_eq!(ue.uplink_reach, Reach::Reached, "{ue:?}");
+            assert!(flow.goodput_kbps > 20.0, "{ue:?} {}", flow.goodput_kbps);
+        }
+        assert!(outcome.cells().iter().all(|cell| cell.uplink_prb_use <= 1.0));
+        assert!(outcome.totals().goodput_kbps > 3000.0, "{}", outcome.totals().goodput_kbps);
+    }
+}
+
+/// Near the mast the closed loop takes away what no scheme needs: 37 dB come down to 20 dB.
+#[test]
+fn the_closed_loop_leads_to_its_target() {
+    for (target, expected) in [("20dB", 20.0), ("12dB", 12.0)] {
+        let near = [("ue[0].placement.radius", "100m"), ("mac.power_control.target_sinr", target)];
+        let outcome = simulate(PHONE, &with(&AS_IN_THE_STANDARD, &near), 1);
+        let sinr = outcome.ues()[0].uplink_sinr_db.unwrap();
+        assert!((sinr - expected).abs() < 1.0, "{sinr} dB");
+    }
+}

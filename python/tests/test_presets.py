@@ -1,0 +1,51 @@
+"""Presets, as Python and the command line see them."""
+
+from pathlib import Path
+
+import pytest
+
+import airwnd
+
+SETTINGS = {
+    "preset": "ns3.44",
+    "duration": "1s",
+    "link": [{"rate": "10Mbps", "aqm": "codel"}],
+    "ue": [{}],
+    "flow": [{"cc": "cubic"}],
+}
+
+
+def test_what_a_preset_sets_is_in_the_resolved_scenario() -> None:
+    resolved = airwnd.Scenario.from_dict(SETTINGS).resolved
+    assert resolved["preset"] == "ns3.44"
+    assert resolved["link"][0]["aqm"]["root"] == "newton"
+    assert resolved["flow"][0]["cc"]["slow_start"]["train"] == 1.0
+    assert airwnd.Scenario.from_dict(resolved).resolved == resolved
+
+
+def test_a_preset_is_a_key_like_any_other() -> None:
+    scenario = airwnd.Scenario.from_dict(SETTINGS)
+    own = scenario.with_(preset="none")
+    assert own.resolved["link"][0]["aqm"]["root"] == "exact"
+    assert own.override([("preset", "ns3.44")]) == scenario
+    assert own.run().goodput_kbps != scenario.run().goodput_kbps
+
+
+def test_an_unknown_preset_is_named_with_those_that_exist() -> None:
+    scenario = airwnd.Scenario.from_dict(SETTINGS)
+    with pytest.raises(airwnd.ScenarioError, match=r"allowed: `none`, `ns3\.26`, `ns3\.44`"):
+        scenario.with_(preset="ns3")
+
+
+def test_every_value_has_a_source() -> None:
+    for preset in airwnd.presets():
+        assert preset.values
+        assert all(value.source for value in preset.values)
+
+
+def test_the_default_congestion_control_is_the_presets(tmp_path: Path) -> None:
+    design = tmp_path / "scenario.toml"
+    design.write_text('duration = "1s"\n[[link]]\nrate = "10Mbps"\n[[ue]]\n[[flow]]\n')
+    scenario = airwnd.Scenario.load(design)
+    for name, expected in (("none", "newreno"), ("ns3.26", "newreno"), ("ns3.44", "cubic")):
+        assert scenario.with_(preset=name).resolved["flow"][0]["cc"]["kind"] == expected
