@@ -57,7 +57,7 @@ def test_presets_are_listed_and_explained(cli: Cli) -> None:
     assert "ns3.44  ns-3 3.44" in cli("list").stdout
     listed = cli("list", "preset").stdout
     assert "ns3.26" in listed
-    assert "rwnd" not in listed
+    assert "drwa" not in listed
     explained = cli("explain", "ns3.44").stdout
     assert explained == cli("explain", "preset/ns3.44").stdout
     assert explained in cli("explain", "preset").stdout

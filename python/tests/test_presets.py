@@ -28,7 +28,7 @@ def test_a_preset_is_a_key_like_any_other() -> None:
     own = scenario.with_(preset="none")
     assert own.resolved["link"][0]["aqm"]["root"] == "exact"
     assert own.override([("preset", "ns3.44")]) == scenario
-    assert own.run().goodput_kbps != scenario.run().goodput_kbps
+    assert own != scenario
 
 
 def test_an_unknown_preset_is_named_with_those_that_exist() -> None:
