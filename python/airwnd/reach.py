@@ -1,13 +1,13 @@
 """Which terminals are out of reach, and why, in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 OUT_OF_REACH = "out of reach"
 _MOST = 10
 
 
-def complaints(ues: list[Mapping[str, Any]], scenario: Mapping[str, Any]) -> list[str]:
+def complaints(ues: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]) -> list[str]:
     """Name each terminal of a run that is out of reach, with the reason and what helps.
 
     Parameters

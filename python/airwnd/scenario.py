@@ -313,11 +313,11 @@ class Scenario:
         Returns
         -------
         polars.DataFrame
-            A row per terminal: ``ue``, ``group``, ``x_m``, ``y_m``, serving ``cell``, ``rsrp_dbm``; SINR (dB),
-            CQI and reach of both directions. The uplink's SINR is that over the whole carrier
+            A row per terminal: ``ue``, ``group``, ``x_m``, ``y_m``, serving ``cell``, ``rsrp_dbm``;
+            SINR (dB), CQI and reach of both directions. The uplink's SINR is that over the whole carrier
             (``uplink_sinr_db``) and on the narrowest grant (``uplink_narrow_sinr_db`` on
-            ``uplink_narrow_prbs`` PRBs); ``uplink_cqi`` and ``uplink_mcs`` are those of the narrowest grant, and
-            0 if the terminal is out of reach.
+            ``uplink_narrow_prbs`` PRBs); ``uplink_cqi`` and ``uplink_mcs`` are those of the narrowest grant,
+            and 0 if the terminal is out of reach.
 
         Raises
         ------
