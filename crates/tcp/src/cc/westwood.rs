@@ -23,8 +23,11 @@ use airwnd_units::Span;
 pub struct Params {
     /// What a sample of the bandwidth is.
     #[param(default = Variant::WestwoodPlus)]
-    #[param(unit = "word", source = "Mascolo et al. 2001, section 2 (westwood); Grieco and Mascolo 2004, section 2 (westwood-plus); \
-                  ns-3.26 TcpWestwood (ns3.26)")]
+    #[param(
+        unit = "word",
+        source = "Mascolo et al. 2001, section 2 (westwood); Grieco and Mascolo 2004, section 2 (westwood-plus); \
+                  ns-3.26 TcpWestwood (ns3.26)"
+    )]
     pub variant: Variant,
     /// How samples are smoothed.
     #[param(default = Filter::Tustin)]
