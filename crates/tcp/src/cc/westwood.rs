@@ -25,8 +25,8 @@ pub struct Params {
     #[param(default = Variant::WestwoodPlus)]
     #[param(
         unit = "word",
-        source = "Mascolo et al. 2001, section 2 (westwood); Grieco and Mascolo 2004, section 2 (westwood-plus); \
-                  ns-3.26 TcpWestwood (ns3.26)"
+        source = "Mascolo et al. 2001, section 2 (westwood); Grieco and Mascolo 2004, \
+                  section 2 (westwood-plus); ns-3.26 TcpWestwood (ns3.26)"
     )]
     pub variant: Variant,
     /// How samples are smoothed.
