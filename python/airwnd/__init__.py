@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from airwnd.errors import EngineError, InputError
     from airwnd.parallel import run_many
     from airwnd.plugins import register
-    from airwnd.presets import Preset, PresetValue, presets
+    from airwnd.preset import Preset, PresetValue, presets
     from airwnd.radio_map import RadioMap
     from airwnd.run import Run
     from airwnd.scenario import Scenario
@@ -74,14 +74,14 @@ _HOME = {
     "Family": "airwnd.algorithms",
     "InputError": "airwnd.errors",
     "Parameter": "airwnd.algorithms",
-    "Preset": "airwnd.presets",
-    "PresetValue": "airwnd.presets",
+    "Preset": "airwnd.preset",
+    "PresetValue": "airwnd.preset",
     "RadioMap": "airwnd.radio_map",
     "Run": "airwnd.run",
     "Scenario": "airwnd.scenario",
     "ScenarioError": "airwnd._native",
     "catalogue": "airwnd.algorithms",
-    "presets": "airwnd.presets",
+    "presets": "airwnd.preset",
     "register": "airwnd.plugins",
     "run_many": "airwnd.parallel",
     "schema": "airwnd.algorithms",

@@ -98,6 +98,7 @@ mod tests {
             ("_db", "dB"),
             ("_dbm", "dBm"),
             ("_m", "m"),
+            ("_prbs", "PRB"),
         ];
         for table in tables() {
             for column in table.columns {

@@ -8,7 +8,7 @@ import click
 if TYPE_CHECKING:
     from airwnd.algorithms import Algorithm
     from airwnd.columns import Column
-    from airwnd.presets import Preset
+    from airwnd.preset import Preset
 
 # The word for presets beside the names of families.
 PRESET = "preset"
@@ -36,7 +36,7 @@ def list_(family: str | None) -> None:
 
 
 def _list_presets() -> None:
-    from airwnd.presets import presets
+    from airwnd.preset import presets
 
     click.echo(
         click.style(PRESET, bold=True) + "  Another simulator's values for what a scenario does not write."
@@ -54,7 +54,7 @@ def explain(name: str) -> None:
     it sets, a column of results with its unit and meaning.
     """
     from airwnd import algorithms, columns
-    from airwnd.presets import presets
+    from airwnd.preset import presets
 
     among = [preset for preset in presets() if name in (PRESET, preset.name, f"{PRESET}/{preset.name}")]
     for index, preset in enumerate(among):

@@ -241,7 +241,7 @@ pub struct UeRow {
     /// `out of reach` if no downlink transmission was ever decoded, and link adaptation allowed none at the end of the
     /// run or all of them failed; else `reached`.
     pub downlink_reach: Reach,
-    /// The same of the uplink.
+    /// The same of the uplink: `reached` or `out of reach`.
     pub uplink_reach: Reach,
     /// Handovers, including those during the warm-up.
     pub handovers: u64,

@@ -25,8 +25,8 @@ pub struct Params {
     #[param(default = Growth::PerByte)]
     #[param(
         unit = "word",
-        source = "ns-3.26 and ns-3.44 TcpHybla (per-byte); Caini and Firrincieli 2004, section 3, Linux tcp_hybla \
-                  (per-ack)"
+        source = "ns-3.26 and ns-3.44 TcpHybla (per-byte); Caini and Firrincieli 2004, section 3, Linux \
+                  tcp_hybla (per-ack)"
     )]
     pub growth: Growth,
 }

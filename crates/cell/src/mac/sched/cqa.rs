@@ -28,8 +28,8 @@ pub enum ChannelMetric {
 /// LENA.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Bojovic and Baldo, IEEE SSD 2014: A new channel and QoS aware scheduler to enhance the capacity of voice \
-              over LTE systems; ns-3 LTE module documentation, Channel and QoS Aware Scheduler"
+    source = "Bojovic and Baldo, IEEE SSD 2014: A new channel and QoS aware scheduler to enhance the \
+              capacity of voice over LTE systems; ns-3 LTE module documentation, Channel and QoS Aware Scheduler"
 )]
 pub struct Params {
     /// How a group's channel counts.

@@ -90,8 +90,9 @@ mod tests {
 
     #[test]
     fn runs_are_equal_and_the_turn_moves_when_the_carrier_is_full() {
-        let users: Vec<UplinkView> =
-            (0..7).map(|slot| UplinkView { slot, buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) }).collect();
+        let users: Vec<UplinkView> = (0..7)
+            .map(|slot| UplinkView { slot, buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
+            .collect();
         let mut rr = Rr::new(Params {});
         let mut serve = |users: &[UplinkView]| {
             let mut shares = Vec::new();
