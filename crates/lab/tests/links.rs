@@ -113,7 +113,7 @@ fn links_account_for_every_drop() {
     let lossy = "[[site]]\n[[link]]\nname = \"wan\"\nrate = \"5Mbps\"\nqueue_bytes = \"20kB\"\n\
                  loss = {kind = \"packet-error\", rate = 0.01}\nloss_up = \"packet-error\"\n";
     let toml = format!(
-        "duration = \"5s\"\ncore = {{server_loss = \"packet-error\", s1u_rate = \"6Mbps\", s1u_queue = 5}}\n\
+        "duration = \"20s\"\ncore = {{server_loss = \"packet-error\", s1u_rate = \"6Mbps\", s1u_queue = 5}}\n\
          {lossy}[[ue]]\ncount = 4\nplacement = {{kind = \"ring\", radius = \"200m\"}}\n[[flow]]\n\
          [[flow]]\nid = \"up\"\ndirection = \"up\"\ntraffic = {}\n",
         datagrams("1Mbps")
