@@ -231,11 +231,11 @@ impl Ran {
             srs_period: u64::from(srs_period),
             next: Tti(0),
             decoded_down: Vec::with_capacity(16),
-            decoded_up: Vec::with_capacity(16),
+            decoded_up: Vec::with_capacity(setup.ues.len()),
             arrivals: Vec::with_capacity(256),
             returned: VecDeque::new(),
             forwards: Vec::with_capacity(64),
-            signals: Vec::with_capacity(64),
+            signals: Vec::with_capacity(setup.ues.len()),
             patterns: vec![None; usize::from(setup.radio.cqi_period)],
         })
     }

@@ -87,7 +87,7 @@ fn steady_state_allocates_nothing() {
         ("links that mark, a recording", links),
         ("a link with a discipline", managed),
     ] {
-        assert_eq!(allocations_after(Span::from_secs(15), &toml), 0, "{name}");
+        assert_eq!(allocations_after(Span::from_secs(20), &toml), 0, "{name}");
     }
     for kind in airwnd_links::aqm::Spec::kinds() {
         let link = format!("[[link]]\nrate = \"20Mbps\"\nring = 1\naqm = \"{kind}\"\n");
