@@ -13,9 +13,10 @@ from .conftest import Cli
 
 PHONE = """\
 name = "phone"
+preset = "ns3.44"
 duration = "1s"
+carrier.bandwidth = "10MHz"
 radio.propagation = { kind = "hybrid-buildings", los_to_nlos = "200m" }
-mac = { uplink_adaptation = "carrier", buffer_reports = "ideal" }
 [[site]]
 power = "43dBm"
 [[ue]]

@@ -24,9 +24,7 @@ pub use identity::{CellId, UeId};
 pub use mac::log::{Allocation, Reception};
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
-pub use ran::{
-    Arrival, CellFigures, DOWNLINK_CROSSING, Forward, Ran, UPLINK_CROSSING, UeFigures, Unbuildable,
-};
+pub use ran::{Arrival, CellFigures, DOWNLINK_CROSSING, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
 pub use settings::{
     BufferReports, Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite,

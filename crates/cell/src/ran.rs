@@ -5,7 +5,7 @@ use crate::handover::Forwarding;
 use crate::identity::{CellId, UeId};
 use crate::mac::downlink::{DECISION_TO_AIR, Downlink};
 use crate::mac::log::{Allocation, Log};
-use crate::mac::uplink::{DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink};
+use crate::mac::uplink::{AIR_TO_DECISION, DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink};
 use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::mac::{BlockFigures, power_control};
 use crate::phy::{Cqi, Position, Prbs};
@@ -55,10 +55,6 @@ const REMEMBERED_TTIS: u64 = 16;
 
 /// From the TTI at whose start a packet waits at the base station to its arrival at the terminal, if one block takes it.
 pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti::SPAN.0);
-/// From the TTI at whose start a packet waits at an idle terminal to its arrival at the base station.
-pub const UPLINK_CROSSING: Span = Span::from_nanos(
-    (REPORT_TO_DECISION + DECISION_TO_GRANT + GRANT_TO_AIR) * Tti::SPAN.0 + UPLINK_DURATION.0,
-);
 
 /// The LTE site: cells, terminals and the TTI that drives them.
 ///
@@ -235,11 +231,11 @@ impl Ran {
             srs_period: u64::from(srs_period),
             next: Tti(0),
             decoded_down: Vec::with_capacity(16),
-            decoded_up: Vec::with_capacity(16),
+            decoded_up: Vec::with_capacity(setup.ues.len()),
             arrivals: Vec::with_capacity(256),
             returned: VecDeque::new(),
             forwards: Vec::with_capacity(64),
-            signals: Vec::with_capacity(64),
+            signals: Vec::with_capacity(setup.ues.len()),
             patterns: vec![None; usize::from(setup.radio.cqi_period)],
         })
     }
@@ -291,6 +287,17 @@ impl Ran {
             && self.terminals.is_idle()
             && self.fresh.is_empty()
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
+    }
+
+    /// From the TTI at whose start a packet waits at an idle terminal to its arrival at the base station, in the mean
+    /// over the phases of scheduling requests.
+    pub fn uplink_crossing(&self) -> Span {
+        let until_decision = if self.terminals.request_grants() {
+            self.request_period / 2 + AIR_TO_DECISION
+        } else {
+            REPORT_TO_DECISION
+        };
+        Span((until_decision + DECISION_TO_GRANT + GRANT_TO_AIR) * Tti::SPAN.0) + UPLINK_DURATION
     }
 
     /// When the uplink blocks of a TTI that has been transmitted reach RLC, if any was decoded.

@@ -179,7 +179,8 @@ pub struct Mac {
     #[param(default = sched::Spec::Pf(Default::default()), unit = "1", source = "ns-3 LteHelper default")]
     pub scheduler: sched::Spec,
     /// Outer-loop link adaptation in the downlink; none: the reports decide.
-    #[param(default = None, unit = "1", source = "ns-3 LENA has none")]
+    #[param(default = Some(outer_loop::Params::default()))]
+    #[param(unit = "1", source = "a choice: base stations have one; ns-3 LENA has none")]
     pub olla: Option<outer_loop::Params>,
     /// Uplink scheduler.
     #[param(default = uplink_sched::Spec::Rr(Default::default()))]
@@ -193,25 +194,31 @@ pub struct Mac {
     #[param(default = None, range = 2..=320, unit = "TTI", source = "TS 36.213 Table 8.2-1; ns-3 default 40")]
     pub srs_period: Option<u16>,
     /// How wide an uplink grant is, and with which scheme.
-    #[param(default = UplinkAdaptation::Carrier)]
-    #[param(unit = "word", source = "`carrier` is ns-3 LENA's; TS 36.213 §5.1.1.2 and TS 36.321 §5.4.6")]
+    #[param(default = UplinkAdaptation::Headroom)]
+    #[param(unit = "word", source = "TS 36.213 §5.1.1.2 and TS 36.321 §5.4.6; `carrier` is ns-3 LENA's")]
     pub uplink_adaptation: UplinkAdaptation,
     /// How the base station learns that a terminal has data.
-    #[param(default = BufferReports::Ideal)]
-    #[param(unit = "word", source = "`ideal` is ns-3 LENA's; TS 36.321 §5.4.4 and §5.4.5")]
+    #[param(default = BufferReports::Requested)]
+    #[param(unit = "word", source = "TS 36.321 §5.4.4 and §5.4.5; `ideal` is ns-3 LENA's")]
     pub buffer_reports: BufferReports,
     /// How often a terminal may send a scheduling request, if buffer reports are `requested`.
     #[param(default = RequestPeriod::Ms10)]
     #[param(unit = "word", source = "TS 36.213 Table 10.1.5-1; 10 ms in TR 36.881 Table 5.2.1-1")]
     pub request_period: RequestPeriod,
     /// Data that the grant has room for with which the base station answers a scheduling request.
-    #[param(default = Bytes(80), range = Bytes(8)..=Bytes(1500))]
-    #[param(unit = "B", source = "a choice: a TCP acknowledgment with SACK, and both reports of the MAC")]
+    #[param(default = Bytes(150), range = Bytes(8)..=Bytes(1500))]
+    #[param(
+        unit = "B",
+        source = "a choice: a frame of a call or two acknowledgments, and both reports of the MAC"
+    )]
     pub request_grant: Bytes,
     /// periodicBSR-Timer: a terminal with data reports its buffer within a block after this time, if buffer reports are
     /// `requested`.
-    #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_millis(2560))]
-    #[param(unit = "time", source = "TS 36.331 §6.3.2, MAC-MainConfig, sf10: a choice")]
+    #[param(default = Span::from_millis(5), range = Span::from_millis(1)..=Span::from_millis(2560))]
+    #[param(
+        unit = "time",
+        source = "TS 36.331 §6.3.2, MAC-MainConfig, sf5: a choice, each round of grants has a report"
+    )]
     pub periodic_bsr_timer: Span,
     /// retxBSR-Timer: a terminal that waits for a grant reports its buffer again after this time; none: never if buffer
     /// reports are `ideal`, after 320 ms if they are `requested`.

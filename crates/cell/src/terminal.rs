@@ -125,11 +125,11 @@ impl Terminals {
     /// These, none of which has sent anything.
     pub fn new(setup: &RanSetup, ues: Vec<Ue>) -> Terminals {
         Terminals {
-            report_timers: Timers::new(setup.rlc.report_period()),
+            report_timers: Timers::new(setup.rlc.report_period(), 2 * ues.len()),
             periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
                 .then(|| setup.mac.periodic_bsr_timer.0.div_ceil(Tti::SPAN.0)),
             requesting: Vec::with_capacity(ues.len()),
-            retx_bsr_timers: setup.mac.report_again_after().map(Timers::new),
+            retx_bsr_timers: setup.mac.report_again_after().map(|period| Timers::new(period, ues.len())),
             timed: Timed::new(ues.len()),
             events: EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
             ues,
@@ -333,9 +333,10 @@ pub(crate) struct Timers<T> {
 }
 
 impl<T> Timers<T> {
-    pub fn new(period: Span) -> Self {
+    /// Of so many owners, each of which arms its own once in a TTI.
+    pub fn new(period: Span, owners: usize) -> Self {
         let period = period.0.div_ceil(Tti::SPAN.0);
-        Timers { period, due: (0..=period).map(|_| Vec::with_capacity(32)).collect(), armed: 0 }
+        Timers { period, due: (0..=period).map(|_| Vec::with_capacity(owners)).collect(), armed: 0 }
     }
 
     pub fn arm(&mut self, tti: Tti, owner: T, expiry: &mut Option<Tti>) {

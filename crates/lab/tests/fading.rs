@@ -16,7 +16,7 @@ fn simulate(toml: &str, changes: &[(&str, &str)]) -> Outcome {
 const CAR: &str = r#"
     duration = "10s"
     radio.fading = {kind = "eva", speed = "60km/h"}
-    mac.scheduler = "rr"
+    mac = {scheduler = "rr", olla = "none"}
     [[site]]
     power = "13dBm"
     [[ue]]

@@ -181,6 +181,7 @@ fn records_have_flows_while_they_are_there() {
     let toml = r#"
         duration = "12s"
         handover.algorithm = "a3-rsrp"
+        rlc.queue = {kind = "drop-tail", buffer = "500kB"}
         [[site]]
         [[site]]
         position = ["200m", "0m"]

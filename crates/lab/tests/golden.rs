@@ -49,7 +49,7 @@ fn one_download() {
         rwnd = "autotuning"
         "#,
     );
-    check(&outcome, "flow-0 31801.600 16.542 31.890 19945 0");
+    check(&outcome, "flow-0 24140.800 15.942 41.764 15137 0");
     let flow = &outcome.flows()[0];
     assert!(flow.goodput_kbps < 35_160.0 * 1000.0 / 1054.0);
     assert!(flow.delay_ms.mean.unwrap() >= 13.0 && flow.rtt_ms.mean.unwrap() >= 27.0);
@@ -85,14 +85,14 @@ fn a_cell_with_calls_and_downloads() {
     );
     check(
         &outcome,
-        "get-0 1028.915 93.842 117.786 1283 0\n\
-         get-1 1355.776 76.243 98.465 1685 0\n\
-         get-2 1028.096 93.592 117.413 1284 0\n\
-         get-3 277.709 175.539 176.551 350 2\n\
-         call-0 62.720 93.029 - 251 0\n\
-         call-1 62.976 76.008 - 250 0\n\
-         call-2 62.720 93.008 - 250 0\n\
-         call-3 62.464 172.824 - 250 0",
+        "get-0 1214.054 87.762 112.269 1517 0\n\
+         get-1 1597.440 79.728 104.102 1989 0\n\
+         get-2 1216.512 89.993 113.627 1516 0\n\
+         get-3 303.104 140.120 174.256 378 4\n\
+         call-0 62.720 89.902 - 251 0\n\
+         call-1 62.976 81.858 - 250 0\n\
+         call-2 62.720 91.788 - 250 0\n\
+         call-3 63.744 128.715 - 250 0",
     );
     // MCS 28 on 24 PRBs: 17568 bit a TTI, in each of three cells
     assert!(outcome.totals().throughput_kbps < 3.0 * 17_568.0);

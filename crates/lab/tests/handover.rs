@@ -219,7 +219,10 @@ fn a_link_that_fails_is_established_in_another_cell() {
     assert!(failed[0].0 > 1.5 + 2.2 && failed[0].0 < 4.0 + 2.2, "{failed:?}");
     assert!(again[0].0 > failed[0].0 && again[0].0 < 8.0, "{again:?}");
     let rates = numbers(outcome.series(), "rate_kbps");
-    assert!((rates[0] - 500.0).abs() < 5.0 && rates[5] < 5.0 && (rates[12] - 500.0).abs() < 5.0, "{rates:?}");
+    assert!(
+        (rates[0] - 500.0).abs() < 10.0 && rates[5] < 5.0 && (rates[12] - 500.0).abs() < 5.0,
+        "{rates:?}"
+    );
     assert_eq!(
         (outcome.ues()[0].link_failures, outcome.ues()[0].handovers, outcome.ues()[0].cell),
         (1, 0, 1)

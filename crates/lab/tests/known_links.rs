@@ -55,7 +55,8 @@ fn connections_and_devices_share() {
 fn what_others_take_is_left_to_them() {
     let cell = |rate: &str| {
         format!(
-            "core.server_delay = \"20ms\"\nrlc.queue = {{kind = \"drop-tail\", buffer = \"500KiB\"}}\n[[site]]\n\
+            "core.server_delay = \"20ms\"\nmac.buffer_reports = \"ideal\"\n\
+             rlc.queue = {{kind = \"drop-tail\", buffer = \"500KiB\"}}\n[[site]]\n\
              [[ue]]\nname = \"far\"\n[[ue]]\nname = \"near\"\n\
              [[flow]]\nid = \"video\"\nue = \"far\"\ntraffic = {{kind = \"cbr\", rate = \"{rate}\"}}\n"
         )

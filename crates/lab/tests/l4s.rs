@@ -43,7 +43,8 @@ fn a_coupled_queue_shares_between_l4s_and_classic() {
 /// begin above what packets wait between two transport blocks.
 #[test]
 fn a_bearer_has_two_coupled_queues() {
-    let cell = "rlc.queue = {kind = \"dualpi2\", min_th = \"4ms\", range = \"2ms\"}\nradio.propagation = \"friis\"\n[[site]]\n";
+    let cell = "rlc.queue = {kind = \"dualpi2\", min_th = \"4ms\", range = \"2ms\"}\nradio.propagation = \"friis\"\n\
+                mac.buffer_reports = \"ideal\"\n[[site]]\n";
     let [(l4s, l4s_delay), (classic, classic_delay)] = side_by_side(cell);
     println!("{l4s:.0} and {classic:.0} kbit/s, {l4s_delay:.2} and {classic_delay:.2} ms");
     assert!((0.4..2.5).contains(&(l4s / classic)), "{l4s} {classic} kbit/s");

@@ -110,11 +110,12 @@ fn links_in_a_row_hand_on_what_they_carry() {
 /// The books of the links and those of the run count the same drops.
 #[test]
 fn links_account_for_every_drop() {
-    let lossy = "[[site]]\n[[link]]\nname = \"wan\"\nrate = \"5Mbps\"\nqueue_bytes = \"20kB\"\n\
+    let lossy = "[[site]]\n[[link]]\nname = \"wan\"\nrate = \"5Mbps\"\nqueue_bytes = \"6kB\"\n\
                  loss = {kind = \"packet-error\", rate = 0.01}\nloss_up = \"packet-error\"\n";
     let toml = format!(
-        "duration = \"5s\"\ncore = {{server_loss = \"packet-error\", s1u_rate = \"6Mbps\", s1u_queue = 5}}\n\
-         {lossy}[[ue]]\ncount = 4\nplacement = {{kind = \"ring\", radius = \"200m\"}}\n[[flow]]\n\
+        "duration = \"10s\"\ncore = {{server_loss = \"packet-error\", s1u_rate = \"6Mbps\", s1u_queue = 5}}\n\
+         rlc.queue = {{kind = \"drop-tail\", buffer = \"100kB\"}}\n{lossy}[[ue]]\n\
+         count = 4\nplacement = {{kind = \"ring\", radius = \"200m\"}}\n[[flow]]\n\
          [[flow]]\nid = \"up\"\ndirection = \"up\"\ntraffic = {}\n",
         datagrams("1Mbps")
     );
@@ -126,7 +127,7 @@ fn links_account_for_every_drop() {
     for row in outcome.links() {
         assert!(row.utilisation.is_none_or(|part| (0.0..=1.0).contains(&part)), "{row:?}");
         assert!(row.queue_packets.mean <= row.queue_packets.max as f64, "{row:?}");
-        assert!(row.link != "wan" || row.queue_bytes.max <= 20_000, "{row:?}");
+        assert!(row.link != "wan" || row.queue_bytes.max <= 6_000, "{row:?}");
     }
     assert!(down(&outcome, "wan").drops.link_queue_full > 0 && down(&outcome, "wan").drops.link_error > 0);
     assert!(

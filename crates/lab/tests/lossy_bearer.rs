@@ -4,9 +4,13 @@
 //! good enough makes about 5 % or 47 % of its first transmissions fail.
 
 use airwnd_catalog::{Node, Param};
+use airwnd_cell::mac::power_control;
 use airwnd_cell::phy::{Position, amc, antenna};
 use airwnd_cell::rlc::{DropCause, am};
-use airwnd_cell::{Bearer, CellSite, RadioSettings, Ran, RanSetup, RlcMode, UeId, UeSite, mobility};
+use airwnd_cell::{
+    Bearer, BufferReports, CellSite, RadioSettings, Ran, RanSetup, RlcMode, UeId, UeSite, UplinkAdaptation,
+    mobility,
+};
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_lab::{Outcome, Scenario, run};
 use airwnd_links::aqm::Waiting;
@@ -19,7 +23,7 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
     RanSetup {
         carrier: Default::default(),
         radio: RadioSettings { amc: amc::Spec::read(&amc).unwrap(), ..Default::default() },
-        mac: airwnd_cell::Mac { harq_transmissions: transmissions, ..Default::default() },
+        mac: airwnd_cell::Mac { harq_transmissions: transmissions, olla: None, ..Default::default() },
         rlc: airwnd_cell::Rlc {
             mode: if am.is_some() { RlcMode::Am } else { RlcMode::Um },
             queue: Param::read(&queue).unwrap(),
@@ -143,7 +147,7 @@ fn simulate_with(distance: u32, transmissions: u8, rlc: &str, flow: &str) -> Out
         {rlc}
         tcp.timestamps = true
         radio.amc = {{kind = "piro-ew2010", ber = 0.03}}
-        mac.harq_transmissions = {transmissions}
+        mac = {{harq_transmissions = {transmissions}, olla = "none", uplink_adaptation = "carrier", power_control.mode = "open-loop"}}
         rlc.queue = {{kind = "drop-tail", buffer = "1MB"}}
         [[site]]
         power = "13dBm"
@@ -229,6 +233,9 @@ fn tcp_gets_every_byte_once_with_and_without_harq() {
 /// strong, leave its control channels -4.8 dB: it loses some of its grants.
 fn lone_packets(retx_bsr_timer: Option<Span>) -> Vec<u64> {
     let mut setup = setup(500.0, 4, None);
+    setup.mac.buffer_reports = BufferReports::Ideal;
+    setup.mac.uplink_adaptation = UplinkAdaptation::Carrier;
+    setup.mac.power_control.mode = power_control::Mode::OpenLoop;
     setup.mac.retx_bsr_timer = retx_bsr_timer;
     setup.cells = vec![setup.cells[0].clone(); 4];
     let mut network = Ran::new(&setup).unwrap();

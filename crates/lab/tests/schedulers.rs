@@ -14,7 +14,7 @@ fn video_among_downloads(scheduler: &str, bearer: &str) -> Outcome {
         r#"
         duration = "10s"
         carrier.bandwidth = "3MHz"
-        mac.scheduler = {scheduler}
+        mac = {{scheduler = {scheduler}, olla = "none"}}
         rlc.queue = {{kind = "drop-tail", buffer = "50kB"}}
         [[site]]
         power = "13dBm"
@@ -106,7 +106,7 @@ fn the_uplink_is_shared_out_equally_or_in_proportion() {
         let outcome = simulate(&format!(
             r#"
             duration = "10s"
-            mac.uplink_scheduler = "{scheduler}"
+            mac = {{uplink_scheduler = "{scheduler}", uplink_adaptation = "carrier", buffer_reports = "ideal", power_control.mode = "open-loop"}}
             rlc.queue = {{kind = "drop-tail", buffer = "100kB"}}
             [[site]]
             [[ue]]

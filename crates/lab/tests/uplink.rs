@@ -17,16 +17,7 @@ placement = {kind = "ring", radius = "310m"}
 [[flow]]
 "#;
 
-const AS_IN_NS3: [(&str, &str); 3] = [
-    ("mac.uplink_adaptation", "carrier"),
-    ("mac.buffer_reports", "ideal"),
-    ("mac.power_control.mode", "open-loop"),
-];
-const AS_IN_THE_STANDARD: [(&str, &str); 3] = [
-    ("mac.uplink_adaptation", "headroom"),
-    ("mac.buffer_reports", "requested"),
-    ("mac.power_control.mode", "closed-loop"),
-];
+const AS_IN_NS3: [(&str, &str); 2] = [("preset", "ns3.44"), ("carrier.bandwidth", "10MHz")];
 
 fn simulate(toml: &str, changes: &[(&str, &str)], seed: u64) -> Outcome {
     let mut node = Node::from_toml(toml, "test").unwrap();
@@ -55,12 +46,12 @@ fn a_phone_at_the_edge_is_out_of_reach_in_ns3() {
 /// With 43 dBm its downlink has 12.5 dB, MCS 18 on 48 PRBs: 15.8 Mbit/s. Over 25 PRBs its uplink has
 /// -2.6 + 10 log10(50 / 25) = 0.4 dB, MCS 6: 2.6 Mbit/s.
 #[test]
-fn the_same_phone_works_with_narrow_grants() {
-    let down = simulate(PHONE, &AS_IN_THE_STANDARD, 1);
+fn the_same_phone_works_by_default() {
+    let down = simulate(PHONE, &[], 1);
     assert_eq!(down.ues()[0].uplink_reach, Reach::Reached);
     let goodput = down.flows()[0].goodput_kbps;
     assert!((12_000.0..15_840.0).contains(&goodput), "{goodput} kbit/s");
-    let up = simulate(PHONE, &with(&AS_IN_THE_STANDARD, &[("flow[0].direction", "up")]), 1);
+    let up = simulate(PHONE, &[("flow[0].direction", "up")], 1);
     let goodput = up.flows()[0].goodput_kbps;
     assert!((1_500.0..2_700.0).contains(&goodput), "{goodput} kbit/s");
 }
@@ -76,12 +67,8 @@ fn a_small_packet_of_an_idle_terminal_waits_for_request_and_grant() {
         ("duration", "60s"),
     ];
     for radius in ["100m", "310m"] {
-        let delay = |conduct: &[(&str, &str)]| {
-            let outcome =
-                simulate(PHONE, &with(&with(conduct, &sparse), &[("ue[0].placement.radius", radius)]), 1);
-            outcome.flows()[0].delay_ms
-        };
-        let found = delay(&AS_IN_THE_STANDARD);
+        let found =
+            simulate(PHONE, &with(&sparse, &[("ue[0].placement.radius", radius)]), 1).flows()[0].delay_ms;
         let mean = found.mean.unwrap();
         assert!((12.5..16.5).contains(&mean), "{radius}: {found:?}");
         assert!(found.p95.unwrap() > mean + 3.0 && found.p99.unwrap() < 30.0, "{radius}: {found:?}");
@@ -105,8 +92,7 @@ fn users_of_neighbouring_cells_share_the_uplink() {
         direction = "up"
     "#;
     for (seed, scheduler) in [(1, "rr"), (2, "pf"), (3, "rr")] {
-        let outcome =
-            simulate(town, &with(&AS_IN_THE_STANDARD, &[("mac.uplink_scheduler", scheduler)]), seed);
+        let outcome = simulate(town, &[("mac.uplink_scheduler", scheduler)], seed);
         for (ue, flow) in outcome.ues().iter().zip(outcome.flows()) {
             assert_eq!(ue.uplink_reach, Reach::Reached, "{ue:?}");
             assert!(flow.goodput_kbps > 20.0, "{ue:?} {}", flow.goodput_kbps);
@@ -121,7 +107,7 @@ fn users_of_neighbouring_cells_share_the_uplink() {
 fn the_closed_loop_leads_to_its_target() {
     for (target, expected) in [("20dB", 20.0), ("12dB", 12.0)] {
         let near = [("ue[0].placement.radius", "100m"), ("mac.power_control.target_sinr", target)];
-        let outcome = simulate(PHONE, &with(&AS_IN_THE_STANDARD, &near), 1);
+        let outcome = simulate(PHONE, &near, 1);
         let sinr = outcome.ues()[0].uplink_sinr_db.unwrap();
         assert!((sinr - expected).abs() < 1.0, "{sinr} dB");
     }

@@ -37,6 +37,10 @@ impl<T> Pipeline<T> {
     pub fn new() -> Self {
         Pipeline { stages: (0..Self::DEPTH).map(|_| Vec::with_capacity(16)).collect() }
     }
+    /// Room for so much work in each TTI.
+    pub fn reserve(&mut self, most: usize) {
+        self.stages.iter_mut().for_each(|stage| make_room(stage, most));
+    }
     /// Puts work into the TTI in which it is due.
     pub fn push(&mut self, due: Tti, work: T) {
         self.stages[due.0 as usize % Self::DEPTH].push(work);
@@ -57,6 +61,11 @@ impl<T> Pipeline<T> {
     pub fn is_empty(&self) -> bool {
         self.stages.iter().all(Vec::is_empty)
     }
+}
+
+/// Room for so many entries in all.
+pub(crate) fn make_room<T>(list: &mut Vec<T>, most: usize) {
+    list.reserve(most.saturating_sub(list.len()));
 }
 
 /// What has become of a terminal's transport blocks in one direction.

@@ -31,12 +31,18 @@ pub struct Params {
     #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "ns-3 LteUePowerControl::Alpha")]
     pub alpha: f64,
     /// Whether the base station corrects the terminals' power.
-    #[param(default = Mode::OpenLoop)]
-    #[param(unit = "word", source = "ns-3 LteUePowerControl::ClosedLoop sends corrections of zero")]
+    #[param(default = Mode::ClosedLoop)]
+    #[param(
+        unit = "word",
+        source = "TS 36.213 §5.1.1.1; ns-3 LteUePowerControl::ClosedLoop sends corrections of zero"
+    )]
     pub mode: Mode,
     /// SINR without interference that a closed loop aims at.
-    #[param(default = Db(20.0), range = Db(-10.0)..=Db(40.0))]
-    #[param(unit = "dB", source = "a choice: what the fastest scheme needs")]
+    #[param(default = Db(15.0), range = Db(-10.0)..=Db(40.0))]
+    #[param(
+        unit = "dB",
+        source = "a choice: with 20 dB, for the fastest scheme, neighbours drown users at the edge"
+    )]
     pub target_sinr: Db,
     /// The terminal's largest power.
     #[param(default = Dbm(23.0), range = Dbm(-40.0)..=Dbm(120.0))]

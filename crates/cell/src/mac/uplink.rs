@@ -8,7 +8,7 @@ use super::power_control;
 use super::sched::settle;
 use super::uplink_adaptation::{Density, Link, Schemes, width};
 use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
-use super::{Block, Pipeline};
+use super::{Block, Pipeline, make_room};
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{cqi_below, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
@@ -32,7 +32,7 @@ const ROUND_TRIP: u64 = DECISION_TO_GRANT + GRANT_TO_AIR + AIR_TO_FEEDBACK;
 const _: () = assert!(ROUND_TRIP <= PROCESSES as u64, "RLC keeps what each process sends");
 /// TTIs from a scheduling request or a block on air to the decision that can answer what it says: with
 /// [`DECISION_TO_GRANT`] 1 on air and 3 in the base station (TR 36.881 Table 5.2.1-1).
-const AIR_TO_DECISION: u64 = 2;
+pub(crate) const AIR_TO_DECISION: u64 = 2;
 /// TTIs from the decision on a TPC command to the transmission that obeys it (TS 36.213 §5.1.1.1, K_PUSCH = 4).
 const DECISION_TO_AIR: u64 = DECISION_TO_GRANT + GRANT_TO_AIR;
 /// Weight of a received block in what is corrected of a user's expected SINR.
@@ -42,6 +42,12 @@ const CORRECTION_WEIGHT: f64 = 0.125;
 const CORRECTION_KEPT: f64 = 0.9;
 /// How far the expected SINR is corrected at most.
 const MOST_CORRECTION: f64 = 20.0;
+/// Share of first transmissions that the margin lets fail (TS 36.213 §7.2.3 for the downlink), how far a failure raises
+/// the margin, and its most, in decibels.
+// The step and the most are choices: those of the downlink's outer loop.
+const FAILURES: f64 = 0.1;
+const MARGIN_STEP: f64 = 0.5;
+const MOST_MARGIN: f64 = 10.0;
 
 /// Upper ends of the buffer size levels 1 to 62 in bytes; level 63 is beyond (TS 36.321 Table 6.1.3.1-1).
 const BUFFER_LEVELS: [u64; 62] = [
@@ -145,6 +151,8 @@ struct Known {
     command: (Db, Tti),
     /// How far blocks are received above what soundings let expect.
     correction: Db,
+    /// What is kept from the corrected SINR, since interference is not always at its mean.
+    margin: Db,
     /// Bytes granted for new data so far, and up to where the newest report in a block answers.
     granted: u64,
     answered: u64,
@@ -160,6 +168,12 @@ impl Known {
             None => sounding,
         };
         Density { ceiling, headroom: self.headroom }
+    }
+
+    /// A first transmission was decoded or failed: the margin grows and shrinks so that a share of [`FAILURES`] fails.
+    fn learn(&mut self, failed: bool) {
+        let step = if failed { MARGIN_STEP } else { -MARGIN_STEP * FAILURES / (1.0 - FAILURES) };
+        self.margin.0 = (self.margin.0 + step).clamp(0.0, MOST_MARGIN);
     }
 }
 
@@ -250,7 +264,25 @@ impl Uplink {
         settle(&mut self.sounding_sinr, slot, None);
         settle(&mut self.known, slot, Known::default());
         self.scheduler.admit(slot);
-        self.views.reserve(self.buffers.len());
+        self.make_room();
+    }
+
+    /// A TTI has at most a grant for each user, and a request beside the report in a block.
+    fn make_room(&mut self) {
+        let users = self.buffers.len();
+        make_room(&mut self.views, users);
+        self.reports.reserve(2 * users);
+        make_room(&mut self.due_reports, 2 * users);
+        let granted = users.min(usize::from(self.prbs.0));
+        self.grants.reserve(granted);
+        make_room(&mut self.due_grants, granted);
+        self.air.reserve(granted);
+        self.undecoded.reserve(granted);
+        make_room(&mut self.due_sendings, granted);
+        make_room(&mut self.repeated, granted);
+        make_room(&mut self.shares, granted);
+        make_room(&mut self.served, granted);
+        make_room(&mut self.decoded, granted);
     }
 
     /// TTIs have passed unscheduled.
@@ -293,6 +325,9 @@ impl Uplink {
         known.sounded_at = known.commanded - ahead;
         // A user whose interference allowed no more grants is tried again.
         known.correction.0 *= CORRECTION_KEPT;
+        if !self.reaches(slot) {
+            self.known[place].margin.0 *= CORRECTION_KEPT;
+        }
         if !self.schemes.fits_widths() {
             self.sounded[place] = Some(sounded_cqi(sinr));
         }
@@ -307,7 +342,7 @@ impl Uplink {
         let known = &self.known[place];
         Link::Headroom(self.sounding_sinr[place].map(|sounding| {
             let density = known.density(sounding, self.prbs);
-            Density { ceiling: density.ceiling + known.correction, ..density }
+            Density { ceiling: density.ceiling + known.correction - known.margin, ..density }
         }))
     }
 
@@ -554,6 +589,9 @@ impl Uplink {
             }
             let failed = ue.uplink.draw(tti, 0) < probability;
             ue.uplink.blocks.count(&sending.block, failed);
+            if self.schemes.fits_widths() && sending.block.transmissions == 1 {
+                self.known[sending.slot as usize].learn(failed);
+            }
             if failed {
                 self.undecoded.push(tti + AIR_TO_FEEDBACK, *sending);
             } else {

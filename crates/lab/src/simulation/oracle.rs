@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use super::devices::{Links, Share, Taken, Terminal};
-use airwnd_cell::{DOWNLINK_CROSSING, UPLINK_CROSSING, UeId};
+use airwnd_cell::{DOWNLINK_CROSSING, Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_rwnd::DeviceLink;
 use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
@@ -171,8 +171,8 @@ impl Simulation<'_> {
 
     /// The round trip through an empty network that begins with an ACK from the terminal now and ends with a full segment.
     fn base_rtt(&self, now: Time, ue: u32, links: &Links) -> Span {
-        let has_cell = self.network.ran().is_some();
-        let mut at = now + if has_cell { UPLINK_CROSSING } else { Span::ZERO };
+        let ran = self.network.ran();
+        let mut at = now + ran.map_or(Span::ZERO, Ran::uplink_crossing);
         for link in self.network.links_of(ue, Direction::Up) {
             at += self.network.link(link).up.link().crossing(at, links.ack);
         }
@@ -180,7 +180,7 @@ impl Simulation<'_> {
             at += self.network.link(link).down.link().crossing(at, links.segment);
         }
         let wires = at.since(now);
-        if !has_cell {
+        if ran.is_none() {
             return wires;
         }
         // A terminal gets its segments at the starts of TTIs, so the round trip takes whole ones.
@@ -217,9 +217,12 @@ mod tests {
             "[[link]]\nrate = \"2Mbps\"\nrate_up = \"500kbps\"\ndelay = \"7ms\"\ndelay_up = \"11ms\"\n";
         let rates =
             "[[link]]\nname = \"recorded\"\nkind = \"trace\"\ndown = \"nyc-times\"\nrate_up = \"9Mbps\"\n";
-        let site = "[[site]]\n";
-        let narrow = "carrier.bandwidth = \"1.4MHz\"\n[[site]]\npower = \"0dBm\"\n";
-        for route in [wire, site, &format!("{far}{wire}"), &format!("{far}{site}{wire}"), narrow] {
+        let narrow =
+            "carrier.bandwidth = \"1.4MHz\"\nmac.request_period = \"1ms\"\n[[site]]\npower = \"0dBm\"\n";
+        // A mean over phases is a single terminal's wait if the period is one TTI.
+        let often = "mac.request_period = \"1ms\"\n[[site]]\n";
+        let ideal = "mac.buffer_reports = \"ideal\"\n[[site]]\n";
+        for route in [wire, often, ideal, &format!("{far}{wire}"), &format!("{far}{often}{wire}"), narrow] {
             let toml = format!("{top}{route}{flow}");
             let outcome = run(&scenario(&toml), 1, None, &mut |_| true).unwrap();
             let seen = outcome.flows()[0].rtt_ms.p50.unwrap();

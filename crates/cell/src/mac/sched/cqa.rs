@@ -27,10 +27,9 @@ pub enum ChannelMetric {
 /// groups are left. T is a moving average of what the user was granted. Equal metrics go to the higher RNTI, as in ns-3
 /// LENA.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(
-    source = "Bojovic and Baldo, IEEE SSD 2014: A new channel and QoS aware scheduler to enhance the \
-              capacity of voice over LTE systems; ns-3 LTE module documentation, Channel and QoS Aware Scheduler"
-)]
+#[params(source = "Bojovic and Baldo, IEEE SSD 2014: A new channel and QoS aware scheduler to enhance the \
+              capacity of voice over LTE systems; ns-3 LTE module documentation, \
+              Channel and QoS Aware Scheduler")]
 pub struct Params {
     /// How a group's channel counts.
     #[param(default = ChannelMetric::FrequencyFading)]
