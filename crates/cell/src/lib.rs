@@ -22,12 +22,12 @@ pub use agenda::Notice;
 pub use bearer::Bearer;
 pub use identity::{CellId, UeId};
 pub use mac::log::{Allocation, Reception};
+pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use ran::{Arrival, CellFigures, DOWNLINK_CROSSING, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
 pub use settings::{
     BufferReports, Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite,
-    UplinkAdaptation,
 };
 pub use terminal::Dropped;

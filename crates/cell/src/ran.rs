@@ -178,7 +178,7 @@ impl Ran {
         }
         let srs_period = srs_period(setup, counts.iter().copied().max().unwrap_or(0))?;
         let mut slots = vec![0; setup.ues.len()];
-        let schemes = Schemes::new(setup);
+        let schemes = setup.uplink_schemes();
         let cells = users
             .into_iter()
             .enumerate()

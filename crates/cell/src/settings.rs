@@ -3,6 +3,7 @@
 use crate::bearer::Bearer;
 use crate::handover;
 use crate::identity::CellId;
+use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
 use crate::mac::{outer_loop, power_control, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
@@ -104,19 +105,6 @@ pub struct Radio {
     #[param(default = 5, range = 1..=12)]
     #[param(unit = "TTI", source = "ns-3 LENA: 4 TTI in the terminal, 1 TTI on air")]
     pub cqi_delay: u16,
-}
-
-/// How wide an uplink grant is, and with which scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
-pub enum UplinkAdaptation {
-    /// Width and scheme are independent: the sounding over the whole carrier decides on the scheme of any grant, so a
-    /// terminal that cannot fill the carrier is out of reach.
-    #[word = "carrier"]
-    Carrier,
-    /// Width and scheme go together: the base station knows a terminal's power headroom, and grants the width that
-    /// carries most, so narrow grants reach far.
-    #[word = "headroom"]
-    Headroom,
 }
 
 /// How a base station learns that a terminal has data.
@@ -360,6 +348,13 @@ pub struct RanSetup {
     pub ues: Vec<UeSite>,
     /// Seed of shadowing and block errors.
     pub seed: u64,
+}
+
+impl RanSetup {
+    /// The schemes of uplink grants.
+    pub(crate) fn uplink_schemes(&self) -> Schemes {
+        Schemes::new(self.mac.uplink_adaptation, &self.radio.error_model, self.carrier.bandwidth.prbs())
+    }
 }
 
 /// A cell: one sector of a site.

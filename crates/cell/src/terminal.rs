@@ -2,12 +2,13 @@
 
 use crate::bearer::Bearer;
 use crate::mac::BlockFigures;
+use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::power_control;
-use crate::mac::uplink::{Elements, Headroom};
+use crate::mac::uplink_adaptation::UplinkAdaptation;
 use crate::phy::Position;
 use crate::radio::Radio;
 use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Returned, Sdu};
-use crate::settings::{BufferReports, Mac, RanSetup, UplinkAdaptation};
+use crate::settings::{BufferReports, Mac, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, Span, Time, Tti};

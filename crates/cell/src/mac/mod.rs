@@ -1,5 +1,6 @@
 //! Medium access control: scheduling, HARQ, buffer status, power control.
 
+pub(crate) mod control_elements;
 pub(crate) mod downlink;
 pub(crate) mod log;
 pub mod outer_loop;

@@ -4,13 +4,14 @@
 //! Grants and feedback travel as control messages; grants can be lost. Buffer reports do so too, or are requested: then
 //! a terminal sends a scheduling request, and reports within its blocks.
 
+use super::control_elements::{Elements, Headroom};
 use super::power_control;
 use super::sched::settle;
-use super::uplink_adaptation::{Density, Link, Schemes, width};
+use super::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
 use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use super::{Block, Pipeline, make_room};
 use crate::phy::error_model::SoftBits;
-use crate::phy::tables::{cqi_below, transport_block};
+use crate::phy::tables::transport_block;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::{Content, PROCESSES};
@@ -56,18 +57,6 @@ const BUFFER_LEVELS: [u64; 62] = [
     7505, 8787, 10287, 12043, 14099, 16507, 19325, 22624, 26487, 31009, 36304, 42502, 49759, 58255, 68201,
     79846, 93749, 109_439, 128_125, 150_000,
 ];
-
-/// Gap of the SINR to Shannon's formula in link adaptation, linear, for a bit error rate of 5e-5.
-fn shannon_gap() -> f64 {
-    -libm::log(5.0 * 5e-5) / 1.5
-}
-
-/// The CQI for a sounding signal. The figure has eighths of a decibel, cut towards zero, as the scheduler interface of
-/// ns-3 carries it.
-pub(crate) fn sounded_cqi(sinr: Db) -> Cqi {
-    let eighths = (sinr.0 * 8.0) as i32;
-    cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / shannon_gap()))
-}
 
 /// A buffer size as a status report conveys it: rounded up to the end of its level.
 fn quantised(buffer: Bytes) -> Bytes {
@@ -175,22 +164,6 @@ impl Known {
         let step = if failed { MARGIN_STEP } else { -MARGIN_STEP * FAILURES / (1.0 - FAILURES) };
         self.margin.0 = (self.margin.0 + step).clamp(0.0, MOST_MARGIN);
     }
-}
-
-/// What a terminal's power headroom in a block follows from.
-pub(crate) struct Headroom<'a> {
-    pub control: &'a power_control::Params,
-    pub prbs: Prbs,
-    pub loss: Db,
-}
-
-/// What a terminal's MAC adds to a block.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Elements {
-    /// Buffer status report.
-    pub buffer: Option<Bytes>,
-    /// Power headroom report, in whole decibels.
-    pub headroom: Option<Db>,
 }
 
 #[derive(Clone, Copy, Debug)]

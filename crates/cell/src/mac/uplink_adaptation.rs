@@ -1,12 +1,11 @@
 //! Link adaptation in the uplink: how wide a grant is, and with which scheme.
 
-use super::uplink::sounded_cqi;
 use crate::phy::amc::steps::Steps;
 use crate::phy::amc::{self, Amc};
 use crate::phy::error_model;
-use crate::phy::tables::{mcs_of, transport_block};
+use crate::phy::tables::{cqi_below, mcs_of, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
-use crate::settings::{RanSetup, UplinkAdaptation};
+use airwnd_catalog::Choice;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
@@ -20,6 +19,19 @@ const SMALLEST_BLOCK: Bytes = Bytes(8);
 const BLIND_WIDTH: u16 = 4;
 /// The PRBs over which the steps between schemes are taken: those of a narrow grant, whose short blocks need most.
 const STEPS_WIDTH: Prbs = Prbs(3);
+
+/// How wide an uplink grant is, and with which scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum UplinkAdaptation {
+    /// Width and scheme are independent: the sounding over the whole carrier decides on the scheme of any grant, so a
+    /// terminal that cannot fill the carrier is out of reach.
+    #[word = "carrier"]
+    Carrier,
+    /// Width and scheme go together: the base station knows a terminal's power headroom, and grants the width that
+    /// carries most, so narrow grants reach far.
+    #[word = "headroom"]
+    Headroom,
+}
 
 /// What the base station knows of a user's uplink.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,20 +84,19 @@ struct ByWidth {
 }
 
 impl Schemes {
-    /// The rule of a setup.
-    pub fn new(setup: &RanSetup) -> Schemes {
+    /// The rule of a carrier of this width, for blocks that are received as the error model has it.
+    pub fn new(adaptation: UplinkAdaptation, errors: &error_model::Spec, carrier: Prbs) -> Schemes {
         let by_width = || {
-            let receiver = match &setup.radio.error_model {
+            let receiver = match errors {
                 error_model::Spec::NoErrors(_) => {
                     error_model::Spec::MutualInformation(Default::default()).build()
                 }
                 model => model.build(),
             };
             let rule = amc::Spec::BlockErrorTarget(Default::default()).build(&receiver.into());
-            ByWidth::new(&*rule, setup.carrier.bandwidth.prbs())
+            ByWidth::new(&*rule, carrier)
         };
-        let fitted = setup.mac.uplink_adaptation == UplinkAdaptation::Headroom;
-        Schemes { by_width: fitted.then(by_width) }
+        Schemes { by_width: (adaptation == UplinkAdaptation::Headroom).then(by_width) }
     }
 
     /// One scheme for all widths.
@@ -188,6 +199,18 @@ fn is_transformable(prbs: u16) -> bool {
         }
     }
     rest == 1
+}
+
+/// Gap of the SINR to Shannon's formula in link adaptation, linear, for a bit error rate of 5e-5.
+fn shannon_gap() -> f64 {
+    -libm::log(5.0 * 5e-5) / 1.5
+}
+
+/// The CQI for a sounding signal. The figure has eighths of a decibel, cut towards zero, as the scheduler interface of
+/// ns-3 carries it.
+pub(crate) fn sounded_cqi(sinr: Db) -> Cqi {
+    let eighths = (sinr.0 * 8.0) as i32;
+    cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / shannon_gap()))
 }
 
 #[cfg(test)]

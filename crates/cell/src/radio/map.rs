@@ -2,7 +2,7 @@
 
 use super::gains::Mast;
 use super::strongest;
-use crate::mac::uplink_adaptation::{Density, Schemes};
+use crate::mac::uplink_adaptation::Density;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb, rsrp};
 use crate::phy::propagation::LinkGeometry;
 use crate::phy::{Position, Prbs};
@@ -44,7 +44,7 @@ impl RadioMap {
         let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();
         let propagation = setup.radio.propagation.build();
         let noise = noise_per_prb(listener.noise_figure).milliwatts();
-        let schemes = Schemes::new(setup);
+        let schemes = setup.uplink_schemes();
         let points = x.len() * y.len();
         let mut map = RadioMap {
             sinr_db: Vec::with_capacity(points),
