@@ -85,7 +85,10 @@ def _explain_preset(preset: "Preset") -> None:
         if value.section != section:
             section = value.section
             click.echo(f"\n{section}")
-        default = value.default["kind"] if isinstance(value.default, dict) else value.default
+        default = value.default
+        if isinstance(default, dict):
+            # A member of a family goes by its name, a section by its values.
+            default = default.get("kind", default)
         own = "none" if default is None else json.dumps(default)
         same = "airwnd's default, too" if default == value.value else f"airwnd's default {own}"
         click.echo(

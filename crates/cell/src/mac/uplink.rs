@@ -298,7 +298,7 @@ impl Uplink {
         known.sounded_at = known.commanded - ahead;
         // A user whose interference allowed no more grants is tried again.
         known.correction.0 *= CORRECTION_KEPT;
-        if !self.reaches(slot) {
+        if self.known[place].margin > Db(0.0) && !self.reaches(slot) {
             self.known[place].margin.0 *= CORRECTION_KEPT;
         }
         if !self.schemes.fits_widths() {
