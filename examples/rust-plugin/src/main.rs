@@ -32,10 +32,11 @@ mod tests {
     #[test]
     fn the_queue_is_as_short_as_it_shall_be() {
         let outcome = simulate(concat!(env!("CARGO_MANIFEST_DIR"), "/scenario.toml")).unwrap();
-        // 13 ms of way, 20 ms of queue; NewReno in the same cell: 145 ms
+        // Less than 13 ms of way and 20 ms of queue: what ACKs wait for uplink grants looks like queue as well.
+        // NewReno in the same cell: 137 ms.
         let delay = outcome.totals().delay_ms.unwrap();
-        assert!((28.0..36.0).contains(&delay), "{delay} ms");
-        assert!(outcome.totals().goodput_kbps > 30_000.0);
+        assert!((16.0..30.0).contains(&delay), "{delay} ms");
+        assert!(outcome.totals().goodput_kbps > 27_000.0);
     }
 
     #[test]
