@@ -103,7 +103,7 @@ def test_the_example_keeps_the_queue_short(cli: Cli) -> None:
     gentle = json.loads(done.stdout)["totals"]
     newreno = Scenario.load(EXAMPLE / "scenario.toml").with_({"flow[0].cc": "newreno"}).run().totals
     assert gentle["delay_ms"] < newreno["delay_ms"] / 3
-    assert gentle["goodput_kbps"] > 0.95 * newreno["goodput_kbps"]
+    assert gentle["goodput_kbps"] > 0.9 * newreno["goodput_kbps"]
 
 
 def test_the_examples_in_rust_and_python_agree() -> None:
