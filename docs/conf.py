@@ -25,7 +25,7 @@ extensions = [
     "code_pages",
 ]
 root_doc = "docs/index"
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "experiments/README.md", "experiments/**/README.md"]
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "experiments/**README.md"]
 exclude_patterns = [".*", "crates", "python", "out", "target", "docs/_site", "**/.ipynb_checkpoints"]
 highlight_language = "text"
 smartquotes_action = "D"  # dashes; quotes stay as they are written
