@@ -2,12 +2,12 @@
 //!
 //! `cargo test -p airwnd-lab --test suite handover:: -- --nocapture` prints every comparison.
 
+use crate::support::csv::rows;
 use airwnd_catalog::Node;
 use airwnd_kernel::Direction;
 use airwnd_lab::tap::{Carried, Crossing, Node as At, Sight, Tap};
 use airwnd_lab::{Column, Outcome, Records, Scenario, Table, run, run_tapped};
 use airwnd_units::Span;
-use crate::support::csv::rows;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};

@@ -4,9 +4,9 @@
 //! What waits is that of both queues. A discipline that draws is compared by the mean of some seeds.
 //! `cargo test -p airwnd-lab --test suite ns3_disciplines:: -- --nocapture` prints every comparison.
 
+use crate::support::csv::rows;
 use airwnd_catalog::Node;
 use airwnd_lab::{Scenario, run};
-use crate::support::csv::rows;
 
 struct Figures {
     goodput_kbps: f64,

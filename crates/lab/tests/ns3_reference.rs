@@ -2,10 +2,10 @@
 //!
 //! `cargo test -p airwnd-lab --test suite ns3_reference:: -- --nocapture` prints every comparison.
 
+use crate::support::csv::rows;
 use crate::support::s3;
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
-use crate::support::csv::rows;
 
 fn simulate(toml: &str) -> Outcome {
     let origin = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reference.toml");

@@ -47,7 +47,11 @@ fn every_file_of_tests_is_in_a_suite() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         if path.extension().is_some_and(|extension| extension == "rs") {
             let listed = suite.lines().any(|line| line == format!("mod {name};"));
-            assert!(listed || manifest.contains(&format!("\"tests/{name}.rs\"")), "{} is in no suite", path.display());
+            assert!(
+                listed || manifest.contains(&format!("\"tests/{name}.rs\"")),
+                "{} is in no suite",
+                path.display()
+            );
         }
     }
 }

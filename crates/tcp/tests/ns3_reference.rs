@@ -4,9 +4,9 @@
 //! forward packets from sending host to receiving host. Its links carry two bytes of PPP on each packet.
 //! `cargo test -p airwnd-tcp --test suite ns3_reference:: -- --nocapture` prints every comparison.
 
+use crate::support::{Link, Net, newreno, plain_window};
 use airwnd_tcp::{Config, Segment, Stack};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use crate::support::{Link, Net, newreno, plain_window};
 
 fn stack(mss: u16, buffer: u64) -> Config {
     let buffer = Bytes(buffer);
