@@ -101,6 +101,8 @@ class Column:
         The larger, the sooner the column gives way, with those of the same rank; one of rank 0 stays.
     key
         Name of the column in ``--json``.
+    style
+        How the cells look.
     """
 
     head: str
@@ -109,6 +111,7 @@ class Column:
     is_name: bool = False
     rank: int = 0
     key: str = ""
+    style: str = ""
 
     @property
     def heading(self) -> str:
@@ -124,6 +127,27 @@ class Column:
     def least(self) -> int:
         """Columns of the terminal that it takes at the least."""
         return min(self.width, _NAME) if self.is_name else self.width
+
+
+def sheets(first: Sequence[Column], others: Sequence[Sequence[Column]], out: Console) -> None:
+    """Print a table in as many parts as the width of `out` makes necessary, each with the first columns.
+
+    Parameters
+    ----------
+    first
+        The columns that each part begins with.
+    others
+        The other columns, in groups that stay together.
+    out
+        Where to.
+    """
+    part: list[Column] = []
+    for group in others:
+        if part and _total([*first, *part, *group]) > out.width:
+            sheet([*first, *part], out)
+            part = []
+        part += group
+    sheet([*first, *part], out)
 
 
 def sheet(columns: Sequence[Column], out: Console) -> None:
@@ -147,6 +171,7 @@ def sheet(columns: Sequence[Column], out: Console) -> None:
             Text(heading),
             justify="left" if column.is_name else "right",
             width=column.least + room,
+            style=column.style,
         )
         bodies.append([_folded(cell, column.least + room) for cell in column.cells])
     for row in zip(*bodies, strict=True):
