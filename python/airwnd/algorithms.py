@@ -149,23 +149,6 @@ def family(name: str) -> Family:
     return families[name]
 
 
-def find(name: str) -> list[Algorithm]:
-    """Find the algorithms called `name`, which may be written ``family/name``.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message names the nearest.
-    """
-    among, _, word = name.rpartition("/")
-    families = [family(among)] if among else list(catalogue())
-    members = [member for family in families for member in family.members]
-    found = [member for member in members if member.name == word]
-    if not found:
-        raise InputError(_unknown("algorithm", word, [member.name for member in members]))
-    return found
-
-
 def parameter(raw: Mapping[str, Any], described: Mapping[str, Any]) -> Parameter:
     """Make a parameter of what the engine declares and of the JSON Schema of its value."""
     words, family = _choice(described)
