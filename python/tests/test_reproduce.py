@@ -6,15 +6,17 @@ import re
 import signal
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from airwnd import InputError
 from airwnd.batch import Processes
-from airwnd.reproduce import report
+from airwnd.reproduce import report, terminal
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.runner import Effort, Results, find, reproduce
 from airwnd.reproduce.verdict import Verdict
@@ -51,6 +53,25 @@ def test_every_setting_is_run_with_every_seed(folder: Path, tmp_path: Path) -> N
     assert found.reused == 0
     verdicts = {claim.claim.id: claim.verdict for claim in found.claims()}
     assert verdicts == {"T1": Verdict.HOLDS, "T2": Verdict.FAILS}
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_tables_on_the_terminal_are_not_cut(folder: Path, tmp_path: Path, width: int) -> None:
+    text = (folder / "experiment.toml").read_text(encoding="utf-8")
+    text = text.replace('"DRWA"', '"DRWA with a label of many words"').replace("[2, 3]", "[2, 3, 4]")
+    (folder / "experiment.toml").write_text(
+        text.replace("Number of users", "Users in the cell"), encoding="utf-8"
+    )
+    found = results(folder, tmp_path / "out")
+    said = StringIO()
+    terminal.show(found, Console(file=said, width=width))
+    terminal.show_verdicts([found], Console(file=said, width=width))
+    out = said.getvalue()
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= width
+    measure = found.experiment.measures[0]
+    for setting in found.experiment.settings():
+        assert measure.text(found.estimate(setting, measure).mean) in out
 
 
 def test_levels_that_choose_flows_share_a_run(folder: Path, tmp_path: Path) -> None:

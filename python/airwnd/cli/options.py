@@ -75,17 +75,20 @@ def bar(title: str, wanted: bool | None) -> "Iterator[Callable[[float], None] | 
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
+
+    from airwnd.terminal import plain
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
+        TextColumn("{task.description}", markup=False, table_column=Column(overflow="fold")),
+        BarColumn(bar_width=None),
         TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=1.0)
+        task = bar.add_task(plain(title), total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
 
 

@@ -71,16 +71,14 @@ def reproduce(
 
 
 def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -> None:
-    from rich.console import Console
-
     from airwnd.reproduce import terminal
     from airwnd.reproduce.report import PAGE, VERDICTS
+    from airwnd.terminal import console
 
-    console = Console()
     if len(done) == 1:
-        terminal.show(done[0], console)
+        terminal.show(done[0], console())
     else:
-        terminal.show_verdicts(done, console)
+        terminal.show_verdicts(done, console())
     runs, reused = sum(each.runs for each in done), sum(each.reused for each in done)
     elapsed = seconds_text(sum(each.elapsed_s for each in done))
     kept = f", {reused} of them finished earlier" if reused else ""

@@ -154,7 +154,7 @@ class Measure(Entry, frozen=True):
 
     def text(self, value: float) -> str:
         """Write a value with this measure's digits."""
-        return "–" if math.isnan(value) else f"{value:.{self.digits}f}"
+        return "–" if math.isnan(value) else f"{value:z.{self.digits}f}"
 
 
 def rows_of(where: Where) -> Rows:
