@@ -175,8 +175,7 @@ def test_neighbours_have_different_colours(radio: RadioMap) -> None:
         assert np.array_equal(a != b, one != other)
     # each number stands in its cell
     for text in axes.texts:
-        # An axes' texts are typed as Text; those of `annotate` have a place.
-        x, y = text.xy  # type: ignore[attr-defined]
+        x, y = text.xy  # type: ignore[attr-defined]  # an Annotation, typed as Text
         at = np.argmin(abs(radio.y_m - y)), np.argmin(abs(radio.x_m - x))
         assert radio.cell[at] == int(text.get_text())
     assert {text.get_text() for text in axes.texts} == {str(cell) for cell in np.unique(radio.cell)}
@@ -227,8 +226,8 @@ def rectangles(axes: Axes, *, again: bool) -> list[tuple[float, float, float, st
     for path, face in zip(blocks.get_paths(), blocks.get_facecolor(), strict=True):
         box = path.get_extents()
         assert box.width == pytest.approx(1.0), "a TTI has a millisecond"
-        # The stubs have faces as an array without a shape; each is a colour.
-        found.append((round(box.x0, 6), box.y0, box.y1, to_hex(face).upper()))  # type: ignore[arg-type]
+        colour = to_hex(face).upper()  # type: ignore[arg-type]  # the stubs know no array of colours
+        found.append((round(box.x0, 6), box.y0, box.y1, colour))
     return sorted(found)
 
 
