@@ -671,14 +671,14 @@ def test_whatever_a_file_holds_the_answer_is_one_line(folder: Path) -> None:
 
 @pytest.mark.nightly
 def test_many_broken_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    counts = attack(folder, 20_000)
+    counts = attack(folder, 10_000)
     with capsys.disabled():
         print(f"\nbroken experiments: {counts.total()} inputs, {dict(counts)}")  # noqa: T201
 
 
 @pytest.mark.nightly
 def test_what_is_accepted_runs_to_its_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    counts = attack(folder, 500, run=True)
+    counts = attack(folder, 300, run=True)
     with capsys.disabled():
         print(f"\nbroken experiments: {counts['run']} accepted ones run and drawn")  # noqa: T201
     assert counts["run"] > 0

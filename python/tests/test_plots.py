@@ -1,5 +1,6 @@
 """Pictures: what is drawn is what is stored."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -472,3 +473,18 @@ def test_a_mistake_is_one_line(cli: Cli, file: Path, arguments: tuple[str, ...],
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert message in done.stderr
+
+
+def test_ids_of_flows_are_drawn_as_they_are() -> None:
+    """Neither as formulas, which these are not, nor hidden for an underscore."""
+    flow = "[[flow]]\nid = '{}'\ntraffic = {{ kind = 'transfer', size = '1kB' }}\n"
+    names = [r"$\frac{$", "_hidden", "US$ 5"]
+    text = 'duration = "200ms"\n[[site]]\n[[ue]]\n' + "".join(map(flow.format, names))
+    run = Scenario.from_toml(text).run(series="10ms")
+    for axes in (run.plot("cwnd_bytes"), run.plot_fct()):
+        figure_of(axes).savefig(BytesIO())
+        legend = axes.get_legend()
+        assert legend
+        found = [label.get_text().replace(r"\$", "$") for label in legend.get_texts()]
+        for name in names:
+            assert any(name in label for label in found), found
