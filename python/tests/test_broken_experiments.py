@@ -677,6 +677,7 @@ def test_many_broken_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore:Glyph .* missing from font")  # of random titles
 def test_what_is_accepted_runs_to_its_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     counts = attack(folder, 300, run=True)
     with capsys.disabled():
