@@ -1,5 +1,6 @@
 """The columns of a run's tables: name, type, unit and meaning, as the engine declares them."""
 
+import difflib
 import json
 import math
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from airwnd import _native
+from airwnd.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +92,27 @@ def _column(raw: dict[str, Any]) -> Column:
     least, greatest = raw["range"]
     bounds = -math.inf if least is None else least, math.inf if greatest is None else greatest
     return Column(**{**raw, "words": tuple(raw["words"]), "range": bounds})
+
+
+def find(path: str) -> Column:
+    """Find the column that ``TABLE.COLUMN`` names.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message names the nearest.
+    """
+    name, _, column = path.partition(".")
+    known = tables()
+    if name not in known:
+        raise InputError(f"unknown table `{name}`; the tables are {', '.join(known)}")
+    columns = known[name].columns
+    if column not in columns:
+        near = difflib.get_close_matches(column, columns, n=3)
+        hint = (
+            f"did you mean {' or '.join(f'`{each}`' for each in near)}?"
+            if near
+            else f"there are {', '.join(columns)}"
+        )
+        raise InputError(f"{name} have no column `{column}`; {hint}")
+    return columns[column]

@@ -192,12 +192,12 @@ def test_experiments_are_found_by_name_from_a_folder_within(
             "experiment.toml",
             "totals.throughput_kbps",
             "totals.troughput",
-            "totals have no `troughput`; there are",
+            "totals have no column `troughput`; did you mean",
         ),
         ("experiment.toml", "digits = 1", "digits = 1\ncolour = 2", r"measure\[0\]: unknown key `colour`"),
         ("experiment.toml", "[quick]", "[quick", "experiment.toml: "),
-        ("paper.csv", "1900", "many", "paper.csv: row 3"),
-        ("paper.csv", "users,method", "user,method", "paper.csv: row 1"),
+        ("paper.csv", "1900", "many", "paper.csv:5: throughput_kbps"),
+        ("paper.csv", "users,method", "user,method", "paper.csv:2"),
         ("claims.toml", "above = 0", "above = 0\nbelow = 1", "a check needs one of"),
     ],
 )
@@ -243,7 +243,7 @@ def test_a_reproduction_goes_on_where_it_was_ended(
 
     again = cli(*arguments, out)
     assert again.returncode == 0, again.stderr
-    reused = int(re.search(r"(\d+) of them finished earlier", again.stdout)[1])  # type: ignore[index]
+    reused = int(re.search(r"(\d+) of them finished earlier", again.stdout)[1])  # type: ignore[index]  # without a match it fails
     assert finished <= reused < 12
     cli(*arguments, tmp_path / "whole")
     assert (out / NAME / "results.csv").read_bytes() == (

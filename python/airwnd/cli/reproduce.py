@@ -59,14 +59,15 @@ def reproduce(
     experiments = [Experiment.load(folder) for folder in folders]
     efforts = [runner.Effort.of(experiment, seeds, quick=quick) for experiment in experiments]
     for experiment, effort in zip(experiments, efforts, strict=True):
-        experiment.scenarios(effort.changes)
+        runner.check(experiment, effort)
+    papers = runner.papers()
     done = []
     for number, (experiment, effort) in enumerate(zip(experiments, efforts, strict=True), start=1):
         title = f"{number}/{len(experiments)} {experiment.name}" if len(experiments) > 1 else experiment.name
         with batch_bar(title, out / experiment.name / "runs", progress) as tell:
             done.append(runner.reproduce(experiment, effort, out / experiment.name, crew, tell))
         report.write(done[-1], out)
-    index = report.write_pages(out, runner.papers())
+    index = report.write_pages(out, papers)
     _summarise(done, crew, out, index)
 
 
