@@ -88,7 +88,7 @@ def test_check_and_schema(cli: Cli) -> None:
         (("run", *SMALL, "--set", "ue[7].count=1"), "`7` is not an index below 1"),
         (("run", *SMALL, "--series", "10"), 'series: `10` needs a unit, as in "20ms"'),
         (("run", *SMALL, "--series", "0ms"), "series: `0ms` is no interval"),
-        (("run", *SMALL, "--out", "/dev/null/run"), "/dev/null/run: Not a directory"),
+        (("run", *SMALL, "--out", "/dev/null/run"), "/dev/null: is a file; expected a folder"),
         (("list", "rwmd"), "unknown family `rwmd`; did you mean `rwnd`?"),
         (("explain", "drwaa"), "unknown name `drwaa`; did you mean `drwa`"),
         (("explain", "flow.delay_ms"), "unknown name `flow.delay_ms`; did you mean `flows.delay_ms`"),

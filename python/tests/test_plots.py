@@ -458,7 +458,7 @@ def test_run_keeps_allocations(cli: Cli, file: Path, tmp_path: Path) -> None:
             "no cell 9; there are 6, counted from 0",
         ),
         (("plot", "timeline", "sites.toml", "--flow", "x"), "no flow `x`; there are flow-0"),
-        (("plot", "timeline", "."), "manifest.json: No such file or directory"),
+        (("plot", "timeline", "."), ".: not a run's folder, it has no manifest.json"),
         (("plot", "timeline", ".", "--seed", "2"), "--set and --seed are for scenarios"),
         (("run", "sites.toml", "--allocations", "1s"), "--allocations 1s: expected FROM..TO"),
         (

@@ -1,6 +1,7 @@
 """What several commands share: options, reading a scenario, the progress bar."""
 
 import sys
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,10 +95,15 @@ def bar(title: str, wanted: bool | None) -> "Iterator[Callable[[float], None] | 
 
 @contextmanager
 def batch_bar(title: str, runs: Path, wanted: bool | None) -> "Iterator[Callable[[float], None] | None]":
-    """Show a progress bar as :func:`bar` does, and after Ctrl-C where the finished runs are kept."""
+    """Show a progress bar as :func:`bar` does, warnings in one line each, and where runs are after Ctrl-C."""
     try:
-        with bar(title, wanted) as tell:
+        with warnings.catch_warnings(), bar(title, wanted) as tell:
+            warnings.showwarning = _show_warning
             yield tell
     except KeyboardInterrupt:
         click.echo(f"finished runs are kept in {runs}; the same command goes on from there", err=True)
         raise
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    click.echo(f"airwnd: {message}", err=True)

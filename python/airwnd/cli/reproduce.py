@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.cli.options import DASK, JOBS, PROGRESS, batch_bar, workers, workers_text
+from airwnd.files import check_folder, remove_partial_files
+from airwnd.locks import locked
 from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
@@ -61,13 +63,19 @@ def reproduce(
     for experiment, effort in zip(experiments, efforts, strict=True):
         runner.check(experiment, effort)
     papers = runner.papers()
+    check_folder(out)
     done = []
     for number, (experiment, effort) in enumerate(zip(experiments, efforts, strict=True), start=1):
         title = f"{number}/{len(experiments)} {experiment.name}" if len(experiments) > 1 else experiment.name
-        with batch_bar(title, out / experiment.name / "runs", progress) as tell:
-            done.append(runner.reproduce(experiment, effort, out / experiment.name, crew, tell))
-        report.write(done[-1], out)
-    index = report.write_pages(out, papers)
+        folder = out / experiment.name
+        check_folder(folder)
+        with batch_bar(title, folder / "runs", progress) as tell, locked(folder):
+            remove_partial_files(folder)
+            done.append(runner.reproduce(experiment, effort, folder, crew, tell))
+            report.write(done[-1], out)
+    # Reproductions of other experiments may write into the same folder; the last of them has all results.
+    with locked(out, wait=True):
+        index = report.write_pages(out, papers)
     _summarise(done, crew, out, index)
 
 
