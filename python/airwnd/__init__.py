@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from airwnd.radio_map import RadioMap
     from airwnd.run import Run
     from airwnd.scenario import Scenario
+    from airwnd.seeds import over_seeds
     from airwnd.sweeps import sweep
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "ScenarioError",
     "__version__",
     "catalogue",
+    "over_seeds",
     "presets",
     "register",
     "run_many",
@@ -81,6 +83,7 @@ _HOME = {
     "Scenario": "airwnd.scenario",
     "ScenarioError": "airwnd._native",
     "catalogue": "airwnd.algorithms",
+    "over_seeds": "airwnd.seeds",
     "presets": "airwnd.preset",
     "register": "airwnd.plugins",
     "run_many": "airwnd.parallel",

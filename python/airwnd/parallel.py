@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from airwnd.arguments import CALLABLE, DURATION, NONE, POSITIVE, SEED, SEVERAL, checked
+from airwnd.errors import InputError
 from airwnd.scenario import Scenario
 from airwnd.threads import side_by_side
 
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from airwnd.run import Run
 
 
+@checked(tasks=SEVERAL, jobs=POSITIVE | NONE, series=DURATION | NONE, progress=CALLABLE | NONE)
 def run_many(
     tasks: Sequence[tuple[Scenario, int]],
     jobs: int | None = None,
@@ -50,5 +53,11 @@ def run_many(
     >>> [run.seed for run in airwnd.run_many(tasks)]
     [1, 2, 1, 2]
     """
+    for task in tasks:
+        match task:
+            case (Scenario(), seed):
+                SEED.check("seed", seed)
+            case _:
+                raise InputError("tasks: expected pairs of a Scenario and a seed")
     calls = [partial(scenario.run, seed, series) for scenario, seed in tasks]
     return side_by_side(calls, jobs, progress)

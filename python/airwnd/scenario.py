@@ -4,18 +4,51 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from airwnd import _native
+from airwnd.arguments import (
+    CALLABLE,
+    DURATION,
+    MAPPING,
+    NONE,
+    NUMBER,
+    PAIR,
+    PATH,
+    POSITIVE,
+    SEED,
+    SEVERAL,
+    TEXT,
+    WHOLE,
+    Kind,
+    checked,
+    instances,
+    tuples_of,
+)
+from airwnd.capture import Capture
+from airwnd.errors import InputError
+from airwnd.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from airwnd.capture import Capture
     from airwnd.engine import Raw
     from airwnd.radio_map import RadioMap
     from airwnd.run import Run
+
+
+_FORMAT = Kind("'toml' or 'json'", lambda value: value in ("toml", "json"))
+# Ids of flows in `repr`.
+_MOST_SHOWN = 4
+_RUN = {
+    "seed": SEED | NONE,
+    "series": DURATION | NONE,
+    "progress": CALLABLE | NONE,
+    "pcap": PATH | instances("a Capture", Capture) | NONE,
+    "allocations": PAIR | NONE,
+}
 
 
 class Scenario:
@@ -57,6 +90,7 @@ class Scenario:
 
     __slots__ = ("_checked", "_format", "_origin", "_overrides", "_resolved", "_text")
 
+    @checked(text=TEXT, origin=TEXT, format=_FORMAT, overrides=SEVERAL)
     def __init__(
         self,
         text: str,
@@ -68,10 +102,13 @@ class Scenario:
         self._origin = origin
         self._format = format
         self._overrides = tuple(overrides)
+        for each in self._overrides:
+            PAIR.check("settings", each)
         self._checked = _native.Scenario(text, origin, format, list(self._overrides))
         self._resolved = self._checked.to_json()
 
     @classmethod
+    @checked(path=PATH)
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file.
 
@@ -100,6 +137,7 @@ class Scenario:
         return cls(text, str(path), "json" if path.suffix == ".json" else "toml")
 
     @classmethod
+    @checked(text=TEXT, origin=TEXT)
     def from_toml(cls, text: str, origin: str = "scenario") -> Self:
         """Read a TOML text.
 
@@ -123,6 +161,7 @@ class Scenario:
         return cls(text, origin, "toml")
 
     @classmethod
+    @checked(settings=MAPPING)
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:
         """Take a dictionary.
 
@@ -142,16 +181,18 @@ class Scenario:
         ScenarioError
             If something is wrong with it.
         """
-        return cls(json.dumps(settings), "scenario", "json")
+        return cls(_json("settings", settings), "scenario", "json")
 
+    @checked(changes=MAPPING | NONE)
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
         """Copy with some settings changed.
 
         Parameters
         ----------
         changes, **more
-            Values by dotted key, such as ``"rlc.queue.buffer"`` or ``"ue[0].count"``. A quantity is a text
-            with its unit: ``"10KiB"``.
+            Values by dotted key, such as ``"rlc.queue.buffer"``, ``"ue[0].count"`` or
+            ``"flow[download].cc"``: an entry of a list is named by its index, its ``id`` or its ``name``. A
+            quantity is a text with its unit: ``"10KiB"``.
 
         Returns
         -------
@@ -172,8 +213,11 @@ class Scenario:
         '1s'
         """
         every = {**(changes or {}), **more}
-        return self.override((key, as_toml(value)) for key, value in every.items())
+        for key in every:
+            TEXT.check("changes", key)
+        return self.override((key, as_toml(value, key)) for key, value in every.items())
 
+    @checked(settings=SEVERAL)
     def override(self, settings: Iterable[tuple[str, str]]) -> Self:
         """Copy with settings changed as ``airwnd run --set key=value`` does.
 
@@ -215,6 +259,7 @@ class Scenario:
         """The seed that the scenario runs with unless another is given."""
         return int(self.resolved["seed"])
 
+    @checked(**_RUN)
     def run(
         self,
         seed: int | None = None,
@@ -261,6 +306,7 @@ class Scenario:
         seed = self.seed if seed is None else seed
         return Run.of(self.resolved, self.simulate(seed, series, progress, pcap, allocations))
 
+    @checked(**{**_RUN, "seed": SEED})
     def simulate(
         self,
         seed: int,
@@ -300,6 +346,7 @@ class Scenario:
 
         return simulate(self._checked, seed, progress, Records(series, pcap, allocations))
 
+    @checked(seed=SEED | NONE)
     def link_budgets(self, seed: int | None = None) -> "pl.DataFrame":
         """Compute the best that link adaptation can expect of each terminal's link where it begins.
 
@@ -333,7 +380,6 @@ class Scenario:
         >>> scenario.link_budgets()["uplink_reach"].unique().to_list()
         ['reached']
         """
-        from airwnd.errors import InputError
         from airwnd.frames import table_of
 
         found = self._checked.link_budgets(self.seed if seed is None else seed)
@@ -341,6 +387,12 @@ class Scenario:
             raise InputError(f"{self._origin}: there is no [[site]], so there are no radio links")
         return table_of(found)
 
+    @checked(
+        points=WHOLE,
+        extent=tuples_of(NUMBER, 4, "four numbers, west, east, south and north end,") | NONE,
+        height_m=NUMBER | NONE,
+        seed=SEED | NONE,
+    )
     def radio_map(
         self,
         points: int = 300,
@@ -386,6 +438,7 @@ class Scenario:
         grid = Grid(points, extent, height_m)
         return survey(self._checked, self._origin, grid, self.seed if seed is None else seed)
 
+    @checked(seeds=SEVERAL, jobs=POSITIVE | NONE, series=DURATION | NONE)
     def run_many(
         self, seeds: Iterable[int], jobs: int | None = None, series: str | None = None
     ) -> "Sequence[Run]":
@@ -442,13 +495,45 @@ class Scenario:
         return f"{self.name} with {changes}" if changes else self.name
 
     def __repr__(self) -> str:
-        return f"<Scenario {self.name!r} from {self._origin}>"
+        resolved = self.resolved
+        ues = sum(group["count"] for group in resolved["ue"])
+        ids = [flow["id"] for flow in resolved["flow"]]
+        flows = ", ".join(ids[:_MOST_SHOWN]) + (", ..." if len(ids) > _MOST_SHOWN else "")
+        return (
+            f"<Scenario {resolved['name']!r} from {self._origin}: {resolved['duration']}, "
+            f"{counted(ues, 'UE')}, flows {flows}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from airwnd.cards import scenario_card
+
+        return scenario_card(self.resolved)
 
 
-def as_toml(value: object) -> str:
-    """Write a value as ``--set`` reads it."""
+def as_toml(value: object, name: str = "value") -> str:
+    """Write a value as ``--set`` reads it; `name` is its name in messages."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {as_toml(item)}" for key, item in value.items()) + "}"
+        items = ", ".join(f"{_json(name, key)} = {as_toml(item, name)}" for key, item in value.items())
+        return "{" + items + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(as_toml(item) for item in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+        return "[" + ", ".join(as_toml(item, name) for item in value) + "]"
+    return _json(name, value)
+
+
+def _json(name: str, value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_plain_number)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _plain_number(value: object) -> int | float:
+    """Give a number of NumPy and the like as one of Python."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(
+        "expected a number, a truth value, a text, a list or a dictionary, found an object of type "
+        f"{type(value).__name__}"
+    )

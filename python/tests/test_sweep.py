@@ -256,7 +256,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "nothing is varied: give a grid, KEY=VALUE,VALUE, or a random draw"),
+        ((), "nothing is varied: give seeds, a grid, KEY=VALUE,VALUE, or a random draw"),
         (("--grid", "link[0].queue"), "grid link[0].queue: expected KEY=VALUE,VALUE"),
         (("--grid", "link[0].queue="), "grid link[0].queue=: no values"),
         (("--grid", "link[0].queue=1,,2"), "grid link[0].queue=1,,2: an empty value between commas"),

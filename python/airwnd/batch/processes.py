@@ -9,6 +9,7 @@ from contextlib import suppress
 from multiprocessing.connection import Pipe, wait
 from typing import TYPE_CHECKING
 
+from airwnd.arguments import NONE, POSITIVE, checked
 from airwnd.batch.task import Finished, Task
 from airwnd.batch.worker import READY, Word
 from airwnd.batch.workers import Report
@@ -36,6 +37,7 @@ class Processes:
         Runs at the same time; as many as there are cores by default.
     """
 
+    @checked(jobs=POSITIVE | NONE)
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = jobs or cores()
 
