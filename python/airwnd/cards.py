@@ -8,6 +8,8 @@ from airwnd.columns import tables
 from airwnd.headline import headline
 from airwnd.terminal import number
 
+# Kinds of traffic that no window controls.
+_DATAGRAMS = ("cbr", "video")
 _MOST_ROWS = 10
 _GROUP_KEYS = ("group", "flows", "cc", "rwnd", "goodput_kbps", "delay_ms_mean", "delay_ms_p95", "fct_s_mean")
 _DIGITS = 1
@@ -36,14 +38,20 @@ def card(title: str, lines: Sequence[str], heads: Sequence[str], rows: Sequence[
         shown.
     """
     paragraphs = "".join(f'<div style="opacity:.8">{escape(line)}</div>' for line in lines)
-    head = "".join(f'<th style="{_CELL};text-align:left">{escape(text)}</th>' for text in heads)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:_MOST_ROWS])
-    table = (
-        f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>' if rows else ""
+    sides = [
+        "left" if any(isinstance(row[place], str) for row in rows) else "right" for place in range(len(heads))
+    ]
+    head = "".join(_cell("th", text, side) for text, side in zip(heads, sides, strict=True))
+    body = "".join(
+        f"<tr>{''.join(_cell('td', _text(value), side) for value, side in zip(row, sides, strict=True))}</tr>"
+        for row in rows[:_MOST_ROWS]
     )
+    table = f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
     hidden = len(rows) - _MOST_ROWS
     more = f'<div style="opacity:.8">and {hidden:,} more</div>' if hidden > 0 else ""
-    return f'<div style="{_BOX}"><strong>{escape(title)}</strong>{paragraphs}{table}{more}</div>'
+    return (
+        f'<div style="{_BOX}"><strong>{escape(title)}</strong>{paragraphs}{table if rows else ""}{more}</div>'
+    )
 
 
 def scenario_card(scenario: Mapping[str, Any]) -> str:
@@ -51,19 +59,25 @@ def scenario_card(scenario: Mapping[str, Any]) -> str:
     flows = [
         {
             "group": flow["id"],
-            "ue": flow.get("ue"),
+            "ue": flow.get("ue", "all"),
             "direction": flow["direction"],
             "kind": flow["traffic"]["kind"],
-            **{key: flow.get(key, {}).get("kind") for key in ("cc", "rwnd")},
+            **{key: _controller(flow, key) for key in ("cc", "rwnd")},
         }
         for flow in scenario["flow"]
     ]
     ues = ", ".join(f"{group['name']} ({group['count']})" for group in scenario["ue"])
-    lines = [f"{scenario['duration']} after {scenario['warmup']}, seed {scenario['seed']}; UEs: {ues}"]
+    lines = [
+        f"{scenario['duration']} after a warm-up of {scenario['warmup']}, seed {scenario['seed']}; UEs: {ues}"
+    ]
     heads = ["flow", "UEs", "direction", "traffic", "cc", "rwnd"]
     return card(
         scenario["name"], [*lines, *headline(scenario, flows)], heads, [list(flow.values()) for flow in flows]
     )
+
+
+def _controller(flow: Mapping[str, Any], key: str) -> str | None:
+    return None if flow["traffic"]["kind"] in _DATAGRAMS else flow[key]["kind"]
 
 
 def run_card(scenario: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
@@ -90,9 +104,11 @@ def _head(key: str) -> str:
     return f"{words} ({unit})" if unit else words
 
 
-def _cell(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, float):
-        value = number(value, _DIGITS)
-    align = "left" if isinstance(value, str) and not value[:1].isdigit() else "right"
-    shown = "–" if value is None else str(value)
-    return f'<td style="{_CELL};text-align:{align}">{escape(shown)}</td>'
+        return number(value, _DIGITS)
+    return "–" if value is None else str(value)
+
+
+def _cell(tag: str, text: str, side: str) -> str:
+    return f'<{tag} style="{_CELL};text-align:{side}">{escape(text)}</{tag}>'

@@ -90,6 +90,16 @@ def test_a_card_shows_the_first_rows_of_many() -> None:
     assert "and 2 more" in found.text
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [member.name for family in airwnd.catalogue() if family.name == "traffic" for member in family.members],
+)
+def test_flows_without_windows_have_no_controller(kind: str) -> None:
+    flow = {"traffic": kind, "cc": "cubic"}
+    run = Scenario.from_dict({**WIRE, "warmup": "0s", "duration": "10ms", "flow": [flow]}).run()
+    assert (run.groups["cc"][0] is None) == ("cubic" not in Scenario.from_dict(run.scenario)._repr_html_())
+
+
 def test_frames_convert_to_pandas() -> None:
     run = Scenario.from_dict(WIRE).run(series="100ms")
     for frame in (run.flows, run.series, run.links, run.completions):

