@@ -1,5 +1,6 @@
 """What the tests share: a small cell, a small experiment, and the command line in a process of its own."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +21,9 @@ hypothesis.settings.register_profile(
     "airwnd", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("airwnd")
+
+# On a busy machine a command may take long enough to print its progress.
+os.environ["AIRWND_PROGRESS"] = "0"
 
 #: Files whose tests share what takes long to make: a package, a cluster, runs.
 TOGETHER = {"test_dask", "test_new_algorithm", "test_plots", "test_view"}

@@ -4,7 +4,6 @@ import doctest
 import importlib
 import inspect
 import itertools
-import math
 import pkgutil
 import re
 import shlex
@@ -91,8 +90,6 @@ def _try(
     if rest[0] not in CHEAP or "--dask" in rest:
         return
     capsys.readouterr()
-    # On a busy machine a command may take long enough to print its progress.
-    monkeypatch.setattr("airwnd.cli.progress._QUIET_S", math.inf)
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as exit_:
         main()

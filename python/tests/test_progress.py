@@ -2,6 +2,9 @@
 
 import re
 
+import pytest
+
+from airwnd.cli.options import bar
 from airwnd.cli.progress import ProgressLines
 
 
@@ -56,3 +59,11 @@ def test_the_end_has_no_line() -> None:
     clock.now += 100
     progress(1.0)
     assert lines == []
+
+
+def test_without_a_terminal_there_are_lines_unless_silenced(capsys: pytest.CaptureFixture[str]) -> None:
+    with bar("run", None) as tell:
+        assert isinstance(tell, ProgressLines)
+    with bar("run", False) as tell:
+        assert tell is None
+    assert capsys.readouterr().err == ""

@@ -28,6 +28,8 @@ SET = click.option(
 PROGRESS = click.option(
     "--progress/--no-progress",
     default=None,
+    envvar="AIRWND_PROGRESS",
+    show_envvar=True,
     help="Show a progress bar; default: a bar on a terminal, elsewhere a line now and then if it takes long.",
 )
 JOBS = click.option(
