@@ -87,6 +87,8 @@ def carry_out(
     unique = {task.key: task for task in tasks}
     missing = [task for task in unique.values() if store.get(task) is None]
     reused = len(unique) - len(missing)
+    for task in missing:
+        task.scenario.check_code()
     ledger = _Ledger(missing, store, progress)
     start = time.perf_counter()
     if missing:
