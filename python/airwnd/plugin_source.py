@@ -189,14 +189,28 @@ class Inspected:
 
 
 def inspect_class(source: Source, name: str, place: str) -> Inspected:
-    """Find a class at the top level of a text; `place` names the text in messages."""
+    """Find a class at the top level of a text, and refuse one that is certainly no congestion control.
+
+    Parameters
+    ----------
+    source, name
+        The text and the class's name in it.
+    place
+        The file or module, as messages call it.
+    """
+    if source.bindings[name] is None:
+        message = f"{place}: {name} must be a class statement or an import at the top level"
+        raise RefusedError("class", message)
+    inspected = _inspect(source, name)
+    inspected.check(place)
+    return inspected
+
+
+def _inspect(source: Source, name: str) -> Inspected:
     walk = _Walk()
-    found = walk.follow(source, name)
-    if not found:
-        raise RefusedError("class", f"{place}: {name} is not a subclass of airwnd.{_BASE}")
-    return Inspected(
-        name, tuple(walk.sources), walk.complete, walk.is_control, tuple(cls for _, cls in walk.classes)
-    )
+    walk.follow(source, name)
+    classes = tuple(each for _, each in walk.classes)
+    return Inspected(name, tuple(walk.sources), walk.complete, walk.is_control, classes)
 
 
 def class_names(source: Source) -> list[str]:
@@ -204,7 +218,7 @@ def class_names(source: Source) -> list[str]:
     names = []
     for name, bound in source.bindings.items():
         if isinstance(bound, ast.ClassDef):
-            inspected = inspect_class(source, name, "")
+            inspected = _inspect(source, name)
             if inspected.is_control or not inspected.complete:
                 names.append(name)
     return sorted(names)
@@ -239,22 +253,19 @@ class _Walk:
     def sources(self) -> dict[Source, None]:
         return {source: None for source, _ in self.classes}
 
-    def follow(self, source: Source, name: str) -> bool:
-        """Collect the class that a name stands for; False if the name certainly stands for no class."""
-        bindings = source.bindings
-        bound = bindings.get(name)
+    def follow(self, source: Source, name: str) -> None:
+        """Collect the class that a name stands for, with its bases."""
+        bound = source.bindings.get(name)
         if isinstance(bound, ast.ClassDef):
             if all(bound is not known for _, known in self.classes):
                 self.classes.append((source, bound))
                 for base in bound.bases:
                     self._follow_base(source, base)
         elif isinstance(bound, _Imported):
-            if bound.name is None:
-                return False
-            self._follow_import(bound.module, bound.name)
-        elif name != "object" or name in bindings:
+            if bound.name is not None:  # else a module, which is no class
+                self._follow_import(bound.module, bound.name)
+        elif name != "object" or name in source.bindings:
             self.complete = False
-        return True
 
     def _follow_base(self, source: Source, base: ast.expr) -> None:
         if isinstance(base, ast.Subscript):  # Generic[T]

@@ -20,6 +20,7 @@ import threading
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from inspect import Parameter, Signature
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -119,28 +120,27 @@ class Plugin:
         return _explain(error, {_filename(each) for each in _lineage(self.kind)})
 
 
+@dataclass(frozen=True)
 class _Found:
     """What is known of a class before it is loaded.
 
-    A registered class has a type; one of a file or module has the text that was named, and what that says.
+    Attributes
+    ----------
+    sha256
+        Digest of the text that defines it and its bases.
+    signature
+        Arguments of the constructor; ``None`` if only execution would show them.
+    registered
+        The class itself, if this process has defined it.
+    source, inspected
+        The text of the file or module that was named, and the class as that describes it.
     """
 
-    def __init__(
-        self,
-        registered: type[CongestionControl] | None = None,
-        source: Source | None = None,
-        inspected: Inspected | None = None,
-    ) -> None:
-        self.registered = registered
-        self.source = source
-        self.inspected = inspected
-        self.signature: Signature | None = None
-        if registered is not None:
-            self.signature = inspect.signature(registered)
-            self.sha256 = _digest(registered)
-        if inspected is not None:
-            self.signature = inspected.signature()
-            self.sha256 = inspected.sha256
+    sha256: str
+    signature: Signature | None
+    registered: type[CongestionControl] | None = None
+    source: Source | None = None
+    inspected: Inspected | None = None
 
 
 @contextmanager
@@ -225,26 +225,7 @@ def find(name: str, sha256: str | None, settings: str, folder: str | Path) -> Pl
     if not word.isidentifier():
         raise RefusedError("class", f"expected {_FORMS}, found {name!r}")
     with _lock:
-        if where:
-            source = (
-                Source.read(Path(folder, where), where) if where.endswith(".py") else Source.of_module(where)
-            )
-            bound = source.bindings.get(word, ...)
-            if bound is ...:
-                raise RefusedError(
-                    "class", f"{where}: there is no class {_unknown(word, class_names(source), 'it has')}"
-                )
-            if bound is None:
-                message = f"{where}: {word} must be a class statement or an import at the top level"
-                raise RefusedError("class", message)
-            inspected = inspect_class(source, word, where)
-            inspected.check(where)
-            found = _Found(source=source, inspected=inspected)
-        elif word in _registered:
-            found = _Found(registered=_registered[word])
-        else:
-            choices = _unknown(word, sorted(_registered), "registered")
-            raise RefusedError("class", f"in this process there is no class {choices}; expected {_FORMS}")
+        found = _find_text(where, word, folder) if where else _find_registered(word)
     if sha256 not in {None, found.sha256}:
         message = f"{name} has changed since this digest was taken; its digest is {found.sha256}"
         raise RefusedError("sha256", message)
@@ -252,6 +233,24 @@ def find(name: str, sha256: str | None, settings: str, folder: str | Path) -> Pl
     if found.signature:
         _check_arguments(word, found.signature, arguments)
     return Plugin(name, where or "notebook", arguments, found)
+
+
+def _find_text(where: str, word: str, folder: str | Path) -> _Found:
+    in_file = where.endswith(".py")
+    source = Source.read(Path(folder, where), where) if in_file else Source.of_module(where)
+    if word not in source.bindings:
+        choices = _unknown(word, class_names(source), "it has")
+        raise RefusedError("class", f"{where}: there is no class {choices}")
+    inspected = inspect_class(source, word, where)
+    return _Found(inspected.sha256, inspected.signature(), source=source, inspected=inspected)
+
+
+def _find_registered(word: str) -> _Found:
+    if word not in _registered:
+        choices = _unknown(word, sorted(_registered), "registered")
+        raise RefusedError("class", f"in this process there is no class {choices}; expected {_FORMS}")
+    kind = _registered[word]
+    return _Found(_digest(kind), inspect.signature(kind), registered=kind)
 
 
 def _execute(shown: str, source: Source) -> ModuleType:
