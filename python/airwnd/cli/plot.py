@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import PROGRESS, SET, bar, load
+from airwnd.cli.options import PROGRESS, SET, bar, code_options, load
 from airwnd.errors import InputError
 from airwnd.style import figure_of
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from airwnd.code_policy import CodePolicy
     from airwnd.run import Run
 
 SOURCE = click.argument("source", metavar="FILE|RUN", type=click.Path(path_type=Path))
@@ -97,6 +98,7 @@ def map_(
 @click.option("--from", "begin", metavar="TIME", help="Begin of the window, as in 1s.")
 @click.option("--to", "end", metavar="TIME", help="End of the window, as in 1.1s.")
 @_out("prbs.svg")
+@code_options
 @PROGRESS
 def prbs(
     source: Path,
@@ -106,6 +108,7 @@ def prbs(
     begin: str | None,
     end: str | None,
     out: Path,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
     """Draw who got which PRBs in each TTI of a window of time.
@@ -121,7 +124,7 @@ def prbs(
     asked = None if begin is None or end is None else (begin, end)
     if asked is None and not source.is_dir():
         raise InputError(f"{source}: a scenario needs a window, as in --from 1s --to 1.1s")
-    run = _run(source, settings, seed, progress, allocations=asked)
+    run = _run(source, settings, seed, policy, progress, allocations=asked)
     window_s = None
     if asked is not None:
         begin_ns, end_ns = window(*asked)
@@ -142,6 +145,7 @@ def prbs(
     help="How often a scenario's run is sampled.",
 )
 @_out("timeline.svg")
+@code_options
 @PROGRESS
 def timeline(
     source: Path,
@@ -150,6 +154,7 @@ def timeline(
     flow: str | None,
     series: str,
     out: Path,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
     """Draw a flow's way through cells and queues over time.
@@ -159,7 +164,7 @@ def timeline(
     from airwnd.plots.save import check
 
     check(out)
-    run = _run(source, settings, seed, progress, series=series)
+    run = _run(source, settings, seed, policy, progress, series=series)
     _save(run.plot_timeline(flow), out)
 
 
@@ -176,6 +181,7 @@ def timeline(
 )
 @click.option("--log", "logarithmic", is_flag=True, help="A logarithmic axis of time.")
 @_out("fct.svg")
+@code_options
 @PROGRESS
 def fct(
     sources: tuple[Path, ...],
@@ -184,6 +190,7 @@ def fct(
     groups: tuple[str, ...],
     logarithmic: bool,
     out: Path,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
     """Draw which part of the transfers and pages took how long.
@@ -194,17 +201,22 @@ def fct(
     from airwnd.plots.save import check
 
     check(out)
-    runs = {str(source): _run(source, settings, seed, progress) for source in sources}
+    runs = {str(source): _run(source, settings, seed, policy, progress) for source in sources}
     _save(figure_of(plot_fct(runs, groups=groups, logarithmic=logarithmic)), out)
 
 
 def _run(
-    source: Path, settings: tuple[str, ...], seed: int | None, progress: bool | None, **records: "Any"
+    source: Path,
+    settings: tuple[str, ...],
+    seed: int | None,
+    policy: "CodePolicy",
+    progress: bool | None,
+    **records: "Any",
 ) -> "Run":
     """Read a run's folder, or run a scenario with what the picture needs."""
     if source.is_dir():
         return _stored(source, settings, seed)
-    scenario = load(source, settings)
+    scenario = load(source, settings, policy)
     with bar(scenario.name, progress) as tell:
         return scenario.run(seed, progress=tell, **records)
 
