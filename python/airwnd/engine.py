@@ -68,7 +68,7 @@ def simulate(
 
 def sampling_interval(series: str) -> int:
     """Read the sampling interval of time series; in nanoseconds."""
-    interval = _span("series", series)
+    interval = span("series", series)
     if interval == 0:
         raise InputError(f"series: `{series}` is no interval to sample at")
     return interval
@@ -76,10 +76,11 @@ def sampling_interval(series: str) -> int:
 
 def window(begin: str, end: str) -> tuple[int, int]:
     """Read the window in which allocations are written down; in nanoseconds."""
-    return _span("allocations", begin), _span("allocations", end)
+    return span("allocations", begin), span("allocations", end)
 
 
-def _span(what: str, text: str) -> int:
+def span(what: str, text: str) -> int:
+    """Read a time as in ``10ms``; in nanoseconds."""
     try:
         return _native.parse_span(text)
     except _native.ScenarioError as error:
