@@ -71,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "ue[0].count": [1, 3],
     }
     base = Scenario.from_toml(SMALL).with_(
-        {"ue[0].placement": {"kind": "disc", "radius": "6km"}}, duration="200ms"
+        {"ue[0].placement": {"kind": "disc", "radius": "6km"}}, duration="1s"
     )
     sweep(base, grid=grid, seeds=4, out=out)
     return out

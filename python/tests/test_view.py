@@ -122,7 +122,7 @@ def test_the_cursor_tells_what_the_series_hold(cell: Run, show: Callable[..., Pa
     page = show(cell=cell)
     for time in (0.1, 0.46, 0.92):
         page.mouse.move(*place(page, time))
-        for column in ("cwnd_bytes", "rwnd_bytes", "rtt_ms", "queue_bytes", "rate_kbps", "mcs"):
+        for column in ("cwnd_bytes", "rwnd_bytes", "rtt_ms", "queue_bytes", "throughput_kbps", "mcs"):
             rows = cell.series.filter((pl.col("time_s") - time).abs() < 1e-6)
             expected = dict(zip(rows["flow"], rows[column], strict=True))
             shown = {each["flow"]: float(each["value"]) for each in values(page, column)}
@@ -319,7 +319,7 @@ def test_many_flows_are_a_band(crowd: Run, show: Callable[..., Page], shoot: Sho
     # So near that each step of the band is one sample.
     drag(page, place(page, 0.4), place(page, 0.6))
     page.mouse.move(*place(page, time))
-    for column in ("cwnd_bytes", "rtt_ms", "rate_kbps"):
+    for column in ("cwnd_bytes", "rtt_ms", "throughput_kbps"):
         at = crowd.series.filter((pl.col("time_s") - time).abs() < 1e-6)[column].drop_nulls().to_numpy()
         band = next(each for each in values(page, column) if "median" in each)
         shown = [float(band[part]) for part in ("low", "median", "high")]

@@ -40,7 +40,7 @@ export class Readout {
       const values = lines.map((line) => line[nearest(time, this.state.cursor)]);
       const [low, median, high] = values.map((value) => valueText(value, Math.abs(value) < 100 ? 1 : 0));
       const text = this.looks.several ? median : `${median} (${low} – ${high})`;
-      const picture = swatch({ colour: this.looks.crowd(crowd.run) }, { ...BROAD, length: 12 });
+      const picture = swatch(this.looks.crowd(crowd.run), { ...BROAD, length: 12 });
       this.#add([picture, ` ${text}`], { run: crowd.run, low: values[0], median: values[1], high: values[2] });
     }
   }
