@@ -104,9 +104,11 @@ def test_the_air_serves_no_more_than_the_cell_has() -> None:
 
 
 def test_a_later_flow_does_not_inherit_what_the_air_served_before() -> None:
-    later = BURSTS + '[[flow]]\nid = "late"\nstart = "3s"\n'
-    series = Scenario.from_toml(later).run(series="50ms").series
-    assert series["air_kbps"].max() <= CAPACITY_KBPS  # type: ignore[operator]
+    later = '[[flow]]\nid = "later"\ntraffic = { kind = "transfer", size = "9kB" }\n'
+    arrivals = 'arrivals = { kind = "poisson", rate = 3.0 }\n'
+    run = Scenario.from_toml(BURSTS + later + arrivals).run(series="50ms")
+    assert run.flows.height > 5
+    assert run.series["air_kbps"].max() <= CAPACITY_KBPS  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(("users", "lines"), [(1, 1), (3, 3), (12, 12), (60, 1)])
@@ -352,6 +354,7 @@ def test_pictures_are_vectors_with_their_fonts(
         (("series", "run", "--width", "nan"), "--width nan: expected column, page"),
         (("cdf", "bare"), "nothing was completed; groups in which something was: none"),
         (("cdf", "bare", "--quantity", "rate_kbps"), "a run with time series has more"),
+        (("compare", "run", "run"), "run: named twice"),
         (("compare", "nowhere"), "nowhere: No such file or directory"),
         (("sweep", "run"), "run/manifest.json: not the manifest of a sweep"),
         (("sweep", "nowhere"), "nowhere: not the folder of a sweep, it has no manifest.json"),

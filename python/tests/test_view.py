@@ -604,7 +604,9 @@ def test_the_page_is_as_wide_as_the_screen(
         stacked = box(page, "#runs")["y"] > box(page, "#plots")["y"] + box(page, "#plots")["height"] - 1
         assert stacked == (width < 900)
         if stacked:
-            assert all(each["height"] >= 100 for each in map(box, [page] * 2, (".panel >> nth=0", "#map .plan")))
+            assert all(
+                each["height"] >= 100 for each in map(box, [page] * 2, (".panel >> nth=0", "#map .plan"))
+            )
         shoot(page, f"{name}-{width}", whole=True)
 
 

@@ -441,6 +441,9 @@ def _runs(
     **records: "Any",
 ) -> "dict[str, Run]":
     """Read or run several, each named by its path."""
+    twice = next((source for place, source in enumerate(sources) if source in sources[:place]), None)
+    if twice is not None:
+        raise InputError(f"{twice}: named twice")
     return {str(source): _run(source, settings, seed, progress, **records) for source in sources}
 
 
