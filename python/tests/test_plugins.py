@@ -111,7 +111,7 @@ def test_newreno_in_python_is_newreno(scenario: str, stack: str) -> None:
 
 def test_newreno_in_python_is_newreno_in_a_cell(small: Scenario) -> None:
     base = Scenario.from_dict(small.resolved, allow_code=True)
-    base = base.with_({"flow[0].rwnd": "arwa"}, duration="2s")
+    base = base.with_({"flow[0].rwnd": "arwa", "flow[0].cc": "newreno"}, duration="2s")
     ours = base.run()
     named = {"kind": "python", "class": f"{EXAMPLE}/newreno.py:NewReno"}
     theirs = base.with_({"flow[0].cc": named}).run()
@@ -186,7 +186,7 @@ def test_windows_are_rounded_down_and_hold_a_segment(tmp_path: Path) -> None:
 
 def test_a_pace_is_kept(tmp_path: Path) -> None:
     write(tmp_path, ack="self.cwnd_bytes = 100_000; self.pacing_rate_bps = 2e6")
-    paced = wire(tmp_path)
+    paced = wire(tmp_path).with_(preset="airwnd-0.1")
     flow = paced.run().flows.filter(pl.col("group") == "flow")
     assert flow["goodput_kbps"][0] == pytest.approx(2000, rel=0.01)
     hasty = paced.with_({"tcp.pacing": "never"}).run().flows.filter(pl.col("group") == "flow")
@@ -1031,9 +1031,9 @@ def test_the_guide_tells_the_truth(tmp_path: Path) -> None:
         shutil.copy(EXAMPLE / name, tmp_path)
     scenario = Scenario.load(tmp_path / "scenario.toml", allow_code=True)
     for label, changes in (
-        ("NewReno", {"flow[0].cc": "newreno"}),
-        ("Gentle, 20 ms", {}),
-        ("Gentle, 50 ms", {"flow[0].cc.target_s": 0.05}),
+        ("CUBIC", {"flow[0].cc": "cubic"}),
+        ("Gentle, 50 ms", {}),
+        ("Gentle, 20 ms", {"flow[0].cc.target_s": 0.02}),
     ):
         totals = scenario.with_(changes).run().totals
         row = f"| {label} | {totals['throughput_kbps']:,.0f} kbit/s | {totals['delay_ms']:.1f} ms |"

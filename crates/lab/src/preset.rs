@@ -1,4 +1,4 @@
-//! Presets: another simulator's values for what a scenario does not write.
+//! Presets: values of another simulator or of an earlier version for what a scenario does not write.
 //!
 //! A preset is a file of `presets/`: what it sets, and behind each value its source, in one comment. A line there is all
 //! that a further value needs; keys that a scenario writes win.
@@ -11,6 +11,9 @@ pub enum Preset {
     /// airwnd's own defaults.
     #[word = "none"]
     None,
+    /// The defaults of airwnd 0.1.
+    #[word = "airwnd-0.1"]
+    Airwnd0v1,
     /// ns-3 3.26.
     #[word = "ns3.26"]
     Ns3v26,
@@ -21,12 +24,13 @@ pub enum Preset {
 
 impl Preset {
     /// Every preset that sets something.
-    pub(crate) const ALL: [Preset; 2] = [Preset::Ns3v26, Preset::Ns3v44];
+    pub(crate) const ALL: [Preset; 3] = [Preset::Airwnd0v1, Preset::Ns3v26, Preset::Ns3v44];
 
     /// The text of its file.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Preset::None => "",
+            Preset::Airwnd0v1 => include_str!("presets/airwnd-0.1.toml"),
             Preset::Ns3v26 => include_str!("presets/ns3.26.toml"),
             Preset::Ns3v44 => include_str!("presets/ns3.44.toml"),
         }

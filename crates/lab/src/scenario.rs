@@ -116,6 +116,7 @@ pub struct Site {
     #[param(unit = "1", source = "ns-3 LteHelper default")]
     pub antenna: airwnd_cell::phy::antenna::Spec,
     /// Transmit power of each sector over the whole carrier.
+    //= exception one-isotropic-cell
     #[param(default = Dbm(43.0), range = Dbm(-50.0)..=Dbm(80.0), unit = "dBm", source = "ARWA 2019 §4.1")]
     pub power: Dbm,
     /// Noise figure of the base station's receiver.
@@ -185,11 +186,10 @@ pub struct Flow {
     #[param(default = traffic::Spec::Bulk(Default::default()), unit = "1", source = "a download without end")]
     pub traffic: traffic::Spec,
     /// Congestion control at the sender.
-    //= exception newreno-by-default
-    #[param(default = cc::Spec::Newreno(Default::default()), unit = "1", source = "ARWA 2019 Table 1")]
+    #[param(default = cc::Spec::Cubic(Default::default()), unit = "1", source = "Linux, since 2.6.19")]
     pub cc: cc::Spec,
     /// Receive-window control at the receiver.
-    #[param(default = rwnd::Spec::Fixed(Default::default()), unit = "1", source = "an ordinary receiver")]
+    #[param(default = rwnd::Spec::Autotuning(Default::default()), unit = "1", source = "Linux, tcp_moderate_rcvbuf")]
     pub rwnd: rwnd::Spec,
     /// Rate at which the receiving application reads what TCP has for it; none: at once.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
@@ -228,7 +228,8 @@ pub struct Scenario {
     /// Title for reports.
     #[param(default = "unnamed".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
-    /// Whose values hold for keys that the scenario does not write: airwnd's, or another [simulator's](presets.md).
+    /// Whose values hold for keys that the scenario does not write: airwnd's, or those of another simulator or an
+    /// earlier version ([presets](presets.md)).
     #[param(default = Preset::None, unit = "word", source = "airwnd")]
     pub preset: Preset,
     /// Length of the measurement, which begins after the warm-up.

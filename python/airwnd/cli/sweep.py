@@ -109,4 +109,6 @@ def _show(swept: "Swept", crew: "Workers", out: Path) -> None:
         overhead_ms = 1e3 * (capacity_s - results.simulation_s) / results.fresh
         busy = 100 * results.simulation_s / capacity_s
         click.echo(f"{busy:.1f} % of the time spent in simulations, {overhead_ms:.2f} ms a run beside it")
+    if swept.seeds_alike:
+        click.echo("every seed gave the same run: nothing in the scenario is random")
     click.echo(f"data set: {out} (runs.parquet, flows.parquet, manifest.json)")
