@@ -4,6 +4,7 @@
 //! that a further value needs; keys that a scenario writes win.
 
 use airwnd_catalog::{Choice, Defaults, Error, Node, Param};
+use serde_json::Value as Json;
 
 /// Whose values hold where a scenario says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -48,5 +49,34 @@ impl Preset {
             Preset::None => Ok(written.clone()),
             preset => Ok(T::completed(written, &preset.defaults())),
         }
+    }
+    /// A scenario as it is written out, with `none` for each value that the preset has and the scenario does not: read
+    /// again, it would have it.
+    pub(crate) fn without<T: Param>(self, mut written: Json) -> Json {
+        if let Preset::None = self {
+            return written;
+        }
+        let node = Node::from_json(&written.to_string(), "").expect("what is written out is valid JSON");
+        let completed = T::completed(&node, &self.defaults());
+        deny(&mut written, &completed.to_json().expect("a preset has values that JSON has"));
+        written
+    }
+}
+
+/// Adds `none` for each key of `completed` that is missing.
+fn deny(written: &mut Json, completed: &Json) {
+    match (written, completed) {
+        (Json::Object(entries), Json::Object(more)) => {
+            for (key, value) in more {
+                match entries.get_mut(key) {
+                    Some(entry) => deny(entry, value),
+                    None => drop(entries.insert(key.clone(), "none".into())),
+                }
+            }
+        }
+        (Json::Array(items), Json::Array(more)) => {
+            items.iter_mut().zip(more).for_each(|(item, value)| deny(item, value));
+        }
+        _ => {}
     }
 }
