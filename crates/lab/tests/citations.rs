@@ -1,9 +1,7 @@
 //! Every citation `//= DOCUMENT PLACE: ...` in the code names a document and a place of `specs/sources.toml`, and every
 //! document and place listed there is cited.
 
-#[path = "support/marks.rs"]
-mod marks;
-
+use crate::support::reference::marks;
 use airwnd_catalog::Node;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;

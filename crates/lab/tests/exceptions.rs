@@ -1,9 +1,6 @@
 //! Every deviation in `specs/exceptions.toml` is marked in the code, and every mark is listed there.
 
-#[path = "support/reference.rs"]
-#[allow(dead_code, reason = "pages are the other test's")]
-mod reference;
-
+use crate::support::reference;
 use std::collections::BTreeSet;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Channels that fade: against ns-3, and what they do to link adaptation and scheduling.
 //!
-//! `cargo test -p airwnd-lab --test fading -- --nocapture` prints every comparison.
+//! `cargo test -p airwnd-lab --test suite fading:: -- --nocapture` prints every comparison.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};

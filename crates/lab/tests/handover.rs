@@ -1,16 +1,13 @@
 //! Terminals that change cells, beside ns-3 LENA 3.44, and what must hold whatever they do.
 //!
-//! `cargo test -p airwnd-lab --test handover -- --nocapture` prints every comparison.
+//! `cargo test -p airwnd-lab --test suite handover:: -- --nocapture` prints every comparison.
 
-#[path = "support/csv.rs"]
-mod csv;
-
+use crate::support::csv::rows;
 use airwnd_catalog::Node;
 use airwnd_kernel::Direction;
 use airwnd_lab::tap::{Carried, Crossing, Node as At, Sight, Tap};
 use airwnd_lab::{Column, Outcome, Records, Scenario, Table, run, run_tapped};
 use airwnd_units::Span;
-use csv::rows;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};

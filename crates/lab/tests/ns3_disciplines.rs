@@ -2,14 +2,11 @@
 //! apart, disciplines over a device queue of one packet.
 //!
 //! What waits is that of both queues. A discipline that draws is compared by the mean of some seeds.
-//! `cargo test -p airwnd-lab --test ns3_disciplines -- --nocapture` prints every comparison.
+//! `cargo test -p airwnd-lab --test suite ns3_disciplines:: -- --nocapture` prints every comparison.
 
-#[path = "support/csv.rs"]
-mod csv;
-
+use crate::support::csv::rows;
 use airwnd_catalog::Node;
 use airwnd_lab::{Scenario, run};
-use csv::rows;
 
 struct Figures {
     goodput_kbps: f64,

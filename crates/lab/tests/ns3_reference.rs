@@ -1,15 +1,11 @@
 //! Against ns-3 LENA 3.44, run by run.
 //!
-//! `cargo test -p airwnd-lab --test ns3_reference -- --nocapture` prints every comparison.
+//! `cargo test -p airwnd-lab --test suite ns3_reference:: -- --nocapture` prints every comparison.
 
-#[path = "support/csv.rs"]
-mod csv;
-#[path = "support/s3.rs"]
-mod s3;
-
+use crate::support::csv::rows;
+use crate::support::s3;
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
-use csv::rows;
 
 fn simulate(toml: &str) -> Outcome {
     let origin = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/reference.toml");

@@ -1,8 +1,6 @@
 //! The reference pages say what the code says.
 
-#[path = "support/reference.rs"]
-mod reference;
-
+use crate::support::reference;
 use std::collections::BTreeSet;
 use std::fs;
 

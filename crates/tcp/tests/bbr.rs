@@ -1,11 +1,9 @@
 //! BBR on a wire of 10 Mbit/s and 25 ms each way: a packet each 0.845 ms, 60 of them on the way.
 
-mod support;
-
+use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::{Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use support::{Link, Net, plain_window};
 
 const MSS: u64 = 1000;
 /// 60 segments are one bandwidth-delay product.

@@ -1,13 +1,11 @@
 //! The whole against formulas.
 
-mod support;
-
+use crate::support::{Link, Net, newreno, plain_window};
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::rwnd::{self, Carriage};
 use airwnd_tcp::stack::{Flight, Recovery};
 use airwnd_tcp::{Config, Endpoint, EndpointSetup, Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use support::{Link, Net, newreno, plain_window};
 
 /// The threshold in segments that slow start ends at.
 const START: f64 = 20.0;

@@ -3,12 +3,10 @@
 //! The bounds on windows under random events are beside the trait (`src/cc/mod.rs`); here a sender, a path and a
 //! receiver are around it.
 
-mod support;
-
+use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::{Config, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use support::{Link, Net, plain_window};
 
 const MSS: u64 = 1000;
 

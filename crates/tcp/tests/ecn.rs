@@ -1,12 +1,10 @@
 //! Explicit congestion notification in scripts: time, segment in, segments out.
 
-mod support;
-
+use crate::support::script::{IRS, Script, segments};
 use airwnd_tcp::segment::{Codepoint, Flags};
 use airwnd_tcp::stack::{Ecn, Recovery};
 use airwnd_tcp::{Config, Segment, Stack};
 use airwnd_units::{Bytes, Span};
-use support::script::{IRS, Script, segments};
 
 const ECN_SETUP: Flags = Flags(0xc0);
 const ACCURATE: Flags = Flags(0x1c0);

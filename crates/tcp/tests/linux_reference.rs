@@ -3,11 +3,9 @@
 //! Linux was measured by `python/benches/linux_reference`, a namespace for each end and a path that it carries packets
 //! over; the figures in `data` name kernel and day. A segment a buffer (no GSO), no pacing but BBR's. What Linux leaves
 //! to chance differs from run to run: the host delays a packet in a thousand by milliseconds.
-//! `cargo test -p airwnd-tcp --test linux_reference -- --nocapture` prints every comparison.
+//! `cargo test -p airwnd-tcp --test suite linux_reference:: -- --nocapture` prints every comparison.
 
-#[path = "linux_reference/case.rs"]
 mod case;
-mod support;
 
 use case::{Ours, Packet, Theirs, What, ours, theirs};
 

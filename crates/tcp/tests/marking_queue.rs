@@ -1,12 +1,10 @@
 //! Senders that heed marks, over a queue that marks above a threshold.
 
-mod support;
-
+use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::stack::Ecn;
 use airwnd_tcp::{Config, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use support::{Link, Net, plain_window};
 
 const RATE: BitRate = BitRate(10_000_000);
 /// A segment with its headers, as the link counts it.

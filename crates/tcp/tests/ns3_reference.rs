@@ -2,13 +2,11 @@
 //!
 //! The expected numbers are ns-3's: goodput is application bytes over the whole run, delay the mean of all
 //! forward packets from sending host to receiving host. Its links carry two bytes of PPP on each packet.
-//! `cargo test -p airwnd-tcp --test ns3_reference -- --nocapture` prints every comparison.
+//! `cargo test -p airwnd-tcp --test suite ns3_reference:: -- --nocapture` prints every comparison.
 
-mod support;
-
+use crate::support::{Link, Net, newreno, plain_window};
 use airwnd_tcp::{Config, Segment, Stack};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use support::{Link, Net, newreno, plain_window};
 
 fn stack(mss: u16, buffer: u64) -> Config {
     let buffer = Bytes(buffer);

@@ -2,15 +2,13 @@
 //! packets, 1000-byte segments, delayed ACKs, 60 s.
 //!
 //! Goodput is application bytes over the whole run; the queueing delay is the mean forward delay less what an empty
-//! path takes. `cargo test -p airwnd-tcp --test ns3_senders -- --nocapture` prints every comparison.
+//! path takes. `cargo test -p airwnd-tcp --test suite ns3_senders:: -- --nocapture` prints every comparison.
 
-mod support;
-
+use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
 use airwnd_kernel::Stream;
 use airwnd_tcp::{Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use support::{Link, Net, plain_window};
 
 /// 25 ms, 1054 bytes at 10 Mbit/s and over the 1 Gbit/s, 1 us hop before it.
 const EMPTY_PATH_MS: f64 = 25.0 + 0.8432 + 0.0094;

@@ -1,11 +1,9 @@
 //! Pacing: when segments go out, in scripts and over a path.
 
-mod support;
-
+use crate::support::script::{Script, segments};
 use airwnd_tcp::stack::Pacing;
 use airwnd_tcp::{Config, Stack};
 use airwnd_units::{Bytes, Span, Time};
-use support::script::{Script, segments};
 
 fn config(pacing: Pacing) -> Config {
     Config { mss: 1000, initial_rto: Span::from_secs(1), pacing, ..Stack::Ns3v44.config() }

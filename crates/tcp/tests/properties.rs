@@ -1,7 +1,5 @@
 //! Whatever the network does to segments, the bytes arrive, in order and once.
 
-mod support;
-
 use airwnd_tcp::segment::Flags;
 use airwnd_tcp::stack::Recovery;
 use airwnd_tcp::{Config, Endpoint, EndpointSetup, Segment, Seq, Stack, State, cc, rwnd};

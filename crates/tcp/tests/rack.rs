@@ -2,12 +2,11 @@
 //!
 //! The round trip is 50 ms and the least one too, so overtaken segments are waited for 12.5 ms.
 
-mod support;
-
+use crate::support;
+use crate::support::script::{IRS, ISS, Script, segments};
 use airwnd_tcp::segment::{SackBlock, SackBlocks, Timestamps};
 use airwnd_tcp::{Config, Segment, Seq, Stack, cc};
 use airwnd_units::{Bytes, Span};
-use support::script::{IRS, ISS, Script, segments};
 
 /// Linux without timestamps, which scripts answer in a way of their own, and with segments of round numbers.
 fn config() -> Config {

@@ -1,11 +1,9 @@
 //! What today's loss recovery is for: tails, reordering and delays that are no losses, on a path of links.
 
-mod support;
-
+use crate::support::{Link, Net, newreno, plain_window};
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::{Config, Stack, Stats, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use support::{Link, Net, newreno, plain_window};
 
 const MSS: u64 = 1000;
 

@@ -2,14 +2,12 @@
 //!
 //! The least window under random events is beside the trait (`crates/rwnd/src/lib.rs`).
 
-mod support;
-
+use crate::support::{Link, Net, newreno};
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::{Config, Seq, Stack, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use support::{Link, Net, newreno};
 
 const MSS: u64 = 1000;
 

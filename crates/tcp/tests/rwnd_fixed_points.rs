@@ -1,11 +1,9 @@
 //! Where receive-window controls settle on a constant link with a real sender.
 
-mod support;
-
+use crate::support::{Link, Net};
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::{Config, Stack, cc, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use support::{Link, Net};
 
 /// What a long flow has come to.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,11 @@
 //! The round-trip time that a receiver sees, where the true one is known.
 
-mod support;
-
+use crate::support::{Link, Net, newreno};
 use airwnd_tcp::{Config, Stack, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use support::{Link, Net, newreno};
 
 /// Segments that the receiver's window has room for.
 const WINDOW: u64 = 20;

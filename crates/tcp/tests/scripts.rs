@@ -1,12 +1,11 @@
 //! TCP in scripts: time, segment in, segments out.
 
-mod support;
-
+use crate::support;
+use crate::support::script::{IRS, Script, segments};
 use airwnd_tcp::segment::{Flags, SackBlock, Timestamps};
 use airwnd_tcp::stack::Recovery;
 use airwnd_tcp::{Config, Failure, Segment, Seq, Stack, State};
 use airwnd_units::{Bytes, Span};
-use support::script::{IRS, Script, segments};
 
 /// As RFCs have it: SACK, no delays of ACKs that a script would have to mind, one second of RTO.
 fn config() -> Config {

@@ -1,0 +1,57 @@
+//! The tests of simulations as one program: linking one is faster than linking one for each file, and all cores are
+//! busy until the last test.
+
+mod support;
+
+mod allocations;
+mod arwa;
+mod bbr;
+mod broken_links;
+mod broken_scenarios;
+mod citations;
+mod closed_forms;
+mod common_random_numbers;
+mod determinism;
+mod disciplines;
+mod exceptions;
+mod fading;
+mod flows;
+mod golden;
+mod handover;
+mod invariants;
+mod known_links;
+mod l4s;
+mod links;
+mod loss;
+mod lossy_bearer;
+mod ns3_disciplines;
+mod ns3_reference;
+mod packet_path;
+mod parsers;
+mod plugins;
+mod radio_map;
+mod records;
+mod reference;
+mod schedulers;
+mod tutorial;
+mod uplink;
+mod wifi;
+
+/// A file that is missing above would be neither compiled nor run.
+#[test]
+fn every_file_of_tests_is_in_a_suite() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let (suite, manifest) = (include_str!("suite.rs"), include_str!("../Cargo.toml"));
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let listed = suite.lines().any(|line| line == format!("mod {name};"));
+            assert!(
+                listed || manifest.contains(&format!("\"tests/{name}.rs\"")),
+                "{} is in no suite",
+                path.display()
+            );
+        }
+    }
+}
