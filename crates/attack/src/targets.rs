@@ -18,8 +18,7 @@ use airwnd_tcp::{Segment, Seq};
 use airwnd_units::{Bytes, Span, Speed, Time};
 use arbitrary::{Result as Drawn, Unstructured};
 use etherparse::{IpNumber, SlicedPacket, TransportSlice};
-use pcap_file::pcap::PcapReader;
-use pcap_file::pcapng::{Block, PcapNgReader};
+use pcap_parser::{Block, PcapCapture, PcapNGCapture};
 use std::num::{NonZeroU8, NonZeroU16};
 
 /// A function that takes any bytes.
@@ -250,33 +249,50 @@ fn written_and_read(settings: &Settings, scenario: &Scenario, sights: &[Sight]) 
     capture.finish().map_err(|error| failed(&error))?;
 
     let seen: Vec<&Sight> = sights.iter().filter(|sight| settings.nodes.contains(&sight.node)).collect();
-    let mut packets: Vec<(u128, u32, Vec<u8>)> = Vec::new();
-    if settings.format == Format::Pcap {
-        let mut reader = PcapReader::new(&file[..]).map_err(|error| failed(&error))?;
-        while let Some(packet) = reader.next_packet() {
-            let packet = packet.map_err(|error| failed(&error))?;
-            packets.push((packet.timestamp.as_nanos(), packet.orig_len, packet.data.into_owned()));
-        }
-    } else {
-        let mut reader = PcapNgReader::new(&file[..]).map_err(|error| failed(&error))?;
-        while let Some(block) = reader.next_block() {
-            if let Block::EnhancedPacket(packet) = block.map_err(|error| failed(&error))? {
-                packets.push((packet.timestamp.as_nanos(), packet.original_len, packet.data.into_owned()));
-            }
-        }
-    }
+    let packets = if settings.format == Format::Pcap { pcap_packets(&file) } else { pcapng_packets(&file) }?;
     if packets.len() != seen.len() {
         return Err(format!("{} packets were written, {} are read", seen.len(), packets.len()));
     }
     for (sight, (at, length, bytes)) in seen.into_iter().zip(packets) {
-        if at != u128::from(sight.at.0) {
+        if at != sight.at.0 {
             return Err(format!("{sight:?} is read at {at} ns"));
         }
         if settings.snaplen == Some(0) {
-            whole(sight, length, &bytes)?;
+            whole(sight, length, bytes)?;
         }
     }
     Ok(())
+}
+
+/// A packet of a file: its time in nanoseconds, its length, and what was kept of it.
+type Packet<'a> = (u64, u32, &'a [u8]);
+
+fn pcap_packets(file: &[u8]) -> Result<Vec<Packet<'_>>, String> {
+    let capture = PcapCapture::from_file(file).map_err(|error| error.to_string())?;
+    Ok(capture
+        .blocks
+        .into_iter()
+        .map(|packet| {
+            // The file counts nanoseconds where the older format has microseconds.
+            let at = u64::from(packet.ts_sec) * 1_000_000_000 + u64::from(packet.ts_usec);
+            (at, packet.origlen, &packet.data[..packet.caplen as usize])
+        })
+        .collect())
+}
+
+fn pcapng_packets(file: &[u8]) -> Result<Vec<Packet<'_>>, String> {
+    let capture = PcapNGCapture::from_file(file).map_err(|error| error.to_string())?;
+    let blocks = capture.sections.into_iter().flat_map(|section| section.blocks);
+    Ok(blocks
+        .filter_map(|block| match block {
+            Block::EnhancedPacket(packet) => Some(packet),
+            _ => None,
+        })
+        .map(|packet| {
+            let at = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+            (at, packet.origlen, &packet.data[..packet.caplen as usize])
+        })
+        .collect())
 }
 
 /// A packet that was written in full has the headers, checksums and length of what was sent.
