@@ -2,7 +2,10 @@
 
 import difflib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 from airwnd import _native
@@ -29,6 +32,12 @@ class Parameter:
         Least and greatest allowed value, both included.
     source
         Paper, RFC or specification with the place in it.
+    words
+        The allowed words with their meanings; empty if it is no enumeration.
+    family
+        The family of algorithms that it chooses from; ``None``: it is a plain value.
+    example
+        A value as it would be written; ``None`` if there is none to show.
     """
 
     name: str
@@ -38,6 +47,9 @@ class Parameter:
     required: bool
     range: tuple[str, str] | None
     source: str
+    words: Mapping[str, str] = field(default_factory=dict)
+    family: str | None = None
+    example: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,7 @@ class Family:
     members: tuple[Algorithm, ...]
 
 
+@cache
 def catalogue() -> tuple[Family, ...]:
     """All families in the engine's order.
 
@@ -136,51 +149,89 @@ def family(name: str) -> Family:
     return families[name]
 
 
-def find(name: str) -> list[Algorithm]:
-    """Find the algorithms called `name`, which may be written ``family/name``.
-
-    Raises
-    ------
-    InputError
-        If there is none; the message names the nearest.
-    """
-    among, _, word = name.rpartition("/")
-    families = [family(among)] if among else list(catalogue())
-    members = [member for family in families for member in family.members]
-    found = [member for member in members if member.name == word]
-    if not found:
-        raise InputError(_unknown("algorithm", word, [member.name for member in members]))
-    return found
-
-
-def _family(raw: dict[str, Any]) -> Family:
-    return Family(
+def parameter(raw: Mapping[str, Any], described: Mapping[str, Any]) -> Parameter:
+    """Make a parameter of what the engine declares and of the JSON Schema of its value."""
+    words, family = _choice(described)
+    default = raw["default"]
+    return Parameter(
         name=raw["name"],
-        summary=raw["summary"],
-        members=tuple(_algorithm(member, raw["name"]) for member in raw["members"]),
+        meaning=raw["meaning"],
+        unit=raw["unit"],
+        default=default,
+        required=raw["required"],
+        range=tuple(raw["range"]) if raw["range"] else None,
+        source=raw["source"],
+        words=words,
+        family=family,
+        example=_example(described, raw) if default is None else default,
     )
 
 
-def _algorithm(raw: dict[str, Any], family: str) -> Algorithm:
+def without_none(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the schema of a value, where there may be none as well."""
+    match schema:
+        case {"anyOf": [value, {"const": "none"}, *_]}:
+            return without_none(value)
+    return schema
+
+
+@cache
+def _families() -> Mapping[tuple[str, ...], str]:
+    """Give the families by the names of their members."""
+    return {
+        tuple(member["name"] for member in family["members"]): family["name"]
+        for family in json.loads(_native.catalogue())
+    }
+
+
+def _choice(schema: Mapping[str, Any]) -> tuple[Mapping[str, str], str | None]:
+    """Find the words that a value may be, or the family that it chooses from."""
+    match without_none(schema):
+        case {"anyOf": [{"enum": kinds}, *_]}:
+            return {}, _families().get(tuple(kinds))
+        case {"enum": words, **rest}:
+            meanings = rest.get("enumDescriptions", ())
+            return dict(zip_longest(words, meanings, fillvalue="")), None
+    return {}, None
+
+
+def _example(schema: Mapping[str, Any], raw: Mapping[str, Any]) -> Any:
+    """Give a value that a scenario may have; `raw` has the unit and the range."""
+    match without_none(schema):
+        case {"examples": [example, *_]}:
+            return example
+        case {"enum": [word, *_]} | {"anyOf": [{"enum": [word, *_]}, *_]}:
+            return word
+        case {"items": items, **rest}:
+            return [_example(items, raw)] * rest.get("minItems", 1)
+        case {"type": "integer" | "number" as kind}:
+            return (int if kind == "integer" else float)(raw["range"][0])
+        case {"type": "boolean"}:
+            return True
+    return None
+
+
+def _family(raw: dict[str, Any]) -> Family:
+    described = {
+        member["properties"]["kind"]["const"]: member["properties"]
+        for member in raw["schema"]["anyOf"]
+        if "properties" in member
+    }
+    return Family(
+        name=raw["name"],
+        summary=raw["summary"],
+        members=tuple(_algorithm(each, raw["name"], described[each["name"]]) for each in raw["members"]),
+    )
+
+
+def _algorithm(raw: dict[str, Any], family: str, described: Mapping[str, Any]) -> Algorithm:
     return Algorithm(
         name=raw["name"],
         family=family,
         summary=raw["summary"],
         details=raw["details"],
         source=raw["source"],
-        params=tuple(_parameter(param) for param in raw["params"]),
-    )
-
-
-def _parameter(raw: dict[str, Any]) -> Parameter:
-    return Parameter(
-        name=raw["name"],
-        meaning=raw["meaning"],
-        unit=raw["unit"],
-        default=raw["default"],
-        required=raw["required"],
-        range=tuple(raw["range"]) if raw["range"] else None,
-        source=raw["source"],
+        params=tuple(parameter(each, described[each["name"]]) for each in raw["params"]),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from airwnd import _native
 from airwnd.errors import InputError
+from airwnd.files import check_file
 
 if TYPE_CHECKING:
     Wanted = tuple[Path, list[str], int | None]
@@ -57,4 +58,5 @@ def wanted(scenario: _native.Scenario, pcap: "Capture | str | PathLike[str]") ->
         raise InputError(f"{path}: a .pcap holds one node; name one, or end the file in .pcapng")
     if capture.snaplen is not None and not 0 <= capture.snaplen <= MOST_BYTES:
         raise InputError(f"pcap: a snap length of {capture.snaplen}; 0 to {MOST_BYTES} bytes are allowed")
+    check_file(path)
     return path, nodes, capture.snaplen

@@ -109,6 +109,10 @@ def find(path: str) -> Column:
     columns = known[name].columns
     if column not in columns:
         near = difflib.get_close_matches(column, columns, n=3)
-        hint = f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ", ".join(columns)
+        hint = (
+            f"did you mean {' or '.join(f'`{each}`' for each in near)}?"
+            if near
+            else f"there are {', '.join(columns)}"
+        )
         raise InputError(f"{name} have no column `{column}`; {hint}")
     return columns[column]

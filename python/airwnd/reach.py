@@ -7,6 +7,11 @@ OUT_OF_REACH = "out of reach"
 _MOST = 10
 
 
+def unreached_ways(ue: Mapping[str, Any]) -> list[str]:
+    """Name the directions of a terminal, a row of ``ues`` or of its link budgets, that are out of reach."""
+    return [way for way in ("downlink", "uplink") if ue[f"{way}_reach"] == OUT_OF_REACH]
+
+
 def complaints(ues: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]) -> list[str]:
     """Name each terminal of a run that is out of reach, with the reason and what helps.
 
@@ -23,12 +28,11 @@ def complaints(ues: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]) ->
         A line for each direction of a terminal that is out of reach; beyond ten of them a line with their
         number.
     """
+    explain = {"downlink": _downlink, "uplink": _uplink}
     lines = [
-        line
+        f"ue {ue['ue']}: {way} out of reach: {explain[way](ue, scenario)}"
         for ue in ues
-        for direction, explain in (("downlink", _downlink), ("uplink", _uplink))
-        if ue[f"{direction}_reach"] == OUT_OF_REACH
-        for line in [f"ue {ue['ue']}: {direction} out of reach: {explain(ue, scenario)}"]
+        for way in unreached_ways(ue)
     ]
     hidden = len(lines) - _MOST
     return lines if hidden <= 0 else [*lines[:_MOST], f"and {hidden} more out of reach; see the table `ues`"]

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from airwnd import _native
+from airwnd import _native, run_folder
 from airwnd.errors import InputError
-from airwnd.files import write_atomically
-from airwnd.frames import flattened, frame_of, parquet, recorded
+from airwnd.frames import flattened, frame_of, recorded
 
 if TYPE_CHECKING:
     from airwnd.engine import Raw
 
 _TABLES = ("flows", "groups", "cells", "links", "ues")
-_RECORDED = ("series", "events", "allocations", "completions")
 
 
 @dataclass(frozen=True)
@@ -145,15 +143,18 @@ class RunData:
         head = ("scenario", "seed", "duration_s")
         return {**{key: self.outcome[key] for key in head}, "wall_s": self.wall_s, **self.outcome}
 
-    def save(self, folder: str | PathLike[str]) -> Path:
+    def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
         """Write ``manifest.json`` and Parquet tables; the same scenario and seed give the same bytes.
 
-        The manifest is written last: a folder that has one is complete.
+        The folder is written beside its place and renamed: it is there as a whole or not at all, and what
+        interrupts it leaves the run that was there.
 
         Parameters
         ----------
         folder
-            Made if it is not there; a run that it holds is replaced.
+            Made if it is not there; the same run that it holds is replaced.
+        force
+            Whether another run that it holds is replaced.
 
         Returns
         -------
@@ -162,30 +163,22 @@ class RunData:
 
         Raises
         ------
+        InputError
+            If the folder holds another run, or anything else.
         OSError
             If it cannot be written.
         """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "manifest.json").unlink(missing_ok=True)
-        tables = {name: getattr(self, name) for name in _TABLES}
-        for name in _RECORDED:
-            table = getattr(self, name)
-            if table.width:
-                tables[name] = table
-            else:
-                (folder / f"{name}.parquet").unlink(missing_ok=True)
-        for name, table in tables.items():
-            write_atomically(folder / f"{name}.parquet", parquet(table))
         manifest = {
             "airwnd": _native.VERSION,
             "engine": self.engine,
             "seed": self.seed,
             "scenario": self.scenario,
             "outcome": self.outcome,
-            "tables": sorted(tables),
         }
-        write_atomically(folder / "manifest.json", json.dumps(manifest, indent=1, allow_nan=False) + "\n")
+        tables = {name: getattr(self, name) for name in (*_TABLES, *run_folder.RECORDED)}
+        kept = {name: table for name, table in tables.items() if table.width or name in _TABLES}
+        run_folder.write(folder, manifest, kept, force=force)
         return folder
 
     @classmethod
@@ -205,29 +198,28 @@ class RunData:
         Raises
         ------
         InputError
-            If the folder's manifest is none.
+            If a file is missing or damaged, or the folder is not that of a run.
         OSError
-            If a file is missing or cannot be read.
+            If a file cannot be read.
         """
-        path = Path(folder) / "manifest.json"
-        try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-            tables = {
-                name: pl.read_parquet(path.with_name(f"{name}.parquet"))
-                for name in _RECORDED
-                if name in manifest["tables"]
-            }
-            return cls(
-                scenario=manifest["scenario"],
-                outcome=_flattened(manifest["outcome"]),
-                engine=manifest["engine"],
-                series=tables.get("series", pl.DataFrame()),
-                events=tables.get("events", pl.DataFrame()),
-                allocations=tables.get("allocations", pl.DataFrame()),
-                completions=tables.get("completions", pl.DataFrame()),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}: not the manifest of a run: {error!r}") from None
+        manifest, tables = run_folder.read(Path(folder))
+        run = cls(
+            scenario=manifest["scenario"],
+            outcome=_flattened(manifest["outcome"]),
+            engine=manifest["engine"],
+            series=tables.get("series", pl.DataFrame()),
+            events=tables.get("events", pl.DataFrame()),
+            allocations=tables.get("allocations", pl.DataFrame()),
+            completions=tables.get("completions", pl.DataFrame()),
+        )
+        for name in _TABLES:
+            try:
+                getattr(run, name)
+            except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+                raise InputError(
+                    f"{folder}: the manifest's {name} are not a table: {' '.join(str(error).split())}"
+                ) from None
+        return run
 
 
 def _flattened(outcome: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,6 +96,29 @@ def point(index: int) -> Line:
     return Line(LINES[index % len(LINES)].colour, _MARKERS[index % len(_MARKERS)], "none")
 
 
+def literal(text: str) -> str:
+    r"""Keep Matplotlib from reading a text as a formula, or hiding it from legends.
+
+    Parameters
+    ----------
+    text
+        What an input calls something: a title, a label, the id of a flow.
+
+    Returns
+    -------
+    str
+        What to pass to Matplotlib, so that exactly `text` is drawn.
+
+    Examples
+    --------
+    >>> print(literal("US$ 5 to US$ 6"))
+    US\$ 5 to US\$ 6
+    """
+    text = text.replace("$", r"\$")
+    # Matplotlib leaves labels that begin with an underscore out of legends; a word joiner has no width.
+    return f"\u2060{text}" if text.startswith("_") else text
+
+
 @contextmanager
 def styled(salt: str = "airwnd") -> Iterator[None]:
     """Draw within this style: ``with style.styled(): ...``.

@@ -1,77 +1,70 @@
 """A run on the terminal."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
 from airwnd.columns import tables
-from airwnd.reach import OUT_OF_REACH, complaints
+from airwnd.headline import algorithms, headline
+from airwnd.reach import OUT_OF_REACH, complaints, unreached_ways
 from airwnd.run_data import RunData
+from airwnd.terminal import Column, console, number, plain, print_wrapped, sheet
+from airwnd.undelivered import reasons
 
 if TYPE_CHECKING:
     import polars as pl
 
 _MOST_FLOWS = 20
 _MOST_LINKS = 20
+# Links that a scenario has without writing them.
+_CORE = ("server", "s1u", "x2")
+_LEGEND = (
+    "delay: one-way, from the sender's IP layer to the receiver's. PDF: packet delivery fraction, packets "
+    "received of those sent; packets still under way at the end count as not received."
+)
+
+_Row = Mapping[str, Any]
 
 
 def show(run: RunData) -> None:
-    """Print the totals, the groups of flows if they say more, the first flows and links of the scenario."""
-    console = Console(highlight=False)
-    totals = run.totals
-    console.print(f"[bold]{run.outcome['scenario']}[/], seed {run.seed}")
-    console.print(_effort(run))
-    console.print(
-        f"throughput {_number(totals['throughput_kbps'], 1)} kbit/s, "
-        f"delay {_number(totals['delay_ms'], 2)} ms, "
-        f"PDF {_number(totals['pdf_percent'], 2)} %, "
-        f"Jain {_number(totals['jain'], 4)}"
+    """Print what was simulated, totals, groups of flows if they say more, the first flows and links."""
+    out = console()
+    totals, outcome = run.totals, run.outcome
+    print_wrapped(f"{plain(outcome['scenario'])}, seed {run.seed}", out, "bold")
+    for line in headline(run.scenario, outcome["groups"]):
+        print_wrapped(line, out)
+    print_wrapped(_effort(run), out)
+    print_wrapped(
+        f"throughput {number(totals['throughput_kbps'], 1)} kbit/s, "
+        f"delay {number(totals['delay_ms'], 2)} ms, "
+        f"PDF {number(totals['pdf_percent'], 2)} %, "
+        f"Jain {number(totals['jain'], 4)}",
+        out,
     )
     drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
-    console.print(f"drops: {drops or 'none'}")
-    for line in complaints(run.outcome["ues"], run.scenario):
-        console.print(f"[yellow]{line}[/]", soft_wrap=True)
-    if len(run.outcome["flows"]) > _MOST_FLOWS or any(_waits(group) for group in run.outcome["groups"]):
-        console.print(_groups(run))
-    console.print(_flows(run))
-    hidden = len(run.outcome["flows"]) - _MOST_FLOWS
-    if hidden > 0:
-        console.print(f"and {hidden} more flows; --json or --out have all")
-    links = [row for row in run.outcome["links"] if row["link"] not in ("server", "s1u")]
+    print_wrapped(f"drops: {drops or 'none'}", out)
+    for line in (*complaints(outcome["ues"], run.scenario), *reasons(outcome, run.scenario)):
+        print_wrapped(line, out, "yellow")
+    flows, groups = outcome["flows"], outcome["groups"]
+    if len(flows) > _MOST_FLOWS or any(_waits(group) for group in groups):
+        sheet(_groups(groups), out)
+    if flows:
+        sheet(_flows(flows[:_MOST_FLOWS], groups), out)
+    else:
+        print_wrapped("no flow began before the end of the run", out, "yellow")
+    if len(flows) > _MOST_FLOWS:
+        print_wrapped(f"and {len(flows) - _MOST_FLOWS:,} more flows; --json or --out have all\n", out)
+    links = [row for row in outcome["links"] if row["link"] not in _CORE]
     if links:
-        console.print(_links(links[:_MOST_LINKS]))
+        sheet(_links(links[:_MOST_LINKS]), out)
     if len(links) > _MOST_LINKS:
-        console.print(f"and {len(links) - _MOST_LINKS} more rows of links; --json or --out have all")
+        print_wrapped(f"and {len(links) - _MOST_LINKS:,} more rows of links; --json or --out have all\n", out)
+    print_wrapped(_LEGEND, out, "dim")
 
 
 def show_links(budgets: "pl.DataFrame") -> None:
     """Print what the links of a scenario's terminals allow."""
-    console = Console(highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("\nue")
-    for head in (
-        "\neast\nm", "\nnorth\nm", "\ncell\n", "\nRSRP\ndBm",
-        "down\nSINR\ndB", "\nCQI\n",
-        "up, all\nPRBs\ndB", "up,\nnarrow\ndB", "\nPRBs\n", "\nMCS\n",
-    ):  # fmt: skip
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("\nout of\nreach", no_wrap=True)
-    for ue in budgets.iter_rows(named=True):
-        directions = [way for way in ("downlink", "uplink") if ue[f"{way}_reach"] == OUT_OF_REACH]
-        table.add_row(
-            str(ue["ue"]),
-            *(_number(ue[key], 0) for key in ("x_m", "y_m", "cell")),
-            *(_number(ue[key], 1) for key in ("rsrp_dbm", "downlink_full_load_sinr_db")),
-            str(ue["downlink_cqi"]),
-            *(_number(ue[key], 1) for key in ("uplink_sinr_db", "uplink_narrow_sinr_db")),
-            str(ue["uplink_narrow_prbs"]),
-            str(ue["uplink_mcs"]) if ue["uplink_reach"] != OUT_OF_REACH else "–",
-            ", ".join(directions),
-        )
-    console.print(table)
+    sheet(_budgets(budgets.to_dicts()), console())
 
 
 def _effort(run: RunData) -> str:
@@ -83,104 +76,113 @@ def _effort(run: RunData) -> str:
     )
 
 
-def _waits(group: Mapping[str, Any]) -> bool:
-    """Tell whether somebody waited for anything of a group."""
+def _waits(group: _Row) -> bool:
+    """Tell whether a group has transfers or pages, which complete."""
     return bool(group["completed"] or group["unfinished"])
 
 
-def _groups(run: RunData) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("group")
-    _heads(
-        table,
-        "groups",
-        {
-            "flows": "flows",
-            "goodput_kbps": "goodput",
-            "delay_ms_mean": "delay",
-            "delay_ms_p95": "p95",
-            "completed": "done",
-            "unfinished": "not\ndone",
-            "fct_s_mean": "FCT",
-            "fct_s_p50": "p50",
-            "fct_s_p95": "p95",
-            "fct_s_p99": "p99",
-        },
-    )
-    for group in run.outcome["groups"]:
-        table.add_row(
-            group["group"],
-            f"{group['flows']:,}",
-            _number(group["goodput_kbps"], 1),
-            _number(group["delay_ms_mean"], 2),
-            _number(group["delay_ms_p95"], 2),
-            *(f"{group[key]:,}" if _waits(group) else "–" for key in ("completed", "unfinished")),
-            *(_number(group[f"fct_s_{key}"], 3) for key in ("mean", "p50", "p95", "p99")),
-        )
-    return table
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of a table of a run, of which columns are shown."""
+
+    table: str
+    rows: Sequence[_Row]
+
+    def words(self, key: str, head: str) -> Column:
+        """Make a column of words."""
+        cells = ["–" if row[key] is None else plain(str(row[key])) for row in self.rows]
+        return Column(head, cells, is_name=True)
+
+    def numbers(self, key: str, head: str, *, digits: int = 0, rank: int = 0) -> Column:
+        """Make a column of numbers, with the unit that is declared for it."""
+        unit = tables()[self.table].columns[key].shown_unit
+        return Column(head, [number(row[key], digits) for row in self.rows], unit, rank=rank, key=key)
+
+    def differing(self, groups: Sequence[_Row]) -> list[Column]:
+        """Make columns of the algorithms that differ between groups: the headline names the others."""
+        return [self.words(key, key) for key in ("cc", "rwnd") if len(algorithms(groups, key)) > 1]
 
 
-def _flows(run: RunData) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for head in ("flow", "ue", "cc", "rwnd"):
-        table.add_column(head)
-    _heads(
-        table,
-        "flows",
-        {
-            "goodput_kbps": "goodput",
-            "delay_ms_mean": "delay",
-            "delay_ms_p95": "p95",
-            "rtt_ms_mean": "RTT",
-            "pdf_percent": "PDF",
-            "retransmissions": "rtx",
-        },
-    )
-    for flow in run.outcome["flows"][:_MOST_FLOWS]:
-        table.add_row(
-            *("–" if flow[key] is None else str(flow[key]) for key in ("id", "ue", "cc", "rwnd")),
-            _number(flow["goodput_kbps"], 1),
-            _number(flow["delay_ms_mean"], 2),
-            _number(flow["delay_ms_p95"], 2),
-            _number(flow["rtt_ms_mean"], 2),
-            _number(flow["pdf_percent"], 2),
-            str(flow["retransmissions"]),
-        )
-    return table
+def _groups(groups: Sequence[_Row]) -> list[Column]:
+    every = _Rows("groups", groups)
+    columns = [
+        every.words("group", "group"),
+        *every.differing(groups),
+        every.numbers("flows", "flows"),
+        every.numbers("goodput_kbps", "goodput", digits=1),
+        every.numbers("delay_ms_mean", "delay", digits=2, rank=6),
+        every.numbers("delay_ms_p95", "delay\np95", digits=2, rank=5),
+    ]
+    if any(_waits(group) for group in groups):
+        without = {"completed": None, "unfinished": None}
+        waiting = _Rows("groups", [group if _waits(group) else {**group, **without} for group in groups])
+        columns += [
+            waiting.numbers("completed", "done"),
+            waiting.numbers("unfinished", "not\ndone", rank=2),
+            every.numbers("fct_s_mean", "FCT", digits=3, rank=1),
+            every.numbers("fct_s_p50", "FCT\np50", digits=3, rank=7),
+            every.numbers("fct_s_p95", "FCT\np95", digits=3, rank=3),
+            every.numbers("fct_s_p99", "FCT\np99", digits=3, rank=4),
+        ]
+    return columns
 
 
-def _links(links: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for head in ("link", "of", "direction"):
-        table.add_column(head)
-    for head in ("packets", "use\n%", "queue\nmean", "queue\nmax", "full", "early", "lost", "marks"):
-        table.add_column(head, justify="right", no_wrap=True)
-    for link in links:
-        use = link["utilisation"]
-        table.add_row(
-            link["link"],
-            link["of"] or "all",
-            link["direction"],
-            f"{link['packets']:,}",
-            _number(None if use is None else 100 * use, 1),
-            _number(link["queue_packets_mean"], 1),
-            f"{link['queue_packets_max']:,}",
-            *(
-                f"{link[f'drops_{cause}']:,}"
-                for cause in ("link_queue_full", "link_queue_early", "link_error")
-            ),
-            f"{link['marks']:,}",
-        )
-    return table
+def _flows(flows: Sequence[_Row], groups: Sequence[_Row]) -> list[Column]:
+    every = _Rows("flows", flows)
+    return [
+        every.words("id", "flow"),
+        every.numbers("ue", "UE"),
+        *every.differing(groups),
+        every.numbers("goodput_kbps", "goodput", digits=1),
+        every.numbers("delay_ms_mean", "delay", digits=2, rank=1),
+        every.numbers("delay_ms_p95", "delay\np95", digits=2, rank=3),
+        every.numbers("rtt_ms_mean", "RTT", digits=2, rank=5),
+        every.numbers("pdf_percent", "PDF", digits=2, rank=2),
+        every.numbers("retransmissions", "retrans-\nmissions", rank=4),
+    ]
 
 
-def _heads(table: Table, name: str, heads: Mapping[str, str]) -> None:
-    """Add columns of numbers under these headings, with their units below."""
-    columns = tables()[name].columns
-    for column, head in heads.items():
-        unit = columns[column].shown_unit
-        table.add_column(f"{head}\n{unit}" if unit else head, justify="right", no_wrap=True)
+def _links(links: Sequence[_Row]) -> list[Column]:
+    every = _Rows("links", links)
+    percents = [None if row["utilisation"] is None else 100 * row["utilisation"] for row in links]
+    owners = [row["of"] for row in links]
+    seldom = [("drops_retry_limit", "retry\nlimit", 7), ("marks", "marks", 6)]
+    return [
+        every.words("link", "link"),
+        *([Column("of", [plain(owner or "all") for owner in owners], is_name=True)] if any(owners) else []),
+        every.words("direction", "way"),
+        every.numbers("packets", "delivered"),
+        Column("use", [number(percent, 1) for percent in percents], "%"),
+        every.numbers("queue_packets_mean", "queue\nmean", digits=1, rank=1),
+        every.numbers("queue_packets_max", "queue\nmax", rank=5),
+        every.numbers("drops_link_queue_full", "drops\nfull", rank=2),
+        every.numbers("drops_link_queue_early", "drops\nearly", rank=4),
+        every.numbers("drops_link_error", "lost", rank=3),
+        *(
+            every.numbers(key, head, rank=rank)
+            for key, head, rank in seldom
+            if any(row[key] for row in links)
+        ),
+    ]
 
 
-def _number(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:,.{digits}f}"
+def _budgets(ues: Sequence[_Row]) -> list[Column]:
+    every = _Rows("ues", ues)
+    full_load = [number(ue["downlink_full_load_sinr_db"], 1) for ue in ues]
+    cqi = [number(ue["downlink_cqi"]) for ue in ues]
+    mcs = [number(None if ue["uplink_reach"] == OUT_OF_REACH else ue["uplink_mcs"]) for ue in ues]
+    unreached = [", ".join(unreached_ways(ue)) for ue in ues]
+    return [
+        every.numbers("ue", "UE"),
+        every.numbers("x_m", "east", rank=2),
+        every.numbers("y_m", "north", rank=2),
+        every.numbers("cell", "cell"),
+        every.numbers("rsrp_dbm", "RSRP", digits=1),
+        Column("down\nSINR", full_load, "dB"),
+        Column("down\nCQI", cqi, rank=1, key="downlink_cqi"),
+        every.numbers("uplink_sinr_db", "up, all\nPRBs", digits=1, rank=3),
+        every.numbers("uplink_narrow_sinr_db", "up,\nnarrow", digits=1),
+        every.numbers("uplink_narrow_prbs", "narrow", rank=5),
+        Column("up\nMCS", mcs, rank=4, key="uplink_mcs"),
+        *([Column("out of\nreach", unreached, is_name=True)] if any(unreached) else []),
+    ]

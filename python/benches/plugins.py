@@ -50,9 +50,9 @@ def main() -> None:
         acks.append(ack)
         own(self, ack)
 
-    kind.on_ack = listen  # type: ignore[method-assign]
+    kind.on_ack = listen  # type: ignore[method-assign]  # it listens for one run
     python.run()
-    kind.on_ack = own  # type: ignore[method-assign]
+    kind.on_ack = own  # type: ignore[method-assign]  # it listens for one run
     controller = kind(airwnd.Connection(mss_bytes=1000, initial_window_bytes=10_000))
     alone = least(lambda: [controller.on_ack(ack) for ack in acks])
     ours, theirs = least(built_in.run), least(python.run)

@@ -1,8 +1,23 @@
-"""The catalogue of algorithms, as Python sees it."""
+"""What ``airwnd list`` and ``airwnd explain`` know of algorithms, stacks, keys and columns."""
+
+import json
+import shutil
+import tomllib
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from airwnd import InputError, algorithms, catalogue
+from airwnd import InputError, Scenario, algorithms, catalogue, tables
+from airwnd.cli import cli as command_line
+from airwnd.fragments import of_algorithm, of_key
+from airwnd.sections import sections
+from airwnd.stacks import stacks
+from airwnd.topics import find
+
+from .conftest import ROOT
+
+WIDTHS = (60, 80, 120)
 
 
 def test_every_algorithm_and_parameter_names_its_source() -> None:
@@ -18,6 +33,179 @@ def test_every_algorithm_and_parameter_names_its_source() -> None:
 
 
 def test_an_algorithm_is_found_by_its_name_or_within_its_family() -> None:
-    assert algorithms.find("rwnd/drwa") == algorithms.find("drwa")
+    assert find("rwnd/drwa") == find("drwa")
     with pytest.raises(InputError, match="did you mean"):
-        algorithms.find("drwx")
+        algorithms.family("rwndd")
+
+
+def test_words_of_enumerations_have_meanings() -> None:
+    params = [param for family in catalogue() for member in family.members for param in member.params]
+    keys = [key for section in sections().values() for key in section.keys.values()]
+    enumerations = [each for each in (*params, *keys) if each.words]
+    assert len(enumerations) > 30
+    for each in enumerations:
+        assert all(each.words.values()), each.name
+        assert each.default is None or each.default in each.words
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder with the files that fragments name."""
+    monkeypatch.chdir(tmp_path)
+    Path("arrivals.csv").write_text("time_s\n0.1\n", encoding="utf-8")
+    Path("sizes.csv").write_text("size_bytes\n1000\n", encoding="utf-8")
+    Path("places.csv").write_text("x_m,y_m\n100,0\n", encoding="utf-8")
+    Path("path.csv").write_text("t_s,x_m,y_m\n0,100,0\n10,200,0\n", encoding="utf-8")
+    shutil.copy(ROOT / "examples" / "python-plugin" / "gentle.py", tmp_path)
+
+
+def _check(fragment: str) -> None:
+    """Check a fragment within the shortest scenario that it can be part of."""
+    scenario = tomllib.loads(fragment)
+    if "link" not in scenario:
+        scenario.setdefault("site", [{}])
+    Scenario.from_dict({"duration": "1s", "ue": [{}], "flow": [{}], **scenario})
+
+
+# A plug-in in Rust exists only in the program that registers it.
+FRAGMENTS = {
+    f"{family.name}/{member.name}": of_algorithm(member)
+    for family in catalogue()
+    for member in family.members
+    if member.name != "plugin"
+} | {
+    f"{section.name}.{key.name}": of_key(section, key)
+    for section in sections().values()
+    for key in section.keys.values()
+}
+
+
+@pytest.mark.usefixtures("files")
+def test_every_fragment_is_part_of_a_valid_scenario() -> None:
+    for name, fragment in FRAGMENTS.items():
+        try:
+            _check(fragment)
+        except ValueError as error:
+            pytest.fail(f"{name}: {error}\n{fragment}")
+
+
+def _run(*words: str, columns: int = 80) -> str:
+    done = CliRunner().invoke(command_line, words, env={"COLUMNS": str(columns)})
+    assert done.exit_code == 0, done
+    return done.output
+
+
+NAMES = [
+    *(f"{family.name}/{member.name}" for family in catalogue() for member in family.members),
+    *(family.name for family in catalogue()),
+    *("preset", "stack", *stacks()),
+    *tables(),
+    *filter(None, sections()),
+]
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_everything_is_explained_within_the_width(columns: int) -> None:
+    for name in NAMES:
+        out = _run("explain", name, columns=columns)
+        assert "…" not in out
+        text, _, toml = out.partition("\nIn a scenario\n")
+        wide = [line for line in text.splitlines() if len(line) > columns and len(line.split()) > 1]
+        assert not wide or toml, (name, wide)
+        assert all(len(line.split()) == 1 for line in wide if "{ kind" not in line), (name, wide)
+        last = name.rpartition("/")[2]
+        assert last in out or name in {"preset", "stack"}
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_list_hangs_within_the_width(columns: int) -> None:
+    out = _run("list", columns=columns)
+    assert max(map(len, out.splitlines())) <= columns
+    assert "…" not in out
+    for family in catalogue():
+        for member in family.members:
+            assert f"\n  {member.name} " in out
+    assert "\n  linux " in out
+    assert "\n  ns3.26 " in out
+    joined = " ".join(out.split())
+    for family in catalogue():
+        for member in family.members:
+            assert " ".join(member.summary.split()) in joined
+    width = max(len(member.name) for member in catalogue()[0].members) + 4
+    second = out.splitlines()[1:]
+    hanging = next(line for line in second if line.startswith(" " * width))
+    assert hanging[width] != " "
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("flow.cc", ["flow.cc"]),
+        ("flow[0].cc", ["flow.cc"]),
+        ("flow[download].cc", ["flow.cc"]),
+        ("pdf", ["totals.pdf_percent", "flows.pdf_percent"]),
+        ("PDF", ["totals.pdf_percent", "flows.pdf_percent"]),
+        ("cubic.beta", ["cc/cubic.beta"]),
+        ("flow.cc.beta", None),
+        ("rlc.queue.buffer", None),
+        ("mac.olla.target", ["mac.olla.target"]),
+        ("ns3.44", ["ns3.44", "ns3.44"]),
+        ("stack/linux", ["linux"]),
+        ("tcp", ["tcp"]),
+    ],
+)
+def test_a_name_is_found_in_all_its_forms(name: str, expected: list[str] | None) -> None:
+    found = [topic.name for topic in find(name)]
+    if expected is None:
+        key = name.rpartition(".")[2]
+        assert len(found) > 3
+        assert all(each.endswith(f".{key}") for each in found)
+    else:
+        assert found == expected
+
+
+def test_delay_is_explained_as_a_key_and_as_columns() -> None:
+    names = {topic.name for topic in find("delay")}
+    assert {"link.delay", "flows.delay_ms_mean", "totals.delay_ms_p95"} <= names
+    assert "One-way delay" in _run("explain", "delay")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("cubicc", "cubic"),
+        ("rlc.queue.bufer", "rlc.queue"),
+        ("linus", "linux"),
+        ("flows.dely", "flows.delay"),
+    ],
+)
+def test_near_misses_are_suggested(name: str, near: str) -> None:
+    with pytest.raises(InputError, match=f"unknown name `{name}`; did you mean `.*{near}"):
+        find(name)
+
+
+def test_an_explanation_has_words_ranges_and_a_line_to_copy() -> None:
+    out = _run("explain", "cubic")
+    for text in (
+        "Source: RFC 9438",
+        "W(t) = C (t - K)^3",
+        "0.1 to 0.99",
+        '"linux"  That of Linux',
+        "[[flow]]\n  cc = {",
+    ):
+        assert text in out
+    assert 'recovery = "prr-safe-ack"' in _run("explain", "linux")
+    assert "airwnd list aqm" in _run("explain", "rlc.queue")
+
+
+def test_list_and_explain_as_json() -> None:
+    listed = {family["name"]: family for family in json.loads(_run("list", "--json"))}
+    assert {"cc", "stack", "preset"} <= set(listed)
+    assert "cubic" in [member["name"] for member in listed["cc"]["members"]]
+    for name in NAMES:
+        found = json.loads(_run("explain", name, "--json"))
+        assert found
+        assert all(each["kind"] for each in found)
+    (cubic,) = json.loads(_run("explain", "cubic", "--json"))
+    assert tomllib.loads(cubic["toml"])["flow"][0]["cc"]["kind"] == "cubic"
+    assert cubic["params"][0]["range"] == ["0.001", "100.0"]

@@ -148,17 +148,22 @@ def test_a_wrong_measure_is_refused(description: dict[str, object], message: str
 @pytest.mark.parametrize(
     ("description", "message"),
     [
-        ({"value": "flows.fct"}, "measure `m`: flows have no `fct`; there are id, "),
-        ({"value": "flows.delay_ms"}, r"flows have no `delay_ms`; there are .*delay_ms_mean"),
-        ({"value": "flows.id"}, "measure `m`: `id` of flows is no number"),
-        ({"value": "flows.fct_s", "where": {"grp": "web"}}, "flows have no `grp`"),
-        ({"value": "series.cwnd"}, "series have no `cwnd`; there are time_s, "),
-        ({"value": "series.rtt_ms", "where": {"eu": 1}}, "flows have no `eu`; there are id"),
+        ({"value": "flows.fct"}, "value: flows have no column `fct`; did you mean `fct_s`"),
+        ({"value": "flows.delay_ms"}, "value: flows have no column `delay_ms`; did you mean `delay_ms_p"),
+        ({"value": "totals.__class__"}, "value: totals have no column `__class__`; there are goodput_kbps,"),
+        ({"value": "flows.id"}, "value: `id` of flows is no number"),
+        ({"value": "flows.fct_s", "where": {"grp": "web"}}, "where: `grp` is none of id, group"),
+        (
+            {"value": "flows.fct_s", "where": {"ue": [1, 1]}},
+            "where: two of the values of `ue` are called `1`",
+        ),
+        ({"value": "series.cwnd"}, "value: series have no column `cwnd`; there are time_s, "),
+        ({"value": "series.rtt_ms", "where": {"eu": 1}}, "where: `eu` is none of time_s, .*, id, group"),
     ],
 )
-def test_a_column_that_is_not_there_is_named(run: Run, description: dict[str, object], message: str) -> None:
+def test_a_column_that_is_not_there_is_named(description: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read(run, **description)
+        measure(**description)
 
 
 def test_series_that_were_not_asked_for_are_asked_for(small: Scenario) -> None:

@@ -374,7 +374,7 @@ def test_control_c(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--pcap", "nowhere/a.pcapng"), "nowhere/a.pcapng: No such file or directory"),
+        (("--pcap", "nowhere/a.pcapng"), "nowhere/a.pcapng: there is no folder nowhere; make it first"),
         (("--pcap", "/dev/full"), "/dev/full: No space left on device"),
         (
             ("--pcap", "a.pcapng", "--pcap-node", "ue-9"),

@@ -1,5 +1,6 @@
 """Pictures: what is drawn is what is stored."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -175,8 +176,7 @@ def test_neighbours_have_different_colours(radio: RadioMap) -> None:
         assert np.array_equal(a != b, one != other)
     # each number stands in its cell
     for text in axes.texts:
-        # An axes' texts are typed as Text; those of `annotate` have a place.
-        x, y = text.xy  # type: ignore[attr-defined]
+        x, y = text.xy  # type: ignore[attr-defined]  # an Annotation, typed as Text
         at = np.argmin(abs(radio.y_m - y)), np.argmin(abs(radio.x_m - x))
         assert radio.cell[at] == int(text.get_text())
     assert {text.get_text() for text in axes.texts} == {str(cell) for cell in np.unique(radio.cell)}
@@ -227,8 +227,8 @@ def rectangles(axes: Axes, *, again: bool) -> list[tuple[float, float, float, st
     for path, face in zip(blocks.get_paths(), blocks.get_facecolor(), strict=True):
         box = path.get_extents()
         assert box.width == pytest.approx(1.0), "a TTI has a millisecond"
-        # The stubs have faces as an array without a shape; each is a colour.
-        found.append((round(box.x0, 6), box.y0, box.y1, to_hex(face).upper()))  # type: ignore[arg-type]
+        colour = to_hex(face).upper()  # type: ignore[arg-type]  # the stubs know no array of colours
+        found.append((round(box.x0, 6), box.y0, box.y1, colour))
     return sorted(found)
 
 
@@ -458,7 +458,7 @@ def test_run_keeps_allocations(cli: Cli, file: Path, tmp_path: Path) -> None:
             "no cell 9; there are 6, counted from 0",
         ),
         (("plot", "timeline", "sites.toml", "--flow", "x"), "no flow `x`; there are flow-0"),
-        (("plot", "timeline", "."), "manifest.json: No such file or directory"),
+        (("plot", "timeline", "."), ".: not a run's folder, it has no manifest.json"),
         (("plot", "timeline", ".", "--seed", "2"), "--set and --seed are for scenarios"),
         (("run", "sites.toml", "--allocations", "1s"), "--allocations 1s: expected FROM..TO"),
         (
@@ -473,3 +473,18 @@ def test_a_mistake_is_one_line(cli: Cli, file: Path, arguments: tuple[str, ...],
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert message in done.stderr
+
+
+def test_ids_of_flows_are_drawn_as_they_are() -> None:
+    """Neither as formulas, which these are not, nor hidden for an underscore."""
+    flow = "[[flow]]\nid = '{}'\ntraffic = {{ kind = 'transfer', size = '1kB' }}\n"
+    names = [r"$\frac{$", "_hidden", "US$ 5"]
+    text = 'duration = "200ms"\n[[site]]\n[[ue]]\n' + "".join(map(flow.format, names))
+    run = Scenario.from_toml(text).run(series="10ms")
+    for axes in (run.plot("cwnd_bytes"), run.plot_fct()):
+        figure_of(axes).savefig(BytesIO())
+        legend = axes.get_legend()
+        assert legend
+        found = [label.get_text().replace(r"\$", "$") for label in legend.get_texts()]
+        for name in names:
+            assert any(name in label for label in found), found

@@ -226,7 +226,7 @@ def test_events_can_be_made_for_tests() -> None:
     with pytest.raises(
         ValueError, match="signal must be one of loss, timeout, repeated-timeout, ecn, not lost"
     ):
-        airwnd.Congestion(signal="lost")  # type: ignore[arg-type]
+        airwnd.Congestion(signal="lost")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_runs_side_by_side_are_the_same_as_one_by_one() -> None:
@@ -290,7 +290,7 @@ def test_a_cell_that_is_run_again_replaces_its_class() -> None:
         name = f"<cell {number}>"
         # As notebooks make the text of a cell known to tracebacks.
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-        names: dict[str, type[airwnd.CongestionControl]] = {"__name__": "__main__"}  # type: ignore[dict-item]
+        names: dict[str, type[airwnd.CongestionControl]] = {"__name__": "__main__"}  # type: ignore[dict-item]  # as globals have it
         exec(compile(text, name, "exec"), names)  # noqa: S102
         airwnd.register(names["Mine"])
         scenario = Scenario.from_toml(WIRE).with_({"flow[0].cc": {"kind": "python", "class": "Mine"}})
@@ -302,7 +302,7 @@ def test_a_cell_that_is_run_again_replaces_its_class() -> None:
 
 def test_what_cannot_be_registered_is_refused() -> None:
     with pytest.raises(InputError, match=r"int is not a subclass of airwnd.CongestionControl"):
-        airwnd.register(int)  # type: ignore[type-var]
+        airwnd.register(int)  # type: ignore[type-var]  # wrong on purpose
     text = HEAD + ON_ACK.format("pass") + ON_CONGESTION.format("pass")
     names: dict[str, type[airwnd.CongestionControl]] = {}
     exec(compile(text, "<nowhere>", "exec"), names)  # noqa: S102

@@ -35,7 +35,7 @@ def phone(tmp_path: Path) -> Path:
 
 
 def test_a_run_names_the_terminal_the_reason_and_the_remedy(cli: Cli, phone: Path) -> None:
-    told = cli("run", str(phone)).stdout
+    told = " ".join(cli("run", str(phone)).stdout.split())
     assert "ue 0: uplink out of reach: SINR -2.6 dB over the carrier, 9.6 dB at the narrowest grant" in told
     assert "`mac.uplink_adaptation = " in told
     assert "PDF – %" in told

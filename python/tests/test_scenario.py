@@ -58,4 +58,4 @@ def test_everything_public_can_be_imported() -> None:
     for name in airwnd.__all__:
         assert getattr(airwnd, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'Scenaro'"):
-        airwnd.Scenaro  # type: ignore[attr-defined] # noqa: B018
+        airwnd.Scenaro  # type: ignore[attr-defined]  # noqa: B018 (there is none)

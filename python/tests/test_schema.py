@@ -202,10 +202,10 @@ def test_whatever_a_file_says_the_message_names_it(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(FILES)))
     raw = tomllib.loads({"experiment": EXPERIMENT, "claims": CLAIMS, "paper": PAPER}[name])
     *steps, last = data.draw(st.sampled_from(_places(raw)))
-    inner = raw
+    inner: Any = raw
     for step in steps:
-        inner = inner[step]  # type: ignore[index]
-    inner[last] = data.draw(VALUES)  # type: ignore[index]
+        inner = inner[step]
+    inner[last] = data.draw(VALUES)
     message = "here: "
     try:
         convert(raw, FILES[name], "here")

@@ -325,7 +325,7 @@ def test_folders_of_others_are_refused(wire: Scenario, tmp_path: Path) -> None:
     other = wire.with_({"ue[0].height": "2m"})
     assert message(out, other) == (
         f'{out}: holds a sweep of another scenario: ue[0].height is "1.5m" there and "2m" here; '
-        "choose another --out"
+        "choose another --out, or take this one with --force"
     )
     change(out, airwnd="9.9.9", engine="9.9.9+fade")
     assert "airwnd 9.9.9, engine 9.9.9+fade; this is airwnd" in message(out)
@@ -335,8 +335,8 @@ def test_folders_of_others_are_refused(wire: Scenario, tmp_path: Path) -> None:
     (out / "manifest.json").write_text("{", encoding="utf-8")
     assert "manifest.json: not the manifest of a sweep" in message(out)
     (out / "manifest.json").unlink()
-    assert "is no sweep's folder, but not empty either" in message(out)
-    assert "is a file; --out names a folder" in message(out / "runs.parquet")
+    assert "is not empty, and no sweep's folder" in message(out)
+    assert "is a file; expected a folder" in message(out / "runs.parquet")
 
 
 def test_a_full_disk_while_the_tables_are_written_keeps_the_runs(

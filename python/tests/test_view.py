@@ -483,11 +483,11 @@ def test_what_cannot_be_viewed_is_one_line(cli: Cli, small: Scenario, tmp_path: 
         ("nowhere",): "nowhere: not a run's folder, it has no manifest.json; `airwnd run FILE --series 10ms",
         ("empty",): "empty: not a run's folder",
         ("full", "bare"): "bare: a run without time series; `airwnd run FILE --series 10ms --out FOLDER`",
-        ("broken",): "broken: the run's tables cannot be read",
-        ("torn",): "torn: the run's tables cannot be read",
+        ("broken",): "broken/series.parquet: does not match its digest in manifest.json",
+        ("torn",): "torn/series.parquet: the table is missing",
         ("full", "full"): "full: named twice",
         ("full", "--out", "empty"): "empty: a folder; expected the name of a page",
-        ("full", "--out", "full/manifest.json/page.html"): "full/manifest.json: File exists",
+        ("full", "--out", "full/manifest.json/page.html"): "full/manifest.json: is a file; expected a folder",
         (): "Missing argument 'RUN...'",
     }
     for arguments, message in cases.items():

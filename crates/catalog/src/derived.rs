@@ -1,6 +1,6 @@
 //! What the code that the macros generate calls.
 
-use crate::{AlgorithmInfo, Defaults, Error, Node, Param, ParamInfo, ParamSet, Value};
+use crate::{AlgorithmInfo, Defaults, Error, Node, Param, ParamInfo, ParamSet, Value, split_doc};
 use serde_json::{Map, Value as Json, json};
 
 /// The keys that a struct's table may have, in the order of its fields.
@@ -192,6 +192,13 @@ fn bound(schema: &mut Json, low: &str, high: &str) {
         Some("array") => bound(&mut schema["items"], low, high),
         _ => {}
     }
+}
+
+/// The schema of a closed set of words. `enumDescriptions` is not of JSON Schema itself: editors show it.
+pub fn words(words: &[(&str, &str)]) -> Json {
+    let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let meanings: Vec<String> = words.iter().map(|(_, doc)| split_doc(doc).0).collect();
+    json!({"enum": names, "enumDescriptions": meanings})
 }
 
 /// A member of a family with its parameters, as it would be written.

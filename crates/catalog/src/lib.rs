@@ -209,6 +209,36 @@ pub struct FamilyInfo {
     pub summary: String,
     /// The members in the order of their list.
     pub members: Vec<AlgorithmInfo>,
+    /// The JSON Schema of a value that chooses a member.
+    pub schema: serde_json::Value,
+}
+
+/// A section of a scenario, as `airwnd explain` and the reference show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SectionInfo {
+    /// How it is headed: `[mac]`, `[mac.olla]`, `[[site]]`; empty for the top level.
+    pub heading: &'static str,
+    /// One sentence.
+    pub summary: String,
+    /// Everything after the first sentence.
+    pub details: String,
+    /// Where the section as a whole comes from.
+    pub source: &'static str,
+    /// Its keys.
+    pub params: Vec<ParamInfo>,
+}
+
+impl SectionInfo {
+    /// The section with this heading whose keys are the parameters of `P`.
+    pub fn of<P: ParamSet>(heading: &'static str) -> SectionInfo {
+        SectionInfo {
+            heading,
+            summary: P::summary(),
+            details: P::details(),
+            source: P::SOURCE,
+            params: P::infos(),
+        }
+    }
 }
 
 /// A struct of parameters. `#[derive(Params)]` implements it.

@@ -317,6 +317,9 @@ fn or_none(mut value: Json) -> Json {
         members.push(json!({"const": NONE}));
     } else if let Some(words) = value.get_mut("enum").and_then(Json::as_array_mut) {
         words.push(NONE.into());
+        if let Some(meanings) = value.get_mut("enumDescriptions").and_then(Json::as_array_mut) {
+            meanings.push("No value.".into());
+        }
     } else if value != String::schema() {
         return json!({"anyOf": [value, {"const": NONE}]});
     }

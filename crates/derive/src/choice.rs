@@ -20,6 +20,8 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
         }
     }
     let variants: Vec<&Ident> = data.variants.iter().map(|variant| &variant.ident).collect();
+    let meanings = data.variants.iter().map(|variant| doc(&variant.attrs, &variant.ident));
+    let meanings = meanings.collect::<Result<Vec<_>>>()?;
     Ok(quote! {
         impl #name {
             /// The word in a scenario.
@@ -40,7 +42,7 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
                 self.word().into()
             }
             fn schema() -> ::airwnd_catalog::serde_json::Value {
-                ::airwnd_catalog::serde_json::json!({"enum": [#(#words),*]})
+                ::airwnd_catalog::derived::words(&[#((#words, #meanings)),*])
             }
         }
     })
@@ -49,7 +51,6 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
 /// The word of a variant.
 fn word(variant: &Variant) -> Result<LitStr> {
     let name = &variant.ident;
-    doc(&variant.attrs, name)?;
     if !matches!(variant.fields, Fields::Unit) {
         return Err(Error::new(name.span(), format!("`{name}` is a word, which holds nothing")));
     }

@@ -62,6 +62,7 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
                     name: #family,
                     summary: ::airwnd_catalog::split_doc(#doc).0,
                     members: vec![#(::airwnd_catalog::derived::member::<#params>(#kinds)),*],
+                    schema: <#name as ::airwnd_catalog::Param>::schema(),
                 }
             }
         }

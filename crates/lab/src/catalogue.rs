@@ -7,12 +7,12 @@ use crate::outcome::{
 };
 use crate::records::AllocationRow;
 use crate::series::Sample;
-use crate::{Scenario, arrivals, placement, size, traffic};
-use airwnd_catalog::{FamilyInfo, Param};
-use airwnd_cell::{handover, mac, mobility, phy};
+use crate::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, arrivals, placement, size, traffic};
+use airwnd_catalog::{FamilyInfo, Param, SectionInfo};
+use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover, mac, mobility, phy, rlc};
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::cc;
+use airwnd_tcp::{Settings, Stack, cc};
 
 /// Every family with its algorithms and their parameters.
 pub fn catalogue() -> Vec<FamilyInfo> {
@@ -45,6 +45,44 @@ pub fn schema() -> serde_json::Value {
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = "airwnd scenario".into();
     schema
+}
+
+/// The sections of a scenario, each with its keys.
+pub fn sections() -> Vec<SectionInfo> {
+    vec![
+        SectionInfo::of::<Scenario>(""),
+        SectionInfo::of::<Settings>("[tcp]"),
+        SectionInfo::of::<Core>("[core]"),
+        SectionInfo::of::<Carrier>("[carrier]"),
+        SectionInfo::of::<RadioSettings>("[radio]"),
+        SectionInfo::of::<phy::shadowing::Params>("[radio.shadowing]"),
+        SectionInfo::of::<Mac>("[mac]"),
+        SectionInfo::of::<mac::outer_loop::Params>("[mac.olla]"),
+        SectionInfo::of::<mac::power_control::Params>("[mac.power_control]"),
+        SectionInfo::of::<Rlc>("[rlc]"),
+        SectionInfo::of::<rlc::am::Params>("[rlc.am]"),
+        SectionInfo::of::<handover::Settings>("[handover]"),
+        SectionInfo::of::<handover::LinkFailure>("[handover.link_failure]"),
+        SectionInfo::of::<LinkSettings>("[[link]]"),
+        SectionInfo::of::<Site>("[[site]]"),
+        SectionInfo::of::<UeGroup>("[[ue]]"),
+        SectionInfo::of::<Flow>("[[flow]]"),
+    ]
+}
+
+/// A TCP stack: what `tcp.stack` chooses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackInfo {
+    /// The word that selects it.
+    pub name: &'static str,
+    /// The value of every other key of `[tcp]` with it.
+    pub values: Vec<(&'static str, serde_json::Value)>,
+}
+
+/// Every TCP stack.
+pub fn stacks() -> Vec<StackInfo> {
+    let info = |stack: &Stack| StackInfo { name: stack.word(), values: stack.config().entries() };
+    Stack::ALL.iter().map(info).collect()
 }
 
 /// A table of results: its name, what a row of it is, and its columns.

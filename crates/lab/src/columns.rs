@@ -172,7 +172,8 @@ fn object<R: Row>(columns: &[ColumnInfo], row: &R) -> Json {
         let column = names.next().expect("a cell for each column");
         let value = match (cell, column.kind) {
             (Cell::Nothing, _) => Json::Null,
-            (Cell::Number(value), _) => value.into(),
+            // An empty sum of floats is -0.0.
+            (Cell::Number(value), _) => (value + 0.0).into(),
             (Cell::Whole(value), _) => value.into(),
             (Cell::Text(text), _) => text.into(),
             (Cell::Place(place), Kind::Word(words)) => words[place as usize].into(),

@@ -52,7 +52,7 @@ pub mod traffic;
 
 pub use airwnd_cell::RadioMap;
 pub use airwnd_tcp::cc::plugins::Plugins;
-pub use catalogue::{TableInfo, catalogue, schema, tables};
+pub use catalogue::{StackInfo, TableInfo, catalogue, schema, sections, stacks, tables};
 pub use links::{Link, LinkSettings, Sharing};
 pub use outcome::{
     CellRow, CompletionTimes, Conservation, Contention, Drops, FlowRow, GroupRow, Limited, LinkDrops,

@@ -3,17 +3,17 @@
 mod capture;
 mod congestion;
 
-use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
+use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::tap::Tap;
-use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, Table, TableInfo};
+use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, StackInfo, Table, TableInfo};
 use airwnd_units::{Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 create_exception!(airwnd._native, ScenarioError, PyValueError, "A mistake in a scenario, told in one line.");
 
@@ -209,6 +209,7 @@ fn family(family: &FamilyInfo) -> Value {
         "name": family.name,
         "summary": family.summary,
         "members": family.members.iter().map(member).collect::<Value>(),
+        "schema": family.schema,
     })
 }
 
@@ -222,6 +223,33 @@ fn param(param: &ParamInfo) -> Value {
         "range": param.range,
         "source": param.source,
     })
+}
+
+/// The sections of a scenario with their keys, as JSON.
+#[pyfunction]
+fn sections() -> String {
+    airwnd_lab::sections().iter().map(section).collect::<Value>().to_string()
+}
+
+fn section(section: &SectionInfo) -> Value {
+    json!({
+        "heading": section.heading,
+        "summary": section.summary,
+        "details": section.details,
+        "source": section.source,
+        "params": section.params.iter().map(param).collect::<Value>(),
+    })
+}
+
+/// The TCP stacks with the values that they set, as JSON.
+#[pyfunction]
+fn stacks() -> String {
+    let stack = |stack: &StackInfo| {
+        let values: Map<String, Value> =
+            stack.values.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
+        json!({"name": stack.name, "values": values})
+    };
+    airwnd_lab::stacks().iter().map(stack).collect::<Value>().to_string()
 }
 
 /// The tables of a run with their columns, as JSON.
@@ -293,7 +321,7 @@ mod _native {
     use super::congestion::{Ack, Congestion, Connection};
 
     #[pymodule_export]
-    use super::{Scenario, ScenarioError, catalogue, parse_span, presets, schema, tables};
+    use super::{Scenario, ScenarioError, catalogue, parse_span, presets, schema, sections, stacks, tables};
 
     /// The project's version.
     #[pymodule_export]

@@ -16,7 +16,7 @@ pub enum Stack {
     /// ns-3.44 (March 2025): SACK, proportional rate reduction, initial window 10.
     #[word = "ns3.44"]
     Ns3v44,
-    /// Linux 6.18 (November 2025) as it is when nobody has tuned it.
+    /// Linux 6.18 (November 2025), untuned: RACK-TLP, proportional rate reduction, autotuned buffers.
     #[word = "linux"]
     Linux,
 }

@@ -1,14 +1,18 @@
 """Carries out tasks: finished ones are looked up, the others are run and stored one by one."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-from airwnd.batch.store import Store, Stored
+from airwnd.batch.store import DamageError, Store, Stored
 from airwnd.batch.task import Finished, Task
 from airwnd.batch.workers import Workers
 from airwnd.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Progress = Callable[[float], object]
 
@@ -71,7 +75,8 @@ def carry_out(
 ) -> Results:
     """Make the runs that the store does not have; each is stored as soon as it is finished.
 
-    The first exception of a run, in the order of the tasks, is raised when all others are finished.
+    A stored run that does not match its digests is made again, and a warning says so. The first exception of
+    a run, in the order of the tasks, is raised when all others are finished.
 
     Parameters
     ----------
@@ -85,11 +90,12 @@ def carry_out(
         Told now and then the finished fraction, 0 to 1, of the runs to be made.
     """
     unique = {task.key: task for task in tasks}
-    missing = [task for task in unique.values() if store.get(task) is None]
+    missing = _missing(unique.values(), store)
     reused = len(unique) - len(missing)
     ledger = _Ledger(missing, store, progress)
     start = time.perf_counter()
     if missing:
+        store.prepare()
         workers.carry_out(missing, ledger)
     elapsed_s = time.perf_counter() - start
     if progress:
@@ -97,6 +103,31 @@ def carry_out(
     if ledger.failures:
         raise ledger.failures[min(ledger.failures)]
     return Results(tasks, store, len(missing), reused, ledger.simulation_s, elapsed_s)
+
+
+def _missing(tasks: Iterable[Task], store: Store) -> list[Task]:
+    """Give the tasks whose runs the store does not have; warn of damaged ones."""
+    missing: list[Task] = []
+    damaged: list[Path] = []
+    for task in tasks:
+        try:
+            if not store.has(task):
+                missing.append(task)
+        except DamageError as error:
+            missing.append(task)
+            damaged.append(error.path)
+            if error.path.is_dir():
+                # A file takes the place of another, but not of a folder; one that is not empty is an error.
+                error.path.rmdir()
+    if damaged:
+        told = (
+            f"1 stored run failed verification and is run again: {damaged[0].name}"
+            if len(damaged) == 1
+            else f"{len(damaged)} stored runs failed verification and are run again; "
+            f"the first is {damaged[0].name}"
+        )
+        warnings.warn(f"{store.folder}: {told}", stacklevel=3)
+    return missing
 
 
 class _Ledger:

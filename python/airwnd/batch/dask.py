@@ -84,7 +84,7 @@ class Dask:
         while True:
             left = max(deadline - time.monotonic(), 0.1)
             try:
-                client = Client(self.address, timeout=left, set_as_default=False)  # type: ignore[no-untyped-call]
+                client = Client(self.address, timeout=left, set_as_default=False)  # type: ignore[no-untyped-call]  # Dask has no types
             except OSError:
                 if time.monotonic() < deadline:
                     time.sleep(0.2)
@@ -96,7 +96,7 @@ class Dask:
             yield client
         finally:
             with suppress(OSError, RuntimeError):
-                client.close(timeout=1)  # type: ignore[no-untyped-call]
+                client.close(timeout=1)  # type: ignore[no-untyped-call]  # Dask has no types
 
 
 class _Work:
@@ -174,7 +174,7 @@ class _Session:
             return
         self._next_look = now + _LISTENING_S
         try:
-            self._threads = sum(self._client.nthreads().values())  # type: ignore[no-untyped-call]
+            self._threads = sum(self._client.nthreads().values())  # type: ignore[no-untyped-call]  # Dask has no types
         except (OSError, RuntimeError):
             # The scheduler is going; the client's status will tell.
             return
@@ -197,7 +197,7 @@ class _Session:
             # A worker that lacks airwnd could not even read a task of our own, and would die of it.
             future = self._client.submit(pickle.loads, pickle.dumps(batch), pure=False)
             self._under_way[future] = indices
-            future.add_done_callback(self._answers.put)  # type: ignore[no-untyped-call]
+            future.add_done_callback(self._answers.put)  # type: ignore[no-untyped-call]  # Dask has no types
 
     def _take_in(self, future: "Future[list[Result]]") -> bool:
         """Take an answer; False if the scheduler was lost instead."""

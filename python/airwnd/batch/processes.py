@@ -70,7 +70,7 @@ class _Crew:
                 worker = _Worker()
                 self._workers[worker.connection] = worker
             for connection in wait(list(self._workers)):
-                worker = self._workers[connection]  # type: ignore[index]
+                worker = self._workers[connection]  # type: ignore[index]  # they are the keys
                 try:
                     word = worker.connection.recv()
                 except (EOFError, OSError):

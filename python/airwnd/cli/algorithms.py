@@ -1,85 +1,227 @@
-"""``airwnd list`` and ``airwnd explain``: algorithms, presets, and columns of results."""
+"""``airwnd list`` and ``airwnd explain``: algorithms, stacks, presets, keys, and columns of results."""
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from airwnd.algorithms import Algorithm
-    from airwnd.columns import Column
+    from airwnd.algorithms import Algorithm, Family, Parameter
+    from airwnd.columns import Column, Table
     from airwnd.preset import Preset
+    from airwnd.sections import Section
+    from airwnd.stacks import Stack
+    from airwnd.topics import Topic
 
-# The word for presets beside the names of families.
+# The words for presets and stacks beside the names of families.
 PRESET = "preset"
+STACK = "stack"
 
 
 @click.command(name="list")
 @click.argument("family", required=False)
-def list_(family: str | None) -> None:
-    """List the algorithms and the presets, or those of one FAMILY with their sources."""
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per family.")
+def list_(family: str | None, as_json: bool) -> None:
+    """List algorithms, TCP stacks and presets, or those of one FAMILY with their sources."""
     from airwnd import algorithms
 
-    if family == PRESET:
-        _list_presets()
+    others = {STACK: _stacks, PRESET: _presets}
+    if family in others:
+        families = [others[family]()]
+    elif family:
+        families = [algorithms.family(family)]
+    else:
+        families = [*algorithms.catalogue(), *(make() for make in others.values())]
+    if as_json:
+        click.echo(json.dumps([_listed(each) for each in families], ensure_ascii=False))
         return
-    families = [algorithms.family(family)] if family else algorithms.catalogue()
     for index, each in enumerate(families):
-        click.echo(("\n" if index else "") + click.style(each.name, bold=True) + f"  {each.summary}")
-        width = max(len(member.name) for member in each.members)
-        for member in each.members:
-            source = f" [{member.source}]" if family else ""
-            click.echo(f"  {member.name:<{width}}  {member.summary}{source}")
-    if not family:
-        click.echo()
-        _list_presets()
+        if index:
+            click.echo()
+        _list_family(each, with_sources=family is not None)
 
 
-def _list_presets() -> None:
+def _listed(family: "Family") -> dict[str, Any]:
+    members = [
+        {key: getattr(member, key) for key in ("name", "summary", "source")} for member in family.members
+    ]
+    return {"name": family.name, "summary": family.summary, "members": members}
+
+
+def _list_family(family: "Family", *, with_sources: bool) -> None:
+    _heading(family.name, f"  {family.summary}")
+    longest = max(len(member.name) for member in family.members)
+    for member in family.members:
+        source = f" [{member.source}]" if with_sources and member.source else ""
+        _paragraph(f"{member.name:<{longest}}  {member.summary}{source}", 2, longest + 4)
+
+
+def _stacks() -> "Family":
+    """Present the TCP stacks as a family."""
+    from airwnd.algorithms import Algorithm, Family
+    from airwnd.sections import sections
+    from airwnd.stacks import stacks
+
+    key = sections()["tcp"].keys[STACK]
+    members = [Algorithm(name, STACK, key.words[name], "", "", ()) for name in stacks()]
+    return Family(STACK, "TCP stack: the defaults of both ends' TCP (`tcp.stack`).", tuple(members))
+
+
+def _presets() -> "Family":
+    """Present the presets as a family."""
+    from airwnd.algorithms import Algorithm, Family
     from airwnd.preset import presets
 
-    click.echo(
-        click.style(PRESET, bold=True) + "  Another simulator's values for what a scenario does not write."
-    )
-    for preset in presets():
-        click.echo(f"  {preset.name}  {preset.summary}")
+    members = [Algorithm(each.name, PRESET, each.summary, "", "", ()) for each in presets()]
+    return Family(PRESET, "Another simulator's values for what a scenario does not write.", tuple(members))
 
 
 @click.command()
 @click.argument("name")
-def explain(name: str) -> None:
-    """Explain the algorithm NAME or FAMILY/NAME, a preset, the table NAME of results, or TABLE.COLUMN.
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per match.")
+def explain(name: str, as_json: bool) -> None:
+    """Explain what NAME stands for.
 
-    An algorithm is shown with its parameters and sources, a preset (NAME, or preset for all) with what
-    it sets, a column of results with its unit and meaning.
-    """
-    from airwnd import algorithms, columns
-    from airwnd.preset import presets
+    \b
+    drwa, rwnd/drwa         an algorithm: equations, parameters, sources
+    linux, ns3.44, preset   a TCP stack or a preset: what it sets
+    cc                      a family of algorithms
+    rlc, flow.cc            a section or a key of a scenario
+    rlc.queue.buffer        a parameter of the algorithms that a key takes
+    pdf, flows.delay_ms_p95 columns of the results: unit, meaning
+    """  # noqa: D301 (click wants the backspace)
+    from airwnd.topics import find
 
-    among = [preset for preset in presets() if name in (PRESET, preset.name, f"{PRESET}/{preset.name}")]
-    for index, preset in enumerate(among):
+    topics = find(name)
+    if as_json:
+        click.echo(json.dumps([_as_json(topic) for topic in topics], default=_inner, ensure_ascii=False))
+        return
+    for index, topic in enumerate(_merged(topics)):
         if index:
             click.echo()
-        _explain_preset(preset)
-    if among:
-        return
-    if name in columns.tables():
-        table = columns.tables()[name]
-        click.echo(f"{click.style(table.name, bold=True)}  (table of results)\n{table.meaning}\n\nColumns")
-        for column in table.columns.values():
-            _explain_column(column, column.name)
-        return
-    if "." in name:
-        _explain_column(columns.find(name), name)
-        return
-    for index, algorithm in enumerate(algorithms.find(name)):
-        if index:
-            click.echo()
-        _explain(algorithm)
+        _explain(topic)
+
+
+def _as_json(topic: "Topic") -> dict[str, Any]:
+    found = {"kind": type(topic.what).__name__.lower(), **_inner(topic.what), "name": topic.name}
+    toml = _toml(topic)
+    return {**found, "toml": toml} if toml else found
+
+
+def _inner(value: Any) -> Any:
+    """Give what JSON has for a declaration, and for a mapping that cannot be changed."""
+    if not hasattr(value, "__dataclass_fields__"):
+        return dict(value)
+    found = {key: getattr(value, key) for key in value.__dataclass_fields__}
+    if found.get("type") in {"number", "integer", "text"}:
+        found["range"] = [each if abs(each) < float("inf") else None for each in value.range]
+    return found
+
+
+def _merged(topics: Iterable["Topic"]) -> Iterator["Topic"]:
+    """Join the parameters that several algorithms have alike."""
+    alike: dict[str, Topic] = {}
+    for topic in topics:
+        key = repr(topic.what) if topic.holder else f"{type(topic.what)} {topic.name}"
+        known = alike.get(key)
+        alike[key] = replace(known, name=f"{known.name}, {topic.name}") if known else topic
+    yield from alike.values()
+
+
+def _explain(topic: "Topic") -> None:
+    from airwnd.algorithms import Algorithm, Family, Parameter
+    from airwnd.columns import Column, Table
+    from airwnd.preset import Preset
+    from airwnd.sections import Section
+
+    match topic.what:
+        case Algorithm() as algorithm:
+            _explain_algorithm(algorithm)
+        case Family() as family:
+            _list_family(family, with_sources=True)
+        case Preset() as preset:
+            _explain_preset(preset)
+        case Section() as section:
+            _explain_section(section)
+        case Table() as table:
+            _explain_table(table)
+        case Column() as column:
+            _explain_column(column, topic.name)
+        case Parameter() as parameter:
+            _explain_parameter(parameter, topic.name)
+        case stack:
+            _explain_stack(stack)
+    if toml := _toml(topic):
+        click.echo("\nIn a scenario")
+        for line in toml.splitlines():
+            click.echo(f"  {line}")
+
+
+def _toml(topic: "Topic") -> str:
+    """Write a piece of a scenario that uses it."""
+    from airwnd import fragments
+    from airwnd.algorithms import Algorithm, Parameter
+    from airwnd.preset import Preset
+    from airwnd.sections import sections
+    from airwnd.stacks import Stack
+
+    match topic.what:
+        case Algorithm() as algorithm:
+            return fragments.of_algorithm(algorithm)
+        case Preset(name=name):
+            return f'preset = "{name}"'
+        case Stack(name=name):
+            return f'[tcp]\nstack = "{name}"'
+        case Parameter() as parameter if topic.holder:
+            return fragments.of_algorithm(topic.holder, parameter)
+        case Parameter() as parameter:
+            return fragments.of_key(sections()[topic.name.rpartition(".")[0]], parameter)
+    return ""
+
+
+def _explain_algorithm(algorithm: "Algorithm") -> None:
+    _heading(algorithm.name, f"  ({algorithm.family})")
+    _paragraph(algorithm.summary)
+    click.echo()
+    _paragraph(f"Source: {algorithm.source}", 0, 2)
+    _details(algorithm.details)
+    click.echo("\nParameters" if algorithm.params else "\nNo parameters.")
+    for parameter in algorithm.params:
+        _explain_parameter(parameter, parameter.name)
+
+
+def _explain_section(section: "Section") -> None:
+    _heading(section.name, "  (section of a scenario)")
+    _paragraph(section.summary)
+    click.echo()
+    _paragraph(f"Source: {section.source}", 0, 2)
+    _details(section.details)
+    click.echo("\nKeys")
+    for key in section.keys.values():
+        _explain_parameter(key, key.name)
+
+
+def _explain_parameter(parameter: "Parameter", name: str) -> None:
+    unit = "" if parameter.unit in {"1", "word", "text"} else f" [{parameter.unit}]"
+    _heading(name, f"{unit}  {parameter.meaning}", 2, 6)
+    default = parameter.default
+    if isinstance(default, dict):
+        default = default.get("kind", default)
+    facts = ["required" if parameter.required else f"default {_value(default)}"]
+    if parameter.range:
+        facts.append(f"{parameter.range[0]} to {parameter.range[1]}")
+    if parameter.family:
+        facts.append(f"algorithms: `airwnd list {parameter.family}`")
+    _paragraph(f"{'; '.join(facts)}; source: {parameter.source}", 6, 8)
+    for word, meaning in parameter.words.items():
+        _paragraph(f'"{word}"  {meaning}'.rstrip(), 6, 10)
 
 
 def _explain_preset(preset: "Preset") -> None:
-    click.echo(f"{click.style(preset.name, bold=True)}  ({PRESET})\n{preset.summary}")
+    _heading(preset.name, f"  ({PRESET})")
+    _paragraph(preset.summary)
     section = None
     for value in preset.values:
         if value.section != section:
@@ -89,29 +231,57 @@ def _explain_preset(preset: "Preset") -> None:
         if isinstance(default, dict):
             # A member of a family goes by its name, a section by its values.
             default = default.get("kind", default)
-        own = "none" if default is None else json.dumps(default)
-        same = "airwnd's default, too" if default == value.value else f"airwnd's default {own}"
-        click.echo(
-            f"  {click.style(value.key, bold=True)} = {json.dumps(value.value)}\n      {same}; {value.source}"
-        )
+        same = "airwnd's default, too" if default == value.value else f"airwnd's default {_value(default)}"
+        _heading(value.key, f" = {json.dumps(value.value)}", 2, 6)
+        _paragraph(f"{same}; {value.source}", 6, 8)
+
+
+def _explain_stack(stack: "Stack") -> None:
+    from airwnd.sections import sections
+
+    keys = sections()["tcp"].keys
+    _heading(stack.name, "  (TCP stack)")
+    _paragraph(keys[STACK].words[stack.name])
+    click.echo("\nKeys of [tcp]")
+    for name, value in stack.values.items():
+        _heading(name, f" = {_value(value)}", 2, 6)
+        _paragraph(keys[name].meaning, 6)
+
+
+def _explain_table(table: "Table") -> None:
+    _heading(table.name, "  (table of results)")
+    _paragraph(table.meaning)
+    click.echo("\nColumns")
+    for column in table.columns.values():
+        _explain_column(column, column.name)
 
 
 def _explain_column(column: "Column", name: str) -> None:
     unit = f" [{column.shown_unit}]" if column.shown_unit else ""
-    click.echo(f"  {click.style(name, bold=True)}{unit}  ({column.type})\n      {column.meaning}")
+    _heading(name, f"{unit}  ({column.type})", 2, 6)
+    _paragraph(column.meaning, 6)
 
 
-def _explain(algorithm: "Algorithm") -> None:
-    click.echo(click.style(algorithm.name, bold=True) + f"  ({algorithm.family})")
-    click.echo(f"{algorithm.summary}\n\nSource: {algorithm.source}")
-    if algorithm.details.strip():
-        click.echo(f"\n{algorithm.details.strip()}")
-    click.echo("\nParameters" if algorithm.params else "\nNo parameters.")
-    for param in algorithm.params:
-        unit = "" if param.unit == "1" else f" [{param.unit}]"
-        click.echo(f"  {click.style(param.name, bold=True)}{unit}  {param.meaning}")
-        default = "none" if param.default is None else json.dumps(param.default)
-        facts = ["required" if param.required else f"default {default}"]
-        if param.range:
-            facts.append(f"{param.range[0]} to {param.range[1]}")
-        click.echo(f"      {'; '.join(facts)}; source: {param.source}")
+def _details(text: str) -> None:
+    """Print paragraphs behind an empty line each."""
+    for paragraph in filter(None, text.strip().split("\n\n")):
+        click.echo()
+        _paragraph(" ".join(paragraph.split()))
+
+
+def _value(value: object) -> str:
+    return "none" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _heading(name: str, rest: str, indent: int = 0, hanging: int = 2) -> None:
+    """Print a paragraph that begins with a name in bold."""
+    from airwnd.terminal import width, wrapped
+
+    text = wrapped(name + rest, width(), indent, hanging)
+    click.echo(text.replace(name, click.style(name, bold=True), 1))
+
+
+def _paragraph(text: str, indent: int = 0, hanging: int | None = None) -> None:
+    from airwnd.terminal import width, wrapped
+
+    click.echo(wrapped(text, width(), indent, hanging))

@@ -1,6 +1,7 @@
 """What several commands share: options, reading a scenario, the progress bar."""
 
 import sys
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,26 +76,34 @@ def bar(title: str, wanted: bool | None) -> "Iterator[Callable[[float], None] | 
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
+
+    from airwnd.terminal import plain
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
+        TextColumn("{task.description}", markup=False, table_column=Column(overflow="fold")),
+        BarColumn(bar_width=None),
         TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(title, total=1.0)
+        task = bar.add_task(plain(title), total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
 
 
 @contextmanager
 def batch_bar(title: str, runs: Path, wanted: bool | None) -> "Iterator[Callable[[float], None] | None]":
-    """Show a progress bar as :func:`bar` does, and after Ctrl-C where the finished runs are kept."""
+    """Show a progress bar as :func:`bar` does, warnings in one line each, and where runs are after Ctrl-C."""
     try:
-        with bar(title, wanted) as tell:
+        with warnings.catch_warnings(), bar(title, wanted) as tell:
+            warnings.showwarning = _show_warning
             yield tell
     except KeyboardInterrupt:
         click.echo(f"finished runs are kept in {runs}; the same command goes on from there", err=True)
         raise
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    click.echo(f"airwnd: {message}", err=True)

@@ -74,9 +74,9 @@ def map_(
 
     FILE is a scenario; RUN a run's folder, of which scenario and seed are taken.
     """
-    from airwnd.plots.save import check_name
+    from airwnd.plots.save import check
 
-    check_name(out)
+    check(out)
     area = None if extent is None else _area(extent)
     if source.is_dir():
         from airwnd.scenario import Scenario
@@ -113,9 +113,9 @@ def prbs(
     FILE is a scenario, which is run; RUN the folder of a run that was made with --allocations.
     """
     from airwnd.engine import window
-    from airwnd.plots.save import check_name
+    from airwnd.plots.save import check
 
-    check_name(out)
+    check(out)
     if (begin is None) != (end is None):
         raise click.UsageError("--from and --to go together.", click.get_current_context())
     asked = None if begin is None or end is None else (begin, end)
@@ -156,9 +156,9 @@ def timeline(
 
     FILE is a scenario, which is run; RUN the folder of a run that was made with --series.
     """
-    from airwnd.plots.save import check_name
+    from airwnd.plots.save import check
 
-    check_name(out)
+    check(out)
     run = _run(source, settings, seed, progress, series=series)
     _save(run.plot_timeline(flow), out)
 
@@ -191,9 +191,9 @@ def fct(
     FILE is a scenario, which is run; RUN the folder of a run. Several are drawn into one picture.
     """
     from airwnd.plots.fct import plot_fct
-    from airwnd.plots.save import check_name
+    from airwnd.plots.save import check
 
-    check_name(out)
+    check(out)
     runs = {str(source): _run(source, settings, seed, progress) for source in sources}
     _save(figure_of(plot_fct(runs, groups=groups, logarithmic=logarithmic)), out)
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.cli.options import DASK, JOBS, PROGRESS, batch_bar, workers, workers_text
+from airwnd.files import check_folder, remove_partial_files
+from airwnd.locks import locked
 from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
@@ -59,28 +61,33 @@ def reproduce(
     experiments = [Experiment.load(folder) for folder in folders]
     efforts = [runner.Effort.of(experiment, seeds, quick=quick) for experiment in experiments]
     for experiment, effort in zip(experiments, efforts, strict=True):
-        experiment.scenarios(effort.changes)
+        runner.check(experiment, effort)
+    papers = runner.papers()
+    check_folder(out)
     done = []
     for number, (experiment, effort) in enumerate(zip(experiments, efforts, strict=True), start=1):
         title = f"{number}/{len(experiments)} {experiment.name}" if len(experiments) > 1 else experiment.name
-        with batch_bar(title, out / experiment.name / "runs", progress) as tell:
-            done.append(runner.reproduce(experiment, effort, out / experiment.name, crew, tell))
-        report.write(done[-1], out)
-    index = report.write_pages(out, runner.papers())
+        folder = out / experiment.name
+        check_folder(folder)
+        with batch_bar(title, folder / "runs", progress) as tell, locked(folder):
+            remove_partial_files(folder)
+            done.append(runner.reproduce(experiment, effort, folder, crew, tell))
+            report.write(done[-1], out)
+    # Reproductions of other experiments may write into the same folder; the last of them has all results.
+    with locked(out, wait=True):
+        index = report.write_pages(out, papers)
     _summarise(done, crew, out, index)
 
 
 def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -> None:
-    from rich.console import Console
-
     from airwnd.reproduce import terminal
     from airwnd.reproduce.report import PAGE, VERDICTS
+    from airwnd.terminal import console
 
-    console = Console()
     if len(done) == 1:
-        terminal.show(done[0], console)
+        terminal.show(done[0], console())
     else:
-        terminal.show_verdicts(done, console)
+        terminal.show_verdicts(done, console())
     runs, reused = sum(each.runs for each in done), sum(each.reused for each in done)
     elapsed = seconds_text(sum(each.elapsed_s for each in done))
     kept = f", {reused} of them finished earlier" if reused else ""

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,12 +10,16 @@ from airwnd.capture import MOST_BYTES, Capture
 from airwnd.cli.options import FILE, PROGRESS, SET, bar, load
 from airwnd.errors import InputError
 
+if TYPE_CHECKING:
+    from airwnd.run import Run
+
 
 @click.command()
 @FILE
 @SET
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed than the scenario's.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write manifest.json and Parquet tables there.")
+@click.option("--force", is_flag=True, help="Replace another run in the folder of --out.")
 @click.option("--series", metavar="TIME", help="Keep time series sampled this often, as in 10ms.")
 @click.option(
     "--pcap", type=click.Path(path_type=Path), help="Capture packets there: .pcapng, or .pcap of one node."
@@ -45,6 +50,7 @@ def run(
     settings: tuple[str, ...],
     seed: int | None,
     out: Path | None,
+    force: bool,
     series: str | None,
     pcap: Path | None,
     nodes: tuple[str, ...],
@@ -54,23 +60,42 @@ def run(
     progress: bool | None,
 ) -> None:
     """Simulate the scenario in FILE."""
+    if force and out is None:
+        raise click.UsageError("--force is for --out.", click.get_current_context())
     if pcap is None and (nodes or snaplen is not None):
         raise click.UsageError("--pcap-node and --pcap-snaplen are for --pcap.", click.get_current_context())
     window = None if allocations is None else _window(allocations)
     capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
     scenario = load(file, settings)
+    if out:
+        from airwnd import run_folder
+
+        run_folder.check(out, scenario.resolved, scenario.seed if seed is None else seed, force=force)
     with bar(f"{scenario.name}", progress) as tell:
         result = scenario.run(seed, series, tell, capture, window)
-    if out:
-        result.save(out)
+    failure = _saved(result, out, force=force) if out else None
     if as_json:
         click.echo(json.dumps(result.to_json(), allow_nan=False))
-        return
-    from airwnd.summary import show
+    else:
+        from airwnd.summary import show
 
-    show(result)
-    if out:
+        show(result)
+    if failure:
+        raise failure
+    if out and not as_json:
         click.echo(f"written to {out}")
+
+
+def _saved(result: "Run", out: Path, *, force: bool) -> Exception | None:
+    """Save a run; give what went wrong, so that the figures are shown first."""
+    try:
+        result.save(out, force=force)
+    except OSError as error:
+        why = f"{error.strerror or error}; the tables were not kept, the figures are those above"
+        return OSError(error.errno, why, str(out))
+    except InputError as error:
+        return InputError(f"{error}; the tables were not kept, the figures are those above")
+    return None
 
 
 def _window(text: str) -> tuple[str, str]:

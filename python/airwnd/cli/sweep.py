@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="Where the data set and the finished runs go.",
 )
+@click.option(
+    "--force", is_flag=True, help="Use FOLDER even if it holds something else; its tables are replaced."
+)
 @JOBS
 @DASK
 @PROGRESS
@@ -53,6 +56,7 @@ def sweep(
     seeds: int,
     sample_seed: int,
     out: Path,
+    force: bool,
     jobs: int | None,
     dask: str | None,
     progress: bool | None,
@@ -75,7 +79,7 @@ def sweep(
         sample_seed=sample_seed,
     )
     with batch_bar(design.scenario.name, out / "runs", progress) as tell:
-        swept = carry_out(design, out, crew, tell)
+        swept = carry_out(design, out, crew, tell, force=force)
     _show(swept, crew, out)
 
 

@@ -23,7 +23,9 @@ def view(runs: tuple[Path, ...], out: Path | None, wanted: bool) -> None:
     from airwnd import view as viewer
 
     first = runs[0].resolve()
-    page = viewer.write(viewer.load(runs), out or first.with_name(f"{first.name}.html"))
+    page = out or first.with_name(f"{first.name}.html")
+    viewer.check(page)
+    viewer.write(viewer.load(runs), page)
     click.echo(f"page: {page}")
     if wanted:
         viewer.show(page)

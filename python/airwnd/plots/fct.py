@@ -45,7 +45,7 @@ def plot_fct(
                 where="post",
                 color=look.colour,
                 linestyle=look.dashes,
-                label=_label(key, list(samples), done.size, len(times)),
+                label=style.literal(_label(key, list(samples), done.size, len(times))),
             )
         axes.set_xlabel("Completion time (s)")
         axes.set_ylabel("Part of all that began")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airwnd import style
 from airwnd.errors import InputError
-from airwnd.files import write_atomically
+from airwnd.files import check_file, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,15 +19,16 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def check_name(path: Path) -> None:
-    """Complain of a file's name that says no format, before anything is computed for it."""
+def check(path: Path) -> None:
+    """Check that a picture can be written, before anything is computed for it."""
     if path.suffix not in _METADATA:
         raise InputError(f"{path}: a picture's name ends in {', '.join(_METADATA)}")
+    check_file(path)
 
 
 def save(figure: "Figure", path: Path) -> None:
     """Write a figure in the format that the file's name asks for; the same each time."""
-    check_name(path)
+    check(path)
     stream = BytesIO()
     with style.styled():
         figure.savefig(stream, format=path.suffix[1:], metadata=_METADATA[path.suffix])

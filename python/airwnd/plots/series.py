@@ -29,7 +29,7 @@ def plot_series(series: pl.DataFrame, quantity: str, axes: "Axes | None" = None)
         parts = series.drop_nulls(quantity).partition_by(key, maintain_order=True)
         for index, part in enumerate(parts):
             look = style.line(index, len(parts))
-            label = f"{key} {part[key][0]}" if len(parts) <= _MOST_IN_LEGEND else None
+            label = style.literal(f"{key} {part[key][0]}") if len(parts) <= _MOST_IN_LEGEND else None
             axes.plot(
                 part["time_s"].to_numpy(),
                 part[quantity].to_numpy(),

@@ -50,10 +50,24 @@ from typing import Annotated, Any, Self
 
 from msgspec import Meta, field
 
-from airwnd.reproduce.measure import Rows, Where, rows_of
-from airwnd.reproduce.reader import Entry, Mistake, Name, Settings, Text, Word, Words, distinct, one_of
+from airwnd.reproduce.measure import Rows, Where, check_where, rows_of
+from airwnd.reproduce.reader import (
+    LARGEST,
+    LONGEST_NAME,
+    MOST_LEVELS,
+    Entry,
+    Heading,
+    Mistake,
+    Name,
+    Settings,
+    Text,
+    Word,
+    Words,
+    distinct,
+    one_of,
+)
 
-_NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*(\D*)")
+_NUMBER = re.compile(r"([-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*(\D*)")
 
 
 class Level(Entry, frozen=True):
@@ -65,11 +79,14 @@ class Level(Entry, frozen=True):
         What it sets in the scenario; ``set`` in the file.
     """
 
-    name: Annotated[Text, Meta(description="In data and expressions.")]
-    label: Annotated[Text, Meta(description="In plots and tables.")]
+    name: Annotated[Text, Meta(description="In data and expressions.", max_length=LONGEST_NAME)]
+    label: Annotated[Heading, Meta(description="In plots and tables.")]
     changes: Settings = field(name="set", default_factory=dict)
     where: Where = field(default_factory=dict)
     context: Annotated[bool, Meta(description="Shown for comparison only.")] = False
+
+    def __post_init__(self) -> None:
+        check_where(self.where, "flows")
 
     @property
     def rows(self) -> Rows:
@@ -88,10 +105,10 @@ class AxisEntry(Entry, frozen=True):
     """An ``[[axis]]``."""
 
     name: Name
-    label: Annotated[Text, Meta(description="In plots and tables, with the unit.")]
+    label: Annotated[Heading, Meta(description="In plots and tables, with the unit.")]
     key: Annotated[Text | None, Meta(description="The scenario's key that takes the values.")] = None
     values: Annotated[Words | None, Meta(extra_json_schema={"uniqueItems": True})] = None
-    level: Annotated[tuple[Level, ...], Meta(min_length=1)] | None = None
+    level: Annotated[tuple[Level, ...], Meta(min_length=1, max_length=MOST_LEVELS)] | None = None
     open: Annotated[
         Text | None,
         Meta(description="Why it is varied though the paper does not: what the paper leaves open."),
@@ -116,6 +133,8 @@ class AxisEntry(Entry, frozen=True):
             raise Mistake("open", f"what is open needs at least two levels, found {names[0]} only")
         if self.shown is not None:
             one_of("shown", str(self.shown), names)
+        for axis, chosen in self.when.items():
+            distinct(f"the levels of `{axis}`", map(str, chosen), "when")
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -170,7 +189,8 @@ class Axis:
         found = [match for match in matches if match]
         if len(found) < len(matches) or len({match[2] for match in found}) > 1:
             return None
-        return tuple(float(match[1]) for match in found)
+        numbers = tuple(float(match[1]) for match in found)
+        return numbers if max(map(abs, numbers)) <= LARGEST else None
 
     @classmethod
     def of(cls, entry: AxisEntry) -> Self:

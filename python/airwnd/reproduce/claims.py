@@ -45,7 +45,7 @@ from airwnd.errors import InputError
 from airwnd.reproduce.bounds import Bounds
 from airwnd.reproduce.expression import Expression, Lookup, Place
 from airwnd.reproduce.paper import Paper
-from airwnd.reproduce.reader import Digits, Entry, Mistake, Text, Words, load, placed
+from airwnd.reproduce.reader import Digits, Entry, Id, Mistake, Text, Unit, Words, distinct, load, placed
 from airwnd.reproduce.regions import SetUp, describe
 from airwnd.reproduce.space import Space
 from airwnd.reproduce.statistics import Interval, interval
@@ -66,7 +66,7 @@ class CheckEntry(Entry, frozen=True):
     equals: float | None = None
     tolerance: Annotated[float, Meta(description="Widens the requirement.", ge=0)] = 0.0
     because: Annotated[str, Meta(description="Why the requirement is what it is.")] = ""
-    unit: str = ""
+    unit: Unit = ""
     digits: Digits = 1
     only: Annotated[
         dict[str, Words],
@@ -85,7 +85,7 @@ class CheckEntry(Entry, frozen=True):
 class ClaimEntry(Entry, frozen=True):
     """A ``[[claim]]``."""
 
-    id: Annotated[Text, Meta(description="The claim's name, the same as in `paper.toml`.")]
+    id: Annotated[Id, Meta(description="The claim's name, the same as in `paper.toml`.")]
     check: Annotated[
         tuple[Annotated[CheckEntry, Meta(extra_json_schema=_ONE_REQUIREMENT)], ...], Meta(min_length=1)
     ]
@@ -103,6 +103,9 @@ class ClaimsFile(Entry, frozen=True):
     """``claims.toml``: what is claimed, and how it is checked."""
 
     claim: Annotated[tuple[ClaimEntry, ...], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        distinct("[[claim]]", [claim.id for claim in self.claim])
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +361,7 @@ def _check(entry: CheckEntry, space: Space, measures: Mapping[str, Bounds]) -> C
     for axis, chosen in only.items():
         if axis not in levels or not set(chosen) <= set(levels[axis]):
             raise Mistake("only", f"{axis} = {list(chosen)} is not among {dict(levels)}")
+        distinct(f"the levels of `{axis}`", chosen, "only")
     try:
         expression = Expression.parse(entry.expression, levels, tuple(measures))
     except InputError as error:
@@ -374,6 +378,9 @@ def _check(entry: CheckEntry, space: Space, measures: Mapping[str, Bounds]) -> C
         space=space,
         bounds=expression.bounds(measures),
     )
+    low, high = check.bounds
+    if not (low <= high and low < math.inf and high > -math.inf):
+        raise Mistake("expression", "it has no finite value")
     if not check.places():
         raise Mistake("", "`only` and the expression leave no place at which it is evaluated")
     return check

@@ -19,6 +19,7 @@ Beside the figures lies ``paper.toml`` (:mod:`airwnd.reproduce.paper`).
 
 import csv
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,24 +27,31 @@ from typing import Annotated, Any, Self
 
 from msgspec import Meta, field
 
-from airwnd._native import ScenarioError
+from airwnd._native import ScenarioError, parse_span
 from airwnd.errors import InputError
 from airwnd.reproduce.axis import Axis, AxisShape, Level
 from airwnd.reproduce.claims import Claim, load_claims
-from airwnd.reproduce.measure import Measure, Rows
+from airwnd.reproduce.expression import FUNCTIONS
+from airwnd.reproduce.measure import SAMPLED, Measure, Rows
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.plot import Plot, PlotEntry
 from airwnd.reproduce.reader import (
+    LARGEST,
     Entry,
+    Heading,
     Mistake,
     Seeds,
     Settings,
     Span,
     Text,
+    check_id,
+    check_text,
     distinct,
     load,
     one_of,
     placed,
+    shown,
+    text_of,
 )
 from airwnd.reproduce.space import ABSENT, Setting, Space
 from airwnd.reproduce.statistics import LEAST_SEEDS
@@ -51,8 +59,8 @@ from airwnd.scenario import Scenario
 
 FILE = "experiment.toml"
 
-# What `results.csv` and readings call their own columns.
-_TAKEN = ("seed", "measure", "unit", "ours", "paper", "time_s", "value")
+# What `results.csv` and readings call their own columns, and the functions of expressions.
+_TAKEN = ("seed", "measure", "unit", "ours", "paper", "time_s", "value", *FUNCTIONS)
 
 
 class Quick(Entry, frozen=True):
@@ -65,8 +73,8 @@ class Quick(Entry, frozen=True):
 class ExperimentFile(Entry, frozen=True):
     """``experiment.toml``: what is varied, what is read from each run, and what is drawn."""
 
-    title: Text
-    place: Annotated[Text, Meta(description="Which figure or table of the paper it is.")]
+    title: Heading
+    place: Annotated[Heading, Meta(description="Which figure or table of the paper it is.")]
     seeds: Seeds
     axis: Annotated[tuple[AxisShape, ...], Meta(description="All levels are combined.", min_length=1)]
     notes: Annotated[
@@ -90,6 +98,22 @@ class ExperimentFile(Entry, frozen=True):
         for name in columns:
             if name in _TAKEN:
                 raise Mistake("", f"no axis and no measure can be called {', '.join(_TAKEN)}")
+        if self.series is None:
+            for kind, entries in (("measure", self.measure), ("plot", self.plot)):
+                for index, entry in enumerate(entries):
+                    if getattr(entry, "value", "").partition(".")[0] in SAMPLED:
+                        raise Mistake(f"{kind}[{index}].value", 'it needs series = "100ms" or the like')
+        else:
+            _check_interval(self.series)
+
+
+def _check_interval(series: str) -> None:
+    try:
+        interval = parse_span(series)
+    except ScenarioError as error:
+        raise Mistake("series", str(error)) from None
+    if interval <= 0:
+        raise Mistake("series", f"expected an interval above 0, found {series}")
 
 
 @dataclass(frozen=True)
@@ -187,6 +211,9 @@ class Experiment:
         """
         folder = folder.resolve()
         path = folder / FILE
+        with placed(f"{str(folder)!r}: the folder of an experiment"):
+            check_id("", folder.name)
+        paper = Paper.load(folder.parent)
         file = load(path, ExperimentFile)
         space = Space.of(map(Axis.of, file.axis), str(path))
         plots: list[Plot] = []
@@ -194,8 +221,8 @@ class Experiment:
             with placed(str(path), f"plot[{index}]"):
                 plots.extend(Plot.of(entry, space, file.measure))
         with placed(str(path)):
-            distinct("[[plot]]", [plot.name for plot in plots])
-        paper = Paper.load(folder.parent)
+            # Some file systems do not distinguish upper and lower case.
+            distinct("[[plot]]", [plot.name.lower() for plot in plots])
         claims = load_claims(folder / "claims.toml", paper, space, {m.name: m.bounds for m in file.measure})
         if claims and file.seeds < LEAST_SEEDS:
             with placed(str(path), "seeds"):
@@ -227,46 +254,79 @@ def _paper_values(
     path: Path, space: Space, measures: tuple[Measure, ...]
 ) -> tuple[str, dict[Setting, dict[str, float]]]:
     """Read the paper's table, and the comment lines that say where it comes from."""
-    if not path.is_file():
+    if not path.exists():
         return "", {}
-    lines = path.read_text(encoding="utf-8").splitlines()
-    source = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
+    source: list[str] = []
+    columns: list[str] = []
     values: dict[Setting, dict[str, float]] = {}
-    for number, row in enumerate(
-        csv.DictReader(line for line in lines if line and not line.startswith("#")), start=1
-    ):
-        with placed(f"{path}: row {number}"):
-            setting = _setting(row, space, measures)
-            if setting in values:
-                raise Mistake("", f"the setting {', '.join(setting)} is there twice")
-            values[setting] = {each.name: _number(row, each.name) for each in measures if row.get(each.name)}
-    return source, values
+    for number, line in enumerate(text_of(path).split("\n"), start=1):
+        with placed(f"{path}:{number}"):
+            check_text("", line)
+            if line.startswith("#"):
+                source.append(line.lstrip("# "))
+            elif line and not columns:
+                columns = _columns(_fields(line), space, measures)
+            elif line:
+                row = dict(zip(columns, _fields(line, len(columns)), strict=True))
+                setting = _setting(row, space)
+                if setting in values:
+                    raise Mistake("", f"the setting {', '.join(filter(None, setting))} is there twice")
+                values[setting] = _numbers(row, measures)
+    if not values:
+        raise InputError(f"{path}: expected a line of column names and a row for each setting, found none")
+    return " ".join(source), values
 
 
-def _setting(row: Mapping[str, str | None], space: Space, measures: tuple[Measure, ...]) -> Setting:
-    """Give the setting that a row is about, without open axes; its columns must be axes or measures."""
+def _fields(line: str, count: int | None = None) -> list[str]:
+    try:
+        (fields,) = csv.reader([line], strict=True)
+    except csv.Error as error:
+        raise Mistake("", str(error)) from None
+    if count is not None and len(fields) != count:
+        raise Mistake("", f"expected {count} fields, found {len(fields)}")
+    return [field.strip() for field in fields]
+
+
+def _columns(names: list[str], space: Space, measures: tuple[Measure, ...]) -> list[str]:
+    """Check the names of the columns: every axis that the paper varies, and at least one measure."""
+    closed = [axis for axis in space.axes if axis.open is None]
+    measured = [measure.name for measure in measures]
+    distinct("the columns", names)
+    for name in names:
+        if name in space.shown:
+            raise Mistake("", f"`{name}` is left open by the paper: its numbers go with all levels")
+        if name not in measured and name not in {axis.name for axis in closed}:
+            raise Mistake("", f"`{name}` is neither an axis nor a measure")
+    for axis in closed:
+        if axis.name not in names and not axis.when:
+            raise Mistake("", f"the column of the axis `{axis.name}` is missing")
+    if not set(measured) & set(names):
+        raise Mistake("", f"a column of a measure is missing; there are {', '.join(measured) or 'none'}")
+    return names
+
+
+def _setting(row: Mapping[str, str], space: Space) -> Setting:
+    """Give the setting that a row is about, without open axes."""
     closed = {axis.name for axis in space.axes if axis.open is None}
-    known = closed | {each.name for each in measures}
-    for column in row:
-        if column is None:  # as `csv` has it
-            raise Mistake("", "there are more numbers than columns")
-        if column in space.shown:
-            raise Mistake("", f"`{column}` is left open by the paper: its numbers go with all levels")
-        if column not in known:
-            raise Mistake("", f"`{column}` is neither an axis nor a measure")
-    existing = space.existing({**space.shown, **{name: row.get(name) or "" for name in closed}})
+    existing = space.existing({**space.shown, **{name: row.get(name, "") for name in closed}})
     printed = {name: level for name, level in existing.items() if name in closed}
     for name, level in printed.items():
         one_of(name, level, space.by_name[name].names)
     return tuple(printed.get(axis.name, ABSENT) for axis in space.axes)
 
 
-def _number(row: Mapping[str, str | None], column: str) -> float:
-    text = row[column]
-    try:
-        number = float(text or "")
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise Mistake(column, f"expected a finite number, found `{text}`")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+def _numbers(row: Mapping[str, str], measures: tuple[Measure, ...]) -> dict[str, float]:
+    found = {each.name: _number(row, each.name) for each in measures if row.get(each.name)}
+    if not found:
+        raise Mistake("", "expected a number of at least one measure")
+    return found
+
+
+def _number(row: Mapping[str, str], column: str) -> float:
+    number = float(row[column]) if _NUMBER.fullmatch(row[column]) else math.nan
+    if not abs(number) <= LARGEST:
+        raise Mistake(column, f"expected a number up to {LARGEST:g}, found {shown(row[column])}")
     return number

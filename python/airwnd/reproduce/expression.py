@@ -6,6 +6,8 @@ evaluated for every number of users. ``users=previous`` is the level before the 
 
 import ast
 import operator
+import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -17,6 +19,13 @@ from numpy.typing import NDArray
 from airwnd.errors import InputError
 from airwnd.reproduce import bounds
 from airwnd.reproduce.bounds import Bounds
+from airwnd.reproduce.reader import LARGEST
+
+LONGEST = 2000
+"""Characters of an expression."""
+
+DEEPEST = 100
+"""Operations inside each other."""
 
 Values = NDArray[np.float64]
 
@@ -56,6 +65,13 @@ _FUNCTION_BOUNDS: dict[str, Callable[..., Bounds]] = {
 }
 
 
+FUNCTIONS = tuple(_FUNCTIONS)
+"""Names that no measure can have."""
+
+_TEXTS = re.compile(r"'[^']*'|\"[^\"]*\"")
+_FOREIGN = re.compile(r"[^A-Za-z0-9_+\-*/().,=\s]")
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """A checked expression over axes with these levels."""
@@ -74,10 +90,7 @@ class Expression:
             If it uses anything but numbers, ``+ - * /``, ``abs``, ``min``, ``max``, the measures and the
             axes' levels, or no measure at all.
         """
-        try:
-            tree = ast.parse(text.strip(), mode="eval").body
-        except SyntaxError as error:
-            raise InputError(f"`{text}`: {error.msg}") from None
+        tree = _parse(text.strip())
         _check(tree, levels, measures)
         if not any(map(_is_measure, ast.walk(tree))):
             raise InputError(f"`{text}`: no measure; there are {', '.join(measures)}")
@@ -129,9 +142,10 @@ class Expression:
         raise AssertionError("parse accepts nothing else")
 
     def values(self, place: Place, lookup: Lookup) -> Values:
-        """Evaluate at a place, seed by seed; NaN if a measure is undefined or something divided by zero."""
+        """Evaluate at a place, seed by seed; NaN if a measure is undefined or the result is not finite."""
         with np.errstate(all="ignore"):
-            return np.asarray(self._value(self.tree, place, lookup), dtype=np.float64)
+            found = np.asarray(self._value(self.tree, place, lookup), dtype=np.float64)
+        return np.where(np.isfinite(found), found, np.nan)
 
     def _value(self, node: ast.expr, place: Place, lookup: Lookup) -> Any:
         match node:
@@ -157,6 +171,29 @@ class Expression:
         return at
 
 
+def _parse(text: str) -> ast.expr:
+    """Parse an expression of limited size."""
+    if len(text) > LONGEST:
+        raise InputError(f"expected at most {LONGEST} characters, found {len(text)}")
+    if foreign := _FOREIGN.search(_TEXTS.sub("", text)):
+        raise InputError(f"`{text}`: {foreign[0]!r} is not allowed in an expression")
+    too_deep = f"operations are nested more than {DEEPEST} levels deep"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SyntaxWarning)
+            tree = ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise InputError(f"`{text}`: {error.msg}") from None
+    except (MemoryError, RecursionError):  # Python's parser has limits of its own
+        raise InputError(too_deep) from None
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise InputError(too_deep)
+    return tree
+
+
 def _is_measure(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in _FUNCTIONS
 
@@ -168,19 +205,21 @@ def _level(keyword: ast.keyword) -> str | None:
 
 def _check(node: ast.expr, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> None:
     match node:
-        case ast.Constant(value=int() | float()):
-            return
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            if abs(number) > LARGEST:
+                raise InputError(f"a number is greater than {LARGEST:g}")
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             _check(operand, levels, measures)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             _check(left, levels, measures)
             _check(right, levels, measures)
         case ast.Call(func=ast.Name(id=name), args=[_, *_] as args, keywords=[]) if name in _FUNCTIONS:
+            if name == "abs" and len(args) > 1:
+                raise InputError(f"`{ast.unparse(node)}`: `abs` takes one value")
             for arg in args:
                 _check(arg, levels, measures)
         case ast.Call(func=ast.Name(id=name), args=[], keywords=keywords) if name in measures:
-            for keyword in keywords:
-                _check_level(keyword, levels)
+            _check_levels(keywords, levels)
         case ast.Call(func=ast.Name(id=name)):
             raise InputError(
                 f"`{ast.unparse(node)}`: `{name}` takes levels as axis=level if it is one of "
@@ -190,8 +229,15 @@ def _check(node: ast.expr, levels: Mapping[str, Sequence[str]], measures: Sequen
             raise InputError(f"`{ast.unparse(node)}` is not allowed in an expression")
 
 
+def _check_levels(keywords: Sequence[ast.keyword], levels: Mapping[str, Sequence[str]]) -> None:
+    if len({keyword.arg for keyword in keywords}) < len(keywords):
+        raise InputError(f"`{', '.join(map(ast.unparse, keywords))}` names an axis twice")
+    for keyword in keywords:
+        _check_level(keyword, levels)
+
+
 def _check_level(keyword: ast.keyword, levels: Mapping[str, Sequence[str]]) -> None:
-    axis = str(keyword.arg)
+    axis = keyword.arg or "**"
     if axis not in levels:
         raise InputError(f"`{axis}` is none of the axes {', '.join(levels)}")
     match keyword.value:

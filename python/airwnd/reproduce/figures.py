@@ -29,9 +29,9 @@ def draw(chart: Chart) -> "Figure":
         _draw_optimal(axes, chart)
     for index, line in enumerate(chart["lines"]):
         _DRAW[chart["kind"]](axes, chart, line, index)
-    axes.set_xlabel(chart["x_label"])
-    axes.set_ylabel(chart["y_label"])
-    axes.set_title(chart["title"])
+    axes.set_xlabel(style.literal(chart["x_label"]))
+    axes.set_ylabel(style.literal(chart["y_label"]))
+    axes.set_title(style.literal(chart["title"]))
     _scale(axes, chart)
     _legend(chart, axes)
     if chart["kind"] == "frontier":
@@ -53,7 +53,7 @@ def _scale(axes: "Axes", chart: Chart) -> None:
         axes.set_xticks(known(chart["x_ticks"]))
         axes.minorticks_off()
     if chart["categories"]:
-        axes.set_xticks(range(len(chart["categories"])), chart["categories"])
+        axes.set_xticks(range(len(chart["categories"])), list(map(style.literal, chart["categories"])))
         axes.grid(visible=False, axis="x")
     if chart["kind"] == "time":
         axes.margins(x=0)
@@ -139,7 +139,10 @@ def _name_points(axes: "Axes", chart: Chart) -> None:
     # A line is one point here, drawn if both of its coordinates are known.
     named = [line for line in chart["lines"] if line["label"] and None not in line["x"] + line["y"]]
     points = axes.transData.transform([known(line["x"] + line["y"]) for line in named])
-    texts = [axes.text(0, 0, line["label"], fontsize=7.5, ha="center", va="center") for line in named]
+    texts = [
+        axes.text(0, 0, style.literal(line["label"]), fontsize=7.5, ha="center", va="center")
+        for line in named
+    ]
     extents = [text.get_window_extent() for text in texts]
     marker = _MARKER_POINTS * figure.dpi / 72
     places = place(
@@ -238,12 +241,13 @@ def _legend(chart: Chart, axes: "Axes") -> None:
         look = style.line(index, len(chart["lines"]))
         if not line["label"]:
             continue
+        label = style.literal(line["label"])
         if bars:
             hatch = _HATCHES[index % len(_HATCHES)]
-            lines.append(Patch(facecolor=look.colour, hatch=hatch, edgecolor="white", label=line["label"]))
+            lines.append(Patch(facecolor=look.colour, hatch=hatch, edgecolor="white", label=label))
         else:
             marker = "none" if bare else look.marker
-            lines.append(entry(line["label"], color=look.colour, marker=marker, linestyle=look.dashes))
+            lines.append(entry(label, color=look.colour, marker=marker, linestyle=look.dashes))
     grey = "#555555"
     dashes: Any = "none" if bars else _PAPER_DASHES
     marker = "D" if bars else "o"

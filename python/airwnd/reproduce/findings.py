@@ -394,7 +394,7 @@ def _finding(result: CheckResult, finding: Finding, *, shown: bool) -> FindingTe
     return FindingText(
         place=place_text(finding.place),
         shown=shown,
-        paper="–" if paper is None or math.isnan(paper) else f"{paper:.{result.check.digits}f}",
+        paper="–" if paper is None or math.isnan(paper) else f"{paper:z.{result.check.digits}f}",
         ours=finding_text(result.check, finding),
         verdict=finding.verdict.value,
     )

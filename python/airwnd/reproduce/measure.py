@@ -30,9 +30,22 @@ from typing import Annotated, Any, Literal, Self
 from msgspec import Meta, field
 
 from airwnd._native import ScenarioError, parse_span
-from airwnd.columns import tables
-from airwnd.reproduce.bounds import ANY, Bounds
-from airwnd.reproduce.reader import Digits, Entry, Mistake, Name, Span, Text, Word, Words
+from airwnd.columns import find, tables
+from airwnd.errors import InputError
+from airwnd.reproduce.bounds import Bounds
+from airwnd.reproduce.reader import (
+    Digits,
+    Entry,
+    Heading,
+    Mistake,
+    Name,
+    Span,
+    Unit,
+    Word,
+    Words,
+    distinct,
+    one_of,
+)
 
 Rows = Mapping[str, tuple[Any, ...]]
 """Allowed values by column."""
@@ -90,6 +103,7 @@ class Selection:
             raise Mistake("where", "totals have no rows to choose from")
         if between and table not in SAMPLED:
             raise Mistake("between", f"only {' and '.join(SAMPLED)} have times")
+        _check_columns(table, column, where)
         return cls(table, column, rows_of(where), _times(between) if between else None)
 
     def among(self, rows: Rows) -> Self:
@@ -107,8 +121,8 @@ class Measure(Entry, frozen=True):
     """What is read from a run, as a ``[[measure]]``; `name` stands for it in claims and data."""
 
     name: Name
-    label: Text
-    unit: str
+    label: Heading
+    unit: Unit
     digits: Digits
     value: Value
     where: Where = field(default_factory=dict)
@@ -120,7 +134,7 @@ class Measure(Entry, frozen=True):
     ] = None
 
     def __post_init__(self) -> None:
-        self.selection  # noqa: B018 (a wrong one is refused here)
+        self.selection  # noqa: B018 (the property checks the entry)
         if self.range and self.range[0] >= self.range[1]:
             raise Mistake(
                 "range", f"expected [least, greatest], found [{self.range[0]:g}, {self.range[1]:g}]"
@@ -136,8 +150,7 @@ class Measure(Entry, frozen=True):
         """The values that are possible: its ``range``, or what its column and statistic allow."""
         if self.range:
             return self.range
-        column = tables()[self.selection.table].columns.get(self.selection.column)
-        least, greatest = column.range if column else ANY
+        least, greatest = tables()[self.selection.table].columns[self.selection.column].range
         match self.statistic:
             case "jain":
                 return 0.0, 1.0
@@ -154,7 +167,7 @@ class Measure(Entry, frozen=True):
 
     def text(self, value: float) -> str:
         """Write a value with this measure's digits."""
-        return "–" if math.isnan(value) else f"{value:.{self.digits}f}"
+        return "–" if math.isnan(value) else f"{value:z.{self.digits}f}"
 
 
 def rows_of(where: Where) -> Rows:
@@ -162,6 +175,26 @@ def rows_of(where: Where) -> Rows:
     return {
         column: allowed if isinstance(allowed, tuple) else (allowed,) for column, allowed in where.items()
     }
+
+
+def check_where(where: Where, *names: str) -> None:
+    """Check that rows are chosen by columns of these tables, and by different values of each."""
+    known = {column: None for name in names for column in tables()[name].columns}
+    for column, allowed in where.items():
+        one_of("where", column, known)
+        distinct(
+            f"the values of `{column}`", map(str, allowed if isinstance(allowed, tuple) else ()), "where"
+        )
+
+
+def _check_columns(table: str, column: str, where: Where) -> None:
+    try:
+        found = find(f"{table}.{column}")
+    except InputError as error:
+        raise Mistake("value", str(error)) from None
+    if found.type == "text":
+        raise Mistake("value", f"`{column}` of {table} is no number")
+    check_where(where, table, *(["flows"] if table in SAMPLED else []))
 
 
 def _times(between: tuple[str, str]) -> tuple[float, float]:

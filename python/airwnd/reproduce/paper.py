@@ -24,15 +24,24 @@ from typing import Annotated, Self
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
-from airwnd.reproduce.reader import Entry, Text, distinct, load
+from airwnd.reproduce.reader import Entry, Id, Text, check_id, distinct, load, placed
 
 FILE = "paper.toml"
+
+
+Doi = Annotated[
+    str,
+    Meta(
+        pattern=r"^(10\.[0-9]{4,9}/[^\s\"'<>]+)?$",
+        extra={"expected": 'a DOI, as in "10.1155/2019/3645717"'},
+    ),
+]
 
 
 class Statement(Entry, frozen=True):
     """What a paper claims, and where it does."""
 
-    id: Annotated[Text, Meta(description="The claim's name, unique in the paper.")]
+    id: Annotated[Id, Meta(description="The claim's name, unique in the paper.")]
     where: Annotated[Text, Meta(description="Figure, table or section.")]
     text: Text
 
@@ -42,9 +51,9 @@ class PaperFile(Entry, frozen=True):
 
     title: Text
     authors: str
-    year: Annotated[int, Meta(description="Of publication.", ge=1)] | None = None
+    year: Annotated[int, Meta(description="Of publication.", ge=1, le=9999)] | None = None
     where: Annotated[str, Meta(description="Journal, conference or series.")] = ""
-    doi: str = ""
+    doi: Doi = ""
     claims: tuple[Statement, ...] = field(name="claim", default=())
 
     def __post_init__(self) -> None:
@@ -77,6 +86,8 @@ class Paper:
     def load(cls, folder: Path) -> Self:
         """Read ``paper.toml`` of a paper's folder, or make do with the folder's name."""
         path = folder / FILE
-        if not path.is_file():
+        with placed(f"{str(folder)!r}: a folder of experiments"):
+            check_id("", folder.name)
+        if not path.exists():
             return cls(folder.name, folder.name, "", None, "", "", ())
         return cls(key=folder.name, **asdict(load(path, PaperFile)))

@@ -36,7 +36,18 @@ from msgspec import Meta, field
 
 from airwnd.reproduce.axis import Axis, Level
 from airwnd.reproduce.measure import SAMPLED, Between, Measure, Selection, Value, Where
-from airwnd.reproduce.reader import Entry, FileName, Mistake, Name, Text, Word, Words, one_of
+from airwnd.reproduce.reader import (
+    Entry,
+    Heading,
+    Id,
+    Mistake,
+    Name,
+    Word,
+    Words,
+    check_id,
+    distinct,
+    one_of,
+)
 from airwnd.reproduce.space import Space
 from airwnd.text import axis_label
 
@@ -50,16 +61,16 @@ Range = Annotated[
 class _Drawn(Entry, frozen=True, tag_field="kind"):
     """What all kinds of plots have in common."""
 
-    name: Annotated[FileName, Meta(description="The plot's file, without its suffix.")]
-    title: Text
+    name: Annotated[Id, Meta(description="The plot's file, without its suffix.")]
+    title: Heading
     lines: Annotated[Name | None, Meta(description="The axis with a line for each of its levels.")] = None
     levels: Annotated[Words | None, Meta(description="Those of `lines` that are drawn, not all.")] = None
     at: Annotated[dict[str, Word], Meta(description="A level for each axis that is not drawn.")] = field(
         default_factory=dict
     )
     panels: Annotated[Name | None, Meta(description="The axis with a plot for each of its levels.")] = None
-    x_label: Text | None = None
-    y_label: Text | None = None
+    x_label: Heading | None = None
+    y_label: Heading | None = None
     x_scale: Scale = "linear"
     scale: Annotated[Scale, Meta(description="Of the vertical axis.")] = "linear"
     x_limits: Range = None
@@ -69,6 +80,13 @@ class _Drawn(Entry, frozen=True, tag_field="kind"):
         for key, limits in (("x_limits", self.x_limits), ("limits", self.limits)):
             if limits and limits[0] >= limits[1]:
                 raise Mistake(key, f"expected [least, greatest], found [{limits[0]:g}, {limits[1]:g}]")
+        for key, limits, scale in (
+            ("x_limits", self.x_limits, self.x_scale),
+            ("limits", self.limits, self.scale),
+        ):
+            if limits and scale == "log" and limits[0] <= 0:
+                raise Mistake(key, f"a logarithmic scale begins above 0, found {limits[0]:g}")
+        distinct("`levels`", map(str, self.levels or ()), "levels")
 
 
 class _OfMeasures(_Drawn, frozen=True, kw_only=True):
@@ -92,6 +110,15 @@ class _OfRuns(_Drawn, frozen=True, kw_only=True):
     value: Value
     where: Where = field(default_factory=dict)
     between: Between = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.selection  # noqa: B018 (the property checks the entry)
+
+    @property
+    def selection(self) -> Selection:
+        """Which values are drawn."""
+        return Selection.of(self.value, self.where, self.between)
 
 
 class Time(_OfRuns, frozen=True, kw_only=True, tag="time"):
@@ -171,11 +198,11 @@ class Plot:
         return [plot] if panels is None else [plot._at_level(panels, level) for level in panels.levels]
 
     def _at_level(self, axis: Axis, level: Level) -> Self:
-        if "/" in level.name:
-            raise Mistake("panels", f"a file cannot be called after the level `{level.name}`")
+        name = f"{self.name}-{level.name}"
+        check_id("panels", name)
         return replace(
             self,
-            name=f"{self.name}-{level.name}",
+            name=name,
             title=f"{self.title}: {level.label}",
             at={**self.at, axis.name: level.name},
         )
@@ -209,11 +236,15 @@ def _contents(
             x = axes[one_of("x", entry.x, axes)]
             if isinstance(entry, Lines) and x.positions is None:
                 raise Mistake("x", f'the levels of `{x.name}` are no numbers; use kind = "bars"')
+            if entry.x_scale == "log" and min(x.positions or (0.0,)) <= 0:
+                raise Mistake(
+                    "x_scale", f"a logarithmic scale needs levels of `{x.name}` that are all above 0"
+                )
             return Over(x, measures[one_of("measure", entry.measure, measures)])
         case Frontier():
             x_measure = measures[one_of("x", entry.x, measures)]
             return Against(x_measure, measures[one_of("measure", entry.measure, measures)])
-    selection = Selection.of(entry.value, entry.where, entry.between)
+    selection = entry.selection
     if (selection.table in SAMPLED) != isinstance(entry, Time):
         kind = entry.__struct_config__.tag
         raise Mistake("value", f"`{selection.table}` does not go with kind `{kind}`")

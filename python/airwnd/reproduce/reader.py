@@ -3,12 +3,15 @@
 An entry declares what a table of a file may hold: types, ranges and meanings. From the same declarations come
 the checks here and the JSON Schemas that ``airwnd schema`` prints. What depends on other parts of an
 experiment (that a plot's axis exists) is checked where these are known, and reported as a :class:`Mistake`.
+
+Limits hold for every file, so that a damaged or hostile one ends in a message as well.
 """
 
 import math
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, time
 from pathlib import Path
@@ -21,45 +24,63 @@ from airwnd.errors import InputError
 
 T = TypeVar("T")
 
+LARGEST_FILE_MIB = 1
+DEEPEST = 16
+"""Tables and arrays inside each other."""
+LONGEST_TEXT = 10_000
+"""Characters of a text."""
+LONGEST_NAME = 100
+"""Characters of a name, or of a key."""
+LARGEST = 1e100
+"""Magnitude of a number; sums and products of a few such numbers are finite."""
+MOST_LEVELS = 1000
+"""Of an axis."""
+MOST_SEEDS = 10_000
+
 Text = Annotated[str, Meta(min_length=1)]
 """A text that is not empty."""
+
+Heading = Annotated[str, Meta(min_length=1, max_length=200)]
+"""A title or a label, which has to fit into a plot."""
 
 Name = Annotated[
     str,
     Meta(
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        max_length=LONGEST_NAME,
         extra={"expected": "a name of letters, digits and _, as in Python"},
     ),
 ]
+"""A name in expressions and tables."""
 
 Word = bool | int | float | str
 """A value of a column, or a level of an axis."""
 
-Words = Annotated[tuple[Word, ...], Meta(min_length=1)]
+Words = Annotated[tuple[Word, ...], Meta(min_length=1, max_length=MOST_LEVELS)]
 
 Span = Annotated[
     str,
     Meta(
-        pattern=r"^\d+(\.\d+)?\s*(ns|us|µs|ms|s|min|h)$",
+        pattern=r"^[0-9]+(\.[0-9]+)?\s*(ns|us|µs|ms|s|min|h)$",
         extra={"expected": 'a time with its unit, as in "20s"'},
     ),
 ]
 
-FileName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
-        extra={"expected": "a name of letters, digits, _, - and ., for a file"},
-    ),
-]
+_ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+_ID_EXPECTED = "a name of letters, digits, _, - and . that begins with a letter or digit"
+
+Id = Annotated[str, Meta(pattern=_ID, max_length=LONGEST_NAME, extra={"expected": _ID_EXPECTED})]
+"""A name of a file, of a folder, or of a place on a page."""
 
 Settings = Annotated[
     dict[str, Any], Meta(description="Settings of the scenario, by dotted key as in ``airwnd run --set``.")
 ]
 
+Unit = Annotated[str, Meta(max_length=40)]
+
 Digits = Annotated[int, Meta(description="Decimals that are shown.", ge=0, le=15)]
 
-Seeds = Annotated[int, Meta(description="Runs of each setting: seeds 1 to this.", ge=1)]
+Seeds = Annotated[int, Meta(description="Runs of each setting: seeds 1 to this.", ge=1, le=MOST_SEEDS)]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,6 +96,27 @@ class Mistake(ValueError):  # noqa: N818 (the user's, not the program's)
         self.message = message
 
 
+def text_of(path: Path) -> str:
+    """Read a text file; a byte order mark is left out.
+
+    Raises
+    ------
+    InputError
+        If it is not a regular file, too large, or not UTF-8.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: not a regular file")
+    with path.open("rb") as file:
+        raw = file.read((LARGEST_FILE_MIB << 20) + 1)
+    if len(raw) > LARGEST_FILE_MIB << 20:
+        raise InputError(f"{path}: larger than {LARGEST_FILE_MIB} MiB")
+    try:
+        return raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{line}: byte 0x{raw[error.start]:02x} is not UTF-8") from None
+
+
 def load(path: Path, kind: type[T]) -> T:
     """Read a TOML file.
 
@@ -83,17 +125,26 @@ def load(path: Path, kind: type[T]) -> T:
     InputError
         If it is not UTF-8, not TOML, or not what `kind` declares; one line with file, key and rule.
     """
+    text = text_of(path)
+    if _DEEP_KEY.search(text):  # on which Python's parser would spend hours
+        raise InputError(f"{path}: {_TOO_DEEP}")
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # not UTF-8, or not TOML
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: {_TOO_DEEP}") from None
+    except ValueError:  # of Python's `int`
+        raise InputError(
+            f"{path}: expected an integer of at most 64 bits, found thousands of digits"
+        ) from None
     return convert(raw, kind, str(path))
 
 
 def convert(raw: dict[str, Any], kind: type[T], where: str) -> T:
     """Check a table; `where` is the file that messages name."""
     with placed(where):
-        _refuse_what_is_no_value(raw, "")
+        _check_value(raw, "")
         try:
             return msgspec.convert(raw, kind)
         except msgspec.ValidationError as error:
@@ -117,11 +168,26 @@ def one_of(key: str, word: str, known: Collection[str]) -> str:
     return word
 
 
-def distinct(what: str, names: Sequence[str]) -> None:
+def distinct(what: str, names: Iterable[str], key: str = "") -> None:
     """Refuse a name that stands for two things."""
-    for name in names:
-        if names.count(name) > 1:
-            raise Mistake("", f"two of {what} are called `{name}`")
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise Mistake(key, f"two of {what} are called `{name}`")
+
+
+def check_id(key: str, text: str) -> None:
+    """Check a name of a file or folder that no entry declares as an :data:`Id`."""
+    if len(text) > LONGEST_NAME or not re.fullmatch(_ID, text):
+        raise Mistake(key, f"expected {_ID_EXPECTED}, at most {LONGEST_NAME} characters, found {shown(text)}")
+
+
+_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """Write a value that is wrong into a message; the beginning of a long one."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def schema(kind: type) -> dict[str, Any]:
@@ -130,17 +196,43 @@ def schema(kind: type) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
-def _refuse_what_is_no_value(value: Any, at: str) -> None:
-    """TOML knows numbers and values that no entry may hold, nor any setting of a scenario."""
+_TOO_DEEP = f"tables and arrays are nested more than {DEEPEST} levels deep"
+_KEY = r"""[ \t]*(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_DEEP_KEY = re.compile(rf"(?:^|[\[{{,]){_KEY}(?:\.{_KEY}){{{DEEPEST}}}", re.MULTILINE)
+# Control characters, Unicode's line ends, and what XML, and so an SVG, cannot hold.
+_NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+
+
+def check_text(key: str, text: str, longest: int = LONGEST_TEXT) -> None:
+    """Refuse a text that is too long, or that has characters which end a line or steer a terminal."""
+    if len(text) > longest:
+        raise Mistake(key, f"expected at most {longest} characters, found {len(text)}")
+    if found := _NO_TEXT.search(text):
+        raise Mistake(
+            key, f"a text is one line without control characters, found {found[0]!r} in {shown(text)}"
+        )
+
+
+def _check_value(value: Any, at: str, depth: int = 0) -> None:
+    """Refuse values that TOML knows but no entry may hold, nor any setting of a scenario."""
+    if depth > DEEPEST:
+        raise Mistake("", _TOO_DEEP)
     match value:
         case dict():
             for key, inner in value.items():
-                _refuse_what_is_no_value(inner, f"{at}.{key}" if at else key)
+                check_text(at, key, LONGEST_NAME)
+                _check_value(inner, f"{at}.{key}" if at else key, depth + 1)
         case list():
             for index, inner in enumerate(value):
-                _refuse_what_is_no_value(inner, f"{at}[{index}]")
+                _check_value(inner, f"{at}[{index}]", depth + 1)
+        case str():
+            check_text(at, value)
+        case int() if not -(2**63) <= value < 2**63:
+            raise Mistake(at, "expected an integer of at most 64 bits")
         case float() if not math.isfinite(value):
             raise Mistake(at, f"expected a finite number, found {value}")
+        case float() if abs(value) > LARGEST:
+            raise Mistake(at, f"expected a number up to {LARGEST:g}, found {value}")
         case date() | time():
             raise Mistake(at, f"expected a string, a number or a boolean, found the date or time {value}")
 
@@ -162,25 +254,25 @@ def _explained(error: msgspec.ValidationError, raw: dict[str, Any], kind: type) 
     """Say what is wrong where, in terms of TOML, with what is allowed there."""
     found = _MESSAGE.fullmatch(str(error))
     what, at = (found["what"], found["at"] or "") if found else (str(error), "")
-    shown = at.replace("[...]", "")
+    key = at.replace("[...]", "")
     if isinstance(error.__cause__, Mistake):
         own = error.__cause__
-        return Mistake(".".join(part for part in (shown, own.key) if part), own.message)
+        return Mistake(".".join(part for part in (key, own.key) if part), own.message)
     value, declared, expected = _walk(raw, inspect.type_info(kind), at)
     if missing := re.fullmatch(r"Object missing required field (`.*`)", what):
         # Of a table of several kinds only the word that says its kind can be missing here.
         kinds = f"; one of {', '.join(_choices(declared))}" if isinstance(declared, inspect.UnionType) else ""
-        return Mistake(shown, f"{missing[1]} is missing{kinds}")
+        return Mistake(key, f"{missing[1]} is missing{kinds}")
     if unknown := re.fullmatch(r"Object contains unknown field (`.*`)", what):
-        return Mistake(shown, f"unknown key {unknown[1]}; allowed: {', '.join(_keys(declared))}")
+        return Mistake(key, f"unknown key {unknown[1]}; allowed: {', '.join(_keys(declared))}")
     if what.startswith("Invalid"):
-        return Mistake(shown, f"`{value}` is none of {', '.join(_choices(declared))}")
+        return Mistake(key, f"`{str(value)[:_SHOWN]}` is none of {', '.join(_choices(declared))}")
     if " matching regex " in what and expected:
         what = f"Expected {expected}"
     what = re.sub(r", got [^,]*$", "", what)
     what = re.sub(r"`([\w |]+)`", lambda types: _type_names(types[1]), what)
-    suffix = "" if "[...]" in at else f", found {value!r}"
-    return Mistake(shown, what[:1].lower() + what[1:] + suffix)
+    suffix = "" if "[...]" in at else f", found {shown(value)}"
+    return Mistake(key, what[:1].lower() + what[1:] + suffix)
 
 
 def _type_names(types: str) -> str:

@@ -132,6 +132,25 @@ class Results:
         return [judge(claim, ours, paper, preview=preview) for claim in self.experiment.claims]
 
 
+MOST_RUNS = 1_000_000
+
+
+def check(experiment: Experiment, effort: Effort) -> None:
+    """Refuse what cannot be run, before the first run.
+
+    Raises
+    ------
+    InputError
+        If there are more than `MOST_RUNS`, or a setting's scenario is wrong.
+    """
+    settings = sum(1 for _ in experiment.settings())
+    if settings * effort.seeds > MOST_RUNS:
+        raise InputError(
+            f"{experiment.name}: {settings} settings of {effort.seeds} seeds each are over {MOST_RUNS} runs"
+        )
+    experiment.scenarios(effort.changes)
+
+
 def find(name: str) -> list[Path]:
     """Find experiment folders: a path, ``PAPER/FIGURE``, or ``PAPER`` for all of its figures.
 

@@ -6,6 +6,7 @@ all of its levels.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,11 @@ Setting = tuple[str, ...]
 
 ABSENT = ""
 """Stands for the level of an axis that does not exist in a setting."""
+
+
+MOST_SETTINGS = 100_000
+MOST_SETUPS = 1000
+"""Combinations of what is left open, in each of which every claim is judged."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +43,19 @@ class Space:
             If ``when`` names an axis or a level that there is not, or axes depend on each other in a circle.
         """
         space = cls(tuple(axes))
+        with placed(where, "axis"):
+            for what, combined, most in (
+                ("settings", space.axes, MOST_SETTINGS),
+                ("set-ups", space.open, MOST_SETUPS),
+            ):
+                count = math.prod(len(axis.levels) for axis in combined)
+                if count > most:
+                    raise Mistake("", f"all levels combined are {count} {what}; at most {most} are possible")
         for index, axis in enumerate(space.axes):
             with placed(where, f"axis[{index}]"):
                 space._check(axis)
         with placed(where):
-            space._sorted  # noqa: B018 (a circle is refused here)
+            space._sorted  # noqa: B018 (the property refuses a circle)
         return space
 
     @cached_property

@@ -1,8 +1,8 @@
 """A reproduction on the terminal: tables side by side, and the verdicts with their numbers."""
 
+import textwrap
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +21,7 @@ from airwnd.reproduce.words import (
     setups_text,
     spread_of_findings,
 )
+from airwnd.terminal import Column, print_wrapped, sheets
 
 _STYLES = {
     Verdict.HOLDS: "bold green",
@@ -31,16 +32,21 @@ _STYLES = {
     Verdict.UNSETTLED: "bold blue",
 }
 
+# A level's label is broken into lines of this length.
+_LABEL = 14
+
 
 def show(results: Results, console: Console) -> None:
     """Print the tables and the claims."""
     experiment, space = results.experiment, results.experiment.space
-    console.print(Text(f"\n{experiment.title}", style="bold"))
-    console.print(Text(f"{experiment.paper.title}, {experiment.place}"))
+    console.print()
+    print_wrapped(experiment.title, console, "bold")
+    print_wrapped(f"{experiment.paper.title}, {experiment.place}", console)
     if space.open:
-        console.print(Text(f"Tables show one set-up: {setup_text(space.shown_setup, space.open)}"))
+        print_wrapped(f"Tables show one set-up: {setup_text(space.shown_setup, space.open)}", console)
+    console.print()
     for measure in experiment.measures:
-        console.print(_side_by_side(results, measure))
+        _side_by_side(results, measure, console)
     claims = results.claims()
     if claims:
         console.print(Text(f"Claims ({effort_text(results.effort)}); {_how(results)}\n", style="bold"))
@@ -57,9 +63,8 @@ def _how(results: Results) -> str:
 def show_verdicts(done: Sequence[Results], console: Console) -> None:
     """Print one line for each claim of several experiments."""
     grid = Table.grid(padding=(0, 2, 0, 0))
-    for _ in range(3):
-        grid.add_column(no_wrap=True)
-    grid.add_column()
+    for _ in range(4):
+        grid.add_column(overflow="fold")
     for results in done:
         for result in results.claims():
             verdict = _verdict(result.verdict)
@@ -70,33 +75,32 @@ def show_verdicts(done: Sequence[Results], console: Console) -> None:
     console.print(grid)
 
 
-def _side_by_side(results: Results, measure: Measure) -> Table:
+def _side_by_side(results: Results, measure: Measure, console: Console) -> None:
     layout = side_by_side(results, measure, results.experiment.space.shown)
     unit = f" ({measure.unit})" if measure.unit else ""
     spread = " ± half of the 95 % interval" if results.effort.seeds >= LEAST_SEEDS else ""
-    table = Table(
-        title=f"{measure.label}{unit}: paper | ours{spread}",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    for head in layout.heads:
-        table.add_column(head, justify="right", no_wrap=True)
-    for column in layout.columns:
-        table.add_column(column or "paper", justify="right", style="dim", no_wrap=True)
-        table.add_column("" if column else "ours", justify="right", no_wrap=True)
-    for heads, cells in layout.rows:
-        numbers = [(cell.paper_text, f"{cell.ours_text} {cell.spread_text}".strip()) for cell in cells]
-        table.add_row(*heads, *(text for pair in numbers for text in pair))
-    return table
+    print_wrapped(f"{measure.label}{unit}: paper | ours{spread}", console, "bold")
+    heads = [
+        Column(head, [names[index] for names, _ in layout.rows], is_name=True)
+        for index, head in enumerate(layout.heads)
+    ]
+    pairs = []
+    for index, label in enumerate(layout.columns):
+        cells = [row[index] for _, row in layout.rows]
+        papers = [cell.paper_text for cell in cells]
+        ours = [f"{cell.ours_text} {cell.spread_text}".strip() for cell in cells]
+        head = "\n".join([*textwrap.wrap(label, _LABEL), "paper"])
+        pairs.append([Column(head, papers, style="dim"), Column("ours", ours)])
+    sheets(heads, pairs, console)
 
 
 def _claims(claims: list[ClaimResult], *, full: bool) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True)
-    grid.add_column()
+    # The verdict of a check has two spaces before it.
+    verdicts = [result.verdict.value for result in claims]
+    verdicts += [f"  {check.verdict.value}" for result in claims for check in result.checks]
+    grid.add_column(min_width=max(map(len, verdicts)), overflow="fold")
+    grid.add_column(overflow="fold")
     for result in claims:
         text = Text(f"{result.claim.id}  {result.claim.text}", style="bold")
         if setups := setups_text(result):

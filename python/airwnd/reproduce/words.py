@@ -44,10 +44,10 @@ def finding_text(check: Check, finding: Finding) -> str:
     found = finding.found
     if math.isnan(found.mean):
         return "undefined"
-    mean = f"{found.mean:.{check.digits}f}"
+    mean = f"{found.mean:z.{check.digits}f}"
     if math.isinf(found.half_width):
         return mean
-    return f"{mean} [{found.low:.{check.digits}f}, {found.high:.{check.digits}f}]"
+    return f"{mean} [{found.low:z.{check.digits}f}, {found.high:z.{check.digits}f}]"
 
 
 def spread_of_findings(result: CheckResult) -> str:
@@ -56,7 +56,7 @@ def spread_of_findings(result: CheckResult) -> str:
         return finding_text(result.check, result.findings[0])
     means = [finding.found.mean for finding in result.findings]
     digits = result.check.digits
-    return f"{min(means):.{digits}f} to {max(means):.{digits}f}"
+    return f"{min(means):z.{digits}f} to {max(means):z.{digits}f}"
 
 
 def plain_value(value: object) -> str:

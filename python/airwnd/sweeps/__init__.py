@@ -37,6 +37,7 @@ def sweep(  # noqa: PLR0913
     workers: "Workers | None" = None,
     sample_seed: int = 1,
     progress: Callable[[float], object] | None = None,
+    force: bool = False,
 ) -> "pl.DataFrame":
     """Run a scenario over settings and seeds, and give a row per run.
 
@@ -62,11 +63,21 @@ def sweep(  # noqa: PLR0913
         Decides the draws.
     progress
         Told now and then the finished fraction, 0 to 1, of the runs to be made.
+    force
+        Whether to take a folder that holds something else, such as a sweep of another scenario; its tables
+        are replaced.
 
     Returns
     -------
     polars.DataFrame
         What ``runs.parquet`` holds: settings, seed and totals.
+
+    Raises
+    ------
+    InputError
+        If a setting is wrong, or the folder holds something else, or another process uses it.
+    OSError
+        If the folder cannot be written; finished runs are kept.
     """
     import polars as pl
 
@@ -77,5 +88,5 @@ def sweep(  # noqa: PLR0913
         seeds=seeds,
         sample_seed=sample_seed,
     )
-    carry_out(design, Path(out), workers, progress)
+    carry_out(design, Path(out), workers, progress, force=force)
     return pl.read_parquet(Path(out) / "runs.parquet")

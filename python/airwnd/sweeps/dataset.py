@@ -1,7 +1,7 @@
 """The folder that a sweep leaves: two tables, and a manifest that says what they hold."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +9,14 @@ from airwnd import _native
 from airwnd.batch.store import explained
 from airwnd.errors import InputError
 from airwnd.files import write_atomically
+from airwnd.manifests import FILE, differences, parsed
 from airwnd.sweeps.design import Design
 
 if TYPE_CHECKING:
     from airwnd.sweeps.axes import Axis
 
-_MANIFEST = "manifest.json"
 _KIND = "sweep"
+_WAY_OUT = "choose another --out, or take this one with --force"
 
 
 class DataSet:
@@ -24,7 +25,7 @@ class DataSet:
     Parameters
     ----------
     folder
-        Where; it is made if it is not there.
+        Where; an existing folder, locked by the caller.
     design
         What is swept.
     """
@@ -34,20 +35,23 @@ class DataSet:
         self._design = design
         self._scenario = design.scenario.resolved
 
-    def claim(self) -> None:
+    def claim(self, *, force: bool = False) -> None:
         """Make sure that the folder is this sweep's, or make it so.
 
         A finished data set is left as it is until the new one takes its place.
+
+        Parameters
+        ----------
+        force
+            Whether to take the folder whatever it holds.
         """
-        folder, path = self._folder, self._folder / _MANIFEST
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder}: is a file; --out names a folder")
-        if path.exists():
-            self._compare(path)
-        elif folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
-            raise InputError(f"{folder}: is no sweep's folder, but not empty either; choose another --out")
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
+        try:
+            fresh = self._is_fresh()
+        except InputError:
+            if not force:
+                raise
+            fresh = True
+        if fresh:
             self._write_manifest(complete=False)
 
     def write(self, tables: Mapping[str, bytes]) -> None:
@@ -60,27 +64,39 @@ class DataSet:
         except OSError as error:
             raise explained(error, self._folder) from None
 
-    def _compare(self, path: Path) -> None:
-        folder = self._folder
+    def _is_fresh(self) -> bool:
+        """Whether the folder is empty; raise :class:`InputError` if it holds anything but this sweep."""
+        folder, path = self._folder, self._folder / FILE
+        if not path.exists():
+            if any(not entry.name.startswith(".") for entry in folder.iterdir()):
+                raise InputError(f"{folder}: is not empty, and no sweep's folder; {_WAY_OUT}")
+            return True
         try:
-            manifest = json.loads(path.read_bytes())
+            manifest = parsed(path.read_bytes())
             is_sweep = manifest["kind"] == _KIND
             engine, version, scenario = manifest["engine"], manifest["airwnd"], manifest["scenario"]
+            keys = {str(axis["key"]) for axis in (*manifest["grid"], *manifest["random"])}
         except (ValueError, KeyError, TypeError):
             is_sweep = False
         if not is_sweep:
-            raise InputError(f"{path}: not the manifest of a sweep; choose another --out")
+            raise InputError(f"{path}: not the manifest of a sweep, or damaged; {_WAY_OUT}")
         if engine != _native.ENGINE:
             raise InputError(
                 f"{folder}: holds results of airwnd {version}, engine {engine}; this is airwnd "
-                f"{_native.VERSION}, engine {_native.ENGINE}, and they are not mixed: choose another --out, "
-                "or remove the folder"
+                f"{_native.VERSION}, engine {_native.ENGINE}, and they are not mixed: {_WAY_OUT}"
             )
-        for key, there, here in _differences(scenario, self._scenario, ""):
+        for key, there, here in differences(scenario, self._scenario):
             raise InputError(
                 f"{folder}: holds a sweep of another scenario: {key} is {there} there and {here} here; "
-                "choose another --out"
+                f"{_WAY_OUT}"
             )
+        ours = {axis.key for axis in self._design.axes}
+        if keys != ours:
+            raise InputError(
+                f"{folder}: holds a sweep over {', '.join(sorted(keys))}, "
+                f"not over {', '.join(sorted(ours))}; {_WAY_OUT}"
+            )
+        return False
 
     def _write_manifest(self, *, complete: bool) -> None:
         design = self._design
@@ -95,24 +111,9 @@ class DataSet:
             "random": [_axis(axis) for axis in design.random],
             "scenario": self._scenario,
         }
-        write_atomically(self._folder / _MANIFEST, json.dumps(manifest, indent=1, allow_nan=False) + "\n")
+        write_atomically(self._folder / FILE, json.dumps(manifest, indent=1, allow_nan=False) + "\n")
 
 
 def _axis(axis: "Axis") -> dict[str, Any]:
     drawn = {"drawn_from": axis.drawn_from} if axis.drawn_from else {}
     return {"key": axis.key, **drawn, "values": axis.values}
-
-
-def _differences(there: Any, here: Any, key: str) -> Iterator[tuple[str, str, str]]:
-    if isinstance(there, dict) and isinstance(here, dict):
-        for name in {**there, **here}:
-            yield from _differences(there.get(name), here.get(name), f"{key}.{name}" if key else name)
-    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
-        for index, pair in enumerate(zip(there, here, strict=True)):
-            yield from _differences(*pair, f"{key}[{index}]")
-    elif there != here:
-        yield key, _shown(there), _shown(here)
-
-
-def _shown(value: Any) -> str:
-    return "not set" if value is None else json.dumps(value)

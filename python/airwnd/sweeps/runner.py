@@ -6,6 +6,8 @@ from pathlib import Path
 
 from airwnd.batch import Processes, Results, Store, Task, Workers
 from airwnd.batch import carry_out as carry_out_tasks
+from airwnd.files import check_folder, remove_partial_files
+from airwnd.locks import locked
 from airwnd.sweeps.dataset import DataSet
 from airwnd.sweeps.design import Design
 
@@ -31,17 +33,22 @@ def carry_out(
     out: Path,
     workers: Workers | None = None,
     progress: Callable[[float], object] | None = None,
+    *,
+    force: bool = False,
 ) -> Swept:
     """Run what is not yet done, and write the data set; arguments as for :func:`airwnd.sweep`."""
     settings = list(design.settings())
     # All of them before anything runs: a mistake in the last setting is told at once.
     scenarios = [design.scenario_for(setting) for setting in settings]
-    data_set = DataSet(out, design)
-    data_set.claim()
     # Seed by seed: an interrupted sweep has something for every setting.
     tasks = [Task(scenario, seed) for seed in range(1, design.seeds + 1) for scenario in scenarios]
-    results = carry_out_tasks(tasks, Store(out / "runs"), workers or Processes(), progress)
-    from airwnd.sweeps.tables import tables
+    check_folder(out)
+    with locked(out):
+        remove_partial_files(out)
+        data_set = DataSet(out, design)
+        data_set.claim(force=force)
+        results = carry_out_tasks(tasks, Store(out / "runs"), workers or Processes(), progress)
+        from airwnd.sweeps.tables import tables
 
-    data_set.write(tables(design, settings, results))
+        data_set.write(tables(design, settings, results))
     return Swept(len(settings), results)

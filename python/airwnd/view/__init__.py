@@ -6,6 +6,6 @@ already cut down to the pixels. ``docs/how-to/explore-a-run.md`` says what ours 
 """
 
 from airwnd.view.folders import load
-from airwnd.view.page import show, write
+from airwnd.view.page import check, show, write
 
-__all__ = ["load", "show", "write"]
+__all__ = ["check", "load", "show", "write"]

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import polars as pl
-
 from airwnd.errors import InputError
 from airwnd.run_data import RunData
 
@@ -16,15 +14,12 @@ def load(folders: Sequence[Path]) -> dict[str, RunData]:
 
 
 def _load(folder: Path) -> RunData:
-    how = "`airwnd run FILE --series 10ms --out FOLDER` writes one"
-    if not (folder / "manifest.json").is_file():
-        raise InputError(f"{folder}: not a run's folder, it has no manifest.json; {how}")
-    try:
-        run = RunData.load(folder)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{folder}: the run's tables cannot be read: {error}") from None
+    run = RunData.load(folder)
     if run.series.is_empty():
-        raise InputError(f"{folder}: a run without time series; {how} that has them")
+        raise InputError(
+            f"{folder}: a run without time series; `airwnd run FILE --series 10ms --out FOLDER` writes one "
+            "that has them"
+        )
     return run
 
 

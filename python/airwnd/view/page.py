@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from airwnd.errors import InputError
-from airwnd.files import write_atomically
+from airwnd.files import check_folder, write_atomically
 from airwnd.pages import data_link, environment
 from airwnd.run_data import RunData
 from airwnd.view.content import content
@@ -19,12 +19,16 @@ def write(runs: Mapping[str, RunData], page: Path | None = None) -> Path:
     """Write a page about runs, given by name; without a path into a folder for temporary files."""
     if page is None:
         page = Path(tempfile.mkdtemp(prefix="airwnd-")) / "run.html"
+    check(page)
+    write_atomically(page, html(runs))
+    return page
+
+
+def check(page: Path) -> None:
+    """Make the folder of a page, and check that the page can be written, before work is done for it."""
     if page.is_dir():
         raise InputError(f"{page}: a folder; expected the name of a page to write, as in {page / 'run.html'}")
-    text = html(runs)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(page, text)
-    return page
+    check_folder(page.parent)
 
 
 def show(page: Path) -> bool:

@@ -1,15 +1,8 @@
 //! The reference pages: what the catalogue, the schema and `specs/exceptions.toml` say, as Markdown.
 
-use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, ParamSet, Params, split_doc};
-use airwnd_cell::mac::{outer_loop, power_control};
-use airwnd_cell::phy::shadowing;
-use airwnd_cell::rlc::am;
-use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover};
+use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, ParamSet, Params, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
-use airwnd_lab::{
-    Core, Flow, LinkSettings, PresetInfo, PresetValue, Scenario, Site, TableInfo, UeGroup, catalogue,
-    presets, schema, tables,
-};
+use airwnd_lab::{PresetInfo, PresetValue, TableInfo, catalogue, presets, schema, sections, tables};
 use airwnd_tcp::{Settings, Stack};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,7 +112,7 @@ fn index(families: &[FamilyInfo]) -> String {
          - [Models and their limits](limits.md): where results differ from a standard, a paper or ns-3, and by how much\n\n\
          | Family | Members |\n|---|---|\n",
     );
-    for FamilyInfo { name, summary, members } in families {
+    for FamilyInfo { name, summary, members, .. } in families {
         let member = |member: &AlgorithmInfo| format!("[`{0}`]({name}.md#{0})", member.name);
         let members: Vec<String> = members.iter().map(member).collect();
         let summary = summary.trim_end_matches('.');
@@ -251,7 +244,10 @@ fn results() -> String {
 /// A table of a section's keys, and the sections below it.
 fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json) {
     let heading = if path.is_empty() { "Top level".to_string() } else { format!("`{path}`") };
-    let (summary, details, source) = about(path);
+    let SectionInfo { summary, details, source, .. } = sections()
+        .into_iter()
+        .find(|section| section.heading == path)
+        .unwrap_or_else(|| panic!("the section {path} is new: add its type to `sections`"));
     write!(page, "## {heading}\n\n{summary}\n\n").unwrap();
     if !details.is_empty() {
         write!(page, "{details}\n\n").unwrap();
@@ -287,33 +283,6 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
         } else {
             section(page, families, &place, inner);
         }
-    }
-}
-
-/// The summary, details and source of a section.
-fn about(place: &str) -> (String, String, &'static str) {
-    fn of<P: ParamSet>() -> (String, String, &'static str) {
-        let (summary, details) = split_doc(P::DOC);
-        (summary, details, P::SOURCE)
-    }
-    match place {
-        "" => of::<Scenario>(),
-        "[core]" => of::<Core>(),
-        "[carrier]" => of::<Carrier>(),
-        "[radio]" => of::<RadioSettings>(),
-        "[radio.shadowing]" => of::<shadowing::Params>(),
-        "[mac]" => of::<Mac>(),
-        "[mac.olla]" => of::<outer_loop::Params>(),
-        "[mac.power_control]" => of::<power_control::Params>(),
-        "[rlc]" => of::<Rlc>(),
-        "[rlc.am]" => of::<am::Params>(),
-        "[handover]" => of::<handover::Settings>(),
-        "[handover.link_failure]" => of::<handover::LinkFailure>(),
-        "[[link]]" => of::<LinkSettings>(),
-        "[[site]]" => of::<Site>(),
-        "[[ue]]" => of::<UeGroup>(),
-        "[[flow]]" => of::<Flow>(),
-        other => panic!("the section {other} is new: name its type here"),
     }
 }
 

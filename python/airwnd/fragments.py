@@ -1,0 +1,120 @@
+"""Pieces of a scenario in TOML, to copy."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from airwnd.algorithms import Algorithm, Parameter, catalogue
+from airwnd.sections import Section, sections
+
+# Parameters of an algorithm that are written out beside those that are required.
+_MOST = 3
+# What a reader replaces, where neither default nor schema has a value that stands for itself.
+_EXAMPLES: dict[str, Any] = {
+    "ue.qci": 9,
+    "ue.via": ["link"],
+    "flow.ue": "ue",
+    "link/trace.down": "nyc-subway",
+    "cc/python.class": "gentle.py:Gentle",
+    "cc/plugin.name": "registered-name",
+    "arrivals/file.path": "arrivals.csv",
+    "size/empirical.path": "sizes.csv",
+    "placement/file.path": "places.csv",
+    "mobility/path.path": "path.csv",
+}
+# What a choice or a key needs beside it, on lines before or behind.
+_BEFORE = {"ue.via": '[[link]]\nrate = "10Mbps"\n'}
+_BEHIND = {
+    "arrivals/periodic": 'traffic = "transfer"',
+    "arrivals/poisson": 'traffic = "transfer"',
+    "ue.mbr": 'gbr = "10Mbps"',
+}
+_LINK = 'rate = "10Mbps"'
+
+
+def of_key(section: Section, key: Parameter) -> str:
+    """Write a key of a section with its default or an example.
+
+    Examples
+    --------
+    >>> print(of_key(sections()["rlc"], sections()["rlc"].keys["mode"]))
+    [rlc]
+    mode = "um"
+    """
+    name = f"{section.name}.{key.name}".strip(".")
+    if name in sections():
+        return _lines(sections()[name].heading, _LINK if name == "link" else "")
+    match _EXAMPLES.get(name, key.example):
+        case {"kind": kind} if key.family:
+            value = toml(kind)
+        case example:
+            value = toml(example)
+    behind = _LINK if section.name == "link" else _BEHIND.get(name, "")
+    return _lines(_BEFORE.get(name, ""), section.heading, f"{key.name} = {value}", behind)
+
+
+def of_algorithm(algorithm: Algorithm, only: Parameter | None = None) -> str:
+    """Write the choice of an algorithm at a place that takes its family, with the first parameters or one.
+
+    Examples
+    --------
+    >>> print(of_algorithm(catalogue()[0].members[1]))
+    [[flow]]
+    cc = { kind = "cubic", c = 0.4, beta = 0.7, variant = "rfc9438" }
+    """
+    name = f"{algorithm.family}/{algorithm.name}"
+    section, key, around = _place(algorithm.family)
+    params = [each for each in algorithm.params if each.required or each.default not in (None, [])]
+    chosen = params[:_MOST] if only is None else [only]
+    shown = [each for each in algorithm.params if each.required or each in chosen]
+    value = {
+        "kind": algorithm.name,
+        **{each.name: _EXAMPLES.get(f"{name}.{each.name}", each.example) for each in shown},
+    }
+    if key == "kind":
+        return _lines(section.heading, *(f"{name} = {toml(each)}" for name, each in value.items()))
+    for kind, inner in around:
+        value = {"kind": kind, inner: value}
+    return _lines(section.heading, f"{key} = {toml(value)}", _BEHIND.get(name, ""))
+
+
+def toml(value: object) -> str:
+    """Write a value of a scenario on one line of TOML.
+
+    Examples
+    --------
+    >>> toml({"kind": "disc", "centre": ["0m", "0m"], "flat": True})
+    '{ kind = "disc", centre = ["0m", "0m"], flat = true }'
+    """
+    match value:
+        case Mapping():
+            return f"{{ {', '.join(f'{_bare(key)} = {toml(each)}' for key, each in value.items())} }}"
+        case list() | tuple():
+            return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _bare(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
+
+
+def _lines(*lines: str) -> str:
+    return "\n".join(filter(None, lines))
+
+
+def _place(family: str) -> tuple[Section, str, list[tuple[str, str]]]:
+    """Find a key that takes a family, or one whose family has a member with such a parameter."""
+    keys = [(section, key) for section in sections().values() for key in section.keys.values()]
+    places = [(section, key) for section, key in keys if key.family == family]
+    if places:
+        # A key with a default is where most scenarios choose.
+        section, key = max(places, key=lambda place: place[1].default is not None)
+        return section, key.name, []
+    for outer in catalogue():
+        for member in outer.members:
+            for param in member.params:
+                if param.family == family:
+                    section, key_name, around = _place(outer.name)
+                    return section, key_name, [(member.name, param.name), *around]
+    raise AssertionError(f"no key takes the family {family}")

@@ -1,0 +1,250 @@
+"""The folder of a run: ``manifest.json`` with the figures, and a Parquet file for each table.
+
+The manifest holds a digest of each table, and ends in a digest of itself: damage is found when the folder is
+read. A folder is written beside its place and renamed, so that it is whole at any time.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from airwnd import _native, columns
+from airwnd.errors import InputError
+from airwnd.files import check_folder, partial_path
+from airwnd.frames import parquet
+from airwnd.manifests import FILE, differences, parsed
+from airwnd.seal import digest, is_sealed, sealed
+
+#: Tables that are kept in Parquet files alone; the others are in the manifest as well.
+RECORDED = ("series", "events", "allocations", "completions")
+
+_RUN = "run"
+_HOW = "`airwnd run FILE --series 10ms --out FOLDER` writes one"
+_REMEDY = "make the run again"
+_WAY_OUT = "choose another folder, or replace the run with --force"
+
+# Columns without which a table has no meaning. Earlier versions had fewer of the others.
+_NEEDED = {
+    "series": ("time_s", "flow"),
+    "events": ("time_s", "flow", "event"),
+    "allocations": ("time_s", "cell"),
+    "completions": ("flow", "fct_s"),
+}
+
+
+class _Outcome(msgspec.Struct):
+    """What every version has in its figures."""
+
+    scenario: str
+    seed: int
+    duration_s: float
+    totals: dict[str, Any]
+    flows: list[dict[str, Any]]
+    cells: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    ues: list[dict[str, Any]]
+
+
+class _Manifest(msgspec.Struct):
+    """What every version has; earlier ones have the names of the tables without digests."""
+
+    engine: str
+    seed: int
+    scenario: dict[str, Any]
+    outcome: _Outcome
+    tables: dict[str, str] | list[str]
+
+
+def check(folder: Path, scenario: Mapping[str, Any], seed: int, *, force: bool) -> None:
+    """Check that :func:`write` can write a run, before it is made.
+
+    Parameters
+    ----------
+    folder
+        Where the run is to go.
+    scenario, seed
+        The resolved scenario and the seed of the run.
+    force
+        Whether another run may be replaced.
+
+    Raises
+    ------
+    InputError
+        If the folder holds another run or anything else, or cannot be replaced.
+    OSError
+        If its parent cannot be written.
+    """
+    if folder.exists():
+        if not folder.is_dir():
+            raise InputError(f"{folder}: is a file; expected a folder for the run")
+        if (folder / FILE).exists():
+            _compare(folder, scenario, seed, force=force)
+        # Replacing the folder would remove them.
+        ours = {FILE, *(_file(folder, name).name for name in columns.tables())}
+        others = sorted(entry.name for entry in folder.iterdir() if entry.name not in ours)
+        if others:
+            raise InputError(f"{folder}: holds {others[0]}, which is no file of a run; choose another folder")
+        if folder.is_mount() or Path.cwd().is_relative_to(folder.resolve()):
+            raise InputError(
+                f"{folder}: is in use and cannot be replaced as a whole; choose a folder within it"
+            )
+    check_folder(folder.resolve().parent)
+
+
+def write(
+    folder: Path, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], *, force: bool
+) -> None:
+    """Write a run, beside the folder first, so that the folder is whole at any time.
+
+    Parameters
+    ----------
+    folder
+        Where.
+    manifest
+        What the manifest says, but for the tables.
+    tables
+        The tables by name.
+    force
+        Whether another run may be replaced.
+    """
+    check(folder, manifest["scenario"], manifest["seed"], force=force)
+    target = folder.resolve()
+    partial = partial_path(target)
+    try:
+        partial.mkdir()
+        digests = {}
+        for name, table in tables.items():
+            data = parquet(table)
+            digests[name] = digest(data)
+            _file(partial, name).write_bytes(data)
+        text = json.dumps({**manifest, "tables": digests}, indent=1, allow_nan=False)
+        (partial / FILE).write_bytes(sealed(text))
+        _move(partial, target)
+    except BaseException as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        if isinstance(error, OSError):
+            error.filename = str(folder)
+        raise
+
+
+def read(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+    """Read a run's manifest and its recorded tables, and check all of its files.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, damaged, or not that of a run.
+    OSError
+        If a file cannot be read.
+    """
+    manifest = _manifest(folder)
+    digests = manifest["tables"] if isinstance(manifest["tables"], dict) else {}
+    tables = {}
+    for name in manifest["tables"]:
+        path = _file(folder, name)
+        if not path.is_file():
+            raise InputError(f"{path}: the table is missing; {_REMEDY}")
+        data = path.read_bytes()
+        if digests and digest(data) != digests[name]:
+            raise InputError(
+                f"{path}: does not match its digest in {FILE}: it is damaged, or of another run; {_REMEDY}"
+            )
+        if name in RECORDED:
+            tables[name] = _table(path, name, data)
+    return manifest, tables
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    if not path.is_file():
+        raise InputError(f"{folder}: not a run's folder, it has no {FILE}; {_HOW}")
+    data = path.read_bytes()
+    try:
+        manifest = parsed(data)
+        kind = manifest.get("kind", _RUN)
+        if kind == _RUN:
+            msgspec.convert(manifest, _Manifest)
+    except ValueError as error:
+        raise InputError(f"{path}: damaged, or not the manifest of a run: {_one_line(error)}") from None
+    if kind != _RUN:
+        raise InputError(f"{folder}: the folder of a {kind}, not of a run; {_HOW}")
+    # The manifests of earlier versions have a list of tables, and no digests.
+    if not is_sealed(data) and not isinstance(manifest["tables"], list):
+        raise InputError(f"{path}: does not match its digest: it is damaged, or was edited; {_REMEDY}")
+    unknown = [name for name in manifest["tables"] if name not in columns.tables()]
+    if unknown:
+        raise InputError(f"{path}: the table `{unknown[0]}` is unknown to this version of airwnd")
+    return manifest
+
+
+def _table(path: Path, name: str, data: bytes) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(BytesIO(data))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError(f"{path}: damaged, or not a Parquet file: {_one_line(error)}") from None
+    for needed in _NEEDED[name]:
+        if needed not in frame.columns:
+            raise InputError(f"{path}: not the table of {name}: it has no column `{needed}`")
+    declared = columns.tables()[name].columns
+    for column, dtype in frame.schema.items():
+        known = declared.get(column)
+        if known and dtype.is_numeric() == (known.type == "text"):
+            raise InputError(f"{path}: the column `{column}` holds {dtype}; expected a {known.type}")
+    return frame
+
+
+def _compare(folder: Path, scenario: Mapping[str, Any], seed: int, *, force: bool) -> None:
+    """Raise :class:`InputError` if a folder with a manifest is not to be replaced by a run."""
+    kind = _kind((folder / FILE).read_bytes())
+    if kind != _RUN:
+        raise InputError(f"{folder}: the folder of a {kind}; choose another")
+    if force:
+        return
+    try:
+        manifest = _manifest(folder)
+    except InputError as error:
+        raise InputError(f"{error}; {_WAY_OUT}") from None
+    if manifest["engine"] != _native.ENGINE:
+        raise InputError(
+            f"{folder}: holds a run of engine {manifest['engine']}, and this is {_native.ENGINE}; {_WAY_OUT}"
+        )
+    stored = {**manifest["scenario"], "seed": manifest["seed"]}
+    for key, there, here in differences(stored, {**scenario, "seed": seed}):
+        raise InputError(f"{folder}: holds another run: {key} is {there} there and {here} here; {_WAY_OUT}")
+
+
+def _kind(manifest: bytes) -> str:
+    """Give what a manifest says that it is of; one that is damaged may be that of a run."""
+    try:
+        return str(parsed(manifest).get("kind", _RUN))
+    except ValueError:
+        return _RUN
+
+
+def _move(partial: Path, folder: Path) -> None:
+    """Put a new folder in the place of another."""
+    if not folder.exists():
+        partial.rename(folder)
+        return
+    old = partial_path(folder)
+    folder.rename(old)
+    try:
+        partial.rename(folder)
+    except BaseException:
+        old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _file(folder: Path, table: str) -> Path:
+    return folder / f"{table}.parquet"
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())

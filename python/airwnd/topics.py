@@ -1,0 +1,124 @@
+"""Everything that ``airwnd explain`` knows, by name."""
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
+
+from airwnd.algorithms import Algorithm, Family, Parameter, catalogue
+from airwnd.columns import Column, Table, tables
+from airwnd.errors import InputError
+from airwnd.preset import Preset, presets
+from airwnd.sections import Section, sections
+from airwnd.stacks import Stack, stacks
+
+Explained: TypeAlias = Algorithm | Family | Parameter | Column | Table | Preset | Section | Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A thing with a name.
+
+    Attributes
+    ----------
+    name
+        The whole name, as ``cc/newreno``, ``preset/ns3.44``, ``rlc.queue`` or ``flows.delay_ms_p95``.
+    what
+        The thing.
+    short
+        Names by which it is found as well.
+    holder
+        The algorithm that a parameter belongs to; ``None`` for other things.
+    """
+
+    name: str
+    what: Explained
+    short: tuple[str, ...] = ()
+    holder: Algorithm | None = None
+
+
+def find(name: str) -> list[Topic]:
+    """Find what has a name; places in lists, as in ``flow[0].cc``, are left out of it.
+
+    Raises
+    ------
+    InputError
+        If there is nothing; the message has the nearest names.
+    """
+    wanted = re.sub(r"\[[^]]*\]", "", name).lower()
+    things, details = _things(), _details()
+    found = (
+        [topic for topic in things if wanted in (topic.name, *topic.short)]
+        or [topic for topic in details if wanted == topic.name]
+        or [topic for topic in details if wanted in topic.short]
+        or list(_parameters(wanted))
+    )
+    if not found:
+        known = {each: None for topic in (*things, *details) for each in (topic.name, *topic.short)}
+        near = difflib.get_close_matches(wanted, known, n=3)
+        words = " or ".join(f"`{each}`" for each in near)
+        hint = f"did you mean {words}?" if near else "`airwnd list` shows algorithms, stacks and presets"
+        raise InputError(f"unknown name `{name}`; {hint}")
+    return found
+
+
+@cache
+def _things() -> tuple[Topic, ...]:
+    """Give what has a name of its own: families and members, stacks, presets, tables and sections."""
+    members = [member for family in catalogue() for member in family.members]
+    return (
+        *(Topic(preset.name, preset, ("preset", f"preset/{preset.name}")) for preset in presets()),
+        *(Topic(stack.name, stack, ("stack", f"stack/{stack.name}")) for stack in stacks().values()),
+        *(Topic(family.name, family) for family in catalogue()),
+        *(Topic(f"{member.family}/{member.name}", member, (member.name,)) for member in members),
+        *(Topic(table.name, table) for table in tables().values()),
+        *(Topic(section.name, section) for section in sections().values() if section.name),
+    )
+
+
+@cache
+def _details() -> tuple[Topic, ...]:
+    """Give keys of sections and columns of tables."""
+    keys = [
+        Topic(f"{section.name}.{key.name}".strip("."), key, (key.name,))
+        for section in sections().values()
+        for key in section.keys.values()
+    ]
+    columns = [
+        Topic(f"{table.name}.{column.name}", column, tuple(_stems(table, column)))
+        for table in tables().values()
+        for column in table.columns.values()
+    ]
+    return (*keys, *columns)
+
+
+def _stems(table: Table, column: Column) -> Iterator[str]:
+    """Give the beginnings of a column's name up to its unit, as ``delay`` of ``delay_ms_p95``."""
+    parts = column.name.split("_")
+    for end in range(1, len(parts) + 1):
+        stem = "_".join(parts[:end])
+        yield stem
+        yield f"{table.name}.{stem}"
+
+
+def _parameters(path: str) -> Iterator[Topic]:
+    """Find the parameter of algorithms at a path, as ``rlc.queue.buffer`` or ``cubic.beta``."""
+    holder, _, name = path.rpartition(".")
+    if not holder:
+        return
+    try:
+        above = find(holder)
+    except InputError:
+        return
+    families = {family.name: family for family in catalogue()}
+    for topic in above:
+        family = topic.what if isinstance(topic.what, Family) else None
+        if isinstance(topic.what, Parameter) and topic.what.family:
+            family = families[topic.what.family]
+        members = [topic.what] if isinstance(topic.what, Algorithm) else family.members if family else ()
+        for member in members:
+            for param in member.params:
+                if param.name == name:
+                    yield Topic(f"{member.family}/{member.name}.{name}", param, holder=member)

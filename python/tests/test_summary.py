@@ -1,0 +1,236 @@
+"""What a run looks like on the terminal, at any width."""
+
+import re
+
+import pytest
+
+from airwnd import Scenario
+from airwnd.headline import headline
+from airwnd.summary import show, show_links
+from airwnd.terminal import Column, console, number, sheet
+from airwnd.undelivered import reasons
+
+WIDTHS = (60, 80, 120)
+SITE = 'duration = "1s"\n[[site]]\n'
+SCENARIOS = {
+    "cell": SITE
+    + '[[ue]]\ncount = 10\nplacement = { kind = "ring", radius = "100m" }\n[[flow]]\nrwnd = "autotuning"\n',
+    "groups": SITE
+    + """
+[[ue]]
+count = 30
+[[flow]]
+id = "page"
+cc = "cubic"
+traffic = { kind = "transfer", size = "100kB" }
+arrivals = { kind = "poisson", rate = 1.0 }
+[[flow]]
+id = "bulk"
+cc = "bbr"
+""",
+    "links": """
+name = "two wires"
+duration = "1s"
+[[link]]
+name = "backhaul-between-the-data-centre-and-the-aggregation-site"
+rate = "100Mbps"
+delay = "5ms"
+per = "group"
+[[link]]
+name = "access"
+rate = "10Mbps"
+rate_up = "1Mbps"
+aqm = "codel"
+[[ue]]
+name = "a-group-of-terminals-with-a-long-name"
+[[flow]]
+id = "download-with-a-very-long-identifier"
+[[flow]]
+id = "call"
+traffic = "cbr"
+""",
+    "wifi": 'duration = "1s"\n[[link]]\nkind = "wifi"\n[[ue]]\ncount = 4\n[[flow]]\n',
+    "handover": """
+duration = "2s"
+handover.algorithm = "a3-rsrp"
+[[site]]
+[[site]]
+position = ["600m", "0m"]
+[[site]]
+position = ["400km", "0m"]
+[[ue]]
+placement = { kind = "list", points = [["250m", "0m"], ["900km", "0m"]] }
+count = 2
+mobility = { kind = "constant-velocity", speed = "50m/s" }
+[[flow]]
+""",
+}
+
+
+@pytest.fixture
+def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """A width of the terminal."""
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return int(request.param)
+
+
+def words_of(text: str) -> str:
+    """Undo line breaks, also those within names."""
+    return "".join(text.split())
+
+
+@pytest.mark.parametrize("columns", WIDTHS, indirect=True)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_nothing_is_cut_at_any_width(name: str, columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Scenario.from_toml(SCENARIOS[name]).run()
+    show(run)
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= columns
+    assert not any(line.endswith(" ") for line in out.splitlines())
+    for flow in run.flows.head(20).iter_rows(named=True):
+        assert number(flow["goodput_kbps"], 1) in out
+    assert re.search(r"PDF: packet\s+delivery\s+fraction", out)
+
+
+@pytest.mark.parametrize("columns", WIDTHS, indirect=True)
+def test_links_before_a_run_are_not_cut(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    show_links(Scenario.from_toml(SCENARIOS["handover"]).link_budgets())
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= columns
+    for text in ("UE", "RSRP", "dBm", "out of"):
+        assert text in out
+
+
+def test_columns_give_way_by_rank_and_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = [
+        Column("name", ["a long name with spaces"], is_name=True),
+        Column("one", ["1,000,000.00"], "ms", rank=1, key="one_ms"),
+        Column("two", ["2,000,000.00"], "ms", rank=2, key="two_ms"),
+        Column("kept", ["3,000,000.00"], "ms"),
+    ]
+    for columns, hidden in ((80, set()), (45, {"two_ms"}), (30, {"one_ms", "two_ms"})):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        sheet(wide, console())
+        out = capsys.readouterr().out
+        assert {key for key in ("one_ms", "two_ms") if key in out} == hidden
+        assert "3,000,000.00" in out
+
+
+def test_names_wrap_and_stay_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "a-name-with-hyphens-and_without_any_in_this_part"
+    monkeypatch.setenv("COLUMNS", "24")
+    sheet([Column("name", [name], is_name=True), Column("n", ["1,000"])], console())
+    cells = re.findall(r"^ (\S+)", capsys.readouterr().out, re.MULTILINE)
+    assert "".join(cells).endswith(name)
+
+
+def test_zero_has_no_sign() -> None:
+    assert [number(value, 1) for value in (-0.0, -0.04, 0.0)] == ["0.0"] * 3
+    assert number(-0.06, 1) == "-0.1"
+
+
+def test_an_empty_run_says_so_without_negative_zeros(capsys: pytest.CaptureFixture[str]) -> None:
+    run = Scenario.from_toml(
+        SITE + '[[ue]]\n[[flow]]\ntraffic = "transfer"\narrivals = { kind = "poisson", rate = 1e-6 }\n'
+    ).run()
+    show(run)
+    out = capsys.readouterr().out
+    assert "no flow began" in out
+    assert "throughput 0.0 kbit/s" in out
+    assert "-0.0" not in str(run.to_json())
+
+
+def test_the_head_names_stack_mss_scheduler_carrier_and_queue() -> None:
+    def head(text: str) -> str:
+        run = Scenario.from_toml(text).run()
+        return "\n".join(headline(run.scenario, run.outcome["groups"]))
+
+    cell = head(SCENARIOS["cell"].replace('duration = "1s"', 'duration = "1ms"\ntcp.stack = "linux"', 1))
+    for text in (
+        "stack linux, MSS 1448 B",
+        "cc newreno",
+        "rwnd autotuning",
+        "scheduler pf",
+        "carrier 10 MHz",
+    ):
+        assert text in cell
+    assert "RLC UM, queue drop-tail 10 KiB" in cell
+    own = head(
+        SCENARIOS["cell"].replace('duration = "1s"', 'duration = "1ms"\ntcp.mss = 1000\ntcp.sack = false', 1)
+    )
+    assert "with sack false, MSS 1000 B" in own
+    assert "cc cubic, bbr" in head(SCENARIOS["groups"])
+    assert "link access: wire, 10 Mbps (down), 1 Mbps (up), queue codel" in head(SCENARIOS["links"])
+    assert "link link: wifi, dsss" in head(SCENARIOS["wifi"])
+
+
+def test_control_characters_are_written_out(capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = Scenario.from_dict(
+        {
+            "name": "a\x1b[31m[red]",
+            "duration": "1ms",
+            "site": [{}],
+            "ue": [{}],
+            "flow": [{"id": "\x1b]0;x\x07"}],
+        }
+    )
+    show(scenario.run())
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "a\\x1b[31m[red]" in out
+
+
+WIRE = 'duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            SITE + '[[ue]]\nplacement = { kind = "list", points = [["400km", "0m"]] }\n[[flow]]\n',
+            "UE out of reach (downlink)",
+        ),
+        (
+            WIRE + 'count = 2\nstagger = "2s"\n',
+            "flow-1: not begun when the run ended; see `start` and `stagger`",
+        ),
+        (
+            WIRE.replace("1Mbps", "1bps"),
+            "connection not established: link link (down) delivered nothing (packets, with handshakes: 1",
+        ),
+        (WIRE.replace("1Mbps", "1bps") + 'traffic = "cbr"\n', "none of the data arrived: link link (down)"),
+        (
+            WIRE.replace('rate = "1Mbps"', 'rate = "1Mbps"\nloss = { kind = "packet-error", rate = 1.0 }'),
+            "link link (down) delivered nothing (packets, with handshakes: 1 sent, 0 arrived, 1 dropped)",
+        ),
+        (
+            'duration = "1s"\nmac.scheduler = "mt"\n[[site]]\n[[ue]]\n'
+            'placement = { kind = "list", points = [["50m", "0m"], ["3000m", "0m"]] }\ncount = 2\n'
+            '[[flow]]\ntraffic = { kind = "cbr", rate = "80Mbps" }\n',
+            "flow-1: none of the data arrived: no downlink grant by scheduler mt",
+        ),
+    ],
+)
+def test_a_flow_that_got_nothing_says_why(text: str, reason: str) -> None:
+    run = Scenario.from_toml(text).run()
+    (line,) = reasons(run.outcome, run.scenario)
+    assert reason in line
+
+
+def test_a_flow_that_got_something_needs_no_reason(small: Scenario) -> None:
+    run = small.run()
+    assert reasons(run.outcome, run.scenario) == []
+
+
+def test_many_flows_without_anything_are_summed_up() -> None:
+    run = Scenario.from_toml(WIRE + 'count = 1000\nstagger = "2ms"\n').run()
+    lines = reasons(run.outcome, run.scenario)
+    assert len(lines) <= 4
+    assert any("and 494 more: not begun" in line or "more: not begun" in line for line in lines)
