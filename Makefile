@@ -49,9 +49,10 @@ test: setup browser tshark lint
 	$(BIN)/pytest --numprocesses auto
 
 # What takes minutes and rarely breaks: ten thousand random handovers, a hundred thousand scenarios, the site, a wheel.
-# What is printed of the scenarios is how many were tried.
+# How many scenarios and ends were tried is printed.
 nightly: setup browser fuzz
-	cargo test --workspace --locked -- --ignored --nocapture
+	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
+	cargo test -p airwnd-attack --locked -- --ignored --nocapture
 	$(BIN)/pytest -m nightly
 
 # Each fuzzer for so many seconds, from the kept corpus; what it finds there is kept in fuzz/target, what fails in
