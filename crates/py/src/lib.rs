@@ -7,7 +7,7 @@ use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::tap::Tap;
 use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, Table, TableInfo};
-use airwnd_units::{Metres, Span, Time};
+use airwnd_units::{Bytes, Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
@@ -44,9 +44,9 @@ type Heard<'py> = (
     Bound<'py, PyArray1<f64>>,
 );
 
-/// A checked scenario.
+/// A checked scenario, and what it was read from.
 #[pyclass(frozen, module = "airwnd._native")]
-struct Scenario(airwnd_lab::Scenario);
+struct Scenario(airwnd_lab::Scenario, Node);
 
 #[pymethods]
 impl Scenario {
@@ -69,7 +69,8 @@ impl Scenario {
         }
         let mut plugins = Plugins::default();
         plugins.set_python(congestion::find);
-        settle(py, airwnd_lab::Scenario::with_plugins(&node, &plugins)).map(Scenario)
+        let scenario = settle(py, airwnd_lab::Scenario::with_plugins(&node, &plugins))?;
+        Ok(Scenario(scenario, node))
     }
 
     /// Everything that the scenario says, defaults written out, as JSON.
@@ -80,6 +81,12 @@ impl Scenario {
     /// Complains of the first word that names no node.
     fn check_nodes(&self, words: Vec<String>) -> PyResult<()> {
         capture::nodes(&self.0, &words).map(drop)
+    }
+
+    /// Complains of what a run with this seed would refuse before it begins.
+    fn check_run(&self, seed: u64, max_memory: Option<u64>) -> PyResult<()> {
+        let records = Records { memory: max_memory.map(Bytes), ..Records::default() };
+        self.0.check_run(seed, &records).map_err(|error| complaint(error.located(&self.1)))
     }
 
     /// Where the terminals of a run with this seed begin, by columns.
@@ -94,7 +101,7 @@ impl Scenario {
 
     /// The terminals of a run with this seed with their links' budgets, by columns; `None` without a site.
     fn link_budgets<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let budgets = self.0.link_budgets(seed).map_err(ScenarioError::new_err)?;
+        let budgets = self.0.link_budgets(seed).map_err(|error| complaint(error.located(&self.1)))?;
         budgets.map(|table| columns(py, table)).transpose()
     }
 
@@ -132,7 +139,8 @@ impl Scenario {
     /// Time series come with a sampling interval, allocations with a window of the measurement in nanoseconds.
     /// `progress` is told the finished fraction; what it raises ends the run, as does a signal. `pcap` is a file's
     /// path, the nodes that it captures, and the bytes kept of a packet; the file is whole however the run ends.
-    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None))]
+    /// `max_memory` is the most that the run may take, in bytes.
+    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None, max_memory=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -141,10 +149,12 @@ impl Scenario {
         progress: Option<Py<PyAny>>,
         pcap: Option<capture::Wanted>,
         allocations_ns: Option<(u64, u64)>,
+        max_memory: Option<u64>,
     ) -> PyResult<(String, Bound<'py, PyDict>)> {
         let records = Records {
             series: series_interval_ns.map(Span),
             allocations: allocations_ns.map(|(from, until)| Span(from)..Span(until)),
+            memory: max_memory.map(Bytes),
         };
         let end = (self.0.warmup.0 + self.0.duration.0) as f64;
         let outcome = py.detach(|| {
@@ -164,10 +174,11 @@ impl Scenario {
             let tap = capture.as_mut().map(|file| &mut file.capture as &mut dyn Tap);
             let outcome = airwnd_lab::run_tapped(&self.0, seed, &records, tap, &mut tell);
             let written = capture.map_or(Ok(()), capture::File::finish);
+            let outcome = outcome.map_err(|error| error.located(&self.1));
             let outcome = Python::attach(|py| settle(py, outcome));
             raised.map_or(written.and(outcome), Err)
         })?;
-        let figures = outcome.to_json().to_string();
+        let figures = py.detach(|| serde_json::to_string(&outcome)).expect("figures are values of JSON");
         let tables = PyDict::new(py);
         for (name, table) in outcome.into_tables() {
             tables.set_item(name, columns(py, table)?)?;
@@ -284,6 +295,12 @@ fn parse_span(text: &str) -> PyResult<u64> {
     text.parse().map(|span: Span| span.0).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
+/// A text such as "2GB" in bytes.
+#[pyfunction]
+fn parse_bytes(text: &str) -> PyResult<u64> {
+    text.parse().map(|bytes: Bytes| bytes.0).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
 #[pymodule]
 mod _native {
     #[pymodule_export]
@@ -293,7 +310,7 @@ mod _native {
     use super::congestion::{Ack, Congestion, Connection};
 
     #[pymodule_export]
-    use super::{Scenario, ScenarioError, catalogue, parse_span, presets, schema, tables};
+    use super::{Scenario, ScenarioError, catalogue, parse_bytes, parse_span, presets, schema, tables};
 
     /// The project's version.
     #[pymodule_export]
