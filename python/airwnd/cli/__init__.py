@@ -10,6 +10,7 @@ import click
 from airwnd._native import VERSION, ScenarioError
 from airwnd.cli import algorithms, plot, reproduce, simulate, sweep, view
 from airwnd.errors import EngineError, InputError
+from airwnd.text import one_line
 
 BAD_INPUT = 2
 ENGINE_BROKEN = 70
@@ -44,7 +45,7 @@ def main() -> None:
 
 
 def _complain(message: str, code: int = BAD_INPUT) -> int:
-    click.echo("airwnd: " + " ".join(message.split()), err=True)
+    click.echo(f"airwnd: {one_line(message)}", err=True)
     return code
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import DASK, JOBS, PROGRESS, batch_bar, workers, workers_text
+from airwnd.cli.options import DASK, JOBS, MAX_MEMORY, PROGRESS, batch_bar, workers, workers_text
 from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 )
 @JOBS
 @DASK
+@MAX_MEMORY
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -36,6 +37,7 @@ def reproduce(
     seeds: int | None,
     jobs: int | None,
     dask: str | None,
+    max_memory: str | None,
     out: Path,
     quick: bool,
     progress: bool | None,
@@ -50,7 +52,7 @@ def reproduce(
 
     if every == bool(names):
         raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
-    crew = workers(jobs, dask)
+    crew = workers(jobs, dask, max_memory)
     folders = (
         runner.find_all()
         if every

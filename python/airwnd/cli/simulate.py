@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from airwnd.capture import MOST_BYTES, Capture
-from airwnd.cli.options import FILE, PROGRESS, SET, bar, load
+from airwnd.cli.options import FILE, MAX_MEMORY, PROGRESS, SET, bar, load
 from airwnd.errors import InputError
 
 
@@ -39,6 +39,7 @@ from airwnd.errors import InputError
     help="Keep who got which PRBs in this window, as in 1s..1.1s.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@MAX_MEMORY
 @PROGRESS
 def run(
     file: Path,
@@ -51,6 +52,7 @@ def run(
     snaplen: int | None,
     allocations: str | None,
     as_json: bool,
+    max_memory: str | None,
     progress: bool | None,
 ) -> None:
     """Simulate the scenario in FILE."""
@@ -60,7 +62,7 @@ def run(
     capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
     scenario = load(file, settings)
     with bar(f"{scenario.name}", progress) as tell:
-        result = scenario.run(seed, series, tell, capture, window)
+        result = scenario.run(seed, series, tell, capture, window, max_memory=max_memory)
     if out:
         result.save(out)
     if as_json:
@@ -103,6 +105,7 @@ def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) 
 def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
     """Check the scenario in FILE without running it."""
     scenario = load(file, settings)
+    scenario.check_run()
     click.echo(json.dumps(scenario.resolved, indent=2) if as_json else f"{file}: a valid scenario")
 
 

@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import DASK, FILE, JOBS, PROGRESS, SET, batch_bar, load, workers, workers_text
+from airwnd.cli.options import (
+    DASK,
+    FILE,
+    JOBS,
+    MAX_MEMORY,
+    PROGRESS,
+    SET,
+    batch_bar,
+    load,
+    workers,
+    workers_text,
+)
 from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
@@ -44,6 +55,7 @@ if TYPE_CHECKING:
 )
 @JOBS
 @DASK
+@MAX_MEMORY
 @PROGRESS
 def sweep(
     file: Path,
@@ -55,6 +67,7 @@ def sweep(
     out: Path,
     jobs: int | None,
     dask: str | None,
+    max_memory: str | None,
     progress: bool | None,
 ) -> None:
     """Run the scenario in FILE over many settings and seeds, and write one data set.
@@ -66,7 +79,7 @@ def sweep(
     from airwnd.sweeps.axes import grid
     from airwnd.sweeps.draws import draw
 
-    crew = workers(jobs, dask)
+    crew = workers(jobs, dask, max_memory)
     design = Design(
         scenario=load(file, settings),
         grid=tuple(grid(text) for text in grids),

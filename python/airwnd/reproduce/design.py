@@ -28,6 +28,7 @@ from msgspec import Meta, field
 
 from airwnd._native import ScenarioError
 from airwnd.errors import InputError
+from airwnd.files import read_text
 from airwnd.reproduce.axis import Axis, AxisShape, Level
 from airwnd.reproduce.claims import Claim, load_claims
 from airwnd.reproduce.measure import Measure, Rows
@@ -229,7 +230,7 @@ def _paper_values(
     """Read the paper's table, and the comment lines that say where it comes from."""
     if not path.is_file():
         return "", {}
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = read_text(path).splitlines()
     source = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
     values: dict[Setting, dict[str, float]] = {}
     for number, row in enumerate(

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Meta, inspect
 
 from airwnd.errors import InputError
+from airwnd.files import read_text
 
 T = TypeVar("T")
 
@@ -84,8 +85,8 @@ def load(path: Path, kind: type[T]) -> T:
         If it is not UTF-8, not TOML, or not what `kind` declares; one line with file, key and rule.
     """
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # not UTF-8, or not TOML
+        raw = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}") from None
     return convert(raw, kind, str(path))
 
