@@ -600,7 +600,7 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         r#"ue = "near""#,
         r#"ue = "ne\nar""#,
-        r":22: flow[0].ue: there is no group `ne\nar`; groups: `near`, `far`",
+        r#":22: flow[0].ue: a text has no control characters, found "ne\nar""#,
     ),
     (
         r#"rate = "64kbps"}"#,

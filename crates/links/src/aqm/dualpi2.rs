@@ -20,11 +20,12 @@ pub enum Scheduler {
 
 /// DualPI2: L4S packets (ECT(1), CE) and the others in a queue each, coupled so that their flows share alike.
 ///
-/// Every min(`target`, `rtt_max` / 3), and so at most 100,000 times a second, a base probability p' grows by alpha (delay - `target`) + beta (delay - delay
-/// before), alpha = 0.1 T / `rtt_max`^2, beta = 0.3 / `rtt_max`, of the queue whose head has waited longer. A classic
-/// packet is marked or dropped with probability p'^2; an L4S packet is marked with `k` p', or with that of a ramp over
-/// its own delay if that is larger. When k p' reaches 1, both queues drop with p'^2, and mark what they can. A bearer
-/// serves its queue once in a millisecond: there the ramp is to begin at some milliseconds.
+/// Every min(`target`, `rtt_max` / 3), and so at most 100,000 times a second, a base probability p' grows by alpha
+/// (delay - `target`) + beta (delay - delay before), alpha = 0.1 T / `rtt_max`^2, beta = 0.3 / `rtt_max`, of the queue
+/// whose head has waited longer. A classic packet is marked or dropped with probability p'^2; an L4S packet is marked
+/// with `k` p', or with that of a ramp over its own delay if that is larger. When k p' reaches 1, both queues drop with
+/// p'^2, and mark what they can. A bearer serves its queue once in a millisecond: there the ramp is to begin at some
+/// milliseconds.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 9332 appendix A")]
 pub struct Params {
