@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import airwnd
-from airwnd import Scenario, ScenarioError
+from airwnd import InputError, Scenario, ScenarioError
 
 from .conftest import TABLE6
 

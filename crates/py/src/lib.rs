@@ -142,7 +142,8 @@ impl Scenario {
 
     /// The terminals of a run with this seed with their links' budgets, by columns; `None` without a site.
     fn link_budgets<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let budgets = self.checked.link_budgets(seed).map_err(|error| complaint(error.located(&self.node)))?;
+        let budgets =
+            self.checked.link_budgets(seed).map_err(|error| complaint(error.located(&self.node)))?;
         budgets.map(|table| columns(py, table)).transpose()
     }
 
