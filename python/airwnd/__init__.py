@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from airwnd.scenario import Scenario
     from airwnd.seeds import over_seeds
     from airwnd.sweeps import sweep
+    from airwnd.swept import Sweep
 
 __all__ = [
     "Ack",
@@ -54,6 +55,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "__version__",
     "catalogue",
     "over_seeds",
@@ -82,6 +84,7 @@ _HOME = {
     "Run": "airwnd.run",
     "Scenario": "airwnd.scenario",
     "ScenarioError": "airwnd._native",
+    "Sweep": "airwnd.swept",
     "catalogue": "airwnd.algorithms",
     "over_seeds": "airwnd.seeds",
     "presets": "airwnd.preset",

@@ -81,8 +81,10 @@ NUMBER = Kind(
     "a finite number",
     lambda value: type(value) is not bool and isinstance(value, Real) and math.isfinite(value),
 )
+REAL = Kind("a number", lambda value: type(value) is not bool and isinstance(value, Real))
 TEXT = instances("a text", str)
 DURATION = instances('a text with a unit, as in "10ms",', str)
+MEMORY = whole(1, None, "a number of bytes") | instances('a text as in "2GB"', str)
 FLAG = instances("True or False", bool)
 PATH = instances("a path", str, os.PathLike)
 MAPPING = instances("a dictionary", Mapping)
@@ -91,6 +93,8 @@ SEVERAL = Kind(
     "a list", lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 )
 PAIR = tuples_of(TEXT, 2, "a pair of texts")
+SIZE = tuples_of(NUMBER | NONE, 2, "a pair of width and height in inches")
+SCALE = Kind("'linear' or 'log'", lambda value: value in ("linear", "log"))
 # Without an import of matplotlib, which takes longer than a short run.
 AXES = Kind("matplotlib axes", lambda value: hasattr(value, "set_xlabel"))
 

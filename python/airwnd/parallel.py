@@ -4,21 +4,29 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from airwnd.arguments import CALLABLE, DURATION, NONE, POSITIVE, SEED, SEVERAL, checked
+from airwnd.arguments import CALLABLE, DURATION, MEMORY, NONE, POSITIVE, SEED, SEVERAL, checked
 from airwnd.errors import InputError
+from airwnd.memory import share
 from airwnd.scenario import Scenario
-from airwnd.threads import side_by_side
+from airwnd.threads import cores, side_by_side
 
 if TYPE_CHECKING:
     from airwnd.run import Run
 
 
-@checked(tasks=SEVERAL, jobs=POSITIVE | NONE, series=DURATION | NONE, progress=CALLABLE | NONE)
+@checked(
+    tasks=SEVERAL,
+    jobs=POSITIVE | NONE,
+    series=DURATION | NONE,
+    progress=CALLABLE | NONE,
+    max_memory=MEMORY | NONE,
+)
 def run_many(
     tasks: Sequence[tuple[Scenario, int]],
     jobs: int | None = None,
     series: str | None = None,
     progress: Callable[[float], None] | None = None,
+    max_memory: int | str | None = None,
 ) -> "list[Run]":
     """Simulate scenarios with seeds in parallel; the runs come in the order of the tasks.
 
@@ -32,6 +40,9 @@ def run_many(
         Sampling interval of the time series with its unit, as in ``"10ms"``; no series without it.
     progress
         Called now and then, in the calling thread, with the finished fraction of the whole, 0 to 1.
+    max_memory
+        The most memory that a run may take, as for :meth:`Scenario.run`; by default the runs at the same time
+        share 80 % of what is free.
 
     Returns
     -------
@@ -59,5 +70,6 @@ def run_many(
                 SEED.check("seed", seed)
             case _:
                 raise InputError("tasks: expected pairs of a Scenario and a seed")
-    calls = [partial(scenario.run, seed, series) for scenario, seed in tasks]
+    each = share(min(jobs or cores(), len(tasks)), max_memory)
+    calls = [partial(scenario.run, seed, series, max_memory=each) for scenario, seed in tasks]
     return side_by_side(calls, jobs, progress)

@@ -12,30 +12,38 @@ import numpy as np
 import pytest
 
 import airwnd
-from airwnd import InputError, Run, Scenario, ScenarioError, batch
+from airwnd import InputError, Run, Scenario, ScenarioError, Sweep, batch
+from airwnd.code_policy import NO_CODE, PLUGIN_TIMEOUT_S
 
 from .test_batch import WIRE
 
 SCENARIO = Scenario.from_dict(WIRE)
 RUN = SCENARIO.run(series="10ms")
 MAP = Scenario.from_dict({"duration": "1s", "site": [{}], "ue": [{}], "flow": [{}]}).radio_map(points=2)
+SWEEP = Sweep(RUN.links, RUN.links, (), (), 1)
+CODE = {"allow_code": False, "plugin_timeout_s": PLUGIN_TIMEOUT_S}
 
 #: Calls of every public function and method with valid arguments; each argument in turn gets a wrong value.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Capture": (airwnd.Capture, {"path": "x.pcapng", "nodes": ["server"], "snaplen": 0}),
     "RadioMap.plot": (MAP.plot, {"quantity": "sinr", "axes": None}),
     "Run.load": (Run.load, {"folder": "nowhere"}),
-    "Run.plot": (RUN.plot, {"quantity": "cwnd_bytes", "axes": None}),
+    "Run.plot": (
+        RUN.plot,
+        {"quantity": "cwnd_bytes", "axes": None, "flows": (), "mean_s": None, "size": None},
+    ),
+    "Run.plot_cdf": (RUN.plot_cdf, {"quantity": "goodput_kbps", "axes": None, "groups": ()}),
     "Run.plot_fct": (RUN.plot_fct, {"axes": None}),
     "Run.plot_prbs": (RUN.plot_prbs, {"cell": 0, "window_s": None, "axes": None}),
     "Run.plot_timeline": (RUN.plot_timeline, {"flow": None}),
     "Run.save": (RUN.save, {"folder": "nowhere", "force": False}),
     "Run.view": (RUN.view, {"path": None, "browse": False}),
-    "Scenario": (Scenario, {"text": "", "origin": "x", "format": "toml", "overrides": ()}),
-    "Scenario.from_dict": (Scenario.from_dict, {"settings": WIRE}),
-    "Scenario.from_toml": (Scenario.from_toml, {"text": "", "origin": "x"}),
+    "Scenario": (Scenario, {"text": "", "origin": "x", "format": "toml", "overrides": (), "policy": NO_CODE}),
+    "Scenario.check_run": (SCENARIO.check_run, {"max_memory": None}),
+    "Scenario.from_dict": (Scenario.from_dict, {"settings": WIRE, **CODE}),
+    "Scenario.from_toml": (Scenario.from_toml, {"text": "", "origin": "x", **CODE}),
     "Scenario.link_budgets": (SCENARIO.link_budgets, {"seed": None}),
-    "Scenario.load": (Scenario.load, {"path": "nowhere"}),
+    "Scenario.load": (Scenario.load, {"path": "nowhere", **CODE}),
     "Scenario.override": (SCENARIO.override, {"settings": ()}),
     "Scenario.radio_map": (
         SCENARIO.radio_map,
@@ -43,16 +51,33 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "Scenario.run": (
         SCENARIO.run,
-        {"seed": 1, "series": None, "progress": None, "pcap": None, "allocations": None},
+        {"seed": 1, "series": None, "progress": None, "pcap": None, "allocations": None, "max_memory": None},
     ),
-    "Scenario.run_many": (SCENARIO.run_many, {"seeds": (), "jobs": 1, "series": None}),
+    "Scenario.run_many": (SCENARIO.run_many, {"seeds": (), "jobs": 1, "series": None, "max_memory": None}),
     "Scenario.simulate": (
         SCENARIO.simulate,
-        {"seed": 1, "series": None, "progress": None, "pcap": None, "allocations": None},
+        {"seed": 1, "series": None, "progress": None, "pcap": None, "allocations": None, "max_memory": None},
+    ),
+    "Sweep.load": (Sweep.load, {"folder": "nowhere"}),
+    "Sweep.plot": (
+        SWEEP.plot,
+        {
+            "y": "delay_ms",
+            "x": None,
+            "by": None,
+            "facet": None,
+            "where": None,
+            "x_scale": "auto",
+            "y_scale": "linear",
+            "size": None,
+        },
     ),
     "over_seeds": (airwnd.over_seeds, {"runs": [RUN]}),
     "register": (airwnd.register, {"kind": None}),
-    "run_many": (airwnd.run_many, {"tasks": (), "jobs": 1, "series": None, "progress": None}),
+    "run_many": (
+        airwnd.run_many,
+        {"tasks": (), "jobs": 1, "series": None, "progress": None, "max_memory": None},
+    ),
     "sweep": (
         airwnd.sweep,
         {
@@ -71,9 +96,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 #: Without arguments, or with those of `CALLS`, or made by airwnd alone.
 OTHERS = {
     "Ack", "Congestion", "Connection", "CongestionControl",  # airwnd makes them, and PyO3 checks their types
-    "Algorithm", "Family", "Parameter", "Preset", "PresetValue", "RadioMap", "Run", "Run.of",
+    "Algorithm", "Family", "Parameter", "Preset", "PresetValue", "RadioMap",
+    "Run", "Run.of", "Sweep", "Sweep.number",
     "EngineError", "InputError", "ScenarioError",
-    "Run.to_json", "Scenario.with_", "catalogue", "presets", "schema", "tables",
+    "Run.to_json", "Scenario.with_", "Scenario.check_code", "catalogue", "presets", "schema", "tables",
 }  # fmt: skip
 
 
@@ -83,7 +109,7 @@ def public() -> Iterator[str]:
         thing = getattr(airwnd, name)
         if callable(thing):
             yield name
-        if thing in {Run, Scenario, airwnd.RadioMap, airwnd.Capture}:
+        if thing in {Run, Scenario, Sweep, airwnd.RadioMap, airwnd.Capture}:
             members = inspect.getmembers(
                 thing, lambda each: inspect.isfunction(each) or inspect.ismethod(each)
             )

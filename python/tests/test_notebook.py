@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import airwnd
-from airwnd import Run, Scenario
+from airwnd import Run, Scenario, Sweep
 from airwnd.batch import Processes, Store, Task, carry_out
 from airwnd.sweeps import Design
 from airwnd.sweeps import carry_out as carry_out_sweep
@@ -61,6 +61,7 @@ def test_every_object_is_one_short_line(cell: Scenario, run: Run, tmp_path: Path
     design = Design(wire, (), (), 2, 1)
     swept = carry_out_sweep(design, tmp_path / "sweep", Processes(1))
     shown = [repr(each) for each in (cell, run, cell.radio_map(points=5), results, design, swept)]
+    shown.append(repr(Sweep.load(tmp_path / "sweep")))
     shown.append(repr(airwnd.Capture("download.pcapng")))
     for line in shown:
         assert "\n" not in line
@@ -69,6 +70,7 @@ def test_every_object_is_one_short_line(cell: Scenario, run: Run, tmp_path: Path
     assert shown[1].startswith(f"<Run {EVIL!r}, seed 3: 0.1 s, 2 flows, ")
     assert shown[2].startswith("<RadioMap of 4 x 5 points: 1 cell, 2 UEs, SINR ")
     assert "2 runs" in shown[3]
+    assert shown[6] == "<Sweep over seeds alone: 2 runs, 2 seeds>"
     assert shown[4] == "<Design of 'wire': nothing varied, 2 seeds>"
 
 
@@ -80,6 +82,14 @@ def test_cards_are_escaped_and_self_contained(cell: Scenario, run: Run) -> None:
         assert "down" in found.text
         assert "http" not in html
         assert len(html) < 5000
+
+
+def test_the_card_of_a_sweep_has_its_settings_and_totals(tmp_path: Path) -> None:
+    airwnd.sweep(Scenario.from_dict(WIRE), grid={"link[0].queue": [5, 6]}, out=tmp_path)
+    found = parsed(Sweep.load(tmp_path)._repr_html_())
+    assert "Sweep over link[0].queue: 2 runs, 1 seed\n" in found.text
+    assert "link[0].queue\nseed\nthroughput_kbps\n" in found.text
+    assert "5\n1\n" in found.text
 
 
 def test_a_card_shows_the_first_rows_of_many() -> None:

@@ -47,6 +47,7 @@ def run_seeds(
     scenario: "Scenario",
     seeds: int,
     jobs: int | None,
+    max_memory: str | None,
     progress: bool | None,
     out: Path | None,
     *,
@@ -62,13 +63,15 @@ def run_seeds(
 
         design = Design(scenario, grid=(), random=(), seeds=seeds, sample_seed=1)
         with batch_bar(scenario.name, out / "runs", progress) as tell:
-            swept = carry_out(design, out, Processes(jobs), tell, force=force)
+            swept = carry_out(design, out, Processes(jobs, max_memory), tell, force=force)
         outcomes = [stored.outcome for stored in swept.results]
     else:
         from airwnd.parallel import run_many
 
         with bar(scenario.name, progress) as tell:
-            runs = run_many([(scenario, seed) for seed in range(1, seeds + 1)], jobs, progress=tell)
+            runs = run_many(
+                [(scenario, seed) for seed in range(1, seeds + 1)], jobs, progress=tell, max_memory=max_memory
+            )
         outcomes = [run.outcome for run in runs]
     elapsed_s = time.perf_counter() - start
     found = nested(estimates(outcomes))
@@ -93,7 +96,7 @@ def _show(
     if seeds < LEAST_SEEDS:
         print_wrapped(f"no confidence intervals: they need at least {LEAST_SEEDS} seeds", out, "yellow")
     elif not is_random(outcomes):
-        print_wrapped("all seeds give the same figures: nothing in this scenario is random", out, "yellow")
+        print_wrapped("every seed gave the same run: nothing in the scenario is random", out, "yellow")
     _show_totals(found["totals"], out)
     groups, flows = found["groups"], found["flows"]
     if groups:
