@@ -5,7 +5,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from airwnd.arguments import SEVERAL, checked
-from airwnd.columns import Column, tables
+from airwnd.columns import tables
 from airwnd.errors import InputError
 from airwnd.reproduce.statistics import CONFIDENCE, LEAST_SEEDS
 from airwnd.run_data import RunData
@@ -90,44 +90,41 @@ def _table(name: str, key: str | None, outcomes: Sequence[Mapping[str, Any]]) ->
     found = long.group_by("id", "column", maintain_order=True).agg(
         mean=value.mean(), error=value.std() / value.count().sqrt(), n=value.count()
     )
-    half = pl.col("error") * pl.col("n").replace_strict(_factors(found["n"]), return_dtype=pl.Float64)
-    least, greatest = (_bounds(columns, end) for end in (0, 1))
-    mean = pl.col("mean")
     # Where nothing beyond a bound is possible, the interval ends there.
-    order = pl.DataFrame({"column": list(columns)}).with_row_index("place")
-    ids_order = found.select("id").unique(maintain_order=True).with_row_index("row")
+    limits = pl.DataFrame(
+        [(name, *column.range) for name, column in columns.items()],
+        schema={"column": pl.String, "least": pl.Float64, "greatest": pl.Float64},
+        orient="row",
+    ).with_row_index("place")
+    order = found.select("id").unique(maintain_order=True).with_row_index("row")
+    mean, half = pl.col("mean"), pl.col("error") * pl.col("factor")
     return (
-        found.select(
+        found.join(limits, on="column")
+        .join(order, on="id", nulls_equal=True)
+        .join(_factors(found["n"]), on="n")
+        .sort("row", "place")
+        .select(
             pl.lit(name).alias("table"),
             "id",
             "column",
             "mean",
-            low=(mean - half).clip(lower_bound=pl.min_horizontal(least, mean)),
-            high=(mean + half).clip(upper_bound=pl.max_horizontal(greatest, mean)),
+            low=(mean - half).clip(lower_bound=pl.min_horizontal("least", mean)),
+            high=(mean + half).clip(upper_bound=pl.max_horizontal("greatest", mean)),
             n=pl.col("n").cast(pl.Int64),
         )
-        .join(order, on="column")
-        .join(ids_order, on="id", nulls_equal=True)
-        .sort("row", "place")
-        .drop("row", "place")
     )
 
 
-def _bounds(columns: Mapping[str, Column], end: int) -> "pl.Expr":
-    import polars as pl
-
-    return pl.col("column").replace_strict(
-        {name: column.range[end] for name, column in columns.items()}, return_dtype=pl.Float64
-    )
-
-
-def _factors(numbers: Iterable[int]) -> dict[int, float | None]:
+def _factors(numbers: "pl.Series") -> "pl.DataFrame":
     """Give the half width of an interval in standard errors, by the number of values."""
+    import polars as pl
     from scipy import stats
 
-    return {
-        n: None if n < LEAST_SEEDS else float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) for n in set(numbers)
-    }
+    rows = [
+        (n, None if n < LEAST_SEEDS else float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)))
+        for n in numbers.unique()
+    ]
+    return pl.DataFrame(rows, schema={"n": numbers.dtype, "factor": pl.Float64}, orient="row")
 
 
 def nested(found: "pl.DataFrame") -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pytest
 import airwnd
 from airwnd import InputError, Run, Scenario, ScenarioError, Sweep, batch
 from airwnd.code_policy import NO_CODE, PLUGIN_TIMEOUT_S
+from airwnd.reproduce.statistics import interval
 
 from .test_batch import WIRE
 
@@ -175,6 +176,7 @@ def test_an_argument_of_a_wrong_type_is_one_line_that_names_it(name: str, argume
         (lambda: airwnd.over_seeds([]), "runs: no runs"),
         (lambda: airwnd.over_seeds([RUN, RUN]), "runs: two runs have the same seed"),
         (lambda: airwnd.over_seeds([RUN, SCENARIO.with_(duration="90ms").run()]), "of different scenarios"),
+        (lambda: interval([]), "values: expected at least one value"),
         (lambda: batch.Processes(jobs=0), "jobs: expected a whole number above zero"),
         (lambda: batch.Store(5), "folder: expected a path, found 5"),
         (lambda: batch.Dask(5), "address: expected a text, found 5"),

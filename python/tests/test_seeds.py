@@ -93,6 +93,11 @@ def test_an_interval_ends_where_nothing_is_possible(lossy: Scenario) -> None:
     assert timeouts["high"] > 3
 
 
+def test_runs_without_flows_have_totals_only(lossy: Scenario) -> None:
+    outcome = {**lossy.run().outcome, "flows": [], "groups": []}
+    assert estimates([outcome] * 3)["table"].unique().to_list() == ["totals"]
+
+
 def test_two_seeds_have_a_mean_and_no_interval(lossy: Scenario) -> None:
     found = airwnd.over_seeds(lossy.run_many([1, 2]))
     assert found["mean"].drop_nulls().len() > 0

@@ -313,7 +313,7 @@ def test_a_text_for_a_list_of_values_is_refused(wire: Scenario, tmp_path: Path) 
         airwnd.sweep(wire, grid={"link[0].queue": "10,20"}, out=tmp_path)
     with pytest.raises(InputError, match=r"grid link\[0\]\.queue: no values"):
         airwnd.sweep(wire, grid={"link[0].queue": []}, out=tmp_path)
-    with pytest.raises(InputError, match="seeds: 0 is not above zero"):
+    with pytest.raises(InputError, match="seeds: expected a whole number above zero, found 0"):
         airwnd.sweep(wire, grid={"link[0].queue": [1]}, seeds=0, out=tmp_path)
 
 
@@ -379,8 +379,9 @@ def test_the_how_to_runs(
         if language == "toml":
             (tmp_path / "cell.toml").write_text(block, encoding="utf-8")
         elif language == "sh":
-            done = cli(*shlex.split(block)[1:])
-            assert (done.returncode, done.stderr) == (0, "")
+            for line in block.splitlines():
+                done = cli(*shlex.split(line)[1:])
+                assert (done.returncode, done.stderr) == (0, ""), line
         elif language == "python":
             exec(compile(block, "sweep.md", "exec"), {})  # noqa: S102
     assert capsys.readouterr().out.count("\n") > 20
