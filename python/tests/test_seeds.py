@@ -3,6 +3,7 @@
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -79,7 +80,7 @@ def test_intervals_are_those_of_the_reproductions(lossy: Scenario) -> None:
 
 
 def test_an_interval_ends_where_nothing_is_possible(lossy: Scenario) -> None:
-    outcome = lossy.run().outcome
+    outcome: Any = lossy.run().outcome
     values = {"pdf_percent": [100.0, 100.0, 97.0], "timeouts": [0, 0, 3]}
     outcomes = [
         {**outcome, "totals": {**outcome["totals"], **{key: each[run] for key, each in values.items()}}}
