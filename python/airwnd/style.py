@@ -32,6 +32,17 @@ LINES = (
     Line("#000000", "X", _MIXED),
 )
 
+#: What takes the place of a colour on a dark ground: lighter where the contrast would be below 4.5 to 1.
+DARK = {
+    "#0072B2": "#4FA8E0",
+    "#D55E00": "#EE7A2A",
+    "#009E73": "#24B98D",
+    "#CC79A7": "#D98FB8",
+    "#56B4E9": "#8CCDF2",
+    "#E69F00": "#F0B432",
+    "#000000": "#E4E8EC",
+}
+
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "h", "*", "d", "8")
 
 _SETTINGS: Any = {
