@@ -9,17 +9,22 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page
 from rich.console import Console
 
 from airwnd import InputError
 from airwnd.batch import Processes
-from airwnd.reproduce import findings, interactive, report, terminal
+from airwnd.reproduce import findings, interactive, report, runner, terminal
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.findings import Findings
 from airwnd.reproduce.paper import Paper
-from airwnd.reproduce.runner import Effort, reproduce
+from airwnd.reproduce.plot import Samples
+from airwnd.reproduce.readings import Readings
+from airwnd.reproduce.runner import Effort, Results, reproduce
+from airwnd.reproduce.statistics import LEAST_SEEDS
 from airwnd.reproduce.words import effort_text
 
 from .browser import HANG_MS, OpenPage, Shoot
@@ -394,3 +399,41 @@ def test_a_claim_is_one_of_the_papers(folder: Path, out: Path, old: str, new: st
     path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(InputError, match=message.replace(".0.", r"\[0\]")):
         Experiment.load(folder)
+
+
+def made_up(experiment: Experiment) -> Results:
+    """Give an experiment results without a run: numbers at random, series as long as they are."""
+    random = np.random.default_rng(1)
+    keys = [axis.name for axis in experiment.axes]
+    effort = Effort.of(experiment, LEAST_SEEDS, quick=False)
+    rows = [
+        {
+            **dict(zip(keys, setting, strict=True)),
+            "seed": seed,
+            **{measure.name: random.uniform(1, 1000) for measure in experiment.measures},
+        }
+        for setting in experiment.settings()
+        for seed in range(1, LEAST_SEEDS + 1)
+    ]
+    values = pl.DataFrame(rows)
+    series = pl.DataFrame({"time_s": np.arange(1000) / 10, "value": random.uniform(0, 1e5, 1000)})
+    samples = {
+        plot.name: values.filter(pl.col("seed") == 1).select(*keys, "seed").join(series, how="cross")
+        for plot in experiment.plots
+        if isinstance(plot.contents, Samples)
+    }
+    return Results(experiment, effort, Readings(tuple(keys), values, samples), len(rows), 1.0, 1.0, 0, 1)
+
+
+@pytest.mark.nightly
+def test_no_page_of_a_paper_is_large(tmp_path: Path) -> None:
+    """With the script that all share, what a browser loads for a page is less than 2 MB."""
+    for folder in runner.find_all():
+        found = findings.gather(made_up(Experiment.load(folder)))
+        (tmp_path / found["name"]).mkdir(parents=True)
+        findings.write(found, tmp_path / found["name"])
+    report.write_pages(tmp_path, runner.papers())
+    script = (tmp_path / report.ASSETS / report.PLOTLY).stat().st_size
+    sizes = {path: path.stat().st_size + script for path in tmp_path.rglob("*.html")}
+    assert len(sizes) > len(runner.papers())
+    assert {path: size for path, size in sizes.items() if size >= 2_000_000} == {}

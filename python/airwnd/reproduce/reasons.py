@@ -43,15 +43,20 @@ def _decisive(found: Verdict, claim: Verdict) -> bool:
             return found is claim
 
 
-def _margin(check: CheckResult, finding: Finding) -> float:
-    """Give how far inside its requirement a mean lies, in half intervals; negative outside."""
+def _margin(check: CheckResult, finding: Finding) -> tuple[float, float]:
+    """Give how far inside its requirement a mean lies, in half intervals; negative outside.
+
+    Means without an interval, or with one of no width, compare by that distance as a share of mean or bound.
+    """
     mean, requirement = finding.found.mean, check.check.requirement
     if math.isnan(mean):
-        return -math.inf
-    distance = min(mean - requirement.low, requirement.high - mean)
-    if finding.found.half_width == 0.0:
-        return math.copysign(math.inf, distance)
-    return distance / finding.found.half_width
+        return -math.inf, 0.0
+    distance, bound = min(
+        (mean - requirement.low, requirement.low), (requirement.high - mean, requirement.high)
+    )
+    half_width = finding.found.half_width
+    steps = distance / half_width if half_width > 0.0 else math.copysign(math.inf, distance)
+    return steps, distance / max(abs(mean), abs(bound)) if distance else 0.0
 
 
 def _value_text(check: CheckResult, finding: Finding) -> str:
