@@ -100,6 +100,4 @@ def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -
     click.echo(f"verdicts: {out / VERDICTS}")
     for key in dict.fromkeys(each.experiment.folder.parent.name for each in done):
         click.echo(f"page: {out / key / PAGE}")
-    click.echo(
-        f"Open {index} in a browser: each claim with its verdict, the reason, and a link to its checks"
-    )
+    click.echo(f"Open {index}: each claim with its verdict, the reason and its checks")
