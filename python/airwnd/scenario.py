@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from airwnd import _native
+from airwnd.code_policy import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +35,8 @@ class Scenario:
         What `text` is written in.
     overrides
         Changes as for :meth:`override`.
+    policy
+        Whether Python code that the scenario names may be executed.
 
     Raises
     ------
@@ -55,7 +58,7 @@ class Scenario:
     2.0
     """
 
-    __slots__ = ("_checked", "_format", "_origin", "_overrides", "_resolved", "_text")
+    __slots__ = ("_checked", "_format", "_origin", "_overrides", "_policy", "_resolved", "_text")
 
     def __init__(
         self,
@@ -63,22 +66,39 @@ class Scenario:
         origin: str,
         format: Literal["toml", "json"],  # noqa: A002
         overrides: Iterable[tuple[str, str]] = (),
+        policy: CodePolicy = NO_CODE,
     ) -> None:
         self._text = text
         self._origin = origin
         self._format = format
         self._overrides = tuple(overrides)
-        self._checked = _native.Scenario(text, origin, format, list(self._overrides))
+        self._policy = policy
+        self._checked = _native.Scenario(
+            text, origin, format, list(self._overrides), policy.allow, policy.timeout_s
+        )
         self._resolved = self._checked.to_json()
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        allow_code: bool = False,
+        plugin_timeout_s: float = PLUGIN_TIMEOUT_S,
+    ) -> Self:
         """Read a file.
 
         Parameters
         ----------
         path
-            JSON if it is named ``*.json``, else TOML; in UTF-8.
+            JSON if it is named ``*.json``, else TOML; a regular file in UTF-8, of 256 MiB at most.
+        allow_code
+            Execute the Python files and modules that the scenario names as congestion controls. They run with
+            your rights, when the scenario is read and in its runs. Without it they are only checked, and
+            :meth:`run` refuses. Classes of :func:`airwnd.register` need no permission. Changed copies, worker
+            processes and Dask workers have the same permission.
+        plugin_timeout_s
+            Wall-clock time that each call of a plug-in may take, in seconds; ``math.inf``: no limit.
 
         Returns
         -------
@@ -89,18 +109,27 @@ class Scenario:
         ------
         ScenarioError
             If something is wrong with it; the message names line, key and what is allowed.
+        InputError
+            If the file is no such text.
         OSError
             If the file cannot be read.
         """
+        from airwnd.files import read_text
+
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise _native.ScenarioError(f"{path}: not a text in UTF-8") from None
-        return cls(text, str(path), "json" if path.suffix == ".json" else "toml")
+        policy = CodePolicy(allow_code, plugin_timeout_s)
+        text = read_text(path)
+        return cls(text, str(path), "json" if path.suffix == ".json" else "toml", policy=policy)
 
     @classmethod
-    def from_toml(cls, text: str, origin: str = "scenario") -> Self:
+    def from_toml(
+        cls,
+        text: str,
+        origin: str = "scenario",
+        *,
+        allow_code: bool = False,
+        plugin_timeout_s: float = PLUGIN_TIMEOUT_S,
+    ) -> Self:
         """Read a TOML text.
 
         Parameters
@@ -109,6 +138,8 @@ class Scenario:
             The scenario.
         origin
             What stands for the file's name in messages.
+        allow_code, plugin_timeout_s
+            As for :meth:`load`.
 
         Returns
         -------
@@ -120,10 +151,16 @@ class Scenario:
         ScenarioError
             If something is wrong with it.
         """
-        return cls(text, origin, "toml")
+        return cls(text, origin, "toml", policy=CodePolicy(allow_code, plugin_timeout_s))
 
     @classmethod
-    def from_dict(cls, settings: Mapping[str, Any]) -> Self:
+    def from_dict(
+        cls,
+        settings: Mapping[str, Any],
+        *,
+        allow_code: bool = False,
+        plugin_timeout_s: float = PLUGIN_TIMEOUT_S,
+    ) -> Self:
         """Take a dictionary.
 
         Parameters
@@ -131,6 +168,8 @@ class Scenario:
         settings
             Shaped like the file: a section is a dictionary, a repeated one (``[[flow]]``) a list of them, a
             quantity a text with its unit.
+        allow_code, plugin_timeout_s
+            As for :meth:`load`.
 
         Returns
         -------
@@ -142,7 +181,8 @@ class Scenario:
         ScenarioError
             If something is wrong with it.
         """
-        return cls(json.dumps(settings), "scenario", "json")
+        policy = CodePolicy(allow_code, plugin_timeout_s)
+        return cls(json.dumps(settings), "scenario", "json", policy=policy)
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
         """Copy with some settings changed.
@@ -192,7 +232,8 @@ class Scenario:
         ScenarioError
             If there is no such key, or if it takes no such value.
         """
-        return type(self)(self._text, self._origin, self._format, (*self._overrides, *settings))
+        overrides = (*self._overrides, *settings)
+        return type(self)(self._text, self._origin, self._format, overrides, self._policy)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -215,13 +256,35 @@ class Scenario:
         """The seed that the scenario runs with unless another is given."""
         return int(self.resolved["seed"])
 
-    def run(
+    @property
+    def code(self) -> tuple[str, ...]:
+        """Python code that runs execute: ``"file.py:Class"`` or ``"package.module:Class"``, once each."""
+        return tuple(dict.fromkeys(name for name in self._checked.plugins() if ":" in name))
+
+    @property
+    def plugin_timeout_s(self) -> float:
+        """Wall-clock time that each call of a plug-in may take, in seconds."""
+        return self._policy.timeout_s
+
+    def check_code(self) -> None:
+        """Check that runs may execute the Python code that the scenario names.
+
+        Raises
+        ------
+        ScenarioError
+            If the scenario names such code and was made without ``allow_code=True``.
+        """
+        self._checked.check_code()
+
+    def run(  # noqa: PLR0913
         self,
         seed: int | None = None,
         series: str | None = None,
         progress: Callable[[float], object] | None = None,
         pcap: "Capture | str | os.PathLike[str] | None" = None,
         allocations: tuple[str, str] | None = None,
+        *,
+        max_memory: int | str | None = None,
     ) -> "Run":
         """Simulate once. Other Python threads go on meanwhile; Ctrl-C ends it.
 
@@ -239,6 +302,9 @@ class Scenario:
         allocations
             Begin and end of a window, counted from the end of the warm-up, as in ``("1s", "1.1s")``: who got
             which resource-block groups in it goes to the run's `allocations`.
+        max_memory
+            The most memory that the run may take by its estimate: bytes, or a text as in ``"2GB"``; 80 % of
+            what is free by default. A run that needs more ends in one error; results do not depend on it.
 
         Returns
         -------
@@ -250,7 +316,9 @@ class Scenario:
         InputError
             If `series` or `allocations` has no times with units, or `pcap` names a node that is not there.
         ScenarioError
-            If the window of `allocations` lies outside the run, or there are no cells.
+            If the window of `allocations` lies outside the run, or there are no cells; if the run takes more
+            memory than `max_memory`; if the scenario names Python code that it may not execute
+            (:meth:`load`), or if such code fails.
         OSError
             If the capture cannot be written.
         EngineError
@@ -259,15 +327,18 @@ class Scenario:
         from airwnd.run import Run
 
         seed = self.seed if seed is None else seed
-        return Run.of(self.resolved, self.simulate(seed, series, progress, pcap, allocations))
+        raw = self.simulate(seed, series, progress, pcap, allocations, max_memory=max_memory)
+        return Run.of(self.resolved, raw)
 
-    def simulate(
+    def simulate(  # noqa: PLR0913
         self,
         seed: int,
         series: str | None = None,
         progress: Callable[[float], object] | None = None,
         pcap: "Capture | str | os.PathLike[str] | None" = None,
         allocations: tuple[str, str] | None = None,
+        *,
+        max_memory: int | str | None = None,
     ) -> "Raw":
         """Simulate once and give what the engine gave, without data frames.
 
@@ -282,6 +353,8 @@ class Scenario:
         pcap
             As for :meth:`run`.
         allocations
+            As for :meth:`run`.
+        max_memory
             As for :meth:`run`.
 
         Returns
@@ -298,7 +371,30 @@ class Scenario:
         """
         from airwnd.engine import Records, simulate
 
-        return simulate(self._checked, seed, progress, Records(series, pcap, allocations))
+        records = Records(series, pcap, allocations, max_memory)
+        if not self._checked.plugins():
+            return simulate(self._checked, seed, progress, records)
+        from airwnd.plugins import marked_interrupts
+
+        with marked_interrupts():
+            return simulate(self._checked, seed, progress, records)
+
+    def check_run(self, max_memory: int | str | None = None) -> None:
+        """Check what only a run would show before it begins: that cells have room, and that memory suffices.
+
+        Parameters
+        ----------
+        max_memory
+            As for :meth:`run`.
+
+        Raises
+        ------
+        ScenarioError
+            If :meth:`run` with the scenario's own seed would be refused.
+        """
+        from airwnd.memory import share
+
+        self._checked.check_run(self.seed, share(1, max_memory))
 
     def link_budgets(self, seed: int | None = None) -> "pl.DataFrame":
         """Compute the best that link adaptation can expect of each terminal's link where it begins.
@@ -387,7 +483,11 @@ class Scenario:
         return survey(self._checked, self._origin, grid, self.seed if seed is None else seed)
 
     def run_many(
-        self, seeds: Iterable[int], jobs: int | None = None, series: str | None = None
+        self,
+        seeds: Iterable[int],
+        jobs: int | None = None,
+        series: str | None = None,
+        max_memory: int | str | None = None,
     ) -> "Sequence[Run]":
         """Simulate once per seed, in parallel; the runs come in the order of the seeds.
 
@@ -399,6 +499,9 @@ class Scenario:
             Runs at the same time; as many as there are cores by default.
         series
             As for :meth:`run`.
+        max_memory
+            The most memory that a run may take, as for :meth:`run`; by default the runs at the same time
+            share 80 % of what is free.
 
         Returns
         -------
@@ -412,9 +515,12 @@ class Scenario:
         EngineError
             If an invariant of the engine was broken.
         """
-        from airwnd.threads import side_by_side
+        from airwnd.memory import share
+        from airwnd.threads import cores, side_by_side
 
-        return side_by_side([partial(self.run, seed, series) for seed in seeds], jobs)
+        seeds = list(seeds)
+        each = share(min(jobs or cores(), len(seeds)), max_memory)
+        return side_by_side([partial(self.run, seed, series, max_memory=each) for seed in seeds], jobs)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as text; a class or a recording that is another one where it arrives is refused."""
@@ -429,7 +535,8 @@ class Scenario:
             if link["kind"] == "trace"
         ]
         pins = classes + recordings
-        return type(self), (self._text, self._origin, self._format, (*self._overrides, *pins))
+        overrides = (*self._overrides, *pins)
+        return type(self), (self._text, self._origin, self._format, overrides, self._policy)
 
     def __eq__(self, other: object) -> bool:
         return self._resolved == other._resolved if isinstance(other, Scenario) else NotImplemented

@@ -150,6 +150,7 @@
 
 extern crate self as airwnd_catalog;
 
+pub mod csv;
 mod defaults;
 #[doc(hidden)]
 pub mod derived;
@@ -360,6 +361,20 @@ mod tests {
         let again = Node::from_json(&section.to_json().to_string(), "json").unwrap();
         assert_eq!(Section::read(&again).unwrap(), section);
         assert_eq!(Section::schema()["required"], serde_json::json!(["limit"]));
+    }
+
+    #[test]
+    fn a_schema_states_ranges() {
+        let gain = &First::schema()["properties"]["gain"];
+        assert_eq!((&gain["minimum"], &gain["maximum"]), (&0.0.into(), &1.0.into()));
+        assert_eq!(Section::schema()["properties"]["limit"]["x-range"], serde_json::json!(["1B", "1kB"]));
+    }
+
+    #[test]
+    fn a_number_is_read_as_it_is_written() {
+        let gain = 2.250_258_041_734_406_7e-8;
+        let node = Node::from_json(&serde_json::json!({"gain": gain}).to_string(), "json").unwrap();
+        assert_eq!(First::read(&node).unwrap(), First { gain });
     }
 
     #[test]

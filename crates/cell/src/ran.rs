@@ -130,6 +130,16 @@ pub struct UeFigures {
     pub handovers: u64,
 }
 
+impl UeFigures {
+    /// Transport blocks of one direction.
+    pub fn blocks(&self, direction: Direction) -> BlockFigures {
+        match direction {
+            Direction::Down => self.downlink,
+            Direction::Up => self.uplink,
+        }
+    }
+}
+
 /// A cell's figures at the end of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct CellFigures {
@@ -778,6 +788,13 @@ impl Ran {
         for cell in &mut self.cells {
             cell.downlink.log = Some(Log { ttis: ttis.clone(), rows: Vec::new() });
         }
+    }
+
+    /// What the downlink transmissions that were written down take of the memory, in bytes.
+    pub fn allocations_bytes(&self) -> usize {
+        let logs = self.cells.iter().filter_map(|cell| cell.downlink.log.as_ref());
+        // They are copied, and made a table of.
+        logs.map(|log| 3 * log.rows.len() * size_of::<Allocation>()).sum()
     }
 
     /// The downlink transmissions that were written down, by TTI and cell; none if nobody asked for them.

@@ -21,6 +21,10 @@ const MOST_UES: u32 = 100_000;
 const MOST_CELLS: u32 = 1000;
 /// The most flows that a scenario may have.
 const MOST_FLOWS: f64 = 1e6;
+/// The highest rate of a link of the core network.
+const FASTEST: BitRate = BitRate(1_000_000_000_000);
+/// The most times that the applications of a group of flows may write: each is an event, and 10^10 take an hour or more.
+const MOST_WRITES: f64 = 1e10;
 /// The link between server and gateway in results.
 pub(crate) const SERVER: &str = "server";
 /// The links between gateway and cells in results.
@@ -40,7 +44,8 @@ const CLOSEST: Metres = Metres(1.0);
 #[params(source = "ns-3 PointToPointEpcHelper and the reference runs", check)]
 pub struct Core {
     /// Rate of the link between server and gateway, each way; 0bps for no serialisation.
-    #[param(default = BitRate(100_000_000_000), unit = "bit/s", source = "ARWA 2019 §4.1")]
+    #[param(default = BitRate(100_000_000_000), range = BitRate(0)..=FASTEST)]
+    #[param(unit = "bit/s", source = "ARWA 2019 §4.1")]
     pub server_rate: BitRate,
     /// One-way delay of the link between server and gateway.
     #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(60))]
@@ -60,7 +65,7 @@ pub struct Core {
     #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference runs")]
     pub server_loss_up: loss::Spec,
     /// Rate of the S1-U link of each cell, each way; 0bps for no serialisation.
-    #[param(default = BitRate(10_000_000_000))]
+    #[param(default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::S1uLinkDataRate")]
     pub s1u_rate: BitRate,
     /// One-way delay of the S1-U link.
@@ -72,7 +77,7 @@ pub struct Core {
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub s1u_queue: Option<u64>,
     /// Rate of the X2 link from each cell to the others; 0bps for no serialisation.
-    #[param(default = BitRate(10_000_000_000))]
+    #[param(default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::X2LinkDataRate")]
     pub x2_rate: BitRate,
     /// One-way delay of X2, for packets and for messages.
@@ -116,6 +121,7 @@ pub struct Site {
     #[param(unit = "1", source = "ns-3 LteHelper default")]
     pub antenna: airwnd_cell::phy::antenna::Spec,
     /// Transmit power of each sector over the whole carrier.
+    //= exception one-isotropic-cell
     #[param(default = Dbm(43.0), range = Dbm(-50.0)..=Dbm(80.0), unit = "dBm", source = "ARWA 2019 §4.1")]
     pub power: Dbm,
     /// Noise figure of the base station's receiver.
@@ -185,11 +191,10 @@ pub struct Flow {
     #[param(default = traffic::Spec::Bulk(Default::default()), unit = "1", source = "a download without end")]
     pub traffic: traffic::Spec,
     /// Congestion control at the sender.
-    //= exception newreno-by-default
-    #[param(default = cc::Spec::Newreno(Default::default()), unit = "1", source = "ARWA 2019 Table 1")]
+    #[param(default = cc::Spec::Cubic(Default::default()), unit = "1", source = "Linux, since 2.6.19")]
     pub cc: cc::Spec,
     /// Receive-window control at the receiver.
-    #[param(default = rwnd::Spec::Fixed(Default::default()), unit = "1", source = "an ordinary receiver")]
+    #[param(default = rwnd::Spec::Autotuning(Default::default()), unit = "1", source = "Linux, tcp_moderate_rcvbuf")]
     pub rwnd: rwnd::Spec,
     /// Rate at which the receiving application reads what TCP has for it; none: at once.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
@@ -228,7 +233,8 @@ pub struct Scenario {
     /// Title for reports.
     #[param(default = "unnamed".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
-    /// Whose values hold for keys that the scenario does not write: airwnd's, or another [simulator's](presets.md).
+    /// Whose values hold for keys that the scenario does not write: airwnd's, or those of another simulator or an
+    /// earlier version ([presets](presets.md)).
     #[param(default = Preset::None, unit = "word", source = "airwnd")]
     pub preset: Preset,
     /// Length of the measurement, which begins after the warm-up.
@@ -301,7 +307,7 @@ impl Scenario {
 
     /// The scenario with every value written out.
     pub fn to_json(&self) -> serde_json::Value {
-        Param::to_json(self)
+        self.preset.without::<Scenario>(Param::to_json(self))
     }
 
     /// Length of the measurement.
@@ -494,10 +500,7 @@ impl Scenario {
             let message = format!("{path} gives sizes, which `{traffic}` does not have; take `transfer`");
             return Err(Fault::new("arrivals.path", message));
         }
-        let expected = arrivals.expected(window);
-        let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
-        let terminals: u32 = self.ue.iter().filter(of_group).map(|group| group.count).sum();
-        let flows = expected * f64::from(terminals) * f64::from(flow.count);
+        let (expected, flows) = (arrivals.expected(window), self.flows_of(flow));
         if flows > MOST_FLOWS {
             let key = if expected > 1.0 { "arrivals" } else { "count" };
             return Err(Fault::new(
@@ -505,7 +508,23 @@ impl Scenario {
                 format!("about {flows:.0} flows in all; at most {MOST_FLOWS} are allowed"),
             ));
         }
+        let writes = flow.traffic.writes_per_second() * window.as_secs() * flows;
+        if writes > MOST_WRITES {
+            let message = format!(
+                "`{traffic}` writes about {writes:.1e} times in all; at most {MOST_WRITES:.0e} are allowed: lower its rate, \
+                 write more at a time, or end it sooner"
+            );
+            return Err(Fault::new("traffic", message));
+        }
         Ok(())
+    }
+
+    /// How many flows a group has, in the mean.
+    pub(crate) fn flows_of(&self, flow: &Flow) -> f64 {
+        let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
+        let terminals: u32 = self.ue.iter().filter(of_group).map(|group| group.count).sum();
+        let expected = flow.arrivals.build().expected(flow.window(self.duration));
+        expected * f64::from(terminals) * f64::from(flow.count)
     }
 
     fn check_flow(&self, index: usize) -> Result<(), Fault> {

@@ -6,6 +6,7 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Thread
 
+from airwnd._native import end_when_stuck
 from airwnd.batch.task import Finished, Task
 from airwnd.errors import EngineError
 
@@ -14,11 +15,15 @@ Word = tuple[int, float | Finished | Exception]
 
 READY: Word = (-1, 0.0)
 
+#: Exit code of a worker in which a call of a plug-in cannot be interrupted.
+STUCK = 124
+
 _TELLING_S = 0.25
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, max_memory: int) -> None:
     """Serve the process at the other end of the socket until it closes it, or dies."""
+    end_when_stuck(STUCK, message=False)
     connection = Connection(descriptor)
     inbox: SimpleQueue[tuple[int, Task]] = SimpleQueue()
     Thread(target=_listen, args=(connection, inbox), daemon=True).start()
@@ -26,7 +31,7 @@ def main(descriptor: int) -> None:
         connection.send(READY)
         while True:
             index, task = inbox.get()
-            connection.send((index, _carry_out(connection, index, task)))
+            connection.send((index, _carry_out(connection, index, task, max_memory)))
     except OSError:
         os._exit(0)
 
@@ -41,7 +46,7 @@ def _listen(connection: Connection, inbox: "SimpleQueue[tuple[int, Task]]") -> N
         os._exit(0)
 
 
-def _carry_out(connection: Connection, index: int, task: Task) -> Finished | Exception:
+def _carry_out(connection: Connection, index: int, task: Task, max_memory: int) -> Finished | Exception:
     next_telling = time.monotonic() + _TELLING_S
 
     def tell(fraction: float) -> None:
@@ -52,7 +57,7 @@ def _carry_out(connection: Connection, index: int, task: Task) -> Finished | Exc
             connection.send((index, fraction))
 
     try:
-        return task.carry_out(tell)
+        return task.carry_out(tell, max_memory)
     except (ValueError, EngineError, MemoryError) as error:
         return error
     except Exception as error:

@@ -5,13 +5,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import DASK, JOBS, PROGRESS, batch_bar, workers, workers_text
+from airwnd.cli.options import (
+    DASK,
+    JOBS,
+    MAX_MEMORY,
+    PROGRESS,
+    batch_bar,
+    code_options,
+    workers,
+    workers_text,
+)
 from airwnd.files import check_folder, remove_partial_files
 from airwnd.locks import locked
 from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
     from airwnd.batch import Workers
+    from airwnd.code_policy import CodePolicy
     from airwnd.reproduce.runner import Results
 
 
@@ -23,6 +33,7 @@ if TYPE_CHECKING:
 )
 @JOBS
 @DASK
+@MAX_MEMORY
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -31,6 +42,7 @@ if TYPE_CHECKING:
     help="Where the pages go, and in PAPER/FIGURE plots, numbers and finished runs.",
 )
 @click.option("--quick", is_flag=True, help="Shorter runs and fewer seeds, for a first look.")
+@code_options
 @PROGRESS
 def reproduce(
     names: tuple[str, ...],
@@ -38,8 +50,10 @@ def reproduce(
     seeds: int | None,
     jobs: int | None,
     dask: str | None,
+    max_memory: str | None,
     out: Path,
     quick: bool,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
     """Run papers' experiments and show them beside the papers.
@@ -52,13 +66,13 @@ def reproduce(
 
     if every == bool(names):
         raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
-    crew = workers(jobs, dask)
+    crew = workers(jobs, dask, max_memory)
     folders = (
         runner.find_all()
         if every
         else list(dict.fromkeys(folder for name in names for folder in runner.find(name)))
     )
-    experiments = [Experiment.load(folder) for folder in folders]
+    experiments = [Experiment.load(folder, policy) for folder in folders]
     efforts = [runner.Effort.of(experiment, seeds, quick=quick) for experiment in experiments]
     for experiment, effort in zip(experiments, efforts, strict=True):
         runner.check(experiment, effort)

@@ -7,6 +7,7 @@
 mod devices;
 mod flows;
 mod measurement;
+mod memory;
 mod oracle;
 
 use crate::build;
@@ -17,8 +18,8 @@ use crate::scenario::Scenario;
 use crate::series::Series;
 use crate::tap::{Carried, Crossing, Node, Sight, Tap};
 use crate::topology::topology;
-use airwnd_catalog::{Error, Fault, Node as ScenarioNode, Value};
-use airwnd_cell::{Notice, Ran, UeId};
+use airwnd_catalog::Error;
+use airwnd_cell::{Notice, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
 use airwnd_network::{Cause, Network, Observer, Outcome as NetworkOutcome, Packet};
 use airwnd_rwnd as rwnd;
@@ -26,11 +27,14 @@ use airwnd_tcp::Config;
 use airwnd_units::{Bytes, Span, Time};
 use devices::Devices;
 use flows::{Flow, Group, Page};
+use memory::Memory;
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
 /// Period of the calls of `progress`.
 const PROGRESS_PERIOD: Span = Span::from_millis(100);
+/// Steps of the event loop after which `progress` is called within a period as well: an instant may hold any number.
+const PROGRESS_STEPS: u32 = 1 << 16;
 
 /// What happens at the ends of the network.
 #[derive(Clone, Copy, Debug)]
@@ -47,17 +51,21 @@ enum Happening {
     Sample,
     /// `progress` is called.
     Progress,
+    /// `progress` is called out of turn, after [`PROGRESS_STEPS`]; never scheduled.
+    Busy,
     /// A flow's congestion control cannot go on.
     Failure(u32),
+    /// The run takes more memory than it may.
+    Exhausted,
 }
 
 impl Event for Happening {
     /// At equal instants timers of the past come first, then what applications do, then the network, then observation.
     fn class(&self) -> u8 {
         match self {
-            Happening::Timer(..) | Happening::Failure(_) => 0,
+            Happening::Timer(..) | Happening::Failure(_) | Happening::Exhausted => 0,
             Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
-            Happening::Sample | Happening::Progress => AFTER_THE_NETWORK,
+            Happening::Sample | Happening::Progress | Happening::Busy => AFTER_THE_NETWORK,
         }
     }
 }
@@ -117,6 +125,8 @@ struct Record {
 struct Simulation<'t> {
     queue: EventQueue<Happening>,
     network: Network<Content, Tapped<'t>>,
+    /// Steps since `progress` was called out of turn.
+    steps: u32,
     flows: Vec<Flow>,
     groups: Vec<Group>,
     /// Pages that were completed, in chronological order.
@@ -130,16 +140,17 @@ struct Simulation<'t> {
     seed: u64,
     /// The end of the warm-up.
     begin: Time,
+    memory: Memory,
 }
 
 /// Runs a scenario with a seed.
 ///
-/// `series` asks for time series with this period. `progress` is called every simulated 100 ms and stops the
-/// run by returning false.
+/// `series` asks for time series with this period. `progress` is called every simulated 100 ms, and more often where
+/// much happens in them; it stops the run by returning false.
 ///
 /// # Errors
-/// A scenario whose network cannot be built, series without a period, a run that was stopped, or a congestion
-/// control from outside that failed.
+/// A scenario whose network cannot be built, series without a period, a run that was stopped, one that takes more memory
+/// than it may, or a congestion control from outside that failed.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
@@ -171,17 +182,33 @@ pub fn run_tapped<'t>(
             Happening::Read(flow) => simulation.read(now, flow),
             Happening::Timer(flow, direction) => simulation.timer(now, flow, direction),
             Happening::Sample => simulation.sample(now),
-            Happening::Progress => {
+            Happening::Progress | Happening::Busy => {
                 let tap = simulation.network.observer().tap.as_ref();
                 if !(progress(now) && tap.is_none_or(|tap| tap.goes_on())) {
                     return Err(Error::new(&scenario.name, None, format!("stopped at {now}")));
                 }
-                simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
+                if let Happening::Progress = happening {
+                    simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
+                    simulation.watch_memory(now);
+                }
             }
             Happening::Failure(flow) => return Err(simulation.failure(flow)),
+            Happening::Exhausted => return Err(simulation.exhaustion(now)),
         }
     }
     Ok(simulation.finish())
+}
+
+impl Scenario {
+    /// Checks what a run with this seed would refuse before it begins, besides what makes no valid scenario.
+    ///
+    /// # Errors
+    /// Records that the scenario cannot give, too little memory, cells that cannot be built.
+    pub fn check_run(&self, seed: u64, records: &Records) -> Result<(), Error> {
+        records.check(self)?;
+        Memory::of(self, records)?;
+        build::ran(self, seed).map(drop)
+    }
 }
 
 impl<'t> Simulation<'t> {
@@ -193,19 +220,14 @@ impl<'t> Simulation<'t> {
     ) -> Result<Simulation<'t>, Error> {
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let begin = Time::ZERO + scenario.warmup;
-        let mut ran = match scenario.site.is_empty() {
-            true => None,
-            false => Some(Ran::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
-                let nowhere = ScenarioNode::new(Value::Table(Vec::new()), &scenario.name);
-                Fault::new("mac.srs_period", unbuildable.0).at(&nowhere)
-            })?),
-        };
+        let mut ran = build::ran(scenario, seed)?;
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {
             ran.log_allocations(records::ttis(begin, window));
         }
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(4 * ues + 64),
             network: Network::new(topology(scenario, seed, ran), Tapped { tap, begin }),
+            steps: 0,
             flows: Vec::new(),
             groups: Vec::with_capacity(scenario.flow.len()),
             pages: Vec::new(),
@@ -220,7 +242,9 @@ impl<'t> Simulation<'t> {
             config: scenario.tcp.config(),
             seed,
             begin,
+            memory: Memory::of(scenario, records)?,
         };
+        simulation.watch_memory(Time::ZERO);
         simulation.add_flows();
         simulation.know_links();
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
@@ -239,8 +263,24 @@ impl<'t> Simulation<'t> {
             while let Some(outcome) = self.network.next_outcome() {
                 self.settle(now, outcome);
             }
+            if self.is_busy() {
+                return Some((now, Happening::Busy));
+            }
+        }
+        if self.is_busy() {
+            return Some((self.queue.now(), Happening::Busy));
         }
         self.queue.pop_until(end)
+    }
+
+    /// Counts a step; whether it is time to call `progress` out of turn.
+    fn is_busy(&mut self) -> bool {
+        self.steps += 1;
+        let is_busy = self.steps == PROGRESS_STEPS;
+        if is_busy {
+            self.steps = 0;
+        }
+        is_busy
     }
 
     /// The last instant whose events of the network precede what happens next at its ends.
@@ -322,6 +362,7 @@ impl<'t> Simulation<'t> {
             NetworkOutcome::Delivered(packet) => self.deliver(now, packet),
             NetworkOutcome::Dropped(packet, cause) => self.drop_packet(now, packet, *cause),
             NetworkOutcome::Mobility(notice) => self.note_mobility(now, *notice),
+            NetworkOutcome::Crowded => self.exhaust(now),
         }
     }
 
