@@ -42,7 +42,7 @@ tshark:
 	else echo 'tests of captures need tshark: install Wireshark'"'"'s command line' >&2; exit 1; fi
 
 demo: setup
-	$(BIN)/airwnd reproduce arwa-2019/table3 --seeds 3 --progress
+	$(BIN)/airwnd reproduce arwa-2019/fig3 arwa-2019/fig4 arwa-2019/table3 --seeds 5 --progress
 
 test: setup browser tshark lint
 	cargo test --workspace --locked
