@@ -15,6 +15,19 @@ SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard 
 
 setup: $(VENV)/installed
 
+# The package as others get it, in out/dist: a source distribution, and the wheel that is built from it, for CPython 3.11
+# and later on any Linux with glibc 2.28 or later (zig links against that version, whatever this machine has).
+.PHONY: dist
+dist: $(VENV)/requirements
+	rm -rf out/dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --sdist --zig --compatibility manylinux_2_28 --out out/dist
+	@ls -l out/dist
+
+# The manual pages of the commands: docs/man, which the wheel installs.
+.PHONY: man
+man: setup
+	$(BIN)/python docs/_site/manual.py
+
 # What is installed is the package as users get it: built in release mode, with the experiments inside.
 $(VENV)/installed: $(VENV)/requirements $(SOURCES)
 	PATH="$(CURDIR)/$(BIN):$$PATH" pip install --quiet --no-deps --no-build-isolation --force-reinstall .

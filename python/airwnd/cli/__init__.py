@@ -8,7 +8,7 @@ import sys
 import click
 
 from airwnd._native import VERSION, ScenarioError
-from airwnd.cli import algorithms, plot, reproduce, simulate, sweep, view
+from airwnd.cli import algorithms, completion, plot, reproduce, simulate, sweep, view
 from airwnd.errors import EngineError, InputError
 
 BAD_INPUT = 2
@@ -75,5 +75,6 @@ for _command in (
     reproduce.reproduce,
     sweep.sweep,
     view.view,
+    completion.completion,
 ):
     cli.add_command(_command)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airwnd.cli.completion import scenarios
 from airwnd.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from airwnd.batch import Workers
     from airwnd.scenario import Scenario
 
-FILE = click.argument("file", type=click.Path(path_type=Path))
+FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenarios)
 SET = click.option(
     "--set",
     "settings",
