@@ -11,7 +11,7 @@ RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.
 SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup browser tshark demo test nightly bench lint format lock clean
+.PHONY: setup browser tshark demo test nightly fuzz fuzz-corpus bench lint format lock clean
 
 setup: $(VENV)/installed
 
@@ -61,10 +61,34 @@ test: setup browser tshark lint
 	cargo test --workspace --locked
 	$(BIN)/pytest --numprocesses auto
 
-# What takes minutes and rarely breaks: ten thousand random handovers, the site, a wheel.
-nightly: setup browser
-	cargo test --workspace --locked -- --ignored
+# What takes minutes and rarely breaks: ten thousand random handovers, a hundred thousand scenarios, the site, a wheel.
+# How many scenarios and ends were tried is printed.
+nightly: setup browser fuzz
+	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
+	cargo test -p airwnd-attack --locked -- --ignored --nocapture
 	$(BIN)/pytest -m nightly
+
+# Each fuzzer for so many seconds, from the kept corpus; what it finds there is kept in fuzz/target, what fails in
+# fuzz/artifacts. Without sanitizers (the code has no `unsafe`) stable Rust will do.
+FUZZ_SECONDS ?= 60
+FUZZERS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+FUZZ := cargo fuzz
+
+fuzz:
+	@$(FUZZ) --version > /dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
+	mkdir -p fuzz/target
+	cargo run --quiet --locked -p airwnd-attack --example dictionary > fuzz/target/scenario.dict
+	$(FUZZ) build --sanitizer none
+	@for name in $(FUZZERS); do mkdir -p fuzz/target/corpus/$$name; \
+		$(FUZZ) run --sanitizer none $$name fuzz/target/corpus/$$name fuzz/corpus/$$name -- \
+			-max_total_time=$(FUZZ_SECONDS) -dict=fuzz/target/scenario.dict -timeout=60 -rss_limit_mb=2048 \
+			> fuzz/target/$$name.log 2>&1 || { tail -n 40 fuzz/target/$$name.log; exit 1; }; \
+		grep '^Done' fuzz/target/$$name.log | sed "s/^Done/$$name:/"; done
+
+# The smallest inputs that reach as much, into the kept corpus.
+fuzz-corpus:
+	@for name in $(FUZZERS); do $(FUZZ) run --sanitizer none $$name fuzz/corpus/$$name fuzz/target/corpus/$$name -- \
+		-merge=1 -max_len=400; done
 
 bench: setup
 	cargo run --release --locked -p airwnd-lab --example bench

@@ -13,9 +13,12 @@ from sphinx.domains.python import PyObject
 import airwnd
 from airwnd import batch, style
 from airwnd.cli import cli
+from airwnd.plots.cdf import plot_cdf
+from airwnd.plots.compare import plot_compare
 from airwnd.radio_data import RadioData
 from airwnd.reproduce.statistics import Interval, interval
 from airwnd.run_data import RunData
+from airwnd.sweep_data import SweepData
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -74,14 +77,15 @@ def _cell(text: str) -> str:
 
 
 # What a public class inherits from is documented beside it.
-DATA = (RunData, RadioData)
+DATA = (RunData, RadioData, SweepData)
 
 
 def names() -> str:
     """Have every public name documented from its docstring."""
     public = [name for name in airwnd.__all__ if not name.startswith("__")]
     directives = [_directive(name, getattr(airwnd, name)) for name in public]
-    helpers = (*DATA, batch.Processes, batch.Dask, interval, Interval, style.styled, style.line, style.Line)
+    helpers = (*DATA, batch.Processes, batch.Dask, interval, Interval, plot_cdf, plot_compare)
+    helpers += (style.styled, style.line, style.series, style.Line)
     directives += [_directive(f"{_module(each)}.{each.__name__}", each) for each in helpers]
     return "\n".join(["```{eval-rst}", *directives, "```"])
 

@@ -1,6 +1,6 @@
-"""Draws the pictures of the page on pictures again: ``python docs/_site/pictures.py``.
+"""Draws the pictures of the how-tos again: ``python docs/_site/pictures.py``.
 
-The page's scenarios and commands are what draws them, so that readers get what they see.
+The scenarios and commands of a page draw its pictures, so that readers get what they see.
 """
 
 import re
@@ -12,21 +12,27 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 DOCS = Path(__file__).parents[1]
-PAGE = DOCS / "how-to" / "draw-pictures.md"
-_SCENARIO = re.compile(r"`([\w.-]+\.toml)`:\n\n```toml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_COMMAND = re.compile(r"^airwnd (plot .*)$", re.MULTILINE)
+PAGES = ("draw-pictures.md", "sweep.md")
+_SCENARIO = re.compile(r"`([\w.-]+\.toml)`[^\n]*:\n\n```toml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_SHELL = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_COMMAND = re.compile(r"^airwnd (.*)$", re.MULTILINE)
 
 
 def main() -> None:
-    """Write each scenario of the page, run its plotting commands, and keep the pictures that it shows."""
-    text = PAGE.read_text(encoding="utf-8")
+    """Draw the pictures of all pages."""
+    for page in PAGES:
+        draw((DOCS / "how-to" / page).read_text(encoding="utf-8"))
+
+
+def draw(text: str) -> None:
+    """Write each scenario of a page, run its commands, and keep the pictures that it shows."""
     shown = re.findall(r"\]\(\.\./img/([\w.-]+)\)", text)
     with TemporaryDirectory() as folder:
         for name, scenario in _SCENARIO.findall(text):
             Path(folder, name).write_text(scenario, encoding="utf-8")
-        for words in map(shlex.split, _COMMAND.findall(text)):
-            if any(word in shown for word in words):
-                # The words are our own page's.
+        for words in map(shlex.split, _COMMAND.findall("".join(_SHELL.findall(text)))):
+            if words[0] in ("run", "sweep") or any(word in shown for word in words):
+                # The words are those of our own page.
                 subprocess.run([sys.executable, "-m", "airwnd", *words], cwd=folder, check=True)  # noqa: S603
         for picture in shown:
             shutil.copy(Path(folder, picture), DOCS / "img" / picture)

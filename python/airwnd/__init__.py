@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from airwnd.run import Run
     from airwnd.scenario import Scenario
     from airwnd.sweeps import sweep
+    from airwnd.swept import Sweep
 
 __all__ = [
     "Ack",
@@ -53,6 +54,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Sweep",
     "__version__",
     "catalogue",
     "presets",
@@ -80,6 +82,7 @@ _HOME = {
     "Run": "airwnd.run",
     "Scenario": "airwnd.scenario",
     "ScenarioError": "airwnd._native",
+    "Sweep": "airwnd.swept",
     "catalogue": "airwnd.algorithms",
     "presets": "airwnd.preset",
     "register": "airwnd.plugins",

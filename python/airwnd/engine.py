@@ -62,13 +62,14 @@ def simulate(
     try:
         outcome, tables = scenario.run(seed, interval, progress, captured, watched)
     except _native.PanicException as panic:
-        raise EngineError(f"{panic} (engine {_native.ENGINE}, seed {seed}); please report it") from panic
+        where = f"{_native.panic_place()}, engine {_native.ENGINE}, seed {seed}"
+        raise EngineError(f"{panic} ({where}); please report it") from panic
     return Raw(outcome, tables, time.perf_counter() - start)
 
 
 def sampling_interval(series: str) -> int:
     """Read the sampling interval of time series; in nanoseconds."""
-    interval = _span("series", series)
+    interval = duration_ns("series", series)
     if interval == 0:
         raise InputError(f"series: `{series}` is no interval to sample at")
     return interval
@@ -76,10 +77,11 @@ def sampling_interval(series: str) -> int:
 
 def window(begin: str, end: str) -> tuple[int, int]:
     """Read the window in which allocations are written down; in nanoseconds."""
-    return _span("allocations", begin), _span("allocations", end)
+    return duration_ns("allocations", begin), duration_ns("allocations", end)
 
 
-def _span(what: str, text: str) -> int:
+def duration_ns(what: str, text: str) -> int:
+    """Read a duration with a unit, in nanoseconds; `what` names it in messages."""
     try:
         return _native.parse_span(text)
     except _native.ScenarioError as error:

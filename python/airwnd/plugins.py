@@ -1,7 +1,8 @@
-"""Where a congestion control written in Python is found, and what identifies its text.
+"""Finds, checks and loads congestion controls that are written in Python.
 
 A class is named, not handed over: the name is resolved where the run takes place, so that the same scenario
-works from a file, on the command line, in worker processes and on other machines. The digest of its text is
+works from a file, on the command line, in worker processes and on other machines. Finding a class reads its
+text and executes none of it; loading executes it, and needs the user's permission. The digest of the text is
 part of the resolved scenario: a changed class is another scenario, and has none of its stored results.
 """
 
@@ -13,84 +14,151 @@ import inspect
 import json
 import linecache
 import math
+import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from inspect import Parameter
+from inspect import Parameter, Signature
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeVar
+from types import FrameType, ModuleType
+from typing import Any, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
-from airwnd._native import Connection
+from airwnd._native import Connection, Interrupted
 from airwnd.congestion import CongestionControl
 from airwnd.errors import InputError
+from airwnd.plugin_source import Inspected, RefusedError, Source, class_names, inspect_class, is_outside
 
 Class = TypeVar("Class", bound=type[CongestionControl])
 
-_FORMS = '"file.py:Class", "package.module:Class" or the name of a class that airwnd.register was told of'
+_FORMS = '"file.py:Class", "package.module:Class" or the name of a class registered with airwnd.register'
+#: Characters of an exception's text that a message shows.
+_LONGEST = 500
 # Per process, because names have to mean something in texts; guarded, because scenarios are read in threads.
 _registered: dict[str, type[CongestionControl]] = {}
-_files: dict[tuple[Path, str], ModuleType] = {}
+_files: dict[Source, ModuleType] = {}
 _texts: dict[str, bytes] = {}
-_digests: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+_seen: WeakKeyDictionary[type, bytes] = WeakKeyDictionary()
 _lock = threading.RLock()
 
 
-class RefusedError(Exception):
-    """A plug-in is not found or does not fit; `key` is the one in the scenario that is to blame."""
-
-    def __init__(self, key: str, message: str) -> None:
-        super().__init__(message)
-        self.key = key
-
-
-@dataclass(frozen=True, slots=True)
 class Plugin:
-    """A class that is found, with the arguments of its constructor.
+    """A class that a scenario names, with the arguments of its constructor.
+
+    Parameters
+    ----------
+    name
+        As the scenario has it.
+    place
+        The class's file or module, as messages call it.
+    settings
+        Arguments of the constructor.
 
     Attributes
     ----------
-    kind
-        The class.
-    place
-        Where it stands, as messages call it.
     sha256
-        Digest of the text that defines it and its bases.
-    settings
-        Arguments of the constructor.
+        Digest of the text that defines the class and its bases.
     """
 
-    kind: type[CongestionControl]
-    place: str
-    sha256: str
-    settings: Mapping[str, Any]
+    def __init__(self, name: str, place: str, settings: Mapping[str, Any], found: "_Found") -> None:
+        self.name = name.rpartition(":")[2]
+        self.place = place
+        self.settings = settings
+        self.sha256 = found.sha256
+        self._found = found
+        self._kind = found.registered
 
     @property
-    def name(self) -> str:
-        """The class's name."""
-        return self.kind.__name__
+    def kind(self) -> type[CongestionControl]:
+        """The class, which must have been loaded."""
+        if self._kind is None:
+            raise RefusedError("class", str(self.refusal()))
+        return self._kind
+
+    def refusal(self) -> str | None:
+        """Say why the class may not be loaded without permission; ``None`` if this process defined it."""
+        if self._found.source is None:
+            return None
+        return (
+            f"{self._found.source.path} is Python code, which a run executes with your rights; "
+            "to allow that: --allow-code (in Python: allow_code=True)"
+        )
+
+    def load(self) -> None:
+        """Execute the file, or import the module, that defines the class."""
+        source, inspected = self._found.source, self._found.inspected
+        if source is None or inspected is None or self._kind is not None:
+            return
+        with _lock, marked_interrupts():
+            in_file = self.place.endswith(".py")
+            module = _execute(self.place, source) if in_file else _import(self.place)
+            kind = _check(self.place, self.name, getattr(module, self.name, None))
+            _check_texts(self.place, kind, inspected)
+        _check_arguments(self.name, inspect.signature(kind), self.settings)
+        self._kind = kind
 
     @property
     def measures(self) -> bool:
-        """Whether the class wants to hear of ACKs during loss recovery."""
+        """Whether the class handles ACKs during loss recovery."""
         return self.kind.on_delivery is not CongestionControl.on_delivery
 
     def settings_json(self) -> str:
-        """Write the settings, defaults included; one that JSON does not have stays out."""
-        arguments = inspect.signature(self.kind).parameters.values()
+        """Write the settings with the defaults that are literals and exist in JSON."""
+        arguments = self._found.signature.parameters.values() if self._found.signature else ()
         defaults = {each.name: each.default for each in arguments if _is_plain(each.default)}
         return json.dumps({**defaults, **self.settings})
 
     def make(self, connection: Connection) -> CongestionControl:
-        """Make the controller of a connection; what it does to its arguments is its own affair."""
+        """Make the controller of a connection, with its own copy of the settings."""
         return self.kind(connection, **copy.deepcopy(dict(self.settings)))
 
     def explain(self, error: BaseException) -> tuple[int | None, str]:
-        """Tell what was raised in one line, and the last line of the class's text that it passed through."""
+        """Describe in one line what was raised, and find the last line of the class's text that it passed."""
         return _explain(error, {_filename(each) for each in _lineage(self.kind)})
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is known of a class before it is loaded.
+
+    Attributes
+    ----------
+    sha256
+        Digest of the text that defines it and its bases.
+    signature
+        Arguments of the constructor; ``None`` if only execution would show them.
+    registered
+        The class itself, if this process has defined it.
+    source, inspected
+        The text of the file or module that was named, and the class as that describes it.
+    """
+
+    sha256: str
+    signature: Signature | None
+    registered: type[CongestionControl] | None = None
+    source: Source | None = None
+    inspected: Inspected | None = None
+
+
+@contextmanager
+def marked_interrupts() -> Iterator[None]:
+    """Make Ctrl-C raise ``Interrupted``, so that a plug-in's own ``KeyboardInterrupt`` is its mistake."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise Interrupted
 
 
 def register(kind: Class) -> Class:
@@ -157,75 +225,91 @@ def find(name: str, sha256: str | None, settings: str, folder: str | Path) -> Pl
     if not word.isidentifier():
         raise RefusedError("class", f"expected {_FORMS}, found {name!r}")
     with _lock:
-        if where.endswith(".py"):
-            place, found = where, vars(_load(where, Path(folder, where)))
-        elif where:
-            place, found = where, vars(_import(where))
-        else:
-            place, found = "notebook", _registered
-        if word not in found:
-            raise RefusedError("class", _missing(where, word, found))
-        kind = found[word]
-        _check(place, word, kind)
-        digest = _digest(kind)
-    if sha256 not in {None, digest}:
-        message = f"{name} has changed since this digest was taken; its digest is {digest}"
+        found = _find_text(where, word, folder) if where else _find_registered(word)
+    if sha256 not in {None, found.sha256}:
+        message = f"{name} has changed since this digest was taken; its digest is {found.sha256}"
         raise RefusedError("sha256", message)
     arguments = json.loads(settings)
-    _check_arguments(kind, arguments)
-    return Plugin(kind, place, digest, arguments)
+    if found.signature:
+        _check_arguments(word, found.signature, arguments)
+    return Plugin(name, where or "notebook", arguments, found)
 
 
-def _load(shown: str, file: Path) -> ModuleType:
+def _find_text(where: str, word: str, folder: str | Path) -> _Found:
+    in_file = where.endswith(".py")
+    source = Source.read(Path(folder, where), where) if in_file else Source.of_module(where)
+    if word not in source.bindings:
+        choices = _unknown(word, class_names(source), "it has")
+        raise RefusedError("class", f"{where}: there is no class {choices}")
+    inspected = inspect_class(source, word, where)
+    return _Found(inspected.sha256, inspected.signature(), source=source, inspected=inspected)
+
+
+def _find_registered(word: str) -> _Found:
+    if word not in _registered:
+        choices = _unknown(word, sorted(_registered), "registered")
+        raise RefusedError("class", f"in this process there is no class {choices}; expected {_FORMS}")
+    kind = _registered[word]
+    return _Found(_digest(kind), inspect.signature(kind), registered=kind)
+
+
+def _execute(shown: str, source: Source) -> ModuleType:
     """Run a file as a module of its own, once for each text that it has had."""
-    try:
-        text = file.read_bytes()
-    except OSError as error:
-        raise RefusedError("class", f"{file} cannot be read: {error.strerror}") from None
-    path = file.absolute()
-    key = (path, hashlib.sha256(text).hexdigest())
-    if key not in _files:
+    if source not in _files:
+        path = source.path
         module = ModuleType(f"airwnd_plugin_{path.stem}_{len(_files)}")
         module.__file__ = str(path)
         sys.modules[module.__name__] = module
-        _texts[module.__name__] = text
+        _texts[module.__name__] = source.text
         linecache.checkcache(str(path))
         try:
             # Not through the import system: its cache of compiled files goes by seconds.
-            exec(compile(text, path, "exec"), vars(module))  # noqa: S102
-        except (Exception, SystemExit) as error:
+            exec(source.code, vars(module))  # noqa: S102
+        except Interrupted:
+            del sys.modules[module.__name__]
+            raise
+        except BaseException as error:
             del sys.modules[module.__name__]
             line, what = _explain(error, {str(path)})
             at = shown if line is None else f"{shown}:{line}"
-            raise RefusedError("class", f"{at}: {what}") from _cause(error)
-        _files[key] = module
-    return _files[key]
+            raise RefusedError("class", f"{at}: {what}", at) from error
+        _files[source] = module
+    return _files[source]
 
 
 def _import(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        raise RefusedError("class", f"{name}: {_explain(error, set())[1]}") from _cause(error)
+    except Interrupted:
+        raise
+    except BaseException as error:
+        raise RefusedError("class", f"{name}: {_explain(error, set())[1]}", name) from error
 
 
-def _check(place: str, word: str, kind: object) -> None:
+def _check(place: str, word: str, kind: object) -> type[CongestionControl]:
     if not (isinstance(kind, type) and issubclass(kind, CongestionControl)):
         raise RefusedError("class", f"{place}: {word} is not a subclass of airwnd.CongestionControl")
     lacking = sorted(getattr(kind, "__abstractmethods__", ()))
     if lacking:
         raise RefusedError("class", f"{place}: {word} lacks {' and '.join(lacking)}")
+    return kind
 
 
-def _missing(where: str, word: str, found: Mapping[str, Any]) -> str:
-    classes = sorted(
-        name
-        for name, value in found.items()
-        if isinstance(value, type) and issubclass(value, CongestionControl) and value is not CongestionControl
-    )
-    if not where:
-        return f"in this process there is no class {_unknown(word, classes, 'registered')}; expected {_FORMS}"
-    return f"{where}: there is no class {_unknown(word, classes, 'it has')}"
+def _check_texts(place: str, kind: type[CongestionControl], inspected: Inspected) -> None:
+    """Refuse a class whose texts are not those of the digest."""
+    known = {source.text for source in inspected.sources}
+    paths = {str(source.path) for source in inspected.sources}
+    for each in _lineage(kind):
+        if _text(each) not in known:
+            file = _filename(each)
+            if file in paths:
+                message = f"{file} has changed since this process imported it; start again"
+            else:
+                message = (
+                    f"{kind.__name__} has a base in {file} that only executing the code reveals; "
+                    "import it at the top level of the file"
+                )
+            raise RefusedError("class", f"{place}: {message}")
 
 
 def _unknown(word: str, known: Iterable[str], which: str) -> str:
@@ -237,8 +321,8 @@ def _unknown(word: str, known: Iterable[str], which: str) -> str:
 
 
 def _lineage(kind: type[CongestionControl]) -> list[type]:
-    """List the class and those of its bases that somebody wrote for it."""
-    return [each for each in kind.__mro__ if each not in CongestionControl.__mro__]
+    """List the class and its bases, without those of airwnd and the standard library."""
+    return [kind, *(base for base in kind.__mro__[1:] if not is_outside(base.__module__))]
 
 
 def _filename(kind: type) -> str:
@@ -253,7 +337,13 @@ def _filename(kind: type) -> str:
 
 
 def _text(kind: type) -> bytes:
-    """Read the file or cell that defines a class: the class, and what stands around it."""
+    """Read the file or cell that defines a class when the class is first seen: files may change later."""
+    if kind not in _seen:
+        _seen[kind] = _read_text(kind)
+    return _seen[kind]
+
+
+def _read_text(kind: type) -> bytes:
     if kind.__module__ in _texts:
         return _texts[kind.__module__]
     filename = _filename(kind)
@@ -261,22 +351,20 @@ def _text(kind: type) -> bytes:
         return Path(filename).read_bytes()
     lines = linecache.getlines(filename)
     if not lines:
-        what = f"the text of {kind.__name__} cannot be found, and so not told from a changed one"
-        raise RefusedError("class", f"{what}; put it into a file")
+        message = f"the text of {kind.__name__} cannot be found, which identifies it; put it into a file"
+        raise RefusedError("class", message)
     return "".join(lines).encode()
 
 
 def _digest(kind: type[CongestionControl]) -> str:
-    """Digest of the texts that define a class, taken when it is first seen: files may change later."""
-    if kind not in _digests:
-        texts = dict.fromkeys(_text(each) for each in _lineage(kind))
-        _digests[kind] = hashlib.sha256(b"".join(texts)).hexdigest()
-    return _digests[kind]
+    """Digest of the texts that define a class."""
+    texts = dict.fromkeys(_text(each) for each in _lineage(kind))
+    return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
-def _check_arguments(kind: type[CongestionControl], settings: Mapping[str, Any]) -> None:
-    arguments = list(inspect.signature(kind).parameters.values())
-    name = f"{kind.__name__}.__init__"
+def _check_arguments(word: str, signature: Signature, settings: Mapping[str, Any]) -> None:
+    arguments = list(signature.parameters.values())
+    name = f"{word}.__init__"
     if not arguments or arguments[0].kind not in {Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD}:
         raise RefusedError("class", f"{name} must take the connection as its first argument")
     first, *others = arguments
@@ -303,15 +391,10 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, bool | int | str)
 
 
-def _cause(error: BaseException) -> BaseException | None:
-    """Trace a mistake to what was raised; a module that wants to leave must not take us along."""
-    return error if isinstance(error, Exception) else None
-
-
 def _explain(error: BaseException, filenames: set[str]) -> tuple[int | None, str]:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename in filenames]
     if isinstance(error, SyntaxError) and error.filename in filenames:
         return error.lineno, f"{type(error).__name__}: {error.msg}"
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return (lines[-1] if lines else None), text
+    return (lines[-1] if lines else None), text[:_LONGEST]

@@ -1,4 +1,4 @@
-"""Presets: another simulator's values for what a scenario does not write."""
+"""Presets: values of another simulator or of an earlier version for what a scenario does not write."""
 
 import json
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class PresetValue:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Another simulator's values, selected by ``preset = "NAME"`` in a scenario.
+    """Values of another simulator or of an earlier version, selected by ``preset = "NAME"`` in a scenario.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ def presets() -> tuple[Preset, ...]:
     --------
     >>> import airwnd
     >>> [preset.name for preset in airwnd.presets()]
-    ['ns3.26', 'ns3.44']
+    ['airwnd-0.1', 'ns3.26', 'ns3.44']
     """
     return tuple(
         Preset(raw["name"], raw["summary"], tuple(PresetValue(**value) for value in raw["values"]))

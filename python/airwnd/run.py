@@ -1,5 +1,6 @@
 """A run as its users have it: its data with the pictures and the page that are made of them."""
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from airwnd.run_data import RunData
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from airwnd.style import Size
 
 
 class Run(RunData):
@@ -28,8 +31,16 @@ class Run(RunData):
     [0.05, 0.1, 0.15, 0.2]
     """
 
-    def plot(self, quantity: str = "cwnd_bytes", axes: "Axes | None" = None) -> "Axes":
-        """Draw a column of the series over time, one line per flow.
+    def plot(
+        self,
+        quantity: str = "cwnd_bytes",
+        axes: "Axes | None" = None,
+        *,
+        flows: Sequence[str] = (),
+        mean_s: float | None = None,
+        size: "Size | None" = None,
+    ) -> "Axes":
+        """Draw a column of the series over time: a line per flow, or the spread over many flows.
 
         Parameters
         ----------
@@ -37,6 +48,13 @@ class Run(RunData):
             A column of `series`.
         axes
             Where to draw; new axes by default.
+        flows
+            Ids of flows or of groups of flows, each with a line of its own. By default all flows: more than
+            twelve become a band, the median and the 5th to 95th percentile over the flows.
+        mean_s
+            Draw means over windows of this length in seconds; a band has windows of its own by default.
+        size
+            Width and height of a new figure in inches; a height of ``None`` suits the width.
 
         Returns
         -------
@@ -46,11 +64,40 @@ class Run(RunData):
         Raises
         ------
         InputError
-            If the run has no such series; the message names those it has.
+            If the run has no such series or flow; the message names those it has.
         """
         from airwnd.plots.series import plot_series
 
-        return plot_series(self.series, quantity, axes)
+        return plot_series(self, quantity, axes, flows=flows, mean_s=mean_s, size=size)
+
+    def plot_cdf(
+        self, quantity: str = "fct_s", axes: "Axes | None" = None, *, groups: Sequence[str] = ()
+    ) -> "Axes":
+        """Draw the cumulative distribution of a figure: a line per group of flows.
+
+        Parameters
+        ----------
+        quantity
+            A column of `completions` (``"fct_s"``), of `flows` (``"goodput_kbps"``) or of `series`
+            (``"delay_ms"``).
+        axes
+            Where to draw; new axes by default.
+        groups
+            Groups of flows; all that have values by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes; ``run.plot_cdf("goodput_kbps").figure.savefig("goodput.png")`` writes a picture.
+
+        Raises
+        ------
+        InputError
+            If there is no such column, or it has no values.
+        """
+        from airwnd.plots.cdf import plot_cdf
+
+        return plot_cdf({self.outcome["scenario"]: self}, quantity, axes, groups=groups)
 
     def plot_fct(self, axes: "Axes | None" = None) -> "Axes":
         """Draw which part of the transfers and pages took how long: a line per group of flows.
@@ -71,7 +118,7 @@ class Run(RunData):
         InputError
             If nothing was completed.
         """
-        from airwnd.plots.fct import plot_fct
+        from airwnd.plots.cdf import plot_fct
 
         return plot_fct({self.outcome["scenario"]: self}, axes)
 

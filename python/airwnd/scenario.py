@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from airwnd import _native
+from airwnd.code_policy import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +35,8 @@ class Scenario:
         What `text` is written in.
     overrides
         Changes as for :meth:`override`.
+    policy
+        Whether Python code that the scenario names may be executed.
 
     Raises
     ------
@@ -55,7 +58,7 @@ class Scenario:
     2.0
     """
 
-    __slots__ = ("_checked", "_format", "_origin", "_overrides", "_resolved", "_text")
+    __slots__ = ("_checked", "_format", "_origin", "_overrides", "_policy", "_resolved", "_text")
 
     def __init__(
         self,
@@ -63,22 +66,39 @@ class Scenario:
         origin: str,
         format: Literal["toml", "json"],  # noqa: A002
         overrides: Iterable[tuple[str, str]] = (),
+        policy: CodePolicy = NO_CODE,
     ) -> None:
         self._text = text
         self._origin = origin
         self._format = format
         self._overrides = tuple(overrides)
-        self._checked = _native.Scenario(text, origin, format, list(self._overrides))
+        self._policy = policy
+        self._checked = _native.Scenario(
+            text, origin, format, list(self._overrides), policy.allow, policy.timeout_s
+        )
         self._resolved = self._checked.to_json()
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        allow_code: bool = False,
+        plugin_timeout_s: float = PLUGIN_TIMEOUT_S,
+    ) -> Self:
         """Read a file.
 
         Parameters
         ----------
         path
             JSON if it is named ``*.json``, else TOML; in UTF-8.
+        allow_code
+            Execute the Python files and modules that the scenario names as congestion controls. They run with
+            your rights, when the scenario is read and in its runs. Without it they are only checked, and
+            :meth:`run` refuses. Classes of :func:`airwnd.register` need no permission. Changed copies, worker
+            processes and Dask workers have the same permission.
+        plugin_timeout_s
+            Wall-clock time that each call of a plug-in may take, in seconds; ``math.inf``: no limit.
 
         Returns
         -------
@@ -97,10 +117,18 @@ class Scenario:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise _native.ScenarioError(f"{path}: not a text in UTF-8") from None
-        return cls(text, str(path), "json" if path.suffix == ".json" else "toml")
+        policy = CodePolicy(allow_code, plugin_timeout_s)
+        return cls(text, str(path), "json" if path.suffix == ".json" else "toml", policy=policy)
 
     @classmethod
-    def from_toml(cls, text: str, origin: str = "scenario") -> Self:
+    def from_toml(
+        cls,
+        text: str,
+        origin: str = "scenario",
+        *,
+        allow_code: bool = False,
+        plugin_timeout_s: float = PLUGIN_TIMEOUT_S,
+    ) -> Self:
         """Read a TOML text.
 
         Parameters
@@ -109,6 +137,8 @@ class Scenario:
             The scenario.
         origin
             What stands for the file's name in messages.
+        allow_code, plugin_timeout_s
+            As for :meth:`load`.
 
         Returns
         -------
@@ -120,10 +150,16 @@ class Scenario:
         ScenarioError
             If something is wrong with it.
         """
-        return cls(text, origin, "toml")
+        return cls(text, origin, "toml", policy=CodePolicy(allow_code, plugin_timeout_s))
 
     @classmethod
-    def from_dict(cls, settings: Mapping[str, Any]) -> Self:
+    def from_dict(
+        cls,
+        settings: Mapping[str, Any],
+        *,
+        allow_code: bool = False,
+        plugin_timeout_s: float = PLUGIN_TIMEOUT_S,
+    ) -> Self:
         """Take a dictionary.
 
         Parameters
@@ -131,6 +167,8 @@ class Scenario:
         settings
             Shaped like the file: a section is a dictionary, a repeated one (``[[flow]]``) a list of them, a
             quantity a text with its unit.
+        allow_code, plugin_timeout_s
+            As for :meth:`load`.
 
         Returns
         -------
@@ -142,7 +180,8 @@ class Scenario:
         ScenarioError
             If something is wrong with it.
         """
-        return cls(json.dumps(settings), "scenario", "json")
+        policy = CodePolicy(allow_code, plugin_timeout_s)
+        return cls(json.dumps(settings), "scenario", "json", policy=policy)
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
         """Copy with some settings changed.
@@ -192,7 +231,8 @@ class Scenario:
         ScenarioError
             If there is no such key, or if it takes no such value.
         """
-        return type(self)(self._text, self._origin, self._format, (*self._overrides, *settings))
+        overrides = (*self._overrides, *settings)
+        return type(self)(self._text, self._origin, self._format, overrides, self._policy)
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -214,6 +254,26 @@ class Scenario:
     def seed(self) -> int:
         """The seed that the scenario runs with unless another is given."""
         return int(self.resolved["seed"])
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """Python code that runs execute: ``"file.py:Class"`` or ``"package.module:Class"``, once each."""
+        return tuple(dict.fromkeys(name for name in self._checked.plugins() if ":" in name))
+
+    @property
+    def plugin_timeout_s(self) -> float:
+        """Wall-clock time that each call of a plug-in may take, in seconds."""
+        return self._policy.timeout_s
+
+    def check_code(self) -> None:
+        """Check that runs may execute the Python code that the scenario names.
+
+        Raises
+        ------
+        ScenarioError
+            If the scenario names such code and was made without ``allow_code=True``.
+        """
+        self._checked.check_code()
 
     def run(
         self,
@@ -250,7 +310,8 @@ class Scenario:
         InputError
             If `series` or `allocations` has no times with units, or `pcap` names a node that is not there.
         ScenarioError
-            If the window of `allocations` lies outside the run, or there are no cells.
+            If the window of `allocations` lies outside the run, or there are no cells; if the scenario names
+            Python code that it may not execute (:meth:`load`), or if such code fails.
         OSError
             If the capture cannot be written.
         EngineError
@@ -298,7 +359,13 @@ class Scenario:
         """
         from airwnd.engine import Records, simulate
 
-        return simulate(self._checked, seed, progress, Records(series, pcap, allocations))
+        records = Records(series, pcap, allocations)
+        if not self._checked.plugins():
+            return simulate(self._checked, seed, progress, records)
+        from airwnd.plugins import marked_interrupts
+
+        with marked_interrupts():
+            return simulate(self._checked, seed, progress, records)
 
     def link_budgets(self, seed: int | None = None) -> "pl.DataFrame":
         """Compute the best that link adaptation can expect of each terminal's link where it begins.
@@ -429,7 +496,8 @@ class Scenario:
             if link["kind"] == "trace"
         ]
         pins = classes + recordings
-        return type(self), (self._text, self._origin, self._format, (*self._overrides, *pins))
+        overrides = (*self._overrides, *pins)
+        return type(self), (self._text, self._origin, self._format, overrides, self._policy)
 
     def __eq__(self, other: object) -> bool:
         return self._resolved == other._resolved if isinstance(other, Scenario) else NotImplemented

@@ -32,6 +32,27 @@ LINES = (
     Line("#000000", "X", _MIXED),
 )
 
+#: What takes the place of a colour on a dark ground: lighter where the contrast would be below 4.5 to 1.
+DARK = {
+    "#0072B2": "#4FA8E0",
+    "#D55E00": "#EE7A2A",
+    "#009E73": "#24B98D",
+    "#CC79A7": "#D98FB8",
+    "#56B4E9": "#8CCDF2",
+    "#E69F00": "#F0B432",
+    "#000000": "#E4E8EC",
+}
+
+#: Widths of figures in inches: a column and the page of a two-column journal (IEEE, ACM).
+WIDTHS = {"column": 3.5, "page": 7.16}
+#: Width of a picture by default, in inches.
+WIDTH = 4.6
+
+#: Width and height in inches; `None`: the height that suits the width.
+Size = tuple[float, float | None]
+# Heights as parts of the width, of wide and of other figures.
+_FLAT, _STEEP = 0.5, 0.72
+
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "h", "*", "d", "8")
 
 _SETTINGS: Any = {
@@ -44,7 +65,7 @@ _SETTINGS: Any = {
     "axes.spines.top": False,
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
-    "figure.figsize": (4.6, 3.3),
+    "figure.figsize": (WIDTH, 3.3),
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.5,
@@ -54,6 +75,8 @@ _SETTINGS: Any = {
     "legend.frameon": False,
     "lines.linewidth": 1.4,
     "lines.markersize": 5.5,
+    # TrueType: text in a PDF stays text, and publishers take no Type 3 fonts.
+    "pdf.fonttype": 42,
     "savefig.dpi": 300,
     "svg.fonttype": "path",
     "xtick.direction": "out",
@@ -119,6 +142,26 @@ def literal(text: str) -> str:
     return f"\u2060{text}" if text.startswith("_") else text
 
 
+def series(index: int, count: int = 2) -> Line:
+    """Give the style of a line among up to 28 that all differ: a colour that repeats has other dashes.
+
+    Parameters
+    ----------
+    index
+        The position, from 0.
+    count
+        Number of lines; a single one is solid.
+
+    Returns
+    -------
+    Line
+        Its ``colour``, ``marker`` and ``dashes``, as Matplotlib takes them.
+    """
+    dashes = (_SOLID, _LONG, _MIXED, _DOTS)
+    kind = (index % len(LINES) + index // len(LINES)) % len(dashes)
+    return replace(point(index), dashes=dashes[kind] if count > 1 else _SOLID)
+
+
 @contextmanager
 def styled(salt: str = "airwnd") -> Iterator[None]:
     """Draw within this style: ``with style.styled(): ...``.
@@ -142,11 +185,14 @@ def figure_of(axes: "Axes") -> "Figure":
     return figure
 
 
-def new_figure() -> "Figure":
-    """Make a figure that no window and no global state knows of."""
+def new_figure(size: Size | None = None) -> "Figure":
+    """Make a figure without a window or global state, of a size in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(layout="constrained")
+    width, height = size or (WIDTH, None)
+    figure = Figure(
+        figsize=(width, height or width * (_FLAT if width > WIDTH else _STEEP)), layout="constrained"
+    )
     FigureCanvasAgg(figure)
     return figure

@@ -40,9 +40,11 @@ def least(call: Callable[[], object], clock: Callable[[], float] = time.process_
 
 def main() -> None:
     """Measure and print."""
-    built_in = airwnd.Scenario.from_toml(WIRE, str(EXAMPLE / "wire.toml"))
+    built_in = airwnd.Scenario.from_toml(WIRE, str(EXAMPLE / "wire.toml"), allow_code=True)
     python = built_in.with_({"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}})
-    kind = find("newreno.py:NewReno", None, "{}", EXAMPLE).kind
+    plugin = find("newreno.py:NewReno", None, "{}", EXAMPLE)
+    plugin.load()
+    kind = plugin.kind
     acks: list[airwnd.Ack] = []
     own = kind.on_ack
 

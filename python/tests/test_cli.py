@@ -1,12 +1,16 @@
 """The command line."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from airwnd import _native
+from airwnd.cli import main
 
 from .conftest import TABLE6, Cli
 from .waiting import wait_until
@@ -87,6 +91,8 @@ def test_check_and_schema(cli: Cli) -> None:
         (("run", *SMALL, "--set", "rlc.queue.bufer=10KiB"), "unknown key `bufer`; did you mean `buffer`?"),
         (("run", *SMALL, "--set", "ue[7].count=1"), "`7` is not an index below 1"),
         (("run", *SMALL, "--series", "10"), 'series: `10` needs a unit, as in "20ms"'),
+        (("run", *SMALL, "--plugin-timeout", "10"), 'plugin timeout: `10` needs a unit, as in "20ms"'),
+        (("run", *SMALL, "--plugin-timeout", "0s"), "plugin timeout: 0 s is not above zero"),
         (("run", *SMALL, "--series", "0ms"), "series: `0ms` is no interval"),
         (("run", *SMALL, "--out", "/dev/null/run"), "/dev/null: is a file; expected a folder"),
         (("list", "rwmd"), "unknown family `rwmd`; did you mean `rwnd`?"),
@@ -105,6 +111,64 @@ def test_a_mistake_is_one_line(cli: Cli, arguments: tuple[str, ...], message: st
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("raised", "shown"),
+    [
+        (RuntimeError("all\nwrong"), "RuntimeError: all wrong (airwnd "),
+        (RecursionError(), "RecursionError (airwnd "),
+        (_native.PanicException("a window of -1"), "PanicException: a window of -1 (airwnd "),
+        (MemoryError(), "out of memory"),
+    ],
+)
+def test_what_was_not_expected_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], raised: BaseException, shown: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("airwnd.scenario.Scenario.load", fail)
+    for debug in ([], ["--debug"]):
+        monkeypatch.setattr("sys.argv", ["airwnd", *debug, "check", "s.toml"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        output, errors = capsys.readouterr()
+        assert (ended.value.code, output) == (70, "")
+        *traceback, line = errors.splitlines()
+        assert line.startswith(f"airwnd: {shown}")
+        assert bool(traceback) == bool(debug)
+        if "airwnd " in shown:
+            assert line.endswith(f"engine {_native.ENGINE}); please report it, with what --debug adds")
+
+
+@pytest.mark.parametrize("debug", [(), ("--debug",)])
+def test_a_panic_is_one_line_with_its_place(cli: Cli, tmp_path: Path, debug: tuple[str, ...]) -> None:
+    # What airwnd hands to the engine is no JSON any more.
+    (tmp_path / "mine.py").write_text(
+        "import airwnd, airwnd.plugins\nairwnd.plugins.Plugin.settings_json = lambda self: 'no JSON'\n"
+        "class Mine(airwnd.CongestionControl):\n"
+        "    def on_ack(self, ack): ...\n    def on_congestion(self, event): ...\n",
+        encoding="utf-8",
+    )
+    cc = 'flow[0].cc={kind="python", class="mine.py:Mine"}'
+    (tmp_path / "s.toml").write_text('duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n')
+    done = cli(*debug, "run", "s.toml", "--allow-code", "--set", cc)
+    assert (done.returncode, done.stdout) == (70, "")
+    *more, line = done.stderr.splitlines()
+    assert re.match(
+        r"airwnd: PanicException: written as a JSON object.* \(crates/py/src/congestion.rs:\d+, ", line
+    )
+    assert any("panicked at crates/py/src/congestion.rs" in each for each in more) == bool(debug)
+    assert any("Traceback" in each for each in more) == bool(debug)
+    assert bool(more) == bool(debug)
+
+
+def test_debug_adds_the_traceback_of_a_mistake(cli: Cli) -> None:
+    done = cli("--debug", "check", "nowhere.toml")
+    assert done.returncode == 2
+    assert "FileNotFoundError" in done.stderr
+    assert done.stderr.splitlines()[-1] == "airwnd: nowhere.toml: No such file or directory"
 
 
 def test_a_reader_who_has_enough_is_no_error() -> None:

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import airwnd
-from airwnd import EngineError, InputError, Scenario, _native
+from airwnd import EngineError, InputError, Scenario, ScenarioError, _native
 from airwnd.batch import Dask, Store, Task, carry_out
 
-from .conftest import Cli
+from .conftest import ROOT, Cli
 from .test_batch import WIRE, deadly, names
 from .test_sweep import contents
 from .waiting import wait_until
@@ -98,6 +98,18 @@ def test_series_travel(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
         [Task(wire, 1, "100ms")], Store(tmp_path), Dask(cluster.scheduler_address, HANG_S, HANG_S)
     )
     assert run.series.equals(wire.run(1, series="100ms").series)
+
+
+def test_the_permission_to_execute_code_travels(tmp_path: Path, cluster: Any) -> None:
+    example = ROOT / "examples" / "python-plugin" / "scenario.toml"
+    workers = Dask(cluster.scheduler_address, HANG_S, HANG_S)
+    allowed = Scenario.load(example, allow_code=True).with_(duration="100ms")
+    [run] = carry_out([Task(allowed, 1)], Store(tmp_path), workers)
+    assert run.outcome["flows"] == allowed.run(1).outcome["flows"]
+    # A task that was made without permission is refused there, too.
+    refused = Task(Scenario.load(example).with_(duration="200ms"), 1)
+    with _client(cluster.scheduler_address) as client, pytest.raises(ScenarioError, match="to allow that"):
+        client.submit(Task.carry_out, refused).result()
 
 
 def test_an_exception_arrives_as_itself(wire: Scenario, tmp_path: Path, cluster: Any) -> None:

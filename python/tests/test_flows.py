@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from airwnd import InputError, Run, Scenario, ScenarioError
 from airwnd.cli import cli as airwnd_cli
-from airwnd.plots.fct import plot_fct
+from airwnd.plots.cdf import plot_fct
 from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.reader import convert
 from airwnd.reproduce.readings import Tables, read

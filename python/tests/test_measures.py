@@ -101,11 +101,11 @@ def test_jain_of_chosen_flows(run: Run) -> None:
 
 def test_series_between_two_times(run: Run) -> None:
     part = run.series.filter(
-        pl.col("time_s").is_between(0.2, 0.5) & pl.col("flow").cast(pl.String).str.starts_with("web")
+        pl.col("time_s").is_between(0.05, 0.15) & pl.col("flow").cast(pl.String).str.starts_with("web")
     )
     assert 0 < part.height < run.series.height
     found = read(
-        run, value="series.rwnd_bytes", where={"group": "web"}, between=["200ms", "500ms"], statistic="max"
+        run, value="series.rwnd_bytes", where={"group": "web"}, between=["50ms", "150ms"], statistic="max"
     )
     assert found == part["rwnd_bytes"].max()
 

@@ -329,7 +329,7 @@ def test_panels_are_columns_of_the_series(run: Run) -> None:
     series = run.series.filter(pl.col("flow").cast(pl.String) == "flow-3")
     panels = {axes.get_ylabel().split("\n")[0]: axes for axes in figure.axes}
     units = {"Cell": ("cell", 1), "SINR": ("sinr_db", 1), "Queue": ("queue_bytes", 1e3)}
-    units |= {"Rate": ("rate_kbps", 1e3), "Delay": ("delay_ms", 1), "cwnd": ("cwnd_bytes", 1e3)}
+    units |= {"Air rate": ("air_kbps", 1e3), "Delay": ("delay_ms", 1), "cwnd": ("cwnd_bytes", 1e3)}
     for name, (column, unit) in units.items():
         line = panels[name].lines[0]
         known = series.drop_nulls(column)

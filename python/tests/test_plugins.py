@@ -7,10 +7,12 @@ import os
 import pickle
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -20,9 +22,13 @@ import pytest
 import airwnd
 from airwnd import InputError, Scenario, ScenarioError
 from airwnd.batch import Processes, Store, Task, carry_out
-from airwnd.plugins import find
+from airwnd.code_policy import CodePolicy
+from airwnd.plugin_source import RefusedError
+from airwnd.plugins import Plugin, find
+from airwnd.reproduce.design import Experiment
 
 from .conftest import ROOT, Cli
+from .waiting import wait_until
 
 EXAMPLE = ROOT / "examples" / "python-plugin"
 
@@ -42,6 +48,7 @@ id = "up"
 direction = "up"
 """
 
+MINE = 'flow[0].cc={kind="python", class="mine.py:Mine"}'
 HEAD = "import math\nimport airwnd\n\n\nclass Mine(airwnd.CongestionControl):\n"
 ON_ACK = "    def on_ack(self, ack: airwnd.Ack) -> None:\n        {}\n"
 ON_CONGESTION = "    def on_congestion(self, event: airwnd.Congestion) -> None:\n        {}\n"
@@ -57,15 +64,26 @@ def write(folder: Path, *, ack: str = "pass", congestion: str = "pass", more: st
 def wire(folder: Path, **cc: object) -> Scenario:
     """A flow with the class of this folder over a wire."""
     (folder / "wire.toml").write_text(WIRE, encoding="utf-8")
-    return Scenario.load(folder / "wire.toml").with_(
+    return Scenario.load(folder / "wire.toml", allow_code=True).with_(
         {"flow[0].cc": {"kind": "python", "class": "mine.py:Mine", **cc}}
     )
 
 
+def loaded(folder: Path) -> Plugin:
+    """The class of this folder."""
+    plugin = find("mine.py:Mine", None, "{}", folder)
+    plugin.load()
+    return plugin
+
+
 def complaint(folder: Path, **cc: object) -> str:
     """What is said of a run, without the place of the setting."""
+    return complaint_of(lambda: wire(folder, **cc))
+
+
+def complaint_of(make: Callable[[], Scenario]) -> str:
     with pytest.raises(ScenarioError) as caught:
-        wire(folder, **cc).run()
+        make().run()
     return str(caught.value).rpartition("}: ")[2].removeprefix("flow[0].cc")
 
 
@@ -77,7 +95,9 @@ def complaint(folder: Path, **cc: object) -> str:
 )
 @pytest.mark.parametrize("stack", ["ns2-reno", "ns3.26", "ns3.44"])
 def test_newreno_in_python_is_newreno(scenario: str, stack: str) -> None:
-    base = Scenario.from_toml(scenario, str(EXAMPLE / "wire.toml")).with_({"tcp.stack": stack})
+    base = Scenario.from_toml(scenario, str(EXAMPLE / "wire.toml"), allow_code=True).with_(
+        {"tcp.stack": stack}
+    )
     ours = base.run(series="100ms")
     theirs = base.with_({"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}}).run(series="100ms")
     assert ours.outcome["flows"][0]["retransmissions"] > 0
@@ -90,7 +110,8 @@ def test_newreno_in_python_is_newreno(scenario: str, stack: str) -> None:
 
 
 def test_newreno_in_python_is_newreno_in_a_cell(small: Scenario) -> None:
-    base = Scenario.from_dict(small.resolved).with_({"flow[0].rwnd": "arwa"}, duration="2s")
+    base = Scenario.from_dict(small.resolved, allow_code=True)
+    base = base.with_({"flow[0].rwnd": "arwa", "flow[0].cc": "newreno"}, duration="2s")
     ours = base.run()
     named = {"kind": "python", "class": f"{EXAMPLE}/newreno.py:NewReno"}
     theirs = base.with_({"flow[0].cc": named}).run()
@@ -98,7 +119,7 @@ def test_newreno_in_python_is_newreno_in_a_cell(small: Scenario) -> None:
 
 
 def test_the_example_keeps_the_queue_short(cli: Cli) -> None:
-    done = cli("run", EXAMPLE / "scenario.toml", "--json")
+    done = cli("run", EXAMPLE / "scenario.toml", "--json", "--allow-code")
     assert done.returncode == 0, done.stderr
     gentle = json.loads(done.stdout)["totals"]
     newreno = Scenario.load(EXAMPLE / "scenario.toml").with_({"flow[0].cc": "newreno"}).run().totals
@@ -123,7 +144,7 @@ def test_the_examples_in_rust_and_python_agree() -> None:
     )
     assert done.returncode == 0, done.stderr
     rust = json.dumps(json.loads(done.stdout)).replace('"plugin"', '"python"')
-    assert json.loads(rust) == Scenario.load(EXAMPLE / "scenario.toml").run().outcome
+    assert json.loads(rust) == Scenario.load(EXAMPLE / "scenario.toml", allow_code=True).run().outcome
 
 
 def test_events_are_in_seconds_and_bytes(tmp_path: Path) -> None:
@@ -135,7 +156,7 @@ def test_events_are_in_seconds_and_bytes(tmp_path: Path) -> None:
         more=record,
     )
     wire(tmp_path).run()
-    seen = vars(find("mine.py:Mine", None, "{}", tmp_path).kind)["seen"]
+    seen = vars(loaded(tmp_path).kind)["seen"]
     acks = [event for event in seen if isinstance(event, airwnd.Ack)]
     losses = [event for event in seen if isinstance(event, airwnd.Congestion)]
     assert 0.5 < acks[0].now_s < 1.0
@@ -165,7 +186,7 @@ def test_windows_are_rounded_down_and_hold_a_segment(tmp_path: Path) -> None:
 
 def test_a_pace_is_kept(tmp_path: Path) -> None:
     write(tmp_path, ack="self.cwnd_bytes = 100_000; self.pacing_rate_bps = 2e6")
-    paced = wire(tmp_path)
+    paced = wire(tmp_path).with_(preset="airwnd-0.1")
     flow = paced.run().flows.filter(pl.col("group") == "flow")
     assert flow["goodput_kbps"][0] == pytest.approx(2000, rel=0.01)
     hasty = paced.with_({"tcp.pacing": "never"}).run().flows.filter(pl.col("group") == "flow")
@@ -183,7 +204,7 @@ def test_deliveries_are_told_in_recovery_too(tmp_path: Path) -> None:
     # The upload would delay ACKs, and buffers the flight.
     buffers = {"tcp.send_buffer": "1MiB", "tcp.receive_buffer": "1MiB"}
     wire(tmp_path).with_({"flow[1].start": "19.9s", **buffers}).run()
-    seen = vars(find("mine.py:Mine", None, "{}", tmp_path).kind)["seen"]
+    seen = vars(loaded(tmp_path).kind)["seen"]
     assert {ack.recovering for ack in seen} == {False, True}
     assert sum(ack.acked_bytes for ack in seen) == seen[-1].delivered_bytes
     assert sum(ack.lost_bytes for ack in seen) > 0
@@ -230,7 +251,7 @@ def test_events_can_be_made_for_tests() -> None:
 
 
 def test_runs_side_by_side_are_the_same_as_one_by_one() -> None:
-    scenario = Scenario.load(EXAMPLE / "scenario.toml").with_(duration="1s")
+    scenario = Scenario.load(EXAMPLE / "scenario.toml", allow_code=True).with_(duration="1s")
     alone = [scenario.run(seed=seed).outcome for seed in range(4)]
     assert [run.outcome for run in scenario.run_many(range(4), jobs=2)] == alone
 
@@ -246,7 +267,7 @@ def test_a_file_is_relative_to_the_scenario(cli: Cli, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     for where in (Path("..") / "s.toml", tmp_path / "s.toml"):
-        assert cli("run", where, cwd=elsewhere).returncode == 0
+        assert cli("run", where, "--allow-code", cwd=elsewhere).returncode == 0
     assert cli("check", "s.toml", "--set", "flow[0].cc.class=deep/mine.py:Nobody").stderr == (
         "airwnd: --set flow[0].cc.class=deep/mine.py:Nobody: flow[0].cc.class: deep/mine.py: "
         "there is no class `Nobody`; it has: `NewReno`\n"
@@ -255,8 +276,10 @@ def test_a_file_is_relative_to_the_scenario(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_module_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLE))
-    scenario = Scenario.from_toml(WIRE).with_({"flow[0].cc": {"kind": "python", "class": "newreno:NewReno"}})
-    same = Scenario.from_toml(WIRE, str(EXAMPLE / "s")).with_(
+    scenario = Scenario.from_toml(WIRE, allow_code=True).with_(
+        {"flow[0].cc": {"kind": "python", "class": "newreno:NewReno"}}
+    )
+    same = Scenario.from_toml(WIRE, str(EXAMPLE / "s"), allow_code=True).with_(
         {"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}}
     )
     assert scenario.run().totals == same.run().totals
@@ -432,13 +455,13 @@ INIT = "    def __init__(self, connection, {}):\n        super().__init__(connec
             ".class: mine.py: math is not a subclass of airwnd.CongestionControl",
         ),
         ("", {"class": "mime.py:Mine"}, ".class: FOLDER/mime.py cannot be read: No such file or directory"),
-        ("", {"class": "no.such:Mine"}, ".class: no.such: ModuleNotFoundError: No module named 'no'"),
-        ("", {"class": "math:Mine"}, ".class: math: there is no class `Mine`; it has: none"),
+        ("", {"class": "no.such:Mine"}, ".class: there is no Python module `no`"),
+        ("", {"class": "math:Mine"}, ".class: math: it has no Python text that could be checked"),
         (
             "",
             {"class": "mine.py:"},
             '.class: expected "file.py:Class", "package.module:Class" or the name of a class '
-            "that airwnd.register was told of, found 'mine.py:'",
+            "registered with airwnd.register, found 'mine.py:'",
         ),
         ("", {"gain": 1}, ": unknown key `gain`; allowed: none (Mine.__init__)"),
         (
@@ -529,9 +552,7 @@ def test_a_method_that_fails_ends_the_run(tmp_path: Path, body: str, expected: s
 def test_the_command_line_says_it_in_one_line(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, ack="1 / 0")
     wire(tmp_path)
-    done = cli(
-        "run", "wire.toml", "--set", 'flow[0].cc={kind="python", class="mine.py:Mine"}', "--out", "out"
-    )
+    done = cli("run", "wire.toml", "--allow-code", "--set", MINE, "--out", "out")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "airwnd: mine.py:7: Mine.on_ack: ZeroDivisionError: division by zero\n"
     assert not (tmp_path / "out").exists()
@@ -570,11 +591,404 @@ def test_a_failure_leaves_other_runs_alone(tmp_path: Path) -> None:
     assert expected in found
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_an_interrupt_is_no_mistake(tmp_path: Path, error: type[BaseException]) -> None:
-    write(tmp_path, ack=f"raise {error.__name__}")
-    with pytest.raises(error):
-        wire(tmp_path).run()
+@pytest.mark.parametrize(
+    ("raised", "shown"),
+    [
+        ("SystemExit(0)", "SystemExit: 0"),
+        ("KeyboardInterrupt", "KeyboardInterrupt"),
+        ("GeneratorExit", "GeneratorExit"),
+        ("BaseException('no')", "BaseException: no"),
+        ("RecursionError('deep')", "RecursionError: deep"),
+        ("MemoryError", "MemoryError"),
+    ],
+)
+def test_whatever_a_class_raises_ends_in_one_line(tmp_path: Path, raised: str, shown: str) -> None:
+    write(tmp_path, ack=f"raise {raised}")
+    assert complaint(tmp_path) == f"mine.py:7: Mine.on_ack: {shown}"
+    write(tmp_path, more=f"\nraise {raised}\n")
+    assert complaint(tmp_path) == f".class: mine.py:11: {shown}"
+
+
+def test_an_endless_recursion_ends_in_one_line(tmp_path: Path) -> None:
+    write(tmp_path, ack="self.on_ack(ack)")
+    assert complaint(tmp_path).startswith("mine.py:7: Mine.on_ack: RecursionError: maximum recursion depth")
+
+
+def test_a_class_that_ends_the_program_ends_the_run_only(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, ack="raise SystemExit(0)")
+    wire(tmp_path)
+    done = cli("run", "wire.toml", "--allow-code", "--set", MINE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "airwnd: mine.py:7: Mine.on_ack: SystemExit: 0\n"
+
+
+def test_ctrl_c_is_no_mistake_of_the_class(tmp_path: Path) -> None:
+    write(tmp_path, ack="\n        open('begun', 'w').close()\n        while True: pass")
+    wire(tmp_path)
+    command = [sys.executable, "-m", "airwnd", "run", "wire.toml", "--allow-code", "--set", MINE]
+    process = subprocess.Popen(
+        [*command, "--plugin-timeout", "10000s"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until((tmp_path / "begun").exists, process)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate()
+    assert (process.returncode, output, errors.strip()) == (130, "", "airwnd: interrupted")
+
+
+# What takes too long.
+
+LATE = "did not return within 0.5 s; --plugin-timeout (in Python: plugin_timeout_s) sets the limit"
+ENDLESS = "\n        while True: pass"
+
+
+def late(folder: Path, **cc: object) -> Scenario:
+    """The wire, where each call of the class may take half a second."""
+    (folder / "wire.toml").write_text(WIRE, encoding="utf-8")
+    return Scenario.load(folder / "wire.toml", allow_code=True, plugin_timeout_s=0.5).with_(
+        {"flow[0].cc": {"kind": "python", "class": "mine.py:Mine", **cc}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "place"),
+    [
+        ({"ack": ENDLESS}, "mine.py:8: Mine.on_ack: "),
+        (
+            {"ack": "self.cwnd_bytes += ack.acked_bytes", "congestion": ENDLESS},
+            "mine.py:10: Mine.on_congestion: ",
+        ),
+        (
+            {"more": "    def __init__(self, connection):\n        while True: pass\n"},
+            "mine.py:11: Mine.__init__: ",
+        ),
+        (
+            {
+                "more": "    @property\n    def pacing_rate_bps(self):\n        while True: pass\n"
+                "    @pacing_rate_bps.setter\n    def pacing_rate_bps(self, rate): ...\n"
+            },
+            "mine.py:12: Mine.__init__: ",
+        ),
+        ({"more": "\nwhile True: pass\n"}, ".class: mine.py:11: "),
+        (
+            {"ack": "\n        try:\n            while True: pass\n        except Exception: pass"},
+            "mine.py:9: Mine.on_ack: ",
+        ),
+        (
+            {
+                "ack": "\n        try:\n            self.spin()\n        except BaseException: pass",
+                "more": "    def spin(self):\n        while True: pass\n",
+            },
+            "mine.py: Mine.on_ack: ",
+        ),
+    ],
+)
+def test_a_call_that_never_returns_ends_in_one_line(
+    tmp_path: Path, parts: dict[str, str], place: str
+) -> None:
+    write(tmp_path, **parts)
+    assert complaint_of(lambda: late(tmp_path)) == place + LATE
+
+
+def test_threads_are_interrupted_each_for_itself(tmp_path: Path) -> None:
+    write(tmp_path, ack=ENDLESS)
+    hanging = late(tmp_path)
+    sound = Scenario.from_toml(WIRE).with_(duration="1s")
+    found: list[str] = []
+
+    def work(scenario: Scenario) -> None:
+        try:
+            scenario.run()
+            found.append("finished")
+        except ScenarioError as error:
+            found.append(str(error))
+
+    threads = [threading.Thread(target=work, args=(each,)) for each in (hanging, sound, hanging)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == ["finished", *[f"mine.py:8: Mine.on_ack: {LATE}"] * 2]
+
+
+def test_worker_processes_have_the_limit_too(tmp_path: Path) -> None:
+    write(tmp_path, ack=ENDLESS)
+    scenario = late(tmp_path)
+    with pytest.raises(ScenarioError, match=re.escape(f"mine.py:8: Mine.on_ack: {LATE}")):
+        carry_out([Task(scenario, 1)], Store(tmp_path / "runs"), Processes(1))
+
+
+STUCK = ["\n        import time; time.sleep(10**6)", "\n        import re; re.match('(a+)+b', 'a' * 60)"]
+
+
+@pytest.mark.parametrize("body", STUCK)
+def test_a_call_that_cannot_be_interrupted_ends_the_command(cli: Cli, tmp_path: Path, body: str) -> None:
+    write(tmp_path, ack=body)
+    wire(tmp_path)
+    done = cli("run", "wire.toml", "--allow-code", "--plugin-timeout", "300ms", "--set", MINE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "airwnd: mine.py: Mine: a call did not return within 0.3 s and cannot be interrupted\n"
+    )
+
+
+def test_a_call_that_cannot_be_interrupted_ends_its_worker(tmp_path: Path) -> None:
+    write(tmp_path, ack=STUCK[0])
+    with pytest.raises(InputError) as caught:
+        carry_out([Task(late(tmp_path), 1)], Store(tmp_path / "runs"), Processes(1))
+    assert str(caught.value).endswith(
+        "seed 1: a call of mine.py:Mine did not return within 0.5 s and cannot be interrupted"
+    )
+
+
+def test_a_class_that_ends_its_process_is_named(tmp_path: Path) -> None:
+    write(tmp_path, ack="\n        import os; os._exit(7)")
+    with pytest.raises(InputError) as caught:
+        carry_out([Task(wire(tmp_path), 1)], Store(tmp_path / "runs"), Processes(1))
+    assert str(caught.value).endswith("seed 1: mine.py:Mine ended the process that ran it, with exit code 7")
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, math.nan])
+def test_a_limit_is_above_zero(limit: float) -> None:
+    with pytest.raises(InputError, match=r"plugin timeout: .* s is not above zero"):
+        Scenario.from_toml(WIRE, plugin_timeout_s=limit)
+
+
+def test_there_may_be_no_limit(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "wire.toml").write_text(WIRE, encoding="utf-8")
+    scenario = Scenario.load(tmp_path / "wire.toml", allow_code=True, plugin_timeout_s=math.inf)
+    named = scenario.with_({"flow[0].cc": {"kind": "python", "class": "mine.py:Mine"}}, duration="1s")
+    assert named.run().totals["goodput_kbps"] > 0
+
+
+# What may be executed.
+
+MARK = "open({!r}, 'w').close()\n"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A scenario whose class leaves a mark when its file is executed."""
+    text = MARK.format(str(tmp_path / "mark")) + HEAD + ON_ACK.format("pass") + ON_CONGESTION.format("pass")
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    radio = "[[site]]\n[[ue]]\n[[flow]]\n"
+    (tmp_path / "s.toml").write_text(
+        f'name = "s"\nduration = "100ms"\n{radio}cc = {{ kind = "python", class = "mine.py:Mine" }}\n',
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "s.toml"),
+        ("check", "s.toml", "--json"),
+        ("ues", "s.toml"),
+        ("plot", "map", "s.toml", "--points", "5"),
+    ],
+)
+def test_looking_at_a_scenario_executes_nothing(cli: Cli, hostile: Path, words: tuple[str, ...]) -> None:
+    done = cli(*words)
+    assert done.returncode == 0, done.stderr
+    assert not (hostile / "mark").exists()
+    if words[0] == "check":
+        told = done.stderr if "--json" in words else done.stdout.partition("\n")[2]
+        assert told == "not executed: mine.py:Mine; airwnd run does so with --allow-code\n"
+
+
+RUNS = [
+    ("run", "s.toml"),
+    ("sweep", "s.toml", "--grid", "tcp.mss=1000,1448", "--out", "out"),
+    ("plot", "prbs", "s.toml", "--from", "0ms", "--to", "10ms"),
+    ("plot", "timeline", "s.toml"),
+    ("plot", "fct", "s.toml"),
+]
+
+
+@pytest.mark.parametrize("words", RUNS)
+def test_a_run_executes_nothing_without_permission(cli: Cli, hostile: Path, words: tuple[str, ...]) -> None:
+    done = cli(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.partition(": ")[2].partition(": ")[2] == (
+        f"{hostile}/mine.py is Python code, which a run executes with your rights; "
+        "to allow that: --allow-code (in Python: allow_code=True)\n"
+    )
+    assert not (hostile / "mark").exists()
+
+
+@pytest.mark.parametrize("words", [*RUNS[:2], RUNS[3]])
+def test_a_run_executes_the_class_with_permission(cli: Cli, hostile: Path, words: tuple[str, ...]) -> None:
+    done = cli(*words, "--allow-code")
+    assert done.returncode == 0, done.stderr
+    assert (hostile / "mark").exists()
+
+
+def test_a_reproduction_needs_permission_too(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    text = MARK.format(str(mark)) + HEAD + ON_ACK.format("pass") + ON_CONGESTION.format("pass")
+    (folder / "mine.py").write_text(text, encoding="utf-8")
+    scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
+    named = scenario + 'cc = { kind = "python", class = "mine.py:Mine" }\n'
+    (folder / "scenario.toml").write_text(named, encoding="utf-8")
+    done = cli("reproduce", folder, "--quick")
+    assert done.returncode == 2
+    assert f"{folder}/mine.py is Python code" in done.stderr
+    assert not mark.exists()
+    Experiment.load(folder, CodePolicy(allow=True))
+    assert mark.exists()
+
+
+@pytest.mark.parametrize("module", ["trap:Mine", "trapped.inner:Mine"])
+def test_a_module_is_not_imported_without_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "trapped").mkdir()
+    text = MARK.format(str(tmp_path / "mark")) + HEAD + ON_ACK.format("pass") + ON_CONGESTION.format("pass")
+    for path in ("trap.py", "trapped/__init__.py", "trapped/inner.py"):
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    scenario = Scenario.from_toml(WIRE).with_({"flow[0].cc": {"kind": "python", "class": module}})
+    assert scenario.code == (module,)
+    for run in (scenario.run, scenario.check_code, lambda: scenario.run_many(range(2))):
+        with pytest.raises(ScenarioError, match=r"is Python code, which a run executes with your rights"):
+            run()
+    assert not (tmp_path / "mark").exists()
+    assert module.partition(":")[0] not in sys.modules
+
+
+def test_permission_does_not_change_a_scenario(tmp_path: Path) -> None:
+    write(tmp_path, more=INIT.format("gain=0.5, *, odd=None, ratio=math.inf"))
+    allowed = wire(tmp_path)
+    looked_at = Scenario.load(tmp_path / "wire.toml").with_(
+        {"flow[0].cc": {"kind": "python", "class": "mine.py:Mine"}}
+    )
+    assert looked_at == allowed
+    assert looked_at.canonical == allowed.canonical
+    with pytest.raises(ScenarioError, match="to allow that"):
+        pickle.loads(pickle.dumps(looked_at)).run()  # noqa: S301
+    assert pickle.loads(pickle.dumps(allowed)).run().totals == allowed.run().totals  # noqa: S301
+
+
+def test_finished_runs_need_no_permission(tmp_path: Path) -> None:
+    write(tmp_path)
+    scenario = wire(tmp_path).with_(duration="1s")
+    looked_at = Scenario.load(tmp_path / "wire.toml").with_(
+        {"flow[0].cc": {"kind": "python", "class": "mine.py:Mine"}}, duration="1s"
+    )
+    store = Store(tmp_path / "runs")
+    with pytest.raises(ScenarioError, match="to allow that"):
+        carry_out([Task(looked_at, 1)], store, Processes(1))
+    carry_out([Task(scenario, 1)], store, Processes(1))
+    assert carry_out([Task(looked_at, 1)], store, Processes(1)).reused == 1
+
+
+# What its text says without being executed.
+
+STATEMENT = "Mine must be a class statement or an import at the top level"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("class Mine: ...\n", "mine.py: Mine is not a subclass of airwnd.CongestionControl"),
+        (
+            "import base\nclass Mine(base.Plain): ...\n",
+            "mine.py: Mine is not a subclass of airwnd.CongestionControl",
+        ),
+        ("import base\nclass Mine(base.Half): ...\n", "mine.py: Mine lacks on_congestion"),
+        ("from base import Half as Mine\n", "mine.py: Mine lacks on_congestion"),
+        ("Mine = 5\n", f"mine.py: {STATEMENT}"),
+        ("def Mine(): ...\n", f"mine.py: {STATEMENT}"),
+        ("if True:\n    class Mine: ...\n", f"mine.py: {STATEMENT}"),
+        ("x = 1\0\n", "mine.py: SyntaxError: source code string cannot contain null bytes"),
+        (f"x = {'-' * 20_000}1\n", "mine.py: its expressions are nested too deeply"),
+        (f"x = 1{'+1' * 20_000}\n", "mine.py: its expressions are nested too deeply"),
+        (f"#{' ' * 2**20}\n", "FOLDER/mine.py cannot be read: it has more than 1048576 bytes"),
+    ],
+)
+def test_a_text_that_does_not_fit_is_not_executed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    base = "import airwnd\nclass Plain: ...\nclass Half(airwnd.CongestionControl):\n" + ON_ACK.format("pass")
+    (tmp_path / "base.py").write_text(base, encoding="utf-8")
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    with pytest.raises(RefusedError) as caught:
+        find("mine.py:Mine", None, "{}", tmp_path)
+    assert str(caught.value).replace(str(tmp_path), "FOLDER") == expected
+    assert "base" not in sys.modules
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "mine.py")
+    with pytest.raises(RefusedError, match=r"mine.py cannot be read: it is not a regular file"):
+        find("mine.py:Mine", None, "{}", tmp_path)
+
+
+PACKAGE = {
+    "nest/__init__.py": "from .deep.base import Base as Named\n",
+    "nest/deep/__init__.py": "",
+    "nest/deep/base.py": HEAD.replace("Mine", "Base") + ON_ACK.format("pass") + ON_CONGESTION.format("pass"),
+    "nest/mine.py": "from nest import Named\nfrom typing import Generic, TypeVar\nT = TypeVar('T')\n"
+    "class Mine(Named, Generic[T]): ...\n",
+}
+
+
+def test_bases_are_found_through_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    digests = []
+    for body in ("", "    gain = 1\n"):
+        for path, text in PACKAGE.items():
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_text(text + (body if "base" in path else ""), encoding="utf-8")
+        digests.append(find("nest.mine:Mine", None, "{}", tmp_path).sha256)
+    assert digests[0] != digests[1]
+    assert "nest" not in sys.modules
+    plugin = find("nest.mine:Mine", None, "{}", tmp_path)
+    plugin.load()
+    assert plugin.kind.__mro__[1].__module__ == "nest.deep.base"
+    # Imported once: the text that is executed is not the one that is there now.
+    (tmp_path / "nest/deep/base.py").write_text(PACKAGE["nest/deep/base.py"], encoding="utf-8")
+    again = find("nest.mine:Mine", None, "{}", tmp_path)
+    with pytest.raises(
+        RefusedError, match=r"base.py has changed since this process imported it; start again"
+    ):
+        again.load()
+
+
+def test_a_base_that_only_execution_shows_is_refused_elsewhere_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    whole = HEAD.replace("Mine", "Base") + ON_ACK.format("pass") + ON_CONGESTION.format("pass")
+    (tmp_path / "hidden.py").write_text(whole, encoding="utf-8")
+    dynamic = "\n\nclass Mine(globals()['Base']): ...\n"
+    (tmp_path / "mine.py").write_text(whole + dynamic, encoding="utf-8")
+    plugin = find("mine.py:Mine", None, "{}", tmp_path)
+    plugin.load()
+    (tmp_path / "mine.py").write_text(
+        "import hidden\nBase = vars(hidden)['Base']" + dynamic, encoding="utf-8"
+    )
+    with pytest.raises(
+        RefusedError, match=r"Mine has a base in .*hidden.py that only executing the code reveals"
+    ):
+        find("mine.py:Mine", None, "{}", tmp_path).load()
+
+
+def test_a_constructor_that_only_execution_shows_is_checked_then(tmp_path: Path) -> None:
+    text = HEAD.replace("class Mine", "def keep(kind): return kind\n\n\n@keep\nclass Mine")
+    init = INIT.format("gain=1")
+    whole = text + ON_ACK.format("pass") + ON_CONGESTION.format("pass") + init
+    (tmp_path / "mine.py").write_text(whole, encoding="utf-8")
+    assert wire(tmp_path, gain=2).run().totals["goodput_kbps"] > 0
+    assert complaint(tmp_path, gian=2) == (
+        ": unknown key `gian`; did you mean `gain`?; allowed: `gain` (Mine.__init__)"
+    )
 
 
 # How it is shown.
@@ -615,11 +1029,11 @@ def test_the_guide_tells_the_truth(tmp_path: Path) -> None:
     guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
     for name in ("gentle.py", "scenario.toml"):
         shutil.copy(EXAMPLE / name, tmp_path)
-    scenario = Scenario.load(tmp_path / "scenario.toml")
+    scenario = Scenario.load(tmp_path / "scenario.toml", allow_code=True)
     for label, changes in (
-        ("NewReno", {"flow[0].cc": "newreno"}),
-        ("Gentle, 20 ms", {}),
-        ("Gentle, 50 ms", {"flow[0].cc.target_s": 0.05}),
+        ("CUBIC", {"flow[0].cc": "cubic"}),
+        ("Gentle, 50 ms", {}),
+        ("Gentle, 20 ms", {"flow[0].cc.target_s": 0.02}),
     ):
         totals = scenario.with_(changes).run().totals
         row = f"| {label} | {totals['throughput_kbps']:,.0f} kbit/s | {totals['delay_ms']:.1f} ms |"
@@ -632,5 +1046,5 @@ def test_the_guide_tells_the_truth(tmp_path: Path) -> None:
     ):
         (tmp_path / "scenario.toml").write_text(text.replace(before, after), encoding="utf-8")
         with pytest.raises(ScenarioError) as caught:
-            Scenario.load(tmp_path / "scenario.toml").run()
+            Scenario.load(tmp_path / "scenario.toml", allow_code=True).run()
         assert f"airwnd: {caught.value}\n".replace(f"{tmp_path}/", "") in guide

@@ -33,7 +33,7 @@ def test_a_preset_is_a_key_like_any_other() -> None:
 
 def test_an_unknown_preset_is_named_with_those_that_exist() -> None:
     scenario = airwnd.Scenario.from_dict(SETTINGS)
-    with pytest.raises(airwnd.ScenarioError, match=r"allowed: `none`, `ns3\.26`, `ns3\.44`"):
+    with pytest.raises(airwnd.ScenarioError, match=r"allowed: `none`, `airwnd-0\.1`, `ns3\.26`, `ns3\.44`"):
         scenario.with_(preset="ns3")
 
 
@@ -47,5 +47,10 @@ def test_the_default_congestion_control_is_the_presets(tmp_path: Path) -> None:
     design = tmp_path / "scenario.toml"
     design.write_text('duration = "1s"\n[[link]]\nrate = "10Mbps"\n[[ue]]\n[[flow]]\n')
     scenario = airwnd.Scenario.load(design)
-    for name, expected in (("none", "newreno"), ("ns3.26", "newreno"), ("ns3.44", "cubic")):
+    for name, expected in (
+        ("none", "cubic"),
+        ("airwnd-0.1", "newreno"),
+        ("ns3.26", "newreno"),
+        ("ns3.44", "cubic"),
+    ):
         assert scenario.with_(preset=name).resolved["flow"][0]["cc"]["kind"] == expected

@@ -237,6 +237,16 @@ def interrupted(file: Path, folder: Path, way: signal.Signals) -> tuple[int, str
 LONG = ("--grid", "link[0].queue=10,20,30,40,50,60", "--seeds", "5", "--set", "duration=120s", "--jobs", "2")
 
 
+def test_a_sweep_without_chance_says_that_seeds_change_nothing(cli: Cli, file: Path, tmp_path: Path) -> None:
+    for place, (loss, seeds, said) in enumerate(
+        (("none", 3, True), ("none", 1, False), ("packet-error", 3, False))
+    ):
+        design = ("--set", f"link[0].loss={loss}", "--grid", "link[0].queue=5,50", "--seeds", str(seeds))
+        done = cli("sweep", file, *design, "--out", tmp_path / str(place), "--jobs", "1")
+        assert done.returncode == 0, done.stderr
+        assert ("every seed gave the same run: nothing in the scenario is random" in done.stdout) == said
+
+
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
     cli: Cli, file: Path, tmp_path: Path, way: signal.Signals

@@ -122,7 +122,7 @@ def test_the_cursor_tells_what_the_series_hold(cell: Run, show: Callable[..., Pa
     page = show(cell=cell)
     for time in (0.1, 0.46, 0.92):
         page.mouse.move(*place(page, time))
-        for column in ("cwnd_bytes", "rwnd_bytes", "rtt_ms", "queue_bytes", "rate_kbps", "mcs"):
+        for column in ("cwnd_bytes", "rwnd_bytes", "rtt_ms", "queue_bytes", "throughput_kbps", "mcs"):
             rows = cell.series.filter((pl.col("time_s") - time).abs() < 1e-6)
             expected = dict(zip(rows["flow"], rows[column], strict=True))
             shown = {each["flow"]: float(each["value"]) for each in values(page, column)}
@@ -319,7 +319,7 @@ def test_many_flows_are_a_band(crowd: Run, show: Callable[..., Page], shoot: Sho
     # So near that each step of the band is one sample.
     drag(page, place(page, 0.4), place(page, 0.6))
     page.mouse.move(*place(page, time))
-    for column in ("cwnd_bytes", "rtt_ms", "rate_kbps"):
+    for column in ("cwnd_bytes", "rtt_ms", "throughput_kbps"):
         at = crowd.series.filter((pl.col("time_s") - time).abs() < 1e-6)[column].drop_nulls().to_numpy()
         band = next(each for each in values(page, column) if "median" in each)
         shown = [float(band[part]) for part in ("low", "median", "high")]
@@ -512,3 +512,153 @@ def test_runs_are_called_as_short_as_tells_them_apart(small: Scenario, tmp_path:
         small.run(series="50ms").save(tmp_path / name)
     assert list(view.load([tmp_path / "a/run", tmp_path / "b/other"])) == ["run", "other"]
     assert list(view.load([tmp_path / "a/run", tmp_path / "b/run"])) == ["a/run", "b/run"]
+
+
+# Screens.
+
+DRIVE = """\
+name = "drive"
+duration = "12s"
+handover.algorithm = "a3-rsrp"
+[[site]]
+[[site]]
+position = ["200m", "0m"]
+[[ue]]
+placement = { kind = "list", points = [["-20m", "30m"]] }
+mobility = { kind = "constant-velocity", speed = "20m/s" }
+[[flow]]
+"""
+
+
+@pytest.fixture(scope="module")
+def drive() -> Run:
+    """A terminal that changes the cell."""
+    return Scenario.from_toml(DRIVE).run(series="50ms")
+
+
+def pixel(page: Page, selector: str, x: float, y: float) -> list[int]:
+    """Red, green, blue and alpha of a canvas at a place in CSS pixels."""
+    found: list[int] = page.eval_on_selector(
+        selector,
+        "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data]",  # noqa: E501
+        [x, y],
+    )
+    return found
+
+
+def test_handovers_and_the_path_are_there_from_the_beginning(
+    drive: Run, show: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = show(drive=drive)
+    settle(page)
+    (time,) = drive.events.filter(pl.col("event") == "handover_end")["time_s"]
+    assert page.get_attribute(".panel[data-column=rtt_ms]", "data-changes") == "1"
+    assert "handovers end" in page.inner_text("#legend")
+    left = page.evaluate("parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--left'))")
+    width = box(page, "#axis canvas")["width"] - left - RIGHT
+    at = round(left + time / 12 * width) + 0.5
+    column = [pixel(page, ".panel[data-column=rtt_ms] canvas", at, y)[3] for y in range(30, 50)]
+    assert max(column) > 100, "a line in every panel"
+    # The path begins where the UE does, and the UE is where the cursor's instant has it.
+    assert page.get_attribute("#map canvas", "data-paths") == "1"
+    ends = []
+    for cursor in (0.05, 11.95):
+        page.evaluate("scrollTo(0, 0)")
+        area = box(page, ".panel[data-column=rtt_ms] .plot")
+        page.mouse.move(area["x"] + left + cursor / 12 * width, area["y"] + 30)
+        settle(page)
+        ends.append(json.loads(page.get_attribute("#map canvas", "data-places") or "")[0])
+    assert ends[0][1] < ends[1][1]
+    assert ends[0][2] == ends[1][2]
+    middle = (ends[0][1] + ends[1][1]) / 2
+    assert pixel(page, "#map canvas", middle, ends[0][2])[3] > 100, "the path is drawn"
+    shoot(page, "drive")
+
+
+def test_no_label_leaves_its_canvas(drive: Run, show: Callable[..., Page]) -> None:
+    page = show(drive=drive)
+    settle(page)
+    widest = page.evaluate(
+        "(() => { const context = document.createElement('canvas').getContext('2d');"
+        ' context.font = \'11px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif\';'
+        " return context.measureText('handovers begin').width; })()"
+    )
+    left = page.evaluate("parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--left'))")
+    assert left - 6 >= widest
+
+
+@pytest.mark.parametrize("width", [390, 700, 1400])
+def test_the_page_is_as_wide_as_the_screen(
+    drive: Run, crowd: Run, cell: Run, open_page: OpenPage, tmp_path: Path, shoot: Shoot, width: int
+) -> None:
+    show = opened(open_page, tmp_path, width=width, height=844)
+    for name, runs in {"drive": {"drive": drive}, "pair": {"cell": cell, "crowd": crowd}}.items():
+        page = show(**runs)
+        settle(page)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        for part in ("#plots", "#runs", "#map", "#flows", "#theme", ".panel[data-column=rtt_ms] .plot"):
+            found = box(page, part)
+            assert found["x"] >= 0, part
+            assert found["x"] + found["width"] <= width, part
+            assert found["width"] > 30, part
+        stacked = box(page, "#runs")["y"] > box(page, "#plots")["y"] + box(page, "#plots")["height"] - 1
+        assert stacked == (width < 900)
+        if stacked:
+            assert all(
+                each["height"] >= 100 for each in map(box, [page] * 2, (".panel >> nth=0", "#map .plan"))
+            )
+        shoot(page, f"{name}-{width}", whole=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_follow_the_system_and_the_button(
+    cell: Run, show: Callable[..., Page], shoot: Shoot, scheme: Any
+) -> None:
+    page = show(cell=cell)
+    page.emulate_media(color_scheme=scheme)
+    settle(page)
+
+    def brightness(selector: str, key: str) -> float:
+        colour = page.eval_on_selector(selector, f"part => getComputedStyle(part).{key}")
+        return float(np.mean([int(part) for part in colour.split("(")[1].rstrip(")").split(",")[:3]]))
+
+    def is_dark() -> bool:
+        settle(page)
+        paper, ink = brightness("body", "backgroundColor"), brightness("body", "color")
+        assert abs(paper - ink) > 150
+        grid = pixel(page, ".panel[data-column=rtt_ms] canvas", 72.5, 60)
+        assert (float(np.mean(grid[:3])) < 120) == (paper < 128), "the canvases have the same ground"
+        return paper < 128
+
+    assert is_dark() == (scheme == "dark")
+    before = page.eval_on_selector("#legend line", "line => getComputedStyle(line).stroke")
+    shoot(page, f"cell-{scheme}")
+    page.click("#theme")
+    assert is_dark() == (scheme == "light")
+    assert page.eval_on_selector("#legend line", "line => getComputedStyle(line).stroke") != before
+    assert page.inner_text("#theme") == scheme
+
+
+def test_two_runs_have_one_scale_or_two(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:
+    bloated = Scenario.from_toml(SMALL).with_({"rlc.queue.buffer": "500KiB"}).run(series="20ms")
+    page = show(cell=cell, bloated=bloated)
+    column = ".panel[data-column=queue_bytes]"
+
+    def high() -> float:
+        settle(page)
+        return float(page.get_attribute(column, "data-high") or 0)
+
+    most = [run.series["queue_bytes"].max() for run in (cell, bloated)]
+    assert high() == pytest.approx(1.06 * max(most), rel=0.02)  # type: ignore[type-var, operator]
+    page.check("input[value=own]")
+    assert high() == pytest.approx(1.06 * most[0], rel=0.02)  # type: ignore[operator]
+    canvas = box(page, f"{column} .plot")
+    strip = [
+        pixel(page, f"{column} canvas", canvas["width"] - x, y)[3]
+        for x in range(10, 40, 2)
+        for y in range(4, int(canvas["height"]) - 2, 2)
+    ]
+    assert max(strip) > 100, "the second run's axis has its labels on the right"
+    shoot(page, "own")
+    alone = show(cell=cell)
+    assert not alone.is_visible("#scales")

@@ -16,8 +16,8 @@ pub fn section(bytes: &mut Vec<u8>, writer: &str, comment: &str) {
         bytes.extend(0_u16.to_le_bytes());
         // The section's length is not known yet.
         bytes.extend(u64::MAX.to_le_bytes());
-        option(bytes, COMMENT, comment.as_bytes());
-        option(bytes, 4, writer.as_bytes());
+        text(bytes, COMMENT, comment);
+        text(bytes, 4, writer);
         end_of_options(bytes);
     });
 }
@@ -28,8 +28,8 @@ pub fn interface(bytes: &mut Vec<u8>, name: &str, description: &str, snaplen: u3
         bytes.extend((LINK_TYPE as u16).to_le_bytes());
         bytes.extend(0_u16.to_le_bytes());
         bytes.extend(snaplen.to_le_bytes());
-        option(bytes, 2, name.as_bytes());
-        option(bytes, 3, description.as_bytes());
+        text(bytes, 2, name);
+        text(bytes, 3, description);
         // if_tsresol: a negative power of ten.
         option(bytes, 9, &[9]);
         end_of_options(bytes);
@@ -73,9 +73,15 @@ fn block(bytes: &mut Vec<u8>, kind: u32, contents: impl FnOnce(&mut Vec<u8>)) {
     bytes.extend(length);
 }
 
-/// An option (§3.5). Texts are cut where their length would not fit.
+/// An option whose value is UTF-8; a text that is too long is cut between two characters.
+fn text(bytes: &mut Vec<u8>, code: u16, text: &str) {
+    let most = usize::from(u16::MAX);
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    option(bytes, code, &text.as_bytes()[..end]);
+}
+
+/// An option (§3.5).
 fn option(bytes: &mut Vec<u8>, code: u16, value: &[u8]) {
-    let value = &value[..value.len().min(usize::from(u16::MAX))];
     bytes.extend(code.to_le_bytes());
     bytes.extend((value.len() as u16).to_le_bytes());
     bytes.extend(value);
@@ -109,5 +115,8 @@ mod tests {
         section(&mut bytes, "airwnd", &"x".repeat(70_000));
         assert_eq!(bytes[26..28], u16::MAX.to_le_bytes());
         assert_eq!(bytes.len() as u32, u32::from_le_bytes(bytes[4..8].try_into().unwrap()));
+        // Three bytes each: the last one would be cut in two.
+        section(&mut bytes, "airwnd", &format!("x{}", "€".repeat(30_000)));
+        assert_eq!(bytes[26..28], 65_533_u16.to_le_bytes());
     }
 }

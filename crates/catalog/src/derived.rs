@@ -166,12 +166,32 @@ fn extend(object: &mut Map<String, Json>, more: Json) {
 /// The schema of a parameter's type with its meaning, default and source.
 fn described(mut schema: Json, info: &ParamInfo) -> Json {
     let range = info.range.as_ref().map(|(low, high)| format!(" Range {low} to {high}.")).unwrap_or_default();
+    if let Some((low, high)) = &info.range {
+        bound(&mut schema, low, high);
+    }
     let unit = if info.unit == "1" { String::new() } else { format!(" [{}]", info.unit) };
     schema["description"] = format!("{}{unit}{range} Source: {}.", info.meaning, info.source).into();
     if let Some(default) = info.default.as_ref().filter(|default| !default.is_null()) {
         schema["default"] = default.clone();
     }
     schema
+}
+
+/// States a range: numbers by JSON Schema's own keywords, quantities, which are strings, by `x-range`.
+fn bound(schema: &mut Json, low: &str, high: &str) {
+    if let Some(branches) = schema.get_mut("anyOf").and_then(Json::as_array_mut) {
+        return branches.iter_mut().for_each(|branch| bound(branch, low, high));
+    }
+    let number = |end: &str| end.parse::<Json>().expect("the ends of a number's range are numbers");
+    match schema["type"].as_str() {
+        Some("integer" | "number") => {
+            schema["minimum"] = number(low);
+            schema["maximum"] = number(high);
+        }
+        Some("string") => schema["x-range"] = json!([low, high]),
+        Some("array") => bound(&mut schema["items"], low, high),
+        _ => {}
+    }
 }
 
 /// The schema of a closed set of words. `enumDescriptions` is not of JSON Schema itself: editors show it.

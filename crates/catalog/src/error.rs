@@ -19,6 +19,11 @@ impl Error {
         Error { source: source.into(), line, key: String::new(), message: message.into() }
     }
 
+    /// The line of the input that is to blame, if it has lines.
+    pub fn line(&self) -> Option<usize> {
+        self.line
+    }
+
     /// The same error, known to have happened under `key`.
     pub fn within(mut self, key: &str) -> Error {
         self.key = joined(key, &self.key);

@@ -363,6 +363,20 @@ mod tests {
     }
 
     #[test]
+    fn a_schema_states_ranges() {
+        let gain = &First::schema()["properties"]["gain"];
+        assert_eq!((&gain["minimum"], &gain["maximum"]), (&0.0.into(), &1.0.into()));
+        assert_eq!(Section::schema()["properties"]["limit"]["x-range"], serde_json::json!(["1B", "1kB"]));
+    }
+
+    #[test]
+    fn a_number_is_read_as_it_is_written() {
+        let gain = 2.250_258_041_734_406_7e-8;
+        let node = Node::from_json(&serde_json::json!({"gain": gain}).to_string(), "json").unwrap();
+        assert_eq!(First::read(&node).unwrap(), First { gain });
+    }
+
+    #[test]
     fn docs_split_after_the_first_paragraph() {
         assert_eq!(First::summary(), "The first.");
         assert_eq!(First::details(), "It has details.");

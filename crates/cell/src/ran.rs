@@ -130,6 +130,16 @@ pub struct UeFigures {
     pub handovers: u64,
 }
 
+impl UeFigures {
+    /// Transport blocks of one direction.
+    pub fn blocks(&self, direction: Direction) -> BlockFigures {
+        match direction {
+            Direction::Down => self.downlink,
+            Direction::Up => self.uplink,
+        }
+    }
+}
+
 /// A cell's figures at the end of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct CellFigures {

@@ -72,15 +72,15 @@ pub struct Carrier {
 #[params(source = "TS 36.213 §7; ns-3 LENA")]
 pub struct Radio {
     /// Path loss.
-    #[param(default = propagation::Spec::Friis(Default::default()))]
-    #[param(unit = "1", source = "ns-3 LteHelper default")]
+    #[param(default = propagation::Spec::UrbanMacro(Default::default()))]
+    #[param(unit = "1", source = "TR 36.942 §4.5.2")]
     pub propagation: propagation::Spec,
     /// Log-normal shadowing of each link.
-    #[param(default = None, unit = "1", source = "off in the ns-3 reference runs")]
+    #[param(default = Some(shadowing::Params::default()), unit = "1", source = "TR 36.942 §4.5.2")]
     pub shadowing: Option<shadowing::Params>,
     /// Small-scale fading of each link.
-    #[param(default = fading::Spec::NoFading(fading::none::Params {}))]
-    #[param(unit = "1", source = "off in the ns-3 reference runs")]
+    #[param(default = fading::Spec::Epa(Default::default()))]
+    #[param(unit = "1", source = "TS 36.104 Annex B.2: a pedestrian")]
     pub fading: fading::Spec,
     /// From SINR to CQI.
     #[param(default = amc::Spec::BlockErrorTarget(Default::default()))]
@@ -291,8 +291,11 @@ impl DiscardTimer {
 #[params(source = "TS 36.322; ns-3 LteRlcUm, LteRlcAm")]
 pub struct Rlc {
     /// Whether what is lost is sent again.
-    #[param(default = RlcMode::Um)]
-    #[param(unit = "word", source = "ns-3 LteEnbRrc::EpsBearerToRlcMapping RLC_UM_ALWAYS, RLC_AM_ALWAYS")]
+    #[param(default = RlcMode::Am)]
+    #[param(
+        unit = "word",
+        source = "a choice: bearers of Internet traffic have it; ns-3 LteEnbRrc::EpsBearerToRlcMapping: um"
+    )]
     pub mode: RlcMode,
     /// Queue discipline and size of each user's downlink buffer at the base station.
     #[param(default = aqm::Spec::DropTail(Default::default()), unit = "1", source = "ns-3 LteRlcUm")]

@@ -52,6 +52,7 @@ fn main() {
             &format!("ten cars, {scheduler}"),
             &format!(
                 r#"
+                preset = "airwnd-0.1"
                 duration = "20s"
                 radio.fading = {{kind = "eva", speed = "20m/s"}}
                 mac.scheduler = "{scheduler}"
@@ -69,6 +70,7 @@ fn main() {
     row(
         "57 cells, 1000 users",
         r#"
+        preset = "airwnd-0.1"
         duration = "1s"
         handover.algorithm = "a3-rsrp"
         radio.position_period = "20ms"
@@ -88,6 +90,7 @@ fn main() {
     row(
         "S5, one flow on a wire",
         r#"
+        preset = "airwnd-0.1"
         duration = "60s"
         warmup = "0s"
         tcp = {mss = 1000, send_buffer = "4MiB", receive_buffer = "4MiB"}
@@ -103,6 +106,7 @@ fn main() {
     row(
         "10 000 short flows",
         r#"
+        preset = "airwnd-0.1"
         duration = "1000s"
         [[link]]
         rate = "100Mbps"

@@ -119,7 +119,8 @@ impl Outcome {
 pub(crate) fn jain(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let sum: f64 = values.clone().sum();
     let squares: f64 = values.clone().map(|value| value * value).sum();
-    (squares > 0.0).then(|| sum * sum / (values.count() as f64 * squares))
+    // Equal values may give a little more than 1 by rounding.
+    (squares > 0.0).then(|| (sum * sum / (values.count() as f64 * squares)).min(1.0))
 }
 
 #[cfg(test)]
@@ -131,5 +132,6 @@ mod tests {
         assert_eq!(jain([2.0, 2.0, 2.0].into_iter()), Some(1.0));
         assert_eq!(jain([5.0, 0.0].into_iter()), Some(0.5));
         assert_eq!(jain([0.0].into_iter()), None);
+        assert_eq!(jain([1.3; 3].into_iter()), Some(1.0));
     }
 }

@@ -136,6 +136,7 @@ mod tests {
                 format!("flow.cc = {{kind = \"newreno\", slow_start = \"{kind}\"}}"),
                 "/flow/0/cc/slow_start".into(),
             ),
+            "rwnd" => (format!("flow.rwnd = \"{kind}\""), "/flow/0/rwnd".into()),
             "aqm" => (format!("core.server_aqm = \"{kind}\""), "/core/server_aqm".into()),
             "sched" => (format!("mac.scheduler = \"{kind}\""), "/mac/scheduler".into()),
             "uplink-sched" => (format!("mac.uplink_scheduler = \"{kind}\""), "/mac/uplink_scheduler".into()),
@@ -249,7 +250,7 @@ mod tests {
         let text = "duration = \"1s\"\npreset = \"ns3.45\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\n";
         assert_eq!(
             scenario(text).unwrap_err(),
-            "s.toml:2: preset: unknown word `ns3.45`; did you mean `ns3.44`?; allowed: `none`, `ns3.26`, `ns3.44`"
+            "s.toml:2: preset: unknown word `ns3.45`; did you mean `ns3.44`?; allowed: `none`, `airwnd-0.1`, `ns3.26`, `ns3.44`"
         );
     }
 }

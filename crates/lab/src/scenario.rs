@@ -21,6 +21,8 @@ const MOST_UES: u32 = 100_000;
 const MOST_CELLS: u32 = 1000;
 /// The most flows that a scenario may have.
 const MOST_FLOWS: f64 = 1e6;
+/// The highest rate of a link of the core network.
+const FASTEST: BitRate = BitRate(1_000_000_000_000);
 /// The link between server and gateway in results.
 pub(crate) const SERVER: &str = "server";
 /// The links between gateway and cells in results.
@@ -40,7 +42,8 @@ const CLOSEST: Metres = Metres(1.0);
 #[params(source = "ns-3 PointToPointEpcHelper and the reference runs", check)]
 pub struct Core {
     /// Rate of the link between server and gateway, each way; 0bps for no serialisation.
-    #[param(default = BitRate(100_000_000_000), unit = "bit/s", source = "ARWA 2019 §4.1")]
+    #[param(default = BitRate(100_000_000_000), range = BitRate(0)..=FASTEST)]
+    #[param(unit = "bit/s", source = "ARWA 2019 §4.1")]
     pub server_rate: BitRate,
     /// One-way delay of the link between server and gateway.
     #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(60))]
@@ -60,7 +63,7 @@ pub struct Core {
     #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference runs")]
     pub server_loss_up: loss::Spec,
     /// Rate of the S1-U link of each cell, each way; 0bps for no serialisation.
-    #[param(default = BitRate(10_000_000_000))]
+    #[param(default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::S1uLinkDataRate")]
     pub s1u_rate: BitRate,
     /// One-way delay of the S1-U link.
@@ -72,7 +75,7 @@ pub struct Core {
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub s1u_queue: Option<u64>,
     /// Rate of the X2 link from each cell to the others; 0bps for no serialisation.
-    #[param(default = BitRate(10_000_000_000))]
+    #[param(default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::X2LinkDataRate")]
     pub x2_rate: BitRate,
     /// One-way delay of X2, for packets and for messages.
@@ -116,6 +119,7 @@ pub struct Site {
     #[param(unit = "1", source = "ns-3 LteHelper default")]
     pub antenna: airwnd_cell::phy::antenna::Spec,
     /// Transmit power of each sector over the whole carrier.
+    //= exception one-isotropic-cell
     #[param(default = Dbm(43.0), range = Dbm(-50.0)..=Dbm(80.0), unit = "dBm", source = "ARWA 2019 §4.1")]
     pub power: Dbm,
     /// Noise figure of the base station's receiver.
@@ -185,11 +189,10 @@ pub struct Flow {
     #[param(default = traffic::Spec::Bulk(Default::default()), unit = "1", source = "a download without end")]
     pub traffic: traffic::Spec,
     /// Congestion control at the sender.
-    //= exception newreno-by-default
-    #[param(default = cc::Spec::Newreno(Default::default()), unit = "1", source = "ARWA 2019 Table 1")]
+    #[param(default = cc::Spec::Cubic(Default::default()), unit = "1", source = "Linux, since 2.6.19")]
     pub cc: cc::Spec,
     /// Receive-window control at the receiver.
-    #[param(default = rwnd::Spec::Fixed(Default::default()), unit = "1", source = "an ordinary receiver")]
+    #[param(default = rwnd::Spec::Autotuning(Default::default()), unit = "1", source = "Linux, tcp_moderate_rcvbuf")]
     pub rwnd: rwnd::Spec,
     /// Rate at which the receiving application reads what TCP has for it; none: at once.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
@@ -228,7 +231,8 @@ pub struct Scenario {
     /// Title for reports.
     #[param(default = "unnamed".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
-    /// Whose values hold for keys that the scenario does not write: airwnd's, or another [simulator's](presets.md).
+    /// Whose values hold for keys that the scenario does not write: airwnd's, or those of another simulator or an
+    /// earlier version ([presets](presets.md)).
     #[param(default = Preset::None, unit = "word", source = "airwnd")]
     pub preset: Preset,
     /// Length of the measurement, which begins after the warm-up.
@@ -301,7 +305,7 @@ impl Scenario {
 
     /// The scenario with every value written out.
     pub fn to_json(&self) -> serde_json::Value {
-        Param::to_json(self)
+        self.preset.without::<Scenario>(Param::to_json(self))
     }
 
     /// Length of the measurement.

@@ -42,9 +42,16 @@ pub(crate) struct Sample {
     /// Mean MCS of the first downlink transmissions since the last sample.
     #[column(range = 0.0..=f64::INFINITY)]
     pub mcs: Option<f64>,
-    /// Payload received since the last sample.
+    /// Goodput since the last sample: payload, in order for TCP. When the repair of a loss releases what waited behind it
+    /// in the receiver, a sample may exceed the rate of the path.
     #[column(unit = "kbit/s")]
     pub rate_kbps: f64,
+    /// Throughput since the last sample: IP packets received.
+    #[column(unit = "kbit/s")]
+    pub throughput_kbps: f64,
+    /// Air rate since the last sample: transport blocks decoded for the UE of the flow, in the direction of its data.
+    #[column(unit = "kbit/s")]
+    pub air_kbps: Option<f64>,
     /// Reference signal received power of the serving cell at this instant, before measurement filters.
     #[column(unit = "dBm")]
     pub rsrp_dbm: Option<f64>,

@@ -7,6 +7,7 @@ use airwnd_lab::{Scenario, run};
 fn result(rwnd: &str) -> (f64, f64) {
     let toml = format!(
         r#"
+        preset = "airwnd-0.1"
         duration = "6s"
         tcp = {{stack = "ns3.26", mss = 512}}
         carrier.bandwidth = "3MHz"

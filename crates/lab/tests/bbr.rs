@@ -5,6 +5,7 @@ use airwnd_lab::{Outcome, Scenario, run};
 
 /// Downloads that share 10 Mbit/s and 25 ms, the second 2 s later than the first. A product is 60 packets.
 const SHARED: &str = r#"
+    preset = "airwnd-0.1"
     duration = "60s"
     warmup = "0s"
     tcp = {mss = 1000, send_buffer = "4MiB", receive_buffer = "4MiB"}
@@ -21,6 +22,7 @@ const SHARED: &str = r#"
 
 /// A download over an empty cell of 50 PRB.
 const CELL: &str = r#"
+    preset = "airwnd-0.1"
     duration = "20s"
     warmup = "0s"
     tcp = {send_buffer = "4MiB", receive_buffer = "4MiB"}

@@ -2,7 +2,7 @@
 
 use airwnd_catalog::{Error, Node};
 use airwnd_lab::{Scenario, run};
-use airwnd_units::Span;
+use airwnd_units::{Span, Time};
 use std::fs;
 use std::path::PathBuf;
 
@@ -931,4 +931,18 @@ fn a_run_can_be_refused_or_stopped() {
     let error = |period, go_on: bool| run(&scenario, 1, period, &mut |_| go_on).unwrap_err().to_string();
     assert_eq!(error(Some(Span::ZERO), true), "good: time series need a period above 0ns");
     assert_eq!(error(None, false), "good: stopped at 100ms");
+}
+
+#[test]
+fn a_run_with_many_events_can_be_stopped_within_a_period() {
+    let text = "duration = '90ms'\nwarmup = '0s'\n[[link]]\nrate = '20Gbps'\n[[ue]]\n[[flow]]\n\
+                traffic = {kind = 'cbr', rate = '10Gbps', packet = '100B'}";
+    let scenario = read(text, "x").unwrap();
+    let mut instants = Vec::new();
+    let stopped = run(&scenario, 1, None, &mut |now| {
+        instants.push(now);
+        instants.len() < 3
+    });
+    assert_eq!(stopped.unwrap_err().to_string(), format!("unnamed: stopped at {}", instants[2]));
+    assert!(instants.is_sorted() && instants[2] < Time::ZERO + Span::from_millis(90));
 }

@@ -11,6 +11,7 @@ fn simulate(toml: &str) -> Outcome {
 fn saturated(users: u32, scheduler: &str, bandwidth: &str) -> Outcome {
     simulate(&format!(
         r#"
+        preset = "airwnd-0.1"
         duration = "5s"
         carrier.bandwidth = "{bandwidth}"
         mac.scheduler = "{scheduler}"
@@ -68,6 +69,7 @@ fn a_lone_packet_takes_the_wire_the_next_tti_and_three_milliseconds() {
     for sent_ns in [500_000_000, 500_500_000, 500_999_000_u64, 501_000_000 - 939, 501_000_000 - 938] {
         let outcome = simulate(&format!(
             r#"
+            preset = "airwnd-0.1"
             duration = "1s"
             warmup = "{sent_ns}ns"
             [[site]]
@@ -103,6 +105,7 @@ fn equal_users_get_equal_shares() {
 fn over_a_wire(rwnd: &str, receive_buffer: &str) -> Outcome {
     simulate(&format!(
         r#"
+        preset = "airwnd-0.1"
         duration = "60s"
         warmup = "0s"
         tcp = {{mss = 1000, send_buffer = "4MiB", receive_buffer = "{receive_buffer}"}}
@@ -153,6 +156,7 @@ fn slow_start_doubles_each_round_trip() {
     for (segments, windows) in [(1, 1), (10, 1), (11, 2), (30, 2), (31, 3), (70, 3), (71, 4), (150, 4)] {
         let outcome = simulate(&format!(
             r#"
+            preset = "airwnd-0.1"
             duration = "2s"
             tcp = {{mss = 1000, initial_window = 10, delayed_ack_count = 1}}
             core = {{server_rate = "0bps", server_delay = "0ms"}}

@@ -6,6 +6,7 @@ use airwnd_lab::{Outcome, Scenario, UeRow, run};
 
 fn simulate(seed: u64, changes: &[(&str, &str)]) -> Outcome {
     let toml = r#"
+        preset = "airwnd-0.1"
         duration = "5s"
         tcp.mss = 512
         radio = {propagation = "hybrid-buildings", shadowing = {sigma = "6dB"}}
@@ -61,6 +62,7 @@ fn a_larger_group_begins_with_the_smaller_one() {
 fn block_errors_do_not_depend_on_what_others_draw() {
     let blocks = |changes: &[(&str, &str)]| {
         let toml = r#"
+            preset = "airwnd-0.1"
             duration = "3s"
             radio.amc = {kind = "piro-ew2010", ber = 0.03}
             [[site]]

@@ -28,7 +28,9 @@ fn drop_tail_is_drop_tail() {
     for (links, users, flows) in [(vec![wires, own], 3, flows), (vec![recording], 1, "[[flow]]\n")] {
         let run = |queue: &str| {
             let links: String = links.iter().map(|link| format!("[[link]]\n{link}{queue}\n")).collect();
-            simulate(&format!("duration = \"20s\"\n{links}[[ue]]\ncount = {users}\n{flows}"))
+            simulate(&format!(
+                "preset = \"airwnd-0.1\"\nduration = \"20s\"\n{links}[[ue]]\ncount = {users}\n{flows}"
+            ))
         };
         let plain = run("queue = 30");
         let managed = run("aqm = {kind = \"drop-tail\", buffer = \"1MB\", packets = 30}");
@@ -44,7 +46,7 @@ fn drop_tail_is_drop_tail() {
 fn the_server_link_may_have_a_discipline() {
     let run = |queue: &str| {
         simulate(&format!(
-            "duration = \"20s\"\ncore = {{server_rate = \"10Mbps\", {queue}}}\n\
+            "preset = \"airwnd-0.1\"\nduration = \"20s\"\ncore = {{server_rate = \"10Mbps\", {queue}}}\n\
              [[link]]\nrate = \"1Gbps\"\n[[ue]]\n[[flow]]"
         ))
     };
@@ -66,7 +68,7 @@ fn the_server_link_may_have_a_discipline() {
 fn a_discard_timer_bounds_the_delay() {
     let overload = |timer: &str, mode: &str| {
         simulate(&format!(
-            "duration = \"5s\"\nrlc = {{mode = \"{mode}\", discard_timer = \"{timer}\", \
+            "preset = \"airwnd-0.1\"\nduration = \"5s\"\nrlc = {{mode = \"{mode}\", discard_timer = \"{timer}\", \
              queue = {{kind = \"drop-tail\", buffer = \"2MB\"}}}}\n\
              [[site]]\n[[ue]]\nplacement = {{kind = \"ring\", radius = \"300m\"}}\n\
              [[flow]]\ntraffic = {{kind = \"cbr\", rate = \"60Mbps\", packet = \"1000B\"}}"

@@ -14,6 +14,7 @@ fn simulate(toml: &str, changes: &[(&str, &str)]) -> Outcome {
 
 /// One user at 500 m and 15 dB whose channel is that of a car at 60 km/h.
 const CAR: &str = r#"
+    preset = "airwnd-0.1"
     duration = "10s"
     radio.fading = {kind = "eva", speed = "60km/h"}
     mac = {scheduler = "rr", olla = "none"}
@@ -130,6 +131,7 @@ fn proportional_fair_gains_from_users_who_fade_apart() {
     let goodput = |scheduler: &str, fading: &str| {
         let toml = format!(
             r#"
+            preset = "airwnd-0.1"
             duration = "4s"
             radio.fading = {fading}
             mac.scheduler = "{scheduler}"
@@ -158,6 +160,7 @@ fn interference_fades_unless_told_otherwise() {
     let sinr = |interference: bool| {
         let toml = format!(
             r#"
+            preset = "airwnd-0.1"
             duration = "4s"
             [radio]
             fading = {{kind = "etu", doppler = "70Hz", interference = {interference}}}

@@ -14,7 +14,7 @@ fn simulate(toml: &str) -> Outcome {
 /// An empty wire of 10 ms each way, besides the 10 ms to the server.
 fn wire(rest: &str) -> String {
     format!(
-        "duration = \"20s\"\ntcp = {{mss = 1000, initial_window = 10, initial_ssthresh = \"1GB\", timestamps = true}}\n\
+        "preset = \"airwnd-0.1\"\nduration = \"20s\"\ntcp = {{mss = 1000, initial_window = 10, initial_ssthresh = \"1GB\", timestamps = true}}\n\
          core.server_delay = \"10ms\"\n[[link]]\nrate = \"100Mbps\"\ndelay = \"10ms\"\nqueue = 10000\n{rest}"
     )
 }
@@ -76,6 +76,7 @@ fn nothing_is_lost_with_a_connection_that_is_given_up() {
 fn what_is_written_to_a_connection_that_failed_goes_nowhere() {
     let outcome = simulate(
         r#"
+        preset = "airwnd-0.1"
         duration = "20s"
         tcp = {max_retries = 1, initial_rto = "500ms"}
         [[link]]
@@ -179,6 +180,7 @@ fn requests_travel_and_are_of_their_size() {
 #[test]
 fn records_have_flows_while_they_are_there() {
     let toml = r#"
+        preset = "airwnd-0.1"
         duration = "12s"
         handover.algorithm = "a3-rsrp"
         rlc.queue = {kind = "drop-tail", buffer = "500kB"}
@@ -224,7 +226,7 @@ proptest! {
         };
         let direction = if up { "up" } else { "down" };
         let toml = format!(
-            "duration = \"4s\"\nseed = {seed}\n[[link]]\nrate = \"10Mbps\"\ndelay = \"10ms\"\nqueue = 30\n\
+            "preset = \"airwnd-0.1\"\nduration = \"4s\"\nseed = {seed}\n[[link]]\nrate = \"10Mbps\"\ndelay = \"10ms\"\nqueue = 30\n\
              loss = {{kind = \"packet-error\", rate = {loss:.3}}}\n[[ue]]\ncount = 2\n\
              [[flow]]\ncount = {count}\ndirection = \"{direction}\"\ntraffic = {traffic}\n\
              arrivals = {{kind = \"poisson\", rate = {rate:.3}}}\n"

@@ -39,6 +39,7 @@ fn check(outcome: &Outcome, golden: &str) {
 fn one_download() {
     let outcome = simulate(
         r#"
+        preset = "airwnd-0.1"
         duration = "5s"
         tcp = {mss = 1000, timestamps = true}
         rlc.queue = {kind = "drop-tail", buffer = "150kB"}
@@ -63,6 +64,7 @@ fn one_download() {
 fn a_cell_with_calls_and_downloads() {
     let outcome = simulate(
         r#"
+        preset = "airwnd-0.1"
         duration = "5s"
         carrier.bandwidth = "5MHz"
         mac.scheduler = "pss"
@@ -111,6 +113,7 @@ fn a_cell_with_calls_and_downloads() {
 fn two_downloads_over_a_wire() {
     let outcome = simulate(
         r#"
+        preset = "airwnd-0.1"
         duration = "20s"
         tcp = {mss = 1000, timestamps = true, send_buffer = "1MiB", receive_buffer = "1MiB"}
         core = {server_rate = "0bps", server_delay = "0ms"}

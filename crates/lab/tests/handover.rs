@@ -187,6 +187,7 @@ fn out_and_back(failure: &str, mode: &str) -> Outcome {
         "rows = [[0, 100, 0], [2, 100, 0], [4, 100, 8000], [6, 100, 8000], [8, 3900, 0], [20, 3900, 0]]";
     let toml = format!(
         r#"
+        preset = "airwnd-0.1"
         duration = "14s"
         rlc.mode = "{mode}"
         {failure}
@@ -296,6 +297,7 @@ impl Case {
         let failure = if self.failure { "link_failure = {n310 = 1, t310 = \"100ms\"}" } else { "" };
         format!(
             r#"
+            preset = "airwnd-0.1"
             duration = "2s"
             warmup = "200ms"
             tcp.min_rto = "200ms"

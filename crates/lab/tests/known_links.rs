@@ -15,7 +15,9 @@ const TCP: &str = "tcp = {mss = 1400, send_buffer = \"4MiB\", receive_buffer = \
 
 /// Goodput in Mbit/s and the 95th percentile of the one-way delay in ms, of all flows.
 fn result(duration: &str, network: &str, rwnd: &str) -> (f64, f64) {
-    let toml = format!("duration = \"{duration}\"\n{TCP}{network}[[flow]]\nrwnd = {rwnd}\n");
+    let toml = format!(
+        "preset = \"airwnd-0.1\"\nduration = \"{duration}\"\n{TCP}{network}[[flow]]\nrwnd = {rwnd}\n"
+    );
     let totals = outcome(&toml).totals();
     (totals.goodput_kbps / 1e3, totals.delay_ms_p95.unwrap())
 }
@@ -40,7 +42,7 @@ fn an_oracle_gets_the_rate_without_the_queue() {
 /// Several connections of a device together offer no more than one, and other devices get their share.
 #[test]
 fn connections_and_devices_share() {
-    let network = "duration = \"6s\"\n[[link]]\nrate = \"12Mbps\"\ndelay = \"20ms\"\nqueue = 1000\n\
+    let network = "preset = \"airwnd-0.1\"\nduration = \"6s\"\n[[link]]\nrate = \"12Mbps\"\ndelay = \"20ms\"\nqueue = 1000\n\
                    [[ue]]\nname = \"one\"\n[[ue]]\nname = \"other\"\n";
     let flows = "[[flow]]\nid = \"a\"\nue = \"one\"\nrwnd = \"oracle\"\n[[flow]]\nid = \"b\"\nue = \"one\"\nrwnd = \"oracle\"\n\
                  [[flow]]\nid = \"c\"\nue = \"other\"\nrwnd = \"oracle\"\nstart = \"500ms\"\n";
@@ -63,7 +65,7 @@ fn what_others_take_is_left_to_them() {
     };
     let totals = |rate: &str| {
         let toml = format!(
-            "duration = \"4s\"\n{TCP}{}[[flow]]\nid = \"bulk\"\nue = \"near\"\nrwnd = \"oracle\"\n",
+            "preset = \"airwnd-0.1\"\nduration = \"4s\"\n{TCP}{}[[flow]]\nid = \"bulk\"\nue = \"near\"\nrwnd = \"oracle\"\n",
             cell(rate)
         );
         let outcome = outcome(&toml);
@@ -80,7 +82,7 @@ fn what_others_take_is_left_to_them() {
 #[test]
 fn handovers_do_not_break_it() {
     let toml = format!(
-        "duration = \"14s\"\n{TCP}handover.algorithm = \"a3-rsrp\"\nrlc.queue = {{kind = \"drop-tail\", buffer = \"500KiB\"}}\n\
+        "preset = \"airwnd-0.1\"\nduration = \"14s\"\n{TCP}handover.algorithm = \"a3-rsrp\"\nrlc.queue = {{kind = \"drop-tail\", buffer = \"500KiB\"}}\n\
          [[site]]\n[[site]]\nposition = [\"600m\", \"0m\"]\n\
          [[ue]]\nplacement = {{kind = \"line\", from = [\"100m\", \"30m\"]}}\nmobility = {{kind = \"constant-velocity\", speed = \"35m/s\"}}\n\
          [[flow]]\ncc = \"cubic\"\nrwnd = \"oracle\"\n"
@@ -98,7 +100,9 @@ fn rate_matching_needs_the_least_round_trip() {
     let usual_delay = |rwnd: &str| {
         let network = "[[link]]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = 1000\n[[ue]]\n";
         let passing = "[[flow]]\nid = \"passing\"\nstart = \"1s\"\nstop = \"2s\"\n";
-        let toml = format!("duration = \"10s\"\n{TCP}{network}[[flow]]\nrwnd = {rwnd}\n{passing}");
+        let toml = format!(
+            "preset = \"airwnd-0.1\"\nduration = \"10s\"\n{TCP}{network}[[flow]]\nrwnd = {rwnd}\n{passing}"
+        );
         let outcome = outcome(&toml);
         (outcome.totals().goodput_kbps, outcome.flows()[0].delay_ms.p50.unwrap())
     };
@@ -110,8 +114,10 @@ fn rate_matching_needs_the_least_round_trip() {
 #[test]
 fn what_cannot_be_known_is_refused() {
     let complaint = |network: &str, flow: &str| {
-        scenario(&format!("duration = \"1s\"\n{network}[[ue]]\nname = \"some\"\n[[flow]]\n{flow}\n"))
-            .unwrap_err()
+        scenario(&format!(
+            "preset = \"airwnd-0.1\"\nduration = \"1s\"\n{network}[[ue]]\nname = \"some\"\n[[flow]]\n{flow}\n"
+        ))
+        .unwrap_err()
     };
     let wire = "[[link]]\nrate = \"1Mbps\"\n";
     let wifi = "[[link]]\nname = \"hall\"\nkind = \"wifi\"\n";
@@ -142,7 +148,7 @@ fn what_cannot_be_known_is_refused() {
         "{wire}name = \"w\"\n{wifi}[[ue]]\nname = \"home\"\nvia = [\"hall\"]\n[[ue]]\nvia = [\"w\"]\nname = \"some\"\n"
     );
     let toml = format!(
-        "duration = \"1s\"\n{beside}[[flow]]\nue = \"some\"\nrwnd = \"oracle\"\n[[flow]]\nid = \"h\"\nue = \"home\"\n"
+        "preset = \"airwnd-0.1\"\nduration = \"1s\"\n{beside}[[flow]]\nue = \"some\"\nrwnd = \"oracle\"\n[[flow]]\nid = \"h\"\nue = \"home\"\n"
     );
     run(&scenario(&toml).unwrap(), 1, None, &mut |_| true).unwrap();
     let impossible = complaint(wire, "rwnd = {kind = \"oracle\", standing = \"-1ms\"}");

@@ -11,7 +11,7 @@ fn simulate(toml: &str) -> Outcome {
 /// A Prague and a CUBIC flow: goodputs in kbit/s and mean one-way delays in milliseconds.
 fn side_by_side(network: &str) -> [(f64, f64); 2] {
     let outcome = simulate(&format!(
-        "duration = \"60s\"\nwarmup = \"20s\"\ntcp.ecn = \"accurate\"\n{network}\n[[ue]]\n\
+        "preset = \"airwnd-0.1\"\nduration = \"60s\"\nwarmup = \"20s\"\ntcp.ecn = \"accurate\"\n{network}\n[[ue]]\n\
          [[flow]]\nid = \"l4s\"\ncc = \"prague\"\n[[flow]]\nid = \"classic\"\ncc = \"cubic\"\n"
     ));
     let flows: Vec<_> =
@@ -56,7 +56,7 @@ fn a_bearer_has_two_coupled_queues() {
 fn every_discipline_works_in_a_bearer() {
     let mean_delay = |queue: &str| {
         let outcome = simulate(&format!(
-            "duration = \"20s\"\nwarmup = \"5s\"\nrlc.queue = {queue}\nradio.propagation = \"friis\"\n[[site]]\n\
+            "preset = \"airwnd-0.1\"\nduration = \"20s\"\nwarmup = \"5s\"\nrlc.queue = {queue}\nradio.propagation = \"friis\"\n[[site]]\n\
              [[ue]]\ncount = 2\n[[flow]]\n[[flow]]\nid = \"second\"\ncc = \"cubic\"\n"
         ));
         let totals = outcome.totals();

@@ -33,6 +33,7 @@ fn datagrams(rate: &str) -> String {
 }
 
 const DUMBBELL: &str = r#"
+    preset = "airwnd-0.1"
     duration = "10s"
     core = {server_rate = "0bps", server_delay = "0ms"}
     [[link]]
@@ -113,7 +114,7 @@ fn links_account_for_every_drop() {
     let lossy = "[[site]]\n[[link]]\nname = \"wan\"\nrate = \"5Mbps\"\nqueue_bytes = \"6kB\"\n\
                  loss = {kind = \"packet-error\", rate = 0.01}\nloss_up = \"packet-error\"\n";
     let toml = format!(
-        "duration = \"10s\"\ncore = {{server_loss = \"packet-error\", s1u_rate = \"6Mbps\", s1u_queue = 5}}\n\
+        "preset = \"airwnd-0.1\"\nduration = \"10s\"\ncore = {{server_loss = \"packet-error\", s1u_rate = \"6Mbps\", s1u_queue = 5}}\n\
          rlc.queue = {{kind = \"drop-tail\", buffer = \"100kB\"}}\n{lossy}[[ue]]\n\
          count = 4\nplacement = {{kind = \"ring\", radius = \"200m\"}}\n[[flow]]\n\
          [[flow]]\nid = \"up\"\ndirection = \"up\"\ntraffic = {}\n",
@@ -140,7 +141,7 @@ fn links_account_for_every_drop() {
 fn links_may_lie_before_a_cell() {
     let cell = |link: &str| {
         simulate(&format!(
-            "duration = \"5s\"\n{link}\n[[site]]\n[[ue]]\nplacement = {{kind = \"ring\", radius = \"200m\"}}\n[[flow]]\n\
+            "preset = \"airwnd-0.1\"\nduration = \"5s\"\n{link}\n[[site]]\n[[ue]]\nplacement = {{kind = \"ring\", radius = \"200m\"}}\n[[flow]]\n\
              traffic = {}",
             datagrams("3Mbps")
         ))
@@ -162,7 +163,7 @@ fn links_may_lie_before_a_cell() {
 /// A group may keep away from links that others pass.
 #[test]
 fn an_empty_way_leads_straight_to_the_cell() {
-    let toml = "duration = \"2s\"\nlink = [{rate = \"10Mbps\", delay = \"50ms\"}]\n[[site]]\n\
+    let toml = "preset = \"airwnd-0.1\"\nduration = \"2s\"\nlink = [{rate = \"10Mbps\", delay = \"50ms\"}]\n[[site]]\n\
                 [[ue]]\nplacement = {kind = \"ring\", radius = \"200m\"}\n\
                 [[ue]]\nname = \"straight\"\nvia = []\nplacement = {kind = \"ring\", radius = \"250m\"}\n\
                 [[flow]]\ntraffic = \"cbr\"";
@@ -174,7 +175,7 @@ fn an_empty_way_leads_straight_to_the_cell() {
 /// Without cells the queue in the time series is that of the links: the wire's never exceeds its limit, and has its mean.
 #[test]
 fn the_series_have_the_links_queue() {
-    let toml = "duration = \"20s\"\ncore.server_rate = \"0bps\"\n[[link]]\nrate = \"5Mbps\"\nqueue = 30\n[[ue]]\n[[flow]]";
+    let toml = "preset = \"airwnd-0.1\"\nduration = \"20s\"\ncore.server_rate = \"0bps\"\n[[link]]\nrate = \"5Mbps\"\nqueue = 30\n[[ue]]\n[[flow]]";
     let outcome = simulate(toml);
     let values = |name: &str| match &outcome.series().iter().find(|(column, _)| column == name).unwrap().1 {
         airwnd_lab::Column::F64(values) => values.clone(),
@@ -206,7 +207,7 @@ fn a_constant_recording_is_a_wire() {
     let origin = recording("12Mbps", "1\n");
     let toml = |link: &str| {
         format!(
-            "duration = \"30s\"\ntcp = {{mss = 1460}}\n[[link]]\n{link}\ndelay = \"20ms\"\nqueue = 100\n[[ue]]\n[[flow]]"
+            "preset = \"airwnd-0.1\"\nduration = \"30s\"\ntcp = {{mss = 1460}}\n[[link]]\n{link}\ndelay = \"20ms\"\nqueue = 100\n[[ue]]\n[[flow]]"
         )
     };
     let wire = simulate(&toml("rate = \"12Mbps\"\nframing = \"0B\""));
@@ -254,7 +255,7 @@ fn a_full_recording_carries_its_mean_rate() {
         let (mean, period) = mean_and_period(file);
         assert!((mean - published).abs() < 0.0051, "{name}: {mean}");
         let outcome = simulate(&format!(
-            "duration = \"{period}s\"\n[[link]]\nkind = \"trace\"\nformat = \"{format}\"\ndown = \"{name}\"\n[[ue]]\n\
+            "preset = \"airwnd-0.1\"\nduration = \"{period}s\"\n[[link]]\nkind = \"trace\"\nformat = \"{format}\"\ndown = \"{name}\"\n[[ue]]\n\
              [[flow]]\ntraffic = {}",
             datagrams(source)
         ));
@@ -270,7 +271,7 @@ fn a_full_recording_carries_its_mean_rate() {
 fn a_recording_begins_anew() {
     let received = |start: &str, duration: &str| {
         simulate(&format!(
-            "duration = \"{duration}\"\ncore = {{server_rate = \"0bps\", server_delay = \"0s\"}}\n\
+            "preset = \"airwnd-0.1\"\nduration = \"{duration}\"\ncore = {{server_rate = \"0bps\", server_delay = \"0s\"}}\n\
              [[link]]\nkind = \"trace\"\ndown = \"nyc-times\"\nstart = \"{start}\"\n[[ue]]\n[[flow]]\ntraffic = {}",
             datagrams("100Mbps")
         ))
@@ -288,7 +289,7 @@ fn a_recording_begins_anew() {
 fn marks_keep_the_queue_short() {
     let toml = |ecn: &str, mark: &str| {
         format!(
-            "duration = \"20s\"\ntcp = {{{ecn}}}\ncore.server_delay = \"0ms\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"10ms\"\nqueue = 200\n{mark}\n\
+            "preset = \"airwnd-0.1\"\nduration = \"20s\"\ntcp = {{{ecn}}}\ncore.server_delay = \"0ms\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"10ms\"\nqueue = 200\n{mark}\n\
              [[ue]]\n[[flow]]"
         )
     };
@@ -307,7 +308,7 @@ fn marks_keep_the_queue_short() {
 fn each_terminal_s_link_has_draws_of_its_own() {
     let received = |count: u32| {
         let toml = format!(
-            "duration = \"5s\"\n[[link]]\nrate = \"10Mbps\"\nper = \"terminal\"\n\
+            "preset = \"airwnd-0.1\"\nduration = \"5s\"\n[[link]]\nrate = \"10Mbps\"\nper = \"terminal\"\n\
              loss = {{kind = \"packet-error\", rate = 0.1}}\n[[ue]]\ncount = {count}\n[[flow]]\ntraffic = {}",
             datagrams("1Mbps")
         );

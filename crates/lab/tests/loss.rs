@@ -5,6 +5,7 @@ use airwnd_lab::{Outcome, Scenario, run};
 
 /// A download over a wire of 10 Mbit/s and 25 ms.
 const WIRE: &str = r#"
+    preset = "airwnd-0.1"
     duration = "20s"
     warmup = "0s"
     tcp = {mss = 1000, timestamps = true}
@@ -67,7 +68,7 @@ fn each_direction_has_a_loss_of_its_own() {
 /// The server link lies before the cells too.
 #[test]
 fn the_server_link_loses_what_goes_to_a_cell() {
-    let cell = "duration = '2s'\ncore.server_loss = {kind = 'scripted', packets = [0, 5]}\n\
+    let cell = "preset = 'airwnd-0.1'\nduration = '2s'\ncore.server_loss = {kind = 'scripted', packets = [0, 5]}\n\
                 [[site]]\n[[ue]]\n[[flow]]\ntraffic = 'cbr'";
     let outcome = simulate(cell, 1, &[]);
     assert_eq!(dropped(&outcome, "link_error"), 2);

@@ -143,6 +143,7 @@ fn simulate(distance: u32, transmissions: u8, flow: &str) -> Outcome {
 fn simulate_with(distance: u32, transmissions: u8, rlc: &str, flow: &str) -> Outcome {
     let toml = format!(
         r#"
+        preset = "airwnd-0.1"
         duration = "20s"
         {rlc}
         tcp.timestamps = true

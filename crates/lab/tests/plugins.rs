@@ -72,7 +72,7 @@ fn plugins() -> Plugins {
 
 fn scenario(cc: &str) -> Result<Scenario, Error> {
     let toml = format!(
-        "name = \"wire\"\nduration = \"20s\"\ntcp.mss = 1000\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\nqueue = 50\n\
+        "name = \"wire\"\npreset = \"airwnd-0.1\"\nduration = \"20s\"\ntcp.mss = 1000\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\nqueue = 50\n\
          [[ue]]\n[[flow]]\n[[flow]]\nid = \"up\"\ndirection = \"up\"\ncc = {cc}\n"
     );
     Scenario::with_plugins(&Node::from_toml(&toml, "s.toml").unwrap(), &plugins())

@@ -6,6 +6,7 @@ use airwnd_units::{Metres, Span};
 
 /// ns-3's scenario, and terminals in it.
 const TWO_SITES: &str = r#"
+preset = "airwnd-0.1"
 duration = "1s"
 [[site]]
 sectors = 3
@@ -138,7 +139,7 @@ fn who_stands_still_has_no_path() {
 
 #[test]
 fn links_have_no_radio() {
-    let text = "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\n";
+    let text = "preset = \"airwnd-0.1\"\nduration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\n";
     let wire = Scenario::from_node(&Node::from_toml(text, "wire").unwrap()).unwrap();
     assert!(wire.radio_map(&[Metres(0.0)], &[Metres(0.0)], None).is_none());
     assert!(numbers(&wire.cells_table(), "x_m").is_empty());

@@ -110,6 +110,8 @@ fn samples_add_up_to_the_figures() {
         };
         let mean = of_flow("rate_kbps").iter().sum::<f64>() / 400.0;
         assert!((mean - flow.goodput_kbps).abs() <= 1e-6 * flow.goodput_kbps, "{}: {mean}", flow.id);
+        let mean = of_flow("throughput_kbps").iter().sum::<f64>() / 400.0;
+        assert!((mean - flow.throughput_kbps).abs() <= 1e-6 * flow.throughput_kbps, "{}: {mean}", flow.id);
         let delays = of_flow("delay_ms");
         let (least, most) = delays.iter().fold((f64::MAX, 0f64), |(a, b), x| (a.min(*x), b.max(*x)));
         assert!(flow.delay_ms.mean.is_some_and(|mean| least <= mean && mean <= most), "{}", flow.id);

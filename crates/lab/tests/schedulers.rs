@@ -12,6 +12,7 @@ fn simulate(toml: &str) -> Outcome {
 fn video_among_downloads(scheduler: &str, bearer: &str) -> Outcome {
     let toml = format!(
         r#"
+        preset = "airwnd-0.1"
         duration = "10s"
         carrier.bandwidth = "3MHz"
         mac = {{scheduler = {scheduler}, olla = "none"}}
@@ -69,7 +70,7 @@ fn largest_weighted_delay_first_divides_by_budgets() {
         )
     };
     let toml = format!(
-        "duration = \"30s\"\ncarrier.bandwidth = \"3MHz\"\nmac.scheduler = \"lwdf\"\n\
+        "preset = \"airwnd-0.1\"\nduration = \"30s\"\ncarrier.bandwidth = \"3MHz\"\nmac.scheduler = \"lwdf\"\n\
          rlc.queue = {{kind = \"drop-tail\", buffer = \"100kB\"}}\n[[site]]\n{}{}",
         group("live", 7),
         group("download", 9)
@@ -105,6 +106,7 @@ fn the_uplink_is_shared_out_equally_or_in_proportion() {
     let uploads = |scheduler: &str| {
         let outcome = simulate(&format!(
             r#"
+            preset = "airwnd-0.1"
             duration = "10s"
             mac = {{uplink_scheduler = "{scheduler}", uplink_adaptation = "carrier", buffer_reports = "ideal", power_control.mode = "open-loop"}}
             rlc.queue = {{kind = "drop-tail", buffer = "100kB"}}

@@ -13,8 +13,8 @@ fn the_tutorial_tells_the_truth() {
         ("flow[0].rwnd", "autotuning"),
         ("flow[0].rwnd", "drwa"),
         ("flow[0].rwnd", "arwa"),
-        ("rlc.queue.buffer", "30KiB"),
-        ("rlc.queue.buffer", "10KiB"),
+        ("rlc.queue.buffer", "100kB"),
+        ("rlc.queue.buffer", "30kB"),
     ] {
         let mut node = Node::from_toml(toml, "tutorial.toml").unwrap();
         node.set(key, value).unwrap();

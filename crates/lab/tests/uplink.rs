@@ -6,6 +6,7 @@ use airwnd_lab::{Outcome, Scenario, run};
 
 /// A phone of 23 dBm behind houses, which hears its cell at -111 dBm.
 const PHONE: &str = r#"
+preset = "airwnd-0.1"
 duration = "10s"
 tcp.mss = 1400
 radio.propagation = {kind = "hybrid-buildings", los_to_nlos = "200m"}
@@ -79,6 +80,7 @@ fn a_small_packet_of_an_idle_terminal_waits_for_request_and_grant() {
 #[test]
 fn users_of_neighbouring_cells_share_the_uplink() {
     let town = r#"
+        preset = "airwnd-0.1"
         duration = "5s"
         radio.propagation = {kind = "hybrid-buildings", los_to_nlos = "200m"}
         [[site]]

@@ -20,7 +20,7 @@ fn dropped(outcome: &Outcome, cause: &str) -> u64 {
 
 fn download(link: &str, ue: &str) -> String {
     format!(
-        "duration = \"120s\"\nwarmup = \"0s\"\ntcp = {{stack = \"ns2-reno\", mss = 1000}}\n\
+        "preset = \"airwnd-0.1\"\nduration = \"120s\"\nwarmup = \"0s\"\ntcp = {{stack = \"ns2-reno\", mss = 1000}}\n\
          core = {{server_rate = \"1Gbps\", server_delay = \"0ms\"}}\n\
          [[link]]\nname = \"wlan\"\nkind = \"wifi\"\nqueue = 500\n{link}\n[[ue]]\n{ue}\n\
          [[flow]]\ncc = {{kind = \"fixed\", segments = 20}}\n"

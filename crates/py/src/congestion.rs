@@ -1,5 +1,6 @@
 //! Congestion controls that are classes in Python: events go in, windows come out.
 
+use crate::watch::{self, Watch};
 use airwnd_catalog::{Error, Node};
 use airwnd_tcp::cc::outside::Outside;
 use airwnd_tcp::cc::{self, CongestionControl, SenderContext, Signal, python};
@@ -255,20 +256,30 @@ impl From<&SenderContext> for Connection {
     }
 }
 
-/// Finds a class, as `airwnd.plugins.find` does.
-pub fn find(head: &python::Head, node: &Node, folder: &Path) -> Result<Outside<python::Head>, Error> {
+/// Finds a class, as `airwnd.plugins.find` does, and loads it if it may be; else the error says why it may not.
+pub fn find(
+    head: &python::Head,
+    node: &Node,
+    folder: &Path,
+    allow_code: bool,
+) -> Result<(Outside<python::Head>, Option<Error>), Error> {
     let settings = Outside::<python::Head>::settings_of(node)?;
     Python::attach(|py| {
         let found = || -> PyResult<_> {
             let plugins = py.import("airwnd.plugins")?;
-            let arguments =
-                (&head.class, &head.sha256, serde_json::Value::from(settings).to_string(), folder);
+            let settings = serde_json::Value::from(settings).to_string();
+            let arguments = (&head.class, &head.sha256, settings, folder);
             let plugin = plugins.call_method1("find", arguments)?;
+            let refusal: Option<String> = plugin.call_method0("refusal")?.extract()?;
+            let refused = refusal.filter(|_| !allow_code).map(|why| node.nearest("class").error(why));
+            if refused.is_none() {
+                load(py, &head.class, &plugin)?;
+            }
             let sha256: String = plugin.getattr("sha256")?.extract()?;
             let settings: String = plugin.call_method0("settings_json")?.extract()?;
-            Ok((Plugin::new(&plugin)?, sha256, settings))
+            Ok((Plugin::new(&plugin)?, sha256, settings, refused))
         };
-        let (plugin, sha256, settings) = found().map_err(|raised| refusal(py, node, raised))?;
+        let (plugin, sha256, settings, refused) = found().map_err(|raised| refusal(py, node, raised))?;
         let serde_json::Value::Object(settings) =
             serde_json::from_str(&settings).expect("written as a JSON object")
         else {
@@ -276,8 +287,25 @@ pub fn find(head: &python::Head, node: &Node, folder: &Path) -> Result<Outside<p
         };
         let head = python::Head { class: head.class.clone(), sha256: Some(sha256) };
         let plugin = Arc::new(plugin);
-        Ok(Outside::new(head, settings, Arc::new(move |ctx| plugin.clone().begin(ctx))))
+        Ok((Outside::new(head, settings, Arc::new(move |ctx| plugin.clone().begin(ctx))), refused))
     })
+}
+
+/// Loads the class, in limited time.
+fn load(py: Python<'_>, name: &str, plugin: &Bound<'_, PyAny>) -> PyResult<()> {
+    let watch = watch::current(py, name)?;
+    let (loaded, late) = watch::call(py, watch.as_deref(), || plugin.call_method0("load"));
+    match watch {
+        Some(watch) if late => {
+            // Where it was interrupted.
+            let place = loaded.err().and_then(|raised| raised.value(py).getattr("place").ok());
+            let place = place.filter(|place| !place.is_none()).map_or_else(|| plugin.getattr("place"), Ok)?;
+            let message = format!("{}: {}", place.str()?, watch.message());
+            let refused = py.import("airwnd.plugins")?.getattr("RefusedError")?;
+            Err(PyErr::from_value(refused.call1(("class", message))?))
+        }
+        _ => loaded.map(drop),
+    }
 }
 
 /// What `airwnd.plugins` has against what the user wrote, at the key that it names.
@@ -316,15 +344,18 @@ impl Plugin {
 
     fn begin(self: Arc<Self>, ctx: &SenderContext) -> Result<Box<dyn CongestionControl>, Error> {
         Python::attach(|py| {
-            let made = || -> PyResult<Controller> {
+            let name = format!("{}: {}", self.place, self.class);
+            let watch = watch::current(py, &name).map_err(|raised| self.error(py, "__init__", raised))?;
+            let made = || -> Result<Controller, Wrong> {
                 let object = self.object.bind(py).call_method1("make", (Connection::from(ctx),))?;
                 let bound = |name: &str| object.getattr(name).map(Bound::unbind);
                 let measures: bool = self.object.bind(py).getattr("measures")?.extract()?;
                 let on_delivery = if measures { Some(bound("on_delivery")?) } else { None };
                 let governs_recovery = object.getattr("governs_recovery")?.is_truthy()?;
                 let is_l4s = object.getattr("is_l4s")?.is_truthy()?;
-                Ok(Controller {
+                let mut controller = Controller {
                     plugin: self.clone(),
+                    watch: watch.clone(),
                     on_ack: bound("on_ack")?,
                     on_congestion: bound("on_congestion")?,
                     on_delivery,
@@ -334,12 +365,32 @@ impl Plugin {
                     state: State::default(),
                     failure: None,
                     object: object.unbind(),
-                })
+                };
+                controller.state = controller.read(py)?;
+                Ok(controller)
             };
-            let mut controller = made().map_err(|raised| self.error(py, "__init__", raised))?;
-            controller.state = controller.read(py).map_err(|why| self.wrong(py, "__init__", why))?;
+            let controller = self.call(py, watch.as_deref(), "__init__", made)?;
             Ok(Box::new(controller) as Box<dyn CongestionControl>)
         })
+    }
+
+    /// Calls a method of the class; what it raises, what is wrong with its results, and that it takes too long are errors.
+    fn call<T>(
+        &self,
+        py: Python<'_>,
+        watch: Option<&Watch>,
+        method: &str,
+        code: impl FnOnce() -> Result<T, Wrong>,
+    ) -> Result<T, Error> {
+        let call = || code().map_err(|why| self.wrong(py, method, why));
+        match (watch::call(py, watch, call), watch) {
+            ((result, true), Some(watch)) => {
+                let line = result.err().and_then(|error| error.line());
+                RAISED.set(None);
+                Err(Error::new(&self.place, line, format!("{}.{method}: {}", self.class, watch.message())))
+            }
+            ((result, _), _) => result,
+        }
     }
 
     /// The error for what a method raised.
@@ -367,6 +418,12 @@ enum Wrong {
     Value(String),
 }
 
+impl From<PyErr> for Wrong {
+    fn from(raised: PyErr) -> Wrong {
+        Wrong::Raised(raised)
+    }
+}
+
 /// What an object of the class says.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
@@ -378,6 +435,7 @@ struct State {
 #[derive(Debug)]
 struct Controller {
     plugin: Arc<Plugin>,
+    watch: Option<Arc<Watch>>,
     object: Py<PyAny>,
     on_ack: Py<PyAny>,
     on_congestion: Py<PyAny>,
@@ -396,17 +454,19 @@ impl Controller {
         method: &str,
         call: impl FnOnce(&Controller) -> PyResult<Bound<'py, PyAny>>,
     ) {
-        let told = match call(self) {
-            Ok(nothing) if nothing.is_none() => self.read(py),
-            Ok(something) => Err(Wrong::Value(format!(
+        let told = self.plugin.call(py, self.watch.as_deref(), method, || {
+            let returned = call(self)?;
+            if returned.is_none() {
+                return self.read(py);
+            }
+            Err(Wrong::Value(format!(
                 "returns {}; it returns nothing, the window is set as self.cwnd_bytes",
-                shown(&something)
-            ))),
-            Err(raised) => Err(Wrong::Raised(raised)),
-        };
+                shown(&returned)
+            )))
+        });
         match told {
             Ok(state) => self.state = state,
-            Err(why) => self.failure = Some(self.plugin.wrong(py, method, why)),
+            Err(error) => self.failure = Some(error),
         }
     }
 

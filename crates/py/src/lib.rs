@@ -2,6 +2,8 @@
 
 mod capture;
 mod congestion;
+mod panics;
+mod watch;
 
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
@@ -10,23 +12,26 @@ use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, StackInfo, T
 use airwnd_units::{Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+create_exception!(airwnd._native, Interrupted, PyKeyboardInterrupt, "Ctrl-C while a plug-in may be running.");
 create_exception!(airwnd._native, ScenarioError, PyValueError, "A mistake in a scenario, told in one line.");
 
 fn complaint(error: Error) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
-/// What came of a call that may have run a plug-in: what this raised is the cause of the complaint, or takes its
-/// place if it is no mistake (Ctrl-C).
+/// The result of a call that may have run a plug-in: what the plug-in raised is the cause of the complaint; Ctrl-C
+/// takes its place.
 fn settle<T>(py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
     let raised = congestion::take_raised();
     result.map_err(|error| match raised {
-        Some(raised) if !raised.is_instance_of::<PyException>(py) => raised,
+        Some(raised) if raised.is_instance_of::<Interrupted>(py) => raised,
         raised => {
             let complaint = complaint(error);
             complaint.set_cause(py, raised);
@@ -46,10 +51,20 @@ type Heard<'py> = (
 
 /// A checked scenario.
 #[pyclass(frozen, module = "airwnd._native")]
-struct Scenario(airwnd_lab::Scenario);
+struct Scenario {
+    checked: airwnd_lab::Scenario,
+    /// The classes in Python that it names.
+    plugins: Vec<String>,
+    /// Why it cannot be run: it names Python code without the permission to execute it.
+    refused: Option<Error>,
+    /// The time that a call of a plug-in may take; `None`: no limit.
+    call_limit: Option<Duration>,
+}
 
 #[pymethods]
 impl Scenario {
+    /// Reads and checks. The Python code that the scenario names is executed only with `allow_code`; each call of a
+    /// plug-in may take `call_limit_s`, in seconds.
     #[new]
     fn new(
         py: Python<'_>,
@@ -57,7 +72,11 @@ impl Scenario {
         origin: &str,
         format: &str,
         overrides: Vec<(String, String)>,
+        allow_code: bool,
+        call_limit_s: f64,
     ) -> PyResult<Scenario> {
+        // Infinity, and what is as good as it.
+        let call_limit = Duration::try_from_secs_f64(call_limit_s).ok();
         let node = match format {
             "toml" => Node::from_toml(text, origin),
             "json" => Node::from_json(text, origin),
@@ -68,39 +87,60 @@ impl Scenario {
             node.set(key, value).map_err(complaint)?;
         }
         let mut plugins = Plugins::default();
-        plugins.set_python(congestion::find);
-        settle(py, airwnd_lab::Scenario::with_plugins(&node, &plugins)).map(Scenario)
+        let found = Arc::new(Mutex::new((Vec::new(), None)));
+        let noting = found.clone();
+        plugins.set_python(move |head, node, folder| {
+            let (outside, refused) = congestion::find(head, node, folder, allow_code)?;
+            let mut noting = noting.lock().expect("never poisoned");
+            noting.0.push(head.class.clone());
+            noting.1 = noting.1.take().or(refused);
+            Ok(outside)
+        });
+        let _watched = watch::Scope::open(call_limit);
+        let checked = settle(py, airwnd_lab::Scenario::with_plugins(&node, &plugins))?;
+        let (plugins, refused) = std::mem::take(&mut *found.lock().expect("never poisoned"));
+        Ok(Scenario { checked, plugins, refused, call_limit })
+    }
+
+    /// The classes in Python that it names.
+    fn plugins(&self) -> Vec<String> {
+        self.plugins.clone()
+    }
+
+    /// Complains of Python code that a run would execute without permission.
+    fn check_code(&self) -> PyResult<()> {
+        self.refused.clone().map_or(Ok(()), |error| Err(complaint(error)))
     }
 
     /// Everything that the scenario says, defaults written out, as JSON.
     fn to_json(&self) -> String {
-        self.0.to_json().to_string()
+        self.checked.to_json().to_string()
     }
 
     /// Complains of the first word that names no node.
     fn check_nodes(&self, words: Vec<String>) -> PyResult<()> {
-        capture::nodes(&self.0, &words).map(drop)
+        capture::nodes(&self.checked, &words).map(drop)
     }
 
     /// Where the terminals of a run with this seed begin, by columns.
     fn terminals<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.terminals_table(seed))
+        columns(py, self.checked.terminals_table(seed))
     }
 
     /// Where the terminals that move are at the ends of equal parts of a run with this seed, by columns.
     fn paths<'py>(&self, py: Python<'py>, seed: u64, parts: u32) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.paths_table(seed, parts.max(1)))
+        columns(py, self.checked.paths_table(seed, parts.max(1)))
     }
 
     /// The terminals of a run with this seed with their links' budgets, by columns; `None` without a site.
     fn link_budgets<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let budgets = self.0.link_budgets(seed).map_err(ScenarioError::new_err)?;
+        let budgets = self.checked.link_budgets(seed).map_err(ScenarioError::new_err)?;
         budgets.map(|table| columns(py, table)).transpose()
     }
 
     /// The cells, by columns.
     fn cells<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.0.cells_table())
+        columns(py, self.checked.cells_table())
     }
 
     /// What is heard at the points with these coordinates, row by row of equal `y`: SINR in dB and RSRP in dBm of the
@@ -116,7 +156,7 @@ impl Scenario {
     ) -> Option<Heard<'py>> {
         let metres = |values: Vec<f64>| values.into_iter().map(Metres).collect::<Vec<_>>();
         let (x, y) = (metres(x_m), metres(y_m));
-        let map = py.detach(|| self.0.radio_map(&x, &y, height_m.map(Metres)))?;
+        let map = py.detach(|| self.checked.radio_map(&x, &y, height_m.map(Metres)))?;
         let numbers = |values: Vec<f64>| values.into_pyarray(py);
         Some((
             numbers(map.sinr_db),
@@ -142,11 +182,13 @@ impl Scenario {
         pcap: Option<capture::Wanted>,
         allocations_ns: Option<(u64, u64)>,
     ) -> PyResult<(String, Bound<'py, PyDict>)> {
+        self.check_code()?;
+        let _watched = watch::Scope::open(self.call_limit);
         let records = Records {
             series: series_interval_ns.map(Span),
             allocations: allocations_ns.map(|(from, until)| Span(from)..Span(until)),
         };
-        let end = (self.0.warmup.0 + self.0.duration.0) as f64;
+        let end = (self.checked.warmup.0 + self.checked.duration.0) as f64;
         let outcome = py.detach(|| {
             let mut raised = None;
             let mut tell = |now: Time| {
@@ -160,9 +202,10 @@ impl Scenario {
                 raised = told.err();
                 raised.is_none()
             };
-            let mut capture = pcap.map(|wanted| capture::File::new(&self.0, seed, wanted)).transpose()?;
+            let mut capture =
+                pcap.map(|wanted| capture::File::new(&self.checked, seed, wanted)).transpose()?;
             let tap = capture.as_mut().map(|file| &mut file.capture as &mut dyn Tap);
-            let outcome = airwnd_lab::run_tapped(&self.0, seed, &records, tap, &mut tell);
+            let outcome = airwnd_lab::run_tapped(&self.checked, seed, &records, tap, &mut tell);
             let written = capture.map_or(Ok(()), capture::File::finish);
             let outcome = Python::attach(|py| settle(py, outcome));
             raised.map_or(written.and(outcome), Err)
@@ -321,7 +364,16 @@ mod _native {
     use super::congestion::{Ack, Congestion, Connection};
 
     #[pymodule_export]
-    use super::{Scenario, ScenarioError, catalogue, parse_span, presets, schema, sections, stacks, tables};
+    use super::panics::{panic_place, show_panics};
+
+    #[pymodule_export]
+    use super::watch::{CallTimeout, end_when_stuck};
+
+    #[pymodule_export]
+    use super::{
+        Interrupted, Scenario, ScenarioError, catalogue, parse_span, presets, schema, sections, stacks,
+        tables,
+    };
 
     /// The project's version.
     #[pymodule_export]
@@ -334,4 +386,10 @@ mod _native {
     /// Version and contents of the engine; results of different engines are never mixed.
     #[pymodule_export]
     const ENGINE: &str = env!("AIRWND_ENGINE");
+
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        super::panics::silence();
+        Ok(())
+    }
 }

@@ -32,14 +32,14 @@ pub enum Variant {
 )]
 pub struct Params {
     /// Which kernel's rules.
-    #[param(default = Variant::V5v4, unit = "word", source = "Linux 5.4 and 6.18 net/ipv4/tcp_input.c")]
+    #[param(default = Variant::V6v18, unit = "word", source = "Linux 5.4 and 6.18 net/ipv4/tcp_input.c")]
     pub variant: Variant,
     /// The buffer to begin with (tcp_rmem, second value).
     #[param(default = Bytes(131_072), range = Bytes(2_048)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "Linux Documentation/networking/ip-sysctl.rst tcp_rmem")]
     pub initial: Bytes,
     /// The largest buffer (tcp_rmem, third value): 6 MiB in Linux 5.4, 32 MiB in 6.18.
-    #[param(default = Bytes(6_291_456), range = Bytes(2_048)..=Bytes(1 << 30))]
+    #[param(default = Bytes(32 << 20), range = Bytes(2_048)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "Linux Documentation/networking/ip-sysctl.rst tcp_rmem")]
     pub max: Bytes,
     /// The part of a buffer that payload can use; in Linux 6.18 of the buffer before there is a full segment.
@@ -215,29 +215,29 @@ mod tests {
         auto.room
     }
 
+    fn linux_5_4() -> Params {
+        Params { variant: Variant::V5v4, max: Bytes(6 << 20), ..Params::default() }
+    }
+
     #[test]
-    fn window_is_twice_what_a_round_trip_brought_and_room_for_slow_start() {
+    fn in_5_4_the_window_is_twice_what_a_round_trip_brought_and_room_for_slow_start() {
         // Half of 128 KiB to begin with.
-        assert_eq!(after(Params::default(), &[10, 10]), 65_536);
+        assert_eq!(after(linux_5_4(), &[10, 10]), 65_536);
         // 20 after 10: 2 * 20 + 16 = 56 segments, plus twice 56 * (20 - 10) / 10.
-        assert_eq!(after(Params::default(), &[10, 20]), 168 * MSS);
+        assert_eq!(after(linux_5_4(), &[10, 20]), 168 * MSS);
         // Less brings it not down.
-        assert_eq!(after(Params::default(), &[10, 20, 5]), 168 * MSS);
+        assert_eq!(after(linux_5_4(), &[10, 20, 5]), 168 * MSS);
     }
 
     #[test]
-    fn window_stops_at_the_maximum_or_does_not_move() {
-        assert_eq!(after(Params::default(), &[20, 40, 80, 160, 320, 640]), 6_291_456 / 2);
-        assert_eq!(after(Params { grow: false, ..Params::default() }, &[20, 40, 80]), 65_536);
-    }
-
-    fn latest() -> Params {
-        Params { variant: Variant::V6v18, ..Params::default() }
+    fn in_5_4_the_window_stops_at_the_maximum_or_does_not_move() {
+        assert_eq!(after(linux_5_4(), &[20, 40, 80, 160, 320, 640]), 6_291_456 / 2);
+        assert_eq!(after(Params { grow: false, ..linux_5_4() }, &[20, 40, 80]), 65_536);
     }
 
     #[test]
     fn since_6_18_a_segment_opens_the_window_by_two_up_to_what_the_buffer_has_room_for() {
-        let mut auto = Autotuning::new(latest(), &ctx());
+        let mut auto = Autotuning::new(Params::default(), &ctx());
         // Whole segments of half of 128 KiB; the first full segment shows that 5/8 can be used: 81920.
         assert_eq!(auto.open, 65_000);
         let opened: Vec<_> = (0..10)
@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn after_round_trips(per_round_trip: &[u64], early: u64) -> u64 {
-        let mut auto = Autotuning::new(latest(), &ctx());
+        let mut auto = Autotuning::new(Params::default(), &ctx());
         auto.on_rtt(Span::from_millis(50));
         let view = RecvView { early: Bytes(early), ..view(None) };
         auto.on_copied(Time::ZERO, Bytes::ZERO, &view);
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn since_6_18_a_shorter_round_trip_counts_at_once() {
-        let mut auto = Autotuning::new(latest(), &ctx());
+        let mut auto = Autotuning::new(Params::default(), &ctx());
         for (sample_ms, rtt_ms) in [(80, 80), (160, 90), (50, 50), (58, 51)] {
             auto.on_rtt(Span::from_millis(sample_ms));
             assert_eq!(auto.rtt, Some(Span::from_millis(rtt_ms)));

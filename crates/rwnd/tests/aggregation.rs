@@ -31,7 +31,7 @@ const BOUNDS: [Bound; 13] = [
     Bound { rwnd: r#"kind = "fixed""#, part: 0.0, why: "it is constant" },
     Bound { rwnd: r#"kind = "oracle""#, part: 0.0, why: "it follows from the link's figures alone" },
     Bound {
-        rwnd: r#"kind = "autotuning""#,
+        rwnd: "kind = \"autotuning\"\nvariant = \"linux-5.4\"\nmax = \"6 MiB\"",
         part: 0.2,
         why: "the most that a round trip brought, of which one may hold a burst more, stays",
     },

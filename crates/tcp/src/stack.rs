@@ -117,7 +117,7 @@ macro_rules! stacks {
         #[params(source = "RFC 9293", check)]
         pub struct Settings {
             /// The stack whose defaults hold.
-            #[param(default = Stack::Ns3v44, unit = "word", source = "ns-3.44")]
+            #[param(default = Stack::Linux, unit = "word", source = "servers of today")]
             pub stack: Stack,
             $(
                 $(#[doc = $doc])+
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_ns3_44() {
-        assert_eq!(Settings::default().config(), Stack::Ns3v44.config());
+    fn the_default_is_linux() {
+        assert_eq!(Settings::default().config(), Stack::Linux.config());
     }
 }

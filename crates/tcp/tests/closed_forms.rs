@@ -70,7 +70,9 @@ fn newreno_obeys_the_inverse_square_root_law() {
 #[test]
 fn cubic_obeys_its_response_function() {
     for (c, beta) in [(0.4_f64, 0.7_f64), (2.0, 0.8)] {
-        let cc = format!("kind = \"cubic\"\nc = {c:?}\nbeta = {beta:?}\nfast_convergence = false");
+        let cc = format!(
+            "kind = \"cubic\"\nvariant = \"rfc9438\"\nslow_start = \"standard\"\nc = {c:?}\nbeta = {beta:?}\nfast_convergence = false"
+        );
         let (period, rtt) = (10_000, Span::from_millis(100));
         let law =
             (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt.as_secs() * period as f64).powf(0.75);
@@ -91,7 +93,7 @@ fn cubic_obeys_its_response_function() {
 /// RFC 9438 §4.3, §5.2: over short or lossy paths CUBIC has the mean window of Reno, sqrt(3 / (2 p)).
 #[test]
 fn cubic_is_reno_friendly() {
-    let cc = "kind = \"cubic\"\nfast_convergence = false";
+    let cc = "kind = \"cubic\"\nvariant = \"rfc9438\"\nslow_start = \"standard\"\nfast_convergence = false";
     for period in [200_u64, 800, 3200] {
         let measured = mean_window(cc, period, Span::from_millis(10), 100, START);
         assert_window(cc, period, measured, (1.5 * period as f64).sqrt(), 5.0);

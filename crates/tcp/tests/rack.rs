@@ -521,7 +521,7 @@ mod as_linux {
     use super::*;
 
     fn cubic(bytes: u64) -> Script {
-        let cubic = cc::Spec::Cubic(cc::cubic::Params::default());
+        let cubic = cc::Spec::Cubic(cc::cubic::Params::rfc9438());
         let mut script = Script::with(&config(), cubic, support::plain_window(), Seq(0), IRS);
         script.connect(None);
         script.end.write(Bytes(bytes));

@@ -92,6 +92,8 @@ def carry_out(
     unique = {task.key: task for task in tasks}
     missing = _missing(unique.values(), store)
     reused = len(unique) - len(missing)
+    for task in missing:
+        task.scenario.check_code()
     ledger = _Ledger(missing, store, progress)
     start = time.perf_counter()
     if missing:

@@ -10,9 +10,9 @@ from multiprocessing.connection import Pipe, wait
 from typing import TYPE_CHECKING
 
 from airwnd.batch.task import Finished, Task
-from airwnd.batch.worker import READY, Word
+from airwnd.batch.worker import READY, STUCK, Word
 from airwnd.batch.workers import Report
-from airwnd.errors import EngineError
+from airwnd.errors import EngineError, InputError
 from airwnd.threads import cores
 
 if TYPE_CHECKING:
@@ -124,16 +124,32 @@ class _Crew:
         # Tasks are taken in order: the first in hand is the one that was under way.
         suspect = worker.in_hand[0]
         self._deaths[suspect] += 1
-        if self._deaths[suspect] == _ATTEMPTS:
+        error = self._verdict(suspect, how)
+        if error:
             worker.in_hand.popleft()
             self._outstanding -= 1
-            message = f"{self._tasks[suspect]}: {_ATTEMPTS} processes that ran it ended with {how}"
-            self._report.failed(suspect, EngineError(f"{message}; is there enough memory?"))
+            self._report.failed(suspect, error)
         self._waiting.extendleft(reversed(worker.in_hand))
         # Nobody would hear of an idle one again.
         for other in self._workers.values():
             if other.ready:
                 self._feed(other)
+
+    def _verdict(self, suspect: int, how: str) -> Exception | None:
+        """Decide whether a task is given up whose process has ended; ``None``: another process takes it."""
+        task = self._tasks[suspect]
+        code = ", ".join(task.scenario.code)
+        if code and how == f"exit code {STUCK}":
+            limit = f"{task.scenario.plugin_timeout_s:g} s"
+            return InputError(
+                f"{task}: a call of {code} did not return within {limit} and cannot be interrupted"
+            )
+        if code and how.startswith("exit code"):
+            return InputError(f"{task}: {code} ended the process that ran it, with {how}")
+        if self._deaths[suspect] == _ATTEMPTS:
+            message = f"{task}: {_ATTEMPTS} processes that ran it ended with {how}"
+            return EngineError(f"{message}; is there enough memory?")
+        return None
 
 
 class _Worker:

@@ -6,6 +6,7 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Thread
 
+from airwnd._native import end_when_stuck
 from airwnd.batch.task import Finished, Task
 from airwnd.errors import EngineError
 
@@ -14,11 +15,15 @@ Word = tuple[int, float | Finished | Exception]
 
 READY: Word = (-1, 0.0)
 
+#: Exit code of a worker in which a call of a plug-in cannot be interrupted.
+STUCK = 124
+
 _TELLING_S = 0.25
 
 
 def main(descriptor: int) -> None:
     """Serve the process at the other end of the socket until it closes it, or dies."""
+    end_when_stuck(STUCK, message=False)
     connection = Connection(descriptor)
     inbox: SimpleQueue[tuple[int, Task]] = SimpleQueue()
     Thread(target=_listen, args=(connection, inbox), daemon=True).start()

@@ -4,10 +4,12 @@ A command imports what it needs when it runs, so that ``airwnd --help`` answers 
 """
 
 import sys
+import traceback
+from dataclasses import dataclass
 
 import click
 
-from airwnd._native import VERSION, ScenarioError
+from airwnd import _native
 from airwnd.cli import algorithms, completion, plot, reproduce, simulate, sweep, view
 from airwnd.errors import EngineError, InputError
 
@@ -16,31 +18,60 @@ ENGINE_BROKEN = 70
 INTERRUPTED = 130
 
 
+@dataclass
+class Options:
+    """What the options before the command say.
+
+    Attributes
+    ----------
+    debug
+        Whether to print tracebacks.
+    """
+
+    debug: bool = False
+
+
 def main() -> None:
-    """Run the command line; a user's mistake is one line on the standard error and exit code 2."""
+    """Run the command line; whatever goes wrong is one line on the standard error and an exit code."""
+    options = Options()
+    _native.end_when_stuck(BAD_INPUT, message=True)
     try:
-        code = cli.main(prog_name="airwnd", standalone_mode=False)
-    except click.exceptions.Exit as exit_:
-        code = exit_.exit_code
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "airwnd"
-        code = _complain(f"{error.format_message()} See `{where} --help`.")
-    except click.ClickException as error:
-        code = _complain(error.format_message())
-    except (ScenarioError, InputError) as error:
-        code = _complain(str(error))
-    except EngineError as error:
-        code = _complain(str(error), ENGINE_BROKEN)
-    except BrokenPipeError:
-        # The reader, such as `head`, has had enough; Python must not complain about it at its exit.
-        sys.stdout = None
-        code = 0
-    except OSError as error:
-        code = _complain(f"{error.filename or 'airwnd'}: {error.strerror or error}")
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("airwnd: interrupted", err=True)
-        code = INTERRUPTED
+        code = cli.main(prog_name="airwnd", standalone_mode=False, obj=options)
+    except BaseException as error:
+        if options.debug:
+            traceback.print_exception(error)
+        code = _end(error)
     sys.exit(code)
+
+
+def _end(error: BaseException) -> int:  # noqa: PLR0911
+    """Report an exception in one line, and choose the exit code."""
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case click.UsageError():
+            where = error.ctx.command_path if error.ctx else "airwnd"
+            return _complain(f"{error.format_message()} See `{where} --help`.")
+        case click.ClickException():
+            return _complain(error.format_message())
+        case _native.ScenarioError() | InputError():
+            return _complain(str(error))
+        case EngineError():
+            return _complain(str(error), ENGINE_BROKEN)
+        case BrokenPipeError() | SystemExit():
+            # The reader, such as `head`, has ended (click then exits); Python must not complain at its exit.
+            sys.stdout = None
+            return 0
+        case OSError():
+            return _complain(f"{error.filename or 'airwnd'}: {error.strerror or error}")
+        case KeyboardInterrupt() | click.Abort():
+            return _complain("interrupted", INTERRUPTED)
+        case MemoryError():
+            return _complain("out of memory", ENGINE_BROKEN)
+    place = _native.panic_place() if isinstance(error, _native.PanicException) else None
+    what = ": ".join(filter(None, [type(error).__name__, str(error)]))
+    known = ", ".join(filter(None, [place, f"airwnd {_native.VERSION}", f"engine {_native.ENGINE}"]))
+    return _complain(f"{what} ({known}); please report it, with what --debug adds", ENGINE_BROKEN)
 
 
 def _complain(message: str, code: int = BAD_INPUT) -> int:
@@ -49,8 +80,10 @@ def _complain(message: str, code: int = BAD_INPUT) -> int:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(VERSION, prog_name="airwnd")
-def cli() -> None:
+@click.version_option(_native.VERSION, prog_name="airwnd")
+@click.option("--debug", is_flag=True, help="Print the traceback of an error; stands before the command.")
+@click.pass_obj
+def cli(options: Options, debug: bool) -> None:
     """TCP over an LTE cell, simulated.
 
     \b
@@ -62,6 +95,9 @@ def cli() -> None:
     airwnd sweep scenario.toml --out out     many settings and seeds, one data set
     airwnd reproduce arwa-2019/table6        a paper's figure beside ours
     """  # noqa: D301 (click wants the backspace)
+    options.debug = debug
+    if debug:
+        _native.show_panics()
 
 
 for _command in (

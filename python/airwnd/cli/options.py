@@ -1,5 +1,6 @@
 """What several commands share: options, reading a scenario, the progress bar."""
 
+import functools
 import sys
 import warnings
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.cli.completion import scenarios
+from airwnd.code_policy import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
 from airwnd.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,6 +36,31 @@ JOBS = click.option(
 DASK = click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, as in --dask tcp://head:8786.")
 
 
+def code_options(command: "Callable[..., None]") -> "Callable[..., None]":
+    """Add the options for Python code in scenarios; the command takes them as the argument `policy`."""
+
+    @click.option(
+        "--allow-code",
+        is_flag=True,
+        help="Execute the Python files and modules that a scenario names; they run with your rights.",
+    )
+    @click.option(
+        "--plugin-timeout",
+        metavar="TIME",
+        default=f"{PLUGIN_TIMEOUT_S:g}s",
+        show_default=True,
+        help="Wall-clock time that a call of such code may take.",
+    )
+    @functools.wraps(command)
+    def call(*, allow_code: bool, plugin_timeout: str, **rest: object) -> None:
+        from airwnd.engine import duration_ns
+
+        timeout_s = duration_ns("plugin timeout", plugin_timeout) / 1e9
+        command(policy=CodePolicy(allow_code, timeout_s), **rest)
+
+    return call
+
+
 def workers(jobs: int | None, dask: str | None) -> "Workers":
     """Give those who run: a cluster's, or this machine's."""
     from airwnd.batch import Dask, Processes
@@ -48,11 +75,11 @@ def workers_text(crew: "Workers") -> str:
     return f"with {crew.jobs} jobs" if crew.jobs else "on the cluster"
 
 
-def load(file: Path, settings: tuple[str, ...]) -> "Scenario":
+def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) -> "Scenario":
     """Read a scenario and change the settings that ``--set`` names."""
     from airwnd.scenario import Scenario
 
-    scenario = Scenario.load(file)
+    scenario = Scenario.load(file, allow_code=policy.allow, plugin_timeout_s=policy.timeout_s)
     pairs = []
     for setting in settings:
         key, equals, value = setting.partition("=")

@@ -1,24 +1,63 @@
 """``airwnd plot``: pictures for papers."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import PROGRESS, SET, bar, load
+from airwnd.cli.options import PROGRESS, SET, bar, code_options, load
 from airwnd.errors import InputError
-from airwnd.style import figure_of
+from airwnd.style import WIDTH, WIDTHS, Size, figure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Literal
 
     from matplotlib.figure import Figure
 
+    from airwnd.code_policy import CodePolicy
     from airwnd.run import Run
 
 SOURCE = click.argument("source", metavar="FILE|RUN", type=click.Path(path_type=Path))
-SEED = click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed than the scenario's.")
+SOURCES = click.argument(
+    "sources", metavar="FILE|RUN...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+SEED = click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the seed of the scenario.")
+
+SERIES = click.option(
+    "--series",
+    metavar="TIME",
+    default="100ms",
+    show_default=True,
+    help="Sampling interval for the run of a scenario.",
+)
+GROUPS = click.option(
+    "--group",
+    "groups",
+    metavar="ID",
+    multiple=True,
+    help="Group of flows to draw; may be repeated. All that have values by default.",
+)
+LOG = click.option("--log", "logarithmic", is_flag=True, help="Draw the quantity on a logarithmic axis.")
+
+_LEAST_IN, _MOST_IN = 1.0, 40.0
+
+
+def size_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Add the options for the size of a picture."""
+    width = click.option(
+        "--width",
+        metavar="column|page|INCHES",
+        help="Width of the picture: column (3.5 in) or page (7.16 in) of a two-column journal, or inches.",
+    )
+    height = click.option(
+        "--height",
+        type=click.FloatRange(_LEAST_IN, _MOST_IN),
+        metavar="INCHES",
+        help="Height of the picture.",
+    )
+    return width(height(command))
 
 
 def _out(default: str) -> "Callable[[Any], Any]":
@@ -29,7 +68,7 @@ def _out(default: str) -> "Callable[[Any], Any]":
         metavar="PICTURE",
         default=default,
         show_default=True,
-        help="Where the picture goes: .svg, .pdf or .png.",
+        help="Name of the picture; .svg, .pdf or .png says the format.",
     )
 
 
@@ -70,7 +109,7 @@ def map_(
     height: float | None,
     out: Path,
 ) -> None:
-    """Draw what is heard where, with sites, terminals and their paths.
+    """Draw a radio map with sites, UEs and their paths.
 
     FILE is a scenario; RUN a run's folder, of which scenario and seed are taken.
     """
@@ -93,10 +132,11 @@ def map_(
 @SOURCE
 @SET
 @SEED
-@click.option("--cell", type=int, default=0, show_default=True, help="Whose PRBs.")
-@click.option("--from", "begin", metavar="TIME", help="Begin of the window, as in 1s.")
+@click.option("--cell", type=int, default=0, show_default=True, help="Cell to plot.")
+@click.option("--from", "begin", metavar="TIME", help="Beginning of the window, as in 1s.")
 @click.option("--to", "end", metavar="TIME", help="End of the window, as in 1.1s.")
 @_out("prbs.svg")
+@code_options
 @PROGRESS
 def prbs(
     source: Path,
@@ -106,9 +146,10 @@ def prbs(
     begin: str | None,
     end: str | None,
     out: Path,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw who got which PRBs in each TTI of a window of time.
+    """Draw the allocation of PRBs in each TTI of a window.
 
     FILE is a scenario, which is run; RUN the folder of a run that was made with --allocations.
     """
@@ -121,7 +162,7 @@ def prbs(
     asked = None if begin is None or end is None else (begin, end)
     if asked is None and not source.is_dir():
         raise InputError(f"{source}: a scenario needs a window, as in --from 1s --to 1.1s")
-    run = _run(source, settings, seed, progress, allocations=asked)
+    run = _run(source, settings, seed, policy, progress, allocations=asked)
     window_s = None
     if asked is not None:
         begin_ns, end_ns = window(*asked)
@@ -133,15 +174,10 @@ def prbs(
 @SOURCE
 @SET
 @SEED
-@click.option("--flow", metavar="ID", help="Whose timeline, as in flow-0; the first flow's by default.")
-@click.option(
-    "--series",
-    metavar="TIME",
-    default="100ms",
-    show_default=True,
-    help="How often a scenario's run is sampled.",
-)
+@click.option("--flow", metavar="ID", help="Flow to plot, as in flow-0; the first by default.")
+@SERIES
 @_out("timeline.svg")
+@code_options
 @PROGRESS
 def timeline(
     source: Path,
@@ -150,32 +186,125 @@ def timeline(
     flow: str | None,
     series: str,
     out: Path,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw a flow's way through cells and queues over time.
+    """Draw the cell, radio, queue, air rate, delay and window of a flow over time.
 
     FILE is a scenario, which is run; RUN the folder of a run that was made with --series.
     """
     from airwnd.plots.save import check
 
     check(out)
-    run = _run(source, settings, seed, progress, series=series)
+    run = _run(source, settings, seed, policy, progress, series=series)
     _save(run.plot_timeline(flow), out)
 
 
 @plot.command()
-@click.argument("sources", metavar="FILE|RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@SOURCE
 @SET
 @SEED
 @click.option(
-    "--group",
-    "groups",
+    "--quantity",
+    metavar="COLUMN",
+    default="delay_ms",
+    show_default=True,
+    help="Column of the time series, as in cwnd_bytes; `airwnd explain series` lists them.",
+)
+@click.option(
+    "--flow",
+    "flows",
     metavar="ID",
     multiple=True,
-    help="Only this group of flows; may be repeated. All in which something was completed by default.",
+    help="Flow or group of flows to draw; may be repeated. All by default: more than 12 become a band.",
 )
-@click.option("--log", "logarithmic", is_flag=True, help="A logarithmic axis of time.")
+@click.option("--mean", metavar="TIME", help="Draw means over windows of this length, as in 1s.")
+@SERIES
+@size_options
+@_out("series.svg")
+@code_options
+@PROGRESS
+def series(
+    source: Path,
+    settings: tuple[str, ...],
+    seed: int | None,
+    quantity: str,
+    flows: tuple[str, ...],
+    mean: str | None,
+    series: str,
+    width: str | None,
+    height: float | None,
+    out: Path,
+    policy: "CodePolicy",
+    progress: bool | None,
+) -> None:
+    """Draw a column of the time series: a line per flow, or the spread over many flows.
+
+    FILE is a scenario, which is run; RUN the folder of a run that was made with --series.
+    """
+    from airwnd.engine import duration_ns
+    from airwnd.plots.save import check
+
+    check(out)
+    size = _size(width, height)
+    mean_s = None if mean is None else duration_ns("--mean", mean) / 1e9
+    run = _run(source, settings, seed, policy, progress, series=series)
+    _save(figure_of(run.plot(quantity, flows=flows, mean_s=mean_s, size=size)), out)
+
+
+@plot.command()
+@SOURCES
+@SET
+@SEED
+@click.option(
+    "--quantity",
+    metavar="COLUMN",
+    default="fct_s",
+    show_default=True,
+    help="Column of the completions (fct_s), of the flows (goodput_kbps) or of the time series (delay_ms).",
+)
+@GROUPS
+@LOG
+@SERIES
+@size_options
+@_out("cdf.svg")
+@code_options
+@PROGRESS
+def cdf(
+    sources: tuple[Path, ...],
+    settings: tuple[str, ...],
+    seed: int | None,
+    quantity: str,
+    groups: tuple[str, ...],
+    logarithmic: bool,
+    series: str,
+    width: str | None,
+    height: float | None,
+    out: Path,
+    policy: "CodePolicy",
+    progress: bool | None,
+) -> None:
+    """Draw cumulative distributions: a line per run and group of flows.
+
+    FILE is a scenario, which is run; RUN the folder of a run.
+    """
+    from airwnd.plots.cdf import plot_cdf
+    from airwnd.plots.save import check
+
+    check(out)
+    size = _size(width, height)
+    runs = _runs(sources, settings, seed, policy, progress, series=series)
+    _save(figure_of(plot_cdf(runs, quantity, groups=groups, logarithmic=logarithmic, size=size)), out)
+
+
+@plot.command()
+@SOURCES
+@SET
+@SEED
+@GROUPS
+@LOG
 @_out("fct.svg")
+@code_options
 @PROGRESS
 def fct(
     sources: tuple[Path, ...],
@@ -184,27 +313,166 @@ def fct(
     groups: tuple[str, ...],
     logarithmic: bool,
     out: Path,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw which part of the transfers and pages took how long.
+    """Draw the distribution of completion times of transfers and pages.
 
     FILE is a scenario, which is run; RUN the folder of a run. Several are drawn into one picture.
     """
-    from airwnd.plots.fct import plot_fct
+    from airwnd.plots.cdf import plot_fct
     from airwnd.plots.save import check
 
     check(out)
-    runs = {str(source): _run(source, settings, seed, progress) for source in sources}
+    runs = _runs(sources, settings, seed, policy, progress)
     _save(figure_of(plot_fct(runs, groups=groups, logarithmic=logarithmic)), out)
 
 
+@plot.command()
+@SOURCES
+@SET
+@SEED
+@size_options
+@_out("compare.svg")
+@code_options
+@PROGRESS
+def compare(
+    sources: tuple[Path, ...],
+    settings: tuple[str, ...],
+    seed: int | None,
+    width: str | None,
+    height: float | None,
+    out: Path,
+    policy: "CodePolicy",
+    progress: bool | None,
+) -> None:
+    """Draw throughput, delay, fairness and packet delivery of runs side by side.
+
+    FILE is a scenario, which is run; RUN the folder of a run.
+    """
+    from airwnd.plots.compare import plot_compare
+    from airwnd.plots.save import check
+
+    check(out)
+    size = _size(width, height)
+    _save(plot_compare(_runs(sources, settings, seed, policy, progress), size=size), out)
+
+
+@plot.command()
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--x", metavar="KEY", help="Swept key along the horizontal axis; the longest by default.")
+@click.option(
+    "--y",
+    metavar="COLUMN",
+    default="delay_ms",
+    show_default=True,
+    help="Column of runs.parquet, or of flows.parquet: then the mean over the flows of each run.",
+)
+@click.option(
+    "--by",
+    metavar="KEY",
+    multiple=True,
+    help="Draw a line for each value of a swept key; may be repeated. The first other key by default.",
+)
+@click.option(
+    "--facet",
+    metavar="KEY",
+    help="Draw a panel for each value of a swept key; the second other key by default.",
+)
+@click.option(
+    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only the runs with this value; may be repeated."
+)
+@click.option(
+    "--x-scale",
+    type=click.Choice(["auto", "linear", "log"]),
+    default="auto",
+    show_default=True,
+    help="Scale of the horizontal axis; auto: logarithmic if the values spread unevenly over a decade.",
+)
+@click.option(
+    "--y-scale",
+    type=click.Choice(["linear", "log"]),
+    default="linear",
+    show_default=True,
+    help="Scale of the vertical axis.",
+)
+@size_options
+@_out("sweep.svg")
+def sweep(
+    folder: Path,
+    x: str | None,
+    y: str,
+    by: tuple[str, ...],
+    facet: str | None,
+    where: tuple[str, ...],
+    x_scale: "Literal['auto', 'linear', 'log']",
+    y_scale: "Literal['linear', 'log']",
+    width: str | None,
+    height: float | None,
+    out: Path,
+) -> None:
+    """Draw a figure over a swept key: mean and 95 % confidence interval over the seeds.
+
+    FOLDER is the data set that `airwnd sweep FILE --out FOLDER` wrote.
+    """
+    from airwnd.plots.save import check
+    from airwnd.swept import Sweep
+
+    check(out)
+    size = _size(width, height)
+    chosen = {}
+    for text in where:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--where {text}: expected KEY=VALUE, as in --where rlc.queue.buffer=10KiB")
+        chosen[key.strip()] = value.strip()
+    figure = Sweep.load(folder).plot(
+        y, x=x, by=by or None, facet=facet, where=chosen, x_scale=x_scale, y_scale=y_scale, size=size
+    )
+    _save(figure, out)
+
+
+def _size(width: str | None, height: float | None) -> Size | None:
+    """Give width and height in inches; ``None``: the default of the kind of picture."""
+    if width is None and height is None:
+        return None
+    try:
+        inches = WIDTH if width is None else WIDTHS.get(width) or float(width)
+    except ValueError:
+        inches = math.nan
+    if not _LEAST_IN <= inches <= _MOST_IN:
+        allowed = f"{', '.join(WIDTHS)}, or inches between {_LEAST_IN:g} and {_MOST_IN:g}"
+        raise InputError(f"--width {width}: expected {allowed}")
+    return inches, height
+
+
+def _runs(
+    sources: tuple[Path, ...],
+    settings: tuple[str, ...],
+    seed: int | None,
+    policy: "CodePolicy",
+    progress: bool | None,
+    **records: "Any",
+) -> "dict[str, Run]":
+    """Read or run several, each named by its path."""
+    twice = next((source for place, source in enumerate(sources) if source in sources[:place]), None)
+    if twice is not None:
+        raise InputError(f"{twice}: named twice")
+    return {str(source): _run(source, settings, seed, policy, progress, **records) for source in sources}
+
+
 def _run(
-    source: Path, settings: tuple[str, ...], seed: int | None, progress: bool | None, **records: "Any"
+    source: Path,
+    settings: tuple[str, ...],
+    seed: int | None,
+    policy: "CodePolicy",
+    progress: bool | None,
+    **records: "Any",
 ) -> "Run":
     """Read a run's folder, or run a scenario with what the picture needs."""
     if source.is_dir():
         return _stored(source, settings, seed)
-    scenario = load(source, settings)
+    scenario = load(source, settings, policy)
     with bar(scenario.name, progress) as tell:
         return scenario.run(seed, progress=tell, **records)
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.cli import completion
-from airwnd.cli.options import DASK, JOBS, PROGRESS, batch_bar, workers, workers_text
+from airwnd.cli.options import DASK, JOBS, PROGRESS, batch_bar, code_options, workers, workers_text
 from airwnd.files import check_folder, remove_partial_files
 from airwnd.locks import locked
 from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
     from airwnd.batch import Workers
+    from airwnd.code_policy import CodePolicy
     from airwnd.reproduce.runner import Results
 
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     help="Where the pages go, and in PAPER/FIGURE plots, numbers and finished runs.",
 )
 @click.option("--quick", is_flag=True, help="Shorter runs and fewer seeds, for a first look.")
+@code_options
 @PROGRESS
 def reproduce(
     names: tuple[str, ...],
@@ -41,6 +43,7 @@ def reproduce(
     dask: str | None,
     out: Path,
     quick: bool,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
     """Run papers' experiments and show them beside the papers.
@@ -59,7 +62,7 @@ def reproduce(
         if every
         else list(dict.fromkeys(folder for name in names for folder in runner.find(name)))
     )
-    experiments = [Experiment.load(folder) for folder in folders]
+    experiments = [Experiment.load(folder, policy) for folder in folders]
     efforts = [runner.Effort.of(experiment, seeds, quick=quick) for experiment in experiments]
     for experiment, effort in zip(experiments, efforts, strict=True):
         runner.check(experiment, effort)

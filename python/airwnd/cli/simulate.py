@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.capture import MOST_BYTES, Capture
-from airwnd.cli.options import FILE, PROGRESS, SET, bar, load
+from airwnd.cli.options import FILE, PROGRESS, SET, bar, code_options, load
 from airwnd.errors import InputError
 
 if TYPE_CHECKING:
+    from airwnd.code_policy import CodePolicy
     from airwnd.run import Run
 
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     help="Keep who got which PRBs in this window, as in 1s..1.1s.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@code_options
 @PROGRESS
 def run(
     file: Path,
@@ -57,6 +59,7 @@ def run(
     snaplen: int | None,
     allocations: str | None,
     as_json: bool,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
     """Simulate the scenario in FILE."""
@@ -66,7 +69,7 @@ def run(
         raise click.UsageError("--pcap-node and --pcap-snaplen are for --pcap.", click.get_current_context())
     window = None if allocations is None else _window(allocations)
     capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
-    scenario = load(file, settings)
+    scenario = load(file, settings, policy)
     if out:
         from airwnd import run_folder
 
@@ -126,9 +129,12 @@ def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) 
 @SET
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with all defaults written out.")
 def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
-    """Check the scenario in FILE without running it."""
+    """Check the scenario in FILE without running it; Python code that it names is not executed."""
     scenario = load(file, settings)
     click.echo(json.dumps(scenario.resolved, indent=2) if as_json else f"{file}: a valid scenario")
+    if scenario.code:
+        names = ", ".join(scenario.code)
+        click.echo(f"not executed: {names}; airwnd run does so with --allow-code", err=as_json)
 
 
 @click.command()

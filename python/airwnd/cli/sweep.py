@@ -5,11 +5,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import DASK, FILE, JOBS, PROGRESS, SET, batch_bar, load, workers, workers_text
+from airwnd.cli.options import (
+    DASK,
+    FILE,
+    JOBS,
+    PROGRESS,
+    SET,
+    batch_bar,
+    code_options,
+    load,
+    workers,
+    workers_text,
+)
 from airwnd.text import seconds_text
 
 if TYPE_CHECKING:
     from airwnd.batch import Workers
+    from airwnd.code_policy import CodePolicy
     from airwnd.sweeps import Swept
 
 
@@ -47,6 +59,7 @@ if TYPE_CHECKING:
 )
 @JOBS
 @DASK
+@code_options
 @PROGRESS
 def sweep(
     file: Path,
@@ -59,6 +72,7 @@ def sweep(
     force: bool,
     jobs: int | None,
     dask: str | None,
+    policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
     """Run the scenario in FILE over many settings and seeds, and write one data set.
@@ -72,7 +86,7 @@ def sweep(
 
     crew = workers(jobs, dask)
     design = Design(
-        scenario=load(file, settings),
+        scenario=load(file, settings, policy),
         grid=tuple(grid(text) for text in grids),
         random=tuple(draw(text, sample_seed) for text in randoms),
         seeds=seeds,
@@ -95,4 +109,6 @@ def _show(swept: "Swept", crew: "Workers", out: Path) -> None:
         overhead_ms = 1e3 * (capacity_s - results.simulation_s) / results.fresh
         busy = 100 * results.simulation_s / capacity_s
         click.echo(f"{busy:.1f} % of the time spent in simulations, {overhead_ms:.2f} ms a run beside it")
+    if swept.seeds_alike:
+        click.echo("every seed gave the same run: nothing in the scenario is random")
     click.echo(f"data set: {out} (runs.parquet, flows.parquet, manifest.json)")

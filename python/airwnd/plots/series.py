@@ -1,48 +1,122 @@
-"""Plots of a run's time series."""
+"""Plots of a run's time series: a line per flow, or the spread over many."""
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from airwnd import style
 from airwnd.errors import InputError
-from airwnd.text import axis_label
+from airwnd.plots import axis
+from airwnd.plots.flows import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_KEYS = ("flow", "ue", "cell")
+    from airwnd.run_data import RunData
+
 # Decibels and places have no zero to begin at.
-_WITHOUT_ZERO = ("_db", "_dbm", "_m")
-_MOST_IN_LEGEND = len(style.LINES)
+_WITHOUT_ZERO = ("_db", "_dbm", "_m", "cell", "neighbour")
+# Steps of a band over the time.
+_MOST_STEPS = 300
+_BAND = (0.05, 0.5, 0.95)
+_NOW = 1e-9
 
 
-def plot_series(series: pl.DataFrame, quantity: str, axes: "Axes | None" = None) -> "Axes":
-    """Draw one line per flow (or UE, or cell); :meth:`airwnd.Run.plot` says what the arguments are."""
-    drawable = [name for name in series.columns if name not in ("time_s", *_KEYS)]
+def plot_series(  # noqa: PLR0913
+    run: "RunData",
+    quantity: str,
+    axes: "Axes | None" = None,
+    *,
+    flows: Sequence[str] = (),
+    mean_s: float | None = None,
+    size: style.Size | None = None,
+) -> "Axes":
+    """Draw a column of the series over time; :meth:`airwnd.Run.plot` documents the arguments."""
+    series = run.series
+    drawable = [name for name in series.columns if name not in ("time_s", "flow")]
     if quantity not in drawable:
         there = ", ".join(drawable) or 'none: run with series="10ms" or the like'
         raise InputError(f"no series `{quantity}`; there are {there}")
-    key = next(name for name in _KEYS if name in series.columns)
+    if mean_s is not None and not 0 < mean_s < math.inf:
+        raise InputError(f"mean over {mean_s} s: expected a time above zero")
+    chosen = named(run, flows)
+    data = series.select("time_s", pl.col("flow").cast(pl.String), value=pl.col(quantity).cast(pl.Float64))
+    data = data.filter(pl.col("flow").is_in(chosen)).drop_nulls("value")
+    drawn = set(data["flow"].unique())
+    lines = [flow for flow in chosen if flow in drawn]
+    if not lines:
+        raise InputError(f"series `{quantity}` has no values for {', '.join(chosen[:5])}")
+    crowded = len(lines) > axis.MOST_LINES and not flows
+    if crowded and mean_s is None:
+        mean_s = _step(series["time_s"])
+    data = data if mean_s is None else means(data, mean_s)
     with style.styled():
-        axes = axes or style.new_figure().subplots()
-        parts = series.drop_nulls(quantity).partition_by(key, maintain_order=True)
-        for index, part in enumerate(parts):
-            look = style.line(index, len(parts))
-            label = style.literal(f"{key} {part[key][0]}") if len(parts) <= _MOST_IN_LEGEND else None
-            axes.plot(
-                part["time_s"].to_numpy(),
-                part[quantity].to_numpy(),
-                color=look.colour,
-                linestyle=look.dashes,
-                linewidth=1.0,
-                label=label,
-            )
+        grow = axes is None and (size is None or size[1] is None)
+        axes = axes or style.new_figure(size).subplots()
+        if crowded:
+            _draw_band(axes, data, len(lines))
+        else:
+            _draw_lines(axes, data, lines)
         axes.set_xlabel("Time (s)")
-        axes.set_ylabel(axis_label("series", quantity))
+        note = "" if mean_s is None else f"means of {_time(mean_s)}"
+        axis.quantity(axes.yaxis, *axis.name("series", quantity), abs(float(_largest(data))), note)
         if not quantity.endswith(_WITHOUT_ZERO):
             axes.set_ylim(bottom=0)
-        axes.margins(x=0)
-        if 1 < len(parts) <= _MOST_IN_LEGEND:
-            axes.legend()
+        axes.set_xlim(0, run.duration_s)
+        if crowded or len(lines) > 1 or flows:
+            axis.legend(axes, grow=grow)
     return axes
+
+
+def means(data: pl.DataFrame, mean_s: float) -> pl.DataFrame:
+    """Average each flow's values over windows of time, at the middles of the windows.
+
+    A sample belongs to the window in which it ends the sampling interval.
+    """
+    window = ((pl.col("time_s") - _NOW) / mean_s).floor()
+    found = data.group_by("flow", window.alias("window"), maintain_order=True).agg(pl.col("value").mean())
+    return found.select("flow", "value", time_s=(pl.col("window") + 0.5) * mean_s)
+
+
+def _step(times: pl.Series) -> float | None:
+    """Give a window, of whole sampling intervals, such that a band has few steps; ``None``: one interval."""
+    count = times.n_unique()
+    samples = math.ceil(count / _MOST_STEPS)
+    return None if samples == 1 else samples * float(times.max()) / count  # type: ignore[arg-type]
+
+
+def _largest(data: pl.DataFrame) -> float:
+    return data["value"].abs().max()  # type: ignore[return-value]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.4g} s" if seconds >= 1 else f"{seconds * 1e3:.4g} ms"
+
+
+def _draw_lines(axes: "Axes", data: pl.DataFrame, lines: Sequence[str]) -> None:
+    parts = data.partition_by("flow", as_dict=True)
+    for index, flow in enumerate(lines):
+        look = style.series(index, len(lines))
+        axes.plot(
+            parts[flow,]["time_s"].to_numpy(),
+            parts[flow,]["value"].to_numpy(),
+            color=look.colour,
+            linestyle=look.dashes,
+            linewidth=1.0,
+            label=style.literal(flow),
+        )
+
+
+def _draw_band(axes: "Axes", data: pl.DataFrame, count: int) -> None:
+    """Draw median, 5th and 95th percentile over the flows at each instant."""
+    spread = data.group_by("time_s").agg(
+        pl.col("value").quantile(part, "linear").alias(f"{part}") for part in _BAND
+    )
+    spread = spread.sort("time_s")
+    time, low, median, high = (spread[name].to_numpy() for name in ("time_s", *map(str, _BAND)))
+    look = style.line(0, 1)
+    label = "5th to 95th percentile"
+    axes.fill_between(time, low, high, color=look.colour, alpha=0.25, linewidth=0, label=label)
+    axes.plot(time, median, color=look.colour, linewidth=1.2, label=f"median of {count} flows")

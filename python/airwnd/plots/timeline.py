@@ -1,4 +1,4 @@
-"""A flow over time: its cell, what it hears, and what that does to queue, rate, delay and window."""
+"""A flow over time: its cell and radio, and with them queue, air rate, delay and window."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -7,6 +7,7 @@ import polars as pl
 
 from airwnd import style
 from airwnd.errors import InputError
+from airwnd.plots.flows import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,12 +18,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Columns of the series with their names, the axis's label, and how many of their units its unit is."""
+    """Columns of the series with their names in the legend.
+
+    Attributes
+    ----------
+    columns
+        The names by column; empty where there is nothing to tell apart.
+    label
+        The axis's name.
+    unit
+        How many of the columns' units the axis's unit is.
+    from_zero
+        Whether the axis begins at zero.
+    without
+        A column that, where it has values, takes the place of this panel.
+    """
 
     columns: dict[str, str]
     label: str
     unit: float = 1.0
     from_zero: bool = True
+    without: str | None = None
 
 
 _PANELS = (
@@ -30,12 +46,12 @@ _PANELS = (
     _Panel({"rsrp_dbm": "serving", "neighbour_rsrp_dbm": "best neighbour"}, "RSRP\n(dBm)", from_zero=False),
     _Panel({"sinr_db": ""}, "SINR\n(dB)", from_zero=False),
     _Panel({"queue_bytes": ""}, "Queue\n(kB)", 1e3),
-    _Panel({"rate_kbps": ""}, "Rate\n(Mbit/s)", 1e3),
+    _Panel({"air_kbps": ""}, "Air rate\n(Mbit/s)", 1e3),
+    _Panel({"throughput_kbps": ""}, "Throughput\n(Mbit/s)", 1e3, without="air_kbps"),
     _Panel({"delay_ms": ""}, "Delay\n(ms)"),
     _Panel({"cwnd_bytes": ""}, "cwnd\n(kB)", 1e3),
 )
 _WIDTH, _PANEL_HEIGHT, _REST = 7.2, 0.95, 0.7
-_MOST_NAMED = 5
 # What the events are called that concern a flow's cell, and how they are drawn.
 _CHANGES = {
     "handover_end": ("handover", "#555555", (0, (4, 2))),
@@ -49,11 +65,7 @@ def plot_timeline(run: "RunData", flow: str | None = None) -> "Figure":
     """Draw a flow's timeline; :meth:`airwnd.Run.plot_timeline` says what the arguments are."""
     if run.series.is_empty():
         raise InputError('a run without time series: run with series="100ms" or the like')
-    ids = run.flows["id"].to_list()
-    flow = ids[0] if flow is None else flow
-    if flow not in ids:
-        shown = ", ".join(ids[:_MOST_NAMED]) + (", ..." if len(ids) > _MOST_NAMED else "")
-        raise InputError(f"no flow `{flow}`; there are {shown}")
+    flow = named(run, [] if flow is None else [flow], groups=False)[0]
     series = run.series.filter(pl.col("flow").cast(pl.String) == flow)
     changes = [
         (row["time_s"], *_CHANGES[row["event"]])
@@ -77,7 +89,9 @@ def plot_timeline(run: "RunData", flow: str | None = None) -> "Figure":
 
 
 def _known(series: pl.DataFrame, panel: _Panel) -> list[str]:
-    """Give the columns of a panel that say something."""
+    """Give the columns of a panel that have values."""
+    if panel.without in series.columns and series[panel.without].null_count() < series.height:
+        return []
     return [
         name for name in panel.columns if name in series.columns and series[name].null_count() < series.height
     ]

@@ -28,6 +28,7 @@ from typing import Annotated, Any, Self
 from msgspec import Meta, field
 
 from airwnd._native import ScenarioError, parse_span
+from airwnd.code_policy import NO_CODE, CodePolicy
 from airwnd.errors import InputError
 from airwnd.reproduce.axis import Axis, AxisShape, Level
 from airwnd.reproduce.claims import Claim, load_claims
@@ -199,8 +200,8 @@ class Experiment:
         return {setting: self.scenario_for(setting, extra) for setting in self.settings()}
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read an experiment folder.
+    def load(cls, folder: Path, policy: CodePolicy = NO_CODE) -> Self:
+        """Read an experiment folder; `policy` is for Python code that its scenario names.
 
         Raises
         ------
@@ -243,7 +244,9 @@ class Experiment:
             measures=file.measure,
             plots=tuple(plots),
             quick=file.quick,
-            scenario=Scenario.load(folder / "scenario.toml"),
+            scenario=Scenario.load(
+                folder / "scenario.toml", allow_code=policy.allow, plugin_timeout_s=policy.timeout_s
+            ),
             paper_source=source,
             paper_values=values,
             claims=claims,

@@ -22,10 +22,13 @@ class Swept:
         How many there are.
     results
         A run for each setting and seed.
+    seeds_alike
+        Whether there are several seeds and each setting has the same flows with all of them.
     """
 
     settings: int
     results: Results
+    seeds_alike: bool
 
 
 def carry_out(
@@ -51,4 +54,12 @@ def carry_out(
         from airwnd.sweeps.tables import tables
 
         data_set.write(tables(design, settings, results))
-    return Swept(len(settings), results)
+    return Swept(len(settings), results, design.seeds > 1 and _seeds_alike(results, len(settings)))
+
+
+def _seeds_alike(results: Results, settings: int) -> bool:
+    """Whether every seed has the flows of the first; stops at the first difference."""
+    return all(
+        results[place].outcome["flows"] == results[place % settings].outcome["flows"]
+        for place in range(settings, len(results))
+    )

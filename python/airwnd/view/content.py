@@ -64,8 +64,13 @@ def content(runs: Mapping[str, RunData]) -> Content:
             "totalFigures": [asdict(figure) for figure in total_figures(facts[0]["totals"])],
             "differences": differences([run.scenario for run in runs.values()]),
             "looks": [
-                {"colour": look.colour, "marker": look.marker, "dashes": _dashes(look)}
-                for look in style.LINES
+                {
+                    "colour": look.colour,
+                    "dark": style.DARK[look.colour],
+                    "marker": look.marker,
+                    "dashes": _dashes(look),
+                }
+                for look in map(style.series, range(len(style.LINES)))
             ],
         },
         arrays=packed,

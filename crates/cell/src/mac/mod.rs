@@ -84,6 +84,8 @@ pub struct BlockFigures {
     pub mcs_sum: u64,
     /// Sum of the sizes over first transmissions.
     pub bytes_sum: u64,
+    /// Bytes of decoded blocks.
+    pub decoded_bytes: u64,
 }
 
 impl BlockFigures {
@@ -96,5 +98,8 @@ impl BlockFigures {
         }
         self.all += 1;
         self.all_failed += u64::from(failed);
+        if !failed {
+            self.decoded_bytes += block.size.0;
+        }
     }
 }

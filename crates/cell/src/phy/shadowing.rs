@@ -23,11 +23,11 @@ pub enum Sectors {
 #[params(source = "TR 36.942 §4.5.2 (LogF)")]
 pub struct Params {
     /// Standard deviation of the loss; zero switches shadowing off.
-    #[param(default = Db(0.0), range = Db(0.0)..=Db(20.0), unit = "dB", source = "off unless asked for")]
+    #[param(default = Db(8.0), range = Db(0.0)..=Db(20.0), unit = "dB", source = "TR 36.814 Table A.2.1.1-2")]
     pub sigma: Db,
     /// Correlation of a user's losses to different sites.
-    #[param(default = 0.0, range = 0.0..=1.0)]
-    #[param(unit = "1", source = "ns-3 BuildingsPropagationLossModel: 0; TR 36.942 §4.5.2: 0.5")]
+    #[param(default = 0.5, range = 0.0..=1.0)]
+    #[param(unit = "1", source = "TR 36.942 §4.5.2; ns-3 BuildingsPropagationLossModel: 0")]
     pub correlation: f64,
     /// Whether the sectors of a site have the same loss.
     #[param(default = Sectors::Shared)]
@@ -49,7 +49,7 @@ impl Shadowing {
     }
 
     /// The loss, of either sign, to be added to the path loss between this user and this cell of a site.
-    //= exception shadowing-uncorrelated
+    //= exception shadowing-stays
     pub fn loss(&self, ue: u32, site: u32, cell: u32) -> Db {
         let Params { sigma, correlation, sectors } = self.params;
         let links = self.stream.child(u64::from(ue));

@@ -12,7 +12,8 @@ use airwnd_units::{Db, Dbm, Hertz};
 /// Path loss, antennas and shadowing between all cells and all terminals.
 pub(crate) struct Gains {
     propagation: Box<dyn Propagation>,
-    shadowing: Shadowing,
+    /// `None`: no shadowing.
+    shadowing: Option<Shadowing>,
     cells: Vec<Mast>,
     downlink_frequency: Hertz,
     uplink_frequency: Hertz,
@@ -54,10 +55,11 @@ impl Gains {
         let links = setup.ues.len() * setup.cells.len();
         let mut gains = Gains {
             propagation: setup.radio.propagation.build(),
-            shadowing: Shadowing::new(
-                setup.radio.shadowing.clone().unwrap_or_default(),
-                Stream::new(setup.seed, "shadowing"),
-            ),
+            shadowing: setup
+                .radio
+                .shadowing
+                .clone()
+                .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing"))),
             cells: setup.cells.iter().map(|site| Mast::new(site, prbs)).collect(),
             downlink_frequency: setup.carrier.downlink_frequency,
             uplink_frequency: setup.carrier.uplink_frequency,
@@ -83,7 +85,11 @@ impl Gains {
         for (cell, mast) in (0..).zip(&self.cells) {
             let link = first + cell as usize;
             let Mast { site, power_per_prb, .. } = mast;
-            let gain = mast.gain(position) - self.shadowing.loss(ue as u32, site.site, cell);
+            let shadowing = self
+                .shadowing
+                .as_ref()
+                .map_or(Db(0.0), |shadowing| shadowing.loss(ue as u32, site.site, cell));
+            let gain = mast.gain(position) - shadowing;
             let loss = |frequency: Hertz| {
                 let link = LinkGeometry { a: site.position, b: position, frequency };
                 self.propagation.path_loss(&link) - gain

@@ -417,7 +417,10 @@ fn effective(prbs: &[f64]) -> Db {
     // A logarithm of a product instead of several: four factors stay within the numbers.
     let product = |prbs: &[f64]| prbs.iter().map(|sinr| 1.0 + sinr).product();
     let capacity = prbs.chunks(4).map(|prbs| libm::log2(product(prbs))).sum::<f64>();
-    Db::from_linear(libm::exp2(capacity / prbs.len() as f64) - 1.0)
+    let sinr = libm::exp2(capacity / prbs.len() as f64) - 1.0;
+    // Little beside 1 is lost in it, and capacity is proportional to it.
+    let is_little = sinr < 1e-9;
+    Db::from_linear(if is_little { prbs.iter().sum::<f64>() / prbs.len() as f64 } else { sinr })
 }
 
 /// The loudest cell, the first of equals.

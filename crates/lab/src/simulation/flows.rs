@@ -7,6 +7,7 @@ use crate::scenario;
 use crate::tap::Carried;
 use crate::traffic::{FlowContext, Part, Source, Transport, Write};
 use airwnd_catalog::Error;
+use airwnd_cell::UeId;
 use airwnd_kernel::{Direction, Stream};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::{Endpoint, EndpointSetup, Seq, State};
@@ -70,6 +71,10 @@ pub(super) struct Page {
 #[derive(Default)]
 pub(super) struct Sampled {
     pub(super) payload: Bytes,
+    /// Of the IP packets received.
+    pub(super) received: Bytes,
+    /// Of the transport blocks decoded for the UE in the direction of the data.
+    pub(super) decoded: Bytes,
     /// Of the one-way delays, and their number.
     pub(super) delays: (u128, u64),
     /// Of the MCS of first transmissions, and their number.
@@ -215,11 +220,17 @@ impl Simulation<'_> {
 
     /// Makes the two ends of a flow's connection.
     fn prepare(&mut self, now: Time, number: u32) {
-        let flow = &self.flows[number as usize];
-        let group = &self.scenario.flow[flow.group as usize];
         if self.record.is_some() {
             self.observed.push(number);
+            if let Some(ran) = self.network.ran() {
+                // The UE may have had other flows before.
+                let flow = &mut self.flows[number as usize];
+                let blocks = ran.ue_figures(UeId(flow.ue)).blocks(flow.direction);
+                flow.sampled.decoded = Bytes(blocks.decoded_bytes);
+            }
         }
+        let flow = &self.flows[number as usize];
+        let group = &self.scenario.flow[flow.group as usize];
         if group.traffic.transport() == Transport::Udp {
             return;
         }

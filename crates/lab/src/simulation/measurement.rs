@@ -52,10 +52,12 @@ impl Simulation<'_> {
                 time_s: (now - self.begin).as_secs(),
                 flow: FlowNumber(*number),
                 rate_kbps: kbps(flow.meter.payload - before.payload, *period),
+                throughput_kbps: kbps(flow.meter.received_bytes - before.received, *period),
                 delay_ms: flow.meter.delay.mean_ms_since(before.delays),
                 ..Sample::default()
             };
             flow.sampled.payload = flow.meter.payload;
+            flow.sampled.received = flow.meter.received_bytes;
             flow.sampled.delays = flow.meter.delay.so_far();
             if let Some(connection) = flow.connection.as_mut().filter(|connection| connection.is_open()) {
                 let endpoint = &connection.sender(flow.direction).endpoint;
@@ -84,6 +86,9 @@ impl Simulation<'_> {
                 let sent = blocks.1 - before.blocks.1;
                 sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);
                 flow.sampled.blocks = blocks;
+                let decoded = Bytes(figures.blocks(flow.direction).decoded_bytes);
+                sample.air_kbps = Some(kbps(decoded - before.decoded, *period));
+                flow.sampled.decoded = decoded;
             } else {
                 let waiting = self.network.waiting_for(now, flow.ue);
                 sample.queue_bytes = Some(waiting.bytes.0 as f64);

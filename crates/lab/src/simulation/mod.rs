@@ -31,6 +31,8 @@ use flows::{Flow, Group, Page};
 const UDP_HEADERS: Bytes = Bytes(28);
 /// Period of the calls of `progress`.
 const PROGRESS_PERIOD: Span = Span::from_millis(100);
+/// Steps of the event loop after which `progress` is called within a period as well: an instant may hold any number.
+const PROGRESS_STEPS: u32 = 1 << 16;
 
 /// What happens at the ends of the network.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,8 @@ enum Happening {
     Sample,
     /// `progress` is called.
     Progress,
+    /// `progress` is called out of turn, after [`PROGRESS_STEPS`]; never scheduled.
+    Busy,
     /// A flow's congestion control cannot go on.
     Failure(u32),
 }
@@ -57,7 +61,7 @@ impl Event for Happening {
         match self {
             Happening::Timer(..) | Happening::Failure(_) => 0,
             Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
-            Happening::Sample | Happening::Progress => AFTER_THE_NETWORK,
+            Happening::Sample | Happening::Progress | Happening::Busy => AFTER_THE_NETWORK,
         }
     }
 }
@@ -117,6 +121,8 @@ struct Record {
 struct Simulation<'t> {
     queue: EventQueue<Happening>,
     network: Network<Content, Tapped<'t>>,
+    /// Steps since `progress` was called out of turn.
+    steps: u32,
     flows: Vec<Flow>,
     groups: Vec<Group>,
     /// Pages that were completed, in chronological order.
@@ -134,8 +140,8 @@ struct Simulation<'t> {
 
 /// Runs a scenario with a seed.
 ///
-/// `series` asks for time series with this period. `progress` is called every simulated 100 ms and stops the
-/// run by returning false.
+/// `series` asks for time series with this period. `progress` is called every simulated 100 ms, and more often where
+/// much happens in them; it stops the run by returning false.
 ///
 /// # Errors
 /// A scenario whose network cannot be built, series without a period, a run that was stopped, or a congestion
@@ -171,12 +177,14 @@ pub fn run_tapped<'t>(
             Happening::Read(flow) => simulation.read(now, flow),
             Happening::Timer(flow, direction) => simulation.timer(now, flow, direction),
             Happening::Sample => simulation.sample(now),
-            Happening::Progress => {
+            Happening::Progress | Happening::Busy => {
                 let tap = simulation.network.observer().tap.as_ref();
                 if !(progress(now) && tap.is_none_or(|tap| tap.goes_on())) {
                     return Err(Error::new(&scenario.name, None, format!("stopped at {now}")));
                 }
-                simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
+                if let Happening::Progress = happening {
+                    simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
+                }
             }
             Happening::Failure(flow) => return Err(simulation.failure(flow)),
         }
@@ -206,6 +214,7 @@ impl<'t> Simulation<'t> {
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(4 * ues + 64),
             network: Network::new(topology(scenario, seed, ran), Tapped { tap, begin }),
+            steps: 0,
             flows: Vec::new(),
             groups: Vec::with_capacity(scenario.flow.len()),
             pages: Vec::new(),
@@ -239,8 +248,24 @@ impl<'t> Simulation<'t> {
             while let Some(outcome) = self.network.next_outcome() {
                 self.settle(now, outcome);
             }
+            if self.is_busy() {
+                return Some((now, Happening::Busy));
+            }
+        }
+        if self.is_busy() {
+            return Some((self.queue.now(), Happening::Busy));
         }
         self.queue.pop_until(end)
+    }
+
+    /// Counts a step; whether it is time to call `progress` out of turn.
+    fn is_busy(&mut self) -> bool {
+        self.steps += 1;
+        let is_busy = self.steps == PROGRESS_STEPS;
+        if is_busy {
+            self.steps = 0;
+        }
+        is_busy
     }
 
     /// The last instant whose events of the network precede what happens next at its ends.

@@ -211,7 +211,7 @@ mod tests {
     fn the_empty_round_trip_is_an_idle_users() {
         let flow = "[[ue]]\nplacement = {kind = \"ring\", radius = \"400m\"}\n\
                     [[flow]]\nrwnd = \"oracle\"\ntraffic = {kind = \"ftp\", rate = \"80kbps\", chunk = \"1000B\"}\n";
-        let top = "duration = \"3s\"\ntcp = {mss = 1000, delayed_ack_count = 1}\n";
+        let top = "preset = \"airwnd-0.1\"\nduration = \"3s\"\ntcp = {mss = 1000, delayed_ack_count = 1}\n";
         let far = "core = {server_rate = \"1Gbps\", server_delay = \"13.3ms\", s1u_delay = \"2ms\"}\n";
         let wire =
             "[[link]]\nrate = \"2Mbps\"\nrate_up = \"500kbps\"\ndelay = \"7ms\"\ndelay_up = \"11ms\"\n";
@@ -239,7 +239,10 @@ mod tests {
     fn the_rate_is_the_least_on_the_way() {
         let rest = "[[ue]]\nplacement = {kind = \"ring\", radius = \"400m\"}\n[[flow]]\nrwnd = \"oracle\"\n";
         let rate = |links: &str| {
-            known(&format!("duration = \"1s\"\ntcp.mss = 1000\n{links}{rest}")).rate.0 as f64 / 1e6
+            known(&format!("preset = \"airwnd-0.1\"\nduration = \"1s\"\ntcp.mss = 1000\n{links}{rest}"))
+                .rate
+                .0 as f64
+                / 1e6
         };
         let wire = |mbps: u32| format!("[[link]]\nname = \"l{mbps}\"\nrate = \"{mbps}Mbps\"\n");
         assert!((rate(&wire(5)) - 5.0 * 1000.0 / 1054.0).abs() < 1e-3);
@@ -263,7 +266,8 @@ mod tests {
 
     #[test]
     fn nobody_pays_for_what_nobody_wants_to_know() {
-        let toml = "duration = \"1s\"\n[[site]]\n[[ue]]\n[[flow]]\nrwnd = \"drwa\"\n";
+        let toml =
+            "preset = \"airwnd-0.1\"\nduration = \"1s\"\n[[site]]\n[[ue]]\n[[flow]]\nrwnd = \"drwa\"\n";
         let scenario = scenario(toml);
         let simulation = Simulation::new(&scenario, 1, &Records::default(), None).unwrap();
         assert!(simulation.devices.links.is_none());

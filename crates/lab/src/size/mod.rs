@@ -82,7 +82,10 @@ impl Param for Size {
 
     fn schema() -> Json {
         let mut members = Spec::schema()["anyOf"].as_array().cloned().unwrap_or_default();
-        members.push(Bytes::schema());
+        let (low, high) = range_text(&fixed::RANGE);
+        let mut bytes = Bytes::schema();
+        bytes["x-range"] = json!([low, high]);
+        members.push(bytes);
         json!({"anyOf": members})
     }
 

@@ -107,7 +107,7 @@ fn index(families: &[FamilyInfo]) -> String {
         "# Reference\n\n\
          - [Scenario files](scenario.md): every section and key\n\
          - [TCP stacks](tcp.md): the stacks and their parameters\n\
-         - [Presets](presets.md): another simulator's values for what a scenario does not write\n\
+         - [Presets](presets.md): values of ns-3 or of an earlier version for what a scenario does not write\n\
          - [Results](results.md): every table of a run and its columns\n\
          - [Models and their limits](limits.md): where results differ from a standard, a paper or ns-3, and by how much\n\n\
          | Family | Members |\n|---|---|\n",
@@ -184,7 +184,7 @@ fn presets_page() -> String {
     let mut page = String::from(
         "# Presets\n\n\
          `preset = \"ns3.44\"` at the top of a scenario gives every key that the scenario does not write the value \
-         that another simulator has. A value in a section holds for that section, and for each entry of a repeated \
+         that another simulator, or an earlier version of airwnd, has. A value in a section holds for that section, and for each entry of a repeated \
          one; a value of a member, as `codel` of [`aqm`](aqm.md#codel), wherever that member is chosen. Where the \
          scenario chooses another member or another TCP stack, what the preset says about its own does not hold. \
          `preset = \"none\"` is airwnd's own defaults. [Compare with ns-3](../how-to/compare-with-ns3.md) shows how \

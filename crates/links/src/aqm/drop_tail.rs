@@ -13,8 +13,11 @@ use airwnd_units::{Bytes, Time};
 #[params(source = "ns-3 lte-rlc-um.cc, DoTransmitPdcpPdu")]
 pub struct Params {
     /// Size of the buffer; every TCP result depends on it.
-    #[param(default = Bytes(10 * 1024), range = Bytes(1)..=Bytes(1 << 40))]
-    #[param(unit = "B", source = "ns-3 LteRlcUm::MaxTxBufferSize")]
+    #[param(default = Bytes(1_000_000), range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(
+        unit = "B",
+        source = "a choice: hundreds of ms to seconds of a cell (Jiang et al., CellNet 2012); ns-3 LENA: 10 KiB"
+    )]
     pub buffer: Bytes,
     /// Largest number of packets, counting a partly sent one.
     #[param(default = None, range = 1..=1_000_000_000, unit = "packets", source = "no limit in ns-3 LENA")]

@@ -64,7 +64,7 @@ struct Above {
 impl C2tcp {
     /// A controller at the beginning of a connection.
     pub fn new(params: Params, ctx: &SenderContext) -> C2tcp {
-        C2tcp { params, cubic: Cubic::new(cubic::Params::default(), ctx), above: None }
+        C2tcp { params, cubic: Cubic::new(cubic::Params::rfc9438(), ctx), above: None }
     }
 
     /// The setpoint and the interval.

@@ -37,7 +37,7 @@ pub struct Params {
     #[param(default = 0.7, range = 0.1..=0.99, unit = "1", source = "RFC 9438 §4.6 (beta_cubic)")]
     pub beta: f64,
     /// Whose arithmetic it is.
-    #[param(default = Variant::Rfc9438)]
+    #[param(default = Variant::Linux)]
     #[param(unit = "word", source = "RFC 9438; Linux tcp_cubic, ns-3.44 TcpCubic (linux)")]
     pub variant: Variant,
     /// Aim below the last maximum if the loss came before it, to leave room for new flows.
@@ -53,8 +53,17 @@ pub struct Params {
     #[param(default = 8.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 9406 §4.2 (L)")]
     pub slow_start_limit: f64,
     /// How slow start notices that the path is full.
-    #[param(default = slow_start::Spec::Standard(Default::default()), unit = "1", source = "RFC 9438 §4.10")]
+    #[param(default = slow_start::Spec::Hystart(Default::default()))]
+    #[param(unit = "1", source = "RFC 9438 §4.10; Linux tcp_cubic, hystart = 1")]
     pub slow_start: slow_start::Spec,
+}
+
+impl Params {
+    /// CUBIC to the letter of the RFC, where the defaults are Linux's.
+    pub fn rfc9438() -> Params {
+        let slow_start = slow_start::Spec::Standard(Default::default());
+        Params { variant: Variant::Rfc9438, slow_start, ..Params::default() }
+    }
 }
 
 /// Linux tcp_cubic: the least acknowledged segments for one of growth, the most before the first loss, and those in a
@@ -261,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_window_is_back_at_the_loss_after_k_seconds() {
-        let mut cubic = Cubic::new(Params { reno_friendly: false, ..Params::default() }, &ctx(1000, 100));
+        let mut cubic = Cubic::new(Params { reno_friendly: false, ..Params::rfc9438() }, &ctx(1000, 100));
         cubic.on_congestion(&congestion(Signal::Loss, 100_000));
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (Bytes(70_000), Bytes(70_000)));
         // K = cbrt((100 - 70) / 0.4) = 4.217 s; a window of ACKs each 100 ms
@@ -278,7 +287,7 @@ mod tests {
     #[test]
     fn a_spurious_loss_leaves_no_trace() {
         let run = |spurious: bool| {
-            let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+            let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 100));
             cubic.on_congestion(&congestion(Signal::Loss, 100_000));
             for tick in 0..60 {
                 if spurious && tick == 30 {
@@ -296,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_loss_below_the_last_maximum_aims_lower() {
-        let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+        let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 100));
         cubic.on_congestion(&congestion(Signal::Loss, 100_000));
         cubic.on_congestion(&congestion(Signal::Loss, 70_000));
         // 70 (1 + 0.7) / 2
@@ -306,7 +315,7 @@ mod tests {
     #[test]
     fn a_timeout_forgets_the_maximum_unless_told_otherwise() {
         for (max_outlives_timeout, known) in [(false, None), (true, Some(100.0))] {
-            let mut cubic = Cubic::new(Params { max_outlives_timeout, ..Params::default() }, &ctx(1000, 100));
+            let mut cubic = Cubic::new(Params { max_outlives_timeout, ..Params::rfc9438() }, &ctx(1000, 100));
             cubic.on_congestion(&congestion(Signal::Timeout, 100_000));
             assert_eq!(cubic.last_loss.map(|loss| loss.max), known);
         }
@@ -314,7 +323,7 @@ mod tests {
 
     #[test]
     fn small_windows_grow_as_renos_would() {
-        let mut cubic = Cubic::new(Params::default(), &ctx(1000, 10));
+        let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 10));
         cubic.on_congestion(&congestion(Signal::Loss, 10_000));
         // a = 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments for a window of ACKs
         cubic.on_ack(&at(1, 7000));
@@ -323,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_reduction_without_reason_is_taken_back_with_its_threshold() {
-        let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+        let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 100));
         let before = Before { cwnd: cubic.cwnd(), ssthresh: cubic.ssthresh() };
         cubic.on_congestion(&congestion(Signal::Timeout, 100_000));
         cubic.on_spurious(&before);
@@ -332,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_sender_without_data_keeps_window_and_time() {
-        let mut cubic = Cubic::new(Params::default(), &ctx(1000, 100));
+        let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 100));
         cubic.on_congestion(&congestion(Signal::Loss, 100_000));
         cubic.on_ack(&at(0, 1000));
         let before = cubic.cwnd();
@@ -346,7 +355,7 @@ mod tests {
     #[test]
     fn delay_ends_slow_start_when_hystart_is_on() {
         let slow_start = slow_start::Spec::Hystart(Default::default());
-        let params = Params { slow_start, ..Params::default() };
+        let params = Params { slow_start, ..Params::rfc9438() };
         let mut cubic = Cubic::new(params, &ctx(1000, 20));
         let base = Some(Span::from_millis(80));
         // 8 samples of 95 ms in a round: more than 80 ms + 80 ms / 8

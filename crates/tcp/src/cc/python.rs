@@ -7,15 +7,16 @@ use airwnd_catalog::Params;
 ///
 /// `cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}` runs the class `Gentle`, a subclass of
 /// `airwnd.CongestionControl`, of the file gentle.py in the scenario's folder. `"package.module:Gentle"` takes
-/// it from an installed package, and `"Gentle"` is a class that `airwnd.register` was told of in this process.
-/// All other keys are arguments of its constructor; docs/how-to/write-a-plugin.md has an example in full.
+/// it from an installed package, and `"Gentle"` is a class registered in this process with `airwnd.register`.
+/// Files and modules are executed only with `--allow-code` (in Python: `allow_code=True`). All other keys are
+/// arguments of the constructor; docs/how-to/write-a-plugin.md has an example in full.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "the class")]
 pub struct Head {
     /// The class: "file.py:Class", relative to the scenario's folder, "package.module:Class" or "Class".
     #[param(unit = "text", source = "the scenario")]
     pub class: String,
-    /// Digest of the text that defines the class; filled in when the scenario is read, and compared if it is there.
+    /// Digest of the text that defines the class and its bases; filled in when the scenario is read, compared if given.
     #[param(default = None, unit = "text", source = "the class; FIPS 180-4")]
     pub sha256: Option<String>,
 }

@@ -130,11 +130,13 @@ fn definition(cwnd: f64, hystart_plus_plus: Option<HystartPlusPlus>) -> Box<dyn 
 
 #[test]
 fn cubic() {
-    compare("kind = \"cubic\"", |cwnd| definition(cwnd, None));
+    compare("kind = \"cubic\"\nvariant = \"rfc9438\"\nslow_start = \"standard\"", |cwnd| {
+        definition(cwnd, None)
+    });
 }
 
 #[test]
 fn cubic_with_hystart_plus_plus() {
-    let cc = "kind = \"cubic\"\nslow_start = \"hystart-plus-plus\"";
+    let cc = "kind = \"cubic\"\nvariant = \"rfc9438\"\nslow_start = \"hystart-plus-plus\"";
     compare(cc, |cwnd| definition(cwnd, Some(HystartPlusPlus::new())));
 }

@@ -99,7 +99,11 @@ impl Definition for CubicLinux {
 fn cubic_linux() {
     compare_over(
         (0.1..2.0_f64, 0.3..0.9_f64),
-        |(c, beta)| format!("kind = \"cubic\"\nvariant = \"linux\"\nc = {c:?}\nbeta = {beta:?}"),
+        |(c, beta)| {
+            format!(
+                "kind = \"cubic\"\nvariant = \"linux\"\nslow_start = \"standard\"\nc = {c:?}\nbeta = {beta:?}"
+            )
+        },
         |&(c, beta), cwnd| {
             Box::new(CubicLinux {
                 c,

@@ -1,5 +1,6 @@
 /** The page: reads the data, makes the parts, connects the switches. */
 
+import { readTheme } from "airwnd/canvas.js";
 import { readArrays } from "airwnd/data.js";
 import { Events } from "airwnd/events.js";
 import { Looks } from "airwnd/looks.js";
@@ -16,17 +17,19 @@ const state = new State(facts, facts.runs.map((run, index) => new Series(run, in
 const looks = new Looks(facts.looks, facts.runs.length);
 const events = new Events(facts, arrays);
 state.assignSlots();
+themes();
 const plots = new Plots(state, looks, events);
 const plan = new Plan(state, looks);
 new FlowTable(state, looks);
 showRuns(state, looks);
-showGroups(state);
+showGroups(state, looks);
 if (plan.run >= 0) plan.draw();
 about();
 switches("panel-switches", facts.panels.map(({ column, name }) => [column, name]), state.panelsShown, "panels");
 switches("event-switches", events.kinds.map((kind) => [kind, facts.kinds[kind], plots.lanes.picture(kind)]), state.kindsShown, "panels");
 document.getElementById("event-switches").hidden = events.kinds.length === 0;
 many();
+scales();
 time();
 divider();
 performance.measure("airwnd load", { start: 0 });
@@ -65,6 +68,37 @@ function many() {
   });
   state.on(["lines"], update);
   update();
+}
+
+function scales() {
+  const part = document.getElementById("scales");
+  part.hidden = facts.runs.length !== 2;
+  part.addEventListener("change", (event) => {
+    state.scales = event.target.value;
+    state.tell("panels");
+  });
+}
+
+/** Light or dark as the system has it, until the button says otherwise. */
+function themes() {
+  const button = document.getElementById("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  const apply = () => {
+    readTheme();
+    looks.paint();
+    const dark = (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+    button.setAttribute("aria-pressed", dark);
+    button.textContent = dark ? "light" : "dark";
+    button.title = `Show the page in ${button.textContent} colours`;
+    state.tell("theme");
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = button.textContent;
+    apply();
+  });
+  system.addEventListener("change", apply);
+  apply();
 }
 
 function time() {

@@ -1,10 +1,30 @@
 /** Canvases as sharp as the screen, and the margins that all panels share. */
 
-export const LEFT = 72;
-export const RIGHT = 18;
-export const INK = "#1c2024";
-export const SOFT = "#5b6570";
-export const RULE = "#e4e8ec";
+/** Pixels beside the plots; `setMargins` changes them. */
+export let LEFT = 72;
+export let RIGHT = 18;
+
+/** Width of the page in pixels below which its parts stand in one column, as view.css has it. */
+export const NARROW = 900;
+
+/** Colours of the page's parts, from its style sheet; `readTheme` renews them. */
+export const theme = { dark: false };
+
+export function readTheme() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["paper", "ink", "soft", "rule", "grid", "zero", "wash", "dim"]) theme[name] = style.getPropertyValue(`--${name}`).trim();
+  theme.dark = style.colorScheme === "dark";
+}
+
+/** @param labels width of the widest label left of the plots; @param right whether there is an axis on the right. */
+export function setMargins(labels, right) {
+  const narrow = window.innerWidth < NARROW;
+  LEFT = narrow ? 46 : Math.max(72, labels + 12);
+  RIGHT = right ? 46 : narrow ? 10 : 18;
+  document.documentElement.style.setProperty("--left", `${LEFT}px`);
+  document.documentElement.style.setProperty("--right", `${RIGHT}px`);
+}
+
 export const FONT = '11px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
 
 /** Clear a canvas and give its context, in units of CSS pixels, with its size. */

@@ -1,11 +1,15 @@
 /** Events along the time axis, a lane for each kind. */
 
-import { fresh, LEFT, RIGHT, SOFT } from "airwnd/canvas.js";
+import { FONT, fresh, LEFT, NARROW, RIGHT, theme } from "airwnd/canvas.js";
 import { Events } from "airwnd/events.js";
 import { marker } from "airwnd/looks.js";
 
-const HEIGHT = 18;
+const MARKS = 18;
+// Of the label above the marks, where there is no room beside them.
+const LABEL = 13;
 const LOW = 6;
+/** Events that change a UE's cell: lines through all panels. */
+const CHANGES = ["handover_end", "handover_failure", "radio_link_failure", "reestablishment"];
 const NEAR = 4;
 const MOST_IN_TIP = 8;
 
@@ -15,6 +19,19 @@ export class Lanes {
     this.element = document.getElementById("lanes");
     [this.base, this.over] = this.element.querySelectorAll("canvas");
     this.tip = document.getElementById("tip");
+    this.pictures = [];
+    state.on(["theme"], () => this.pictures.forEach(([canvas, kind]) => this.#paint(canvas, kind)));
+  }
+
+  /** Width of the widest label. */
+  get labels() {
+    const context = this.base.getContext("2d");
+    context.font = FONT;
+    return Math.ceil(Math.max(0, ...this.kinds.map((kind) => context.measureText(this.state.facts.kinds[kind]).width)));
+  }
+
+  get height() {
+    return MARKS + (window.innerWidth < NARROW ? LABEL : 0);
   }
 
   /** How a kind of event looks, here and on the lines. */
@@ -22,7 +39,7 @@ export class Lanes {
     const order = [1, 6, 2, 3, 0, 4, 5];
     const place = Object.keys(this.state.facts.kinds).indexOf(kind);
     const { looks } = this.looks;
-    return { colour: looks[order[place % 7]].colour, marker: ["X", "v", "^", "D", "s", "P", "o"][place % 7] };
+    return { colour: looks[order[place % 7]].colour, css: looks[order[place % 7]].css, marker: ["X", "v", "^", "D", "s", "P", "o"][place % 7] };
   }
 
   get kinds() {
@@ -31,7 +48,7 @@ export class Lanes {
 
   arrange() {
     this.element.hidden = this.kinds.length === 0;
-    this.element.style.height = `${this.kinds.length * HEIGHT + 4}px`;
+    this.element.style.height = `${this.kinds.length * this.height + 4}px`;
   }
 
   draw(frame) {
@@ -50,17 +67,18 @@ export class Lanes {
       totals.set(kind, totals.get(kind) + 1);
     });
     kinds.forEach((kind, lane) => {
-      const y = lane * HEIGHT + 2;
+      const above = this.height > MARKS;
+      const y = lane * this.height + 2 + (this.height - MARKS);
       const look = this.look(kind);
-      context.fillStyle = "#f5f7f9";
-      context.fillRect(LEFT, y, width - LEFT - RIGHT, HEIGHT - 2);
-      context.textAlign = "right";
+      context.fillStyle = theme.wash;
+      context.fillRect(LEFT, y, width - LEFT - RIGHT, MARKS - 2);
+      context.textAlign = above ? "left" : "right";
       context.textBaseline = "middle";
-      context.fillStyle = SOFT;
-      context.fillText(state.facts.kinds[kind], LEFT - 6, y + HEIGHT / 2 - 1);
+      context.fillStyle = theme.soft;
+      context.fillText(state.facts.kinds[kind], above ? LEFT : LEFT - 6, above ? y - LABEL / 2 : y + MARKS / 2 - 1);
       const count = counts.get(kind);
       const most = count.all.reduce((largest, value) => Math.max(largest, value), 1);
-      this.#ticks(context, count.all, most, y, chosen ? "#b4bcc4" : look.colour);
+      this.#ticks(context, count.all, most, y, chosen ? theme.dim : look.colour);
       if (chosen) this.#ticks(context, count.chosen, most, y, look.colour);
       this.element.dataset[kind] = totals.get(kind);
     });
@@ -71,8 +89,8 @@ export class Lanes {
     context.fillStyle = colour;
     counts.forEach((count, column) => {
       if (!count) return;
-      const size = LOW + (HEIGHT - 3 - LOW) * (most > 1 ? (count - 1) / (most - 1) : 1);
-      context.fillRect(LEFT + column / this.frame.ratio - 0.5, y + HEIGHT - 2.5 - size, 1.5, size);
+      const size = LOW + (MARKS - 3 - LOW) * (most > 1 ? (count - 1) / (most - 1) : 1);
+      context.fillRect(LEFT + column / this.frame.ratio - 0.5, y + MARKS - 2.5 - size, 1.5, size);
     });
   }
 
@@ -82,7 +100,7 @@ export class Lanes {
     const { cursor } = this.state;
     if (cursor === null) return;
     const x = this.frame.x(cursor);
-    context.strokeStyle = SOFT;
+    context.strokeStyle = theme.soft;
     context.beginPath();
     context.moveTo(x, 0);
     context.lineTo(x, height);
@@ -92,7 +110,7 @@ export class Lanes {
   /** Say what happened under the pointer. */
   explain(event) {
     const box = this.element.getBoundingClientRect();
-    const kind = this.kinds[Math.floor((event.clientY - box.top - 2) / HEIGHT)];
+    const kind = this.kinds[Math.floor((event.clientY - box.top - 2) / this.height)];
     const x = event.clientX - box.left;
     const near = [];
     let more = 0;
@@ -116,19 +134,28 @@ export class Lanes {
     this.events.visit(this.state, frame.from, frame.to, (kind, line, events, i) => {
       if (drawn.has(line)) points.push({ kind, line, time: events.time[i] });
     });
-    const selected = points.filter(({ line }) => this.state.selected.has(line));
-    return { points: points.length <= 400 ? points : [], guides: selected.length <= 60 ? selected : [] };
+    const few = (some) => (some.length <= 60 ? some : []);
+    return {
+      points: points.length <= 400 ? points : [],
+      guides: few(points.filter(({ line, kind }) => this.state.selected.has(line) && !CHANGES.includes(kind))),
+      changes: few(points.filter(({ kind }) => CHANGES.includes(kind))),
+    };
   }
 
   /** The picture of a kind, for its switch. */
   picture(kind) {
     const canvas = document.createElement("canvas");
     Object.assign(canvas.style, { position: "static", width: "12px", height: "12px", display: "inline-block", verticalAlign: "-2px" });
+    this.pictures.push([canvas, kind]);
+    this.#paint(canvas, kind);
+    return canvas;
+  }
+
+  #paint(canvas, kind) {
     canvas.width = canvas.height = 24;
     const context = canvas.getContext("2d");
     marker(context, this.look(kind).marker, 12, 12, 8);
     context.fillStyle = this.look(kind).colour;
     context.fill();
-    return canvas;
   }
 }

@@ -1,10 +1,17 @@
 /** Colours, dashes and markers, as airwnd.style has them. */
 
-import { INK } from "airwnd/canvas.js";
+import { theme } from "airwnd/canvas.js";
 
 export class Looks {
   constructor(looks, runs) {
-    this.looks = looks;
+    /** `css` follows the theme where it stands, `colour` is that of this moment. */
+    this.looks = looks.map((look, index) => ({
+      ...look,
+      css: `var(--look-${index})`,
+      get colour() {
+        return theme.dark ? look.dark : look.colour;
+      },
+    }));
     this.several = runs > 1;
     const dashes = looks.map((look) => JSON.stringify(look.dashes)).sort((a, b) => a.length - b.length);
     this.dashes = [...new Set(dashes)].map((text) => JSON.parse(text));
@@ -16,23 +23,25 @@ export class Looks {
    */
   line(state, line) {
     const own = state.single().includes(line);
-    if (!this.several) return own ? this.looks[state.slot(line) % this.looks.length] : { colour: INK, dashes: [] };
+    if (!this.several) return own ? this.looks[state.slot(line) % this.looks.length] : { colour: theme.ink, css: "var(--ink)", dashes: [] };
     // Beside bands a line without gaps is their median.
     const slot = state.slot(line) + (state.crowded() ? 1 : 0);
-    return { colour: this.run(line.run), dashes: own ? this.dashes[slot % this.dashes.length] : [] };
+    return { ...this.run(line.run), dashes: own ? this.dashes[slot % this.dashes.length] : [] };
   }
 
   run(run) {
-    return this.looks[run % this.looks.length].colour;
+    const { colour, css } = this.looks[run % this.looks.length];
+    return { colour, css };
   }
 
   /** What stands for many flows: of the run's colour, or grey where the colours are those of single flows. */
   crowd(run) {
-    return this.several ? this.run(run) : "#5b6570";
+    return this.several ? this.run(run) : { colour: theme.soft, css: "var(--soft)" };
   }
 
-  cell(cell) {
-    return this.looks[cell % this.looks.length];
+  /** Gives the style sheet the colours of the theme. */
+  paint() {
+    for (const { css, colour } of this.looks) document.documentElement.style.setProperty(css.slice(4, -1), colour);
   }
 }
 
@@ -42,13 +51,14 @@ const SVG = "http://www.w3.org/2000/svg";
 export const BROAD = { thick: 7, opacity: 0.35 };
 
 /** A short piece of a line, for legends. */
-export function swatch({ colour, dashes = [] }, { thick = 1.8, opacity = 1, length = 24 } = {}) {
+export function swatch({ css, dashes = [] }, { thick = 1.8, opacity = 1, length = 24 } = {}) {
   const svg = document.createElementNS(SVG, "svg");
   const line = document.createElementNS(SVG, "line");
   for (const [name, value] of Object.entries({ width: length, height: 10, "aria-hidden": "true" })) svg.setAttribute(name, value);
-  const attributes = { x1: 0, x2: length, y1: 5, y2: 5, stroke: colour, "stroke-width": thick, "stroke-opacity": opacity };
+  const attributes = { x1: 0, x2: length, y1: 5, y2: 5, "stroke-width": thick, "stroke-opacity": opacity };
   if (dashes.length) attributes["stroke-dasharray"] = dashes.map((dash) => dash * 1.4).join(" ");
   for (const [name, value] of Object.entries(attributes)) line.setAttribute(name, value);
+  line.style.stroke = css;
   svg.append(line);
   return svg;
 }

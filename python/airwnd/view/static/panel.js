@@ -1,6 +1,6 @@
 /** One quantity over time. */
 
-import { fresh, LEFT, RIGHT, RULE, SOFT } from "airwnd/canvas.js";
+import { fresh, LEFT, RIGHT, theme } from "airwnd/canvas.js";
 import { Density } from "airwnd/density.js";
 import { marker } from "airwnd/looks.js";
 import { follow, ground, rule } from "airwnd/pen.js";
@@ -33,7 +33,12 @@ export class Panel {
     this.element.dataset.column = spec.column;
     this.element.append(head, this.plot);
     this.x = (time) => this.frame.x(time);
-    this.y = (value) => TOP + ((this.high - value) / (this.high - this.low)) * (this.height - TOP - BOTTOM);
+  }
+
+  /** Where a run's values stand: on the scale of all runs, or on its own. */
+  y(run) {
+    const { low, high } = this.ends[this.state.scales === "own" ? run : 0];
+    return (value) => TOP + ((high - value) / (high - low)) * (this.height - TOP - BOTTOM);
   }
 
   get shown() {
@@ -53,11 +58,13 @@ export class Panel {
     context.save();
     this.#clip(context, width);
     for (const crowd of crowds) crowd.draw(context, ratio);
-    for (const { time } of marks.guides) this.#upright(context, Math.round(this.x(time)) + 0.5, "#1c202438", [2, 2]);
+    for (const { time } of marks.guides) this.#upright(context, Math.round(this.x(time)) + 0.5, theme.dim, [2, 2]);
+    for (const { time } of marks.changes) this.#upright(context, Math.round(this.x(time)) + 0.5, theme.ink, [5, 3]);
     for (const trace of lines) this.#stroke(context, trace);
     if (this.spec.column === "cwnd_bytes") for (const mark of marks.points) this.#point(context, mark, kindLook);
     context.restore();
-    Object.assign(this.element.dataset, { from: frame.from, to: frame.to, low: this.low, high: this.high });
+    const [{ low, high }] = this.ends;
+    Object.assign(this.element.dataset, { from: frame.from, to: frame.to, low, high, changes: marks.changes.length });
   }
 
   /** Draw the cursor, the line that is looked at, and the values there. */
@@ -67,13 +74,13 @@ export class Panel {
     this.readout.clear();
     this.#clip(context, width);
     if (drag) {
-      context.fillStyle = "#0072b220";
+      context.fillStyle = "#0072b238";
       context.fillRect(drag[0], 0, drag[1] - drag[0], height);
     }
     const looked = state.hovered ? state.kin(state.hovered).filter((line) => this.traces.isVisible(line)) : [];
     for (const line of looked) this.#bringForward(context, this.traces.trace(line));
     if (state.cursor === null) return;
-    this.#upright(context, this.x(state.cursor), SOFT);
+    this.#upright(context, this.x(state.cursor), theme.soft);
     const drawn = this.#drawn();
     const read = drawn.length <= MOST_READ ? drawn : drawn.filter((line) => state.selected.has(line)).slice(0, MOST_READ);
     const others = looked.filter((line) => !read.includes(line));
@@ -86,7 +93,7 @@ export class Panel {
     let best = null;
     let distance = Infinity;
     for (const line of this.state.visible()) {
-      const away = Math.abs(this.y(this.traces.at(line, this.state.cursor)) - y);
+      const away = Math.abs(this.y(line.run)(this.traces.at(line, this.state.cursor)) - y);
       if (away < distance) [best, distance] = [line, away];
     }
     return best;
@@ -110,27 +117,29 @@ export class Panel {
 
   #band(crowd) {
     const { time, lines: [low, median, high] } = this.traces.band(crowd);
-    const colour = this.looks.crowd(crowd.run);
+    const { colour } = this.looks.crowd(crowd.run);
     const draw = (context) => {
-      ground(context, low, high, (i) => this.x(time[i]), this.y, `${colour}38`);
-      follow(context, { time, values: median }, this.x, this.y, { colour, width: 1.6 });
+      const y = this.y(crowd.run);
+      ground(context, low, high, (i) => this.x(time[i]), y, `${colour}38`);
+      follow(context, { time, values: median }, this.x, y, { colour, width: 1.6 });
     };
-    return { low, high, draw };
+    return { run: crowd.run, low, high, draw };
   }
 
   #density(crowd) {
     const { low, high, rows } = this.traces.all(crowd);
     const draw = (context, ratio) => {
       const density = new Density(this.frame.columns, Math.round(this.height * ratio));
-      const [scale, shift] = [(this.y(1) - this.y(0)) * ratio, this.y(0) * ratio];
+      const y = this.y(crowd.run);
+      const [scale, shift] = [(y(1) - y(0)) * ratio, y(0) * ratio];
       for (const ends of rows) density.add(...ends, scale, shift);
       const single = Math.min(0.6, Math.max(0.22, 8 / rows.length));
       context.save();
       context.setTransform(1, 0, 0, 1, 0, 0);
-      density.draw(context, Math.round(LEFT * ratio), 0, this.looks.crowd(crowd.run), single);
+      density.draw(context, Math.round(LEFT * ratio), 0, this.looks.crowd(crowd.run).colour, single);
       context.restore();
     };
-    return { low, high, draw };
+    return { run: crowd.run, low, high, draw };
   }
 
   /** The title says over what time the points are means, where single samples would say little. */
@@ -141,33 +150,31 @@ export class Panel {
     this.title.textContent = this.spec.title + (steps.length ? `, means of ${valueText(Math.round(longest))} ms` : "");
   }
 
-  /** The vertical axis holds what is drawn, and zero. */
+  /** The vertical axes hold what is drawn, and zero: one axis for all runs, or one for each. */
   #scale(drawn) {
-    let least = 0;
-    let largest = 0;
-    for (const { low, high } of drawn) {
-      for (let i = 0; i < low.length; i++) {
-        if (low[i] < least) least = low[i];
-        if (high[i] > largest) largest = high[i];
-      }
-    }
-    this.low = least * 1.06;
-    this.high = largest === least ? least + 1 : largest * 1.06;
+    const own = this.state.scales === "own";
+    this.ends = (own ? this.state.facts.runs : [null]).map((_, run) => {
+      const those = own ? drawn.filter((each) => (each.line?.run ?? each.run) === run) : drawn;
+      return reach(those);
+    });
   }
 
   #grid(context, width) {
-    const { height } = this;
-    const { step, values } = ticks(this.low, this.high, Math.max(2, height / 34));
-    context.textAlign = "right";
+    const { height, looks, state } = this;
     context.textBaseline = "middle";
-    context.fillStyle = SOFT;
-    for (const value of values) {
-      const y = Math.round(this.y(value)) + 0.5;
-      rule(context, [LEFT, y], [width - RIGHT, y], value === 0 ? "#9aa4ad" : RULE);
-      context.fillText(tickText(value, step), LEFT - 6, Math.min(height - 6, Math.max(6, y)));
-    }
+    this.ends.forEach(({ low, high }, run) => {
+      const { step, values } = ticks(low, high, Math.max(2, height / 34));
+      const y = this.y(run);
+      context.textAlign = run === 0 ? "right" : "left";
+      context.fillStyle = state.scales === "own" ? looks.run(run).colour : theme.soft;
+      for (const value of values) {
+        const at = Math.round(y(value)) + 0.5;
+        if (run === 0) rule(context, [LEFT, at], [width - RIGHT, at], value === 0 ? theme.zero : theme.grid);
+        context.fillText(tickText(value, step), run === 0 ? LEFT - 6 : width - RIGHT + 6, Math.min(height - 6, Math.max(6, at)));
+      }
+    });
     const axis = ticks(this.frame.from, this.frame.to, width / 90);
-    for (const value of axis.values) this.#upright(context, Math.round(this.x(value)) + 0.5, RULE);
+    for (const value of axis.values) this.#upright(context, Math.round(this.x(value)) + 0.5, theme.grid);
   }
 
   #upright(context, x, colour, dashes) {
@@ -177,21 +184,22 @@ export class Panel {
   #stroke(context, trace, least = 1.3) {
     const { colour, dashes } = this.looks.line(this.state, trace.line);
     const width = this.state.selected.has(trace.line) ? Math.max(least, 2) : least;
+    const y = this.y(trace.line.run);
     if (trace.wide) {
       const x = (column) => LEFT + (column + 0.5) / this.frame.ratio;
-      ground(context, trace.low, trace.high, x, this.y, `${colour}50`);
+      ground(context, trace.low, trace.high, x, y, `${colour}50`);
     }
-    follow(context, trace, this.x, this.y, { colour, width, dashes: dashes.map((dash) => dash * width) });
+    follow(context, trace, this.x, y, { colour, width, dashes: dashes.map((dash) => dash * width) });
     const { beside } = this.spec;
     if (!beside || !this.traces.series(trace.line).has(beside)) return;
     const look = { colour: `${colour}b0`, width: 1, dashes: [1.5, 3] };
-    follow(context, this.traces.trace(trace.line, beside), this.x, this.y, look);
+    follow(context, this.traces.trace(trace.line, beside), this.x, y, look);
   }
 
   /** Draw a line once more, above the others. */
   #bringForward(context, trace) {
     const own = this.state.single().includes(trace.line);
-    if (!own) follow(context, trace, this.x, this.y, { colour: "#ffffffc0", width: 4 });
+    if (!own) follow(context, trace, this.x, this.y(trace.line.run), { colour: `${theme.paper}c0`, width: 4 });
     this.#stroke(context, trace, own ? 2.4 : 1.7);
   }
 
@@ -201,7 +209,7 @@ export class Panel {
     const series = this.traces.series(line);
     const { cursor } = this.state;
     context.beginPath();
-    context.arc(this.x(series.time[series.nearest(cursor)]), this.y(this.traces.at(line, cursor)), 3.2, 0, 2 * Math.PI);
+    context.arc(this.x(series.time[series.nearest(cursor)]), this.y(line.run)(this.traces.at(line, cursor)), 3.2, 0, 2 * Math.PI);
     context.fillStyle = this.looks.line(this.state, line).colour;
     context.fill();
   }
@@ -210,11 +218,24 @@ export class Panel {
     const value = this.traces.at(line, time, this.spec.column);
     if (Number.isNaN(value)) return;
     const look = kindLook(kind);
-    marker(context, look.marker, this.x(time), this.y(value), 4);
+    marker(context, look.marker, this.x(time), this.y(line.run)(value), 4);
     context.fillStyle = look.colour;
-    context.strokeStyle = "#fff";
+    context.strokeStyle = theme.paper;
     context.lineWidth = 0.8;
     context.fill();
     context.stroke();
   }
+}
+
+/** The ends of an axis for some lines. */
+function reach(drawn) {
+  let least = 0;
+  let largest = 0;
+  for (const { low, high } of drawn) {
+    for (let i = 0; i < low.length; i++) {
+      if (low[i] < least) least = low[i];
+      if (high[i] > largest) largest = high[i];
+    }
+  }
+  return { low: least * 1.06, high: largest === least ? least + 1 : largest * 1.06 };
 }

@@ -1,7 +1,7 @@
 /** The panels on their common time axis: zoom, cursor, legend. */
 
 import { BAND } from "airwnd/band.js";
-import { fresh, Frame, INK, LEFT, SOFT } from "airwnd/canvas.js";
+import { fresh, Frame, LEFT, setMargins, theme } from "airwnd/canvas.js";
 import { Lanes } from "airwnd/lanes.js";
 import { BROAD, swatch } from "airwnd/looks.js";
 import { Panel } from "airwnd/panel.js";
@@ -24,7 +24,7 @@ export class Plots {
     this.panels = state.facts.panels.map((spec) => new Panel(spec, state, looks));
     this.list.append(...this.panels.map((panel) => panel.element));
     this.lanes = new Lanes(state, looks, events);
-    state.on(["lines", "range", "panels"], () => this.#ask("base"));
+    state.on(["lines", "range", "panels", "theme"], () => this.#ask("base"));
     state.on(["cursor", "hover"], () => this.#ask("over"));
     new ResizeObserver(() => this.#ask("base")).observe(this.list);
     this.#listen();
@@ -47,6 +47,7 @@ export class Plots {
     const start = performance.now();
     for (const panel of this.panels) panel.element.hidden = !panel.shown;
     this.lanes.arrange();
+    setMargins(this.lanes.labels, this.state.scales === "own");
     this.shown = this.panels.filter((panel) => panel.shown);
     this.frame = new Frame(this.state, this.axis.clientWidth - this.list.offsetWidth + this.list.clientWidth, window.devicePixelRatio || 1);
     const marks = this.lanes.marks(this.frame);
@@ -73,13 +74,13 @@ export class Plots {
   #drawAxis() {
     const { context, width } = fresh(this.axis);
     const { step, values } = ticks(this.frame.from, this.frame.to, width / 90);
-    context.fillStyle = INK;
+    context.fillStyle = theme.ink;
     context.textBaseline = "top";
     context.textAlign = "center";
     for (const value of values) context.fillText(tickText(value, step), this.frame.x(value), 3);
-    context.fillStyle = SOFT;
-    context.textAlign = "right";
-    context.fillText("time (s)", LEFT - 14, 3);
+    context.fillStyle = theme.soft;
+    context.textAlign = "left";
+    context.fillText("t (s)", 2, 3);
   }
 
   #showLegend() {
@@ -90,7 +91,9 @@ export class Plots {
       const name = several ? `${line.id} · ${state.facts.runs[line.run].label}` : line.id;
       entries.push(this.#entry(swatch(this.looks.line(state, line)), name));
     }
-    this.legend.replaceChildren(...entries.slice(0, MOST_NAMED));
+    const changes = new Set(this.lanes.marks(this.frame).changes.map(({ kind }) => kind));
+    const named = [...changes].map((kind) => this.#entry(swatch({ css: "var(--ink)", dashes: [2, 1.5] }), state.facts.kinds[kind]));
+    this.legend.replaceChildren(...entries.slice(0, MOST_NAMED), ...named);
   }
 
   /** What stands for many flows; what is true of all runs is said once. */
@@ -105,7 +108,7 @@ export class Plots {
       return { run, text: state.many === "band" ? band : `${count} flows, darker where they are many` };
     });
     const one = new Set(said.map(({ text }) => text)).size === 1;
-    const picture = (run) => swatch({ colour: this.looks.crowd(run) }, BROAD);
+    const picture = (run) => swatch(this.looks.crowd(run), BROAD);
     if (!several) return said.map(({ run, text }) => this.#entry(picture(run), text));
     const labels = said.map(({ run, text }) => this.#entry(picture(run), state.facts.runs[run].label + (one ? "" : `: ${text}`)));
     return one ? [...labels, this.#entry(said[0].text)] : labels;
@@ -125,6 +128,7 @@ export class Plots {
     element.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || !inside(event)) return;
       const x = place(event);
+      this.#lookAt(event, x);
       this.#drag = { x, now: x, panning: event.shiftKey, range: { ...state.range }, panel: event.target.closest(".panel") };
       element.setPointerCapture(event.pointerId);
     });
@@ -135,7 +139,8 @@ export class Plots {
     });
     element.addEventListener("pointerup", (event) => this.#drop(event));
     element.addEventListener("pointercancel", () => this.#endDrag());
-    element.addEventListener("pointerleave", () => this.#lookAway());
+    // A finger that leaves the screen has looked at what it has touched.
+    element.addEventListener("pointerleave", (event) => event.pointerType === "touch" || this.#lookAway());
     element.addEventListener("dblclick", () => state.zoom(state.whole.from, state.whole.to));
     element.addEventListener("wheel", (event) => this.#wheel(event, inside(event), place(event)), { passive: false });
     element.addEventListener("keydown", (event) => this.#key(event));

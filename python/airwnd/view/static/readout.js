@@ -34,15 +34,15 @@ export class Readout {
 
   /** The bands; of several runs the medians only. */
   #bands() {
-    this.#add(["median"]);
-    for (const crowd of this.traces.crowds()) {
+    this.traces.crowds().forEach((crowd, place) => {
       const { time, lines } = this.traces.band(crowd);
       const values = lines.map((line) => line[nearest(time, this.state.cursor)]);
       const [low, median, high] = values.map((value) => valueText(value, Math.abs(value) < 100 ? 1 : 0));
       const text = this.looks.several ? median : `${median} (${low} – ${high})`;
-      const picture = swatch({ colour: this.looks.crowd(crowd.run) }, { ...BROAD, length: 12 });
-      this.#add([picture, ` ${text}`], { run: crowd.run, low: values[0], median: values[1], high: values[2] });
-    }
+      const picture = swatch(this.looks.crowd(crowd.run), { ...BROAD, length: 12 });
+      const parts = place === 0 ? ["median ", picture] : [picture];
+      this.#add([...parts, ` ${text}`], { run: crowd.run, low: values[0], median: values[1], high: values[2] });
+    });
   }
 
   #add(parts, data = {}) {

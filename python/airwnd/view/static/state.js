@@ -22,13 +22,15 @@ export class State {
     this.kindsShown = new Set(Object.keys(facts.kinds));
     this.panelsShown = new Set(facts.panels.filter((panel) => panel.shown).map((panel) => panel.column));
     this.many = "band";
+    /** "shared": one vertical axis for all runs; "own": one for each of two. */
+    this.scales = "shared";
     this.linked = facts.runs.length > 1;
     this.whole = { from: 0, to: Math.max(...facts.runs.map((run) => run.duration), ...series.map((each) => each.time.at(-1))) };
     this.range = { ...this.whole };
     this.cursor = null;
   }
 
-  /** Call `listener` after changes of a topic: "lines", "hover", "range", "cursor" or "panels". */
+  /** Call `listener` after changes of a topic: "lines", "hover", "range", "cursor", "panels" or "theme". */
   on(topics, listener) {
     for (const topic of topics) this.#listeners.set(topic, [...(this.#listeners.get(topic) ?? []), listener]);
   }

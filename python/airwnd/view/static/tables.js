@@ -170,7 +170,7 @@ export function showRuns(state, looks) {
       else state.runsShown.delete(index);
       state.changedLines();
     });
-    const picture = several ? [box, " ", swatch({ colour: looks.run(index) }, { thick: 4, length: 18 })] : [];
+    const picture = several ? [box, " ", swatch(looks.run(index), { thick: 4, length: 18 })] : [];
     const figures = totalFigures.map(({ key, digits }) => cell("td", run.totals[key], digits));
     const made = element("tr", {}, element("td", {}, ...picture), cell("td", run.label), cell("td", run.seed), ...figures);
     made.dataset.run = index;
@@ -193,8 +193,8 @@ export function showRuns(state, looks) {
 }
 
 /** The groups of flows in which somebody waited for something, and which part of it took how long. */
-export function showGroups(state) {
-  const { runs, groupFigures, looks } = state.facts;
+export function showGroups(state, { looks }) {
+  const { runs, groupFigures } = state.facts;
   const groups = runs.flatMap((run) => run.groups.map((group) => ({ run: run.label, ...group })));
   const section = document.getElementById("groups");
   section.hidden = groups.length === 0;
@@ -235,11 +235,11 @@ function drawCurves(svg, groups, looks) {
   }
   add("text", { x: (left + right) / 2, y: bottom + 23, "text-anchor": "middle" }, "completion time (s)");
   groups.forEach(({ curve }, index) => {
-    const { colour, dashes } = looks[index % looks.length];
+    const { css, dashes } = looks[index % looks.length];
     const steps = curve.map(([time, part], place) => {
       const begin = place === 0 ? `M${x(time).toFixed(1)} ${y(0).toFixed(1)}` : `H${x(time).toFixed(1)}`;
       return `${begin}V${y(part).toFixed(1)}`;
     });
-    add("path", { d: steps.join(""), stroke: colour, "stroke-dasharray": dashes.map((length) => length * 1.5).join(" ") });
+    add("path", { d: steps.join(""), style: `stroke: ${css}`, "stroke-dasharray": dashes.map((length) => length * 1.5).join(" ") });
   });
 }

@@ -11,6 +11,7 @@ pub enum Spec {
     Friis(friis::Params),
     LogDistance(log_distance::Params),
     HybridBuildings(hybrid_buildings::Params),
+    UrbanMacro(urban_macro::Params),
 }
 
 /// A path-loss model: pure, and the same in both directions.

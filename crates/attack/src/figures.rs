@@ -1,0 +1,169 @@
+//! What holds of the results of every run.
+
+use airwnd_lab::columns::{Cell, ColumnInfo, Row, columns};
+use airwnd_lab::{Column, LinkRow, Outcome, Percentiles, Scenario, Table, tables};
+use serde_json::Value as Json;
+
+/// Sums of rounded numbers may be off by this part.
+const ROUNDING: f64 = 1e-9;
+
+/// Checks all figures and tables of a run.
+///
+/// # Errors
+/// A figure that cannot be.
+pub fn check(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
+    rows("flows", outcome.flows())?;
+    rows("groups", outcome.groups())?;
+    rows("ues", outcome.ues())?;
+    rows("cells", outcome.cells())?;
+    rows("links", outcome.links())?;
+    rows("totals", &[outcome.totals()])?;
+    flows(scenario, outcome)?;
+    totals(outcome)?;
+    links(scenario, outcome)?;
+    conservation(&outcome.to_json())?;
+    let long = [
+        ("series", outcome.series()),
+        ("events", outcome.events()),
+        ("allocations", outcome.allocations()),
+        ("completions", outcome.completions()),
+    ];
+    long.into_iter().try_for_each(|(name, of)| table(name, of))
+}
+
+/// Fails with what `text` gives unless it is so.
+fn holds(is_so: bool, text: impl FnOnce() -> String) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(text()) }
+}
+
+/// A number is finite, within its column's range, and no negative zero.
+fn number(of: &str, column: &ColumnInfo, value: f64) -> Result<(), String> {
+    let is_sound =
+        value.is_finite() && column.range.contains(&value) && (value != 0.0 || value.is_sign_positive());
+    holds(is_sound, || format!("{of}.{} = {value:?} is outside {:?}", column.name, column.range))
+}
+
+fn rows<R: Row>(name: &str, rows: &[R]) -> Result<(), String> {
+    let columns = columns::<R>();
+    rows.iter().try_for_each(|row| {
+        let (mut column, mut result) = (columns.iter(), Ok(()));
+        R::cells(Some(row), &mut |cell| {
+            let column = column.next().expect("a cell for each column");
+            if let (Cell::Number(value), Ok(())) = (cell, &result) {
+                result = number(name, column, value);
+            }
+        });
+        result
+    })
+}
+
+/// All columns have one length; NaN stands for no value.
+fn table(name: &str, table: &Table) -> Result<(), String> {
+    let declared =
+        tables().into_iter().find(|info| info.name == name).map(|info| info.columns).unwrap_or_default();
+    let length = |column: &Column| match column {
+        Column::F64(values) => values.len(),
+        Column::U32(values) | Column::Words(values, _) => values.len(),
+    };
+    let rows = table.first().map_or(0, |(_, column)| length(column));
+    for (key, column) in table {
+        holds(length(column) == rows, || format!("{name}.{key} has {} rows, not {rows}", length(column)))?;
+        let info = declared.iter().find(|info| info.name == *key);
+        let info = info.ok_or_else(|| format!("{name}.{key} is not declared"))?;
+        if let Column::F64(values) = column {
+            values.iter().filter(|value| !value.is_nan()).try_for_each(|value| number(name, info, *value))?;
+        }
+    }
+    Ok(())
+}
+
+fn percentiles(of: &str, spread: Percentiles) -> Result<(), String> {
+    let values = [spread.mean, spread.p50, spread.p95, spread.p99];
+    let all_or_none = values.iter().all(Option::is_some) || values.iter().all(Option::is_none);
+    let ordered = spread.p50 <= spread.p95 && spread.p95 <= spread.p99;
+    holds(all_or_none && ordered, || format!("{of}: {spread:?}"))
+}
+
+fn flows(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
+    let seconds = scenario.duration().as_secs();
+    for flow in outcome.flows() {
+        let say = |what: &str| format!("{what}: {flow:?}");
+        percentiles(&flow.id, flow.delay_ms)?;
+        percentiles(&flow.id, flow.rtt_ms)?;
+        holds(flow.packets_received + flow.packets_dropped <= flow.packets_sent, || {
+            say("more than was sent")
+        })?;
+        holds(flow.goodput_kbps <= flow.throughput_kbps, || say("goodput above throughput"))?;
+        holds(flow.fct_s.is_none_or(|time| time <= seconds), || say("completed after the end"))?;
+    }
+    for group in outcome.groups() {
+        percentiles(&group.group, group.delay_ms)?;
+        let of_group = || outcome.flows().iter().filter(|flow| flow.group == group.group);
+        let sum: f64 = of_group().map(|flow| flow.goodput_kbps).sum();
+        let close = (sum - group.goodput_kbps).abs() <= ROUNDING * sum;
+        holds(close, || format!("{}: goodput {} of flows with {sum}", group.group, group.goodput_kbps))?;
+        let dropped: u64 = of_group().map(|flow| flow.packets_dropped).sum();
+        let is_sum = dropped == group.packets_dropped && group.started <= group.flows;
+        holds(is_sum, || format!("{dropped} packets dropped of {group:?}"))?;
+    }
+    Ok(())
+}
+
+fn totals(outcome: &Outcome) -> Result<(), String> {
+    let totals = outcome.totals();
+    let say = |what: &str| format!("{what}: {totals:?}");
+    holds(totals.jain.is_none_or(|jain| jain > 0.0), || say("Jain's index is 0"))?;
+    holds(totals.goodput_kbps <= totals.throughput_kbps, || say("goodput above throughput"))?;
+    let sum: f64 = outcome.groups().iter().map(|group| group.goodput_kbps).sum();
+    holds((sum - totals.goodput_kbps).abs() <= ROUNDING * sum, || say("not the sum of the groups"))?;
+    for cell in outcome.cells() {
+        //= TS 36.213 Table 7.1.7.2.1-1
+        // MCS 28 carries 75376 bits on 100 PRBs.
+        holds(cell.spectral_efficiency.is_none_or(|bits| bits <= 4.19), || format!("{cell:?}"))?;
+    }
+    Ok(())
+}
+
+fn links(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
+    let written = scenario.to_json();
+    for link in outcome.links() {
+        let say = |what: &str| format!("{what}: {link:?}");
+        holds(link.queue_packets.mean <= link.queue_packets.max as f64, || say("mean above maximum"))?;
+        holds(link.queue_bytes.mean <= link.queue_bytes.max as f64, || say("mean above maximum"))?;
+        let of = written["link"].as_array().into_iter().flatten().find(|of| of["name"] == link.link.as_str());
+        match of {
+            // Each station of a medium has a queue of its own.
+            Some(of) if of["kind"] != "wifi" => limits(of, link).map_err(|what| say(&what))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A queue holds no more than its limits.
+fn limits(written: &Json, link: &LinkRow) -> Result<(), String> {
+    let bytes = |text: &Json| {
+        text.as_str().and_then(|text| text.parse::<airwnd_units::Bytes>().ok()).map(|most| most.0)
+    };
+    if let Some(most) = written["queue"].as_u64() {
+        holds(link.queue_packets.max <= most, || format!("more than {most} packets"))?;
+    }
+    if let Some(most) = bytes(&written["queue_bytes"]) {
+        holds(link.queue_bytes.max <= most, || format!("more than {most} bytes"))?;
+    }
+    Ok(())
+}
+
+fn conservation(outcome: &Json) -> Result<(), String> {
+    let count = |key: &str| outcome["conservation"][key].as_u64().unwrap_or(0);
+    let dropped: u64 = outcome["conservation"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| key.starts_with("dropped_bytes"))
+        .filter_map(|(_, bytes)| bytes.as_u64())
+        .sum();
+    let offered = count("offered_bytes");
+    let sum = count("delivered_bytes") + dropped + count("inside_bytes");
+    holds(offered == sum, || format!("{offered} bytes were offered, {sum} are accounted for"))
+}

@@ -1,0 +1,221 @@
+//! Legal scenarios, drawn from bytes by what the schema declares.
+//!
+//! Sections, members and values come from the schema, so a new member is drawn as soon as it is in its family's list.
+//! Written here is only what the schema does not say: how sites, links, groups and flows refer to each other, what stands
+//! in the rows of a file, and which values only make a run longer. Parameters that contradict each other are still drawn:
+//! such a scenario has to be refused in one line.
+
+use crate::shape::{Entry, SCENARIO, Shape, Table};
+use arbitrary::{Result, Unstructured};
+use serde_json::{Map, Value as Json, json};
+
+/// Members that are not in the engine: their code comes from outside.
+const OUTSIDE: [&str; 2] = ["plugin", "python"];
+
+/// Values that make a run large: the end of a key's path, and the most that is drawn.
+const MOST: [(&str, f64); 9] = [
+    ("site.rings", 1.0),
+    ("site.sectors", 3.0),
+    ("ue.count", 4.0),
+    ("flow.count", 3.0),
+    ("arrivals.rate", 500.0),
+    ("mobility.pause", 1e9),
+    ("start", 2e8),
+    ("stagger", 1e7),
+    ("warmup", 5e7),
+];
+
+/// A scenario of at most 300 ms with few terminals and flows.
+///
+/// # Errors
+/// As [`Unstructured`].
+pub fn scenario(u: &mut Unstructured<'_>) -> Result<Json> {
+    // How much is written rather than left at its default.
+    let density = *u.choose(&[2, 8, 8, 25])?;
+    let mut draw = Draw { u, density };
+    let mut scenario = draw.table("", &SCENARIO, &["duration", "link", "site", "ue", "flow"])?;
+    let sites = draw.u.int_in_range(0..=2)?;
+    let links = draw.u.int_in_range(usize::from(sites == 0)..=3)?;
+    let groups = draw.u.int_in_range(1..=3)?;
+    let flows = draw.u.int_in_range(1..=4)?;
+    scenario.insert("duration".into(), format!("{}ms", draw.u.int_in_range(1..=300)?).into());
+    if sites > 0 {
+        scenario.insert("site".into(), draw.several("site", sites, Draw::site)?);
+    }
+    if links > 0 {
+        scenario.insert("link".into(), draw.several("link", links, Draw::link)?);
+    }
+    let ue = draw.several("ue", groups, |draw, number, group| draw.group(number, group, sites, links))?;
+    scenario.insert("ue".into(), ue);
+    scenario.insert(
+        "flow".into(),
+        draw.several("flow", flows, |draw, number, flow| draw.flow(number, flow, groups))?,
+    );
+    Ok(scenario.into())
+}
+
+/// A value for what has no default, or needs more than its own range.
+///
+/// `None`: anything that its shape allows.
+pub fn needed(path: &str, kind: Option<&str>, key: &str) -> Option<Json> {
+    let value = match (path, kind?, key) {
+        ("link", "wire", "rate") => json!("20Mbps"),
+        ("link", "trace", "down") => json!("norway-bus-1"),
+        ("link", "trace", "format") => json!("rate"),
+        ("ue.placement", "list", "points") => {
+            json!([["200m", "30m"], ["50m", "-300m"], ["1km", "0m"], ["90m", "5m"]])
+        }
+        ("ue.placement", "file", "rows") => {
+            json!([[200, 30, -1, -1], [50, -300, -1, -1], [1000, 0, -1, -1], [90, 5, -1, -1]])
+        }
+        ("ue.mobility", "path", "rows") => json!([[0, 100, 50], [0.1, 103, 50], [0.5, 103, 43.5]]),
+        ("flow.arrivals", "schedule", "times") => json!(["0ms"]),
+        ("flow.arrivals", "file", "rows") => json!([[0, -1], [0.0005, -1]]),
+        (_, "empirical", "rows") => json!([[100, 0.25], [3000, 0.5], [40000, 1]]),
+        (_, "file" | "path" | "empirical", "path") => json!("rows.csv"),
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// Whether a text can stand for a value of this shape: names, and files that are not there, are set by hand.
+fn is_text(shape: &Shape) -> bool {
+    match shape {
+        Shape::Text => true,
+        Shape::List(item, ..) => is_text(item),
+        Shape::OneOf(branches) => branches.iter().any(is_text),
+        _ => false,
+    }
+}
+
+struct Draw<'u, 'b> {
+    u: &'u mut Unstructured<'b>,
+    /// How many of a hundred optional keys are written.
+    density: u8,
+}
+
+impl Draw<'_, '_> {
+    fn chance(&mut self, percent: u8) -> Result<bool> {
+        // Without bytes the least is drawn: then nothing more is written.
+        Ok(self.u.int_in_range(0..=99)? >= 100 - percent)
+    }
+
+    /// The keys of a table, but for `others`.
+    fn table(&mut self, path: &str, table: &Table, others: &[&str]) -> Result<Map<String, Json>> {
+        let kind = table.kind.as_deref();
+        let mut drawn = Map::new();
+        if let Some(kind) = kind {
+            drawn.insert("kind".into(), kind.into());
+        }
+        for Entry { key, shape, is_required, default } in &table.entries {
+            let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            if others.contains(&key.as_str()) {
+                continue;
+            }
+            if let Some(needed) = needed(path, kind, key) {
+                drawn.insert(key.clone(), needed);
+                continue;
+            }
+            // A section is not written by itself: its keys are.
+            let is_section = matches!(shape, Shape::Table(_));
+            let is_written = *is_required || is_section || (!is_text(shape) && self.chance(self.density)?);
+            if is_written {
+                let value = self.value(&inner, shape, default.as_ref())?;
+                drawn.insert(key.clone(), value);
+            }
+        }
+        Ok(drawn)
+    }
+
+    fn value(&mut self, path: &str, shape: &Shape, default: Option<&Json>) -> Result<Json> {
+        Ok(match shape {
+            Shape::Table(table) => self.table(path, table, &[])?.into(),
+            Shape::OneOf(branches) => {
+                let inside = |branch: &&Shape| match branch {
+                    Shape::Table(table) => !OUTSIDE.contains(&table.kind.as_deref().unwrap_or_default()),
+                    // Each member is drawn with its parameters; a bare word is one with none of them.
+                    Shape::Words(words) => words.len() == 1,
+                    _ => true,
+                };
+                let branches: Vec<&Shape> = branches.iter().filter(inside).collect();
+                let branch = *self.u.choose(&branches)?;
+                self.value(path, branch, default)?
+            }
+            Shape::Words(words) => self.u.choose(words)?.clone().into(),
+            Shape::Flag => self.u.arbitrary::<bool>()?.into(),
+            Shape::Value(range) => {
+                let most =
+                    MOST.iter().find(|(end, _)| path.ends_with(end)).map_or(f64::INFINITY, |(_, most)| *most);
+                range.draw(self.u, default, most)?
+            }
+            Shape::Text => json!("text"),
+            Shape::List(item, least, most) => {
+                let length = self.u.int_in_range(*least..=most.unwrap_or(4))?;
+                let defaults = default.and_then(Json::as_array);
+                let items = (0..length)
+                    .map(|place| self.value(path, item, defaults.and_then(|defaults| defaults.get(place))))
+                    .collect::<Result<Vec<Json>>>()?;
+                items.into()
+            }
+        })
+    }
+
+    fn several(
+        &mut self,
+        key: &str,
+        count: usize,
+        mut each: impl FnMut(&mut Self, usize, &Shape) -> Result<Map<String, Json>>,
+    ) -> Result<Json> {
+        let Shape::List(item, ..) = &SCENARIO.entry(key).shape else { unreachable!("`{key}` is a list") };
+        (0..count).map(|number| each(self, number, item).map(Json::from)).collect()
+    }
+
+    fn object(&mut self, path: &str, shape: &Shape) -> Result<Map<String, Json>> {
+        match self.value(path, shape, None)? {
+            Json::Object(object) => Ok(object),
+            other => unreachable!("{path} is a table, not {other}"),
+        }
+    }
+
+    fn site(&mut self, number: usize, shape: &Shape) -> Result<Map<String, Json>> {
+        let mut site = self.object("site", shape)?;
+        if number > 0 {
+            site.insert("position".into(), json!([format!("{}m", 700 * number), "40m"]));
+        }
+        Ok(site)
+    }
+
+    fn link(&mut self, number: usize, shape: &Shape) -> Result<Map<String, Json>> {
+        let mut link = self.object("link", shape)?;
+        link.insert("name".into(), format!("l{number}").into());
+        Ok(link)
+    }
+
+    /// The first group passes all links, so that each is passed.
+    fn group(
+        &mut self,
+        number: usize,
+        shape: &Shape,
+        sites: usize,
+        links: usize,
+    ) -> Result<Map<String, Json>> {
+        let mut group = self.object("ue", shape)?;
+        group.insert("name".into(), format!("g{number}").into());
+        if number > 0 && links > 0 && self.chance(50)? {
+            let least = usize::from(sites == 0);
+            let (first, count) = (self.u.int_in_range(0..=links - 1)?, self.u.int_in_range(least..=links)?);
+            let via: Vec<String> = (0..count).map(|place| format!("l{}", (first + place) % links)).collect();
+            group.insert("via".into(), via.into());
+        }
+        Ok(group)
+    }
+
+    fn flow(&mut self, number: usize, shape: &Shape, groups: usize) -> Result<Map<String, Json>> {
+        let mut flow = self.object("flow", shape)?;
+        flow.insert("id".into(), format!("f{number}").into());
+        if self.chance(50)? {
+            flow.insert("ue".into(), format!("g{}", self.u.int_in_range(0..=groups - 1)?).into());
+        }
+        Ok(flow)
+    }
+}

@@ -1,0 +1,5 @@
+//! The tests as one program, which links faster than one for each file.
+
+mod corpus;
+mod ends;
+mod generated;

@@ -1,0 +1,8 @@
+//! `airwnd_attack::targets::pcap`
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Err(what) = airwnd_attack::targets::pcap(bytes) {
+        panic!("{what}");
+    }
+});

@@ -1,0 +1,185 @@
+"""Axes of the pictures: names with units, scales, legends; text from scenarios is drawn letter by letter."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from airwnd import style
+from airwnd.columns import tables
+from airwnd.text import axis_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+#: More lines than this become a band, or are named in part only.
+MOST_LINES = 12
+
+# Names of columns on an axis, where the column's own name does not say enough.
+_NAMES = {
+    "rate_kbps": "Goodput",
+    "air_kbps": "Air rate",
+    "delay_ms": "One-way delay",
+    "delay_ms_mean": "One-way delay, mean",
+    "delay_ms_p50": "One-way delay, median",
+    "delay_ms_p95": "One-way delay, 95th percentile",
+    "delay_ms_p99": "One-way delay, 99th percentile",
+    "rtt_ms_mean": "RTT, mean",
+    "rtt_ms_p95": "RTT, 95th percentile",
+    "queue_bytes": "Queue",
+    "queue_packets": "Queue",
+    "fct_s": "Completion time",
+    "jain": "Jain's fairness index",
+    "pdf_percent": "Packet delivery fraction",
+    "loss_percent": "Packet loss",
+}
+_LOWER_CASE = ("cwnd", "rwnd", "ssthresh")
+
+# Larger units of a column's unit, and how many of the column's they are.
+_LARGER = {
+    "kbit/s": ((1e6, "Gbit/s"), (1e3, "Mbit/s")),
+    "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
+    "ms": ((1e3, "s"),),
+    "m": ((1e3, "km"),),
+}
+# A scale changes to the larger unit from so many of it on.
+_FROM = 10
+
+_LETTER_IN = 0.062
+_SWATCH_IN = 0.45
+_TICKS_IN = 0.8
+# Lines of a legend that a figure has room for, and the height of one.
+_LEGEND_LINES, _LINE_IN = 2, 0.165
+_MOST_TICKS = 8
+_DECADES_WITH_STEPS = 2.5
+_LOG_FROM, _UNEVEN = 10, 1.5
+
+
+def name(table: str, column: str) -> tuple[str, str]:
+    """Give what a column is called on an axis, and its unit."""
+    known = tables()[table].columns
+    unit = known[column].shown_unit if column in known else ""
+    words = _NAMES.get(column) or axis_label(table, column).removesuffix(f" ({unit})")
+    return words if words.startswith(_LOWER_CASE) else words[:1].upper() + words[1:], unit
+
+
+def quantity(axis: "Axis", words: str, unit: str, largest: float, note: str = "") -> None:
+    """Name an axis with its unit, and count in a larger unit where numbers would be long.
+
+    Parameters
+    ----------
+    axis
+        Of Matplotlib.
+    words
+        What is drawn.
+    unit
+        The unit of the data; empty for a pure number.
+    largest
+        The largest value.
+    note
+        More about it, below or beside the name.
+    """
+    from matplotlib.ticker import FuncFormatter
+
+    fits = (each for each in _LARGER.get(unit, ()) if largest >= _FROM * each[0])
+    factor, shown = next(fits, (1.0, unit))
+    label = f"{words} ({shown})" if shown else words
+    axis.set_label_text(style.literal(label + (f",\n{note}" if note else "")))
+    # Matplotlib's own logarithmic labels are formulas in another typeface.
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / factor:.10g}"))
+
+
+def scale(axes: "Axes", which: str, values: "ArrayLike", wanted: str = "auto") -> None:
+    """Make an axis linear or logarithmic, with marks at few values themselves.
+
+    Parameters
+    ----------
+    axes
+        Of Matplotlib.
+    which
+        ``"x"`` or ``"y"``.
+    values
+        What is drawn along it.
+    wanted
+        ``"linear"``, ``"log"``, or ``"auto"``: logarithmic if the values spread unevenly over a decade.
+    """
+    from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
+
+    distinct = np.unique(np.asarray(values, float))
+    logarithmic = wanted == "log" or (wanted == "auto" and _grows(distinct))
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    formatter = axis.get_major_formatter()
+    if logarithmic:
+        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+        positive = distinct[distinct > 0]
+        decades = np.log10(positive[-1] / positive[0]) if positive.size else 0.0
+        steps = (1.0, 2.0, 5.0) if decades <= _DECADES_WITH_STEPS else (1.0,)
+        if which == "x" and wanted == "auto" and distinct.size <= _MOST_TICKS:
+            axis.set_major_locator(FixedLocator(distinct.tolist()))
+        else:
+            axis.set_major_locator(LogLocator(subs=steps))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(formatter)
+
+
+def _grows(distinct: "np.typing.NDArray[np.float64]") -> bool:
+    """Whether distinct values grow by factors rather than by steps."""
+    if distinct.size <= 2 or distinct[0] <= 0 or distinct[-1] < _LOG_FROM * distinct[0]:  # noqa: PLR2004
+        return False
+    steps = np.diff(distinct)
+    return bool(steps.max() > _UNEVEN * steps.min())
+
+
+def legend(
+    axes: "Axes", title: str = "", *, panels: int = 1, above_all: bool = False, grow: bool = False
+) -> None:
+    """Name the lines above the axes, in as many columns as fit; of very many the first.
+
+    Parameters
+    ----------
+    axes
+        Of Matplotlib.
+    title
+        What the lines differ in.
+    panels
+        Number of axes side by side in the figure, each with a legend of its own.
+    above_all
+        Whether the legend is that of the whole figure.
+    grow
+        Whether the figure becomes higher with a long legend.
+    """
+    from matplotlib.lines import Line2D
+
+    handles, names = axes.get_legend_handles_labels()
+    if not handles:
+        return
+    handles, names = list[Any](handles), list[str](names)
+    if len(handles) > MOST_LINES:
+        more = f"and {len(handles) - MOST_LINES} more"
+        handles = [*handles[:MOST_LINES], Line2D([], [], linestyle="none")]
+        names = [*names[:MOST_LINES], more]
+    width = (style.figure_of(axes).get_size_inches()[0] - _TICKS_IN) / panels
+    each = _SWATCH_IN + _LETTER_IN * max(map(len, names))
+    columns = max(1, min(len(names), int(width / each)))
+    lines = math.ceil(len(names) / columns) + bool(title)
+    if grow and lines > _LEGEND_LINES:
+        figure = style.figure_of(axes)
+        figure.set_figheight(figure.get_figheight() + (lines - _LEGEND_LINES) * _LINE_IN)
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
+    owner: Axes | Figure = axes
+    if above_all:
+        place, owner = {"loc": "outside upper left"}, style.figure_of(axes)
+    owner.legend(
+        handles,
+        names,
+        **place,
+        title=style.literal(title) or None,
+        alignment="left",
+        ncols=columns,
+        borderaxespad=0.2,
+        columnspacing=1.0,
+        handlelength=2.4,
+    )

@@ -1,0 +1,34 @@
+"""Choice of flows by id or by group."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from airwnd.errors import InputError
+
+if TYPE_CHECKING:
+    from airwnd.run_data import RunData
+
+_MOST_NAMED = 5
+
+
+def named(run: "RunData", wanted: Sequence[str], *, groups: bool = True) -> list[str]:
+    """Give the ids of flows: those named by id or, if `groups`, by group, or all.
+
+    Raises
+    ------
+    InputError
+        If there is no such flow or group.
+    """
+    members: dict[str, list[str]] = {}
+    for flow, group in run.flows.select("id", "group").iter_rows() if groups else ():
+        members.setdefault(group, []).append(flow)
+    ids = run.flows["id"].to_list()
+    if isinstance(wanted, str):
+        raise InputError(f"flows: expected a list of ids, found the text {wanted!r}")
+    known = set(ids)
+    for name in wanted:
+        if name not in known and name not in members:
+            shown = ", ".join(ids[:_MOST_NAMED]) + (", ..." if len(ids) > _MOST_NAMED else "")
+            raise InputError(f"no flow `{name}`; there are {shown}")
+    found = [flow for name in wanted for flow in ([name] if name in known else members[name])]
+    return list(dict.fromkeys(found)) if wanted else ids

@@ -1,0 +1,282 @@
+"""A figure over a swept key: a line per value of another key, means and confidence intervals over seeds."""
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from airwnd import style
+from airwnd.errors import InputError
+from airwnd.plots import axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from airwnd.sweep_data import SweepData
+
+# As in the reproductions: Student's t of two values is so wide that it says nothing.
+_CONFIDENCE, _LEAST_SEEDS = 0.95, 3
+_PANELS_IN_A_ROW = 4
+# Panels in inches, and the legend above them.
+_PANEL_IN, _LEGEND_IN = (2.4, 1.9), 0.6
+# The part of the distance between two words on the axis that their points share.
+_DODGE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the swept keys stand in the picture; :meth:`airwnd.Sweep.plot` documents the parts."""
+
+    x: str | None = None
+    by: tuple[str, ...] | None = None
+    facet: str | None = None
+    where: Mapping[str, object] = field(default_factory=dict)
+    x_scale: Literal["auto", "linear", "log"] = "auto"
+    y_scale: Literal["linear", "log"] = "linear"
+
+
+def plot_sweep(
+    sweep: "SweepData",
+    y: str = "delay_ms",
+    layout: Layout | None = None,
+    *,
+    size: style.Size | None = None,
+) -> "Figure":
+    """Draw a column over a swept key; :meth:`airwnd.Sweep.plot` documents the arguments."""
+    layout = layout or Layout()
+    table, rows = _rows(sweep, y)
+    rows = _only(sweep, rows, layout.where)
+    layout = _filled(sweep, layout, rows)
+    if layout.x is None:
+        raise InputError("nothing to draw along the axis: the sweep has seeds only")
+    points = _points(rows.drop_nulls("value"), layout, sweep.random)
+    if points.is_empty():
+        raise InputError(f"`{y}` has no values in these runs")
+    numbers = sweep.number(layout.x)
+    places = _places(rows, layout.x, numbers)
+    panels = _in_order(rows, [layout.facet]) if layout.facet else [()]
+    lines = _in_order(rows, list(layout.by or ()))
+    name, unit = axis.name(table, y)
+    note = _note(int(points["n"].min()), int(points["n"].max()))  # type: ignore[arg-type]
+    with style.styled():
+        columns = min(len(panels), _PANELS_IN_A_ROW)
+        stack = math.ceil(len(panels) / columns)
+        figure = style.new_figure(_size(size, columns, stack) if len(panels) > 1 else size)
+        all_axes = figure.subplots(stack, columns, sharex=True, sharey=True, squeeze=False)
+        for place, axes in enumerate(all_axes.flat):
+            if place >= len(panels):
+                axes.remove()
+                continue
+            part = points if layout.facet is None else points.filter(_is([layout.facet], panels[place]))
+            for index, values in enumerate(lines):
+                chosen = part.filter(_is(layout.by or (), values)) if values else part
+                look = _Line(index, len(lines), values, numbers is not None, bool(sweep.random))
+                _draw(axes, look, chosen, places)
+            if layout.facet is not None:
+                axes.set_title(style.literal(f"{layout.facet} = {_text(panels[place][0])}"))
+            if place % columns == 0:
+                axis.quantity(axes.yaxis, name, unit, _largest(points), note)
+        axes = all_axes[0, 0]
+        _scales(axes, layout, points, places, categorical=numbers is None)
+        below = layout.x + (f" ({numbers[1]})" if numbers and numbers[1] else "")
+        for each in all_axes[-1]:
+            each.set_xlabel(style.literal(below))
+        if len(lines) > 1:
+            title = ", ".join(layout.by or ())
+            axis.legend(axes, title, above_all=len(panels) > 1, grow=size is None or size[1] is None)
+    return figure
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The place of a line among the lines, its values, and how its points are drawn."""
+
+    index: int
+    count: int
+    values: tuple[object, ...]
+    numeric: bool
+    scattered: bool
+
+
+def _size(size: style.Size | None, columns: int, rows: int) -> style.Size:
+    """Give the size of a figure of several panels."""
+    width, height = size or (min(_PANEL_IN[0] * columns, style.WIDTHS["page"]), None)
+    return width, height or _PANEL_IN[1] * rows + _LEGEND_IN
+
+
+def _rows(sweep: "SweepData", y: str) -> tuple[str, pl.DataFrame]:
+    """Give the table that has the column, and a row per run with the column as ``value``."""
+    numbers = (found[0] for found in map(sweep.number, sweep.keys) if found is not None)
+    keys = list(dict.fromkeys((*sweep.keys, *numbers)))
+    for table, frame in (("totals", sweep.runs), ("flows", sweep.flows)):
+        if y in frame.columns and y not in keys and y != "seed" and frame.schema[y].is_numeric():
+            value = pl.col(y).cast(pl.Float64)
+            if table == "totals":
+                return table, frame.select(*keys, "seed", value=value)
+            return table, frame.group_by(*keys, "seed", maintain_order=True).agg(value=value.mean())
+    there = dict.fromkeys(
+        name
+        for frame in (sweep.runs, sweep.flows)
+        for name, dtype in frame.schema.items()
+        if dtype.is_numeric() and name not in keys and name != "seed"
+    )
+    raise InputError(f"no column `{y}`; {_hint(y, there)}")
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(known), n=3)
+    if near:
+        return f"did you mean {' or '.join(f'`{each}`' for each in near)}?"
+    return f"there are {', '.join(known)}"
+
+
+def _only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) -> pl.DataFrame:
+    for key, value in where.items():
+        _check(sweep, key, "where")
+        kept = rows.filter(pl.col(key).cast(pl.String) == _text(value))
+        if kept.is_empty():
+            there = ", ".join(_text(each) for (each,) in _in_order(rows, [key]))
+            raise InputError(f"where {key}={_text(value)}: no such value; there are {there}")
+        rows = kept
+    return rows
+
+
+def _check(sweep: "SweepData", key: str, option: str) -> None:
+    if key not in sweep.keys:
+        raise InputError(f"{option} {key}: not a swept key; there are {', '.join(sweep.keys) or 'none'}")
+
+
+def _filled(sweep: "SweepData", layout: Layout, rows: pl.DataFrame) -> Layout:
+    """Place the other keys: the longest numeric one along the axis, then lines, then panels."""
+    given = [(layout.x, "x"), *((key, "by") for key in layout.by or ()), (layout.facet, "facet")]
+    used: list[str] = []
+    for key, option in given:
+        if key is None:
+            continue
+        _check(sweep, key, option)
+        if key in used:
+            raise InputError(f"{option} {key}: the key has a place already")
+        used.append(key)
+    count = {key: rows[key].n_unique() for key in sweep.keys}
+    # Random keys are drawn together: one of them shows all points.
+    free = [key for key in sweep.keys if key not in used and key not in layout.where]
+    if layout.x is None and free:
+        best = max(free, key=lambda key: (count[key] > 1, sweep.number(key) is not None, count[key]))
+        layout = replace(layout, x=best)
+        free.remove(best)
+    rest = [key for key in free if count[key] > 1 and key not in sweep.random]
+    if layout.by is None:
+        layout, rest = replace(layout, by=tuple(rest[:1])), rest[1:]
+        if layout.facet is None and rest:
+            layout, rest = replace(layout, facet=rest[0]), rest[1:]
+    if rest:
+        raise InputError(
+            f"{rest[0]} has {count[rest[0]]} values and no place in the picture: name it as x, by or facet, "
+            "or choose one value by where"
+        )
+    return layout
+
+
+def _points(rows: pl.DataFrame, layout: Layout, random: Sequence[str]) -> pl.DataFrame:
+    """Give mean, half-width of the confidence interval and number of seeds of each setting."""
+    from scipy import stats
+
+    # Two random points may have the same value of one key.
+    placed = (layout.x, *(layout.by or ()), layout.facet, *random)
+    keys = list(dict.fromkeys(key for key in placed if key is not None))
+    value = pl.col("value")
+    # Two draws may be the same setting: their runs are the same as well.
+    rows = rows.unique([*keys, "seed"], keep="first", maintain_order=True)
+    found = rows.group_by(keys, maintain_order=True).agg(mean=value.mean(), spread=value.std(), n=value.len())
+    counts = found["n"].to_numpy()
+    enough = counts >= _LEAST_SEEDS
+    quantile = stats.t.ppf((1 + _CONFIDENCE) / 2, np.maximum(counts - 1, 1))
+    half = np.where(enough, quantile * found["spread"].fill_null(0.0).to_numpy() / np.sqrt(counts), 0.0)
+    return found.with_columns(half=pl.Series(half))
+
+
+def _places(rows: pl.DataFrame, x: str, numbers: tuple[str, str] | None) -> dict[object, float]:
+    """Give the place of each value along the axis: the number itself, or the rank of a word."""
+    if numbers is None:
+        return {value: float(rank) for rank, (value,) in enumerate(_in_order(rows, [x]))}
+    return dict(zip(rows[x], rows[numbers[0]].cast(pl.Float64), strict=True))
+
+
+def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> list[tuple[object, ...]]:
+    """Give the combinations of keys' values in the order of the sweep; the last key changes fastest."""
+    if not keys:
+        return [()]
+    ranks = [
+        {value: rank for rank, value in enumerate(rows[key].unique(maintain_order=True))} for key in keys
+    ]
+    found = rows.select(keys).unique().iter_rows()
+    return sorted(found, key=lambda values: [rank[value] for rank, value in zip(ranks, values, strict=True)])
+
+
+def _is(keys: Sequence[str], values: Sequence[object]) -> pl.Expr:
+    return pl.all_horizontal(pl.col(key) == value for key, value in zip(keys, values, strict=True))
+
+
+def _draw(axes: "Axes", line: _Line, points: pl.DataFrame, places: Mapping[object, float]) -> None:
+    look = style.series(line.index, line.count)
+    at = np.array([places[value] for value in points[points.columns[0]]])
+    order = np.argsort(at, kind="stable")
+    if not line.numeric:
+        at += _DODGE * ((line.index + 0.5) / line.count - 0.5)
+    half = points["half"].to_numpy()
+    joined = line.numeric and not line.scattered
+    axes.errorbar(
+        at[order],
+        points["mean"].to_numpy()[order],
+        yerr=half[order] if half.any() else None,
+        color=look.colour,
+        marker=look.marker,
+        markersize=4,
+        linestyle=look.dashes if joined else "none",
+        linewidth=1.2,
+        elinewidth=0.8,
+        capsize=2,
+        label=style.literal(", ".join(map(_text, line.values))) or "_line",
+    )
+
+
+def _scales(
+    axes: "Axes", layout: Layout, points: pl.DataFrame, places: Mapping[object, float], *, categorical: bool
+) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    if categorical:
+        axes.set_xticks(list(places.values()), [style.literal(_text(value)) for value in places])
+        axes.set_xlim(-0.5, len(places) - 0.5)
+        axes.grid(visible=False, axis="x")
+    else:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+        axis.scale(axes, "x", list(places.values()), layout.x_scale)
+    lowest = float((points["mean"] - points["half"]).min())  # type: ignore[arg-type]
+    if layout.y_scale == "log":
+        axis.scale(axes, "y", points["mean"].to_list(), "log")
+    elif lowest >= 0 or float(points["mean"].min()) >= 0:  # type: ignore[arg-type]
+        axes.set_ylim(bottom=0)
+
+
+def _largest(points: pl.DataFrame) -> float:
+    return float(points["mean"].abs().max())  # type: ignore[arg-type]
+
+
+def _note(least: int, most: int) -> str:
+    """Say what a point is."""
+    if most == 1:
+        return ""
+    seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"
+    return f"mean of {seeds}" + (f", {_CONFIDENCE:.0%} CI" if most >= _LEAST_SEEDS else "")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,370 @@
+"""What the text of a plug-in says about its class, without executing any of it."""
+
+import ast
+import hashlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from importlib.machinery import ModuleSpec
+from inspect import Parameter, Signature
+from pathlib import Path
+from types import CodeType
+
+#: The class that plug-ins extend, and its abstract methods.
+_BASE = "CongestionControl"
+_ABSTRACT = ("on_ack", "on_congestion")
+#: The tree of a text takes hundreds of times its size in memory.
+_LARGEST = 1 << 20
+
+
+class RefusedError(Exception):
+    """A plug-in is not found or does not fit.
+
+    Attributes
+    ----------
+    key
+        The key of the scenario that is to blame.
+    place
+        File and line of the plug-in where it failed; ``None`` if it was not executed.
+    """
+
+    def __init__(self, key: str, message: str, place: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+        self.place = place
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python text that parses.
+
+    Attributes
+    ----------
+    path
+        The file, absolute.
+    text
+        Its content.
+    package
+        The package that its relative imports start from; empty for a file that is no module.
+    tree, code
+        The text, parsed and compiled.
+    """
+
+    path: Path
+    text: bytes = field(repr=False)
+    package: str
+    tree: ast.Module = field(repr=False, compare=False)
+    code: CodeType = field(repr=False, compare=False)
+
+    @classmethod
+    def read(cls, path: Path, shown: str, package: str = "") -> "Source":
+        """Read and parse a file; `shown` is its name in messages about its content."""
+        try:
+            if path.exists() and not path.is_file():
+                raise RefusedError("class", f"{path} cannot be read: it is not a regular file")
+            if path.stat().st_size > _LARGEST:
+                raise RefusedError("class", f"{path} cannot be read: it has more than {_LARGEST} bytes")
+            text = path.read_bytes()
+        except OSError as error:
+            raise RefusedError("class", f"{path} cannot be read: {error.strerror}") from None
+        except ValueError as error:  # a name that no file can have
+            raise RefusedError("class", f"{shown!r} cannot be read: {error}") from None
+        return _parse(path.absolute(), text, package, shown)
+
+    @classmethod
+    def of_module(cls, name: str) -> "Source":
+        """Read a module's text; neither it nor a package around it is imported."""
+        spec = _spec(name)
+        if spec.origin is None or not spec.origin.endswith(".py"):
+            raise RefusedError("class", f"{name}: it has no Python text that could be checked")
+        return cls.read(Path(spec.origin), name, spec.parent or "")
+
+    @cached_property
+    def bindings(self) -> "dict[str, _Bound]":
+        """Names bound at top level; ``None``: something that only execution shows."""
+        found: dict[str, _Bound] = {}
+        for statement in self.tree.body:
+            if isinstance(statement, ast.ClassDef):
+                found[statement.name] = statement
+            elif isinstance(statement, ast.Import):
+                for alias in statement.names:
+                    top = alias.name.partition(".")[0]
+                    found[alias.asname or top] = _Imported(alias.name if alias.asname else top, None)
+            elif isinstance(statement, ast.ImportFrom):
+                module = self._module(statement)
+                for alias in statement.names:
+                    found[alias.asname or alias.name] = _Imported(module, alias.name) if module else None
+            else:
+                found.update(dict.fromkeys(_bound_within(statement)))
+        return found
+
+    def _module(self, statement: ast.ImportFrom) -> str:
+        """Name the module that a statement imports from; empty for a relative import outside a package."""
+        if not statement.level:
+            return statement.module or ""
+        packages = self.package.split(".") if self.package else []
+        around = packages[: len(packages) - statement.level + 1]
+        return ".".join([*around, *filter(None, [statement.module])]) if around else ""
+
+
+@lru_cache(maxsize=256)
+def _parse(path: Path, text: bytes, package: str, shown: str) -> Source:
+    try:
+        tree = ast.parse(text, str(path))
+        return Source(path, text, package, tree, compile(tree, str(path), "exec", dont_inherit=True))
+    except SyntaxError as error:
+        at = shown if error.lineno is None else f"{shown}:{error.lineno}"
+        raise RefusedError("class", f"{at}: {type(error).__name__}: {error.msg}", at) from error
+    except ValueError as error:
+        raise RefusedError("class", f"{shown}: {error}", shown) from error
+    except (RecursionError, MemoryError) as error:
+        raise RefusedError("class", f"{shown}: its expressions are nested too deeply", shown) from error
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """A class as its text describes it.
+
+    Attributes
+    ----------
+    name
+        The class's name.
+    sources
+        The texts that define it and its bases, its own first, without those of the standard library and of
+        airwnd.
+    complete
+        Whether all bases were found. The result of a call, for example, is found only by executing code.
+    is_control
+        Whether ``airwnd.CongestionControl`` is among the bases that were found.
+    classes
+        The class and its bases, as they are written.
+    """
+
+    name: str
+    sources: tuple[Source, ...]
+    complete: bool
+    is_control: bool
+    classes: tuple[ast.ClassDef, ...] = field(repr=False)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the texts."""
+        texts = dict.fromkeys(source.text for source in self.sources)
+        return hashlib.sha256(b"".join(texts)).hexdigest()
+
+    @property
+    def plain(self) -> bool:
+        """Whether the class is what its statements say: no decorators, metaclasses or unknown bases."""
+        return self.complete and not any(each.decorator_list or each.keywords for each in self.classes)
+
+    def check(self, place: str) -> None:
+        """Refuse a class that is certainly not a congestion control; `place` names its file."""
+        if self.complete and not self.is_control:
+            raise RefusedError("class", f"{place}: {self.name} is not a subclass of airwnd.{_BASE}")
+        if not self.plain:
+            return
+        members = {name for each in self.classes for name in _members(each)}
+        lacking = [] if "*" in members else [name for name in _ABSTRACT if name not in members]
+        if lacking:
+            raise RefusedError("class", f"{place}: {self.name} lacks {' and '.join(lacking)}")
+
+    def signature(self) -> Signature | None:
+        """Read the constructor's arguments; ``None`` if only execution would show them.
+
+        A default that is not a literal becomes ``...``.
+        """
+        if not self.plain or any(len(each.bases) > 1 for each in self.classes):
+            return None
+        for each in self.classes:
+            members = _members(each)
+            constructor = members.get("__init__")
+            if "*" in members or "__new__" in members:
+                return None
+            if isinstance(constructor, ast.FunctionDef):
+                return None if constructor.decorator_list else _signature(constructor.args)
+            if "__init__" in members:
+                return None
+        return Signature([Parameter("connection", Parameter.POSITIONAL_OR_KEYWORD)])
+
+
+def inspect_class(source: Source, name: str, place: str) -> Inspected:
+    """Find a class at the top level of a text, and refuse one that is certainly no congestion control.
+
+    Parameters
+    ----------
+    source, name
+        The text and the class's name in it.
+    place
+        The file or module, as messages call it.
+    """
+    if source.bindings[name] is None:
+        message = f"{place}: {name} must be a class statement or an import at the top level"
+        raise RefusedError("class", message)
+    inspected = _inspect(source, name)
+    inspected.check(place)
+    return inspected
+
+
+def _inspect(source: Source, name: str) -> Inspected:
+    walk = _Walk()
+    walk.follow(source, name)
+    classes = tuple(each for _, each in walk.classes)
+    return Inspected(name, tuple(walk.sources), walk.complete, walk.is_control, classes)
+
+
+def class_names(source: Source) -> list[str]:
+    """List the classes of a text that may be congestion controls."""
+    names = []
+    for name, bound in source.bindings.items():
+        if isinstance(bound, ast.ClassDef):
+            inspected = _inspect(source, name)
+            if inspected.is_control or not inspected.complete:
+                names.append(name)
+    return sorted(names)
+
+
+def is_outside(module: str) -> bool:
+    """Whether a module belongs to airwnd or the standard library, whose texts are not part of a digest."""
+    root = module.partition(".")[0]
+    return root == "airwnd" or root in sys.stdlib_module_names
+
+
+@dataclass(frozen=True, slots=True)
+class _Imported:
+    """A module, or a name of it."""
+
+    module: str
+    name: str | None
+
+
+_Bound = ast.ClassDef | _Imported | None
+
+
+class _Walk:
+    """Collects a class and its bases, in the order in which they are searched for a method."""
+
+    def __init__(self) -> None:
+        self.classes: list[tuple[Source, ast.ClassDef]] = []
+        self.complete = True
+        self.is_control = False
+
+    @property
+    def sources(self) -> dict[Source, None]:
+        return {source: None for source, _ in self.classes}
+
+    def follow(self, source: Source, name: str) -> None:
+        """Collect the class that a name stands for, with its bases."""
+        bound = source.bindings.get(name)
+        if isinstance(bound, ast.ClassDef):
+            if all(bound is not known for _, known in self.classes):
+                self.classes.append((source, bound))
+                for base in bound.bases:
+                    self._follow_base(source, base)
+        elif isinstance(bound, _Imported):
+            if bound.name is not None:  # else a module, which is no class
+                self._follow_import(bound.module, bound.name)
+        elif name != "object" or name in source.bindings:
+            self.complete = False
+
+    def _follow_base(self, source: Source, base: ast.expr) -> None:
+        if isinstance(base, ast.Subscript):  # Generic[T]
+            base = base.value
+        words = _dotted(base)
+        if len(words) == 1:
+            self.follow(source, words[0])
+            return
+        module = source.bindings.get(words[0]) if words else None
+        if isinstance(module, _Imported):
+            path = [module.module, *filter(None, [module.name]), *words[1:-1]]
+            self._follow_import(".".join(path), words[-1])
+        else:
+            self.complete = False
+
+    def _follow_import(self, module: str, name: str) -> None:
+        if module.partition(".")[0] == "airwnd" and name == _BASE:
+            self.is_control = True
+        elif not is_outside(module):
+            try:
+                source = Source.of_module(module)
+            except RefusedError:
+                self.complete = False
+            else:
+                self.follow(source, name)
+
+
+def _bound_within(statement: ast.stmt) -> Iterator[str]:
+    """Names that a statement may bind."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name.partition(".")[0]
+
+
+def _members(cls: ast.ClassDef) -> dict[str, ast.stmt]:
+    """List what the statements of a class bind; ``*`` stands for statements that may bind anything."""
+    found: dict[str, ast.stmt] = {}
+    for statement in cls.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found[statement.name] = statement
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            found.update(dict.fromkeys(_bound_within(statement), statement))
+        elif not isinstance(statement, ast.Expr | ast.Pass):
+            found["*"] = statement
+    return found
+
+
+def _dotted(expression: ast.expr) -> list[str]:
+    """Split ``a.b.c`` into its words; other expressions have none."""
+    if isinstance(expression, ast.Name):
+        return [expression.id]
+    if isinstance(expression, ast.Attribute) and (words := _dotted(expression.value)):
+        return [*words, expression.attr]
+    return []
+
+
+def _signature(arguments: ast.arguments) -> Signature | None:
+    """Read the arguments of a method after ``self``."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    kinds = [
+        Parameter.POSITIONAL_ONLY if each in arguments.posonlyargs else Parameter.POSITIONAL_OR_KEYWORD
+        for each in positional
+    ]
+    defaults = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults]
+    parameters = [
+        Parameter(each.arg, kind, default=_default(default))
+        for each, kind, default in zip(positional, kinds, defaults, strict=True)
+    ]
+    if not parameters:
+        return None
+    del parameters[0]
+    if arguments.vararg:
+        parameters.append(Parameter(arguments.vararg.arg, Parameter.VAR_POSITIONAL))
+    for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        parameters.append(Parameter(each.arg, Parameter.KEYWORD_ONLY, default=_default(default)))
+    if arguments.kwarg:
+        parameters.append(Parameter(arguments.kwarg.arg, Parameter.VAR_KEYWORD))
+    return Signature(parameters)
+
+
+def _default(expression: ast.expr | None) -> object:
+    if expression is None:
+        return Parameter.empty
+    try:
+        return ast.literal_eval(expression)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return ...
+
+
+def _spec(name: str) -> ModuleSpec:
+    """Find a module as the import system would, without importing the packages around it."""
+    around, _, last = name.rpartition(".")
+    path = _spec(around).submodule_search_locations if around else None
+    for finder in sys.meta_path if last and (path or not around) else ():
+        spec = finder.find_spec(name, path)
+        if spec is not None:
+            return spec
+    raise RefusedError("class", f"there is no Python module `{name}`")

@@ -1,0 +1,96 @@
+"""The data set of a sweep: a row per run and per flow, and which keys were varied."""
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Self
+
+import polars as pl
+
+from airwnd.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class SweepData:
+    """The data set of a sweep; :meth:`load` reads the folder that :func:`airwnd.sweep` wrote.
+
+    Attributes
+    ----------
+    runs
+        A row per run: the swept keys, ``seed``, and the totals of the run.
+    flows
+        A row per flow and run: the swept keys, ``seed``, and the figures of the flow.
+    grid
+        The keys of the grid; every combination of their values was run.
+    random
+        The keys that were drawn at random, together.
+    seeds
+        The number of seeds of each setting.
+    """
+
+    runs: pl.DataFrame
+    flows: pl.DataFrame
+    grid: tuple[str, ...]
+    random: tuple[str, ...]
+    seeds: int
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """Read the folder of a sweep.
+
+        Parameters
+        ----------
+        folder
+            The folder that ``airwnd sweep FILE --out FOLDER`` wrote.
+
+        Returns
+        -------
+        Sweep
+            The data set.
+
+        Raises
+        ------
+        InputError
+            If the folder is not that of a sweep, or the sweep is not complete.
+        """
+        folder = Path(folder)
+        path = folder / "manifest.json"
+        if not path.is_file():
+            raise InputError(
+                f"{folder}: not the folder of a sweep, it has no manifest.json; "
+                "`airwnd sweep FILE --grid KEY=A,B --out FOLDER` writes one"
+            )
+        try:
+            manifest = json.loads(path.read_bytes())
+            kind = manifest["kind"]
+            grid, random = (tuple(str(axis["key"]) for axis in manifest[name]) for name in ("grid", "random"))
+            complete, seeds = bool(manifest["complete"]), int(manifest["seeds"])
+        except (ValueError, KeyError, TypeError):
+            kind = None
+        if kind != "sweep":
+            raise InputError(f"{path}: not the manifest of a sweep") from None
+        if not complete:
+            raise InputError(f"{folder}: the sweep is not complete; run the same command again to resume it")
+        try:
+            runs, flows = (pl.read_parquet(folder / f"{name}.parquet") for name in ("runs", "flows"))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"{folder}: the tables of the sweep cannot be read: {error}") from None
+        missing = [key for key in (*grid, *random, "seed") if key not in runs.columns or key not in flows]
+        if missing:
+            raise InputError(f"{folder}: the tables of the sweep have no column `{missing[0]}`")
+        return cls(runs, flows, grid, random, seeds)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that were varied, those of the grid first."""
+        return (*self.grid, *self.random)
+
+    def number(self, key: str) -> tuple[str, str] | None:
+        """Give the column with a key's values as numbers, and their unit; ``None`` if they are no numbers."""
+        dtype = self.runs.schema[key]
+        if dtype.is_numeric():
+            return key, ""
+        start = f"{key} ["
+        column = next((name for name in self.runs.columns if name.startswith(start)), None)
+        return None if column is None else (column, column.removeprefix(start).removesuffix("]"))

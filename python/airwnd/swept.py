@@ -1,0 +1,78 @@
+"""A sweep as its users have it: the data set with pictures of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from airwnd.sweep_data import SweepData
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from airwnd.style import Size
+
+
+class Sweep(SweepData):
+    """The data set of a sweep, with pictures; :meth:`load` reads a folder.
+
+    Its attributes and tables are those of :class:`airwnd.sweep_data.SweepData`.
+
+    Examples
+    --------
+    >>> import airwnd, tempfile
+    >>> base = airwnd.Scenario.load("experiments/arwa-2019/table6/scenario.toml").with_(duration="100ms")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     frame = airwnd.sweep(base, grid={"ue[0].count": [2, 3]}, out=folder)
+    ...     sweep = airwnd.Sweep.load(folder)
+    >>> sweep.keys, sweep.runs.height
+    (('ue[0].count',), 2)
+    >>> figure = sweep.plot("throughput_kbps")
+    """
+
+    def plot(  # noqa: PLR0913
+        self,
+        y: str = "delay_ms",
+        *,
+        x: str | None = None,
+        by: Sequence[str] | None = None,
+        facet: str | None = None,
+        where: Mapping[str, object] | None = None,
+        x_scale: Literal["auto", "linear", "log"] = "auto",
+        y_scale: Literal["linear", "log"] = "linear",
+        size: "Size | None" = None,
+    ) -> "Figure":
+        """Draw a figure of the runs over a swept key: mean and 95 % confidence interval over the seeds.
+
+        Parameters
+        ----------
+        y
+            A column of `runs`, or of `flows`: then the mean over the flows of each run.
+        x
+            The key along the horizontal axis; by default the one with the most values that are numbers.
+        by
+            Keys with a line for each combination of values; the first of the other keys by default.
+        facet
+            A key with a panel for each value; the second of the other keys by default.
+        where
+            Values of keys: only these runs are drawn.
+        x_scale
+            ``"auto"``: logarithmic if the values spread unevenly over a decade or more.
+        y_scale
+            The scale of the vertical axis.
+        size
+            Width and height in inches; a height of ``None`` suits the width.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure; ``sweep.plot().savefig("delay.pdf")`` writes a picture. Fewer than three seeds have no
+            interval.
+
+        Raises
+        ------
+        InputError
+            If there is no such key, column or value, or a swept key has no place in the picture.
+        """
+        from airwnd.plots.sweep import Layout, plot_sweep
+
+        layout = Layout(x, None if by is None else tuple(by), facet, dict(where or {}), x_scale, y_scale)
+        return plot_sweep(self, y, layout, size=size)

@@ -1,0 +1,386 @@
+"""Pictures of series, distributions, runs and sweeps: what is drawn is what is stored."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+from scipy import stats
+
+from airwnd import InputError, Run, Scenario, Sweep, style, sweep
+from airwnd.cli import main
+from airwnd.plots.cdf import plot_cdf
+from airwnd.plots.compare import plot_compare
+
+from .conftest import SMALL
+
+# TS 36.213 Table 7.1.7.2.1-1: 48 PRBs, the 16 groups of a carrier of 10 MHz, at I_TBS 26, in each TTI.
+CAPACITY_KBPS = 35_160
+BURSTS = """\
+duration = "6s"
+tcp.stack = "linux"
+rlc.queue = { kind = "drop-tail", buffer = "60KiB" }
+[[site]]
+[[ue]]
+[[flow]]
+cc = "cubic"
+rwnd = "autotuning"
+"""
+WEB = """\
+duration = "2s"
+[[site]]
+[[ue]]
+count = 4
+[[flow]]
+id = "$web$"
+traffic = { kind = "transfer", size = "30kB" }
+arrivals = { kind = "poisson", rate = 3.0 }
+[[flow]]
+id = "bulk"
+"""
+
+
+def crowd(users: int) -> Run:
+    settings = {"ue[0].count": users, "ue[0].placement": "disc"}
+    return Scenario.from_toml(SMALL).with_(settings).run(series="20ms")
+
+
+@pytest.fixture(scope="module")
+def many() -> Run:
+    """Sixty users for a second."""
+    return crowd(60)
+
+
+@pytest.fixture(scope="module")
+def web() -> Run:
+    """Short transfers beside long ones; the group's name has dollar signs."""
+    return Scenario.from_toml(WEB).run(series="50ms")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep over buffers, windows and users, with four seeds."""
+    out = tmp_path_factory.mktemp("sweep") / "data"
+    grid: dict[str, list[object]] = {
+        "flow[0].rwnd": ["autotuning", "drwa"],
+        "rlc.queue.buffer": ["10KiB", "50KiB", "200KiB"],
+        "ue[0].count": [1, 3],
+    }
+    base = Scenario.from_toml(SMALL).with_(
+        {"ue[0].placement": {"kind": "disc", "radius": "6km"}}, duration="1s"
+    )
+    sweep(base, grid=grid, seeds=4, out=out)
+    return out
+
+
+def legend(axes: Axes) -> list[str]:
+    found = axes.get_legend()
+    return [] if found is None else [text.get_text() for text in found.get_texts()]
+
+
+def points(axes: Axes) -> list[tuple[str, Any, Any]]:
+    """Give the lines of error bars: label, places and heights."""
+    return [(str(each.get_label()), each[0].get_xdata(), each[0].get_ydata()) for each in axes.containers]
+
+
+# Time series.
+
+
+def test_the_air_serves_no_more_than_the_cell_has() -> None:
+    run = Scenario.from_toml(BURSTS).run(series="50ms")
+    # The repair of a loss releases what waited for it in the receiver: goodput comes in bursts.
+    assert run.series["rate_kbps"].max() > 1.2 * CAPACITY_KBPS  # type: ignore[operator]
+    assert run.series["air_kbps"].max() == CAPACITY_KBPS
+    throughput = run.series["throughput_kbps"].mean()
+    assert throughput == pytest.approx(run.totals["throughput_kbps"])
+    assert throughput < run.series["air_kbps"].mean() < 1.1 * throughput  # type: ignore[operator]
+    panels = {axes.get_ylabel(): axes for axes in run.plot_timeline().axes}
+    (line,) = panels["Air rate\n(Mbit/s)"].lines
+    assert np.asarray(line.get_ydata()).max() == CAPACITY_KBPS / 1e3
+
+
+def test_a_later_flow_does_not_inherit_what_the_air_served_before() -> None:
+    later = '[[flow]]\nid = "later"\ntraffic = { kind = "transfer", size = "9kB" }\n'
+    arrivals = 'arrivals = { kind = "poisson", rate = 3.0 }\n'
+    run = Scenario.from_toml(BURSTS + later + arrivals).run(series="50ms")
+    assert run.flows.height > 5
+    assert run.series["air_kbps"].max() <= CAPACITY_KBPS  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("users", "lines"), [(1, 1), (3, 3), (12, 12), (60, 1)])
+def test_more_than_twelve_flows_are_a_band(users: int, lines: int) -> None:
+    run = crowd(users)
+    axes = run.plot("rtt_ms", size=(3.5, None))
+    assert len(axes.lines) == lines
+    looks = {(line.get_color(), str(line.get_linestyle()), str(line._dash_pattern)) for line in axes.lines}  # type: ignore[attr-defined]
+    assert len(looks) == lines, "any two lines differ"
+    assert axes.get_xlim() == (0, 1)
+    if users == 60:
+        assert legend(axes) == ["5th to 95th percentile", "median of 60 flows"]
+        at = run.series.drop_nulls("rtt_ms").filter((pl.col("time_s") - 0.5).abs() < 1e-6)["rtt_ms"]
+        time, median = (np.asarray(values) for values in axes.lines[0].get_data())
+        assert median[np.argmin(abs(time - 0.5))] == pytest.approx(at.median())
+    else:
+        assert legend(axes) == ([] if users == 1 else [f"flow-{number}" for number in range(users)])
+
+
+def test_flows_are_chosen_by_id_or_group(many: Run, web: Run) -> None:
+    axes = many.plot("cwnd_bytes", flows=["flow-7", "flow-3"])
+    assert legend(axes) == ["flow-7", "flow-3"]
+    series = many.series.filter(pl.col("flow").cast(pl.String) == "flow-7").drop_nulls("cwnd_bytes")
+    assert np.array_equal(np.asarray(axes.lines[0].get_ydata()), series["cwnd_bytes"].to_numpy())
+    assert legend(web.plot("rate_kbps", flows=["bulk"])) == [f"bulk-{number}" for number in range(4)]
+    with pytest.raises(InputError, match="no flow `flow-60`; there are flow-0, flow-1"):
+        many.plot("cwnd_bytes", flows=["flow-60"])
+    with pytest.raises(InputError, match="expected a list of ids, found the text 'flow-1'"):
+        many.plot("cwnd_bytes", flows="flow-1")
+
+
+def test_means_over_windows_keep_the_sum(many: Run) -> None:
+    axes = many.plot("rate_kbps", flows=["flow-3"], mean_s=0.25)
+    time, rate = (np.asarray(values) for values in axes.lines[0].get_data())
+    assert time == pytest.approx([0.125, 0.375, 0.625, 0.875])
+    goodput = many.flows.filter(pl.col("id") == "flow-3")["goodput_kbps"][0]
+    # Windows of 12 or 13 samples of 20 ms.
+    assert np.average(rate, weights=[12, 13, 12, 13]) == pytest.approx(goodput)
+    assert axes.get_ylabel().endswith(",\nmeans of 250 ms")
+    with pytest.raises(InputError, match=r"mean over 0\.0 s: expected a time above zero"):
+        many.plot("rate_kbps", mean_s=0.0)
+
+
+def test_large_numbers_are_counted_in_larger_units() -> None:
+    run = Scenario.from_toml(BURSTS).with_(duration="1s").run(series="50ms")
+    axes = run.plot("air_kbps")
+    assert axes.get_ylabel() == "Air rate (Mbit/s)"
+    assert axes.yaxis.get_major_formatter()(20_000) == "20"
+    assert np.asarray(axes.lines[0].get_ydata()).max() == run.series["air_kbps"].max(), "the data stay"
+
+
+# Distributions and runs side by side.
+
+
+def test_distributions_end_where_the_values_end(web: Run) -> None:
+    axes = plot_cdf({"one": web, "two": web}, "goodput_kbps", groups=["bulk"])
+    bulk = web.flows.filter(pl.col("group") == "bulk")["goodput_kbps"].sort()
+    for line in axes.lines:
+        values, parts = (np.asarray(each) for each in line.get_data())
+        assert values[1:].tolist() == bulk.to_list()
+        assert parts.tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert legend(axes) == ["one (4)", "two (4)"]
+    assert axes.get_ylabel() == "CDF over flows"
+    delays = web.plot_cdf("delay_ms")
+    assert delays.get_ylabel() == "CDF over samples of 50 ms"
+    assert delays.get_xlabel() == "One-way delay (ms)"
+    with pytest.raises(InputError, match="no column `delay`"):
+        web.plot_cdf("delay")
+    with pytest.raises(InputError, match=r"no values of fct_s|nothing of bulk was completed"):
+        web.plot_cdf("fct_s", groups=["bulk"])
+
+
+def test_dollar_signs_are_drawn(web: Run) -> None:
+    axes = web.plot_cdf("delay_ms")
+    (text, _) = axes.get_legend().get_texts()  # type: ignore[union-attr]
+    assert text.get_text().startswith(r"\$web\$ (")
+    figure = style.figure_of(axes)
+    figure.draw_without_rendering()
+    assert style.literal(r"a $ and \$") == r"a \$ and \\$"
+
+
+def test_runs_stand_side_by_side(many: Run, web: Run) -> None:
+    figure = plot_compare({"many": many, "web": web})
+    throughput, delay, jain, delivered = figure.axes
+    for axes, column, unit in ((throughput, "throughput_kbps", "Mbit/s"), (delay, "delay_ms", "ms")):
+        (x, y) = axes.lines[0].get_data()
+        assert np.asarray(x).tolist() == [run.totals[column] for run in (many, web)]
+        assert np.asarray(y).tolist() == [0, 1]
+        assert f"({unit})" in axes.get_xlabel()
+    assert legend(delay) == ["mean", "95th percentile"]
+    assert [text.get_text() for text in throughput.get_yticklabels()] == ["many", "web"]
+    assert (jain.get_xlim()[0], delivered.get_xlim()[0]) == (0, 0)
+    tall = plot_compare({f"run {number}": web for number in range(60)})
+    assert tall.get_figheight() > 12
+    with pytest.raises(InputError, match="no run to compare"):
+        plot_compare({})
+
+
+# Sweeps.
+
+
+def test_a_sweep_is_drawn_without_being_told_how(folder: Path) -> None:
+    data = Sweep.load(folder)
+    figure = data.plot()
+    # The longest numeric key is the axis, the other two are lines and panels.
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["ue[0].count = 1", "ue[0].count = 3"]
+    assert figure.axes[0].get_xlabel() == "rlc.queue.buffer (KiB)"
+    assert figure.axes[0].get_ylabel() == "One-way delay (ms),\nmean of 4 seeds, 95% CI"
+    assert figure.axes[0].get_xscale() == "log"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["autotuning", "drwa"]
+    for users, axes in zip((1, 3), figure.axes, strict=True):
+        for rwnd, x, y in points(axes):
+            assert list(x) == [10, 50, 200]
+            for buffer, mean in zip(x, y, strict=True):
+                runs = data.runs.filter(
+                    pl.col("ue[0].count") == users,
+                    pl.col("flow[0].rwnd") == rwnd,
+                    pl.col("rlc.queue.buffer") == f"{buffer:.0f}KiB",
+                )
+                assert mean == pytest.approx(runs["delay_ms"].mean())
+
+
+def test_intervals_are_those_of_student(folder: Path) -> None:
+    data = Sweep.load(folder)
+    figure = data.plot("throughput_kbps", by=[], where={"flow[0].rwnd": "drwa", "ue[0].count": 3})
+    ((_, _, bars),) = figure.axes[0].containers
+    segments = bars[0].get_segments()
+    for buffer, (low, high) in zip(("10KiB", "50KiB", "200KiB"), segments, strict=True):
+        values = data.runs.filter(
+            pl.col("ue[0].count") == 3,
+            pl.col("flow[0].rwnd") == "drwa",
+            pl.col("rlc.queue.buffer") == buffer,
+        )["throughput_kbps"].to_numpy()
+        expected = stats.t.interval(0.95, 3, loc=values.mean(), scale=stats.sem(values))
+        assert (low[1], high[1]) == pytest.approx(expected)
+
+
+def test_words_have_places_of_their_own(folder: Path) -> None:
+    figure = Sweep.load(folder).plot(
+        "delay_ms_p95", x="flow[0].rwnd", by=["ue[0].count", "rlc.queue.buffer"], size=(3.5, None)
+    )
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["autotuning", "drwa"]
+    found = points(axes)
+    assert [label for label, _, _ in found] == [
+        f"{n}, {size}" for n in (1, 3) for size in ("10KiB", "50KiB", "200KiB")
+    ]
+    assert len({x for _, places, _ in found for x in places}) == 12, "no point covers another"
+
+
+def test_a_column_of_the_flows_is_their_mean(folder: Path) -> None:
+    data = Sweep.load(folder)
+    figure = data.plot(
+        "rtt_ms_mean", x="ue[0].count", where={"flow[0].rwnd": "drwa", "rlc.queue.buffer": "10KiB"}
+    )
+    ((_, x, y),) = points(figure.axes[0])
+    flows = data.flows.filter(pl.col("flow[0].rwnd") == "drwa", pl.col("rlc.queue.buffer") == "10KiB")
+    for users, mean in zip(x, y, strict=True):
+        of_run = (
+            flows.filter(pl.col("ue[0].count") == users).group_by("seed").agg(pl.col("rtt_ms_mean").mean())
+        )
+        assert mean == pytest.approx(of_run["rtt_ms_mean"].mean())
+
+
+def test_random_points_stay_apart(tmp_path: Path) -> None:
+    base = Scenario.from_toml(SMALL).with_(duration="100ms")
+    random = {"ue[0].count": "1..3:12", "rlc.queue.buffer": "log:5KiB..1MiB:12"}
+    frame = sweep(base, random=random, seeds=2, out=tmp_path / "data")
+    figure = Sweep.load(tmp_path / "data").plot(x="ue[0].count")
+    ((_, x, y),) = points(figure.axes[0])
+    settings = frame.select("ue[0].count", "rlc.queue.buffer").unique()
+    assert len(x) == len(y) == settings.height > 3
+    assert figure.axes[0].lines[0].get_linestyle() == "None"
+
+
+def test_thirty_lines_are_named_in_part(tmp_path: Path) -> None:
+    base = Scenario.from_toml(SMALL).with_(duration="50ms")
+    grid = {"tcp.mss": list(range(500, 530)), "ue[0].count": [1, 2]}
+    sweep(base, grid=grid, out=tmp_path / "data")
+    figure = Sweep.load(tmp_path / "data").plot("throughput_kbps", x="ue[0].count", by=["tcp.mss"])
+    names = legend(figure.axes[0])
+    assert (len(points(figure.axes[0])), len(names), names[-1]) == (30, 13, "and 18 more")
+    assert figure.get_figheight() > style.new_figure().get_figheight(), (
+        "the legend does not take the axes' room"
+    )
+
+
+# The command line.
+
+Command = Callable[..., tuple[object, str, str]]
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run ``airwnd`` in this process and an empty folder: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[object, str, str]:
+        monkeypatch.setattr(sys, "argv", ["airwnd", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return (end.value.code or 0, *capsys.readouterr())
+
+    return call
+
+
+def test_pictures_are_vectors_with_their_fonts(
+    command: Command, folder: Path, web: Run, tmp_path: Path
+) -> None:
+    web.save(tmp_path / "web")
+    commands: dict[str, tuple[object, ...]] = {
+        "series": ("web", "--quantity", "rate_kbps", "--flow", "bulk", "--mean", "200ms", "--width", "page"),
+        "cdf": ("web", "--quantity", "delay_ms", "--log", "--width", "column"),
+        "compare": ("web", "--height", "2"),
+        "sweep": (folder, "--where", "ue[0].count=3", "--width", "column"),
+    }
+    for name, options in commands.items():
+        for out in (f"{name}.pdf", f"{name}.svg", f"{name}-again.pdf"):
+            done = command("plot", name, *map(str, options), "-o", out)
+            assert done == (0, f"picture: {out}\n", ""), name
+        page = (tmp_path / f"{name}.pdf").read_bytes()
+        assert page == (tmp_path / f"{name}-again.pdf").read_bytes()
+        assert b"/FontFile2" in page, "the font is embedded as TrueType"
+        assert b"/Type3" not in page
+        assert b"/Subtype /Image" not in page
+    # A point is 1/72 of an inch.
+    assert b"/MediaBox [ 0 0 252 " in (tmp_path / "cdf.pdf").read_bytes()
+    assert 'width="515.52pt"' in (tmp_path / "series.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("series", "bare"), 'no series `delay_ms`; there are none: run with series="10ms"'),
+        (("series", "run", "--quantity", "delay"), "no series `delay`; there are cwnd_bytes"),
+        (("series", "run", "--flow", "x"), "no flow `x`; there are "),
+        (("series", "run", "--mean", "1"), "--mean: `1` needs a unit"),
+        (("series", "run", "--mean", "0s"), "mean over 0.0 s: expected a time above zero"),
+        (
+            ("series", "run", "--width", "wide"),
+            "--width wide: expected column, page, or inches between 1",
+        ),
+        (("series", "run", "--width", "nan"), "--width nan: expected column, page"),
+        (("cdf", "bare"), "nothing was completed; groups in which something was: none"),
+        (("cdf", "bare", "--quantity", "rate_kbps"), "a run with time series has more"),
+        (("compare", "run", "run"), "run: named twice"),
+        (("compare", "nowhere"), "nowhere: No such file or directory"),
+        (("sweep", "run"), "run/manifest.json: not the manifest of a sweep"),
+        (("sweep", "nowhere"), "nowhere: not the folder of a sweep, it has no manifest.json"),
+        (("sweep", "data", "--y", "delay"), "no column `delay`; did you mean `delay_ms`"),
+        (("sweep", "data", "--x", "ue[0].cout"), "x ue[0].cout: not a swept key; there are flow[0].rwnd, "),
+        (("sweep", "data", "--by", "seed"), "by seed: not a swept key"),
+        (("sweep", "data", "--x", "ue[0].count", "--by", "ue[0].count"), "the key has a place already"),
+        (
+            ("sweep", "data", "--by", "flow[0].rwnd", "--x", "ue[0].count"),
+            "rlc.queue.buffer has 3 values",
+        ),
+        (("sweep", "data", "--where", "ue[0].count"), "--where ue[0].count: expected KEY=VALUE"),
+        (("sweep", "data", "--where", "ue[0].count=2"), "where ue[0].count=2: no such value; there are 1, 3"),
+        (("sweep", "data", "-o", "sweep.gif"), "sweep.gif: a picture's name ends in .svg, .pdf, .png"),
+        (("sweep", "torn"), "torn: the tables of the sweep cannot be read"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    command: Command, folder: Path, tmp_path: Path, web: Run, arguments: tuple[str, ...], message: str
+) -> None:
+    web.save(tmp_path / "run")
+    Scenario.from_toml(SMALL).with_(duration="50ms").run().save(tmp_path / "bare")
+    (tmp_path / "data").symlink_to(folder)
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn" / "manifest.json").write_bytes((folder / "manifest.json").read_bytes())
+    code, out, error = command("plot", *arguments)
+    assert (code, out) == (2, "")
+    assert len(error.splitlines()) == 1
+    assert message in error
