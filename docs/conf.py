@@ -38,10 +38,7 @@ nitpick_ignore_regex = [
 ]
 
 myst_heading_anchors = 4  # as in the repository: a heading's words are its anchor
-nb_execution_mode = "force"  # an output that is kept could be that of an older engine
-nb_execution_raise_on_error = True
-nb_execution_timeout = -1  # a busy machine is no mistake
-nb_execution_show_tb = True
+nb_execution_mode = "off"  # notebooks are kept with their outputs (`make notebooks`)
 
 autosummary_generate = False
 autodoc_member_order = "bysource"
