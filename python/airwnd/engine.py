@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from airwnd import _native
 from airwnd.capture import wanted
 from airwnd.errors import EngineError, InputError
+from airwnd.memory import share
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -44,11 +45,12 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What a run writes down besides its figures; :meth:`airwnd.Scenario.run` says what each is."""
+    """What a run writes down besides its figures, and its memory; :meth:`airwnd.Scenario.run` says more."""
 
     series: str | None = None
     pcap: "Capture | str | PathLike[str] | None" = None
     allocations: tuple[str, str] | None = None
+    max_memory: int | str | None = None
 
 
 def simulate(
@@ -58,9 +60,10 @@ def simulate(
     interval = None if records.series is None else sampling_interval(records.series)
     watched = None if records.allocations is None else window(*records.allocations)
     captured = None if records.pcap is None else wanted(scenario, records.pcap)
+    most = share(1, records.max_memory)
     start = time.perf_counter()
     try:
-        outcome, tables = scenario.run(seed, interval, progress, captured, watched)
+        outcome, tables = scenario.run(seed, interval, progress, captured, watched, most)
     except _native.PanicException as panic:
         where = f"{_native.panic_place()}, engine {_native.ENGINE}, seed {seed}"
         raise EngineError(f"{panic} ({where}); please report it") from panic

@@ -1,13 +1,46 @@
-"""Files that are there as a whole or not at all, and checks before work whose result goes to a file."""
+"""Reading texts, writing files as a whole or not at all, and checks of where results go before long work."""
 
+import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
 from airwnd.errors import InputError
 
+# The largest text that is read, in MiB.
+_MOST_MIB = 256
 # Written and removed again where results are to go: a full disk takes an empty file.
 _PROBE = bytes(4096)
+
+
+def read_text(path: Path, most_mib: int = _MOST_MIB) -> str:
+    """Read a regular file in UTF-8 without its byte order mark, lines ended by a line feed.
+
+    Devices and pipes have no end, or block.
+
+    Raises
+    ------
+    InputError
+        If it is no regular file, larger than `most_mib`, or not in UTF-8; one line.
+    OSError
+        If it cannot be read.
+    """
+    about = path.stat()
+    if stat.S_ISDIR(about.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(about.st_mode):
+        raise InputError(f"{path}: not a regular file")
+    with path.open("rb") as file:
+        # A file of the kernel's may have more than it says.
+        data = file.read((most_mib << 20) + 1)
+    if len(data) > most_mib << 20:
+        raise InputError(f"{path}: larger than {most_mib} MiB")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{line}: byte 0x{data[error.start]:02x} is not UTF-8") from None
 
 
 def write_atomically(path: Path, contents: str | bytes) -> None:

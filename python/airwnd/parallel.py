@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from airwnd.memory import share
 from airwnd.scenario import Scenario
-from airwnd.threads import side_by_side
+from airwnd.threads import cores, side_by_side
 
 if TYPE_CHECKING:
     from airwnd.run import Run
@@ -16,6 +17,7 @@ def run_many(
     jobs: int | None = None,
     series: str | None = None,
     progress: Callable[[float], None] | None = None,
+    max_memory: int | str | None = None,
 ) -> "list[Run]":
     """Simulate scenarios with seeds in parallel; the runs come in the order of the tasks.
 
@@ -29,6 +31,9 @@ def run_many(
         Sampling interval of the time series with its unit, as in ``"10ms"``; no series without it.
     progress
         Called now and then, in the calling thread, with the finished fraction of the whole, 0 to 1.
+    max_memory
+        The most memory that a run may take, as for :meth:`Scenario.run`; by default the runs at the same time
+        share 80 % of what is free.
 
     Returns
     -------
@@ -50,5 +55,6 @@ def run_many(
     >>> [run.seed for run in airwnd.run_many(tasks)]
     [1, 2, 1, 2]
     """
-    calls = [partial(scenario.run, seed, series) for scenario, seed in tasks]
+    each = share(min(jobs or cores(), len(tasks)), max_memory)
+    calls = [partial(scenario.run, seed, series, max_memory=each) for scenario, seed in tasks]
     return side_by_side(calls, jobs, progress)

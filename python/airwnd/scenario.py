@@ -91,7 +91,7 @@ class Scenario:
         Parameters
         ----------
         path
-            JSON if it is named ``*.json``, else TOML; in UTF-8.
+            JSON if it is named ``*.json``, else TOML; a regular file in UTF-8, of 256 MiB at most.
         allow_code
             Execute the Python files and modules that the scenario names as congestion controls. They run with
             your rights, when the scenario is read and in its runs. Without it they are only checked, and
@@ -109,15 +109,16 @@ class Scenario:
         ------
         ScenarioError
             If something is wrong with it; the message names line, key and what is allowed.
+        InputError
+            If the file is no such text.
         OSError
             If the file cannot be read.
         """
+        from airwnd.files import read_text
+
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise _native.ScenarioError(f"{path}: not a text in UTF-8") from None
         policy = CodePolicy(allow_code, plugin_timeout_s)
+        text = read_text(path)
         return cls(text, str(path), "json" if path.suffix == ".json" else "toml", policy=policy)
 
     @classmethod
@@ -275,13 +276,15 @@ class Scenario:
         """
         self._checked.check_code()
 
-    def run(
+    def run(  # noqa: PLR0913
         self,
         seed: int | None = None,
         series: str | None = None,
         progress: Callable[[float], object] | None = None,
         pcap: "Capture | str | os.PathLike[str] | None" = None,
         allocations: tuple[str, str] | None = None,
+        *,
+        max_memory: int | str | None = None,
     ) -> "Run":
         """Simulate once. Other Python threads go on meanwhile; Ctrl-C ends it.
 
@@ -299,6 +302,9 @@ class Scenario:
         allocations
             Begin and end of a window, counted from the end of the warm-up, as in ``("1s", "1.1s")``: who got
             which resource-block groups in it goes to the run's `allocations`.
+        max_memory
+            The most memory that the run may take by its estimate: bytes, or a text as in ``"2GB"``; 80 % of
+            what is free by default. A run that needs more ends in one error; results do not depend on it.
 
         Returns
         -------
@@ -310,8 +316,9 @@ class Scenario:
         InputError
             If `series` or `allocations` has no times with units, or `pcap` names a node that is not there.
         ScenarioError
-            If the window of `allocations` lies outside the run, or there are no cells; if the scenario names
-            Python code that it may not execute (:meth:`load`), or if such code fails.
+            If the window of `allocations` lies outside the run, or there are no cells; if the run takes more
+            memory than `max_memory`; if the scenario names Python code that it may not execute
+            (:meth:`load`), or if such code fails.
         OSError
             If the capture cannot be written.
         EngineError
@@ -320,15 +327,18 @@ class Scenario:
         from airwnd.run import Run
 
         seed = self.seed if seed is None else seed
-        return Run.of(self.resolved, self.simulate(seed, series, progress, pcap, allocations))
+        raw = self.simulate(seed, series, progress, pcap, allocations, max_memory=max_memory)
+        return Run.of(self.resolved, raw)
 
-    def simulate(
+    def simulate(  # noqa: PLR0913
         self,
         seed: int,
         series: str | None = None,
         progress: Callable[[float], object] | None = None,
         pcap: "Capture | str | os.PathLike[str] | None" = None,
         allocations: tuple[str, str] | None = None,
+        *,
+        max_memory: int | str | None = None,
     ) -> "Raw":
         """Simulate once and give what the engine gave, without data frames.
 
@@ -343,6 +353,8 @@ class Scenario:
         pcap
             As for :meth:`run`.
         allocations
+            As for :meth:`run`.
+        max_memory
             As for :meth:`run`.
 
         Returns
@@ -359,13 +371,30 @@ class Scenario:
         """
         from airwnd.engine import Records, simulate
 
-        records = Records(series, pcap, allocations)
+        records = Records(series, pcap, allocations, max_memory)
         if not self._checked.plugins():
             return simulate(self._checked, seed, progress, records)
         from airwnd.plugins import marked_interrupts
 
         with marked_interrupts():
             return simulate(self._checked, seed, progress, records)
+
+    def check_run(self, max_memory: int | str | None = None) -> None:
+        """Check what only a run would show before it begins: that cells have room, and that memory suffices.
+
+        Parameters
+        ----------
+        max_memory
+            As for :meth:`run`.
+
+        Raises
+        ------
+        ScenarioError
+            If :meth:`run` with the scenario's own seed would be refused.
+        """
+        from airwnd.memory import share
+
+        self._checked.check_run(self.seed, share(1, max_memory))
 
     def link_budgets(self, seed: int | None = None) -> "pl.DataFrame":
         """Compute the best that link adaptation can expect of each terminal's link where it begins.
@@ -454,7 +483,11 @@ class Scenario:
         return survey(self._checked, self._origin, grid, self.seed if seed is None else seed)
 
     def run_many(
-        self, seeds: Iterable[int], jobs: int | None = None, series: str | None = None
+        self,
+        seeds: Iterable[int],
+        jobs: int | None = None,
+        series: str | None = None,
+        max_memory: int | str | None = None,
     ) -> "Sequence[Run]":
         """Simulate once per seed, in parallel; the runs come in the order of the seeds.
 
@@ -466,6 +499,9 @@ class Scenario:
             Runs at the same time; as many as there are cores by default.
         series
             As for :meth:`run`.
+        max_memory
+            The most memory that a run may take, as for :meth:`run`; by default the runs at the same time
+            share 80 % of what is free.
 
         Returns
         -------
@@ -479,9 +515,12 @@ class Scenario:
         EngineError
             If an invariant of the engine was broken.
         """
-        from airwnd.threads import side_by_side
+        from airwnd.memory import share
+        from airwnd.threads import cores, side_by_side
 
-        return side_by_side([partial(self.run, seed, series) for seed in seeds], jobs)
+        seeds = list(seeds)
+        each = share(min(jobs or cores(), len(seeds)), max_memory)
+        return side_by_side([partial(self.run, seed, series, max_memory=each) for seed in seeds], jobs)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as text; a class or a recording that is another one where it arrives is refused."""

@@ -1,5 +1,7 @@
 """Quantities in words, alike on the terminal, in pictures and on pages."""
 
+from collections.abc import Iterable
+
 from airwnd.columns import tables
 
 # Units that columns' names spell otherwise.
@@ -12,6 +14,39 @@ def seconds_text(seconds: float) -> str:
     if minutes:
         return f"{minutes} min {rest} s"
     return f"{rest} s" if seconds >= 10 else f"{seconds:.1f} s"  # noqa: PLR2004
+
+
+def one_line(message: str) -> str:
+    r"""Write a message in one line; what would act on a terminal is shown as its escape.
+
+    Examples
+    --------
+    >>> one_line("a\nb \x1b[31m")
+    'a b \\x1b[31m'
+    """
+    line = " ".join(message.split())
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
+
+
+def csv_cells(values: Iterable[object]) -> list[object]:
+    """Give the cells of a row of CSV: a text that a spreadsheet would compute gets an apostrophe before it.
+
+    Examples
+    --------
+    >>> csv_cells(["=1+1", "-3.5", "-x", 2.5])
+    ["'=1+1", '-3.5', "'-x", 2.5]
+    """
+    return [f"'{value}" if isinstance(value, str) and _is_formula(value) else value for value in values]
+
+
+def _is_formula(text: str) -> bool:
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
 
 
 def axis_label(table: str, column: str) -> str:

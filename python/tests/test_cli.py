@@ -180,7 +180,7 @@ def test_a_reader_who_has_enough_is_no_error() -> None:
 
 def test_ctrl_c_ends_a_long_run(tmp_path: Path) -> None:
     capture = tmp_path / "capture.pcapng"
-    command = [sys.executable, "-m", "airwnd", "run", *map(str, SMALL[:-1]), "duration=30000000s"]
+    command = [sys.executable, "-m", "airwnd", "run", *map(str, SMALL[:-1]), "duration=300000s"]
     command += ["--pcap", str(capture)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: capture.exists() and capture.stat().st_size > 0, process)

@@ -33,7 +33,7 @@ def complete(*words: str, cwd: Path) -> list[str]:
     ("words", "offered"),
     [
         (["airwnd", "reprod"], ["plain,reproduce"]),
-        (["airwnd", "explain", "hysta"], ["plain,hystart", "plain,hystart-pp"]),
+        (["airwnd", "explain", "hysta"], ["plain,hystart", "plain,hystart-plus-plus"]),
         (["airwnd", "explain", "rlc.que"], ["plain,rlc.queue"]),
         (["airwnd", "list", "sch"], ["plain,sched"]),
         (["airwnd", "list", "pres"], ["plain,preset"]),

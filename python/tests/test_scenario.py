@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import airwnd
-from airwnd import Scenario, ScenarioError
+from airwnd import InputError, Scenario, ScenarioError
 
 from .conftest import TABLE6
 
@@ -50,7 +50,7 @@ def test_a_mistake_is_one_line_that_names_its_place() -> None:
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "binary.toml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ScenarioError, match="not a text in UTF-8"):
+    with pytest.raises(InputError, match=r"binary\.toml:1: byte 0xff is not UTF-8"):
         Scenario.load(path)
 
 

@@ -1,5 +1,6 @@
 //! A user's mistake, in one line.
 
+use crate::Node;
 use std::fmt::{self, Write as _};
 
 /// What is wrong with an input, where, and what is allowed.
@@ -22,6 +23,18 @@ impl Error {
     /// The line of the input that is to blame, if it has lines.
     pub fn line(&self) -> Option<usize> {
         self.line
+    }
+
+    /// The same error of a scenario that was read from `node`, with the place at which its key was written.
+    pub fn located(self, node: &Node) -> Error {
+        match self.line {
+            Some(_) => self,
+            None => {
+                let at = node.nearest(&self.key);
+                let line = at.line().filter(|_| !self.key.is_empty());
+                Error { source: at.origin().into(), line, ..self }
+            }
+        }
     }
 
     /// The same error, known to have happened under `key`.

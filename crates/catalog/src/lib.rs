@@ -150,6 +150,7 @@
 
 extern crate self as airwnd_catalog;
 
+pub mod csv;
 mod defaults;
 #[doc(hidden)]
 pub mod derived;

@@ -1,7 +1,9 @@
 //! The tree that a scenario is before it is checked: values that know where they were written.
 
+mod json;
+
 use crate::Error;
-use std::rc::Rc;
+use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -10,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 pub struct Node {
     /// The value.
     pub value: Value,
-    origin: Rc<str>,
+    origin: Arc<str>,
     line: Option<usize>,
 }
 
@@ -59,7 +61,8 @@ impl Node {
 
     /// The tree of a TOML text; `origin` is the file's name for messages.
     pub fn from_toml(text: &str, origin: &str) -> Result<Node, Error> {
-        let origin: Rc<str> = origin.into();
+        let origin: Arc<str> = origin.into();
+        let text = without_mark(text);
         let lines = Lines::of(text);
         let table = DeTable::parse(text).map_err(|error| {
             let line = error.span().map(|span| lines.at(span.start));
@@ -76,40 +79,16 @@ impl Node {
 
     /// The tree of a JSON text, as the Python interface hands over a dictionary.
     pub fn from_json(text: &str, origin: &str) -> Result<Node, Error> {
-        let value: serde_json::Value = serde_json::from_str(text)
-            .map_err(|error| Error::new(origin, Some(error.line()), error.to_string()))?;
-        Node::from_json_value(value, origin)
+        let mut reader = serde_json::Deserializer::from_str(without_mark(text));
+        json::read(&mut reader, origin).and_then(|node| match reader.end() {
+            Ok(()) => Ok(node),
+            Err(error) => Err(Error::new(origin, Some(error.line()), error.to_string())),
+        })
     }
 
     /// The tree of a JSON value.
     pub(crate) fn from_json_value(value: serde_json::Value, origin: &str) -> Result<Node, Error> {
-        use serde_json::Value as Json;
-        let value = match value {
-            Json::Null => {
-                return Err(Error::new(origin, None, "null (None) is not a value; leave the key out"));
-            }
-            Json::Bool(flag) => Value::Bool(flag),
-            Json::Number(number) => match number.as_i64() {
-                Some(whole) => Value::Int(whole),
-                None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
-            },
-            Json::String(text) => Value::Text(text),
-            Json::Array(items) => {
-                let node =
-                    |(i, item)| Node::from_json_value(item, origin).map_err(|e| e.within(&format!("[{i}]")));
-                Value::List(items.into_iter().enumerate().map(node).collect::<Result<_, _>>()?)
-            }
-            Json::Object(entries) => Value::Table(
-                entries
-                    .into_iter()
-                    .map(|(key, item)| {
-                        let node = Node::from_json_value(item, origin).map_err(|e| e.within(&key))?;
-                        Ok((key, node))
-                    })
-                    .collect::<Result<_, Error>>()?,
-            ),
-        };
-        Ok(Node::new(value, origin))
+        json::read(value, origin)
     }
 
     /// The value as JSON, for whoever reads it elsewhere.
@@ -234,6 +213,11 @@ impl Node {
     }
 }
 
+/// A text without the byte order mark that some editors write before it.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// A value from `--set` has no line.
 fn unlined(value: Value, origin: &str) -> Value {
     let strip = |node: Node| Node::new(unlined(node.value, origin), origin);
@@ -258,7 +242,7 @@ impl Lines {
     }
 }
 
-fn convert_table(table: DeTable<'_>, line: usize, origin: &Rc<str>, lines: &Lines) -> Result<Node, Error> {
+fn convert_table(table: DeTable<'_>, line: usize, origin: &Arc<str>, lines: &Lines) -> Result<Node, Error> {
     // The parser sorts by key; what the user sees first should be complained of first.
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -273,7 +257,7 @@ fn convert_table(table: DeTable<'_>, line: usize, origin: &Rc<str>, lines: &Line
     Ok(Node { value: Value::Table(entries), origin: origin.clone(), line: Some(line) })
 }
 
-fn convert(value: Spanned<DeValue<'_>>, origin: &Rc<str>, lines: &Lines) -> Result<Node, Error> {
+fn convert(value: Spanned<DeValue<'_>>, origin: &Arc<str>, lines: &Lines) -> Result<Node, Error> {
     let line = lines.at(value.span().start);
     let error = |message: String| Error::new(origin, Some(line), message);
     let value = match value.into_inner() {
@@ -323,6 +307,41 @@ mod tests {
         assert!(error.starts_with("x.toml:2: "), "{error}");
         let twice = Node::from_toml("a = 1\na = 2\n", "x.toml").unwrap_err().to_string();
         assert!(twice.starts_with("x.toml:2: "), "{twice}");
+    }
+
+    #[test]
+    fn json_has_each_key_once() {
+        let complaint = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
+        assert_eq!(complaint("{\"a\": 1,\n\"a\": 2}"), "x.json:2: a: the key is written twice");
+        assert_eq!(
+            complaint("{\"b\": [{}, {\"c\": {\"d\": 1, \"e\": 2, \"d\": 3}}]}"),
+            "x.json:1: b[1].c.d: the key is written twice"
+        );
+    }
+
+    #[test]
+    fn json_errors_name_line_and_key() {
+        let complaint = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
+        let null = "null (None) is not a value; leave the key out";
+        assert_eq!(complaint("{\"a\": [1, null]}"), format!("x.json:1: a[1]: {null}"));
+        assert_eq!(complaint("{}\n{}"), "x.json:2: trailing characters at line 2 column 1");
+        assert!(complaint("{").starts_with("x.json:1: EOF while parsing"));
+        let deep = "[".repeat(100_000);
+        assert_eq!(complaint(&deep), "x.json:1: recursion limit exceeded at line 1 column 128");
+    }
+
+    #[test]
+    fn a_byte_order_mark_says_nothing() {
+        let expected = Node::from_toml("a = 1", "x").unwrap();
+        assert_eq!(Node::from_toml("\u{feff}a = 1", "x").unwrap(), expected);
+        assert_eq!(Node::from_json("\u{feff}{\"a\": 1}", "x").unwrap(), expected);
+    }
+
+    #[test]
+    fn toml_may_not_be_nested_without_end() {
+        let deep = format!("a = {}1", "[".repeat(100_000));
+        let error = Node::from_toml(&deep, "x.toml").unwrap_err().to_string();
+        assert!(error.starts_with("x.toml:1: not valid TOML"), "{error}");
     }
 
     #[test]

@@ -187,7 +187,8 @@ unsigned!(u8, u16, u32, u64);
 impl Param for f64 {
     fn read(node: &Node) -> Result<Self, Error> {
         match node.value {
-            Value::Float(x) if x.is_finite() => Ok(x),
+            // -0.0 is 0.0 to a user.
+            Value::Float(x) if x.is_finite() => Ok(x + 0.0),
             Value::Int(n) => Ok(n as f64),
             ref other => Err(node.error(format!("expected a finite number, found {}", other.what()))),
         }
@@ -218,6 +219,10 @@ impl Param for bool {
 impl Param for String {
     fn read(node: &Node) -> Result<Self, Error> {
         match &node.value {
+            // Names and paths come back in messages, tables and pages: no escape sequence may act there.
+            Value::Text(text) if text.contains(char::is_control) => {
+                Err(node.error(format!("a text has no control characters, found \"{text}\"")))
+            }
             Value::Text(text) => Ok(text.clone()),
             other => Err(node.error(format!("expected a text, found {}", other.what()))),
         }

@@ -790,6 +790,13 @@ impl Ran {
         }
     }
 
+    /// What the downlink transmissions that were written down take of the memory, in bytes.
+    pub fn allocations_bytes(&self) -> usize {
+        let logs = self.cells.iter().filter_map(|cell| cell.downlink.log.as_ref());
+        // They are copied, and made a table of.
+        logs.map(|log| 3 * log.rows.len() * size_of::<Allocation>()).sum()
+    }
+
     /// The downlink transmissions that were written down, by TTI and cell; none if nobody asked for them.
     pub fn allocations(&self) -> Option<Vec<Allocation>> {
         let logs = self.cells.iter().map(|cell| cell.downlink.log.as_ref().map(|log| &log.rows));

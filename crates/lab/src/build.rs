@@ -1,10 +1,23 @@
 //! From a scenario to what runs.
 
 use crate::scenario::Scenario;
+use airwnd_catalog::Error;
 use airwnd_cell::phy::Position;
-use airwnd_cell::{CellId, CellSite, RanSetup, UeSite};
+use airwnd_cell::{CellId, CellSite, Ran, RanSetup, UeSite, Unbuildable};
 use airwnd_kernel::Stream;
 use airwnd_units::Degrees;
+
+/// The cells of a scenario with their UEs; `None` without a site.
+///
+/// # Errors
+/// More UEs than a cell can take, or sounding offsets that do not fit.
+pub(crate) fn ran(scenario: &Scenario, seed: u64) -> Result<Option<Ran>, Error> {
+    if scenario.site.is_empty() {
+        return Ok(None);
+    }
+    let unbuildable = |why: Unbuildable| Error::new(&scenario.name, None, why.0).within("mac.srs_period");
+    Ran::new(&setup(scenario, seed)).map(Some).map_err(unbuildable)
+}
 
 /// The radio network of a scenario.
 pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {

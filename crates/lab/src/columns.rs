@@ -48,7 +48,8 @@
 
 use airwnd_cell::Reach;
 use airwnd_kernel::Direction;
-use serde_json::{Map, Value as Json};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::Value as Json;
 use std::ops::RangeInclusive;
 
 pub use airwnd_derive::Columns;
@@ -156,32 +157,47 @@ pub fn columns<R: Row>() -> Vec<ColumnInfo> {
 
 /// A row as an object.
 pub fn to_json<R: Row>(row: &R) -> Json {
-    object(&columns::<R>(), row)
+    serde_json::to_value(Object(&columns::<R>(), row)).expect("columns are values of JSON")
 }
 
-/// Rows as an array of objects.
-pub(crate) fn rows_to_json<R: Row>(rows: &[R]) -> Json {
-    let columns = columns::<R>();
-    rows.iter().map(|row| object(&columns, row)).collect()
+/// A row, to be written as an object.
+pub(crate) struct Object<'a, R>(pub &'a [ColumnInfo], pub &'a R);
+
+/// Rows, to be written as an array of objects.
+pub(crate) struct Array<'a, R>(pub &'a [R]);
+
+impl<R: Row> Serialize for Object<'_, R> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Object(columns, row) = self;
+        let mut names = columns.iter();
+        let mut object = to.serialize_map(Some(columns.len()))?;
+        let mut written = Ok(());
+        R::cells(Some(row), &mut |cell| {
+            let ColumnInfo { name, kind, .. } = names.next().expect("a cell for each column");
+            if written.is_ok() {
+                written = match (cell, kind) {
+                    (Cell::Nothing, _) => object.serialize_entry(name, &()),
+                    // An empty sum of floats is -0.0.
+                    (Cell::Number(value), _) => object.serialize_entry(name, &(value + 0.0)),
+                    (Cell::Whole(value), _) => object.serialize_entry(name, &value),
+                    (Cell::Text(text), _) => object.serialize_entry(name, text),
+                    (Cell::Place(place), Kind::Word(words)) => {
+                        object.serialize_entry(name, words[place as usize])
+                    }
+                    (Cell::Place(place), _) => object.serialize_entry(name, &place),
+                };
+            }
+        });
+        written?;
+        object.end()
+    }
 }
 
-fn object<R: Row>(columns: &[ColumnInfo], row: &R) -> Json {
-    let mut names = columns.iter();
-    let mut object = Map::with_capacity(columns.len());
-    R::cells(Some(row), &mut |cell| {
-        let column = names.next().expect("a cell for each column");
-        let value = match (cell, column.kind) {
-            (Cell::Nothing, _) => Json::Null,
-            // An empty sum of floats is -0.0.
-            (Cell::Number(value), _) => (value + 0.0).into(),
-            (Cell::Whole(value), _) => value.into(),
-            (Cell::Text(text), _) => text.into(),
-            (Cell::Place(place), Kind::Word(words)) => words[place as usize].into(),
-            (Cell::Place(place), _) => place.into(),
-        };
-        object.insert(column.name.clone(), value);
-    });
-    object.into()
+impl<R: Row> Serialize for Array<'_, R> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let columns = columns::<R>();
+        to.collect_seq(self.0.iter().map(|row| Object(&columns, row)))
+    }
 }
 
 impl ColumnInfo {
@@ -246,7 +262,8 @@ macro_rules! one_column {
 }
 pub(crate) use one_column;
 
-one_column!(f64, Kind::Number, |value| Cell::Number(*value));
+// A sum of no numbers is -0.0; results have 0.0.
+one_column!(f64, Kind::Number, |value| Cell::Number(*value + 0.0));
 one_column!(u64, Kind::Whole, |value| Cell::Whole(*value));
 one_column!(u32, Kind::Whole, |value| Cell::Whole((*value).into()));
 one_column!(u16, Kind::Whole, |value| Cell::Whole((*value).into()));
@@ -270,6 +287,18 @@ mod tests {
         for direction in Direction::BOTH {
             assert_eq!(["down", "up"][direction as usize], direction.word());
         }
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        /// A row.
+        #[derive(airwnd_derive::Columns)]
+        struct Row {
+            /// A sum.
+            sum: f64,
+        }
+        let row = Row { sum: std::iter::empty::<f64>().sum() };
+        assert_eq!(to_json(&row).to_string(), "{\"sum\":0.0}");
     }
 
     #[test]

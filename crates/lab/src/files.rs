@@ -2,7 +2,11 @@
 
 use crate::recordings;
 use airwnd_catalog::{File, Files};
+use std::io::Read as _;
 use std::path::Path;
+
+/// The most bytes that a file may have.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// The folder that a scenario's files are relative to.
 pub(crate) struct Folder<'a>(pub &'a Path);
@@ -11,9 +15,9 @@ impl Files for Folder<'_> {
     fn read(&self, name: &str) -> Result<File, String> {
         let path = self.0.join(name);
         let origin = path.display().to_string();
-        match std::fs::read_to_string(&path) {
+        match text(&path) {
             Ok(text) => Ok(File { origin, text: text.into() }),
-            Err(error) => Err(format!("{origin} cannot be read: {error}")),
+            Err(why) => Err(format!("{origin} cannot be read: {why}")),
         }
     }
 
@@ -23,4 +27,24 @@ impl Files for Folder<'_> {
         }
         self.read(name).map_err(|why| format!("{why}; airwnd brings along {}", recordings::names()))
     }
+}
+
+/// The text of a regular file, without a byte order mark.
+///
+/// Devices and pipes have no end, or block; a file of the kernel's has one that its length does not say.
+fn text(path: &Path) -> Result<String, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let about = std::fs::metadata(path).map_err(told)?;
+    if !about.is_file() {
+        return Err(if about.is_dir() { "it is a folder".into() } else { "it is not a regular file".into() });
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(told)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(format!("it has more than {} MiB", MOST_BYTES >> 20));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| "it is not a text in UTF-8".to_string())?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
 }

@@ -28,7 +28,6 @@ pub mod arrivals;
 mod build;
 mod catalogue;
 pub mod columns;
-mod csv;
 mod files;
 mod hexagon;
 mod incidents;

@@ -3,6 +3,7 @@
 use crate::build;
 use crate::scenario::Scenario;
 use crate::table::{Column, Table, table};
+use airwnd_catalog::Error;
 use airwnd_cell::phy::tables::mcs_of;
 use airwnd_cell::phy::{Cqi, antenna};
 use airwnd_cell::{CellSite, LinkBudget, Listener, RadioMap, Ran, Reach, UeFigures, UeId};
@@ -66,12 +67,11 @@ impl Scenario {
 
     /// The terminals of a run with this seed as they begin, with the best that link adaptation can expect of their links:
     /// `ue`, `group`, place in metres, serving `cell`, and for both directions SINR, CQI and reach. None without a site.
-    pub fn link_budgets(&self, seed: u64) -> Result<Option<Table>, String> {
-        let setup = build::setup(self, seed);
-        if setup.cells.is_empty() {
-            return Ok(None);
-        }
-        let ran = Ran::new(&setup).map_err(|unbuildable| unbuildable.0)?;
+    ///
+    /// # Errors
+    /// Cells that cannot be built.
+    pub fn link_budgets(&self, seed: u64) -> Result<Option<Table>, Error> {
+        let Some(ran) = build::ran(self, seed)? else { return Ok(None) };
         let budgets: Vec<LinkBudget> = ues(&ran).map(|ue| ran.link_budget(ue)).collect();
         let figures: Vec<UeFigures> = ues(&ran).map(|ue| ran.ue_figures(ue)).collect();
         let number = |of: fn(&LinkBudget) -> f64| Column::F64(budgets.iter().map(of).collect());

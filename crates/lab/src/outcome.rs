@@ -2,10 +2,11 @@
 
 mod rows;
 
-use crate::columns::{rows_to_json, to_json};
+use crate::columns::{Array, to_json};
 use crate::table::Table;
 use airwnd_network::{Count, Ledger};
 use airwnd_units::Span;
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value as Json;
 
 pub(crate) use rows::CompletionRow;
@@ -90,28 +91,40 @@ impl Outcome {
         ]
     }
 
-    /// The whole but the tables as one object: the columns of the run, an object of totals and one of the ledger, and
-    /// an array of rows for each table.
+    /// The whole but the tables as one object, as it is written.
     pub fn to_json(&self) -> Json {
-        let mut outcome = to_json(&RunRow {
+        serde_json::to_value(self).expect("figures are values of JSON")
+    }
+}
+
+/// The whole but the tables as one object: the columns of the run, an object of totals and one of the ledger, and an
+/// array of rows for each table.
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut outcome = to.serialize_map(None)?;
+        let run = RunRow {
             scenario: self.name.clone(),
             seed: self.seed,
             duration_s: self.duration.as_secs(),
             events: self.handled,
-        });
-        outcome["flows"] = rows_to_json(&self.flows);
-        outcome["groups"] = rows_to_json(&self.groups);
-        outcome["cells"] = rows_to_json(&self.cells);
-        outcome["links"] = rows_to_json(&self.links);
-        outcome["ues"] = rows_to_json(&self.ues);
-        outcome["totals"] = to_json(&self.totals);
-        outcome["conservation"] = to_json(&Conservation {
+        };
+        if let Json::Object(run) = to_json(&run) {
+            run.iter().try_for_each(|(key, value)| outcome.serialize_entry(key, value))?;
+        }
+        outcome.serialize_entry("flows", &Array(&self.flows))?;
+        outcome.serialize_entry("groups", &Array(&self.groups))?;
+        outcome.serialize_entry("cells", &Array(&self.cells))?;
+        outcome.serialize_entry("links", &Array(&self.links))?;
+        outcome.serialize_entry("ues", &Array(&self.ues))?;
+        outcome.serialize_entry("totals", &to_json(&self.totals))?;
+        let conservation = Conservation {
             offered_bytes: self.ledger.offered.bytes.0,
             delivered_bytes: self.ledger.delivered.bytes.0,
             dropped_bytes: Drops::of(|cause| self.ledger.dropped(cause).bytes.0),
             inside_bytes: self.inside.bytes.0,
-        });
-        outcome
+        };
+        outcome.serialize_entry("conservation", &to_json(&conservation))?;
+        outcome.end()
     }
 }
 

@@ -93,7 +93,8 @@ mod tests {
     #[test]
     fn what_a_scenario_takes_from_its_preset_is_written_out() {
         let read = |node: Result<Node, _>| Scenario::from_node(&node.unwrap()).unwrap();
-        let text = "duration = '1s'\npreset = 'ns3.44'\ntcp.recount_at_exit = 'none'\n[[site]]\n[[ue]]\n[[flow]]";
+        let text =
+            "duration = '1s'\npreset = 'ns3.44'\ntcp.recount_at_exit = 'none'\n[[site]]\n[[ue]]\n[[flow]]";
         let scenario = read(Node::from_toml(text, "x"));
         assert_eq!(scenario.to_json()["tcp"]["recount_at_exit"], "none");
         assert_eq!(read(Node::from_json(&scenario.to_json().to_string(), "x")), scenario);

@@ -5,16 +5,19 @@ use crate::scenario::Scenario;
 use crate::table::{Rows, Table};
 use airwnd_catalog::Error;
 use airwnd_cell::{Allocation, Reception};
-use airwnd_units::{Span, Time, Tti};
+use airwnd_units::{Bytes, Span, Time, Tti};
 use std::ops::Range;
 
-/// What a run shall write down. What is not asked for costs nothing.
+/// What a run shall write down, and how much memory it may take. What is not asked for costs nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     /// The flows' time series with this period, and what befell the flows.
     pub series: Option<Span>,
     /// The downlink transmissions that begin in this window, which counts from the end of the warm-up.
     pub allocations: Option<Range<Span>>,
+    /// The most memory that the run may take with its tables, by an estimate; `None`: no limit. It decides whether a run
+    /// ends, never what comes out.
+    pub memory: Option<Bytes>,
 }
 
 impl Records {

@@ -23,6 +23,8 @@ const MOST_CELLS: u32 = 1000;
 const MOST_FLOWS: f64 = 1e6;
 /// The highest rate of a link of the core network.
 const FASTEST: BitRate = BitRate(1_000_000_000_000);
+/// The most times that the applications of a group of flows may write: each is an event, and 10^10 take an hour or more.
+const MOST_WRITES: f64 = 1e10;
 /// The link between server and gateway in results.
 pub(crate) const SERVER: &str = "server";
 /// The links between gateway and cells in results.
@@ -498,10 +500,7 @@ impl Scenario {
             let message = format!("{path} gives sizes, which `{traffic}` does not have; take `transfer`");
             return Err(Fault::new("arrivals.path", message));
         }
-        let expected = arrivals.expected(window);
-        let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
-        let terminals: u32 = self.ue.iter().filter(of_group).map(|group| group.count).sum();
-        let flows = expected * f64::from(terminals) * f64::from(flow.count);
+        let (expected, flows) = (arrivals.expected(window), self.flows_of(flow));
         if flows > MOST_FLOWS {
             let key = if expected > 1.0 { "arrivals" } else { "count" };
             return Err(Fault::new(
@@ -509,7 +508,23 @@ impl Scenario {
                 format!("about {flows:.0} flows in all; at most {MOST_FLOWS} are allowed"),
             ));
         }
+        let writes = flow.traffic.writes_per_second() * window.as_secs() * flows;
+        if writes > MOST_WRITES {
+            let message = format!(
+                "`{traffic}` writes about {writes:.1e} times in all; at most {MOST_WRITES:.0e} are allowed: lower its rate, \
+                 write more at a time, or end it sooner"
+            );
+            return Err(Fault::new("traffic", message));
+        }
         Ok(())
+    }
+
+    /// How many flows a group has, in the mean.
+    pub(crate) fn flows_of(&self, flow: &Flow) -> f64 {
+        let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
+        let terminals: u32 = self.ue.iter().filter(of_group).map(|group| group.count).sum();
+        let expected = flow.arrivals.build().expected(flow.window(self.duration));
+        expected * f64::from(terminals) * f64::from(flow.count)
     }
 
     fn check_flow(&self, index: usize) -> Result<(), Fault> {

@@ -78,6 +78,23 @@ impl<R: Row> Rows<R> {
         });
     }
 
+    /// What a row takes of the memory, in bytes: here and, while data frames are made of it, there.
+    pub fn row_bytes() -> usize {
+        let bytes = |column: &Growing| match column.values {
+            Values::Numbers(_) => size_of::<f64>(),
+            Values::Whole(_) => size_of::<u32>(),
+        };
+        2 * Rows::<R>::default().table.iter().map(bytes).sum::<usize>()
+    }
+
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.table.first().map_or(0, |column| match &column.values {
+            Values::Numbers(values) => values.len(),
+            Values::Whole(values) => values.len(),
+        })
+    }
+
     /// The table, given the ids of the flows by their numbers.
     pub fn table(self, flows: &[String]) -> Table {
         let column = |values, kind| match (values, kind) {

@@ -118,6 +118,28 @@ const BROKEN: &[(&str, &str, &str)] = &[
         r#""na\nme" = "good""#,
         r":2: unknown key `na\nme`; did you mean `name`?; allowed: ...",
     ),
+    // Texts that would act on a terminal.
+    (
+        r#"name = "good""#,
+        r#"name = "a\u001b[31mred""#,
+        r#":2: name: a text has no control characters, found "a\u{1b}[31mred""#,
+    ),
+    // More events than a run may have.
+    (
+        r#"rate = "64kbps""#,
+        r#"rate = "1000Gbps", packet = "1B""#,
+        ":29: flow[1].traffic: `cbr` writes about 1.0e12 times in all; at most 1e10 are allowed: lower its rate, write more at a time, or end it sooner",
+    ),
+    (
+        r#"rate = "64kbps""#,
+        r#"rate = "64kbps", packet = "0B""#,
+        ":29: flow[1].traffic.packet: 0B is outside 1B..65507B",
+    ),
+    (
+        r#"{kind = "drop-tail", buffer = "50KiB"}"#,
+        r#"{kind = "dualpi2", target = "1ns"}"#,
+        ":9: rlc.queue.target: 1ns is outside 10us..10s",
+    ),
     // Units.
     (
         r#"duration = "2s""#,
@@ -578,7 +600,7 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         r#"ue = "near""#,
         r#"ue = "ne\nar""#,
-        r":22: flow[0].ue: there is no group `ne\nar`; groups: `near`, `far`",
+        r#":22: flow[0].ue: a text has no control characters, found "ne\nar""#,
     ),
     (
         r#"rate = "64kbps"}"#,
@@ -687,7 +709,7 @@ carrier.bandwidth"#,
         "carrier.bandwidth",
         r#"core.server_loss_up = {kind = "gilbert-elliott-time", bad = "0ms"}
 carrier.bandwidth"#,
-        ":6: core.server_loss_up.bad: 0ns is outside 1us..24h",
+        ":6: core.server_loss_up.bad: 0ns is outside 10us..24h",
     ),
     (
         "carrier.bandwidth",
@@ -871,11 +893,13 @@ const TABLES: &[(&str, &str)] = &[
     ("x,y\n1,2\n", "t.csv:1: there is no column `x_m`"),
     ("x_m;y_m\n1;2\n", "t.csv:1: there is no column `x_m`"),
     ("x_m,y_m\n1,two\n", "t.csv:2: `two` in column `y_m` is not a number"),
-    ("x_m,y_m\n50,1\n\n60\n", "t.csv:4: `` in column `y_m` is not a number"),
+    ("x_m,y_m\n50,1\n\n60\n", "t.csv:4: 1 fields in a line, but 2 columns in line 1"),
+    ("x_m,y_m\n50,1\n60,2,3\n", "t.csv:3: 3 fields in a line, but 2 columns in line 1"),
+    ("x_m,x_m,y_m\n1,2,3\n", "t.csv:1: there are two columns `x_m`"),
     ("x_m,y_m\n1,nan\n", "t.csv:2: `nan` in column `y_m` is not a number"),
     ("x_m,y_m\n1,1e9\n", "t.csv:2: 1000000000 in column `y_m` is outside -1000000..1000000"),
-    ("x_m,y_m,cell\n50,1,0\n", "t.csv:2: 0 in column `cell` is not a whole number from 1"),
-    ("x_m,y_m,srs_offset\n50,1,0.5\n", "t.csv:2: 0.5 in column `srs_offset` is not a whole number from 0"),
+    ("x_m,y_m,cell\n50,1,0\n", "t.csv:2: 0 in column `cell` is outside 1..65535"),
+    ("x_m,y_m,srs_offset\n50,1,0.5\n", "t.csv:2: 0.5 in column `srs_offset` is not a whole number"),
     ("x_m,y_m\n50,1\n", "s.toml:4: ue[0].count: 2 terminals, but the placement has 1 places"),
     ("x_m,y_m,cell\n50,1,1\n9,9,2\n", "s.toml:5: ue[0].placement: terminal 1 wants cell 2, but there are 1"),
 ];
@@ -892,9 +916,25 @@ fn a_positions_file_is_read_as_strictly() {
         assert_eq!(complaint(), folder.join(expected).to_str().unwrap(), "{table}");
     }
     fs::write(folder.join("t.csv"), b"x_m,y_m\n\xff,1\n").unwrap();
-    assert!(complaint().ends_with("cannot be read: stream did not contain valid UTF-8"));
-    fs::write(folder.join("t.csv"), "x_m,y_m\n50,1\n60,2\n").unwrap();
-    assert_eq!(complaint(), "accepted");
+    assert!(complaint().ends_with("cannot be read: it is not a text in UTF-8"));
+    for text in ["x_m,y_m\n50,1\n60,2\n", "\u{feff}x_m,y_m\n50,1\n60,2\n"] {
+        fs::write(folder.join("t.csv"), text).unwrap();
+        assert_eq!(complaint(), "accepted");
+    }
+}
+
+/// A device has no end, and a pipe may have nobody who writes.
+#[test]
+fn only_regular_files_are_read() {
+    let complaint = |path: &str| {
+        let text = format!(
+            "duration = '1s'\n[[site]]\n[[ue]]\nplacement = {{kind = 'file', path = '{path}'}}\n[[flow]]"
+        );
+        complaint(&text, "s.toml")
+    };
+    let why = |path: &str, why: &str| format!("s.toml:4: ue[0].placement.path: {path} cannot be read: {why}");
+    assert_eq!(complaint("/dev/zero"), why("/dev/zero", "it is not a regular file"));
+    assert_eq!(complaint("/"), why("/", "it is a folder"));
 }
 
 /// Which cell serves whom shows when the network is built.

@@ -82,3 +82,26 @@ fn the_directions_share_the_air() {
     // Overlapping attempts count for each sender; the spaces between attempts are nobody's.
     assert!((0.5..1.0).contains(&use_of_air), "{use_of_air}");
 }
+
+/// Frames that collide are on the air together, and packets wait at all stations.
+#[test]
+fn means_and_shares_keep_their_bounds() {
+    let stations = [
+        ("", "direction = \"up\"\n"),
+        ("rate = \"1Mbps\"\n", "direction = \"up\"\ntraffic = \"video\"\n"),
+        ("rts_threshold = \"0B\"\n", ""),
+    ];
+    for (wlan, flow) in stations {
+        for duration in ["1ms", "20ms", "300ms"] {
+            let outcome = outcome(&format!(
+                "duration = \"{duration}\"\n[[link]]\nname = \"wlan\"\nkind = \"wifi\"\n{wlan}\
+                 [[ue]]\ncount = 6\n[[flow]]\nstagger = \"0s\"\n{flow}"
+            ));
+            for (row, _) in channel(&outcome) {
+                assert!(row.utilisation.is_some_and(|share| (0.0..=1.0).contains(&share)), "{row:?}");
+                assert!(row.queue_packets.mean <= row.queue_packets.max as f64, "{row:?}");
+                assert!(row.queue_bytes.mean <= row.queue_bytes.max as f64, "{row:?}");
+            }
+        }
+    }
+}

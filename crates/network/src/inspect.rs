@@ -3,6 +3,7 @@
 use crate::ledger::{Count, Ledger};
 use crate::legs::Legs;
 use crate::network::Network;
+use crate::packet::InFlight;
 use crate::topology::{Duplex, Hop, LinkId, SharedMedium};
 use airwnd_cell::Ran;
 use airwnd_kernel::Direction;
@@ -23,6 +24,24 @@ impl<C, O> Network<C, O> {
     /// All links, in the order of the topology.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &Duplex)> {
         (0..).map(LinkId).zip(&self.wires.links)
+    }
+
+    /// Number of packets inside.
+    pub fn packets(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// What a packet inside takes of the memory, in bytes.
+    pub fn packet_bytes(&self) -> usize {
+        InFlight::<C>::BYTES
+    }
+
+    /// The link with the most packets inside, one way, and their number.
+    pub fn fullest_link(&self) -> Option<(LinkId, Direction, usize)> {
+        let ways = self.links().flat_map(|(id, link)| {
+            Direction::BOTH.map(|direction| (id, direction, link.one_way(direction).inside()))
+        });
+        ways.max_by_key(|(_, _, packets)| *packets)
     }
 
     /// A link.

@@ -25,6 +25,8 @@ use std::collections::VecDeque;
 pub struct Network<C, O = ()> {
     pub(crate) queue: EventQueue<NetworkEvent>,
     pub(crate) packets: Slab<InFlight<C>>,
+    /// Keys from here on belong to more packets than there may be.
+    most_packets: u32,
     pub(crate) wires: Wires,
     pub(crate) routes: Routes,
     /// `None`: routes end behind the links.
@@ -64,6 +66,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         let mut network = Network {
             queue: EventQueue::with_capacity(4 * devices + 64),
             packets: Slab::with_capacity(128 * devices),
+            most_packets: u32::MAX,
             wires: Wires { links, media },
             routes,
             air: access.map(|access| Air::new(access, legs)),
@@ -91,7 +94,15 @@ impl<C, O: Observer<C>> Network<C, O> {
         let (device, direction) = (packet.device, packet.direction);
         let first = self.routes.first(device, direction);
         let key = self.packets.insert(InFlight { packet, next_hop: first + 1, leg: None });
+        if key.0 >= self.most_packets {
+            self.outcomes.push_back(Outcome::Crowded);
+        }
         self.take_hop(now, key, self.routes.hop(first), device, direction);
+    }
+
+    /// From now on, more packets at a time than this are an [`Outcome::Crowded`] each.
+    pub fn limit_packets(&mut self, most: u32) {
+        self.most_packets = most;
     }
 
     /// When the next event is due; `None`: nothing happens unless a packet is sent.

@@ -52,6 +52,8 @@ pub enum Outcome<C> {
     Dropped(Packet<C>, Cause),
     /// A device changed cells, failed to, or lost its radio link.
     Mobility(Notice),
+    /// There are more packets than [`limit_packets`](crate::Network::limit_packets) allows; they go on nevertheless.
+    Crowded,
 }
 
 /// A packet on its route.
@@ -65,6 +67,9 @@ pub(crate) struct InFlight<C> {
 }
 
 impl<C> InFlight<C> {
+    /// What a packet takes: itself, its key in the list of free places, and its entry in a queue.
+    pub const BYTES: usize = size_of::<Option<InFlight<C>>>() + size_of::<Key>() + size_of::<Waiting>();
+
     /// The packet as an entry of a queue that it enters now.
     pub fn waiting(&self, now: Time, key: Key) -> Waiting {
         let Packet { size, flow, ecn, .. } = self.packet;

@@ -211,7 +211,7 @@ proptest! {
                     prop_assert!(*cause != Cause::RetryLimit || plan.wifi);
                     packet
                 }
-                Outcome::Mobility(_) => continue,
+                Outcome::Mobility(_) | Outcome::Crowded => continue,
             };
             *left.entry(packet.content).or_default() += 1;
         }

@@ -9,7 +9,7 @@ use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::tap::Tap;
 use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, StackInfo, Table, TableInfo};
-use airwnd_units::{Metres, Span, Time};
+use airwnd_units::{Bytes, Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -49,10 +49,12 @@ type Heard<'py> = (
     Bound<'py, PyArray1<f64>>,
 );
 
-/// A checked scenario.
+/// A checked scenario, and what it was read from.
 #[pyclass(frozen, module = "airwnd._native")]
 struct Scenario {
     checked: airwnd_lab::Scenario,
+    /// What it was read from.
+    node: Node,
     /// The classes in Python that it names.
     plugins: Vec<String>,
     /// Why it cannot be run: it names Python code without the permission to execute it.
@@ -99,7 +101,7 @@ impl Scenario {
         let _watched = watch::Scope::open(call_limit);
         let checked = settle(py, airwnd_lab::Scenario::with_plugins(&node, &plugins))?;
         let (plugins, refused) = std::mem::take(&mut *found.lock().expect("never poisoned"));
-        Ok(Scenario { checked, plugins, refused, call_limit })
+        Ok(Scenario { checked, node, plugins, refused, call_limit })
     }
 
     /// The classes in Python that it names.
@@ -122,6 +124,12 @@ impl Scenario {
         capture::nodes(&self.checked, &words).map(drop)
     }
 
+    /// Complains of what a run with this seed would refuse before it begins.
+    fn check_run(&self, seed: u64, max_memory: Option<u64>) -> PyResult<()> {
+        let records = Records { memory: max_memory.map(Bytes), ..Records::default() };
+        self.checked.check_run(seed, &records).map_err(|error| complaint(error.located(&self.node)))
+    }
+
     /// Where the terminals of a run with this seed begin, by columns.
     fn terminals<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.checked.terminals_table(seed))
@@ -134,7 +142,8 @@ impl Scenario {
 
     /// The terminals of a run with this seed with their links' budgets, by columns; `None` without a site.
     fn link_budgets<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let budgets = self.checked.link_budgets(seed).map_err(ScenarioError::new_err)?;
+        let budgets =
+            self.checked.link_budgets(seed).map_err(|error| complaint(error.located(&self.node)))?;
         budgets.map(|table| columns(py, table)).transpose()
     }
 
@@ -172,7 +181,8 @@ impl Scenario {
     /// Time series come with a sampling interval, allocations with a window of the measurement in nanoseconds.
     /// `progress` is told the finished fraction; what it raises ends the run, as does a signal. `pcap` is a file's
     /// path, the nodes that it captures, and the bytes kept of a packet; the file is whole however the run ends.
-    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None))]
+    /// `max_memory` is the most that the run may take, in bytes.
+    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None, max_memory=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -181,12 +191,14 @@ impl Scenario {
         progress: Option<Py<PyAny>>,
         pcap: Option<capture::Wanted>,
         allocations_ns: Option<(u64, u64)>,
+        max_memory: Option<u64>,
     ) -> PyResult<(String, Bound<'py, PyDict>)> {
         self.check_code()?;
         let _watched = watch::Scope::open(self.call_limit);
         let records = Records {
             series: series_interval_ns.map(Span),
             allocations: allocations_ns.map(|(from, until)| Span(from)..Span(until)),
+            memory: max_memory.map(Bytes),
         };
         let end = (self.checked.warmup.0 + self.checked.duration.0) as f64;
         let outcome = py.detach(|| {
@@ -207,10 +219,11 @@ impl Scenario {
             let tap = capture.as_mut().map(|file| &mut file.capture as &mut dyn Tap);
             let outcome = airwnd_lab::run_tapped(&self.checked, seed, &records, tap, &mut tell);
             let written = capture.map_or(Ok(()), capture::File::finish);
+            let outcome = outcome.map_err(|error| error.located(&self.node));
             let outcome = Python::attach(|py| settle(py, outcome));
             raised.map_or(written.and(outcome), Err)
         })?;
-        let figures = outcome.to_json().to_string();
+        let figures = py.detach(|| serde_json::to_string(&outcome)).expect("figures are values of JSON");
         let tables = PyDict::new(py);
         for (name, table) in outcome.into_tables() {
             tables.set_item(name, columns(py, table)?)?;
@@ -355,6 +368,12 @@ fn parse_span(text: &str) -> PyResult<u64> {
     text.parse().map(|span: Span| span.0).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
+/// A text such as "2GB" in bytes.
+#[pyfunction]
+fn parse_bytes(text: &str) -> PyResult<u64> {
+    text.parse().map(|bytes: Bytes| bytes.0).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
 #[pymodule]
 mod _native {
     #[pymodule_export]
@@ -371,8 +390,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        Interrupted, Scenario, ScenarioError, catalogue, parse_span, presets, schema, sections, stacks,
-        tables,
+        Interrupted, Scenario, ScenarioError, catalogue, parse_bytes, parse_span, presets, schema, sections,
+        stacks, tables,
     };
 
     /// The project's version.

@@ -119,7 +119,8 @@ fn whole(value: f64, unit: &str) -> Result<u64, String> {
 }
 
 fn finite(value: f64) -> Result<f64, String> {
-    if value.is_finite() { Ok(value) } else { Err("is not a finite number".into()) }
+    // -0.0 is 0.0 to a user.
+    if value.is_finite() { Ok(value + 0.0) } else { Err("is not a finite number".into()) }
 }
 
 const TIMES: &[(&str, f64)] =
@@ -238,6 +239,7 @@ mod tests {
         assert_eq!("1e6bps".parse::<BitRate>().unwrap(), BitRate(1_000_000));
         assert_eq!("100 Gbps".parse::<BitRate>().unwrap(), BitRate(100_000_000_000));
         assert_eq!("-96dBm".parse::<Dbm>().unwrap(), Dbm(-96.0));
+        assert_eq!("-0km".parse::<Metres>().unwrap().to_string(), "0m");
         assert_eq!("36km/h".parse::<Speed>().unwrap(), Speed(10.0));
         for text in ["3km/h", "60km/h", "20m/s", "1.4m/s"] {
             let speed: Speed = text.parse().unwrap();

@@ -13,6 +13,7 @@ from airwnd import _native
 from airwnd.batch.task import Finished, Task
 from airwnd.batch.workers import Report
 from airwnd.errors import EngineError, InputError
+from airwnd.memory import share
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -255,8 +256,10 @@ def _carry_out(engine: str, batch: bytes) -> list[Result]:
 
 
 def _result(task: Task) -> Result:
+    from distributed import get_worker
+
     try:
-        return task.carry_out()
+        return task.carry_out(max_memory=share(get_worker().state.nthreads))
     except (ValueError, EngineError, MemoryError) as error:
         return error
 

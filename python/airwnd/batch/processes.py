@@ -13,6 +13,7 @@ from airwnd.batch.task import Finished, Task
 from airwnd.batch.worker import READY, STUCK, Word
 from airwnd.batch.workers import Report
 from airwnd.errors import EngineError, InputError
+from airwnd.memory import share
 from airwnd.threads import cores
 
 if TYPE_CHECKING:
@@ -34,10 +35,14 @@ class Processes:
     ----------
     jobs
         Runs at the same time; as many as there are cores by default.
+    max_memory
+        The most memory that a run may take, as for :meth:`airwnd.Scenario.run`; by default the runs at the
+        same time share 80 % of what is free.
     """
 
-    def __init__(self, jobs: int | None = None) -> None:
+    def __init__(self, jobs: int | None = None, max_memory: int | str | None = None) -> None:
         self._jobs = jobs or cores()
+        self._max_memory = share(self._jobs, max_memory)
 
     @property
     def jobs(self) -> int:
@@ -46,7 +51,7 @@ class Processes:
 
     def carry_out(self, tasks: Sequence[Task], report: Report) -> None:
         """Make every run once and report each at once."""
-        crew = _Crew(self._jobs, tasks, report)
+        crew = _Crew(self._jobs, self._max_memory, tasks, report)
         try:
             crew.work()
         finally:
@@ -54,8 +59,9 @@ class Processes:
 
 
 class _Crew:
-    def __init__(self, jobs: int, tasks: Sequence[Task], report: Report) -> None:
+    def __init__(self, jobs: int, max_memory: int, tasks: Sequence[Task], report: Report) -> None:
         self._jobs = jobs
+        self._max_memory = max_memory
         self._tasks = tasks
         self._report = report
         self._waiting = deque(range(len(tasks)))
@@ -67,7 +73,7 @@ class _Crew:
     def work(self) -> None:
         while self._outstanding:
             while len(self._workers) < min(self._jobs, self._outstanding):
-                worker = _Worker()
+                worker = _Worker(self._max_memory)
                 self._workers[worker.connection] = worker
             for connection in wait(list(self._workers)):
                 worker = self._workers[connection]  # type: ignore[index]  # they are the keys
@@ -155,7 +161,7 @@ class _Crew:
 class _Worker:
     """A process and the socket to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_memory: int) -> None:
         self.ready = False
         self.in_hand: deque[int] = deque()
         self.connection, other = Pipe()
@@ -163,7 +169,7 @@ class _Worker:
         code = f"import sys; sys.path[:] = {sys.path!r}; from airwnd.batch.worker import main"
         with other:
             self._process = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-I", "-c", f"{code}; main({other.fileno()})"],
+                [sys.executable, "-I", "-c", f"{code}; main({other.fileno()}, {max_memory})"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[other.fileno()],

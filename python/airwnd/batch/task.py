@@ -49,9 +49,11 @@ class Task:
         what = f"{_native.ENGINE}\n{self.scenario.canonical}\n{self.seed}\n{self.series}"
         return hashlib.sha256(what.encode()).hexdigest()[:32]
 
-    def carry_out(self, progress: Callable[[float], object] | None = None) -> Finished:
-        """Make the run, in this thread."""
-        raw = self.scenario.simulate(self.seed, self.series, progress)
+    def carry_out(
+        self, progress: Callable[[float], object] | None = None, max_memory: int | None = None
+    ) -> Finished:
+        """Make the run, in this thread; it may take `max_memory` bytes, or 80 % of what is free."""
+        raw = self.scenario.simulate(self.seed, self.series, progress, max_memory=max_memory)
         tables = {}
         if self.series is not None:
             from airwnd.frames import parquet, recorded

@@ -21,7 +21,7 @@ STUCK = 124
 _TELLING_S = 0.25
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, max_memory: int) -> None:
     """Serve the process at the other end of the socket until it closes it, or dies."""
     end_when_stuck(STUCK, message=False)
     connection = Connection(descriptor)
@@ -31,7 +31,7 @@ def main(descriptor: int) -> None:
         connection.send(READY)
         while True:
             index, task = inbox.get()
-            connection.send((index, _carry_out(connection, index, task)))
+            connection.send((index, _carry_out(connection, index, task, max_memory)))
     except OSError:
         os._exit(0)
 
@@ -46,7 +46,7 @@ def _listen(connection: Connection, inbox: "SimpleQueue[tuple[int, Task]]") -> N
         os._exit(0)
 
 
-def _carry_out(connection: Connection, index: int, task: Task) -> Finished | Exception:
+def _carry_out(connection: Connection, index: int, task: Task, max_memory: int) -> Finished | Exception:
     next_telling = time.monotonic() + _TELLING_S
 
     def tell(fraction: float) -> None:
@@ -57,7 +57,7 @@ def _carry_out(connection: Connection, index: int, task: Task) -> Finished | Exc
             connection.send((index, fraction))
 
     try:
-        return task.carry_out(tell)
+        return task.carry_out(tell, max_memory)
     except (ValueError, EngineError, MemoryError) as error:
         return error
     except Exception as error:

@@ -12,6 +12,7 @@ import click
 from airwnd import _native
 from airwnd.cli import algorithms, completion, plot, reproduce, simulate, sweep, view
 from airwnd.errors import EngineError, InputError
+from airwnd.text import one_line
 
 BAD_INPUT = 2
 ENGINE_BROKEN = 70
@@ -75,7 +76,7 @@ def _end(error: BaseException) -> int:  # noqa: PLR0911
 
 
 def _complain(message: str, code: int = BAD_INPUT) -> int:
-    click.echo("airwnd: " + " ".join(message.split()), err=True)
+    click.echo(f"airwnd: {one_line(message)}", err=True)
     return code
 
 

@@ -33,6 +33,12 @@ PROGRESS = click.option(
 JOBS = click.option(
     "--jobs", type=click.IntRange(1), help="Runs at the same time; as many as there are cores by default."
 )
+MAX_MEMORY = click.option(
+    "--max-memory",
+    metavar="SIZE",
+    help="Most memory that a run may take, as in 2GB; by default the runs at the same time share 80 % of "
+    "what is free.",
+)
 DASK = click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, as in --dask tcp://head:8786.")
 
 
@@ -61,13 +67,17 @@ def code_options(command: "Callable[..., None]") -> "Callable[..., None]":
     return call
 
 
-def workers(jobs: int | None, dask: str | None) -> "Workers":
+def workers(jobs: int | None, dask: str | None, max_memory: str | None) -> "Workers":
     """Give those who run: a cluster's, or this machine's."""
     from airwnd.batch import Dask, Processes
 
     if dask and jobs:
         raise click.UsageError("--jobs is for this machine, not for --dask.", click.get_current_context())
-    return Dask(dask) if dask else Processes(jobs)
+    if dask and max_memory:
+        raise click.UsageError(
+            "--max-memory is for this machine, not for --dask.", click.get_current_context()
+        )
+    return Dask(dask) if dask else Processes(jobs, max_memory)
 
 
 def workers_text(crew: "Workers") -> str:

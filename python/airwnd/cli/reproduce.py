@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.cli import completion
-from airwnd.cli.options import DASK, JOBS, PROGRESS, batch_bar, code_options, workers, workers_text
+from airwnd.cli.options import (
+    DASK,
+    JOBS,
+    MAX_MEMORY,
+    PROGRESS,
+    batch_bar,
+    code_options,
+    workers,
+    workers_text,
+)
 from airwnd.files import check_folder, remove_partial_files
 from airwnd.locks import locked
 from airwnd.text import seconds_text
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
 )
 @JOBS
 @DASK
+@MAX_MEMORY
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -41,6 +51,7 @@ def reproduce(
     seeds: int | None,
     jobs: int | None,
     dask: str | None,
+    max_memory: str | None,
     out: Path,
     quick: bool,
     policy: "CodePolicy",
@@ -56,7 +67,7 @@ def reproduce(
 
     if every == bool(names):
         raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
-    crew = workers(jobs, dask)
+    crew = workers(jobs, dask, max_memory)
     folders = (
         runner.find_all()
         if every

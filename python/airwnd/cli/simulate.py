@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.capture import MOST_BYTES, Capture
-from airwnd.cli.options import FILE, PROGRESS, SET, bar, code_options, load
+from airwnd.cli.options import FILE, MAX_MEMORY, PROGRESS, SET, bar, code_options, load
 from airwnd.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     help="Keep who got which PRBs in this window, as in 1s..1.1s.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@MAX_MEMORY
 @code_options
 @PROGRESS
 def run(
@@ -59,6 +60,7 @@ def run(
     snaplen: int | None,
     allocations: str | None,
     as_json: bool,
+    max_memory: str | None,
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
@@ -75,7 +77,7 @@ def run(
 
         run_folder.check(out, scenario.resolved, scenario.seed if seed is None else seed, force=force)
     with bar(f"{scenario.name}", progress) as tell:
-        result = scenario.run(seed, series, tell, capture, window)
+        result = scenario.run(seed, series, tell, capture, window, max_memory=max_memory)
     failure = _saved(result, out, force=force) if out else None
     if as_json:
         click.echo(json.dumps(result.to_json(), allow_nan=False))
@@ -131,6 +133,7 @@ def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) 
 def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
     """Check the scenario in FILE without running it; Python code that it names is not executed."""
     scenario = load(file, settings)
+    scenario.check_run()
     click.echo(json.dumps(scenario.resolved, indent=2) if as_json else f"{file}: a valid scenario")
     if scenario.code:
         names = ", ".join(scenario.code)

@@ -9,6 +9,7 @@ from airwnd.cli.options import (
     DASK,
     FILE,
     JOBS,
+    MAX_MEMORY,
     PROGRESS,
     SET,
     batch_bar,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 )
 @JOBS
 @DASK
+@MAX_MEMORY
 @code_options
 @PROGRESS
 def sweep(
@@ -72,6 +74,7 @@ def sweep(
     force: bool,
     jobs: int | None,
     dask: str | None,
+    max_memory: str | None,
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
@@ -84,7 +87,7 @@ def sweep(
     from airwnd.sweeps.axes import grid
     from airwnd.sweeps.draws import draw
 
-    crew = workers(jobs, dask)
+    crew = workers(jobs, dask, max_memory)
     design = Design(
         scenario=load(file, settings, policy),
         grid=tuple(grid(text) for text in grids),

@@ -30,6 +30,7 @@ from msgspec import Meta, field
 from airwnd._native import ScenarioError, parse_span
 from airwnd.code_policy import NO_CODE, CodePolicy
 from airwnd.errors import InputError
+from airwnd.files import read_text
 from airwnd.reproduce.axis import Axis, AxisShape, Level
 from airwnd.reproduce.claims import Claim, load_claims
 from airwnd.reproduce.expression import FUNCTIONS
@@ -38,6 +39,7 @@ from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.plot import Plot, PlotEntry
 from airwnd.reproduce.reader import (
     LARGEST,
+    LARGEST_FILE_MIB,
     Entry,
     Heading,
     Mistake,
@@ -52,7 +54,6 @@ from airwnd.reproduce.reader import (
     one_of,
     placed,
     shown,
-    text_of,
 )
 from airwnd.reproduce.space import ABSENT, Setting, Space
 from airwnd.reproduce.statistics import LEAST_SEEDS
@@ -262,7 +263,7 @@ def _paper_values(
     source: list[str] = []
     columns: list[str] = []
     values: dict[Setting, dict[str, float]] = {}
-    for number, line in enumerate(text_of(path).split("\n"), start=1):
+    for number, line in enumerate(read_text(path, LARGEST_FILE_MIB).split("\n"), start=1):
         with placed(f"{path}:{number}"):
             check_text("", line)
             if line.startswith("#"):

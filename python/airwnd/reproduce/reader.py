@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Meta, inspect
 
 from airwnd.errors import InputError
+from airwnd.files import read_text
 
 T = TypeVar("T")
 
@@ -96,27 +97,6 @@ class Mistake(ValueError):  # noqa: N818 (the user's, not the program's)
         self.message = message
 
 
-def text_of(path: Path) -> str:
-    """Read a text file; a byte order mark is left out.
-
-    Raises
-    ------
-    InputError
-        If it is not a regular file, too large, or not UTF-8.
-    """
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path}: not a regular file")
-    with path.open("rb") as file:
-        raw = file.read((LARGEST_FILE_MIB << 20) + 1)
-    if len(raw) > LARGEST_FILE_MIB << 20:
-        raise InputError(f"{path}: larger than {LARGEST_FILE_MIB} MiB")
-    try:
-        return raw.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}:{line}: byte 0x{raw[error.start]:02x} is not UTF-8") from None
-
-
 def load(path: Path, kind: type[T]) -> T:
     """Read a TOML file.
 
@@ -125,7 +105,7 @@ def load(path: Path, kind: type[T]) -> T:
     InputError
         If it is not UTF-8, not TOML, or not what `kind` declares; one line with file, key and rule.
     """
-    text = text_of(path)
+    text = read_text(path, LARGEST_FILE_MIB)
     if _DEEP_KEY.search(text):  # on which Python's parser would spend hours
         raise InputError(f"{path}: {_TOO_DEEP}")
     try:

@@ -31,7 +31,7 @@ from airwnd.reproduce.runner import Results
 from airwnd.reproduce.statistics import LEAST_SEEDS
 from airwnd.reproduce.tables import as_csv
 from airwnd.reproduce.verdict import Verdict, together
-from airwnd.text import seconds_text
+from airwnd.text import csv_cells, seconds_text
 
 if TYPE_CHECKING:
     import jinja2
@@ -178,9 +178,9 @@ def verdicts_csv(reports: Iterable[PaperReport]) -> str:
             about = [report.paper["key"], claim.id, claim.where, claim.verdict or NO_RESULT]
             for found, judged in claim.by:
                 there = [found["name"], judged["verdict"], judged["setups"], found["effort"]]
-                writer.writerow([*about, *there])
+                writer.writerow(csv_cells([*about, *there]))
             if not claim.by:
-                writer.writerow([*about, "", "", "", ""])
+                writer.writerow(csv_cells([*about, "", "", "", ""]))
     return stream.getvalue()
 
 

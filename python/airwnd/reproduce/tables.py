@@ -11,6 +11,7 @@ from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.regions import SetUp
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.statistics import Interval
+from airwnd.text import csv_cells
 
 if TYPE_CHECKING:
     from airwnd.reproduce.space import Setting
@@ -120,11 +121,19 @@ def as_csv(results: Results) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(
-        [*(axis.name for axis in results.experiment.axes), "seed", "measure", "unit", "ours", "paper"]
+        [
+            *csv_cells(axis.name for axis in results.experiment.axes),
+            "seed",
+            "measure",
+            "unit",
+            "ours",
+            "paper",
+        ]
     )
     for setting in results.experiment.settings():
         for measure in results.experiment.measures:
             paper = results.paper(setting, measure)
             for index, value in enumerate(results.values(setting, measure)):
-                writer.writerow([*setting, index + 1, measure.name, measure.unit, value, paper])
+                row = [*setting, index + 1, measure.name, measure.unit, value, paper]
+                writer.writerow(csv_cells(row))
     return stream.getvalue()

@@ -1,17 +1,23 @@
 """The settings of a sweep: every combination of the grid's values, at every random point."""
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from airwnd._native import ScenarioError
 from airwnd.errors import InputError
+from airwnd.memory import share
 from airwnd.scenario import Scenario
 from airwnd.sweeps.axes import Axis
 
 #: A value, as text, for each key.
 Setting = tuple[str, ...]
+
+# What the list of runs takes: of a scenario about as much as so many of its resolved texts, and of a task.
+_SCENARIO_TEXTS = 5
+_TASK_BYTES = 300
 
 # Names of columns that a row has beside its setting.
 _TAKEN = {
@@ -60,6 +66,20 @@ class Design:
         if len(points) > 1:
             found = ", ".join(f"{axis.key} has {number}" for number, axis in points.items())
             raise InputError(f"random keys are drawn together and need equally many points; {found}")
+
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Refuse more runs than there is memory to list: each setting is a checked scenario."""
+        points = len(self.random[0].values) if self.random else 1
+        settings = math.prod(len(axis.values) for axis in self.grid) * points
+        each = _SCENARIO_TEXTS * len(self.scenario.canonical) + _TASK_BYTES * self.seeds
+        if settings * each > share():
+            raise InputError(
+                f"{settings} settings with {self.seeds} seeds each would take about "
+                f"{settings * each / 1e9:.1f} GB before the first run, and {share() / 1e9:.1f} GB are free "
+                "for it; give fewer values or seeds, or sweep in parts"
+            )
 
     @property
     def axes(self) -> tuple[Axis, ...]:

@@ -1,7 +1,7 @@
 //! Along the points of a file.
 
 use super::{Mobility, Point, between, distance};
-use airwnd_catalog::{Fault, Files, Params};
+use airwnd_catalog::{Fault, Files, Params, csv};
 use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
@@ -118,29 +118,14 @@ fn check(rows: &[[f64; 3]], max_speed: Speed) -> Result<(), (usize, String)> {
 /// # Errors
 /// The line at fault, and what is wrong with it.
 pub fn parse(text: &str, max_speed: Speed) -> Result<Vec<[f64; 3]>, (usize, String)> {
-    let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    let Some((_, header)) = lines.next() else { return Err((1, "the file is empty".into())) };
-    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
-    let need = |name: &str| {
-        let place = columns.iter().position(|column| *column == name);
-        place.ok_or_else(|| (1, format!("there is no column `{name}`")))
+    let table = csv::Table::of(text)?;
+    let (t, x, y) = (table.need("t_s")?, table.need("x_m")?, table.need("y_m")?);
+    let row = |line: &csv::Line<'_>| {
+        let place = |column| line.number(column, -FARTHEST..=FARTHEST);
+        Ok([line.number(t, 0.0..=LATEST)?, place(x)?, place(y)?])
     };
-    let wanted = [need("t_s")?, need("x_m")?, need("y_m")?];
-    let mut numbers = Vec::new();
-    let mut rows = Vec::new();
-    for (number, line) in lines {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-        let mut row = [0.0; 3];
-        for (value, column) in row.iter_mut().zip(wanted) {
-            let text = cells.get(column).copied().unwrap_or("");
-            *value = text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| {
-                (number, format!("`{text}` in column `{}` is not a number", columns[column]))
-            })?;
-        }
-        numbers.push(number);
-        rows.push(row);
-    }
-    let line = |row: usize| numbers.get(row).or(numbers.last()).copied().unwrap_or(1);
+    let rows = table.rows(row, "point")?;
+    let line = |row: usize| table.line_of(row.min(rows.len() - 1));
     check(&rows, max_speed).map_err(|(row, message)| (line(row), message))?;
     Ok(rows)
 }
@@ -164,7 +149,7 @@ mod tests {
         let mistake = |text: &str| parse(text, Speed(30.0)).unwrap_err();
         assert_eq!(mistake(" \n"), (1, "the file is empty".into()));
         assert_eq!(mistake("t,x_m,y_m\n0,0,0"), (1, "there is no column `t_s`".into()));
-        assert_eq!(mistake("t_s,x_m,y_m\n"), (1, "a path has at least two points".into()));
+        assert_eq!(mistake("t_s,x_m,y_m\n"), (1, "there is no point in it".into()));
         assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n"), (2, "a path has at least two points".into()));
         assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n\n1,b,0"), (4, "`b` in column `x_m` is not a number".into()));
         assert_eq!(
@@ -175,6 +160,7 @@ mod tests {
             mistake("t_s,x_m,y_m\n0,0,0\n2,300,0"),
             (3, "a jump: 300m in 2s are 150.0 m/s; at most 30m/s are allowed (max_speed)".into())
         );
-        assert!(mistake("t_s,x_m,y_m\n-1,0,0\n2,3,0").1.contains("is outside; times are in 0..31536000 s"));
+        let early = (2, "-1 in column `t_s` is outside 0..31536000".into());
+        assert_eq!(mistake("t_s,x_m,y_m\n-1,0,0\n2,3,0"), early);
     }
 }

@@ -1,9 +1,8 @@
 //! As somebody has recorded them.
 
 use super::{Arrival, Arrivals};
-use crate::csv;
 use crate::size::MOST;
-use airwnd_catalog::{Fault, Files, Params};
+use airwnd_catalog::{Fault, Files, Params, csv};
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span};
 
@@ -87,8 +86,8 @@ fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
 pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
     let table = csv::Table::of(text)?;
     let (time, size) = (table.need("time_s")?, table.find("size_bytes"));
-    let row = |line: &csv::Line<'_, '_>| {
-        let bytes = size.map_or(Ok(-1.0), |column| line.number(column, 1.0..=MOST.0 as f64))?;
+    let row = |line: &csv::Line<'_>| {
+        let bytes = size.map_or(Ok(-1.0), |column| line.whole(column, 1..=MOST.0))?;
         Ok([line.number(time, 0.0..=LONGEST)?, bytes])
     };
     let rows = table.rows(row, "arrival")?;

@@ -289,14 +289,16 @@ pub struct LinkRow {
     pub contention: Option<Contention>,
     /// Packets marked (ECN).
     pub marks: u64,
-    /// Packets waiting in the queue, without the one in transmission.
+    /// Packets waiting in the queue, without the one in transmission; for a shared medium: in the queues of all senders
+    /// of this direction.
     #[column(unit = "packets")]
     pub queue_packets: Queued,
-    /// Bytes waiting in the queue, without the packet in transmission.
+    /// Bytes waiting in the queue, without the packet in transmission; for a shared medium: in the queues of all senders
+    /// of this direction.
     #[column(unit = "bytes")]
     pub queue_bytes: Queued,
     /// Fraction of its capacity over the measurement that the link used, 0 to 1; null without a rate. For a shared
-    /// medium: fraction of the time taken by the attempts of this direction.
+    /// medium: fraction of the time with an attempt of this direction on the air; several that collide count once.
     #[column(range = 0.0..=1.0)]
     pub utilisation: Option<f64>,
 }

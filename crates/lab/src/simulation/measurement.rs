@@ -96,6 +96,7 @@ impl Simulation<'_> {
             }
             series.push(&sample);
         }
+        self.watch_memory(now);
     }
 
     pub(super) fn finish(mut self) -> Outcome {

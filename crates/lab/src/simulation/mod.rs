@@ -7,6 +7,7 @@
 mod devices;
 mod flows;
 mod measurement;
+mod memory;
 mod oracle;
 
 use crate::build;
@@ -17,8 +18,8 @@ use crate::scenario::Scenario;
 use crate::series::Series;
 use crate::tap::{Carried, Crossing, Node, Sight, Tap};
 use crate::topology::topology;
-use airwnd_catalog::{Error, Fault, Node as ScenarioNode, Value};
-use airwnd_cell::{Notice, Ran, UeId};
+use airwnd_catalog::Error;
+use airwnd_cell::{Notice, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
 use airwnd_network::{Cause, Network, Observer, Outcome as NetworkOutcome, Packet};
 use airwnd_rwnd as rwnd;
@@ -26,6 +27,7 @@ use airwnd_tcp::Config;
 use airwnd_units::{Bytes, Span, Time};
 use devices::Devices;
 use flows::{Flow, Group, Page};
+use memory::Memory;
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
@@ -53,13 +55,15 @@ enum Happening {
     Busy,
     /// A flow's congestion control cannot go on.
     Failure(u32),
+    /// The run takes more memory than it may.
+    Exhausted,
 }
 
 impl Event for Happening {
     /// At equal instants timers of the past come first, then what applications do, then the network, then observation.
     fn class(&self) -> u8 {
         match self {
-            Happening::Timer(..) | Happening::Failure(_) => 0,
+            Happening::Timer(..) | Happening::Failure(_) | Happening::Exhausted => 0,
             Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
             Happening::Sample | Happening::Progress | Happening::Busy => AFTER_THE_NETWORK,
         }
@@ -136,6 +140,7 @@ struct Simulation<'t> {
     seed: u64,
     /// The end of the warm-up.
     begin: Time,
+    memory: Memory,
 }
 
 /// Runs a scenario with a seed.
@@ -144,8 +149,8 @@ struct Simulation<'t> {
 /// much happens in them; it stops the run by returning false.
 ///
 /// # Errors
-/// A scenario whose network cannot be built, series without a period, a run that was stopped, or a congestion
-/// control from outside that failed.
+/// A scenario whose network cannot be built, series without a period, a run that was stopped, one that takes more memory
+/// than it may, or a congestion control from outside that failed.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
@@ -184,12 +189,26 @@ pub fn run_tapped<'t>(
                 }
                 if let Happening::Progress = happening {
                     simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
+                    simulation.watch_memory(now);
                 }
             }
             Happening::Failure(flow) => return Err(simulation.failure(flow)),
+            Happening::Exhausted => return Err(simulation.exhaustion(now)),
         }
     }
     Ok(simulation.finish())
+}
+
+impl Scenario {
+    /// Checks what a run with this seed would refuse before it begins, besides what makes no valid scenario.
+    ///
+    /// # Errors
+    /// Records that the scenario cannot give, too little memory, cells that cannot be built.
+    pub fn check_run(&self, seed: u64, records: &Records) -> Result<(), Error> {
+        records.check(self)?;
+        Memory::of(self, records)?;
+        build::ran(self, seed).map(drop)
+    }
 }
 
 impl<'t> Simulation<'t> {
@@ -201,13 +220,7 @@ impl<'t> Simulation<'t> {
     ) -> Result<Simulation<'t>, Error> {
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let begin = Time::ZERO + scenario.warmup;
-        let mut ran = match scenario.site.is_empty() {
-            true => None,
-            false => Some(Ran::new(&build::setup(scenario, seed)).map_err(|unbuildable| {
-                let nowhere = ScenarioNode::new(Value::Table(Vec::new()), &scenario.name);
-                Fault::new("mac.srs_period", unbuildable.0).at(&nowhere)
-            })?),
-        };
+        let mut ran = build::ran(scenario, seed)?;
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {
             ran.log_allocations(records::ttis(begin, window));
         }
@@ -229,7 +242,9 @@ impl<'t> Simulation<'t> {
             config: scenario.tcp.config(),
             seed,
             begin,
+            memory: Memory::of(scenario, records)?,
         };
+        simulation.watch_memory(Time::ZERO);
         simulation.add_flows();
         simulation.know_links();
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
@@ -347,6 +362,7 @@ impl<'t> Simulation<'t> {
             NetworkOutcome::Delivered(packet) => self.deliver(now, packet),
             NetworkOutcome::Dropped(packet, cause) => self.drop_packet(now, packet, *cause),
             NetworkOutcome::Mobility(notice) => self.note_mobility(now, *notice),
+            NetworkOutcome::Crowded => self.exhaust(now),
         }
     }
 

@@ -1,8 +1,7 @@
 //! As somebody has measured them.
 
 use super::{MOST, Sizes, whole};
-use crate::csv;
-use airwnd_catalog::{Fault, Files, Params};
+use airwnd_catalog::{Fault, Files, Params, csv};
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
@@ -96,9 +95,9 @@ fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
 pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
     let table = csv::Table::of(text)?;
     let (size, cdf) = (table.need("size_bytes")?, table.find("cdf"));
-    let row = |line: &csv::Line<'_, '_>| {
+    let row = |line: &csv::Line<'_>| {
         let up_to = cdf.map_or(Ok(-1.0), |column| line.number(column, 0.0..=1.0))?;
-        Ok([line.number(size, 1.0..=MOST.0 as f64)?, up_to])
+        Ok([line.whole(size, 1..=MOST.0)?, up_to])
     };
     let rows = table.rows(row, "size")?;
     flaw(&rows).map_or(Ok(rows), |(place, message)| Err((table.line_of(place), message)))

@@ -34,6 +34,9 @@ impl Source for Cbr {
     fn transport(&self) -> Transport {
         Transport::Udp
     }
+    fn writes_per_second(&self) -> f64 {
+        self.params.rate.0 as f64 / self.params.packet.bits() as f64
+    }
     fn write(&mut self, now: Time) -> Write {
         Write::Piece(self.params.packet, now + self.params.rate.transmission_time(self.params.packet))
     }

@@ -41,6 +41,9 @@ impl Source for Ftp {
     fn transport(&self) -> Transport {
         Transport::Tcp
     }
+    fn writes_per_second(&self) -> f64 {
+        self.0.per_second()
+    }
     fn write(&mut self, now: Time) -> Write {
         self.0.write(now)
     }

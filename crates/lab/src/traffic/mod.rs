@@ -78,6 +78,10 @@ pub trait Source: Send {
     /// Called when the flow starts and then at each instant that a [`Write::Piece`], a
     /// [`Write::Later`] or a [`Reaction`] named.
     fn write(&mut self, now: Time) -> Write;
+    /// How often it writes in a second, if it writes evenly, pauses left out.
+    fn writes_per_second(&self) -> f64 {
+        0.0
+    }
     /// Whether it ends by itself.
     fn ends(&self) -> bool {
         false
@@ -122,6 +126,11 @@ impl Spec {
     /// Whether a size that a flow brings along takes the place of the settings'.
     pub fn takes_size(&self) -> bool {
         self.source().takes_size()
+    }
+
+    /// How often it writes in a second, if it writes evenly, pauses left out.
+    pub fn writes_per_second(&self) -> f64 {
+        self.source().writes_per_second()
     }
 
     /// One of its applications, for what all of them have in common.

@@ -42,6 +42,11 @@ impl Pieces {
         Pieces { size, rate, on_off, began: None, written: 0 }
     }
 
+    /// How often it writes in a second, pauses left out.
+    pub(super) fn per_second(&self) -> f64 {
+        self.rate.0 as f64 / self.size.bits() as f64
+    }
+
     /// What is written when the flow starts, and then at each instant named.
     pub(super) fn write(&mut self, now: Time) -> Write {
         if self.on_off.off == Span::ZERO {

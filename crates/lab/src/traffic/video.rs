@@ -39,6 +39,9 @@ impl Source for Video {
     fn transport(&self) -> Transport {
         Transport::Udp
     }
+    fn writes_per_second(&self) -> f64 {
+        self.0.per_second()
+    }
     //= exception video-without-frames
     fn write(&mut self, now: Time) -> Write {
         self.0.write(now)

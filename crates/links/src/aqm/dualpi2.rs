@@ -20,16 +20,17 @@ pub enum Scheduler {
 
 /// DualPI2: L4S packets (ECT(1), CE) and the others in a queue each, coupled so that their flows share alike.
 ///
-/// Every min(`target`, `rtt_max` / 3) a base probability p' grows by alpha (delay - `target`) + beta (delay - delay
-/// before), alpha = 0.1 T / `rtt_max`^2, beta = 0.3 / `rtt_max`, of the queue whose head has waited longer. A classic
-/// packet is marked or dropped with probability p'^2; an L4S packet is marked with `k` p', or with that of a ramp over
-/// its own delay if that is larger. When k p' reaches 1, both queues drop with p'^2, and mark what they can. A bearer
-/// serves its queue once in a millisecond: there the ramp is to begin at some milliseconds.
+/// Every min(`target`, `rtt_max` / 3), and so at most 100,000 times a second, a base probability p' grows by alpha
+/// (delay - `target`) + beta (delay - delay before), alpha = 0.1 T / `rtt_max`^2, beta = 0.3 / `rtt_max`, of the queue
+/// whose head has waited longer. A classic packet is marked or dropped with probability p'^2; an L4S packet is marked
+/// with `k` p', or with that of a ramp over its own delay if that is larger. When k p' reaches 1, both queues drop with
+/// p'^2, and mark what they can. A bearer serves its queue once in a millisecond: there the ramp is to begin at some
+/// milliseconds.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 9332 appendix A")]
 pub struct Params {
     /// The delay to hold of classic packets.
-    #[param(default = Span::from_millis(15), range = Span(1)..=Span::from_secs(10))]
+    #[param(default = Span::from_millis(15), range = Span::from_micros(10)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9332 appendix A.1, target")]
     pub target: Span,
     /// The longest round-trip time for which it is tuned.
@@ -119,7 +120,7 @@ impl DualPi2 {
         let period = params.target.min(params.rtt_max / 3);
         let rtt = params.rtt_max.as_secs();
         let mut queues = DualPi2 {
-            ticks: Ticks::new(period.max(Span(1))),
+            ticks: Ticks::new(period),
             alpha: 0.1 * period.as_secs() / (rtt * rtt),
             beta: 0.3 / rtt,
             params,

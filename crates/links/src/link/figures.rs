@@ -17,9 +17,9 @@ pub struct Figures {
     pub lost: u64,
     /// Packets that it marked.
     pub marked: u64,
-    /// Most packets that ever waited, at one sender.
+    /// Most packets that ever waited; on a medium, at all senders of a direction.
     pub most_packets: u64,
-    /// Most bytes that ever waited, at one sender.
+    /// Most bytes that ever waited.
     pub most_bytes: Bytes,
     /// Sum over time of the packets that wait, in nanoseconds.
     pub packet_nanos: u128,
@@ -28,7 +28,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// So much waits now at one sender.
+    /// So much waits now.
     pub(super) fn note_queue(&mut self, packets: u64, bytes: Bytes) {
         self.most_packets = self.most_packets.max(packets);
         self.most_bytes = self.most_bytes.max(bytes);

@@ -48,7 +48,8 @@ pub struct Figures {
     pub errors: u64,
     /// Attempts behind a failed one with the same packet.
     pub retries: u64,
-    /// Time on the air, with control frames and the spaces between; a collision's time is each sender's.
+    /// Time on the air, with control frames and the spaces between; frames that collide are on the air at the same time,
+    /// which counts once.
     pub airtime: Span,
 }
 
@@ -73,7 +74,15 @@ pub struct Medium<T> {
     /// Who sends now.
     on_air: Vec<u32>,
     figures: [Figures; 2],
+    /// What waits now, at all senders of a direction.
+    waiting: [Waiting; 2],
     draws: Stream,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    packets: u64,
+    bytes: Bytes,
 }
 
 struct Sender<T> {
@@ -122,6 +131,7 @@ impl<T> Medium<T> {
             began: Time::ZERO,
             on_air: Vec::new(),
             figures: Default::default(),
+            waiting: Default::default(),
             draws,
             params,
         };
@@ -175,7 +185,10 @@ impl<T> Medium<T> {
             sender.backoff.begin(now, idle, self.timing.slot);
         } else {
             sender.waiting_bytes += size;
-            figures.link.note_queue(waiting + 1, sender.waiting_bytes);
+            let all = &mut self.waiting[direction as usize];
+            all.packets += 1;
+            all.bytes += size;
+            figures.link.note_queue(all.packets, all.bytes);
         }
         sender.queue.push_back(Frame { station, direction, size, entered: now, item });
         Ok(mark)
@@ -230,6 +243,12 @@ impl<T> Medium<T> {
         };
         let waiting = senders.iter().flat_map(|sender| sender.queue.iter().skip(1));
         waiting.for_each(|frame| figures.link.add_wait(frame.size, now.since(frame.entered)));
+        if let (Phase::Ack(until), [number]) = (self.phase, &self.on_air[..])
+            && (*number == 0) == (direction == Direction::Down)
+        {
+            // The exchange was counted with its ACK.
+            figures.airtime -= until.since(now);
+        }
         figures
     }
 
@@ -298,7 +317,7 @@ impl<T> Medium<T> {
         let sender = &mut self.senders[number];
         let direction = sender.head().direction;
         let figures = &mut self.figures[direction as usize];
-        let frame = sender.pop(now, figures);
+        let frame = sender.pop(now, figures, &mut self.waiting[direction as usize]);
         figures.airtime += self.params.exchange(&self.timing, frame.size) + self.timing.answer();
         if lost {
             figures.link.lost += 1;
@@ -327,10 +346,12 @@ impl<T> Medium<T> {
             sender.backoff.resume(now + self.timing.eifs);
         }
         let collision = self.on_air.len() > 1;
+        let mut on_air = [Span::ZERO; 2];
         for place in 0..self.on_air.len() {
             let sender = &mut self.senders[self.on_air[place] as usize];
             let frame = sender.head();
-            let figures = &mut self.figures[frame.direction as usize];
+            let direction = frame.direction as usize;
+            let figures = &mut self.figures[direction];
             let announced = self.params.is_announced(frame.size);
             let airtime = if collision {
                 figures.collisions += 1;
@@ -339,7 +360,7 @@ impl<T> Medium<T> {
                 figures.errors += 1;
                 self.params.exchange(&self.timing, frame.size)
             };
-            figures.airtime += airtime;
+            on_air[direction] = on_air[direction].max(airtime);
             let exhausted = if announced && !collision {
                 // The RTS was answered.
                 sender.short = 0;
@@ -350,7 +371,7 @@ impl<T> Medium<T> {
                 sender.short >= self.params.short_retries
             };
             if exhausted {
-                let frame = sender.pop(now, figures);
+                let frame = sender.pop(now, figures, &mut self.waiting[direction]);
                 figures.given_up += 1;
                 passed.push(Passed {
                     station: frame.station,
@@ -365,6 +386,9 @@ impl<T> Medium<T> {
             //= IEEE 802.11-2012 §9.3.4.3
             let idle_for_sender = now.max(self.began + airtime + self.timing.timeout);
             sender.backoff.resume(idle_for_sender + self.timing.difs);
+        }
+        for (figures, airtime) in self.figures.iter_mut().zip(on_air) {
+            figures.airtime += airtime;
         }
         self.phase = Phase::Idle;
     }
@@ -382,11 +406,13 @@ impl<T> Sender<T> {
     }
 
     /// The packet at the head leaves, and the next one waits no longer.
-    fn pop(&mut self, now: Time, figures: &mut Figures) -> Frame<T> {
+    fn pop(&mut self, now: Time, figures: &mut Figures, waiting: &mut Waiting) -> Frame<T> {
         (self.short, self.long) = (0, 0);
         let head = self.queue.pop_front().expect("who sends has a packet");
         if let Some(next) = self.queue.front() {
             self.waiting_bytes -= next.size;
+            waiting.packets -= 1;
+            waiting.bytes -= next.size;
             figures.link.add_wait(next.size, now - next.entered);
         }
         head

@@ -1,0 +1,165 @@
+//! CSV files with a line of column names, and numbers below it.
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+use std::ops::RangeInclusive;
+
+/// The number of a line, counted from 1, and what is wrong there.
+pub type Mistake = (usize, String);
+
+/// A text as columns and lines. Empty lines and those that begin with `#` are left out.
+pub struct Table {
+    columns: Vec<String>,
+    /// The line of the names.
+    header: usize,
+    lines: Vec<(usize, StringRecord)>,
+}
+
+/// A line below the names.
+pub struct Line<'t> {
+    number: usize,
+    columns: &'t [String],
+    cells: &'t StringRecord,
+}
+
+impl Table {
+    /// Splits a text into lines and fields (RFC 4180).
+    ///
+    /// # Errors
+    /// A text without a line of names, a name that stands there twice, a line with more or fewer fields than names.
+    pub fn of(text: &str) -> Result<Table, Mistake> {
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .comment(Some(b'#'))
+            .trim(Trim::All)
+            .from_reader(text.as_bytes());
+        let mut lines = Vec::new();
+        for record in reader.records() {
+            let record = record.expect("every text in UTF-8 has records, which may be of any length");
+            if record.len() > 1 || !record[0].is_empty() {
+                lines.push((line_of(text, &record), record));
+            }
+        }
+        if lines.is_empty() {
+            return Err((1, "the file is empty".into()));
+        }
+        let (header, names) = lines.remove(0);
+        let columns: Vec<String> = names.iter().map(str::to_string).collect();
+        if let Some(twice) = (1..columns.len()).find(|place| columns[..*place].contains(&columns[*place])) {
+            return Err((header, format!("there are two columns `{}`", columns[twice])));
+        }
+        match lines.iter().find(|(_, cells)| cells.len() != columns.len()) {
+            Some((number, cells)) => {
+                let (found, named) = (cells.len(), columns.len());
+                Err((*number, format!("{found} fields in a line, but {named} columns in line {header}")))
+            }
+            None => Ok(Table { columns, header, lines }),
+        }
+    }
+
+    /// The place of a column.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column == name)
+    }
+
+    /// The place of a column that must be there.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn need(&self, name: &str) -> Result<usize, Mistake> {
+        self.find(name).ok_or_else(|| (self.header, format!("there is no column `{name}`")))
+    }
+
+    /// What is made of each line below the names; there must be one at least.
+    ///
+    /// # Errors
+    /// The first mistake in a line, or a file without lines, which hold a `what` each.
+    pub fn rows<R>(
+        &self,
+        of: impl Fn(&Line<'_>) -> Result<R, Mistake>,
+        what: &str,
+    ) -> Result<Vec<R>, Mistake> {
+        if self.lines.is_empty() {
+            return Err((self.header, format!("there is no {what} in it")));
+        }
+        let line = |(number, cells)| Line { number, columns: &self.columns, cells };
+        self.lines.iter().map(|(number, cells)| of(&line((*number, cells)))).collect()
+    }
+
+    /// The number of the line that a row was made of.
+    pub fn line_of(&self, row: usize) -> usize {
+        self.lines[row].0
+    }
+}
+
+impl Line<'_> {
+    /// The number in a column.
+    ///
+    /// # Errors
+    /// What is no number, or outside the range.
+    pub fn number(&self, column: usize, range: RangeInclusive<f64>) -> Result<f64, Mistake> {
+        let text = &self.cells[column];
+        let name = &self.columns[column];
+        match text.parse::<f64>() {
+            Ok(value) if range.contains(&value) => Ok(value),
+            Ok(value) if value.is_finite() => {
+                let (low, high) = (range.start(), range.end());
+                Err((self.number, format!("{value} in column `{name}` is outside {low}..{high}")))
+            }
+            _ => Err((self.number, format!("`{text}` in column `{name}` is not a number"))),
+        }
+    }
+
+    /// The whole number in a column.
+    ///
+    /// # Errors
+    /// What is no number, has a fraction, or is outside the range.
+    pub fn whole(&self, column: usize, range: RangeInclusive<u64>) -> Result<f64, Mistake> {
+        match self.number(column, *range.start() as f64..=*range.end() as f64)? {
+            value if value.fract() == 0.0 => Ok(value),
+            value => {
+                let name = &self.columns[column];
+                Err((self.number, format!("{value} in column `{name}` is not a whole number")))
+            }
+        }
+    }
+}
+
+/// The number of the line at which a record begins: its position is before the lines that are left out.
+fn line_of(text: &str, record: &StringRecord) -> usize {
+    let position = record.position().expect("it was read");
+    let rest = &text[position.byte() as usize..];
+    let left_out = rest.lines().take_while(|line| line.is_empty() || line.starts_with('#')).count();
+    position.line() as usize + left_out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<f64>, Mistake> {
+        let table = Table::of(text)?;
+        let size = table.need("size")?;
+        table.rows(|line| line.whole(size, 1..=1000), "size")
+    }
+
+    #[test]
+    fn columns_go_by_name_and_may_be_quoted() {
+        assert_eq!(read("# sizes\n\nnote, size\n\"a, b\",3\n# more\n,4\n"), Ok(vec![3.0, 4.0]));
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        let mistake = |text: &str| read(text).unwrap_err();
+        assert_eq!(mistake(" \n#\n"), (1, "the file is empty".into()));
+        assert_eq!(mistake("\nsizes\n1"), (2, "there is no column `size`".into()));
+        assert_eq!(mistake("size\n"), (1, "there is no size in it".into()));
+        assert_eq!(mistake("size,at,size\n1,2,3"), (1, "there are two columns `size`".into()));
+        let surplus = "3 fields in a line, but 2 columns in line 1";
+        assert_eq!(mistake("size,at\n1,2\n\n#\n1,2,3"), (5, surplus.into()));
+        assert_eq!(mistake("size,at\r\n1\r\n"), (2, "1 fields in a line, but 2 columns in line 1".into()));
+        assert_eq!(mistake("size\n1.5"), (2, "1.5 in column `size` is not a whole number".into()));
+        assert_eq!(mistake("size\n1e9"), (2, "1000000000 in column `size` is outside 1..1000".into()));
+        assert_eq!(mistake("size\nnan"), (2, "`nan` in column `size` is not a number".into()));
+    }
+}

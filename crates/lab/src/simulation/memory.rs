@@ -1,0 +1,210 @@
+//! How much memory a run takes: what it needs from the start is estimated, what grows is watched.
+//!
+//! Packets and tables grow with what happens. What is kept besides, of flows, UEs and their radio links, is known from the
+//! scenario; its sizes were measured as resident memory per item (`docs/resources.md`).
+
+use super::{Happening, Page, Simulation};
+use crate::incidents::Incidents;
+use crate::outcome::CompletionRow;
+use crate::records::Records;
+use crate::scenario::{S1U, SERVER, Scenario, X2};
+use crate::series::Series;
+use crate::table::Rows;
+use airwnd_catalog::Error;
+use airwnd_kernel::Direction;
+use airwnd_units::{Bytes, Span, Time};
+
+/// A flow that is connected from the start: two TCP endpoints and histograms.
+const OPEN_FLOW: f64 = 40e3;
+/// A flow that comes and goes: its row, and that in JSON and in data frames.
+const FLOW: f64 = 3.3e3;
+/// A UE: bearers, HARQ processes, measurements.
+const UE: f64 = 40e3;
+/// A UE's radio link to a cell: gains and fading.
+const RADIO_LINK: f64 = 100.0;
+
+/// What a run may take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Memory {
+    /// `None`: no limit.
+    most: Option<Bytes>,
+    /// What does not grow.
+    fixed: u64,
+    /// It has been taken: the run ends.
+    exhausted: bool,
+}
+
+/// A part of what a run needs from the start.
+struct Need {
+    key: String,
+    /// What it is, and how much of it.
+    what: String,
+    remedy: String,
+    bytes: f64,
+}
+
+impl Memory {
+    /// The memory of a run.
+    ///
+    /// # Errors
+    /// It needs more from the start than it may take.
+    pub fn of(scenario: &Scenario, records: &Records) -> Result<Memory, Error> {
+        let fixed = fixed(scenario);
+        let sum = |needs: &[Need]| needs.iter().map(|need| need.bytes).sum::<f64>();
+        let memory = Memory { most: records.memory, fixed: sum(&fixed) as u64, exhausted: false };
+        let Some(most) = records.memory else { return Ok(memory) };
+        let left = most.0 as f64 - sum(&fixed);
+        let needs: Vec<Need> = fixed.into_iter().chain(series(scenario, records, left)).collect();
+        if sum(&needs) <= most.0 as f64 {
+            return Ok(memory);
+        }
+        let largest = needs.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes)).expect("the sum is above zero");
+        let Need { key, what, remedy, bytes } = largest;
+        let message = format!(
+            "{what}, about {}, and a run may take {}: {remedy}, or allow more (--max-memory)",
+            size(*bytes),
+            size(most.0 as f64)
+        );
+        Err(Error::new(&scenario.name, None, message).within(key))
+    }
+}
+
+/// What is kept whatever happens.
+fn fixed(scenario: &Scenario) -> Vec<Need> {
+    let ues: f64 = scenario.ue.iter().map(|group| f64::from(group.count)).sum();
+    let links = ues * f64::from(scenario.cells());
+    let mut needs = Vec::new();
+    for (place, flow) in scenario.flow.iter().enumerate() {
+        let flows = scenario.flows_of(flow);
+        let (kind, each) = if flow.is_once() { ("open from the start", OPEN_FLOW) } else { ("in all", FLOW) };
+        needs.push(Need {
+            key: format!("flow[{place}]"),
+            what: format!("{} flows {kind}", count(flows)),
+            remedy: "take fewer".into(),
+            bytes: flows * each,
+        });
+    }
+    if links > 0.0 {
+        needs.push(Need {
+            key: "ue".into(),
+            what: format!("{} UEs with {} radio links to cells", count(ues), count(links)),
+            remedy: "take fewer UEs or cells".into(),
+            bytes: ues * UE + links * RADIO_LINK,
+        });
+    }
+    needs
+}
+
+/// The time series of the flows that are there from the start to the end.
+fn series(scenario: &Scenario, records: &Records, left: f64) -> Option<Need> {
+    let period = records.series?;
+    let flows: f64 =
+        scenario.flow.iter().filter(|flow| flow.is_once()).map(|flow| scenario.flows_of(flow)).sum();
+    let row = Series::row_bytes() as f64;
+    let rows = (scenario.duration.0 / period.0.max(1)) as f64 * flows;
+    let fit = (left / row / flows).max(1.0);
+    Some(Need {
+        key: String::new(),
+        what: format!("series: {} rows, one every {period} for each of {} flows", count(rows), count(flows)),
+        remedy: format!(
+            "sample every {} or more seldom, or take fewer flows",
+            round(scenario.duration.0 as f64 / fit)
+        ),
+        bytes: rows * row,
+    })
+}
+
+/// The next period of 1, 2 or 5 times a power of ten.
+fn round(nanos: f64) -> Span {
+    let power = libm::pow(10.0, libm::floor(libm::log10(nanos.max(1.0))));
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= nanos).unwrap_or(10.0);
+    Span((step * power) as u64)
+}
+
+/// A number as a person writes it.
+fn count(number: f64) -> String {
+    if number < 1e6 { format!("{number:.0}") } else { format!("{number:.1e}") }
+}
+
+fn size(bytes: f64) -> String {
+    let (value, unit) = if bytes < 1e9 { (bytes / 1e6, "MB") } else { (bytes / 1e9, "GB") };
+    if value < 1e4 { format!("{value:.1} {unit}") } else { format!("{value:.1e} {unit}") }
+}
+
+impl Simulation<'_> {
+    /// Ends the run if it takes too much; else there may be as many packets as what is left has room for.
+    pub(super) fn watch_memory(&mut self, now: Time) {
+        let Some(most) = self.memory.most else { return };
+        let each = self.network.packet_bytes() as u64;
+        match most.0.checked_sub(self.memory.fixed + self.tables_bytes()) {
+            Some(left) if self.network.packets() as u64 <= left / each => {
+                self.network.limit_packets(u32::try_from(left / each).unwrap_or(u32::MAX));
+            }
+            _ => self.exhaust(now),
+        }
+    }
+
+    /// The run ends.
+    pub(super) fn exhaust(&mut self, now: Time) {
+        if !self.memory.exhausted {
+            self.memory.exhausted = true;
+            self.queue.schedule(now, Happening::Exhausted);
+        }
+    }
+
+    /// What the tables take that grow.
+    fn tables_bytes(&self) -> u64 {
+        let series = self.record.as_ref().map_or(0, |record| {
+            record.series.len() * Series::row_bytes() + record.incidents.len() * Incidents::row_bytes()
+        });
+        let page = size_of::<Page>() + Rows::<CompletionRow>::row_bytes();
+        let allocations = self.network.ran().map_or(0, |ran| ran.allocations_bytes());
+        (series + self.pages.len() * page + allocations) as u64
+    }
+
+    /// Why the run has ended: what takes the most.
+    pub(super) fn exhaustion(&self, now: Time) -> Error {
+        let most = self.memory.most.expect("there is a limit").0 as f64;
+        let packets = self.network.packets();
+        let (tables, held) = (self.tables_bytes() as f64, (packets * self.network.packet_bytes()) as f64);
+        let why = if tables > held {
+            let remedy = "record less: a longer period, a shorter run, fewer flows";
+            format!("tables of {}: {remedy}", size(tables))
+        } else {
+            format!("{} packets in the network{}", count(packets as f64), self.crowd())
+        };
+        let at = now.since(self.begin).as_secs();
+        let message = format!(
+            "the memory that a run may take, {}, was taken after {at:.3} s: {why}, or allow more (--max-memory)",
+            size(most)
+        );
+        Error::new(&self.scenario.name, None, message)
+    }
+
+    /// Where most packets are, whose they are, and what to do.
+    fn crowd(&self) -> String {
+        let flow = (0..self.flows.len()).max_by_key(|number| self.flows[*number].on_way).map(|number| {
+            let flow = &self.flows[number];
+            let group = &self.groups[flow.group as usize];
+            format!(
+                ", {} of flow `{}-{}`",
+                count(f64::from(flow.on_way)),
+                group.id,
+                number as u32 - group.first
+            )
+        });
+        let place = self.network.fullest_link().map(|(id, direction, packets)| {
+            let link = self.network.link(id);
+            let name = &link.name;
+            let key = match name.as_str() {
+                SERVER => "core.server_queue",
+                S1U => "core.s1u_queue",
+                X2 => "core.x2_queue",
+                _ => "its `queue`",
+            };
+            let way = if direction == Direction::Down { "down" } else { "up" };
+            format!(", {} of them on link `{name}` ({way}): limit {key}", count(packets as f64))
+        });
+        format!("{}{}, lower the rate of what is sent", flow.unwrap_or_default(), place.unwrap_or_default())
+    }
+}

@@ -1,0 +1,118 @@
+"""What a run may take, and what is read, is limited: one line, never a full memory or a run without end."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airwnd import InputError, Scenario, ScenarioError, memory, run_many
+from airwnd.files import read_text
+from airwnd.sweeps import Design
+from airwnd.sweeps.axes import Axis
+from airwnd.text import csv_cells, one_line
+
+from .conftest import Cli
+
+SHORT = 'duration = "100ms"\n[[link]]\nrate = "10Mbps"\n[[ue]]\n[[flow]]\n'
+FLOOD = 'duration = "2s"\n[[site]]\n[[ue]]\n[[flow]]\ntraffic = { kind = "cbr", rate = "1000Gbps" }\n'
+TWO_SITES = '[[site]]\n[[site]]\nposition = ["3km", "0m"]\n'
+CROWDED = f'duration = "1s"\nmac.srs_period = 2\n{TWO_SITES}[[ue]]\ncount = 4\n[[flow]]\n'
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "s.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_command_line_refuses_what_does_not_fit(cli: Cli, tmp_path: Path) -> None:
+    done = cli("run", written(tmp_path, SHORT), "--series", "1ns", "--max-memory", "1GB")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "series: 1.0e8 rows, one every 1ns for each of 1 flows, about 28.0 GB" in done.stderr
+
+
+FULL = pytest.raises(ScenarioError, match=r"packets in the network, .* limit core\.server_queue")
+
+
+def test_a_flood_ends_before_the_memory_does() -> None:
+    scenario = Scenario.from_toml(FLOOD)
+    with FULL:
+        scenario.run(max_memory="20MB")
+    with FULL:
+        run_many([(scenario, 1), (scenario, 2)], max_memory=20_000_000)
+
+
+@pytest.mark.parametrize("most", ["2", "2 lots", "0B", -1])
+def test_a_limit_is_a_size(most: str | int) -> None:
+    with pytest.raises(InputError, match=r"^max_memory: "):
+        Scenario.from_toml(SHORT).run(max_memory=most)
+
+
+def test_runs_at_the_same_time_share_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free", lambda: 10_000)
+    assert (memory.share(), memory.share(4), memory.share(4, "3kB")) == (8000, 2000, 3000)
+
+
+def test_a_container_and_the_process_have_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    limit, taken = tmp_path / "max", tmp_path / "current"
+    monkeypatch.setattr(memory, "_GROUPS", ((str(limit), str(taken)),))
+    machine = memory.free()
+    limit.write_text("max\n")
+    taken.write_text("1000\n")
+    assert memory.free() > machine // 2
+    limit.write_text("5000\n")
+    assert memory.free() == 4000
+    monkeypatch.setattr("resource.getrlimit", lambda _: (0, 0))
+    assert memory.free() == 0
+
+
+def test_check_refuses_what_run_does(cli: Cli, tmp_path: Path) -> None:
+    path = written(tmp_path, CROWDED)
+    said = [cli(command, path).stderr for command in ("check", "run")]
+    assert said[0] == said[1]
+    assert "s.toml:2: mac.srs_period: a sounding period of 2 TTI has an offset for 2 users" in said[0]
+
+
+def test_a_sweep_is_planned_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free", lambda: 10**9)
+    axes = tuple(Axis("grid", key, tuple(map(str, range(1000)))) for key in ("ue[0].count", "flow[0].count"))
+    with pytest.raises(InputError, match=r"^1000000 settings with 1 seeds each would take about .* GB"):
+        Design(scenario=Scenario.from_toml(SHORT), grid=axes, random=(), seeds=1, sample_seed=1)
+
+
+def fifo(folder: Path) -> Path:
+    path = folder / "fifo.toml"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize("of", [fifo, lambda _: Path(os.devnull), lambda _: Path("/dev/zero")])
+def test_only_regular_files_are_read(cli: Cli, tmp_path: Path, of: Callable[[Path], Path]) -> None:
+    path = of(tmp_path)
+    done = cli("check", path)
+    assert (done.returncode, done.stderr) == (2, f"airwnd: {path}: not a regular file\n")
+
+
+def test_a_byte_order_mark_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + SHORT.encode())
+    assert read_text(path) == SHORT
+    assert Scenario.load(path) == Scenario.from_toml(SHORT)
+    path.write_bytes(b"\xff")
+    with pytest.raises(InputError, match="not a text in UTF-8"):
+        read_text(path)
+
+
+def test_texts_neither_act_on_a_terminal_nor_compute() -> None:
+    with pytest.raises(ScenarioError, match=r'id: a text has no control characters, found ".u\{1b\}'):
+        Scenario.from_toml(SHORT + 'id = "\\u001b]0;x\\u0007"\n')
+    assert one_line("a\x1b[2J\n\tb\x9b\u202e") == "a\\x1b[2J b\\x9b\\u202e"
+    assert csv_cells(["@x", "+1e3", "-", "", None, -1]) == ["'@x", "+1e3", "'-", "", None, -1]
+
+
+def test_a_flow_that_never_begins_has_plain_zeros() -> None:
+    late = SHORT + 'traffic = "transfer"\narrivals = {kind = "file", path = "x", rows = [[100.0, -1.0]]}\n'
+    run = Scenario.from_toml(late).run()
+    assert str(run.totals["throughput_kbps"]) == "0.0"
+    assert "-0.0" not in str(run.to_json())
