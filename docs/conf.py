@@ -34,7 +34,7 @@ nitpick_ignore_regex = [
     ("py:(class|exc)", r"(Axes|DataFrame|Figure|NDArray)"),
     ("py:(class|exc)", r"(collections|matplotlib|np|numpy|os|pathlib|pl|polars|typing)\..*"),
     # Types of arguments that are no public names.
-    ("py:(class|exc)", r"(Raw|Workers|airwnd\.(batch|columns|plugins)\..*)"),
+    ("py:(class|exc)", r"(Raw|Size|Workers|airwnd\.(batch|code_policy|columns|plugins)\..*)"),
 ]
 
 myst_heading_anchors = 4  # as in the repository: a heading's words are its anchor
