@@ -10,8 +10,8 @@ HERE = Path(__file__).parent
 FOLDER = HERE.parent / "notebooks"
 
 
-def run(path: Path) -> nbformat.NotebookNode:
-    """Run a notebook; the same packages give the same bytes, at any time."""
+def run(path: Path) -> str:
+    """Run a notebook and write it; the same packages give the same bytes, at any time."""
     notebook = nbformat.read(path, as_version=4)
     metadata = dict(notebook.metadata)
     # Names and dates within SVG.
@@ -19,13 +19,13 @@ def run(path: Path) -> nbformat.NotebookNode:
     place = {"metadata": {"path": str(FOLDER)}}
     NotebookClient(notebook, timeout=None, resources=place, record_timing=False).execute()
     notebook.metadata = nbformat.from_dict(metadata)  # without the version of the interpreter
-    return notebook
+    return nbformat.writes(notebook) + "\n"
 
 
 def main() -> None:
     """Run all and keep their outputs."""
     for path in sorted(FOLDER.glob("*.ipynb")):
-        nbformat.write(run(path), path)
+        path.write_text(run(path), encoding="utf-8")
 
 
 if __name__ == "__main__":
