@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airwnd.cli import completion
 from airwnd.cli.options import (
     DASK,
     JOBS,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", metavar="PAPER[/FIGURE]...", nargs=-1)
+@click.argument("names", metavar="PAPER[/FIGURE]...", nargs=-1, shell_complete=completion.experiments)
 @click.option("--all", "every", is_flag=True, help="All experiments of all papers.")
 @click.option(
     "--seeds", type=click.IntRange(1), help="Seeds 1 to this; each experiment says how many by default."
