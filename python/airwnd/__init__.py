@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from airwnd.radio_map import RadioMap
     from airwnd.run import Run
     from airwnd.scenario import Scenario
+    from airwnd.seeds import over_seeds
     from airwnd.sweeps import sweep
     from airwnd.swept import Sweep
 
@@ -57,6 +58,7 @@ __all__ = [
     "Sweep",
     "__version__",
     "catalogue",
+    "over_seeds",
     "presets",
     "register",
     "run_many",
@@ -84,6 +86,7 @@ _HOME = {
     "ScenarioError": "airwnd._native",
     "Sweep": "airwnd.swept",
     "catalogue": "airwnd.algorithms",
+    "over_seeds": "airwnd.seeds",
     "presets": "airwnd.preset",
     "register": "airwnd.plugins",
     "run_many": "airwnd.parallel",

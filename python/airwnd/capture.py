@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airwnd import _native
+from airwnd.arguments import NONE, PATH, SEVERAL, TEXT, WHOLE
 from airwnd.errors import InputError
 from airwnd.files import check_file
 
@@ -41,6 +42,13 @@ class Capture:
     path: str | PathLike[str]
     nodes: Sequence[str] = ("server",)
     snaplen: int | None = None
+
+    def __post_init__(self) -> None:
+        PATH.check("path", self.path)
+        (TEXT | SEVERAL).check("nodes", self.nodes)
+        for node in self.nodes:
+            TEXT.check("nodes", node)
+        (WHOLE | NONE).check("snaplen", self.snaplen)
 
 
 def wanted(scenario: _native.Scenario, pcap: "Capture | str | PathLike[str]") -> "Wanted":

@@ -6,6 +6,7 @@ from typing import Any
 
 from airwnd.stacks import stack
 from airwnd.terminal import plain
+from airwnd.text import counted
 
 # Links and settings that are written out; the others are counted.
 _MOST = 4
@@ -58,7 +59,9 @@ def _carrier(scenario: Mapping[str, Any]) -> str:
     radio = scenario["radio"]
     sites = sum(_masts(site["rings"]) for site in scenario["site"])
     cells = sum(_masts(site["rings"]) * site["sectors"] for site in scenario["site"])
-    where = _count(cells, "cell") if cells == sites else f"{_count(cells, 'cell')} at {_count(sites, 'site')}"
+    where = (
+        counted(cells, "cell") if cells == sites else f"{counted(cells, 'cell')} at {counted(sites, 'site')}"
+    )
     down, up = (_value(carrier[f"{way}_frequency"]) for way in ("downlink", "uplink"))
     channel = f"path loss {radio['propagation']['kind']}, fading {radio['fading']['kind']}"
     return f"carrier {_value(carrier['bandwidth'])} at {down} (down), {up} (up); {where}; {channel}"
@@ -89,7 +92,7 @@ def _link(link: Mapping[str, Any]) -> str:
         way.append(f"delay {_value(link['delay'])}{up}")
     if "aqm" in link:
         way.append(f"queue {_queue(link['aqm'])}")
-    limits = [_count(link["queue"], "packet")] if "queue" in link else []
+    limits = [counted(link["queue"], "packet")] if "queue" in link else []
     limits += [_value(link["queue_bytes"])] if "queue_bytes" in link else []
     if limits:
         way.append(f"queue {' or '.join(limits)}")
@@ -114,16 +117,12 @@ def _rate(link: Mapping[str, Any]) -> list[str]:
 
 def _queue(queue: Mapping[str, Any]) -> str:
     limits = [_value(queue["buffer"])] if "buffer" in queue else []
-    limits += [_count(queue["packets"], "packet")] if isinstance(queue.get("packets"), int) else []
+    limits += [counted(queue["packets"], "packet")] if isinstance(queue.get("packets"), int) else []
     return " ".join([queue["kind"], " or ".join(limits)]).strip()
 
 
 def _several(what: str, words: Sequence[str]) -> str:
     return f"{what} {', '.join(words)}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _value(value: object) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from airwnd.arguments import CALLABLE, DURATION, MEMORY, NONE, POSITIVE, SEED, SEVERAL, checked
+from airwnd.errors import InputError
 from airwnd.memory import share
 from airwnd.scenario import Scenario
 from airwnd.threads import cores, side_by_side
@@ -12,6 +14,13 @@ if TYPE_CHECKING:
     from airwnd.run import Run
 
 
+@checked(
+    tasks=SEVERAL,
+    jobs=POSITIVE | NONE,
+    series=DURATION | NONE,
+    progress=CALLABLE | NONE,
+    max_memory=MEMORY | NONE,
+)
 def run_many(
     tasks: Sequence[tuple[Scenario, int]],
     jobs: int | None = None,
@@ -55,6 +64,12 @@ def run_many(
     >>> [run.seed for run in airwnd.run_many(tasks)]
     [1, 2, 1, 2]
     """
+    for task in tasks:
+        match task:
+            case (Scenario(), seed):
+                SEED.check("seed", seed)
+            case _:
+                raise InputError("tasks: expected pairs of a Scenario and a seed")
     each = share(min(jobs or cores(), len(tasks)), max_memory)
     calls = [partial(scenario.run, seed, series, max_memory=each) for scenario, seed in tasks]
     return side_by_side(calls, jobs, progress)

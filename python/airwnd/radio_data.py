@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from airwnd.text import counted
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -54,3 +56,10 @@ class RadioData:
     cells: pl.DataFrame
     ues: pl.DataFrame
     paths: pl.DataFrame
+
+    def __repr__(self) -> str:
+        rows, columns = self.sinr_db.shape
+        return (
+            f"<{type(self).__name__} of {columns} x {rows} points: {counted(self.cells.height, 'cell')}, "
+            f"{counted(self.ues.height, 'UE')}, SINR {self.sinr_db.min():.1f} to {self.sinr_db.max():.1f} dB>"
+        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from airwnd.arguments import AXES, NONE, TEXT, checked
 from airwnd.errors import InputError
 from airwnd.frames import table_of
 from airwnd.radio_data import RadioData
@@ -33,6 +34,7 @@ class RadioMap(RadioData):
     Its attributes are those of :class:`airwnd.radio_data.RadioData`.
     """
 
+    @checked(quantity=TEXT, axes=AXES | NONE)
     def plot(self, quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
         """Draw the map with sites, boresights, terminals and their paths.
 

@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airwnd.arguments import AXES, FLAG, NONE, NUMBER, PATH, SEVERAL, SIZE, TEXT, WHOLE, checked, tuples_of
 from airwnd.errors import InputError
 from airwnd.run_data import RunData
 
@@ -31,6 +32,7 @@ class Run(RunData):
     [0.05, 0.1, 0.15, 0.2]
     """
 
+    @checked(quantity=TEXT, axes=AXES | NONE, flows=SEVERAL, mean_s=NUMBER | NONE, size=SIZE | NONE)
     def plot(
         self,
         quantity: str = "cwnd_bytes",
@@ -70,6 +72,7 @@ class Run(RunData):
 
         return plot_series(self, quantity, axes, flows=flows, mean_s=mean_s, size=size)
 
+    @checked(quantity=TEXT, axes=AXES | NONE, groups=SEVERAL)
     def plot_cdf(
         self, quantity: str = "fct_s", axes: "Axes | None" = None, *, groups: Sequence[str] = ()
     ) -> "Axes":
@@ -99,6 +102,7 @@ class Run(RunData):
 
         return plot_cdf({self.outcome["scenario"]: self}, quantity, axes, groups=groups)
 
+    @checked(axes=AXES | NONE)
     def plot_fct(self, axes: "Axes | None" = None) -> "Axes":
         """Draw which part of the transfers and pages took how long: a line per group of flows.
 
@@ -122,6 +126,7 @@ class Run(RunData):
 
         return plot_fct({self.outcome["scenario"]: self}, axes)
 
+    @checked(cell=WHOLE, window_s=tuples_of(NUMBER, 2, "a pair of numbers") | NONE, axes=AXES | NONE)
     def plot_prbs(
         self, cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
     ) -> "Axes":
@@ -150,6 +155,7 @@ class Run(RunData):
 
         return plot_prbs(self, cell, window_s, axes)
 
+    @checked(flow=TEXT | NONE)
     def plot_timeline(self, flow: str | None = None) -> "Figure":
         """Draw a flow over time: its cell, SINR, queue, rate, delay and window, and where it changed cells.
 
@@ -172,6 +178,7 @@ class Run(RunData):
 
         return plot_timeline(self, flow)
 
+    @checked(path=PATH | NONE, browse=FLAG)
     def view(self, path: str | PathLike[str] | None = None, *, browse: bool = True) -> Path:
         """Write a page to look around in the run, open it in the browser, and give its path.
 

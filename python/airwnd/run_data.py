@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 from airwnd import _native, run_folder
+from airwnd.arguments import FLAG, PATH, checked
+from airwnd.cards import run_card
 from airwnd.errors import InputError
 from airwnd.frames import flattened, frame_of, recorded
+from airwnd.terminal import number
+from airwnd.text import counted
 
 if TYPE_CHECKING:
     from airwnd.engine import Raw
@@ -132,6 +136,17 @@ class RunData:
         """A row per terminal; none if there are links alone."""
         return frame_of("ues", self.outcome["ues"])
 
+    def __repr__(self) -> str:
+        totals, flows = self.totals, counted(len(self.outcome["flows"]), "flow")
+        return (
+            f"<{type(self).__name__} {self.outcome['scenario']!r}, seed {self.seed}: {self.duration_s:g} s, "
+            f"{flows}, {number(totals['throughput_kbps'], 1)} kbit/s, "
+            f"delay {number(totals['delay_ms'], 2)} ms>"
+        )
+
+    def _repr_html_(self) -> str:
+        return run_card(self.scenario, self.outcome)
+
     def to_json(self) -> dict[str, Any]:
         """Give the one object that ``airwnd run --json`` prints.
 
@@ -143,6 +158,7 @@ class RunData:
         head = ("scenario", "seed", "duration_s")
         return {**{key: self.outcome[key] for key in head}, "wall_s": self.wall_s, **self.outcome}
 
+    @checked(folder=PATH, force=FLAG)
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
         """Write ``manifest.json`` and Parquet tables; the same scenario and seed give the same bytes.
 
@@ -182,6 +198,7 @@ class RunData:
         return folder
 
     @classmethod
+    @checked(folder=PATH)
     def load(cls, folder: str | PathLike[str]) -> Self:
         """Read a folder that :meth:`save` wrote, in this version or an earlier one.
 

@@ -4,19 +4,57 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from airwnd import _native
+from airwnd.arguments import (
+    CALLABLE,
+    DURATION,
+    FLAG,
+    MAPPING,
+    MEMORY,
+    NONE,
+    NUMBER,
+    PAIR,
+    PATH,
+    POSITIVE,
+    REAL,
+    SEED,
+    SEVERAL,
+    TEXT,
+    WHOLE,
+    Kind,
+    checked,
+    instances,
+    tuples_of,
+)
+from airwnd.capture import Capture
 from airwnd.code_policy import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
+from airwnd.errors import InputError
+from airwnd.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from airwnd.capture import Capture
     from airwnd.engine import Raw
     from airwnd.radio_map import RadioMap
     from airwnd.run import Run
+
+
+_FORMAT = Kind("'toml' or 'json'", lambda value: value in ("toml", "json"))
+# Ids of flows in `repr`.
+_MOST_SHOWN = 4
+_RUN = {
+    "seed": SEED | NONE,
+    "series": DURATION | NONE,
+    "progress": CALLABLE | NONE,
+    "pcap": PATH | instances("a Capture", Capture) | NONE,
+    "allocations": PAIR | NONE,
+    "max_memory": MEMORY | NONE,
+}
+_CODE = {"allow_code": FLAG, "plugin_timeout_s": REAL}
 
 
 class Scenario:
@@ -60,6 +98,13 @@ class Scenario:
 
     __slots__ = ("_checked", "_format", "_origin", "_overrides", "_policy", "_resolved", "_text")
 
+    @checked(
+        text=TEXT,
+        origin=TEXT,
+        format=_FORMAT,
+        overrides=SEVERAL,
+        policy=instances("a CodePolicy", CodePolicy),
+    )
     def __init__(
         self,
         text: str,
@@ -72,6 +117,8 @@ class Scenario:
         self._origin = origin
         self._format = format
         self._overrides = tuple(overrides)
+        for each in self._overrides:
+            PAIR.check("settings", each)
         self._policy = policy
         self._checked = _native.Scenario(
             text, origin, format, list(self._overrides), policy.allow, policy.timeout_s
@@ -79,6 +126,7 @@ class Scenario:
         self._resolved = self._checked.to_json()
 
     @classmethod
+    @checked(path=PATH, **_CODE)
     def load(
         cls,
         path: str | os.PathLike[str],
@@ -122,6 +170,7 @@ class Scenario:
         return cls(text, str(path), "json" if path.suffix == ".json" else "toml", policy=policy)
 
     @classmethod
+    @checked(text=TEXT, origin=TEXT, **_CODE)
     def from_toml(
         cls,
         text: str,
@@ -154,6 +203,7 @@ class Scenario:
         return cls(text, origin, "toml", policy=CodePolicy(allow_code, plugin_timeout_s))
 
     @classmethod
+    @checked(settings=MAPPING, **_CODE)
     def from_dict(
         cls,
         settings: Mapping[str, Any],
@@ -182,16 +232,18 @@ class Scenario:
             If something is wrong with it.
         """
         policy = CodePolicy(allow_code, plugin_timeout_s)
-        return cls(json.dumps(settings), "scenario", "json", policy=policy)
+        return cls(_json("settings", settings), "scenario", "json", policy=policy)
 
+    @checked(changes=MAPPING | NONE)
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
         """Copy with some settings changed.
 
         Parameters
         ----------
         changes, **more
-            Values by dotted key, such as ``"rlc.queue.buffer"`` or ``"ue[0].count"``. A quantity is a text
-            with its unit: ``"10KiB"``.
+            Values by dotted key, such as ``"rlc.queue.buffer"``, ``"ue[0].count"`` or
+            ``"flow[download].cc"``: an entry of a list is named by its index, its ``id`` or its ``name``. A
+            quantity is a text with its unit: ``"10KiB"``.
 
         Returns
         -------
@@ -212,8 +264,11 @@ class Scenario:
         '1s'
         """
         every = {**(changes or {}), **more}
-        return self.override((key, as_toml(value)) for key, value in every.items())
+        for key in every:
+            TEXT.check("changes", key)
+        return self.override((key, as_toml(value, key)) for key, value in every.items())
 
+    @checked(settings=SEVERAL)
     def override(self, settings: Iterable[tuple[str, str]]) -> Self:
         """Copy with settings changed as ``airwnd run --set key=value`` does.
 
@@ -276,6 +331,7 @@ class Scenario:
         """
         self._checked.check_code()
 
+    @checked(**_RUN)
     def run(  # noqa: PLR0913
         self,
         seed: int | None = None,
@@ -330,6 +386,7 @@ class Scenario:
         raw = self.simulate(seed, series, progress, pcap, allocations, max_memory=max_memory)
         return Run.of(self.resolved, raw)
 
+    @checked(**{**_RUN, "seed": SEED})
     def simulate(  # noqa: PLR0913
         self,
         seed: int,
@@ -379,6 +436,7 @@ class Scenario:
         with marked_interrupts():
             return simulate(self._checked, seed, progress, records)
 
+    @checked(max_memory=MEMORY | NONE)
     def check_run(self, max_memory: int | str | None = None) -> None:
         """Check what only a run would show before it begins: that cells have room, and that memory suffices.
 
@@ -396,6 +454,7 @@ class Scenario:
 
         self._checked.check_run(self.seed, share(1, max_memory))
 
+    @checked(seed=SEED | NONE)
     def link_budgets(self, seed: int | None = None) -> "pl.DataFrame":
         """Compute the best that link adaptation can expect of each terminal's link where it begins.
 
@@ -429,7 +488,6 @@ class Scenario:
         >>> scenario.link_budgets()["uplink_reach"].unique().to_list()
         ['reached']
         """
-        from airwnd.errors import InputError
         from airwnd.frames import table_of
 
         found = self._checked.link_budgets(self.seed if seed is None else seed)
@@ -437,6 +495,12 @@ class Scenario:
             raise InputError(f"{self._origin}: there is no [[site]], so there are no radio links")
         return table_of(found)
 
+    @checked(
+        points=WHOLE,
+        extent=tuples_of(NUMBER, 4, "four numbers, west, east, south and north end,") | NONE,
+        height_m=NUMBER | NONE,
+        seed=SEED | NONE,
+    )
     def radio_map(
         self,
         points: int = 300,
@@ -482,6 +546,7 @@ class Scenario:
         grid = Grid(points, extent, height_m)
         return survey(self._checked, self._origin, grid, self.seed if seed is None else seed)
 
+    @checked(seeds=SEVERAL, jobs=POSITIVE | NONE, series=DURATION | NONE, max_memory=MEMORY | NONE)
     def run_many(
         self,
         seeds: Iterable[int],
@@ -549,13 +614,45 @@ class Scenario:
         return f"{self.name} with {changes}" if changes else self.name
 
     def __repr__(self) -> str:
-        return f"<Scenario {self.name!r} from {self._origin}>"
+        resolved = self.resolved
+        ues = sum(group["count"] for group in resolved["ue"])
+        ids = [flow["id"] for flow in resolved["flow"]]
+        flows = ", ".join(ids[:_MOST_SHOWN]) + (", ..." if len(ids) > _MOST_SHOWN else "")
+        return (
+            f"<Scenario {resolved['name']!r} from {self._origin}: {resolved['duration']}, "
+            f"{counted(ues, 'UE')}, flows {flows}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from airwnd.cards import scenario_card
+
+        return scenario_card(self.resolved)
 
 
-def as_toml(value: object) -> str:
-    """Write a value as ``--set`` reads it."""
+def as_toml(value: object, name: str = "value") -> str:
+    """Write a value as ``--set`` reads it; `name` is its name in messages."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {as_toml(item)}" for key, item in value.items()) + "}"
+        items = ", ".join(f"{_json(name, key)} = {as_toml(item, name)}" for key, item in value.items())
+        return "{" + items + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(as_toml(item) for item in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+        return "[" + ", ".join(as_toml(item, name) for item in value) + "]"
+    return _json(name, value)
+
+
+def _json(name: str, value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_plain_number)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _plain_number(value: object) -> int | float:
+    """Give a number of NumPy and the like as one of Python."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(
+        "expected a number, a truth value, a text, a list or a dictionary, found an object of type "
+        f"{type(value).__name__}"
+    )

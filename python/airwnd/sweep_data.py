@@ -8,7 +8,10 @@ from typing import Self
 
 import polars as pl
 
+from airwnd.arguments import PATH, checked
+from airwnd.cards import card
 from airwnd.errors import InputError
+from airwnd.text import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,7 @@ class SweepData:
     seeds: int
 
     @classmethod
+    @checked(folder=PATH)
     def load(cls, folder: str | PathLike[str]) -> Self:
         """Read the folder of a sweep.
 
@@ -80,6 +84,19 @@ class SweepData:
         if missing:
             raise InputError(f"{folder}: the tables of the sweep have no column `{missing[0]}`")
         return cls(runs, flows, grid, random, seeds)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        totals = ("throughput_kbps", "delay_ms", "pdf_percent", "jain")
+        rows = self.runs.select(*self.keys, "seed", *totals)
+        return card(f"Sweep {self._summary}", (), rows.columns, rows.rows())
+
+    @property
+    def _summary(self) -> str:
+        over = ", ".join(self.keys) or "seeds alone"
+        return f"over {over}: {counted(self.runs.height, 'run')}, {counted(self.seeds, 'seed')}"
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from airwnd.arguments import MAPPING, NONE, SCALE, SEVERAL, SIZE, TEXT, Kind, checked
 from airwnd.sweep_data import SweepData
 
 if TYPE_CHECKING:
@@ -28,6 +29,16 @@ class Sweep(SweepData):
     >>> figure = sweep.plot("throughput_kbps")
     """
 
+    @checked(
+        y=TEXT,
+        x=TEXT | NONE,
+        by=SEVERAL | NONE,
+        facet=TEXT | NONE,
+        where=MAPPING | NONE,
+        x_scale=Kind("'auto'", lambda value: value == "auto") | SCALE,
+        y_scale=SCALE,
+        size=SIZE | NONE,
+    )
     def plot(  # noqa: PLR0913
         self,
         y: str = "delay_ms",

@@ -8,6 +8,11 @@ from airwnd.columns import tables
 _IN_NAMES = {"kbit/s": "kbps", "%": "percent"}
 
 
+def counted(number: int, what: str) -> str:
+    """Write a number of things: ``1 flow``, ``2 flows``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def seconds_text(seconds: float) -> str:
     """Write a length of time, ``1 min 23 s``."""
     minutes, rest = divmod(round(seconds), 60)

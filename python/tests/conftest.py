@@ -1,6 +1,7 @@
 """What the tests share: a small cell, a small experiment, and the command line in a process of its own."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,6 +23,9 @@ hypothesis.settings.register_profile(
     "airwnd", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("airwnd")
+
+# On a busy machine a command may take long enough to print its progress.
+os.environ["AIRWND_PROGRESS"] = "0"
 
 #: Files whose tests share what takes long to make: a package, a cluster, runs.
 TOGETHER = {"test_dask", "test_new_algorithm", "test_plots", "test_view"}

@@ -164,9 +164,9 @@ impl Node {
         Error::new(&self.origin, self.line, message)
     }
 
-    /// Sets the value at a path such as `rlc.buffer` or `ue[0].count`, as `--set` does. Tables on the way are
-    /// made; a list must be long enough. The text is read as a TOML value, and as a bare text where it is
-    /// none.
+    /// Sets the value at a path such as `rlc.buffer`, `ue[0].count` or `flow[download].cc`, as `--set` does.
+    /// Missing tables on the way are created; a list must have the entry. The text is read as a TOML value, and as
+    /// bare text if it is not one.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), Error> {
         let origin = format!("--set {path}={text}");
         let value = Node::from_toml(&format!("value = {text}"), &origin)
@@ -177,14 +177,20 @@ impl Node {
             })
             .unwrap_or_else(|| Value::Text(text.into()));
         let mut node = self;
-        for step in path.replace('[', ".").replace(']', "").split('.') {
-            if step.is_empty() {
-                return Err(Error::new(&origin, None, "the key is empty; write --set key=value"));
-            }
+        for step in steps(path).map_err(|message| Error::new(&origin, None, message))? {
             node = node.step(step, &origin)?;
         }
         *node = Node::new(unlined(value, &origin), &origin);
         Ok(())
+    }
+
+    /// The text at the key `id` or `name` of a table.
+    fn name(&self) -> Option<&str> {
+        let Value::Table(entries) = &self.value else { return None };
+        entries.iter().find_map(|(key, node)| match &node.value {
+            Value::Text(text) if key == "id" || key == "name" => Some(text.as_str()),
+            _ => None,
+        })
     }
 
     fn step(&mut self, step: &str, origin: &str) -> Result<&mut Node, Error> {
@@ -202,13 +208,69 @@ impl Node {
                 Ok(&mut entries[index].1)
             }
             Value::List(items) => {
-                let length = items.len();
-                let index: usize = step.parse().unwrap_or(usize::MAX);
-                items.get_mut(index).ok_or_else(|| {
-                    Error::new(origin, None, format!("`{step}` is not an index below {length}"))
-                })
+                let index = entry(items, step).map_err(|message| Error::new(origin, None, message))?;
+                Ok(&mut items[index])
             }
             other => Err(Error::new(origin, None, format!("`{step}` cannot be set within {}", other.what()))),
+        }
+    }
+}
+
+/// Splits a path into its steps. A step in brackets may contain dots.
+fn steps(path: &str) -> Result<Vec<&str>, String> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    loop {
+        let bracketed = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'));
+        let (step, after) = bracketed.unwrap_or_else(|| {
+            let end = rest.find(['.', '[']).unwrap_or(rest.len());
+            rest.split_at(end)
+        });
+        if step.is_empty() {
+            return Err("the key is empty; write --set key=value".into());
+        }
+        steps.push(step);
+        rest = match after.strip_prefix('.') {
+            Some(next) => next,
+            None if after.is_empty() => return Ok(steps),
+            None if after.starts_with('[') && after.contains(']') => after,
+            None => return Err(format!("`{path}` is not a key; write it as in `ue[0].count`")),
+        };
+    }
+}
+
+/// The index of the entry of a list that a step names: by its index, or by its `id` or `name`.
+fn entry(items: &[Node], step: &str) -> Result<usize, String> {
+    let length = items.len();
+    if let Ok(index) = step.parse::<usize>() {
+        return if index < length {
+            Ok(index)
+        } else {
+            Err(format!("`{step}` is not an index below {length}"))
+        };
+    }
+    let names: Vec<(usize, &str)> =
+        items.iter().enumerate().filter_map(|(index, item)| Some((index, item.name()?))).collect();
+    let same: Vec<usize> = names.iter().filter(|(_, name)| *name == step).map(|(index, _)| *index).collect();
+    match same[..] {
+        [index] => Ok(index),
+        [] if names.is_empty() => {
+            Err(format!("`{step}` is not an index below {length}; no entry has an id or a name"))
+        }
+        [] => {
+            let names: Vec<String> = names.iter().map(|(_, name)| format!("`{name}`")).collect();
+            Err(format!(
+                "no entry is called `{step}`; allowed: {}, or an index below {length}",
+                names.join(", ")
+            ))
+        }
+        _ => {
+            let indices: Vec<String> = same.iter().map(|index| format!("`{index}`")).collect();
+            Err(format!(
+                "{} entries are called `{step}`; write an index: {}",
+                same.len(),
+                indices.join(" or ")
+            ))
         }
     }
 }
@@ -362,5 +424,35 @@ mod tests {
         assert_eq!(node, Node::from_toml(expected, "y.toml").unwrap());
         let error = node.set("ue[3].count", "5").unwrap_err().to_string();
         assert_eq!(error, "--set ue[3].count=5: `3` is not an index below 1");
+    }
+
+    #[test]
+    fn set_finds_entries_by_id_or_name() {
+        let text = "[[flow]]\nid = \"a.b\"\n[[flow]]\nid = \"up\"\n[[link]]\nname = \"x\"\n[[link]]\nname = \"x\"\n\
+                    [[site]]\nrings = 1";
+        let mut node = Node::from_toml(text, "x.toml").unwrap();
+        node.set("flow[a.b].cc.kind", "cubic").unwrap();
+        node.set("flow[1].id", "\"down\"").unwrap();
+        node.set("flow[down].cc", "reno").unwrap();
+        let Value::List(flows) = &node.nearest("flow").value else { panic!() };
+        assert_eq!(flows[0].nearest("cc.kind").value, Value::Text("cubic".into()));
+        assert_eq!(flows[1].nearest("cc").value, Value::Text("reno".into()));
+        let mut complaint = |key: &str| {
+            let error = node.set(key, "1").unwrap_err().to_string();
+            error.strip_prefix(&format!("--set {key}=1: ")).unwrap().to_string()
+        };
+        assert_eq!(
+            complaint("flow[up].cc"),
+            "no entry is called `up`; allowed: `a.b`, `down`, or an index below 2"
+        );
+        assert_eq!(complaint("link[x].rate"), "2 entries are called `x`; write an index: `0` or `1`");
+        assert_eq!(
+            complaint("site[north].power"),
+            "`north` is not an index below 1; no entry has an id or a name"
+        );
+        assert_eq!(complaint("flow[2].cc"), "`2` is not an index below 2");
+        assert_eq!(complaint("flow[0]cc"), "`flow[0]cc` is not a key; write it as in `ue[0].count`");
+        assert_eq!(complaint("flow[0"), "`flow[0` is not a key; write it as in `ue[0].count`");
+        assert_eq!(complaint("flow[].cc"), "the key is empty; write --set key=value");
     }
 }

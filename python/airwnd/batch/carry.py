@@ -10,6 +10,7 @@ from airwnd.batch.store import DamageError, Store, Stored
 from airwnd.batch.task import Finished, Task
 from airwnd.batch.workers import Workers
 from airwnd.errors import InputError
+from airwnd.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +47,10 @@ class Results(Sequence[Stored]):
 
     def __len__(self) -> int:
         return len(self.tasks)
+
+    def __repr__(self) -> str:
+        runs = counted(len(self), "run")
+        return f"<Results of {runs} in {self.store.folder}: {self.fresh} fresh, {self.reused} reused>"
 
     @overload
     def __getitem__(self, index: int) -> Stored: ...

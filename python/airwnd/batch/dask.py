@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from airwnd import _native
+from airwnd.arguments import NUMBER, TEXT, checked
 from airwnd.batch.task import Finished, Task
 from airwnd.batch.workers import Report
 from airwnd.errors import EngineError, InputError
@@ -47,6 +48,7 @@ class Dask:
         How long a scheduler, or the last worker, may be away, in seconds.
     """
 
+    @checked(address=TEXT, timeout_s=NUMBER, grace_s=NUMBER)
     def __init__(self, address: str, timeout_s: float = 10.0, grace_s: float = 60.0) -> None:
         self.address = address
         self.timeout_s = timeout_s

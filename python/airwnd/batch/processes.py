@@ -9,6 +9,7 @@ from contextlib import suppress
 from multiprocessing.connection import Pipe, wait
 from typing import TYPE_CHECKING
 
+from airwnd.arguments import MEMORY, NONE, POSITIVE, checked
 from airwnd.batch.task import Finished, Task
 from airwnd.batch.worker import READY, STUCK, Word
 from airwnd.batch.workers import Report
@@ -40,6 +41,7 @@ class Processes:
         same time share 80 % of what is free.
     """
 
+    @checked(jobs=POSITIVE | NONE, max_memory=MEMORY | NONE)
     def __init__(self, jobs: int | None = None, max_memory: int | str | None = None) -> None:
         self._jobs = jobs or cores()
         self._max_memory = share(self._jobs, max_memory)

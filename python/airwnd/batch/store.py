@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from airwnd.arguments import PATH, checked
 from airwnd.batch.task import Finished, Task
 from airwnd.files import check_folder, write_atomically
 from airwnd.seal import digest, is_sealed, sealed
@@ -82,6 +83,7 @@ class Store:
         Where; it is made when the first run is stored.
     """
 
+    @checked(folder=PATH)
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from airwnd import _native
+from airwnd.arguments import DURATION, NONE, SEED, instances
 from airwnd.scenario import Scenario
 
 
@@ -42,6 +43,11 @@ class Task:
     scenario: Scenario
     seed: int
     series: str | None = None
+
+    def __post_init__(self) -> None:
+        instances("a Scenario", Scenario).check("scenario", self.scenario)
+        SEED.check("seed", self.seed)
+        (DURATION | NONE).check("series", self.series)
 
     @property
     def key(self) -> str:

@@ -25,10 +25,15 @@ SET = click.option(
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a setting, as in --set rlc.queue.buffer=10KiB or --set 'ue[0].count=5'.",
+    help="Change a setting, as in --set rlc.queue.buffer=10KiB or --set 'flow[download].cc=cubic'; entries "
+    "of a list have an index, an id or a name.",
 )
 PROGRESS = click.option(
-    "--progress/--no-progress", default=None, help="Show a progress bar; the default if a person looks on."
+    "--progress/--no-progress",
+    default=None,
+    envvar="AIRWND_PROGRESS",
+    show_envvar=True,
+    help="Show a progress bar; default: a bar on a terminal, elsewhere a line now and then if it takes long.",
 )
 JOBS = click.option(
     "--jobs", type=click.IntRange(1), help="Runs at the same time; as many as there are cores by default."
@@ -101,9 +106,14 @@ def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) ->
 
 @contextmanager
 def bar(title: str, wanted: bool | None) -> "Iterator[Callable[[float], None] | None]":
-    """Show a progress bar on the standard error, if wanted, or if a person looks on."""
-    if wanted is False or (wanted is None and not sys.stderr.isatty()):
+    """Show a progress bar on the standard error; lines if it is not a terminal, unless a bar is wanted."""
+    if wanted is False:
         yield None
+        return
+    if wanted is None and not sys.stderr.isatty():
+        from airwnd.cli.progress import ProgressLines
+
+        yield ProgressLines(title)
         return
     from rich.console import Console
     from rich.progress import (

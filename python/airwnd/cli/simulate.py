@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.capture import MOST_BYTES, Capture
-from airwnd.cli.options import FILE, MAX_MEMORY, PROGRESS, SET, bar, code_options, load
+from airwnd.cli.options import FILE, JOBS, MAX_MEMORY, PROGRESS, SET, bar, code_options, load
 from airwnd.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 @FILE
 @SET
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed than the scenario's.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Run with seeds 1 to N in parallel; print means and 95 % confidence intervals.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Write manifest.json and Parquet tables there.")
 @click.option("--force", is_flag=True, help="Replace another run in the folder of --out.")
 @click.option("--series", metavar="TIME", help="Keep time series sampled this often, as in 10ms.")
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
     help="Keep who got which PRBs in this window, as in 1s..1.1s.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@JOBS
 @MAX_MEMORY
 @code_options
 @PROGRESS
@@ -52,6 +59,7 @@ def run(
     file: Path,
     settings: tuple[str, ...],
     seed: int | None,
+    seeds: int | None,
     out: Path | None,
     force: bool,
     series: str | None,
@@ -60,11 +68,20 @@ def run(
     snaplen: int | None,
     allocations: str | None,
     as_json: bool,
+    jobs: int | None,
     max_memory: str | None,
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
     """Simulate the scenario in FILE."""
+    if seeds is not None:
+        single = {"--seed": seed, "--series": series, "--pcap": pcap, "--allocations": allocations}
+        if given := [option for option, value in single.items() if value is not None]:
+            raise click.UsageError(
+                f"{given[0]} is for a single run, not for --seeds.", click.get_current_context()
+            )
+    elif jobs is not None:
+        raise click.UsageError("--jobs is for --seeds.", click.get_current_context())
     if force and out is None:
         raise click.UsageError("--force is for --out.", click.get_current_context())
     if pcap is None and (nodes or snaplen is not None):
@@ -72,6 +89,11 @@ def run(
     window = None if allocations is None else _window(allocations)
     capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
     scenario = load(file, settings, policy)
+    if seeds is not None:
+        from airwnd.cli.seeds import run_seeds
+
+        run_seeds(scenario, seeds, jobs, max_memory, progress, out, force=force, as_json=as_json)
+        return
     if out:
         from airwnd import run_folder
 

@@ -18,7 +18,7 @@ from airwnd.cli.options import (
     workers,
     workers_text,
 )
-from airwnd.text import seconds_text
+from airwnd.text import counted, seconds_text
 
 if TYPE_CHECKING:
     from airwnd.batch import Workers
@@ -106,7 +106,7 @@ def _show(swept: "Swept", crew: "Workers", out: Path) -> None:
     kept = f", {results.reused} of them finished earlier" if results.reused else ""
     same = len(results) - results.fresh - results.reused
     repeated = f", {same} the same as others" if same else ""
-    click.echo(f"{len(results)} runs of {swept.settings} settings in {took}{kept}{repeated}")
+    click.echo(f"{len(results)} runs of {counted(swept.settings, 'setting')} in {took}{kept}{repeated}")
     if results.fresh and crew.jobs:
         capacity_s = results.elapsed_s * crew.jobs
         overhead_ms = 1e3 * (capacity_s - results.simulation_s) / results.fresh

@@ -99,6 +99,9 @@ class Results:
     reused: int
     jobs: int | None
 
+    def __repr__(self) -> str:
+        return f"<Results of {self.experiment.name}: {self.runs} runs with {self.effort.seeds} seeds>"
+
     def values(self, setting: Setting, measure: Measure) -> list[float]:
         """Give a measure's value per seed."""
         return self.readings.of(setting, measure.name).to_list()

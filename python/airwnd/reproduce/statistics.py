@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from airwnd.errors import InputError
 from airwnd.reproduce.bounds import ANY, Bounds
 
 CONFIDENCE = 0.95
@@ -48,6 +49,11 @@ def interval(values: Sequence[float], within: Bounds = ANY, confidence: float = 
     Interval
         ``mean``, ``low`` and ``high`` in the values' unit, and their number ``n``.
 
+    Raises
+    ------
+    InputError
+        If there are no values.
+
     Examples
     --------
     >>> found = interval([1.0, 2.0, 3.0])
@@ -55,6 +61,8 @@ def interval(values: Sequence[float], within: Bounds = ANY, confidence: float = 
     (2.0, -0.484, 4.484)
     """
     n = len(values)
+    if n == 0:
+        raise InputError("values: expected at least one value")
     if any(map(math.isnan, values)):
         return Interval(math.nan, math.nan, math.nan, n)
     if n < LEAST_SEEDS:

@@ -13,6 +13,19 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airwnd.arguments import (
+    CALLABLE,
+    FLAG,
+    MAPPING,
+    NONE,
+    PATH,
+    POSITIVE,
+    TEXT,
+    Kind,
+    checked,
+    instances,
+    whole,
+)
 from airwnd.scenario import Scenario
 from airwnd.sweeps.axes import grid_axis
 from airwnd.sweeps.design import Design
@@ -27,6 +40,17 @@ if TYPE_CHECKING:
 __all__ = ["Design", "Swept", "carry_out", "sweep"]
 
 
+@checked(
+    scenario=instances("a Scenario", Scenario),
+    grid=MAPPING | NONE,
+    random=MAPPING | NONE,
+    seeds=POSITIVE,
+    out=PATH,
+    workers=Kind("Processes, Dask or the like", lambda value: hasattr(value, "carry_out")) | NONE,
+    sample_seed=whole(0, None, "a whole number, not negative"),
+    progress=CALLABLE | NONE,
+    force=FLAG,
+)
 def sweep(  # noqa: PLR0913
     scenario: Scenario,
     *,
@@ -81,6 +105,11 @@ def sweep(  # noqa: PLR0913
     """
     import polars as pl
 
+    for name, given in (("grid", grid), ("random", random)):
+        for key in given or {}:
+            TEXT.check(name, key)
+    for key, text in (random or {}).items():
+        TEXT.check(f"random {key}", text)
     design = Design(
         scenario=scenario,
         grid=tuple(grid_axis(key, values) for key, values in (grid or {}).items()),

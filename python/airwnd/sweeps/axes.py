@@ -1,12 +1,15 @@
 """What is varied: a key of the scenario and its values, as texts that ``--set`` reads."""
 
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from airwnd.arguments import SEVERAL
 from airwnd.errors import InputError
 from airwnd.scenario import as_toml
 
+_STEP = re.compile(r"\[([^]]*)]|([^.\[]+)")
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
 
 
@@ -33,8 +36,8 @@ class Axis:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The key's steps; ``flow[0].rwnd`` and ``flow.0.rwnd`` are the same."""
-        return tuple(self.key.replace("[", ".").replace("]", "").split("."))
+        """The key's steps; ``flow[0].rwnd`` and ``flow.0.rwnd`` are the same. Brackets may hold dots."""
+        return tuple(within or step for within, step in _STEP.findall(self.key))
 
 
 def grid(text: str) -> Axis:
@@ -47,9 +50,8 @@ def grid(text: str) -> Axis:
 
 def grid_axis(key: str, values: Sequence[object]) -> Axis:
     """Make an axis of Python values."""
-    if isinstance(values, str):
-        raise InputError(f"grid {key}: expected a list of values, found the text {values!r}")
-    return _checked(Axis("grid", key.strip(), tuple(map(as_toml, values))), key)
+    SEVERAL.check(f"grid {key}", values)
+    return _checked(Axis("grid", key.strip(), tuple(as_toml(value, f"grid {key}") for value in values)), key)
 
 
 def plain(text: str) -> object:

@@ -1,7 +1,7 @@
 """The folder that a sweep leaves: two tables, and a manifest that says what they hold."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,8 +93,7 @@ class DataSet:
         ours = {axis.key for axis in self._design.axes}
         if keys != ours:
             raise InputError(
-                f"{folder}: holds a sweep over {', '.join(sorted(keys))}, "
-                f"not over {', '.join(sorted(ours))}; {_WAY_OUT}"
+                f"{folder}: holds a sweep over {_keys(keys)}, not over {_keys(ours)}; {_WAY_OUT}"
             )
         return False
 
@@ -112,6 +111,10 @@ class DataSet:
             "scenario": self._scenario,
         }
         write_atomically(self._folder / FILE, json.dumps(manifest, indent=1, allow_nan=False) + "\n")
+
+
+def _keys(keys: Collection[str]) -> str:
+    return ", ".join(sorted(keys)) or "seeds alone"
 
 
 def _axis(axis: "Axis") -> dict[str, Any]:

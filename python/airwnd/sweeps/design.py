@@ -3,8 +3,9 @@
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from airwnd._native import ScenarioError
 from airwnd.errors import InputError
@@ -49,15 +50,17 @@ class Design:
     sample_seed: int
 
     def __post_init__(self) -> None:
-        if not self.axes:
+        if not self.axes and self.seeds == 1:
             raise InputError(
-                "nothing is varied: give a grid, KEY=VALUE,VALUE, or a random draw, KEY=LOW..HIGH:N"
+                "nothing is varied: give seeds, a grid, KEY=VALUE,VALUE, or a random draw, KEY=LOW..HIGH:N"
             )
         if self.seeds < 1:
             raise InputError(f"seeds: {self.seeds} is not above zero")
-        for steps, times in Counter(axis.steps for axis in self.axes).items():
+        resolved = self.scenario.resolved
+        places = [_place(resolved, axis.steps) for axis in self.axes]
+        for place, times in Counter(places).items():
             if times > 1:
-                key = next(axis.key for axis in self.axes if axis.steps == steps)
+                key = self.axes[places.index(place)].key
                 raise InputError(f"{key} is varied twice; give all its values at once")
         for axis in self.axes:
             if axis.key in _TAKEN:
@@ -80,6 +83,10 @@ class Design:
                 f"{settings * each / 1e9:.1f} GB before the first run, and {share() / 1e9:.1f} GB are free "
                 "for it; give fewer values or seeds, or sweep in parts"
             )
+
+    def __repr__(self) -> str:
+        varied = ", ".join(f"{axis.key} ({len(axis.values)} values)" for axis in self.axes)
+        return f"<Design of {self.scenario.name!r}: {varied or 'nothing varied'}, {self.seeds} seeds>"
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -106,3 +113,15 @@ class Design:
                 if message.startswith(f"--set {culprit}: "):
                     raise InputError(axis.option + message.removeprefix("--set")) from None
             raise
+
+
+def _place(resolved: Mapping[str, Any], steps: Sequence[str]) -> tuple[str, ...]:
+    """Give the steps of a key with indices instead of the ids and names of entries: one spelling per key."""
+    section, *rest = steps
+    entries = resolved.get(section)
+    if not rest or not isinstance(entries, list):
+        return tuple(steps)
+    named = (
+        str(index) for index, each in enumerate(entries) if rest[0] in {each.get("id"), each.get("name")}
+    )
+    return section, next(named, rest[0]), *rest[1:]

@@ -10,6 +10,7 @@ from airwnd.files import check_folder, remove_partial_files
 from airwnd.locks import locked
 from airwnd.sweeps.dataset import DataSet
 from airwnd.sweeps.design import Design
+from airwnd.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,10 @@ class Swept:
     settings: int
     results: Results
     seeds_alike: bool
+
+    def __repr__(self) -> str:
+        settings, runs = counted(self.settings, "setting"), counted(len(self.results), "run")
+        return f"<Swept: {settings}, {runs} in {self.results.store.folder}>"
 
 
 def carry_out(

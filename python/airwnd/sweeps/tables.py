@@ -1,7 +1,7 @@
 """Makes the tables of a sweep: a row per run, and a row per flow and run."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -76,5 +76,5 @@ def _series(meant: Sequence[object], texts: Sequence[str]) -> pl.Series:
 
 def _file(settings: pl.DataFrame, chunks: Sequence[pl.DataFrame]) -> bytes:
     rows = pl.concat(chunks)
-    columns: Mapping[str, pl.Series] = settings[rows[_PLACE]].to_dict()
-    return parquet(pl.DataFrame(columns).hstack(rows.drop(_PLACE)))
+    columns = [column.gather(rows[_PLACE]) for column in settings]
+    return parquet(pl.DataFrame([*columns, *rows.drop(_PLACE)]))

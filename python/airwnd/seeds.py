@@ -1,0 +1,147 @@
+"""Figures over several seeds: means with confidence intervals."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from airwnd.arguments import SEVERAL, checked
+from airwnd.columns import tables
+from airwnd.errors import InputError
+from airwnd.reproduce.statistics import CONFIDENCE, LEAST_SEEDS
+from airwnd.run_data import RunData
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Tables with the column that names a row; the totals have one row.
+_KEYS = {"totals": None, "groups": "group", "flows": "id"}
+# Numbers that name something.
+_NAMES = ("ue",)
+
+
+@checked(runs=SEVERAL)
+def over_seeds(runs: Iterable[RunData]) -> "pl.DataFrame":
+    """Give the mean of each figure over runs that differ in the seed, with its 95 % confidence interval.
+
+    Parameters
+    ----------
+    runs
+        Runs of one scenario, as :meth:`airwnd.Scenario.run_many` returns them.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per figure: its ``table`` (``totals``, ``groups``, ``flows``), the ``id`` of the group or flow,
+        the ``column``, the ``mean``, the ends ``low`` and ``high`` of the interval (Student's t), and the
+        number ``n`` of runs that have the figure. Fewer than three have no interval.
+
+    Raises
+    ------
+    InputError
+        If there are no runs, or they are of different scenarios, or two of them have the same seed.
+
+    Examples
+    --------
+    >>> import airwnd
+    >>> base = airwnd.Scenario.load("experiments/arwa-2019/table6/scenario.toml").with_(duration="100ms")
+    >>> found = airwnd.over_seeds(base.run_many(range(1, 5)))
+    >>> found.columns
+    ['table', 'id', 'column', 'mean', 'low', 'high', 'n']
+    >>> found.row(0)[:3], found["n"][0]
+    (('totals', None, 'goodput_kbps'), 4)
+    """
+    runs = list(runs)
+    if not runs:
+        raise InputError("runs: no runs")
+    for run in runs:
+        if not isinstance(run, RunData):
+            raise InputError(f"runs: expected runs, found an object of type {type(run).__name__}")
+        if run.scenario != runs[0].scenario:
+            raise InputError("runs: these are runs of different scenarios")
+    if len({run.seed for run in runs}) < len(runs):
+        raise InputError("runs: two runs have the same seed")
+    return estimates([run.outcome for run in runs])
+
+
+def estimates(outcomes: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
+    """Give what :func:`over_seeds` gives for the outcomes of the runs."""
+    import polars as pl
+
+    return pl.concat([_table(name, key, outcomes) for name, key in _KEYS.items()])
+
+
+def _table(name: str, key: str | None, outcomes: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
+    import polars as pl
+
+    from airwnd.frames import frame_of
+
+    columns = {
+        column.name: column
+        for column in tables()[name].columns.values()
+        if column.type != "text" and column.name not in _NAMES
+    }
+    rows = chain.from_iterable([each[name]] if key is None else each[name] for each in outcomes)
+    frame = frame_of(name, rows)
+    ids = pl.lit(None, pl.String) if key is None else pl.col(key)
+    long = frame.select(ids.alias("id"), *(pl.col(each).cast(pl.Float64) for each in columns)).unpivot(
+        index="id", variable_name="column", value_name="value"
+    )
+    value = pl.col("value")
+    found = long.group_by("id", "column", maintain_order=True).agg(
+        mean=value.mean(), error=value.std() / value.count().sqrt(), n=value.count()
+    )
+    # Where nothing beyond a bound is possible, the interval ends there.
+    limits = pl.DataFrame(
+        [(name, *column.range) for name, column in columns.items()],
+        schema={"column": pl.String, "least": pl.Float64, "greatest": pl.Float64},
+        orient="row",
+    ).with_row_index("place")
+    order = found.select("id").unique(maintain_order=True).with_row_index("row")
+    mean, half = pl.col("mean"), pl.col("error") * pl.col("factor")
+    return (
+        found.join(limits, on="column")
+        .join(order, on="id", nulls_equal=True)
+        .join(_factors(found["n"]), on="n")
+        .sort("row", "place")
+        .select(
+            pl.lit(name).alias("table"),
+            "id",
+            "column",
+            "mean",
+            low=(mean - half).clip(lower_bound=pl.min_horizontal("least", mean)),
+            high=(mean + half).clip(upper_bound=pl.max_horizontal("greatest", mean)),
+            n=pl.col("n").cast(pl.Int64),
+        )
+    )
+
+
+def _factors(numbers: "pl.Series") -> "pl.DataFrame":
+    """Give the half width of an interval in standard errors, by the number of values."""
+    import polars as pl
+    from scipy import stats
+
+    rows = [
+        (n, None if n < LEAST_SEEDS else float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)))
+        for n in numbers.unique()
+    ]
+    return pl.DataFrame(rows, schema={"n": numbers.dtype, "factor": pl.Float64}, orient="row")
+
+
+def nested(found: "pl.DataFrame") -> dict[str, Any]:
+    """Give a frame of :func:`over_seeds` as JSON: figures by column, in lists by group and by flow."""
+    tree: dict[str, Any] = {"totals": {}, "groups": {}, "flows": {}}
+    for row in found.iter_rows(named=True):
+        figures = tree[row["table"]]
+        if row["id"] is not None:
+            figures = figures.setdefault(row["id"], {})
+        figures[row["column"]] = {key: row[key] for key in ("mean", "low", "high", "n")}
+    rows = {
+        name: [{_KEYS[name]: each, **figures} for each, figures in tree[name].items()]
+        for name in ("groups", "flows")
+    }
+    return {"totals": tree["totals"], **rows}
+
+
+def is_random(outcomes: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the seeds make a difference."""
+    return any(each["flows"] != outcomes[0]["flows"] for each in outcomes[1:])
