@@ -15,6 +15,20 @@ SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard 
 
 setup: $(VENV)/installed
 
+# The package as others get it: a source distribution, and the wheel that is built from it, for CPython 3.11
+# and later on any Linux with glibc 2.28 or later (zig links against that version, whatever this machine has).
+DIST := out/dist
+.PHONY: dist
+dist: $(VENV)/requirements
+	rm -rf $(DIST)
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --sdist --zig --compatibility manylinux_2_28 --out $(DIST)
+	@ls -l $(DIST)
+
+# The manual pages of the commands: docs/man, which the wheel installs.
+.PHONY: man
+man: setup
+	$(BIN)/python docs/_site/manual.py
+
 # What is installed is the package as users get it: built in release mode, with the experiments inside.
 $(VENV)/installed: $(VENV)/requirements $(SOURCES)
 	PATH="$(CURDIR)/$(BIN):$$PATH" pip install --quiet --no-deps --no-build-isolation --force-reinstall .
@@ -42,7 +56,7 @@ tshark:
 	else echo 'tests of captures need tshark: install Wireshark'"'"'s command line' >&2; exit 1; fi
 
 demo: setup
-	$(BIN)/airwnd reproduce arwa-2019/table3 --seeds 3 --progress
+	$(BIN)/airwnd reproduce arwa-2019/fig3 arwa-2019/fig4 arwa-2019/table3 --seeds 5 --progress
 
 test: setup browser tshark lint
 	cargo test --workspace --locked
@@ -85,7 +99,12 @@ bench: setup
 	$(BIN)/python python/benches/sweep.py
 	$(BIN)/python python/benches/plugins.py
 
-# The documentation as pages that need no network; the notebooks in it are run.
+# The outputs that the notebooks are kept with.
+.PHONY: notebooks
+notebooks: setup
+	$(BIN)/python docs/_site/notebooks.py
+
+# The documentation as pages that need no network.
 .PHONY: site
 site: setup
 	$(BIN)/sphinx-build -E -W --keep-going -n -j 2 -c docs . out/site

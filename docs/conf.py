@@ -34,14 +34,11 @@ nitpick_ignore_regex = [
     ("py:(class|exc)", r"(Axes|DataFrame|Figure|NDArray)"),
     ("py:(class|exc)", r"(collections|matplotlib|np|numpy|os|pathlib|pl|polars|typing)\..*"),
     # Types of arguments that are no public names.
-    ("py:(class|exc)", r"(Raw|Workers|airwnd\.(batch|columns|plugins)\..*)"),
+    ("py:(class|exc)", r"(Raw|Size|Workers|airwnd\.(batch|code_policy|columns|plugins)\..*)"),
 ]
 
 myst_heading_anchors = 4  # as in the repository: a heading's words are its anchor
-nb_execution_mode = "force"  # an output that is kept could be that of an older engine
-nb_execution_raise_on_error = True
-nb_execution_timeout = -1  # a busy machine is no mistake
-nb_execution_show_tb = True
+nb_execution_mode = "off"  # notebooks are kept with their outputs (`make notebooks`)
 
 autosummary_generate = False
 autodoc_member_order = "bysource"

@@ -141,9 +141,16 @@ def _readable(
     return re.sub(r"~(\w+\.)+", "", signature).replace("<factory>", "..."), returns
 
 
+def _scripts(app: "Sphinx", page: str, _template: str, _context: object, _tree: object) -> None:
+    """Give the page of limits its filter."""
+    if page == "docs/reference/limits":
+        app.add_js_file("filter.js", loading_method="defer")
+
+
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Have Sphinx call this for every page that it reads."""
     app.connect("source-read", _insert)
+    app.connect("html-page-context", _scripts)
     app.connect("autodoc-process-signature", _readable)
     app.connect("autodoc-process-docstring", _mend, priority=BEHIND_NAPOLEON)
     for kind in PyObject.doc_field_types:

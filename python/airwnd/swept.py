@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Sweep(SweepData):
-    """The data set of a sweep, with pictures; :meth:`load` reads a folder.
+    """The data set of a sweep, with pictures; ``Sweep.load`` reads a folder.
 
     Its attributes and tables are those of :class:`airwnd.sweep_data.SweepData`.
 

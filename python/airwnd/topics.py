@@ -64,6 +64,12 @@ def find(name: str) -> list[Topic]:
     return found
 
 
+def names() -> list[str]:
+    """Give each thing's usual name: an algorithm's own, the whole path of a key or a column."""
+    things = (topic.short[0] if isinstance(topic.what, Algorithm) else topic.name for topic in _things())
+    return [*things, *(topic.name for topic in _details())]
+
+
 @cache
 def _things() -> tuple[Topic, ...]:
     """Give what has a name of its own: families and members, stacks, presets, tables and sections."""

@@ -1,10 +1,12 @@
 """What the tests share: a small cell, a small experiment, and the command line in a process of its own."""
 
+import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import hypothesis
 import pytest
@@ -42,6 +44,18 @@ placement = { kind = "ring", radius = "200m" }
 [[flow]]
 rwnd = "autotuning"
 """
+
+
+def script(name: str) -> ModuleType:
+    """Import a script of ``docs/_site``, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "_site" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 

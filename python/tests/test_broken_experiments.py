@@ -559,14 +559,15 @@ def test_text_is_shown_as_it_is(folder: Path, cli: Cli, tmp_path: Path) -> None:
     for page in (tmp_path / "out" / "index.html", tmp_path / "out" / "nobody" / "index.html"):
         assert "<script>alert" not in page.read_text(encoding="utf-8")
         assert "&lt;script&gt;alert" in page.read_text(encoding="utf-8")
-    (figure,) = (
-        json.loads(text)
-        for text in re.findall(
-            r'class="plot">(.*)</script>', (tmp_path / "out/nobody/index.html").read_text()
-        )
-        if "PLOT" in text
-    )
-    assert figure["layout"]["title"]["text"].startswith("_PLOT &lt;/script&gt;")
+    text = (tmp_path / "out/nobody/index.html").read_text(encoding="utf-8")
+    assert "_PLOT &lt;/script&gt;" in text
+    labels = [
+        json.loads(figure)["layout"]["yaxis"]["title"]["text"]
+        for figure in re.findall(r'class="plot">(.*)</script>', text)
+        if "_MEASURE" in figure
+    ]
+    assert labels
+    assert all(re.match(r"_MEASURE(<br>| )&lt;/script&gt;", label) for label in labels)
 
 
 # What is hostile as a value of a file of this kind.

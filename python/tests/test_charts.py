@@ -325,7 +325,7 @@ def test_every_kind_is_drawn_twice_alike(results: Results, name: str) -> None:
     ours = [trace for trace in plotly["data"] if not re.search(r"\(paper\)|Pareto", trace["name"])]
     assert len(ours) == len(found["lines"])
     for trace, line in zip(ours, found["lines"], strict=True):
-        assert trace["y"] == line["y"]
+        assert trace["y"] == pytest.approx(line["y"]), "seven digits"
     assert plotly["layout"]["xaxis"]["type"] == axes.get_xscale()
     assert plotly["layout"]["yaxis"]["title"]["text"] == axes.get_ylabel() == found["y_label"]
     if found["y_limits"]:

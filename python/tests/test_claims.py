@@ -15,6 +15,7 @@ from airwnd.reproduce.claims import ClaimResult, Requirement, judge, load_claims
 from airwnd.reproduce.expression import Lookup
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.reader import convert
+from airwnd.reproduce.reasons import reason
 from airwnd.reproduce.space import Space
 from airwnd.reproduce.statistics import Interval, interval
 from airwnd.reproduce.verdict import Verdict, together
@@ -144,6 +145,61 @@ def test_a_verdict_never_contradicts_the_mean(values: list[float], bound: float)
         assert found.mean > bound
     if verdict is Verdict.FAILS:
         assert found.mean <= bound
+
+
+def at_users(**by_users: float) -> Seed:
+    """Give ARWA this much more delay than DRWA at numbers of users."""
+    return lambda levels, _: by_users[f"at{levels['users']}"] * (levels["method"] == "arwa")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "requirement", "expected"),
+    [
+        (
+            [(4.0, 1.0), (4.1, 1.1), (4.2, 1.2)],
+            "above = 0",
+            "All 2 values are as required, this one by the least margin: x at users = 40: 1.1 [0.9, 1.3], "
+            "required > 0.",
+        ),
+        (
+            [(4.0, 5.0)] * 3,
+            "above = 3.9",
+            "All 2 values are as required, this one by the least margin: x at users = 20: 4.0 [4.0, 4.0], "
+            "required > 3.9.",
+        ),
+        (
+            [(-4.0, 1.0), (-4.1, 1.1), (-4.2, 1.2)],
+            "above = 0",
+            "1 of 2 values are outside what is required; the farthest: x at users = 20: -4.1 [-4.3, -3.9], "
+            "required > 0.",
+        ),
+        (
+            [(4.0, 1.0), (4.1, -1.1), (4.2, 1.2)],
+            "above = 0",
+            "1 of 2 values are not decided at this number of seeds, such as: x at users = 40: "
+            "0.4 [-2.8, 3.5], required > 0.",
+        ),
+        (
+            [(4.0, 1.0), (4.1, 1.1), (4.2, 1.2)],
+            'above = 0\nonly = { users = ["20"] }\nunit = "ms"',
+            "One value decides: x at users = 20: 4.1 [3.9, 4.3], required > 0 ms.",
+        ),
+    ],
+)
+def test_the_reason_is_the_value_that_decides(
+    tmp_path: Path, seeds: list[tuple[float, float]], requirement: str, expected: str
+) -> None:
+    check = ABOVE.replace("above = 0", requirement)
+    found = claim(tmp_path, check, [at_users(at20=few, at40=many) for few, many in seeds])
+    assert reason(found) == expected
+
+
+def test_the_reason_of_a_preview_has_no_interval(tmp_path: Path) -> None:
+    found = claim(tmp_path, ABOVE, [at_users(at20=-2, at40=1)], preview=True)
+    expected = (
+        "1 of 2 means are outside what is required so far, such as: x at users = 20: -2.0, required > 0."
+    )
+    assert reason(found) == expected
 
 
 def test_verdicts_together() -> None:

@@ -75,6 +75,7 @@ def wired(loss: float = 0.0, /, **changes: Any) -> Scenario:
     """A download over 10 Mbit/s, 60 ms."""
     scenario = {
         "name": "wired",
+        "preset": "airwnd-0.1",
         "duration": "10s",
         "link": [
             {
@@ -92,6 +93,7 @@ def wired(loss: float = 0.0, /, **changes: Any) -> Scenario:
 
 CELL = """
 name = "cell"
+preset = "airwnd-0.1"
 duration = "1s"
 [[site]]
 [[ue]]

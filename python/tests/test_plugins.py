@@ -1041,8 +1041,8 @@ def test_the_guide_tells_the_truth(tmp_path: Path) -> None:
     text = (tmp_path / "scenario.toml").read_text(encoding="utf-8")
     for before, after in (
         (":Gentle", ":Gentel"),
-        ("target_s = 0.02", "target = 0.02"),
-        ("target_s = 0.02", "target_s = -1"),
+        ("target_s = 0.05", "target = 0.02"),
+        ("target_s = 0.05", "target_s = -1"),
     ):
         (tmp_path / "scenario.toml").write_text(text.replace(before, after), encoding="utf-8")
         with pytest.raises(ScenarioError) as caught:

@@ -5,18 +5,26 @@ import html
 import json
 import re
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
+import polars as pl
 import pytest
+from playwright.sync_api import Browser, Page
 from rich.console import Console
 
 from airwnd import InputError
 from airwnd.batch import Processes
-from airwnd.reproduce import findings, report, terminal
+from airwnd.reproduce import findings, interactive, report, runner, terminal
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.findings import Findings
 from airwnd.reproduce.paper import Paper
-from airwnd.reproduce.runner import Effort, reproduce
+from airwnd.reproduce.plot import Samples
+from airwnd.reproduce.readings import Readings
+from airwnd.reproduce.runner import Effort, Results, reproduce
+from airwnd.reproduce.statistics import LEAST_SEEDS
 from airwnd.reproduce.words import effort_text
 
 from .browser import HANG_MS, OpenPage, Shoot
@@ -67,33 +75,128 @@ def stored(out: Path) -> Findings:
     return found
 
 
-def test_the_pages_need_nothing_else(out: Path) -> None:
+def test_every_link_leads_somewhere(out: Path) -> None:
+    pages = [out / "index.html", out / "nobody" / "index.html"]
+    texts = {page.resolve(): html.unescape(page.read_text(encoding="utf-8")) for page in pages}
+    names = {page: re.findall(r'\bid="([^"]*)"', text) for page, text in texts.items()}
+    for page, text in texts.items():
+        assert len(names[page]) == len(set(names[page])), page
+        links = re.findall(r'\b(?:href|src)="([^"]*)"', text)
+        assert links
+        for link in links:
+            file, _, name = link.partition("#")
+            target = (page.parent / file).resolve() if file else page
+            assert target.is_file(), link
+            assert not name or name in names[target], link
+    drawing = re.search(r'id="drawing">(.*)</script>', texts[pages[1].resolve()])
+    assert drawing
+    assert (pages[1].parent / json.loads(drawing[1])["plotly"]).is_file()
+
+
+def test_the_page_has_everything_on_the_experiment(out: Path) -> None:
     text = (out / "nobody" / "index.html").read_text(encoding="utf-8")
-    identifiers = re.findall(r'\bid="([^"]*)"', text)
-    assert len(identifiers) == len(set(identifiers))
     for wanted in ("A paper that nobody wrote", "1900.0", "It does.", 'duration = "1s"'):
         assert wanted in html.unescape(text), wanted
 
 
+def claims(page: Page, which: str = ".claims li") -> dict[str, str]:
+    """Give the claims on a page with their verdicts."""
+    return {
+        row.locator(".id").text_content() or "": row.locator(".verdict").text_content() or ""
+        for row in page.locator(which).all()
+    }
+
+
 def test_the_index_leads_to_the_claim(out: Path, open_page: OpenPage, shoot: Shoot) -> None:
     page = open_page(out / "index.html")
-    rows = {
-        row.locator("th").inner_text(): row.locator(".verdict").inner_text()
-        for row in page.locator("#all-claims tbody tr").all()
-    }
-    assert rows == {"T1": "holds", "T2": "does not hold", "T3": "not judged"}
+    assert claims(page) == {"T1": "holds", "T2": "does not hold", "T3": "not judged"}
+    assert claims(page, ".claims li:visible") == {"T1": "holds", "T2": "does not hold"}, "the rest is folded"
     shoot(page, "index", whole=True)
     page.get_by_role("button", name="does not hold").click()
-    assert [row.locator("th").inner_text() for row in page.locator("#all-claims tbody tr:visible").all()] == [
-        "T1",
-        "T3",
-    ]
+    assert list(claims(page, ".claims li:not([hidden])")) == ["T1", "T3"]
     page.locator("#search").fill("something")
-    assert page.locator("#all-claims tbody tr:visible").count() == 1
+    assert page.locator(".claims li:visible").count() == 1
     assert page.locator("#shown").inner_text() == "1 of 3 claims"
-    page.locator("#all-claims tbody tr:visible a").click()
+    page.locator(".claims li:visible a").click()
     page.wait_for_url("**/nobody/index.html#table0-T1")
     assert "Something arrives" in page.locator("#table0-T1").inner_text()
+
+
+def test_a_search_unfolds_what_it_finds(out: Path, open_page: OpenPage) -> None:
+    page = open_page(out / "index.html")
+    page.locator("#search").fill("looked")
+    assert list(claims(page, ".claims li:visible")) == ["T3"]
+    page.locator("#search").fill("")
+    assert list(claims(page, ".claims li:visible")) == ["T1", "T2"]
+
+
+def test_claims_come_before_pictures(out: Path, open_page: OpenPage) -> None:
+    page = open_page(out / "index.html")
+    claim, picture = (page.locator(which).first.bounding_box() for which in (".claims li", ".thumbnails img"))
+    assert claim
+    assert picture
+    assert claim["y"] + claim["height"] <= picture["y"]
+
+
+@pytest.mark.parametrize("name", ["index.html", "nobody/index.html"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_a_telephone(
+    out: Path, open_page: OpenPage, shoot: Shoot, name: str, scheme: Literal["light", "dark"]
+) -> None:
+    page = open_page(out / name, width=390)
+    page.emulate_media(color_scheme=scheme)
+    if page.locator("figure").count():
+        page.locator("#table0-throughput").scroll_into_view_if_needed()
+        page.wait_for_selector("#table0-throughput .plot-container")
+    for details in page.locator("details").all():
+        details.evaluate("element => element.open = true")
+    shoot(page, f"{name.replace('/', '-')}-390-{scheme}", whole=True)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    boxes = ".verdict, h1, h2, h3, h4, p, .chart, summary"
+    wide = page.evaluate(
+        """boxes => [...document.querySelectorAll(boxes)]
+            .filter((element) => !element.closest(".scroll") && element.getBoundingClientRect().right > 390)
+            .map((element) => element.outerHTML)""",
+        boxes,
+    )
+    assert wide == []
+    ground, ink = page.evaluate(
+        "(style => [style.backgroundColor, style.color])(getComputedStyle(document.body))"
+    )
+    lightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ground, ink)]
+    assert (lightness[0] < lightness[1]) is (scheme == "dark")
+
+
+def test_charts_follow_the_colours_of_the_system(out: Path, open_page: OpenPage) -> None:
+    page = open_page(out / "nobody" / "index.html")
+    page.emulate_media(color_scheme="light")
+    page.locator("#table0-throughput").scroll_into_view_if_needed()
+    page.wait_for_selector("#table0-throughput .plot-container")
+    for scheme, ground in (("dark", interactive.DARK["#ffffff"]), ("light", "#ffffff")):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # a variable is no literal
+        page.wait_for_function(f"{CHART}._fullLayout.paper_bgcolor === '{ground}'")
+
+
+def test_what_a_page_loads_first_is_small(out: Path, open_page: OpenPage) -> None:
+    page = open_page(out / "nobody" / "index.html", width=390, height=300)
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("typeof Plotly") == "undefined", "no chart is near"
+    assert page.locator(".plot-container").count() == 0
+    page.locator("#table0-throughput").scroll_into_view_if_needed()
+    page.wait_for_selector("#table0-throughput .plot-container")
+    pages = [out / "index.html", out / "nobody" / "index.html", out / "assets" / report.PLOTLY]
+    assert sum(path.stat().st_size for path in pages) < 1_500_000
+
+
+@pytest.mark.parametrize("name", ["index.html", "nobody/index.html"])
+def test_headings_are_in_order(out: Path, open_page: OpenPage, name: str) -> None:
+    page = open_page(out / name)
+    levels = page.evaluate(
+        "[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map(({ tagName }) => +tagName[1])"
+    )
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def test_a_chart_shows_the_numbers_of_the_table(out: Path, open_page: OpenPage, shoot: Shoot) -> None:
@@ -115,7 +218,7 @@ def test_a_chart_shows_the_numbers_of_the_table(out: Path, open_page: OpenPage, 
             line["label"],
         )
         assert drawn == [pytest.approx(means)], index
-    table = page.locator("#table0 table.wide").first
+    table = page.locator("#table0 table").first
     cells = [
         cell.inner_text().split()[0] for cell in table.locator("td:not(.paper)").all() if cell.inner_text()
     ]
@@ -169,20 +272,24 @@ def test_a_drag_zooms_and_a_double_click_resets(out: Path, open_page: OpenPage) 
     page.wait_for_function(f"{RANGE}.every((end, i) => Math.abs(end - {whole}[i]) < 1e-9)")
 
 
-@pytest.mark.parametrize("kind", ["svg", "png"])
-def test_pictures_are_downloaded(out: Path, open_page: OpenPage, kind: str) -> None:
-    page = open_page(out / "nobody" / "index.html")
-    with page.expect_download() as download:
-        page.locator("#table0-throughput figcaption").get_by_text(kind.upper()).click()
-    assert download.value.suggested_filename == f"throughput.{kind}"
-    assert download.value.path().read_bytes() == (out / NAME / f"throughput.{kind}").read_bytes()
-
-
 def test_print_has_still_pictures(out: Path, open_page: OpenPage) -> None:
     page = open_page(out / "nobody" / "index.html")
     page.emulate_media(media="print")
-    assert page.locator("#table0-throughput .still").is_visible()
+    still = page.locator("#table0-throughput .still")
+    assert still.is_visible()
+    still.scroll_into_view_if_needed()
+    page.wait_for_function("document.querySelector('#table0-throughput .still').naturalWidth > 0")
     assert not page.locator("#table0-throughput .chart").is_visible()
+
+
+def test_without_the_library_there_are_still_pictures(out: Path, browser: Browser) -> None:
+    (out / "assets" / report.PLOTLY).unlink()
+    page = browser.new_page()
+    page.set_default_timeout(HANG_MS)
+    page.goto((out / "nobody" / "index.html").resolve().as_uri())
+    page.locator("#table0-throughput").scroll_into_view_if_needed()
+    page.wait_for_selector("#table0-throughput .still", state="visible")
+    page.close()
 
 
 def test_a_page_gathers_experiments_run_one_at_a_time(folder: Path, out: Path) -> None:
@@ -292,3 +399,41 @@ def test_a_claim_is_one_of_the_papers(folder: Path, out: Path, old: str, new: st
     path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(InputError, match=message.replace(".0.", r"\[0\]")):
         Experiment.load(folder)
+
+
+def made_up(experiment: Experiment) -> Results:
+    """Give an experiment results without a run: numbers at random, series as long as they are."""
+    random = np.random.default_rng(1)
+    keys = [axis.name for axis in experiment.axes]
+    effort = Effort.of(experiment, LEAST_SEEDS, quick=False)
+    rows = [
+        {
+            **dict(zip(keys, setting, strict=True)),
+            "seed": seed,
+            **{measure.name: random.uniform(1, 1000) for measure in experiment.measures},
+        }
+        for setting in experiment.settings()
+        for seed in range(1, LEAST_SEEDS + 1)
+    ]
+    values = pl.DataFrame(rows)
+    series = pl.DataFrame({"time_s": np.arange(1000) / 10, "value": random.uniform(0, 1e5, 1000)})
+    samples = {
+        plot.name: values.filter(pl.col("seed") == 1).select(*keys, "seed").join(series, how="cross")
+        for plot in experiment.plots
+        if isinstance(plot.contents, Samples)
+    }
+    return Results(experiment, effort, Readings(tuple(keys), values, samples), len(rows), 1.0, 1.0, 0, 1)
+
+
+@pytest.mark.nightly
+def test_no_page_of_a_paper_is_large(tmp_path: Path) -> None:
+    """With the script that all share, what a browser loads for a page is less than 2 MB."""
+    for folder in runner.find_all():
+        found = findings.gather(made_up(Experiment.load(folder)))
+        (tmp_path / found["name"]).mkdir(parents=True)
+        findings.write(found, tmp_path / found["name"])
+    report.write_pages(tmp_path, runner.papers())
+    script = (tmp_path / report.ASSETS / report.PLOTLY).stat().st_size
+    sizes = {path: path.stat().st_size + script for path in tmp_path.rglob("*.html")}
+    assert len(sizes) > len(runner.papers())
+    assert {path: size for path, size in sizes.items() if size >= 2_000_000} == {}

@@ -1,28 +1,19 @@
 """No circles in the code, and the architecture page draws it as it is."""
 
-import importlib.util
 import re
-import sys
 from types import ModuleType
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from .conftest import ROOT
+from .conftest import ROOT, script
 
 CRATES = sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml"))
 
 
 @pytest.fixture(scope="module")
 def structure() -> ModuleType:
-    path = ROOT / "docs" / "_site" / "structure.py"
-    spec = importlib.util.spec_from_file_location("structure", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["structure"] = module
-    spec.loader.exec_module(module)
-    return module
+    return script("structure")
 
 
 def test_circles_are_found(structure: ModuleType) -> None:

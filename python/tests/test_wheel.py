@@ -1,6 +1,7 @@
 """The package as users get it: with all experiments inside, and complete without a clone of the project."""
 
 import os
+import platform
 import subprocess
 import sys
 import sysconfig
@@ -32,6 +33,10 @@ def test_the_installed_package_has_all_experiments() -> None:
     assert {name for name in installed if name.endswith("paper.toml")} >= {"arwa-2019/paper.toml"}
 
 
+# Any CPython from 3.11 on, on any Linux with glibc 2.28 or later.
+TAGS = f"cp311-abi3-manylinux_2_28_{platform.machine()}"
+
+
 @pytest.fixture
 def environment() -> dict[str, str]:
     """The variables of a shell that knows nothing of this environment's Python, but its build tools."""
@@ -52,11 +57,21 @@ print(len(names))
 """
 
 
+# The README's first lines of Python, at a small scale.
+FROM_PYTHON = """
+import airwnd
+
+run = airwnd.Scenario.load("scenario.toml").run(series="50ms")
+run.plot("queue_bytes").figure.savefig("queue.png")
+print(run.flows.select("id", "goodput_kbps").height)
+"""
+
+
 @pytest.mark.nightly
-def test_the_wheel_works_in_an_empty_environment_and_folder(
+def test_the_release_works_in_an_empty_environment_and_folder(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    """The wheel brings all that it needs: what it depends on is installed because it says so."""
+    """``make dist`` builds a wheel from the source distribution alone; the wheel brings all that it needs."""
 
     def call(*command: str | Path, cwd: Path) -> str:
         done = subprocess.run(
@@ -65,10 +80,11 @@ def test_the_wheel_works_in_an_empty_environment_and_folder(
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    wheels = tmp_path / "wheels"
-    build = ("pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, ROOT)
-    call(sys.executable, "-m", *build, cwd=tmp_path)
-    (wheel,) = wheels.iterdir()
+    dist = tmp_path / "dist"
+    call("make", "dist", f"DIST={dist}", cwd=ROOT)
+    version = airwnd.__version__
+    source, wheel = dist / f"airwnd-{version}.tar.gz", dist / f"airwnd-{version}-{TAGS}.whl"
+    assert sorted(dist.iterdir()) == sorted([source, wheel])
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     call(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=tmp_path)
@@ -81,9 +97,12 @@ def test_the_wheel_works_in_an_empty_environment_and_folder(
     assert int(call(python, "-c", READ_ALL, cwd=empty)) == len(shipped)
     (empty / "scenario.toml").write_text(SMALL, encoding="utf-8")
     command = tmp_path / "venv" / "bin" / "airwnd"
+    assert call(command, "--version", cwd=empty).split()[-1] == version
     assert "cubic" in call(command, "list", cwd=empty)
     assert "kbit/s" in call(command, "explain", "flows.goodput_kbps", cwd=empty)
     call(command, "check", "scenario.toml", cwd=empty)
+    assert int(call(python, "-c", FROM_PYTHON, cwd=empty)) == 3
+    assert (tmp_path / "venv" / "share" / "man" / "man1" / "airwnd-run.1").is_file()
     call(command, "run", "scenario.toml", "--series", "50ms", "--out", "run", cwd=empty)
     call(command, "view", "run", "--out", "run.html", "--no-open", cwd=empty)
     call(command, "sweep", "scenario.toml", "--grid", "ue[0].count=2,3", "--out", "swept", cwd=empty)

@@ -117,8 +117,7 @@ fn totals(outcome: &Outcome) -> Result<(), String> {
     let sum: f64 = outcome.groups().iter().map(|group| group.goodput_kbps).sum();
     holds((sum - totals.goodput_kbps).abs() <= ROUNDING * sum, || say("not the sum of the groups"))?;
     for cell in outcome.cells() {
-        //= TS 36.213 Table 7.1.7.2.1-1
-        // MCS 28 carries 75376 bits on 100 PRBs.
+        // MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1).
         holds(cell.spectral_efficiency.is_none_or(|bits| bits <= 4.19), || format!("{cell:?}"))?;
     }
     Ok(())

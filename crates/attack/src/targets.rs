@@ -6,7 +6,7 @@
 use crate::legal;
 use crate::trial::{self, ORIGIN};
 use airwnd_capture::{Capture, Format, Settings};
-use airwnd_catalog::{Node, Param as _};
+use airwnd_catalog::{Error, Node, Param as _};
 use airwnd_cell::mobility;
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_lab::tap::{Carried, Crossing, Node as At, Sight, Tap as _};
@@ -60,7 +60,7 @@ id = "video"
 traffic = "video"
 "#;
 
-fn read_and_run(node: Result<Node, airwnd_catalog::Error>) -> Result<(), String> {
+fn read_and_run(node: Result<Node, Error>) -> Result<(), String> {
     match trial::read(node)? {
         Some(scenario) if is_small(&scenario) => trial::run(&scenario, CALLS).map(drop),
         _ => Ok(()),
@@ -113,12 +113,12 @@ pub fn overrides(bytes: &[u8]) -> Result<(), String> {
     read_and_run(Ok(node))
 }
 
-/// What a parser of lines says is one line, and names a line.
+/// The rows, or nothing if a parser of lines refuses them with a message and a line.
 fn line_of<T>(parsed: Result<T, (usize, String)>) -> Result<Option<T>, String> {
     match parsed {
         Ok(rows) => Ok(Some(rows)),
-        Err((line, message)) if line >= 1 && !message.contains(char::is_control) => Ok(None),
-        Err((line, message)) => Err(format!("line {line}: {message:?}")),
+        Err((0, message)) => Err(format!("there is no line 0: {message:?}")),
+        Err((line, message)) => trial::check_message(&Error::new(ORIGIN, Some(line), message)).map(|()| None),
     }
 }
 

@@ -33,7 +33,7 @@ pub fn read(node: Result<Node, Error>) -> Result<Option<Scenario>, String> {
 }
 
 /// A message is one line: an origin, a key or a line where there is one, and what is wrong.
-fn check_message(error: &Error) -> Result<(), String> {
+pub(crate) fn check_message(error: &Error) -> Result<(), String> {
     let message = error.to_string();
     if message.contains(char::is_control) || !message.contains(": ") {
         return Err(format!("the message {message:?} is no line, or does not say where"));

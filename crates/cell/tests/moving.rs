@@ -1,7 +1,7 @@
 //! A terminal that is elsewhere hears as if it had always been there.
 
-use airwnd_cell::phy::{Position, antenna, fading};
-use airwnd_cell::{Bearer, CellSite, Ran, RanSetup, UeId, UeSite, mobility};
+use airwnd_cell::phy::{Position, antenna, fading, propagation};
+use airwnd_cell::{Bearer, CellSite, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility};
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::Waiting;
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Speed, Tti};
@@ -30,7 +30,12 @@ fn setup(position: Position) -> RanSetup {
     };
     RanSetup {
         carrier: Default::default(),
-        radio: Default::default(),
+        radio: RadioSettings {
+            propagation: propagation::Spec::Friis(Default::default()),
+            shadowing: None,
+            fading: fading::Spec::NoFading(Default::default()),
+            ..Default::default()
+        },
         mac: Default::default(),
         rlc: Default::default(),
         handover: Default::default(),

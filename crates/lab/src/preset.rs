@@ -74,6 +74,7 @@ fn deny(written: &mut Json, completed: &Json) {
             for (key, value) in more {
                 match entries.get_mut(key) {
                     Some(entry) => deny(entry, value),
+                    None if value == "none" => {}
                     None => drop(entries.insert(key.clone(), "none".into())),
                 }
             }

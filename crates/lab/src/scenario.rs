@@ -194,7 +194,8 @@ pub struct Flow {
     #[param(default = cc::Spec::Cubic(Default::default()), unit = "1", source = "Linux, since 2.6.19")]
     pub cc: cc::Spec,
     /// Receive-window control at the receiver.
-    #[param(default = rwnd::Spec::Autotuning(Default::default()), unit = "1", source = "Linux, tcp_moderate_rcvbuf")]
+    #[param(default = rwnd::Spec::Autotuning(Default::default()))]
+    #[param(unit = "1", source = "Linux, tcp_moderate_rcvbuf")]
     pub rwnd: rwnd::Spec,
     /// Rate at which the receiving application reads what TCP has for it; none: at once.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 /// Two sites of three sectors with blocks that fail and assignments that are lost.
 const SECTORS: &str = r#"
+preset = "airwnd-0.1"
 duration = "1s"
 radio.amc = {kind = "piro-ew2010", ber = 0.01}
 [[site]]

@@ -126,20 +126,20 @@ fn what_cannot_be_known_is_refused() {
         assert_eq!(
             complaint(wifi, &rwnd_is),
             format!(
-                "test:8: flow[0].rwnd: `{rwnd}` must know the rates of all links, and nobody knows that of `hall`, a \
+                "test:9: flow[0].rwnd: `{rwnd}` must know the rates of all links, and nobody knows that of `hall`, a \
                  Wi-Fi that stations share"
             )
         );
         assert_eq!(
             complaint(wire, &format!("direction = \"up\"\n{rwnd_is}")),
             format!(
-                "test:8: flow[0].rwnd: `{rwnd}` is told of the links towards terminals only; set direction = \"down\""
+                "test:9: flow[0].rwnd: `{rwnd}` is told of the links towards terminals only; set direction = \"down\""
             )
         );
         assert_eq!(
             complaint(wire, &format!("traffic = \"cbr\"\n{rwnd_is}")),
             format!(
-                "test:8: flow[0].rwnd: `cbr` sends datagrams, which no window controls; leave out `{rwnd}`"
+                "test:9: flow[0].rwnd: `cbr` sends datagrams, which no window controls; leave out `{rwnd}`"
             )
         );
     }

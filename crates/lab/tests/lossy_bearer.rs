@@ -5,7 +5,7 @@
 
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::mac::power_control;
-use airwnd_cell::phy::{Position, amc, antenna};
+use airwnd_cell::phy::{Position, amc, antenna, fading, propagation};
 use airwnd_cell::rlc::{DropCause, am};
 use airwnd_cell::{
     Bearer, BufferReports, CellSite, RadioSettings, Ran, RanSetup, RlcMode, UeId, UeSite, UplinkAdaptation,
@@ -22,7 +22,13 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
     let queue = Node::from_toml("kind = \"drop-tail\"\nbuffer = \"60kB\"", "test").unwrap();
     RanSetup {
         carrier: Default::default(),
-        radio: RadioSettings { amc: amc::Spec::read(&amc).unwrap(), ..Default::default() },
+        radio: RadioSettings {
+            propagation: propagation::Spec::Friis(Default::default()),
+            shadowing: None,
+            fading: fading::Spec::NoFading(Default::default()),
+            amc: amc::Spec::read(&amc).unwrap(),
+            ..Default::default()
+        },
         mac: airwnd_cell::Mac { harq_transmissions: transmissions, olla: None, ..Default::default() },
         rlc: airwnd_cell::Rlc {
             mode: if am.is_some() { RlcMode::Am } else { RlcMode::Um },

@@ -39,7 +39,7 @@ fn time_series_are_estimated() {
         |period, megabytes| outcome(LINK, &Records { series: Some(Span(period)), ..within(megabytes) });
     assert_eq!(
         sampled(1, 1000).unwrap_err(),
-        "unnamed: series: 2.0e9 rows, one every 1ns for each of 1 flows, about 560.0 GB, and a run may take 1.0 GB: \
+        "unnamed: series: 2.0e9 rows, one every 1ns for each of 1 flows, about 624.0 GB, and a run may take 1.0 GB: \
          sample every 1us or more seldom, or take fewer flows, or allow more (--max-memory)"
     );
     assert!(sampled(1_000_000, 1000).is_ok());

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 /// Drops of every cause: a full link to the cell, full bearers, and blocks that nobody sends again.
 const LOSSY: &str = r#"
+preset = "airwnd-0.1"
 duration = "4s"
 core = {s1u_rate = "30Mbps", s1u_queue = 32, server_loss = "packet-error"}
 rlc.queue = {kind = "drop-tail", buffer = "20KiB"}

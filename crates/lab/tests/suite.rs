@@ -24,6 +24,7 @@ mod l4s;
 mod links;
 mod loss;
 mod lossy_bearer;
+mod memory;
 mod ns3_disciplines;
 mod ns3_reference;
 mod packet_path;

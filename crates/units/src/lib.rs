@@ -142,7 +142,7 @@ impl BitRate {
             Some(bit_nanos) => Span(bit_nanos.div_ceil(self.0)),
             None => {
                 let bit_nanos = u128::from(bytes.bits()) * 1_000_000_000;
-                Span(bit_nanos.div_ceil(u128::from(self.0)) as u64)
+                Span(u64::try_from(bit_nanos.div_ceil(u128::from(self.0))).unwrap_or(u64::MAX))
             }
         }
     }
@@ -218,15 +218,16 @@ macro_rules! additive {
 }
 additive!(Span, Bytes, BitRate, Db, Metres, Hertz, Degrees);
 
+/// What lies beyond the last instant is [`Time::NEVER`].
 impl Add<Span> for Time {
     type Output = Time;
     fn add(self, span: Span) -> Time {
-        Time(self.0 + span.0)
+        Time(self.0.saturating_add(span.0))
     }
 }
 impl AddAssign<Span> for Time {
     fn add_assign(&mut self, span: Span) {
-        self.0 += span.0;
+        *self = *self + span;
     }
 }
 impl Sub<Span> for Time {
@@ -325,6 +326,9 @@ mod tests {
         // 1 B at 3 bit/s: 8/3 s
         assert_eq!(BitRate(3).transmission_time(Bytes(1)), Span(2_666_666_667));
         assert_eq!(BitRate(0).transmission_time(Bytes(1500)), Span::ZERO);
+        // 1 TB at 1 bit/s: longer than all time
+        assert_eq!(BitRate(1).transmission_time(Bytes(1 << 40)), Span::MAX);
+        assert_eq!(Time(5) + Span::MAX, Time::NEVER);
         // 8 TB at 8 Tbit/s: beyond 64 bits in bits times nanoseconds
         assert_eq!(
             BitRate(8_000_000_000_000).transmission_time(Bytes(8_000_000_000_001)),

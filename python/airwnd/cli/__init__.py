@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from airwnd import _native
-from airwnd.cli import algorithms, plot, reproduce, simulate, sweep, view
+from airwnd.cli import algorithms, completion, plot, reproduce, simulate, sweep, view
 from airwnd.errors import EngineError, InputError
 from airwnd.text import one_line
 
@@ -112,5 +112,6 @@ for _command in (
     reproduce.reproduce,
     sweep.sweep,
     view.view,
+    completion.completion,
 ):
     cli.add_command(_command)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from airwnd.cli import completion
+
 if TYPE_CHECKING:
     from airwnd.algorithms import Algorithm, Family, Parameter
     from airwnd.columns import Column, Table
@@ -21,7 +23,7 @@ STACK = "stack"
 
 
 @click.command(name="list")
-@click.argument("family", required=False)
+@click.argument("family", required=False, shell_complete=completion.families)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per family.")
 def list_(family: str | None, as_json: bool) -> None:
     """List algorithms, TCP stacks and presets, or those of one FAMILY with their sources."""
@@ -79,7 +81,7 @@ def _presets() -> "Family":
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.topics)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per match.")
 def explain(name: str, as_json: bool) -> None:
     """Explain what NAME stands for.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airwnd.cli.completion import scenarios
 from airwnd.code_policy import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
 from airwnd.errors import InputError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from airwnd.batch import Workers
     from airwnd.scenario import Scenario
 
-FILE = click.argument("file", type=click.Path(path_type=Path))
+FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenarios)
 SET = click.option(
     "--set",
     "settings",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airwnd.cli import completion
 from airwnd.cli.options import (
     DASK,
     JOBS,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", metavar="PAPER[/FIGURE]...", nargs=-1)
+@click.argument("names", metavar="PAPER[/FIGURE]...", nargs=-1, shell_complete=completion.experiments)
 @click.option("--all", "every", is_flag=True, help="All experiments of all papers.")
 @click.option(
     "--seeds", type=click.IntRange(1), help="Seeds 1 to this; each experiment says how many by default."
@@ -96,6 +97,7 @@ def reproduce(
 def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -> None:
     from airwnd.reproduce import terminal
     from airwnd.reproduce.report import PAGE, VERDICTS
+    from airwnd.reproduce.words import count_text
     from airwnd.terminal import console
 
     if len(done) == 1:
@@ -105,8 +107,12 @@ def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -
     runs, reused = sum(each.runs for each in done), sum(each.reused for each in done)
     elapsed = seconds_text(sum(each.elapsed_s for each in done))
     kept = f", {reused} of them finished earlier" if reused else ""
-    click.echo(f"{runs} runs in {elapsed} {workers_text(crew)}{kept}")
+    click.echo()
+    click.echo(
+        f"{runs} runs of {count_text(len(done), 'experiment')} in {elapsed} {workers_text(crew)}{kept}"
+    )
+    terminal.show_counts(done, console())
+    click.echo(f"verdicts: {out / VERDICTS}")
     for key in dict.fromkeys(each.experiment.folder.parent.name for each in done):
         click.echo(f"page: {out / key / PAGE}")
-    click.echo(f"index: {index}")
-    click.echo(f"verdicts: {out / VERDICTS}")
+    click.echo(f"Open {index}: each claim with its verdict, the reason and its checks")

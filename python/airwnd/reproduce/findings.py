@@ -19,6 +19,7 @@ from airwnd.reproduce.chart import Chart, chart
 from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.paper import Paper
+from airwnd.reproduce.reasons import reason
 from airwnd.reproduce.regions import SetUp, levels_text, setup_text
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.space import ABSENT
@@ -34,7 +35,7 @@ from airwnd.reproduce.words import (
 )
 
 FILE = "results.json"
-FORMAT = 4
+FORMAT = 5
 """Of the file. A file of another format is not shown."""
 
 
@@ -104,13 +105,14 @@ class MatrixText(TypedDict):
 
 
 class ClaimText(TypedDict):
-    """A claim with its verdict: in how many set-ups it holds, and the verdict in each."""
+    """A claim with its verdict and the reason: in how many set-ups it holds, and the verdict in each."""
 
     id: str
     text: str
     source: str
     notes: list[str]
     verdict: str
+    reason: str
     setups: str
     matrix: MatrixText | None
     checks: list[CheckText]
@@ -308,6 +310,7 @@ def _claim(result: ClaimResult, *, full: bool) -> ClaimText:
         source=claim.source,
         notes=[note for note in (claim.note, claim.note_full if full else "") if note],
         verdict=result.verdict.value,
+        reason=reason(result),
         setups=setups_text(result),
         matrix=_matrix(result),
         checks=[_check(check) for check in result.checks],

@@ -2,7 +2,7 @@
 
 import html
 import textwrap
-from typing import Any
+from typing import Any, Literal
 
 from airwnd import style
 from airwnd.reproduce.chart import Chart, Line, Numbers, bar_place, known, spread
@@ -25,20 +25,37 @@ _MARKERS = {
     "8": "octagon",
 }
 _PATTERNS = ("", "/", ".", "x", "\\", "-", "+")
-_INK, _GRID = "#1c2024", "#e3e7eb"
+_INK, _GRID, _EDGE, _PAPER = "#1c2024", "#e3e7eb", "#444444", "#ffffff"
+#: What takes the place of each colour of a figure on a dark page.
+DARK = {**style.DARK, _INK: "#e4e8ec", _GRID: "#2a3138", _EDGE: "#8b959f", _PAPER: "#14181c"}
 _FONTS = "system-ui, Segoe UI, Helvetica Neue, Arial, sans-serif"
+_NUMBERS: tuple[Literal["x", "y", "low", "high", "x_low", "x_high", "paper_x", "paper_y"], ...] = (
+    *("x", "y", "low", "high"),
+    *("x_low", "x_high", "paper_x", "paper_y"),
+)
 # What an axis of the smallest chart has room for.
 _LABEL_CHARACTERS = 32
 
 
 def figure(chart: Chart) -> dict[str, Any]:
-    """Describe a chart for ``Plotly.newPlot``: ``data`` and ``layout``."""
+    """Describe a chart for ``Plotly.react``: ``data`` and ``layout``. The page shows the title above it."""
+    chart = _rounded(chart)
     data = [_optimal(chart)] if chart["optimal"] else []
     for index, line in enumerate(chart["lines"]):
         data.append(_DRAW[chart["kind"]](chart, line, index))
         if line["paper_y"]:
             data.append(_paper(chart, line, index))
     return {"data": data, "layout": _layout(chart)}
+
+
+def _rounded(chart: Chart) -> Chart:
+    """Round to seven significant digits: no screen shows more, and long series take half the space."""
+    found = chart.copy()
+    found["lines"] = [line.copy() for line in chart["lines"]]
+    for line in found["lines"]:
+        for column in _NUMBERS:
+            line[column] = [None if value is None else float(f"{value:.7g}") for value in line[column]]
+    return found
 
 
 def _literal(text: str) -> str:
@@ -116,7 +133,7 @@ def _bars(chart: Chart, line: Line, index: int) -> dict[str, Any]:
             "pattern": {
                 "shape": _PATTERNS[index % len(_PATTERNS)],
                 "fillmode": "overlay",
-                "fgcolor": "white",
+                "fgcolor": _PAPER,
                 "fgopacity": 0.7,
             },
         },
@@ -196,11 +213,10 @@ def _layout(chart: Chart) -> dict[str, Any]:
     below = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"}
     beside = {"x": 1.02, "y": 1, "yanchor": "top", "font": {"size": 11}, "tracegroupgap": 0}
     return {
-        "title": {"text": _literal(chart["title"]), "x": 0, "xref": "paper", "font": {"size": 15}},
         "font": {"family": _FONTS, "color": _INK, "size": 13},
-        "paper_bgcolor": "white",
-        "plot_bgcolor": "white",
-        "margin": {"l": 76, "r": 12, "t": 44, "b": 52},
+        "paper_bgcolor": _PAPER,
+        "plot_bgcolor": _PAPER,
+        "margin": {"l": 76, "r": 20, "t": 16, "b": 52},
         "legend": beside if chart["kind"] == "frontier" else below,
         "hovermode": "x unified" if chart["kind"] == "lines" else "closest",
         "barmode": "overlay",
@@ -216,7 +232,7 @@ def _axis(
         "title": {"text": "<br>".join(map(_literal, textwrap.wrap(label, _LABEL_CHARACTERS))), "standoff": 8},
         "type": scale,
         "gridcolor": _GRID,
-        "linecolor": "#444444",
+        "linecolor": _EDGE,
         "ticks": "outside",
         "zeroline": False,
         "automargin": True,

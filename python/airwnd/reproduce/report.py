@@ -5,9 +5,12 @@
     out/index.html                    all papers, all claims
     out/verdicts.csv                  all claims with their verdicts, to compare two reproductions by `diff`
     out/<paper>/index.html            the paper's experiments
+    out/<paper>/<figure>/set-ups.html checks and numbers in the set-ups that the paper's page does not show
+    out/assets/                       the script that draws the figures, shared by all pages
     out/<paper>/<figure>/             its plots, results.csv, results.json, and runs/ with the finished runs
 
-The pages need no network and nothing beside them; the index links to the papers' pages.
+The pages need no network, only this folder: they show and link to its files by relative paths, so that it can
+be moved or served as a whole.
 """
 
 import csv
@@ -22,9 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from airwnd import style
 from airwnd.files import write_atomically
-from airwnd.pages import data_link, environment
+from airwnd.pages import environment
 from airwnd.reproduce import figures, findings, interactive
-from airwnd.reproduce.chart import Chart
 from airwnd.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.runner import Results
@@ -38,6 +40,11 @@ if TYPE_CHECKING:
 
 PAGE = "index.html"
 VERDICTS = "verdicts.csv"
+SETUPS = "set-ups.html"
+ASSETS = "assets"
+PLOTLY = "plotly-basic.min.js"
+"""The script, plotly.js's own distribution of its basic traces; its licence lies beside it."""
+_PLOTLY_LICENCE = "plotly-basic.LICENSE"
 
 
 def write(results: Results, root: Path) -> Findings:
@@ -71,39 +78,28 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
     cards.update({each["paper"]["key"]: each["paper"] for each in every})
     reports = [
         PaperReport(
-            card, tuple(Shown(each, root / each["name"]) for each in every if each["paper"]["key"] == key)
+            card,
+            tuple(each for each in every if each["paper"]["key"] == key),
         )
         for key, card in sorted(cards.items())
     ]
-    plotly = _plotly()
+    (root / ASSETS).mkdir(exist_ok=True)
+    for name in (PLOTLY, _PLOTLY_LICENCE):
+        write_atomically(root / ASSETS / name, _static(name))
     for report in reports:
         if report.experiments:
-            text = templates.get_template("paper.html.j2").render(report=report, plotly=plotly)
+            text = templates.get_template("paper.html.j2").render(report=report)
             write_atomically(root / report.paper["key"] / PAGE, text)
+    for found in every:
+        if found["shown"]:
+            text = templates.get_template("setups.html.j2").render(found=found)
+            write_atomically(root / found["name"] / SETUPS, text)
     write_atomically(root / VERDICTS, verdicts_csv(reports))
     index = root / PAGE
     write_atomically(
         index, templates.get_template("index.html.j2").render(reports=reports, total=Total(reports))
     )
     return index
-
-
-@dataclass(frozen=True)
-class Shown:
-    """An experiment on a page."""
-
-    findings: Findings
-    folder: Path
-
-    def link(self, name: str) -> str:
-        """Give a file of the experiment as a link that needs no file."""
-        kinds = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv"}
-        path = self.folder / name
-        return data_link(kinds[path.suffix], path.read_bytes())
-
-    def plotly(self, chart: Chart) -> dict[str, Any]:
-        """Give what plotly draws."""
-        return interactive.figure(chart)
 
 
 @dataclass(frozen=True)
@@ -126,16 +122,26 @@ class PaperReport:
     """A paper with its experiments."""
 
     paper: PaperText
-    experiments: tuple[Shown, ...]
+    experiments: tuple[Findings, ...]
 
     @cached_property
     def claims(self) -> list[Judged]:
         """The paper's claims in its own order."""
-        by_id = findings.verdicts(shown.findings for shown in self.experiments)
+        by_id = findings.verdicts(self.experiments)
         listed = {name: (where, text) for name, where, text in self.paper["claims"]}
         for name, by in by_id.items():
             listed.setdefault(name, (by[0][1]["source"], by[0][1]["text"]))
         return [Judged(name, *about, tuple(by_id.get(name, ()))) for name, about in listed.items()]
+
+    @property
+    def judged(self) -> list[Judged]:
+        """The claims that have a verdict."""
+        return [claim for claim in self.claims if claim.by]
+
+    @property
+    def rest(self) -> list[Judged]:
+        """The claims that no experiment here has judged."""
+        return [claim for claim in self.claims if not claim.by]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -148,7 +154,7 @@ class Total:
 
     def __init__(self, reports: Iterable[PaperReport]) -> None:
         reports = list(reports)
-        every = [shown.findings for report in reports for shown in report.experiments]
+        every = [each for report in reports for each in report.experiments]
         self.counts = _counts([claim for report in reports for claim in report.claims])
         self.experiments = len(every)
         self.runs = sum(each["runs"] for each in every)
@@ -188,6 +194,7 @@ def _templates() -> "jinja2.Environment":
     templates = environment("airwnd.reproduce")
     templates.filters["seconds"] = seconds_text
     templates.filters["prose"] = _prose
+    templates.filters["drawing"] = interactive.figure
     templates.globals["static"] = _static
     templates.globals["signs"] = {
         Verdict.HOLDS: "✓",
@@ -196,6 +203,9 @@ def _templates() -> "jinja2.Environment":
         Verdict.AGREES: "≈",
         Verdict.UNSETTLED: "·",
     }
+    templates.globals["setups"] = SETUPS
+    templates.globals["plotly"] = f"../{ASSETS}/{PLOTLY}"
+    templates.globals["dark"] = interactive.DARK
     templates.globals["least_seeds"] = LEAST_SEEDS
     templates.globals["classes"] = {
         Verdict.HOLDS: "holds",
@@ -219,9 +229,3 @@ def _prose(text: str) -> Any:
 
 def _static(name: str) -> str:
     return resources.files("airwnd.reproduce").joinpath("static", name).read_text(encoding="utf-8")
-
-
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())

@@ -13,8 +13,9 @@ from airwnd.reproduce.regions import setup_text
 from airwnd.reproduce.runner import Results
 from airwnd.reproduce.statistics import LEAST_SEEDS
 from airwnd.reproduce.tables import side_by_side
-from airwnd.reproduce.verdict import Verdict
+from airwnd.reproduce.verdict import Verdict, together
 from airwnd.reproduce.words import (
+    count_text,
     effort_text,
     finding_text,
     place_text,
@@ -73,6 +74,21 @@ def show_verdicts(done: Sequence[Results], console: Console) -> None:
                 text.append(f" [{setups}]", style="dim")
             grid.add_row(results.experiment.name, verdict, result.claim.id, text)
     console.print(grid)
+
+
+def show_counts(done: Sequence[Results], console: Console) -> None:
+    """Print which claims have which verdict, a line for each verdict."""
+    by_claim: dict[tuple[str, str], list[Verdict]] = {}
+    for results in done:
+        for result in results.claims():
+            key = results.experiment.paper.key, result.claim.id
+            by_claim.setdefault(key, []).append(result.verdict)
+    verdicts = {key: together(found) for key, found in by_claim.items()}
+    for verdict in Verdict:
+        names = [name for (_, name), found in verdicts.items() if found is verdict]
+        if names:
+            of = f"{len(names)} of {count_text(len(verdicts), 'claim')}"
+            print_wrapped(f"{verdict}: {of} ({', '.join(names)})", console, _STYLES[verdict])
 
 
 def _side_by_side(results: Results, measure: Measure, console: Console) -> None:

@@ -124,7 +124,7 @@ mod tests {
         assert_ne!(shared.loss(3, 2, 6), shared.loss(2, 2, 6));
         let independent = shadowing(0.0, Sectors::Independent);
         assert_ne!(independent.loss(3, 2, 6), independent.loss(3, 2, 7));
-        let off = Shadowing::new(Params::default(), Stream::new(1, "shadowing"));
+        let off = Shadowing::new(Params { sigma: Db(0.0), ..Params::default() }, Stream::new(1, "shadowing"));
         assert_eq!(off.loss(3, 2, 6).0, 0.0);
     }
 }

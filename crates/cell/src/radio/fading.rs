@@ -258,7 +258,7 @@ mod tests {
     use super::*;
     use crate::bearer::Bearer;
     use crate::mobility;
-    use crate::phy::{antenna, fading};
+    use crate::phy::{antenna, fading, propagation};
     use crate::settings::CellSite;
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 
@@ -281,7 +281,9 @@ mod tests {
             srs_offset: None,
             bearer: Bearer::default(),
         };
-        let radio = crate::RadioSettings { fading, ..Default::default() };
+        let free_space = propagation::Spec::Friis(Default::default());
+        let radio =
+            crate::RadioSettings { propagation: free_space, shadowing: None, fading, ..Default::default() };
         RanSetup {
             carrier: Default::default(),
             radio,

@@ -218,6 +218,7 @@ impl<'t> Simulation<'t> {
         records: &Records,
         tap: Option<&'t mut dyn Tap>,
     ) -> Result<Simulation<'t>, Error> {
+        let memory = Memory::of(scenario, records)?;
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let begin = Time::ZERO + scenario.warmup;
         let mut ran = build::ran(scenario, seed)?;
@@ -242,7 +243,7 @@ impl<'t> Simulation<'t> {
             config: scenario.tcp.config(),
             seed,
             begin,
-            memory: Memory::of(scenario, records)?,
+            memory,
         };
         simulation.watch_memory(Time::ZERO);
         simulation.add_flows();

@@ -64,7 +64,8 @@ impl Pieces {
     // From the beginning, not from piece to piece: what is rounded does not add up.
     fn produced(&self, began: Time, pieces: u64) -> Time {
         let bytes = u128::from(pieces) * u128::from(self.size.0);
-        let working = Span((bytes * BITS_TIMES_NANOSECONDS / u128::from(self.rate.0)) as u64);
+        let working = bytes.saturating_mul(BITS_TIMES_NANOSECONDS) / u128::from(self.rate.0);
+        let working = Span(u64::try_from(working).unwrap_or(u64::MAX));
         // What is produced at the very end of an on time belongs to it.
         let pauses = working.0.div_ceil(self.on_off.on.0).max(1);
         began + working + Span(self.on_off.off.0.saturating_mul(pauses))
@@ -99,6 +100,15 @@ mod tests {
             };
         }
         instants
+    }
+
+    #[test]
+    fn a_piece_that_takes_longer_than_all_time_is_never_written() {
+        let on_off = OnOff { on: Span::from_micros(1), off: Span::from_secs(199) };
+        let mut pieces = Pieces::new(Bytes(1 << 40), BitRate(1), on_off);
+        assert!(matches!(pieces.write(BEGAN), Write::Later(Time::NEVER)));
+        let mut continuous = Pieces { on_off: OnOff { off: Span::ZERO, ..on_off }, ..pieces };
+        assert!(matches!(continuous.write(BEGAN), Write::Piece(_, Time::NEVER)));
     }
 
     /// Instants agree to a bit for each off time so far: ns-3 keeps whole bits of what one cuts short.

@@ -33,7 +33,6 @@ impl UrbanMacro {
 
 impl Propagation for UrbanMacro {
     fn path_loss(&self, link: &LinkGeometry) -> Db {
-        //= TR 36.942 §4.5.2
         let height = self.params.above_roofs.0;
         let (km, mhz) = (link.distance().0 / 1e3, link.frequency.0 / 1e6);
         let loss = 40.0 * (1.0 - 0.004 * height) * libm::log10(km) - 18.0 * libm::log10(height)

@@ -1,0 +1,50 @@
+// A box that filters the entries of a page: those remain whose text has all the words typed.
+"use strict";
+
+const article = document.querySelector("article");
+const entries = [...article.querySelectorAll("section section section")];
+const parts = [...article.querySelectorAll("section > section")].filter((part) => part.querySelector("section"));
+const rows = [...article.querySelectorAll("table tbody tr")];
+const inSidebar = new Map(
+  [...document.querySelectorAll(".toc-tree a")].map((link) => [link.hash.slice(1), link.closest("li")]),
+);
+
+const box = document.createElement("div");
+box.className = "filter";
+box.innerHTML = '<input type="search" placeholder="Filter entries: words such as uplink HARQ"'
+  + ' aria-label="Filter entries"><output></output>';
+article.querySelector("h1").after(box);
+const [input, output] = box.children;
+
+// A link may bring a filter along: limits.html?filter=uplink.
+input.value = new URLSearchParams(location.search).get("filter") ?? "";
+input.addEventListener("input", filter);
+window.addEventListener("hashchange", reveal);
+filter();
+
+function filter() {
+  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = (element) => {
+    const text = element.textContent.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  for (const entry of entries) show(entry, matches(entry));
+  for (const row of rows) show(row, matches(document.getElementById(row.querySelector("a").hash.slice(1))));
+  for (const part of parts) show(part, entries.some((entry) => part.contains(entry) && !entry.hidden));
+  output.textContent = `${entries.filter((entry) => !entry.hidden).length} of ${entries.length} entries`;
+}
+
+function show(element, visible) {
+  element.hidden = !visible;
+  const item = element.id && inSidebar.get(element.id);
+  if (item) item.hidden = !visible;
+}
+
+// A link to an entry that is filtered out ends the filter.
+function reveal() {
+  if (document.getElementById(location.hash.slice(1))?.hidden) {
+    input.value = "";
+    filter();
+    document.getElementById(location.hash.slice(1)).scrollIntoView();
+  }
+}

@@ -1,0 +1,65 @@
+"""``airwnd completion``: shell completion of commands, options, names and files."""
+
+from pathlib import Path
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
+
+VARIABLE = "_AIRWND_COMPLETE"
+SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+SCENARIO_SUFFIXES = (".toml", ".json")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(list(SHELLS)))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the completion script of SHELL.
+
+    \b
+    bash    eval "$(airwnd completion bash)"     in ~/.bashrc
+    zsh     eval "$(airwnd completion zsh)"      in ~/.zshrc
+    fish    airwnd completion fish | source      in ~/.config/fish/config.fish
+    """  # noqa: D301 (click wants the backspace)
+    root = context.find_root().command
+    click.echo(SHELLS[shell](root, {}, "airwnd", VARIABLE).source())
+
+
+def scenarios(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete scenario files of the folder begun; any file if it has none."""
+    folder, slash, start = begun.rpartition("/")
+    found = sorted(
+        path.name
+        for path in Path(folder + slash or ".").glob("*")
+        if path.suffix in SCENARIO_SUFFIXES and path.name.startswith(start)
+    )
+    if not found:
+        return [CompletionItem(begun, type="file")]
+    return [CompletionItem(folder + slash + name) for name in found]
+
+
+def families(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete what `airwnd list` lists by itself."""
+    from airwnd.algorithms import catalogue
+
+    return _items([*(family.name for family in catalogue()), "preset", "stack"], begun)
+
+
+def topics(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete algorithms, families, stacks, presets, sections, keys and columns."""
+    from airwnd.topics import names
+
+    return _items(names(), begun)
+
+
+def experiments(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete papers and their figures."""
+    from airwnd.reproduce.runner import find_all
+
+    folders = find_all()
+    papers = {folder.parent.name for folder in folders}
+    return _items([*papers, *(f"{folder.parent.name}/{folder.name}" for folder in folders)], begun)
+
+
+def _items(names: list[str], begun: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in sorted(set(names)) if name.startswith(begun)]

@@ -1,0 +1,65 @@
+"""Why a claim has its verdict, in a sentence: the check that decides, its number and what is required."""
+
+import math
+
+from airwnd.reproduce.claims import CheckResult, ClaimResult, Finding
+from airwnd.reproduce.verdict import Verdict
+from airwnd.reproduce.words import finding_text, place_text
+
+_GOOD = (Verdict.HOLDS, Verdict.AGREES)
+_SENTENCES = {
+    Verdict.HOLDS: "All {every} values are as required, this one by the least margin",
+    Verdict.PART: "{some} of {every} values are outside what is required, or not decided; the farthest",
+    Verdict.FAILS: "{some} of {every} values are outside what is required; the farthest",
+    Verdict.OPEN: "{some} of {every} values are not decided at this number of seeds, such as",
+    Verdict.AGREES: "All {every} means are as required so far, such as",
+    Verdict.UNSETTLED: "{some} of {every} means are outside what is required so far, such as",
+}
+
+
+def reason(result: ClaimResult) -> str:
+    """Write what decides a claim: of values that all hold the closest call, else one of those that do not.
+
+    A value of the set-up that plots and tables show is preferred.
+    """
+    every = [(check, finding) for check in result.checks if check.check.decides for finding in check.findings]
+    some = [pair for pair in every if _decisive(pair[1].verdict, result.verdict)]
+    shown = result.checks[0].check.space.shown
+    preferred = [(check, finding) for check, finding in some if finding in check.at(shown)] or some
+    check, finding = min(preferred, key=lambda pair: _margin(*pair))
+    value = _value_text(check, finding)
+    if len(every) == 1:
+        return f"One value decides: {value}." if not result.verdict.preview else f"One mean: {value}."
+    return f"{_SENTENCES[result.verdict].format(some=len(some), every=len(every))}: {value}."
+
+
+def _decisive(found: Verdict, claim: Verdict) -> bool:
+    match claim:
+        case Verdict.HOLDS | Verdict.AGREES:
+            return True
+        case Verdict.PART:
+            return found not in _GOOD
+        case _:
+            return found is claim
+
+
+def _margin(check: CheckResult, finding: Finding) -> tuple[float, float]:
+    """Give how far inside its requirement a mean lies, in half intervals; negative outside.
+
+    Means without an interval, or with one of no width, compare by that distance as a share of mean or bound.
+    """
+    mean, requirement = finding.found.mean, check.check.requirement
+    if math.isnan(mean):
+        return -math.inf, 0.0
+    distance, bound = min(
+        (mean - requirement.low, requirement.low), (requirement.high - mean, requirement.high)
+    )
+    half_width = finding.found.half_width
+    steps = distance / half_width if half_width > 0.0 else math.copysign(math.inf, distance)
+    return steps, distance / max(abs(mean), abs(bound)) if distance else 0.0
+
+
+def _value_text(check: CheckResult, finding: Finding) -> str:
+    where = f" at {place_text(finding.place)}" if finding.place else ""
+    text = finding_text(check.check, finding)
+    return f"{check.check.text}{where}: {text}, required {check.check.requirement.text}"

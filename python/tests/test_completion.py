@@ -1,0 +1,74 @@
+"""Shell completion, as the scripts of ``airwnd completion`` ask for it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli
+
+BASH = shutil.which("bash") or "bash"
+
+
+def complete(*words: str, cwd: Path) -> list[str]:
+    """Give what bash offers for the last word."""
+    asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-m", "airwnd"],
+        cwd=cwd,
+        env=os.environ | asked | {"_AIRWND_COMPLETE": "bash_complete"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["airwnd", "reprod"], ["plain,reproduce"]),
+        (["airwnd", "explain", "hysta"], ["plain,hystart", "plain,hystart-plus-plus"]),
+        (["airwnd", "explain", "rlc.que"], ["plain,rlc.queue"]),
+        (["airwnd", "list", "sch"], ["plain,sched"]),
+        (["airwnd", "list", "pres"], ["plain,preset"]),
+        (["airwnd", "reproduce", "arwa-2019/table3"], ["plain,arwa-2019/table3"]),
+        (["airwnd", "run", "b"], ["plain,bus.json", "plain,busy.toml"]),
+        (["airwnd", "run", "below/"], ["file,below/"]),
+        (["airwnd", "check", "deep/in"], ["plain,deep/inner.toml"]),
+    ],
+)
+def test_names_and_files_are_completed(words: list[str], offered: list[str], tmp_path: Path) -> None:
+    for name in ("busy.toml", "bus.json", "busy.txt", "below/run.csv", "deep/inner.toml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert complete(*words, cwd=tmp_path) == offered
+
+
+def test_bash_accepts_its_script_and_completes(cli: Cli, tmp_path: Path) -> None:
+    done = cli("completion", "bash")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "airwnd").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m airwnd "$@"\n', encoding="utf-8")
+    (tmp_path / "airwnd").chmod(0o755)
+    ask = (
+        'COMP_WORDS=(airwnd explain newren); COMP_CWORD=2; _airwnd_completion airwnd; echo "${COMPREPLY[@]}"'
+    )
+    script = f'PATH="$PWD:$PATH"\n{done.stdout}\n{ask}'
+    shell = subprocess.run([BASH, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert shell.stdout.split() == ["newreno"], shell.stderr
+
+
+@pytest.mark.parametrize(("shell", "begins"), [("zsh", "#compdef airwnd"), ("fish", "function _airwnd")])
+def test_other_shells_have_theirs(shell: str, begins: str, cli: Cli) -> None:
+    assert cli("completion", shell).stdout.startswith(begins)
+
+
+def test_an_unknown_shell_is_a_mistake(cli: Cli) -> None:
+    done = cli("completion", "tcsh")
+    assert done.returncode == 2
+    assert "'bash', 'zsh', 'fish'" in done.stderr

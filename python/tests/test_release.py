@@ -1,0 +1,50 @@
+"""What a release is made of: its version, its citation, its manual pages."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from types import ModuleType
+
+import pytest
+
+from .conftest import ROOT, script
+
+CITATION = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_one_version_everywhere() -> None:
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"][
+        "version"
+    ]
+    assert f"\nversion: {version}\n" in CITATION
+    found = re.search(r'^date-released: "([\d-]+)"$', CITATION, re.MULTILINE)
+    assert found
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {version} ({found[1]})\n" in changes
+    assert f"airwnd-{version}-cp311-abi3-" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_citation_is_valid() -> None:
+    schema = ("--builtin-schema", "vendor.citation-file-format")
+    command = [sys.executable, "-m", "check_jsonschema", *schema, str(ROOT / "CITATION.cff")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="module")
+def manual() -> ModuleType:
+    return script("manual")
+
+
+def test_manual_pages_are_those_of_the_commands(manual: ModuleType) -> None:
+    """``make man`` writes them again."""
+    kept = {path.name: path.read_text(encoding="utf-8") for path in manual.FOLDER.iterdir()}
+    assert kept == manual.pages()
+    assert {"airwnd.1", "airwnd-run.1", "airwnd-plot-map.1"} <= set(kept)
+    assert "airwnd\\-plot\\-map" not in kept["airwnd-plot-map.1"].partition(".SH SYNOPSIS")[2]
+
+
+def test_manual_pages_have_no_control_characters(manual: ModuleType) -> None:
+    for name, text in manual.pages().items():
+        assert not re.search(r"[^\n -~–×−…]", text), name
