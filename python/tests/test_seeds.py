@@ -81,7 +81,7 @@ def test_intervals_are_those_of_the_reproductions(lossy: Scenario) -> None:
 
 def test_an_interval_ends_where_nothing_is_possible(lossy: Scenario) -> None:
     outcome: Any = lossy.run().outcome
-    values = {"pdf_percent": [100.0, 100.0, 97.0], "timeouts": [0, 0, 3]}
+    values: dict[str, list[float]] = {"pdf_percent": [100.0, 100.0, 97.0], "timeouts": [0, 0, 3]}
     outcomes = [
         {**outcome, "totals": {**outcome["totals"], **{key: each[run] for key, each in values.items()}}}
         for run in range(3)
