@@ -183,6 +183,7 @@ impl Scenario {
     /// path, the nodes that it captures, and the bytes kept of a packet; the file is whole however the run ends.
     /// `max_memory` is the most that the run may take, in bytes.
     #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None, max_memory=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are those of the method in Python")]
     fn run<'py>(
         &self,
         py: Python<'py>,

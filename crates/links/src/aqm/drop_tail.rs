@@ -16,7 +16,7 @@ pub struct Params {
     #[param(default = Bytes(1_000_000), range = Bytes(1)..=Bytes(1 << 40))]
     #[param(
         unit = "B",
-        source = "a choice: hundreds of ms to seconds of a cell (Jiang et al., CellNet 2012); ns-3 LENA: 10 KiB"
+        source = "hundreds of ms to seconds of a cell (Jiang et al., CellNet 2012); ns-3 LENA: 10 KiB"
     )]
     pub buffer: Bytes,
     /// Largest number of packets, counting a partly sent one.
