@@ -1,6 +1,5 @@
 """Reading texts, writing files as a whole or not at all, and checks of where results go before long work."""
 
-import errno
 import os
 import stat
 from contextlib import suppress
@@ -28,7 +27,7 @@ def read_text(path: Path, most_mib: int = _MOST_MIB) -> str:
     """
     about = path.stat()
     if stat.S_ISDIR(about.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise InputError(f"{path}: is a folder; expected a file")
     if not stat.S_ISREG(about.st_mode):
         raise InputError(f"{path}: not a regular file")
     with path.open("rb") as file:

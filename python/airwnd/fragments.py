@@ -40,7 +40,7 @@ def of_key(section: Section, key: Parameter) -> str:
     --------
     >>> print(of_key(sections()["rlc"], sections()["rlc"].keys["mode"]))
     [rlc]
-    mode = "um"
+    mode = "am"
     """
     name = f"{section.name}.{key.name}".strip(".")
     if name in sections():
@@ -61,7 +61,7 @@ def of_algorithm(algorithm: Algorithm, only: Parameter | None = None) -> str:
     --------
     >>> print(of_algorithm(catalogue()[0].members[1]))
     [[flow]]
-    cc = { kind = "cubic", c = 0.4, beta = 0.7, variant = "rfc9438" }
+    cc = { kind = "cubic", c = 0.4, beta = 0.7, variant = "linux" }
     """
     name = f"{algorithm.family}/{algorithm.name}"
     section, key, around = _place(algorithm.family)

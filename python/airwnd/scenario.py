@@ -497,7 +497,7 @@ class Scenario:
 
     @checked(
         points=WHOLE,
-        extent=tuples_of(NUMBER, 4, "four numbers, west, east, south and north end,") | NONE,
+        extent=tuples_of(REAL, 4, "four numbers, west, east, south and north end,") | NONE,
         height_m=NUMBER | NONE,
         seed=SEED | NONE,
     )

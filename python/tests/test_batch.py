@@ -23,14 +23,18 @@ WIRE = {
     "flow": [{}],
 }
 
-# A task that ends the process it runs in; workers find the module on the path that they are given.
+# Tasks that end the process they run in, or fail; workers find the module on the path that they are given.
 DEADLY = """
 import os
 from airwnd.batch import Task
 
 class Deadly(Task):
-    def carry_out(self, progress=None):
+    def carry_out(self, progress=None, max_memory=None):
         os.kill(os.getpid(), 9)
+
+class Broken(Task):
+    def carry_out(self, progress=None, max_memory=None):
+        raise OverflowError("too large")
 """
 
 
@@ -194,9 +198,10 @@ def test_an_exception_arrives_as_itself_when_the_others_are_finished(wire: Scena
     assert len(names(tmp_path)) == 20
 
 
-def test_what_is_no_mistake_of_the_user_is_an_engine_error(wire: Scenario, tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="wire, seed -1: OverflowError"):
-        carry_out([Task(wire, -1)], Store(tmp_path), Processes(1))
+def test_what_is_no_mistake_of_the_user_is_an_engine_error(deadly: Task, tmp_path: Path) -> None:
+    broken: Task = sys.modules["deadly"].Broken(deadly.scenario, 5)
+    with pytest.raises(EngineError, match="wire with link.*, seed 5: OverflowError"):
+        carry_out([broken], Store(tmp_path / "runs"), Processes(1))
 
 
 def test_a_task_that_kills_its_workers_is_named_when_the_others_are_finished(

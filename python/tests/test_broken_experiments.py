@@ -485,7 +485,7 @@ def test_a_broken_file_has_one_message(folder: Path, case: str) -> None:
     [
         (b"a = 1\nb = \xff\n", ":2: byte 0xff is not UTF-8"),
         (b"#" * ((LARGEST_FILE_MIB << 20) + 1), f": larger than {LARGEST_FILE_MIB} MiB"),
-        (None, ": not a regular file"),
+        (None, ": is a folder; expected a file"),
     ],
 )
 def test_a_file_that_is_no_text_is_refused(

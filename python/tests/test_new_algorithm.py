@@ -84,6 +84,7 @@ def airwnd(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "airwnd", *arguments],
         cwd=folder,
+        env={**os.environ, "COLUMNS": "1000"},  # nothing wraps
         capture_output=True,
         text=True,
         check=True,

@@ -994,15 +994,16 @@ def test_a_constructor_that_only_execution_shows_is_checked_then(tmp_path: Path)
 # How it is shown.
 
 
-def test_it_is_listed_and_explained(cli: Cli) -> None:
+def test_it_is_listed_and_explained(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")  # nothing wraps
     assert re.search(
         r"^  python +Python: a congestion control written as a class", cli("list", "cc").stdout, re.MULTILINE
     )
     explained = cli("explain", "python").stdout
     assert 'cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}' in explained
     assert "write-a-plugin" in explained
-    assert re.search(r"class \[text\].*\n +required;", explained)
-    assert re.search(r"sha256 \[text\].*\n +default none;", explained)
+    assert re.search(r"^  class  The class: .*\n +required;", explained, re.MULTILINE)
+    assert re.search(r"^  sha256  Digest of .*\n +default none;", explained, re.MULTILINE)
 
 
 def test_the_schema_knows_it() -> None:

@@ -52,7 +52,7 @@ def cell() -> Run:
 @pytest.fixture(scope="module")
 def crowd() -> Run:
     """Thirty users, too many for lines of their own."""
-    settings = {"ue[0].count": 30, "ue[0].placement": "disc"}
+    settings = {"ue[0].count": 30, "ue[0].placement": "disc", "flow[0].cc": "newreno"}
     return Scenario.from_toml(SMALL).with_(settings).run(series="10ms")
 
 

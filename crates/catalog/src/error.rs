@@ -25,16 +25,15 @@ impl Error {
         self.line
     }
 
-    /// The same error of a scenario that was read from `node`, with the place at which its key was written.
-    pub fn located(self, node: &Node) -> Error {
-        match self.line {
-            Some(_) => self,
-            None => {
-                let at = node.nearest(&self.key);
-                let line = at.line().filter(|_| !self.key.is_empty());
-                Error { source: at.origin().into(), line, ..self }
-            }
+    /// The same error with the place in `node` at which its key was written, if it is one of the scenario `name`, which was
+    /// read from `node`.
+    pub fn located(self, name: &str, node: &Node) -> Error {
+        if self.line.is_some() || self.source != name {
+            return self;
         }
+        let at = node.nearest(&self.key);
+        let line = at.line().filter(|_| !self.key.is_empty());
+        Error { source: at.origin().into(), line, ..self }
     }
 
     /// The same error, known to have happened under `key`.

@@ -127,7 +127,9 @@ impl Scenario {
     /// Complains of what a run with this seed would refuse before it begins.
     fn check_run(&self, seed: u64, max_memory: Option<u64>) -> PyResult<()> {
         let records = Records { memory: max_memory.map(Bytes), ..Records::default() };
-        self.checked.check_run(seed, &records).map_err(|error| complaint(error.located(&self.node)))
+        self.checked
+            .check_run(seed, &records)
+            .map_err(|error| complaint(error.located(&self.checked.name, &self.node)))
     }
 
     /// Where the terminals of a run with this seed begin, by columns.
@@ -142,8 +144,10 @@ impl Scenario {
 
     /// The terminals of a run with this seed with their links' budgets, by columns; `None` without a site.
     fn link_budgets<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let budgets =
-            self.checked.link_budgets(seed).map_err(|error| complaint(error.located(&self.node)))?;
+        let budgets = self
+            .checked
+            .link_budgets(seed)
+            .map_err(|error| complaint(error.located(&self.checked.name, &self.node)))?;
         budgets.map(|table| columns(py, table)).transpose()
     }
 
@@ -220,7 +224,7 @@ impl Scenario {
             let tap = capture.as_mut().map(|file| &mut file.capture as &mut dyn Tap);
             let outcome = airwnd_lab::run_tapped(&self.checked, seed, &records, tap, &mut tell);
             let written = capture.map_or(Ok(()), capture::File::finish);
-            let outcome = outcome.map_err(|error| error.located(&self.node));
+            let outcome = outcome.map_err(|error| error.located(&self.checked.name, &self.node));
             let outcome = Python::attach(|py| settle(py, outcome));
             raised.map_or(written.and(outcome), Err)
         })?;

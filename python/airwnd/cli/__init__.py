@@ -83,7 +83,7 @@ def _complain(message: str, code: int = BAD_INPUT) -> int:
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(_native.VERSION, prog_name="airwnd")
 @click.option("--debug", is_flag=True, help="Print the traceback of an error; stands before the command.")
-@click.pass_obj
+@click.make_pass_decorator(Options, ensure=True)
 def cli(options: Options, debug: bool) -> None:
     """TCP over an LTE cell, simulated.
 

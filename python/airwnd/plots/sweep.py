@@ -24,6 +24,8 @@ _CONFIDENCE, _LEAST_SEEDS = 0.95, 3
 _PANELS_IN_A_ROW = 4
 # Panels in inches, and the legend above them.
 _PANEL_IN, _LEGEND_IN = (2.4, 1.9), 0.6
+# Width of a character of tick labels; longer labels are tilted.
+_CHARACTER_IN = 0.075
 # The part of the distance between two words on the axis that their points share.
 _DODGE = 0.5
 
@@ -86,6 +88,8 @@ def plot_sweep(
         below = layout.x + (f" ({numbers[1]})" if numbers and numbers[1] else "")
         for each in all_axes[-1]:
             each.set_xlabel(style.literal(below))
+            if numbers is None:
+                _tilt(each, max(len(_text(value)) for value in places), len(places))
         if len(lines) > 1:
             title = ", ".join(layout.by or ())
             axis.legend(axes, title, above_all=len(panels) > 1, grow=size is None or size[1] is None)
@@ -245,6 +249,15 @@ def _draw(axes: "Axes", line: _Line, points: pl.DataFrame, places: Mapping[objec
     )
 
 
+def _tilt(axes: "Axes", longest: int, count: int) -> None:
+    """Tilt labels that would touch each other: `count` of at most `longest` characters."""
+    axes.grid(visible=False, axis="x")
+    width_in = axes.figure.get_size_inches()[0] * axes.get_position().width  # type: ignore[union-attr]
+    if (longest + 1) * count * _CHARACTER_IN > width_in:
+        for label in axes.get_xticklabels():
+            label.set(rotation=30, horizontalalignment="right", rotation_mode="anchor")
+
+
 def _scales(
     axes: "Axes", layout: Layout, points: pl.DataFrame, places: Mapping[object, float], *, categorical: bool
 ) -> None:
@@ -253,7 +266,6 @@ def _scales(
     if categorical:
         axes.set_xticks(list(places.values()), [style.literal(_text(value)) for value in places])
         axes.set_xlim(-0.5, len(places) - 0.5)
-        axes.grid(visible=False, axis="x")
     else:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
         axis.scale(axes, "x", list(places.values()), layout.x_scale)
