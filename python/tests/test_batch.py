@@ -200,7 +200,7 @@ def test_an_exception_arrives_as_itself_when_the_others_are_finished(wire: Scena
 
 def test_what_is_no_mistake_of_the_user_is_an_engine_error(deadly: Task, tmp_path: Path) -> None:
     broken: Task = sys.modules["deadly"].Broken(deadly.scenario, 5)
-    with pytest.raises(EngineError, match="wire with link.*, seed 5: OverflowError"):
+    with pytest.raises(EngineError, match=r"wire with link.*, seed 5: OverflowError"):
         carry_out([broken], Store(tmp_path / "runs"), Processes(1))
 
 
