@@ -1,5 +1,9 @@
-"""Man pages from the tree of commands: ``make man`` writes ``docs/man``, which the wheel installs."""
+"""Man pages from the tree of commands: ``make man`` writes ``docs/man``, which the wheel installs.
 
+``python docs/_site/manual.py FOLDER`` writes them elsewhere.
+"""
+
+import sys
 from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
@@ -53,14 +57,14 @@ def _description(command: click.Command) -> str:
     )
 
 
-def main() -> None:
-    """Replace the pages by those of the commands of today."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in FOLDER.glob("*.1"):
+def main(folder: Path = FOLDER) -> None:
+    """Replace the pages in a folder by those of the commands of today."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.1"):
         old.unlink()
     for name, text in pages().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:]))

@@ -221,7 +221,7 @@ def test_a_reproduction_goes_on_where_it_was_ended(
 ) -> None:
     out, seeds = tmp_path / "out", "3"
     text = (folder / "scenario.toml").read_text()
-    (folder / "scenario.toml").write_text(text.replace('duration = "1s"', 'duration = "60s"'))
+    (folder / "scenario.toml").write_text(text.replace('duration = "1s"', 'duration = "20s"'))
     arguments = ["reproduce", str(folder), "--seeds", seeds, "--jobs", "2", "--out"]
     process = subprocess.Popen(
         [sys.executable, "-m", "airwnd", *arguments, out],
