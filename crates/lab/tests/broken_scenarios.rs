@@ -923,7 +923,7 @@ fn a_positions_file_is_read_as_strictly() {
     }
 }
 
-/// A device has no end, and a pipe may have nobody who writes.
+/// A device has no end, and a pipe may have no writer.
 #[test]
 fn only_regular_files_are_read() {
     let complaint = |path: &str| {

@@ -47,7 +47,7 @@ fn time_series_are_estimated() {
 
 #[test]
 fn tables_that_grow_are_watched() {
-    // Flows that come and go: nobody knows beforehand how many there are at a time.
+    // How many flows are open at a time is not known beforehand.
     let toml = LINK.replace("[[flow]]", "[[flow]]\ntraffic = \"transfer\"\narrivals = \"periodic\"");
     let records = Records { series: Some(Span(1000)), ..within(2) };
     let why = outcome(&toml, &records).unwrap_err();

@@ -109,7 +109,7 @@ impl Scenario {
         self.plugins.clone()
     }
 
-    /// Complains of Python code that a run would execute without permission.
+    /// Refuses Python code that a run would execute without permission.
     fn check_code(&self) -> PyResult<()> {
         self.refused.clone().map_or(Ok(()), |error| Err(complaint(error)))
     }
@@ -124,7 +124,7 @@ impl Scenario {
         capture::nodes(&self.checked, &words).map(drop)
     }
 
-    /// Complains of what a run with this seed would refuse before it begins.
+    /// Refuses what a run with this seed would refuse before it begins.
     fn check_run(&self, seed: u64, max_memory: Option<u64>) -> PyResult<()> {
         let records = Records { memory: max_memory.map(Bytes), ..Records::default() };
         self.checked

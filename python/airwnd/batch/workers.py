@@ -20,7 +20,7 @@ class Report(Protocol):
 
 
 class Workers(Protocol):
-    """Whoever makes runs."""
+    """Executes runs."""
 
     @property
     def jobs(self) -> int | None:

@@ -60,7 +60,7 @@ def _end(error: BaseException) -> int:  # noqa: PLR0911
         case EngineError():
             return _complain(str(error), ENGINE_BROKEN)
         case BrokenPipeError() | SystemExit():
-            # The reader, such as `head`, has ended (click then exits); Python must not complain at its exit.
+            # The reader, such as `head`, has ended: Python's own message at exit is suppressed.
             sys.stdout = None
             return 0
         case OSError():
