@@ -188,3 +188,10 @@ def test_ctrl_c_ends_a_long_run(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate()
     assert (process.returncode, output, errors.strip()) == (130, "", "airwnd: interrupted")
+
+
+@pytest.mark.parametrize("group", [[], ["plot"]])
+def test_help_cuts_no_summary_of_a_command(cli: Cli, group: list[str]) -> None:
+    commands = cli(*group, "--help").stdout.partition("Commands:")[2]
+    assert "map" in commands or "sweep" in commands
+    assert "..." not in commands

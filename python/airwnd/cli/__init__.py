@@ -11,6 +11,7 @@ import click
 
 from airwnd import _native
 from airwnd.cli import algorithms, completion, plot, reproduce, simulate, sweep, view
+from airwnd.cli.options import Commands
 from airwnd.errors import EngineError, InputError
 from airwnd.text import one_line
 
@@ -80,7 +81,7 @@ def _complain(message: str, code: int = BAD_INPUT) -> int:
     return code
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(_native.VERSION, prog_name="airwnd")
 @click.option("--debug", is_flag=True, help="Print the traceback of an error; stands before the command.")
 @click.make_pass_decorator(Options, ensure=True)
@@ -92,7 +93,7 @@ def cli(options: Options, debug: bool) -> None:
     airwnd view RUN                          look around in a run
     airwnd ues scenario.toml                 which terminals are in reach
     airwnd plot map scenario.toml            what is heard where
-    airwnd list                              what there is
+    airwnd list                              algorithms, TCP stacks, presets
     airwnd sweep scenario.toml --out out     many settings and seeds, one data set
     airwnd reproduce arwa-2019/table6        a paper's figure beside ours
     """  # noqa: D301 (click wants the backspace)

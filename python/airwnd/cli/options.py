@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from airwnd.batch import Workers
     from airwnd.scenario import Scenario
 
+
+class Commands(click.Group):
+    """Commands whose help has the whole first sentence of each, wrapped; Click cuts it at the width."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(limit=1000)) for name, each in commands.items() if each]
+            )
+
+
 FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenarios)
 SET = click.option(
     "--set",

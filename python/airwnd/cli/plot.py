@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import PROGRESS, SET, bar, code_options, load
+from airwnd.cli.options import PROGRESS, SET, Commands, bar, code_options, load
 from airwnd.errors import InputError
 from airwnd.style import WIDTH, WIDTHS, Size, figure_of
 
@@ -72,7 +72,7 @@ def _out(default: str) -> "Callable[[Any], Any]":
     )
 
 
-@click.group()
+@click.group(cls=Commands)
 def plot() -> None:
     """Draw a picture of a scenario or a run."""
 
