@@ -279,6 +279,25 @@ carry_out(
 """
 
 
+class Finalized:
+    """Presses Ctrl-C where Python ignores exceptions."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(1000))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_in_a_finalizer_is_not_lost(wire: Scenario, tmp_path: Path) -> None:
+    once = [Finalized()]
+    tasks = [Task(wire.with_(duration="600s"), seed) for seed in range(1, 41)]
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(tasks, Store(tmp_path), Processes(2), lambda _: once.clear())
+    assert not once
+    assert len(names(tmp_path)) < len(tasks)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("{wire}", repr(WIRE)), encoding="utf-8")

@@ -19,7 +19,7 @@ from airwnd import EngineError, InputError, Scenario, ScenarioError, _native
 from airwnd.batch import Dask, Store, Task, carry_out
 
 from .conftest import ROOT, Cli
-from .test_batch import WIRE, deadly, names
+from .test_batch import WIRE, Finalized, deadly, names
 from .test_sweep import contents
 from .waiting import wait_until
 
@@ -290,6 +290,16 @@ def test_a_worker_without_airwnd_is_one_error(wire: Scenario, tmp_path: Path) ->
         ),
     ):
         carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", HANG_S, HANG_S))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_in_a_finalizer_is_not_lost(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
+    pressed = [Finalized()]
+    workers = Dask(cluster.scheduler_address, HANG_S, HANG_S)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(long_tasks(wire, 400), Store(tmp_path), workers, lambda _: pressed.clear())
+    assert not pressed
+    assert len(names(tmp_path)) < 400
 
 
 def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:

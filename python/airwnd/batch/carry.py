@@ -10,6 +10,7 @@ from airwnd.batch.store import DamageError, Store, Stored
 from airwnd.batch.task import Finished, Task
 from airwnd.batch.workers import Workers
 from airwnd.errors import InputError
+from airwnd.interrupts import kept_interrupts
 from airwnd.text import counted
 
 if TYPE_CHECKING:
@@ -99,11 +100,12 @@ def carry_out(
     reused = len(unique) - len(missing)
     for task in missing:
         task.scenario.check_code()
-    ledger = _Ledger(missing, store, progress)
     start = time.perf_counter()
-    if missing:
-        store.prepare()
-        workers.carry_out(missing, ledger)
+    with kept_interrupts() as check:
+        ledger = _Ledger(missing, store, progress, check)
+        if missing:
+            store.prepare()
+            workers.carry_out(missing, ledger)
     elapsed_s = time.perf_counter() - start
     if progress:
         progress(1.0)
@@ -140,9 +142,12 @@ def _missing(tasks: Iterable[Task], store: Store) -> list[Task]:
 class _Ledger:
     """Stores what is finished, and keeps the tally."""
 
-    def __init__(self, tasks: Sequence[Task], store: Store, progress: Progress | None) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], store: Store, progress: Progress | None, check: Callable[[], None]
+    ) -> None:
         self.failures: dict[int, Exception] = {}
         self.simulation_s = 0.0
+        self.check = check
         self._tasks = tasks
         self._store = store
         self._progress = progress

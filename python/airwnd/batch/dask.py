@@ -90,6 +90,7 @@ class Dask:
                 client = Client(self.address, timeout=left, set_as_default=False)  # type: ignore[no-untyped-call]  # Dask has no types
             except OSError:
                 if time.monotonic() < deadline:
+                    work.report.check()
                     time.sleep(0.2)
                     continue
                 away = f"{self.address}: no Dask scheduler answers within {patience_s:g} s"
@@ -161,6 +162,7 @@ class _Session:
         """Go on until all is done or the scheduler is lost; then what was under way waits again."""
         try:
             while self._work.outstanding and self._client.status == "running":
+                self._work.report.check()
                 self._look()
                 self._hand_in()
                 with suppress(Empty):

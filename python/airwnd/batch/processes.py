@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3
 
+# How soon an interrupt that Python has discarded is noticed.
+_LISTENING_S = 0.5
+
 # Tasks that a worker has in hand at most, so that it need not wait for the next.
 _IN_HAND = 32
 
@@ -77,7 +80,8 @@ class _Crew:
             while len(self._workers) < min(self._jobs, self._outstanding):
                 worker = _Worker(self._max_memory)
                 self._workers[worker.connection] = worker
-            for connection in wait(list(self._workers)):
+            self._report.check()
+            for connection in wait(list(self._workers), timeout=_LISTENING_S):
                 worker = self._workers[connection]  # type: ignore[index]  # they are the keys
                 try:
                     word = worker.connection.recv()

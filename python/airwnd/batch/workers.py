@@ -18,6 +18,9 @@ class Report(Protocol):
     def reached(self, index: int, fraction: float) -> None:
         """Take the finished fraction, 0 to 1, of a run under way."""
 
+    def check(self) -> None:
+        """Raise ``KeyboardInterrupt`` if the user has pressed Ctrl-C; to be called at least once a second."""
+
 
 class Workers(Protocol):
     """Executes runs."""

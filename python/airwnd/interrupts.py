@@ -1,0 +1,40 @@
+"""Ctrl-C that cannot be lost."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+
+@contextmanager
+def kept_interrupts() -> Iterator[Callable[[], None]]:
+    """Remember an interrupt that Python discards.
+
+    Python ignores exceptions that are raised in a finalizer or in a callback of the garbage collector, and
+    with them a ``KeyboardInterrupt`` that arrives there.
+
+    Yields
+    ------
+    A function that raises ``KeyboardInterrupt`` if one has arrived since entry.
+    """
+    arrived = threading.Event()
+
+    def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+        arrived.set()
+        raise KeyboardInterrupt
+
+    def check() -> None:
+        if arrived.is_set():
+            raise KeyboardInterrupt
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield check
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
