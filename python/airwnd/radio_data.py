@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RadioData:
-    """What a terminal of the first group hears at the points of a grid.
+    """What a UE of the first group hears at the points of a grid.
 
     :meth:`airwnd.Scenario.radio_map` makes it.
 
-    Every cell sends on all its PRBs. Shadowing and fading are left out: they are drawn for terminals, not for
+    Every cell sends on all its PRBs. Shadowing and fading are left out: they are drawn for UEs, not for
     places. So it is a map of medians at full load.
 
     Attributes
@@ -33,16 +33,16 @@ class RadioData:
     cell
         That cell's number.
     uplink_sinr_db
-        SINR at which that cell receives a terminal that sends over the whole carrier; no other one sends.
+        SINR at which that cell receives a UE that sends over the whole carrier; no other one sends.
     uplink_narrow_sinr_db
         The same on each resource block of the narrowest grant.
     cells
         A row per cell: ``cell``, its ``site``, place ``x_m`` and ``y_m``, ``boresight_deg``, anticlockwise
         from east, and kind of ``antenna``.
     ues
-        A row per terminal: ``ue``, its ``group``, and the place ``x_m``, ``y_m`` where it begins.
+        A row per UE: ``ue``, its ``group``, and the place ``x_m``, ``y_m`` where it begins.
     paths
-        Where terminals that move are, at 201 instants from the begin of the warm-up to the end: ``ue``,
+        Where UEs that move are, at 201 instants from the begin of the warm-up to the end: ``ue``,
         ``time_s`` since the end of the warm-up, ``x_m`` and ``y_m``.
     """
 

@@ -36,7 +36,7 @@ class RadioMap(RadioData):
 
     @checked(quantity=TEXT, axes=AXES | NONE)
     def plot(self, quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
-        """Draw the map with sites, boresights, terminals and their paths.
+        """Draw the map with sites, boresights, UEs and their paths.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Which terminals are out of reach, and why, in words."""
+"""Which UEs are out of reach, and why, in words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +8,12 @@ _MOST = 10
 
 
 def unreached_ways(ue: Mapping[str, Any]) -> list[str]:
-    """Name the directions of a terminal, a row of ``ues`` or of its link budgets, that are out of reach."""
+    """Name the directions of a UE, a row of ``ues`` or of its link budgets, that are out of reach."""
     return [way for way in ("downlink", "uplink") if ue[f"{way}_reach"] == OUT_OF_REACH]
 
 
 def complaints(ues: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]) -> list[str]:
-    """Name each terminal of a run that is out of reach, with the reason and what helps.
+    """Name each UE of a run that is out of reach, with the reason and what helps.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def complaints(ues: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]) ->
     Returns
     -------
     list of str
-        A line for each direction of a terminal that is out of reach; beyond ten of them a line with their
+        A line for each direction of a UE that is out of reach; beyond ten of them a line with their
         number.
     """
     explain = {"downlink": _downlink, "uplink": _uplink}

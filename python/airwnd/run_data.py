@@ -133,7 +133,7 @@ class RunData:
 
     @cached_property
     def ues(self) -> pl.DataFrame:
-        """A row per terminal; none if there are links alone."""
+        """A row per UE; none if there are links alone."""
         return frame_of("ues", self.outcome["ues"])
 
     def __repr__(self) -> str:

@@ -456,30 +456,30 @@ class Scenario:
 
     @checked(seed=SEED | NONE)
     def link_budgets(self, seed: int | None = None) -> "pl.DataFrame":
-        """Compute the best that link adaptation can expect of each terminal's link where it begins.
+        """Compute the best that link adaptation can expect of each UE's link where it begins.
 
-        No other terminal or cell sends, but for ``downlink_full_load_sinr_db``.
+        No other UE or cell sends, but for ``downlink_full_load_sinr_db``.
 
         Parameters
         ----------
         seed
-            Places the terminals and draws shadowing; the scenario's own by default.
+            Places the UEs and draws shadowing; the scenario's own by default.
 
         Returns
         -------
         polars.DataFrame
-            A row per terminal: ``ue``, ``group``, ``x_m``, ``y_m``, serving ``cell``, ``rsrp_dbm``;
+            A row per UE: ``ue``, ``group``, ``x_m``, ``y_m``, serving ``cell``, ``rsrp_dbm``;
             SINR (dB), CQI and reach of both directions. The uplink's SINR is that over the whole carrier
             (``uplink_sinr_db``) and on the narrowest grant (``uplink_narrow_sinr_db`` on
             ``uplink_narrow_prbs`` PRBs); ``uplink_cqi`` and ``uplink_mcs`` are those of the narrowest grant,
-            and 0 if the terminal is out of reach.
+            and 0 if the UE is out of reach.
 
         Raises
         ------
         InputError
             If there are no sites.
         ScenarioError
-            If a cell has more terminals than sounding offsets.
+            If a cell has more UEs than sounding offsets.
 
         Examples
         --------
@@ -515,11 +515,11 @@ class Scenario:
         points
             How many points the longer side has, 2 to 5000; the distance between points is the same both ways.
         extent
-            West, east, south and north end in metres; by default all sites and terminals lie inside.
+            West, east, south and north end in metres; by default all sites and UEs lie inside.
         height_m
-            Height of the points above ground, in metres; that of the first group's terminals by default.
+            Height of the points above ground, in metres; that of the first group's UEs by default.
         seed
-            Places the terminals that the map shows; the scenario's own by default.
+            Places the UEs that the map shows; the scenario's own by default.
 
         Returns
         -------

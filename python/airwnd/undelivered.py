@@ -12,7 +12,7 @@ from airwnd.terminal import plain
 # Flows that are named for a reason, and reasons that are written out; the others are counted.
 _MOST_FLOWS = 5
 _MOST_REASONS = 8
-# By direction: the blocks of a terminal, the scheduler that grants them, and how it is called.
+# By direction: the blocks of a UE, the scheduler that grants them, and how it is called.
 _GRANTS = {"down": ("blocks", "scheduler", "downlink"), "up": ("uplink_blocks", "uplink_scheduler", "uplink")}
 
 _Row = Mapping[str, Any]

@@ -300,11 +300,11 @@ def test_the_tunnel(capture: Captured) -> None:
     )
     assert len(tunnelled) > 100
     assert {frame["udp.dstport"].split(",")[0] for frame in tunnelled} == {"2152"}
-    for terminal in (0, 1):
+    for ue in (0, 1):
         down = [
             frame
             for frame in tunnelled
-            if frame["gtp.teid"] == f"0x{terminal + 1:08x}" and frame["ip.src"].startswith("10.2.0.1,")
+            if frame["gtp.teid"] == f"0x{ue + 1:08x}" and frame["ip.src"].startswith("10.2.0.1,")
         ]
         assert [int(frame["gtp.seq_number"], 16) for frame in down] == list(range(len(down)))
         sent = [int(frame["frame.len"]) for frame in plain if frame["ip.src"] == "10.1.0.1"]

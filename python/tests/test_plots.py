@@ -72,7 +72,7 @@ def run(sites: Scenario) -> Run:
 
 @pytest.fixture(scope="module")
 def drive() -> Run:
-    """A terminal passes two sites, another stands."""
+    """A UE passes two sites, another stands."""
     return Scenario.from_toml(DRIVE).run(series="50ms")
 
 
@@ -95,7 +95,7 @@ def test_the_grid_is_square_and_holds_everything(radio: RadioMap) -> None:
 
 
 def test_terminals_are_served_by_what_the_map_calls_best(sites: Scenario) -> None:
-    # Shadowing is drawn for each terminal; the map has none.
+    # Shadowing is drawn for each UE; the map has none.
     clear = sites.with_({"radio.shadowing.sigma": "0dB"})
     for ue in clear.run().ues.iter_rows(named=True):
         x, y = ue["x_m"], ue["y_m"]
@@ -138,10 +138,10 @@ def test_the_colours_are_the_values(radio: RadioMap, quantity: str) -> None:
 
 def test_sites_boresights_and_terminals_stand_where_they_are(radio: RadioMap) -> None:
     axes = radio.plot()
-    terminals, masts = (each for each in axes.collections if isinstance(each, PathCollection))
+    ues, masts = (each for each in axes.collections if isinstance(each, PathCollection))
     assert np.asarray(masts.get_offsets()).tolist() == [[0, 0], [600, 200]]
-    assert np.asarray(terminals.get_offsets()) == pytest.approx(radio.ues.select("x_m", "y_m").to_numpy())
-    assert labels(axes) == ["terminals", "sites"]
+    assert np.asarray(ues.get_offsets()) == pytest.approx(radio.ues.select("x_m", "y_m").to_numpy())
+    assert labels(axes) == ["UEs", "sites"]
     drawn = []
     for line in axes.lines:
         x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
@@ -155,12 +155,12 @@ def test_paths_are_those_of_a_run(drive: Run) -> None:
     axes = radio.plot()
     (line,) = axes.lines
     x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
-    assert (x[0], y[0]) == (-20, 30), "it begins where the terminal does"
+    assert (x[0], y[0]) == (-20, 30), "it begins where the UE does"
     moving = drive.series.drop_nulls("x_m")
     assert moving["flow"].unique().to_list() == ["flow-0"], "who stands has no places over time"
     assert (x[-1], y[-1]) == pytest.approx((moving["x_m"][-1], moving["y_m"][-1]))
     assert radio.x_m[0] < x.min() < x.max() < radio.x_m[-1], "the path lies on the map"
-    assert labels(axes) == ["paths", "terminals", "sites"]
+    assert labels(axes) == ["paths", "UEs", "sites"]
 
 
 def test_an_antenna_that_looks_everywhere_has_no_boresight(small: Scenario) -> None:

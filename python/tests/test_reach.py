@@ -1,4 +1,4 @@
-"""What is said of terminals out of reach, and of links before a run."""
+"""What is said of UEs out of reach, and of links before a run."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ NARROW = {"mac.uplink_adaptation": "headroom"}
 
 @pytest.fixture
 def phone(tmp_path: Path) -> Path:
-    """A scenario whose only terminal is out of reach."""
+    """A scenario whose only UE is out of reach."""
     file = tmp_path / "phone.toml"
     file.write_text(PHONE)
     return file

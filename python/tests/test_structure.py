@@ -38,7 +38,7 @@ def test_paths_lead_to_files(structure: ModuleType) -> None:
     """The graph is read from the code: a few arrows that are known to be there."""
     network = structure.modules("network")
     assert {"wires", "legs", "topology"} <= network["air"] | network["network"]
-    assert {"radio", "rlc", "settings"} <= structure.modules("cell")["terminal"]
+    assert {"radio", "rlc", "settings"} <= structure.modules("cell")["ue"]
 
 
 def test_crates_use_those_above_them_in_the_table(structure: ModuleType) -> None:

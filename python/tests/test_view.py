@@ -532,7 +532,7 @@ mobility = { kind = "constant-velocity", speed = "20m/s" }
 
 @pytest.fixture(scope="module")
 def drive() -> Run:
-    """A terminal that changes the cell."""
+    """A UE that changes the cell."""
     return Scenario.from_toml(DRIVE).run(series="50ms")
 
 

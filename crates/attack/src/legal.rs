@@ -25,7 +25,7 @@ const MOST: [(&str, f64); 9] = [
     ("warmup", 5e7),
 ];
 
-/// A scenario of at most 300 ms with few terminals and flows.
+/// A scenario of at most 300 ms with few UEs and flows.
 ///
 /// # Errors
 /// As [`Unstructured`].

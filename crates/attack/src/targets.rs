@@ -67,7 +67,7 @@ fn read_and_run(node: Result<Node, Error>) -> Result<(), String> {
     }
 }
 
-/// Building a network of ten thousand terminals takes longer than a fuzzer should.
+/// Building a network of ten thousand UEs takes longer than a fuzzer should.
 fn is_small(scenario: &Scenario) -> bool {
     scenario.nodes().len() <= 300
 }
@@ -297,7 +297,7 @@ fn pcapng_packets(file: &[u8]) -> Result<Vec<Packet<'_>>, String> {
 
 /// A packet that was written in full has the headers, checksums and length of what was sent.
 fn whole(sight: &Sight, length: u32, bytes: &[u8]) -> Result<(), String> {
-    let in_tunnel = matches!(sight.node, At::BaseStation(_));
+    let in_tunnel = matches!(sight.node, At::Enb(_));
     let (payload, header, protocol) = match sight.carried {
         Carried::Segment(segment) => (u64::from(segment.len), segment.header_bytes().0, IpNumber::TCP),
         Carried::Datagram(payload) => (payload.0, 28, IpNumber::UDP),

@@ -53,7 +53,7 @@ pub fn run(scenario: &Scenario, calls: u32) -> Result<Verdict, String> {
 
 /// The outcome, or nothing if `check` refuses the run or it was stopped at the bound.
 fn simulate(scenario: &Scenario, calls: u32) -> Result<Option<Outcome>, String> {
-    let cells = scenario.nodes().iter().any(|node| matches!(node, At::BaseStation(_)));
+    let cells = scenario.nodes().iter().any(|node| matches!(node, At::Enb(_)));
     let window = Span::ZERO..Span::from_millis(5);
     let records =
         Records { series: Some(Span::from_millis(7)), allocations: cells.then_some(window), memory: None };

@@ -33,7 +33,7 @@ pub struct Capture<W> {
     settings: Settings,
     /// The interface of each node that is captured, ordered by node.
     interfaces: Vec<(Node, u32)>,
-    /// Packets in each terminal's tunnel, down and up.
+    /// Packets in each UE's tunnel, down and up.
     in_tunnel: Vec<[u16; 2]>,
     headers: Vec<u8>,
     record: Vec<u8>,
@@ -52,7 +52,7 @@ impl<W: Write> Capture<W> {
             to,
             settings,
             interfaces,
-            in_tunnel: vec![[0; 2]; scenario.terminals() as usize],
+            in_tunnel: vec![[0; 2]; scenario.ues() as usize],
             headers: Vec::with_capacity(headers::LONGEST),
             record: Vec::new(),
             failure: None,
@@ -95,7 +95,7 @@ impl<W: Write> Tap for Capture<W> {
     fn packet(&mut self, sight: &Sight) {
         let tunnel = &mut self.in_tunnel[sight.ue as usize][sight.direction as usize];
         let sequence = *tunnel;
-        if matches!(sight.node, Node::BaseStation(_)) {
+        if matches!(sight.node, Node::Enb(_)) {
             *tunnel = tunnel.wrapping_add(1);
         }
         let Ok(place) = self.interfaces.binary_search_by_key(&sight.node, |(node, _)| *node) else { return };

@@ -34,19 +34,19 @@ struct Ip {
 /// At a base station it is in its tunnel, with this sequence number.
 pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize {
     bytes.clear();
-    let (server, terminal) = (hosts::server(sight.flow), hosts::terminal(sight.ue));
-    let (from, to) = if sight.direction == Direction::Down { (server, terminal) } else { (terminal, server) };
+    let (server, ue) = (hosts::server(sight.flow), hosts::ue(sight.ue));
+    let (from, to) = if sight.direction == Direction::Down { (server, ue) } else { (ue, server) };
     let (from_port, to_port) = match sight.direction {
         Direction::Down => (hosts::SERVER_PORT, hosts::terminal_port(sight.flow)),
         Direction::Up => (hosts::terminal_port(sight.flow), hosts::SERVER_PORT),
     };
-    let in_tunnel = matches!(sight.node, Node::BaseStation(_));
+    let in_tunnel = matches!(sight.node, Node::Enb(_));
     bytes.resize(if in_tunnel { 40 } else { 0 }, 0);
     let begin = bytes.len();
     // RFC 1812 §5.3.1: the gateway is the one router on the way.
     let routed = match sight.node {
         Node::Server | Node::Gateway => sight.direction == Direction::Up,
-        Node::BaseStation(_) | Node::Terminal(_) => sight.direction == Direction::Down,
+        Node::Enb(_) | Node::Ue(_) => sight.direction == Direction::Down,
     };
     let mut ip = Ip {
         from,
@@ -77,7 +77,7 @@ pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize
     let checksum_at = begin + 20 + if ip.protocol == TCP { 16 } else { 6 };
     close_transport(bytes, begin, checksum_at, &ip, payload);
     ipv4(&mut bytes[begin..], &ip, payload);
-    if let Node::BaseStation(cell) = sight.node {
+    if let Node::Enb(cell) = sight.node {
         let (gateway, base_station) = (hosts::gateway(), hosts::base_station(cell));
         let (from, to) = if sight.direction == Direction::Down {
             (gateway, base_station)
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_datagram_of_an_odd_length() {
-        let (bytes, length) = whole(&sight(Node::Terminal(0), Carried::Datagram(Bytes(333))));
+        let (bytes, length) = whole(&sight(Node::Ue(0), Carried::Datagram(Bytes(333))));
         assert_eq!((bytes.len(), length), (28, 28 + 333));
         assert_eq!(bytes[24..26], 341_u16.to_be_bytes());
         assert_eq!(bytes[8], 63, "one router on the way");
@@ -315,8 +315,8 @@ mod tests {
 
     #[test]
     fn a_tunnel_takes_the_forty_bytes_that_the_model_counts() {
-        let (inner, plain) = whole(&sight(Node::Terminal(0), Carried::Segment(segment())));
-        let (bytes, length) = whole(&sight(Node::BaseStation(0), Carried::Segment(segment())));
+        let (inner, plain) = whole(&sight(Node::Ue(0), Carried::Segment(segment())));
+        let (bytes, length) = whole(&sight(Node::Enb(0), Carried::Segment(segment())));
         assert_eq!(length, plain + 40);
         assert_eq!(bytes[40..], inner);
         assert!(verifies(&bytes, 0, 1000));

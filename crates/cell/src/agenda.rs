@@ -1,7 +1,7 @@
-//! The agenda of terminals that move and change cells: what is due between TTIs.
+//! The agenda of UEs that move and change cells: what is due between TTIs.
 //!
-//! [`Agenda`] follows the terminals' ways, filters their measurements, asks the handover algorithm and times the steps
-//! of a handover. It sees what terminals hear and yields [`Task`]s; the network carries them out and answers where the
+//! [`Agenda`] follows the UEs' ways, filters their measurements, asks the handover algorithm and times the steps
+//! of a handover. It sees what UEs hear and yields [`Task`]s; the network carries them out and answers where the
 //! outcome is its own.
 
 use crate::handover::link_failure::Monitor;
@@ -11,12 +11,12 @@ use crate::identity::{CellId, UeId};
 use crate::mobility::Mobility;
 use crate::radio::Radio;
 use crate::settings::RanSetup;
-use crate::terminal::Ue;
+use crate::ue::Ue;
 use airwnd_kernel::{Event, EventQueue};
 use airwnd_units::{Metres, Span, Time};
 use std::ops::Range;
 
-/// A step of a terminal's mobility.
+/// A step of a UE's mobility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// It leaves its cell for this one.
@@ -36,7 +36,7 @@ pub enum Notice {
 /// Something that is due.
 #[derive(Clone, Copy, Debug)]
 enum Due {
-    /// Terminals have moved.
+    /// UEs have moved.
     Place,
     /// A layer-1 period is over.
     Measure,
@@ -44,9 +44,9 @@ enum Due {
     Trigger { ue: u32, watch: u8 },
     /// An event is reported again.
     Again { ue: u32, watch: u8 },
-    /// A terminal's handover goes on.
+    /// A UE's handover goes on.
     Step(u32),
-    /// The gateway switches a terminal's path.
+    /// The gateway switches a UE's path.
     Switch(u32),
 }
 
@@ -61,7 +61,7 @@ impl Event for Due {
     }
 }
 
-/// What the network has to do for a terminal, by its number.
+/// What the network has to do for a UE, by its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
     /// Its link has failed: the network gives it up, as after a failure of RLC ([`Agenda::give_up`]).
@@ -78,24 +78,24 @@ pub(crate) enum Task {
     Reestablish { ue: usize, cell: usize },
 }
 
-/// All terminals' ways, measurements and handovers.
+/// All UEs' ways, measurements and handovers.
 pub(crate) struct Agenda {
     settings: Settings,
     x2_delay: Span,
     position_period: Span,
     queue: EventQueue<Due>,
-    /// The terminals that move.
+    /// The UEs that move.
     movers: Vec<(u32, Box<dyn Mobility>)>,
-    /// All terminals; none if none can change cells.
-    terminals: Vec<Roamer>,
+    /// All UEs; none if none can change cells.
+    roamers: Vec<Roamer>,
     /// Of a new measurement in the layer-3 filter.
     weight: f64,
-    /// Links that are still to be checked since the terminals were placed, and when that was.
+    /// Links that are still to be checked since the UEs were placed, and when that was.
     unchecked: (Range<usize>, Time),
     notices: Vec<Notice>,
 }
 
-/// A terminal that can change cells.
+/// A UE that can change cells.
 struct Roamer {
     algorithm: Box<dyn Handover>,
     measurements: Measurements,
@@ -129,7 +129,7 @@ enum Stage {
 }
 
 impl Agenda {
-    /// At the start no terminal has moved.
+    /// At the start no UE has moved.
     pub fn new(setup: &RanSetup) -> Agenda {
         let settings = setup.handover.clone();
         let roamer = |algorithm: Box<dyn Handover>| Roamer {
@@ -151,7 +151,7 @@ impl Agenda {
             position_period: setup.radio.position_period,
             queue: EventQueue::with_capacity(4 * setup.ues.len() + 4),
             movers: (0..).zip(&setup.ues).filter_map(way).collect(),
-            terminals: roamers.collect(),
+            roamers: roamers.collect(),
             weight: libm::exp2(-f64::from(settings.filter_coefficient) / 4.0),
             unchecked: (0..0, Time::ZERO),
             notices: Vec::with_capacity(16),
@@ -160,18 +160,18 @@ impl Agenda {
         if !agenda.movers.is_empty() || agenda.settings.link_failure.is_some() {
             agenda.queue.schedule(Time::ZERO + agenda.position_period, Due::Place);
         }
-        if agenda.terminals.iter().any(|roamer| roamer.measurements.watches() > 0) {
+        if agenda.roamers.iter().any(|roamer| roamer.measurements.watches() > 0) {
             agenda.queue.schedule(Time::ZERO + agenda.settings.measurement_period, Due::Measure);
         }
         agenda
     }
 
-    /// Where terminals that move are at the start.
+    /// Where UEs that move are at the start.
     pub fn beginnings(&mut self) -> impl Iterator<Item = (usize, [Metres; 2])> + '_ {
         self.movers.iter_mut().map(|(ue, way)| (*ue as usize, way.position(Time::ZERO)))
     }
 
-    /// Whether a terminal moves.
+    /// Whether a UE moves.
     pub fn moves(&self, ue: UeId) -> bool {
         self.movers.binary_search_by_key(&ue.0, |(number, _)| *number).is_ok()
     }
@@ -197,7 +197,7 @@ impl Agenda {
             let (now, due) = self.queue.pop_until(now)?;
             let task = match due {
                 Due::Place => {
-                    self.follow_terminals(now, radio, ues);
+                    self.follow_ues(now, radio, ues);
                     None
                 }
                 Due::Measure => {
@@ -218,27 +218,27 @@ impl Agenda {
         }
     }
 
-    /// The channel follows the terminals.
-    fn follow_terminals(&mut self, now: Time, radio: &mut Radio, ues: &mut [Ue]) {
+    /// The channel follows the UEs.
+    fn follow_ues(&mut self, now: Time, radio: &mut Radio, ues: &mut [Ue]) {
         self.queue.schedule(now + self.position_period, Due::Place);
         for (number, way) in &mut self.movers {
             let (number, [x, y]) = (*number as usize, way.position(now));
             let ue = &mut ues[number];
             ue.place(now, number, crate::phy::Position { x, y, ..ue.position }, radio);
-            if let Some(roamer) = self.terminals.get_mut(number) {
+            if let Some(roamer) = self.roamers.get_mut(number) {
                 sample(&mut roamer.measurements, number, radio);
             }
         }
-        self.unchecked = (0..self.terminals.len(), now);
+        self.unchecked = (0..self.roamers.len(), now);
     }
 
     /// Whether links that are heard badly have failed: the first one among those not yet checked.
     fn check_links(&mut self, radio: &Radio, ues: &[Ue]) -> Option<(Time, Task)> {
         let params = self.settings.link_failure.as_ref()?;
         let (unchecked, now) = &mut self.unchecked;
-        let terminals = &mut self.terminals;
+        let roamers = &mut self.roamers;
         let failed = unchecked.find(|number| {
-            let roamer = &mut terminals[*number];
+            let roamer = &mut roamers[*number];
             matches!(roamer.stage, Stage::Served | Stage::Preparing { .. })
                 && roamer.monitor.hear(*now, radio.control_sinr(*number, ues[*number].cell), params)
         });
@@ -247,7 +247,7 @@ impl Agenda {
 
     fn measure(&mut self, now: Time, radio: &Radio, ues: &[Ue]) {
         self.queue.schedule(now + self.settings.measurement_period, Due::Measure);
-        for (number, Roamer { measurements, stage, .. }) in self.terminals.iter_mut().enumerate() {
+        for (number, Roamer { measurements, stage, .. }) in self.roamers.iter_mut().enumerate() {
             if !measurements.has_samples() {
                 sample(measurements, number, radio);
             }
@@ -264,13 +264,13 @@ impl Agenda {
     }
 
     fn trigger(&mut self, now: Time, number: usize, watch: u8, ues: &[Ue]) -> Option<Task> {
-        let roamer = &mut self.terminals[number];
+        let roamer = &mut self.roamers[number];
         let reports = roamer.measurements.trigger(now, watch.into()) && roamer.stage == Stage::Served;
         if reports { self.send_report(now, number, watch, ues) } else { None }
     }
 
     fn report_again(&mut self, now: Time, number: usize, watch: u8, ues: &[Ue]) -> Option<Task> {
-        let roamer = &self.terminals[number];
+        let roamer = &self.roamers[number];
         let reports = roamer.measurements.is_due(now, watch.into()) && roamer.stage == Stage::Served;
         if reports { self.send_report(now, number, watch, ues) } else { None }
     }
@@ -278,7 +278,7 @@ impl Agenda {
     //= exception reports-are-never-lost
     fn send_report(&mut self, now: Time, number: usize, watch: u8, ues: &[Ue]) -> Option<Task> {
         let serving = ues[number].cell;
-        let Roamer { algorithm, measurements, .. } = &mut self.terminals[number];
+        let Roamer { algorithm, measurements, .. } = &mut self.roamers[number];
         let again = now + measurements.watched(watch.into()).interval;
         self.queue.schedule(again, Due::Again { ue: number as u32, watch });
         let report = measurements.report(watch.into(), serving, again);
@@ -286,7 +286,7 @@ impl Agenda {
         (target != serving).then_some(Task::Prepare { ue: number, target })
     }
 
-    /// The cell that was asked keeps this slot for the terminal; `None`: it has none.
+    /// The cell that was asked keeps this slot for the UE; `None`: it has none.
     pub fn prepared(&mut self, now: Time, number: usize, target: usize, slot: Option<u16>) {
         let target = target as u16;
         match slot {
@@ -299,36 +299,36 @@ impl Agenda {
     }
 
     fn go_on(&mut self, number: usize, at: Time, stage: Stage) {
-        self.terminals[number].stage = stage;
-        self.terminals[number].step_at = Some(at);
+        self.roamers[number].stage = stage;
+        self.roamers[number].step_at = Some(at);
         self.queue.schedule(at, Due::Step(number as u32));
     }
 
     fn step(&mut self, now: Time, number: usize, radio: &Radio, ues: &[Ue]) -> Option<Task> {
-        let roamer = &mut self.terminals[number];
+        let roamer = &mut self.roamers[number];
         if roamer.step_at != Some(now) {
             return None;
         }
         roamer.step_at = None;
         match roamer.stage {
-            Stage::Served => unreachable!("a terminal that is served has no next step"),
+            Stage::Served => unreachable!("a UE that is served has no next step"),
             Stage::Preparing { target, slot } => Some(self.command(now, number, target, slot)),
             Stage::Joining => Some(self.join(now, number, radio, ues)),
             Stage::Searching => self.search(now, number, radio),
         }
     }
 
-    /// The terminal obeys the command: it leaves its cell and accesses the other.
+    /// The UE obeys the command: it leaves its cell and accesses the other.
     //= TS 36.300 §10.1.2.1.1
     //= exception handover-command-arrives
     fn command(&mut self, now: Time, number: usize, target: u16, slot: u16) -> Task {
-        self.terminals[number].forget();
+        self.roamers[number].forget();
         self.go_on(number, now + self.settings.random_access, Stage::Joining);
         self.notices.push(Notice::HandoverStart(UeId(number as u32), CellId(target)));
         Task::Command { ue: number, target: target.into(), slot }
     }
 
-    /// Random access is over: the cell can schedule the terminal, if it is heard.
+    /// Random access is over: the cell can schedule the UE, if it is heard.
     fn join(&mut self, now: Time, number: usize, radio: &Radio, ues: &[Ue]) -> Task {
         let cell = ues[number].cell;
         let (ue, cell_id) = (UeId(number as u32), CellId(cell as u16));
@@ -348,16 +348,16 @@ impl Agenda {
         }
     }
 
-    /// A cell serves the terminal, and informs the gateway.
+    /// A cell serves the UE, and informs the gateway.
     fn serve(&mut self, now: Time, number: usize) {
         let at = now + self.settings.path_switch;
-        self.terminals[number].stage = Stage::Served;
-        self.terminals[number].switch_at = Some(at);
+        self.roamers[number].stage = Stage::Served;
+        self.roamers[number].switch_at = Some(at);
         self.queue.schedule(at, Due::Switch(number as u32));
     }
 
     fn switch(&mut self, now: Time, number: usize, ues: &[Ue]) {
-        let roamer = &mut self.terminals[number];
+        let roamer = &mut self.roamers[number];
         if roamer.switch_at == Some(now) {
             roamer.switch_at = None;
             let cell = CellId(ues[number].cell as u16);
@@ -365,22 +365,22 @@ impl Agenda {
         }
     }
 
-    /// A terminal's link has failed. `None`: it may not look for another cell. Else it does so from now on, and what is
+    /// A UE's link has failed. `None`: it may not look for another cell. Else it does so from now on, and what is
     /// returned is the slot that another cell kept for it, if one did.
     //= TS 36.331 §5.3.11.3
     pub fn give_up(&mut self, now: Time, number: usize) -> Option<Option<(usize, u16)>> {
         let at = now + self.settings.link_failure.as_ref()?.reestablishment;
-        let kept = match self.terminals[number].stage {
+        let kept = match self.roamers[number].stage {
             Stage::Preparing { target, slot } => Some((usize::from(target), slot)),
             _ => None,
         };
-        self.terminals[number].forget();
+        self.roamers[number].forget();
         self.go_on(number, at, Stage::Searching);
         self.notices.push(Notice::LinkFailure(UeId(number as u32)));
         Some(kept)
     }
 
-    /// The terminal looks for a cell that it hears well enough, and takes the strongest.
+    /// The UE looks for a cell that it hears well enough, and takes the strongest.
     //= TS 36.331 §5.3.7
     //= exception context-is-fetched
     fn search(&mut self, now: Time, number: usize, radio: &Radio) -> Option<Task> {
@@ -399,12 +399,12 @@ impl Agenda {
         self.go_on(number, at, Stage::Searching);
     }
 
-    /// The cell that was asked serves the terminal, or has no slot for it.
+    /// The cell that was asked serves the UE, or has no slot for it.
     pub fn reestablished(&mut self, now: Time, number: usize, cell: usize, has_slot: bool) {
         if !has_slot {
             return self.search_on(now, number);
         }
-        self.terminals[number].forget();
+        self.roamers[number].forget();
         self.serve(now, number);
         self.notices.push(Notice::Reestablished(UeId(number as u32), CellId(cell as u16)));
     }

@@ -1,9 +1,9 @@
-//! A terminal's bearer.
+//! A UE's bearer.
 
 use crate::qci::Qci;
 use airwnd_units::BitRate;
 
-/// The quality of service of a terminal's bearer.
+/// The quality of service of a UE's bearer.
 #[derive(Clone, Copy, Debug)]
 pub struct Bearer {
     /// The class that it belongs to.

@@ -4,6 +4,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CellId(pub u16);
 
-/// A terminal's number, in the order of the setup.
+/// A UE's number, in the order of the setup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UeId(pub u32);

@@ -1,4 +1,4 @@
-//! The LTE site: everything between the core network and the terminal's IP stack.
+//! The LTE site: everything between the core network and the UE's IP stack.
 //!
 //! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] decides
 //! what arrives, [`rlc`] reassembles. [`Ran`] is the whole of it, advanced TTI by TTI.
@@ -16,7 +16,7 @@ mod ran;
 mod reach;
 pub mod rlc;
 mod settings;
-mod terminal;
+mod ue;
 
 pub use agenda::Notice;
 pub use bearer::Bearer;
@@ -30,4 +30,4 @@ pub use reach::{LinkBudget, Reach, UplinkBudget};
 pub use settings::{
     BufferReports, Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite,
 };
-pub use terminal::Dropped;
+pub use ue::Dropped;

@@ -56,7 +56,7 @@ impl Qci {
         self.characteristics().priority
     }
 
-    /// How long a packet may take from the base station to the terminal, which 98 of 100 shall keep.
+    /// How long a packet may take from the base station to the UE, which 98 of 100 shall keep.
     pub fn delay_budget(self) -> Span {
         Span::from_millis(self.characteristics().budget_ms - BEYOND_RADIO_MS)
     }

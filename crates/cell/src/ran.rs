@@ -1,4 +1,4 @@
-//! The whole of it: cells and terminals, advanced TTI by TTI.
+//! The whole of it: cells and UEs, advanced TTI by TTI.
 
 use crate::agenda::{Agenda, Notice, Task};
 use crate::handover::Forwarding;
@@ -13,7 +13,7 @@ use crate::radio::{Radio, UplinkSignal};
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::rlc::{Content, DropCause, Returned, Sdu};
 use crate::settings::RanSetup;
-use crate::terminal::{Dropped, Terminals, Ue, Waiting};
+use crate::ue::{Dropped, Ue, UeTable, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
 use airwnd_units::{Bytes, Db, Dbm, Span, Time, Tti};
@@ -31,7 +31,7 @@ pub struct Arrival {
     pub packet: Key,
 }
 
-/// A packet that follows its terminal to another cell.
+/// A packet that follows its UE to another cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward {
     /// Whose it is.
@@ -42,7 +42,7 @@ pub struct Forward {
     pub packet: Key,
 }
 
-/// How often a terminal's SINR is sampled for its figures.
+/// How often a UE's SINR is sampled for its figures.
 // For results only; the scheduler sees every report.
 const SAMPLE_PERIOD: u64 = 10;
 /// From the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding signals
@@ -53,10 +53,10 @@ const NOBODY: u32 = u32::MAX;
 /// TTIs of past transmissions that channel reports look back on.
 const REMEMBERED_TTIS: u64 = 16;
 
-/// From the TTI at whose start a packet waits at the base station to its arrival at the terminal, if one block takes it.
+/// From the TTI at whose start a packet waits at the base station to its arrival at the UE, if one block takes it.
 pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti::SPAN.0);
 
-/// The LTE site: cells, terminals and the TTI that drives them.
+/// The LTE site: cells, UEs and the TTI that drives them.
 ///
 /// The owner hands packets in with [`send`](Ran::send), and at the start of each TTI calls
 /// [`receive`](Ran::receive), lets the packets that have arrived act, and calls
@@ -64,7 +64,7 @@ pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti
 pub struct Ran {
     radio: Radio,
     cells: Vec<Cell>,
-    terminals: Terminals,
+    table: UeTable,
     agenda: Agenda,
     forwarding: Forwarding,
     power_control: power_control::Params,
@@ -76,7 +76,7 @@ pub struct Ran {
     next: Tti,
     /// Data transmissions of the last TTIs: `[tti % REMEMBERED_TTIS * cells + cell]`.
     on_air: Vec<crate::mac::sched::Rbgs>,
-    /// Terminals whose RLC has reported to their MAC since the last TTI.
+    /// UEs whose RLC has reported to their MAC since the last TTI.
     fresh: Vec<u32>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
     decoded_down: Vec<(u32, Content)>,
@@ -97,11 +97,11 @@ struct Cell {
     phases: Vec<u16>,
     downlink: Downlink,
     uplink: Uplink,
-    /// Terminals by offset of their sounding signal; one at most, as each offset is one resource.
+    /// UEs by offset of their sounding signal; one at most, as each offset is one resource.
     sounding: Vec<Option<u16>>,
 }
 
-/// A terminal's figures so far.
+/// A UE's figures so far.
 #[derive(Clone, Copy, Debug)]
 pub struct UeFigures {
     /// Where it is.
@@ -143,7 +143,7 @@ impl UeFigures {
 /// A cell's figures at the end of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct CellFigures {
-    /// Terminals that it serves.
+    /// UEs that it serves.
     pub users: usize,
     /// PRBs of its carrier in one TTI.
     pub prbs: Prbs,
@@ -162,7 +162,7 @@ pub struct CellFigures {
 pub struct Unbuildable(pub String);
 
 impl Ran {
-    /// Builds cells and terminals and attaches each terminal to its cell.
+    /// Builds cells and UEs and attaches each UE to its cell.
     //= exception no-attach
     pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
         let mut radio = Radio::new(setup);
@@ -216,7 +216,7 @@ impl Ran {
                         }
                     }
                 }
-                // ns-3's phases depend on when a terminal was connected; without attach they follow its place in the
+                // ns-3's phases depend on when a UE was connected; without attach they follow its place in the
                 // cell.
                 let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
                 Ok(Cell { phases: phases.collect(), users, downlink, uplink, sounding })
@@ -229,7 +229,7 @@ impl Ran {
             on_air: vec![Default::default(); REMEMBERED_TTIS as usize * cells.len()],
             radio,
             cells,
-            terminals: Terminals::new(setup, ues),
+            table: UeTable::new(setup, ues),
             agenda,
             forwarding: setup.handover.forwarding,
             power_control: setup.mac.power_control.clone(),
@@ -250,9 +250,9 @@ impl Ran {
         })
     }
 
-    /// A packet, its size that with its IP header, enters a terminal's bearer: at the base station or at the terminal.
+    /// A packet, its size that with its IP header, enters a UE's bearer: at the base station or at the UE.
     pub fn send(&mut self, ue: UeId, direction: Direction, packet: Sdu) {
-        self.terminals.ues[ue.0 as usize].leg(direction).rlc.enqueue(packet, &mut self.terminals.events);
+        self.table.ues[ue.0 as usize].leg(direction).rlc.enqueue(packet, &mut self.table.events);
         self.time_report(packet.arrived, ue.0, direction);
         self.report(packet.arrived, ue.0, direction);
     }
@@ -260,7 +260,7 @@ impl Ran {
     /// What has just come is reported at once; in acknowledged mode it is reported again after a while, in
     /// unacknowledged mode only after an opportunity to send.
     fn time_report(&mut self, now: Time, number: u32, direction: Direction) {
-        let Terminals { ues, report_timers, .. } = &mut self.terminals;
+        let UeTable { ues, report_timers, .. } = &mut self.table;
         let leg = ues[number as usize].leg(direction);
         if leg.rlc.is_acknowledged() {
             let next = Tti(now.0.div_ceil(Tti::SPAN.0));
@@ -272,7 +272,7 @@ impl Ran {
 
     /// RLC reports to the MAC that sends in a direction.
     fn report(&mut self, now: Time, number: u32, direction: Direction) {
-        let ue = &mut self.terminals.ues[number as usize];
+        let ue = &mut self.table.ues[number as usize];
         match direction {
             Direction::Down => {
                 if ue.joined {
@@ -284,25 +284,25 @@ impl Ran {
         }
     }
 
-    /// A terminal is here from now on.
+    /// A UE is here from now on.
     pub fn place(&mut self, now: Time, ue: UeId, position: Position) {
         let number = ue.0 as usize;
-        self.terminals.ues[number].place(now, number, position, &mut self.radio);
+        self.table.ues[number].place(now, number, position, &mut self.radio);
     }
 
     /// Whether no TTI is needed until somebody sends.
     pub fn is_idle(&self) -> bool {
         self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
-            && self.terminals.is_idle()
+            && self.table.is_idle()
             && self.fresh.is_empty()
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
     }
 
-    /// From the TTI at whose start a packet waits at an idle terminal to its arrival at the base station, in the mean
+    /// From the TTI at whose start a packet waits at an idle UE to its arrival at the base station, in the mean
     /// over the phases of scheduling requests.
     pub fn uplink_crossing(&self) -> Span {
-        let until_decision = if self.terminals.request_grants() {
+        let until_decision = if self.table.request_grants() {
             self.request_period / 2 + AIR_TO_DECISION
         } else {
             REPORT_TO_DECISION
@@ -323,7 +323,7 @@ impl Ran {
     fn reassemble(&mut self, now: Time, direction: Direction) {
         let mut decoded = std::mem::take(self.decoded(direction));
         for (number, content) in decoded.drain(..) {
-            let Ran { terminals: Terminals { ues, events, .. }, arrivals, .. } = self;
+            let Ran { table: UeTable { ues, events, .. }, arrivals, .. } = self;
             let (leg, other) = ues[number as usize].legs(direction);
             {
                 let mut deliver = arrive(arrivals, number, direction);
@@ -338,16 +338,16 @@ impl Ran {
     pub fn receive(&mut self, tti: Tti) {
         let now = tti.start();
         self.reassemble(now, Direction::Down);
-        for index in 0..self.terminals.timed.len() {
-            let (number, direction) = self.terminals.timed.get(index);
-            let Ran { terminals: Terminals { ues, events, .. }, arrivals, .. } = self;
+        for index in 0..self.table.timed.len() {
+            let (number, direction) = self.table.timed.get(index);
+            let Ran { table: UeTable { ues, events, .. }, arrivals, .. } = self;
             let leg = ues[number as usize].leg(direction);
             if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
                 leg.rlc.expire(now, &mut arrive(arrivals, number, direction), events);
                 self.follow(now, number);
             }
         }
-        let Terminals { timed, ues, .. } = &mut self.terminals;
+        let UeTable { timed, ues, .. } = &mut self.table;
         timed.forget(ues);
     }
 
@@ -358,29 +358,29 @@ impl Ran {
         }
     }
 
-    /// What follows from what has come to a terminal's bearer, or from an expiry of its timers.
+    /// What follows from what has come to a UE's bearer, or from an expiry of its timers.
     fn follow(&mut self, now: Time, number: u32) {
         for direction in [Direction::Down, Direction::Up] {
-            let Terminals { ues, timed, .. } = &mut self.terminals;
+            let UeTable { ues, timed, .. } = &mut self.table;
             let (leg, other) = ues[number as usize].legs(direction);
             timed.watch(number, direction, leg);
             if leg.rlc.take_news(&mut other.rlc) {
                 self.report(now, number, direction);
             }
         }
-        if self.terminals.ues[number as usize].has_failed() && !self.fail_link(now, number as usize) {
-            self.terminals.ues[number as usize].failures += 1;
+        if self.table.ues[number as usize].has_failed() && !self.fail_link(now, number as usize) {
+            self.table.ues[number as usize].failures += 1;
             self.establish_anew(now, number);
         }
     }
 
-    /// RLC of a terminal whose link has failed is established anew, and loses nothing.
+    /// RLC of a UE whose link has failed is established anew, and loses nothing.
     //= TS 36.322 §5.2.1
     //= exception failure-begins-anew
     fn establish_anew(&mut self, now: Time, number: u32) {
         for direction in [Direction::Down, Direction::Up] {
             let mut returned = std::mem::take(&mut self.returned);
-            let Terminals { ues, events, .. } = &mut self.terminals;
+            let UeTable { ues, events, .. } = &mut self.table;
             let leg = ues[number as usize].leg(direction);
             leg.rlc.release(now, DropCause::LinkFailure, &mut returned, events);
             leg.rlc.resume(returned.drain(..));
@@ -425,41 +425,41 @@ impl Ran {
         }
     }
 
-    /// Buffers that have waited are reported to the MAC, and terminals whose MAC has news send it.
+    /// Buffers that have waited are reported to the MAC, and UEs whose MAC has news send it.
     fn report_buffers(&mut self, tti: Tti) {
         let now = tti.start();
-        let mut due = self.terminals.report_timers.take(tti);
+        let mut due = self.table.report_timers.take(tti);
         for bearer @ (number, direction) in due.drain(..) {
-            let ue = &mut self.terminals.ues[number as usize];
+            let ue = &mut self.table.ues[number as usize];
             if ue.leg(direction).report_at != Some(tti) {
                 continue;
             }
             // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
             let waiting = ue.reported(now, direction);
             if waiting.again + waiting.new > Bytes::ZERO {
-                self.terminals.report_timers.arm(tti, bearer, &mut ue.leg(direction).report_at);
+                self.table.report_timers.arm(tti, bearer, &mut ue.leg(direction).report_at);
             } else {
-                self.terminals.report_timers.disarm(&mut ue.leg(direction).report_at);
+                self.table.report_timers.disarm(&mut ue.leg(direction).report_at);
             }
             self.report(now, number, direction);
         }
-        self.terminals.report_timers.put_back(tti, due);
+        self.table.report_timers.put_back(tti, due);
         self.repeat_reports(tti);
-        let Ran { cells, terminals, fresh, .. } = self;
-        let requested = terminals.request_grants();
+        let Ran { cells, table, fresh, .. } = self;
+        let requested = table.request_grants();
         for number in fresh.drain(..) {
-            let ue = terminals.get(number);
+            let ue = table.get(number);
             ue.fresh = false;
             if ue.joined {
                 if requested {
-                    terminals.look_for_data(number, false);
+                    table.look_for_data(number, false);
                 } else {
                     cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent.total());
-                    terminals.await_grant(number, tti);
+                    table.await_grant(number, tti);
                 }
             }
         }
-        let Terminals { ues, requesting, .. } = terminals;
+        let UeTable { ues, requesting, .. } = table;
         for number in requesting {
             let Ue { cell, slot, .. } = ues[*number as usize];
             //= TS 36.213 Table 10.1.5-1
@@ -471,32 +471,32 @@ impl Ran {
         }
     }
 
-    /// Terminals that have waited too long for a grant report their buffers once more.
+    /// UEs that have waited too long for a grant report their buffers once more.
     //= TS 36.321 §5.4.5
     //= exception reports-are-not-repeated
     fn repeat_reports(&mut self, tti: Tti) {
-        let Ran { terminals, fresh, .. } = self;
-        let requested = terminals.request_grants();
-        let Some(timers) = &mut terminals.retx_bsr_timers else { return };
+        let Ran { table, fresh, .. } = self;
+        let requested = table.request_grants();
+        let Some(timers) = &mut table.retx_bsr_timers else { return };
         let due = timers.take(tti);
         for number in &due {
-            let Terminals { ues, retx_bsr_timers: Some(timers), .. } = terminals else { break };
+            let UeTable { ues, retx_bsr_timers: Some(timers), .. } = table else { break };
             let ue = &mut ues[*number as usize];
             if ue.report_again_at == Some(tti) {
                 timers.disarm(&mut ue.report_again_at);
                 ue.on_uplink_report(tti.start(), *number, fresh);
                 if requested {
-                    terminals.look_for_data(*number, true);
+                    table.look_for_data(*number, true);
                 }
             }
         }
-        if let Some(timers) = &mut terminals.retx_bsr_timers {
+        if let Some(timers) = &mut table.retx_bsr_timers {
             timers.put_back(tti, due);
         }
     }
 
     fn schedule(&mut self, tti: Tti) {
-        let Ran { radio, cells, terminals, on_air, patterns, .. } = self;
+        let Ran { radio, cells, table, on_air, patterns, .. } = self;
         let count = cells.len();
         for (number, cell) in cells.iter_mut().enumerate() {
             let Cell { users, phases, downlink, uplink, .. } = cell;
@@ -510,14 +510,14 @@ impl Ran {
                 });
                 radio.report(number, pattern, slot, users[slot as usize] as usize, measured)
             };
-            downlink.schedule(tti, number, users, radio, terminals, report);
+            downlink.schedule(tti, number, users, radio, table, report);
             uplink.schedule(tti);
         }
     }
 
     fn put_on_air(&mut self, tti: Tti) {
         self.sound(tti);
-        let Ran { radio, cells, terminals, on_air, signals, .. } = self;
+        let Ran { radio, cells, table, on_air, signals, .. } = self;
         let count = cells.len();
         let now = &mut on_air[row(tti) * count..][..count];
         for (sent, cell) in now.iter_mut().zip(cells.iter()) {
@@ -531,13 +531,13 @@ impl Ran {
                 &cell.users,
                 now,
                 radio,
-                terminals,
+                table,
             ));
-            cell.uplink.obey(tti, &cell.users, radio, terminals, &self.power_control);
+            cell.uplink.obey(tti, &cell.users, radio, table, &self.power_control);
             signals.extend(cell.uplink.on_air(tti).iter().map(|sending| (number, sending.signal)));
         }
         for (number, cell) in cells.iter_mut().enumerate() {
-            let decoded = cell.uplink.receive(tti, number, signals, radio, terminals);
+            let decoded = cell.uplink.receive(tti, number, signals, radio, table);
             self.decoded_up.extend_from_slice(decoded);
         }
     }
@@ -550,7 +550,7 @@ impl Ran {
         for (number, cell) in self.cells.iter().enumerate() {
             if let Some(slot) = cell.sounding[offset] {
                 let ue = cell.users[slot as usize];
-                let commanded = self.terminals.ues[ue as usize].commanded;
+                let commanded = self.table.ues[ue as usize].commanded;
                 let power = self.radio.uplink_power(ue as usize, prbs, &self.power_control, commanded);
                 self.signals.push((number, UplinkSignal { ue, first: 0, prbs: prbs.0, power }));
             }
@@ -560,7 +560,7 @@ impl Ran {
             let apart = self.schemes.fits_widths();
             let others = self.signals.iter().filter(|(other, _)| other != number && !apart);
             let sinr = self.radio.sounding_sinr(*number, signal, others.map(|(_, signal)| signal));
-            let slot = self.terminals.ues[signal.ue as usize].slot;
+            let slot = self.table.ues[signal.ue as usize].slot;
             self.cells[*number].uplink.on_sounding(tti, slot, sinr);
         }
     }
@@ -568,7 +568,7 @@ impl Ran {
     fn sample_sinr(&mut self, tti: Tti) {
         let count = self.cells.len();
         let before = row(Tti(tti.0.saturating_sub(1))) * count;
-        for (number, ue) in self.terminals.ues.iter_mut().enumerate().filter(|(_, ue)| ue.joined) {
+        for (number, ue) in self.table.ues.iter_mut().enumerate().filter(|(_, ue)| ue.joined) {
             let on_air = &self.on_air[before..before + count];
             let place = self.radio.pattern(ue.cell, on_air);
             let sinr = self.radio.mean_sinr(ue.cell, place, ue.slot, number, tti);
@@ -578,14 +578,14 @@ impl Ran {
         }
     }
 
-    /// The cell that has a terminal's bearer: downlink packets go there.
+    /// The cell that has a UE's bearer: downlink packets go there.
     pub fn cell_of(&self, ue: UeId) -> CellId {
-        CellId(self.terminals.ues[ue.0 as usize].cell as u16)
+        CellId(self.table.ues[ue.0 as usize].cell as u16)
     }
 
     // Between TTIs.
 
-    /// Whether a terminal moves.
+    /// Whether a UE moves.
     pub fn moves(&self, ue: UeId) -> bool {
         self.agenda.moves(ue)
     }
@@ -595,9 +595,9 @@ impl Ran {
         self.agenda.next()
     }
 
-    /// Terminals move, measure and change cells up to now. The owner then takes notices, forwarded packets and drops.
+    /// UEs move, measure and change cells up to now. The owner then takes notices, forwarded packets and drops.
     pub fn advance(&mut self, now: Time) {
-        while let Some((now, task)) = self.agenda.next_task(now, &mut self.radio, &mut self.terminals.ues) {
+        while let Some((now, task)) = self.agenda.next_task(now, &mut self.radio, &mut self.table.ues) {
             match task {
                 Task::GiveUp(ue) => {
                     self.fail_link(now, ue);
@@ -611,11 +611,11 @@ impl Ran {
                     self.move_bearer(now, ue, target, slot);
                 }
                 Task::Join(ue) => {
-                    self.terminals.ues[ue].handovers += 1;
+                    self.table.ues[ue].handovers += 1;
                     self.activate(now, ue);
                 }
                 Task::Withdraw(ue) => {
-                    let Ue { cell, slot, .. } = self.terminals.ues[ue];
+                    let Ue { cell, slot, .. } = self.table.ues[ue];
                     self.vacate(cell, slot);
                 }
                 Task::Reestablish { ue, cell } => {
@@ -630,7 +630,7 @@ impl Ran {
         }
     }
 
-    /// Takes the steps of terminals' mobility since the last call.
+    /// Takes the steps of UEs' mobility since the last call.
     pub fn take_notices(&mut self, into: &mut Vec<Notice>) {
         self.agenda.take_notices(into);
     }
@@ -641,13 +641,13 @@ impl Ran {
         std::mem::swap(&mut self.forwards, into);
     }
 
-    /// The terminal gives its cell up and looks for another; returns whether it may.
+    /// The UE gives its cell up and looks for another; returns whether it may.
     fn fail_link(&mut self, now: Time, number: usize) -> bool {
         let Some(kept) = self.agenda.give_up(now, number) else { return false };
         if let Some((cell, slot)) = kept {
             self.vacate(cell, slot);
         }
-        self.terminals.ues[number].failures += 1;
+        self.table.ues[number].failures += 1;
         self.leave(number);
         for direction in [Direction::Down, Direction::Up] {
             self.re_establish(now, number, direction, DropCause::LinkFailure, Waiting::Stays);
@@ -655,11 +655,11 @@ impl Ran {
         true
     }
 
-    /// Both directions of a terminal's bearer are with another cell now, or the same one again; downlink packets that
+    /// Both directions of a UE's bearer are with another cell now, or the same one again; downlink packets that
     /// wait follow or are dropped, uplink packets wait on or are dropped.
     fn move_bearer(&mut self, now: Time, number: usize, cell: usize, slot: u16) {
         let (down, up) = match self.forwarding {
-            _ if cell == self.terminals.ues[number].cell => (Waiting::Stays, Waiting::Stays),
+            _ if cell == self.table.ues[number].cell => (Waiting::Stays, Waiting::Stays),
             Forwarding::Waiting => (Waiting::Follows, Waiting::Stays),
             Forwarding::Arriving | Forwarding::Nothing => (Waiting::IsDropped, Waiting::IsDropped),
         };
@@ -676,7 +676,7 @@ impl Ran {
         cause: DropCause,
         rest: Waiting,
     ) {
-        let Ran { terminals: Terminals { ues, events, .. }, forwards, returned, .. } = self;
+        let Ran { table: UeTable { ues, events, .. }, forwards, returned, .. } = self;
         let (ue, from) = (UeId(number as u32), CellId(ues[number].cell as u16));
         let leg = ues[number].leg(direction);
         leg.re_establish(now, cause, rest, returned, events, |packet| {
@@ -686,7 +686,7 @@ impl Ran {
 
     // Who belongs where.
 
-    /// A cell keeps a slot for a terminal, if it has one and a sounding resource besides.
+    /// A cell keeps a slot for a UE, if it has one and a sounding resource besides.
     fn reserve(&mut self, number: usize, cell: usize) -> Option<u16> {
         let Cell { users, phases, downlink, uplink, sounding } = &mut self.cells[cell];
         let slot = users.iter().position(|user| *user == NOBODY).unwrap_or(users.len());
@@ -699,7 +699,7 @@ impl Ran {
             self.radio.reserve(cell, users.len().next_power_of_two());
         }
         users[slot] = number as u32;
-        downlink.admit(slot as u16, self.terminals.ues[number].bearer);
+        downlink.admit(slot as u16, self.table.ues[number].bearer);
         uplink.admit(slot as u16);
         Some(slot as u16)
     }
@@ -713,9 +713,9 @@ impl Ran {
         sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
     }
 
-    /// A terminal's cell serves it no longer: what is on air is gone.
+    /// A UE's cell serves it no longer: what is on air is gone.
     fn leave(&mut self, number: usize) {
-        let Terminals { ues, report_timers, retx_bsr_timers, .. } = &mut self.terminals;
+        let UeTable { ues, report_timers, retx_bsr_timers, .. } = &mut self.table;
         let ue = &mut ues[number];
         ue.joined = false;
         report_timers.disarm(&mut ue.downlink.report_at);
@@ -724,24 +724,24 @@ impl Ran {
             timers.disarm(&mut ue.report_again_at);
         }
         let (cell, slot) = (ue.cell, ue.slot);
-        self.terminals.forget_reports(number);
+        self.table.forget_reports(number);
         self.vacate(cell, slot);
         let stays = |(other, _): &(u32, Content)| *other != number as u32;
         self.decoded_down.retain(stays);
         self.decoded_up.retain(stays);
     }
 
-    /// A terminal listens to a cell that keeps a slot for it.
+    /// A UE listens to a cell that keeps a slot for it.
     fn tune(&mut self, number: usize, cell: usize, slot: u16) {
-        let ue = &mut self.terminals.ues[number];
+        let ue = &mut self.table.ues[number];
         (ue.cell, ue.slot) = (cell, slot);
         self.radio.serve(number, cell);
         ue.hear_control(self.radio.control_sinr(number, cell));
     }
 
-    /// The cell that a terminal listens to serves it from now on.
+    /// The cell that a UE listens to serves it from now on.
     fn activate(&mut self, now: Time, number: usize) {
-        let ue = &mut self.terminals.ues[number];
+        let ue = &mut self.table.ues[number];
         let resource = self.cells[ue.cell].sounding.iter_mut().find(|user| user.is_none());
         *resource.expect("there is one for each slot") = Some(ue.slot);
         ue.joined = true;
@@ -760,27 +760,27 @@ impl Ran {
     /// Takes the packets that were dropped since the last call.
     pub fn take_drops(&mut self, into: &mut Vec<Dropped>) {
         into.clear();
-        std::mem::swap(&mut self.terminals.events.drops, into);
+        std::mem::swap(&mut self.table.events.drops, into);
     }
 
     /// Takes the packets whose ECN field queues have set since the last call.
     pub fn take_marks(&mut self, into: &mut Vec<Key>) {
         into.clear();
-        std::mem::swap(&mut self.terminals.events.marks, into);
+        std::mem::swap(&mut self.table.events.marks, into);
     }
 
     /// The packets inside: queued, on air, or waiting for reassembly.
     pub fn inside(&self) -> impl Iterator<Item = Key> + '_ {
-        self.terminals
+        self.table
             .ues
             .iter()
             .flat_map(|ue| [&ue.downlink, &ue.uplink])
             .flat_map(|leg| leg.rlc.inside().map(|sdu| sdu.packet))
     }
 
-    /// What waits at the base station for a terminal.
+    /// What waits at the base station for a UE.
     pub fn backlog(&self, ue: UeId) -> Backlog {
-        self.terminals.ues[ue.0 as usize].downlink.rlc.backlog()
+        self.table.ues[ue.0 as usize].downlink.rlc.backlog()
     }
 
     /// The downlink transmissions that are on air in these TTIs are written down.
@@ -806,15 +806,15 @@ impl Ran {
         Some(all)
     }
 
-    /// How many terminals there are.
+    /// How many UEs there are.
     pub fn ues(&self) -> usize {
-        self.terminals.ues.len()
+        self.table.ues.len()
     }
 
-    /// A terminal's figures so far.
+    /// A UE's figures so far.
     pub fn ue_figures(&self, ue: UeId) -> UeFigures {
         let number = ue.0 as usize;
-        let ue = &self.terminals.ues[number];
+        let ue = &self.table.ues[number];
         let uplink = &self.cells[ue.cell].uplink;
         let (_, downlink_cqi) = self.radio.downlink_snr(number);
         UeFigures {
@@ -833,7 +833,7 @@ impl Ran {
         }
     }
 
-    /// The best that link adaptation can expect of a terminal's link where it is now.
+    /// The best that link adaptation can expect of a UE's link where it is now.
     pub fn link_budget(&self, ue: UeId) -> LinkBudget {
         let number = ue.0 as usize;
         let snr = |prbs| self.radio.uplink_snr(number, prbs, &self.power_control, Db(0.0));
@@ -844,18 +844,18 @@ impl Ran {
         let (downlink, downlink_cqi) = self.radio.downlink_snr(number);
         LinkBudget {
             downlink,
-            downlink_at_full_load: self.radio.control_sinr(number, self.terminals.ues[number].cell),
+            downlink_at_full_load: self.radio.control_sinr(number, self.table.ues[number].cell),
             downlink_cqi,
             uplink: UplinkBudget { carrier, narrow: snr(narrowest), narrowest, cqi },
         }
     }
 
-    /// How much a cell carries to a terminal of its own in a TTI if it serves nobody else: the blocks of its newest
+    /// How much a cell carries to a UE of its own in a TTI if it serves nobody else: the blocks of its newest
     /// channel report over the whole carrier, less the part of all transmissions so far that were repetitions. None
     /// while it changes cells.
     pub fn whole_cell(&mut self, ue: UeId) -> Option<f64> {
         let number = ue.0 as usize;
-        let Ue { cell, slot, joined, ref downlink, .. } = self.terminals.ues[number];
+        let Ue { cell, slot, joined, ref downlink, .. } = self.table.ues[number];
         let once = downlink.blocks.first as f64 / downlink.blocks.all.max(1) as f64;
         let once = if downlink.blocks.all > 0 { once } else { 1.0 };
         let phase = self.cells[cell].phases[usize::from(slot)];
@@ -868,15 +868,15 @@ impl Ran {
         joined.then(|| once * self.cells[cell].downlink.whole(slot, state).0 as f64)
     }
 
-    /// A terminal's downlink blocks so far.
+    /// A UE's downlink blocks so far.
     pub fn downlink_blocks(&self, ue: UeId) -> BlockFigures {
-        self.terminals.ues[ue.0 as usize].downlink.blocks
+        self.table.ues[ue.0 as usize].downlink.blocks
     }
 
-    /// The cell that a terminal hears best besides its own, and the power of one reference-signal element of it.
+    /// The cell that a UE hears best besides its own, and the power of one reference-signal element of it.
     pub fn neighbour(&self, ue: UeId) -> Option<(CellId, Dbm)> {
         let number = ue.0 as usize;
-        let best = self.radio.strongest_but(number, self.terminals.ues[number].cell)?;
+        let best = self.radio.strongest_but(number, self.table.ues[number].cell)?;
         Some((CellId(best as u16), self.radio.rsrp(number, best)))
     }
 

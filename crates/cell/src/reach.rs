@@ -1,10 +1,10 @@
-//! Which terminals a cell reaches, and which cells a terminal reaches.
+//! Which UEs a cell reaches, and which cells a UE reaches.
 
 use crate::mac::BlockFigures;
 use crate::phy::{Cqi, Prbs};
 use airwnd_units::Db;
 
-/// Whether data gets across one direction of a terminal's link.
+/// Whether data gets across one direction of a UE's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Link adaptation allows transmissions.
@@ -25,7 +25,7 @@ impl Reach {
     }
 }
 
-/// The best that link adaptation can expect of a terminal's link: no other cell or terminal sends.
+/// The best that link adaptation can expect of a UE's link: no other cell or UE sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkBudget {
     /// SINR of the downlink without interference.
@@ -38,7 +38,7 @@ pub struct LinkBudget {
     pub uplink: UplinkBudget,
 }
 
-/// The best that link adaptation can expect of a terminal's uplink.
+/// The best that link adaptation can expect of a UE's uplink.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UplinkBudget {
     /// SINR on each PRB if it sends over the whole carrier.
@@ -47,7 +47,7 @@ pub struct UplinkBudget {
     pub narrow: Db,
     /// The narrowest grant.
     pub narrowest: Prbs,
-    /// CQI on which link adaptation bases the narrowest grant; out of range: the terminal is never granted anything.
+    /// CQI on which link adaptation bases the narrowest grant; out of range: the UE is never granted anything.
     pub cqi: Cqi,
 }
 

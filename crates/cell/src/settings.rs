@@ -90,7 +90,7 @@ pub struct Radio {
     #[param(default = error_model::Spec::MutualInformation(Default::default()))]
     #[param(unit = "1", source = "ns-3 LteSpectrumPhy default")]
     pub error_model: error_model::Spec,
-    /// How often the channel follows terminals that move.
+    /// How often the channel follows UEs that move.
     #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "20 cm at 20 m/s")]
     pub position_period: Span,
@@ -103,11 +103,11 @@ pub struct Radio {
     pub cqi_period: u16,
     /// TTIs from the measurement of a CQI to the first scheduling decision that uses it.
     #[param(default = 5, range = 1..=12)]
-    #[param(unit = "TTI", source = "ns-3 LENA: 4 TTI in the terminal, 1 TTI on air")]
+    #[param(unit = "TTI", source = "ns-3 LENA: 4 TTI in the UE, 1 TTI on air")]
     pub cqi_delay: u16,
 }
 
-/// How a base station learns that a terminal has data.
+/// How a base station learns that a UE has data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum BufferReports {
     /// At once, without resources and without loss.
@@ -118,7 +118,7 @@ pub enum BufferReports {
     Requested,
 }
 
-/// How often a terminal may send a scheduling request (TS 36.213 Table 10.1.5-1).
+/// How often a UE may send a scheduling request (TS 36.213 Table 10.1.5-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RequestPeriod {
     /// sr-ConfigIndex 157.
@@ -185,11 +185,11 @@ pub struct Mac {
     #[param(default = UplinkAdaptation::Headroom)]
     #[param(unit = "word", source = "TS 36.213 §5.1.1.2 and TS 36.321 §5.4.6; `carrier` is ns-3 LENA's")]
     pub uplink_adaptation: UplinkAdaptation,
-    /// How the base station learns that a terminal has data.
+    /// How the base station learns that a UE has data.
     #[param(default = BufferReports::Requested)]
     #[param(unit = "word", source = "TS 36.321 §5.4.4 and §5.4.5; `ideal` is ns-3 LENA's")]
     pub buffer_reports: BufferReports,
-    /// How often a terminal may send a scheduling request, if buffer reports are `requested`.
+    /// How often a UE may send a scheduling request, if buffer reports are `requested`.
     #[param(default = RequestPeriod::Ms10)]
     #[param(unit = "word", source = "TS 36.213 Table 10.1.5-1; 10 ms in TR 36.881 Table 5.2.1-1")]
     pub request_period: RequestPeriod,
@@ -200,7 +200,7 @@ pub struct Mac {
         source = "a choice: a frame of a call or two acknowledgments, and both reports of the MAC"
     )]
     pub request_grant: Bytes,
-    /// periodicBSR-Timer: a terminal with data reports its buffer within a block after this time, if buffer reports are
+    /// periodicBSR-Timer: a UE with data reports its buffer within a block after this time, if buffer reports are
     /// `requested`.
     #[param(default = Span::from_millis(5), range = Span::from_millis(1)..=Span::from_millis(2560))]
     #[param(
@@ -208,7 +208,7 @@ pub struct Mac {
         source = "TS 36.331 §6.3.2, MAC-MainConfig, sf5: a choice, each round of grants has a report"
     )]
     pub periodic_bsr_timer: Span,
-    /// retxBSR-Timer: a terminal that waits for a grant reports its buffer again after this time; none: never if buffer
+    /// retxBSR-Timer: a UE that waits for a grant reports its buffer again after this time; none: never if buffer
     /// reports are `ideal`, after 320 ms if they are `requested`.
     #[param(default = None, range = Span::from_millis(1)..=Span::from_millis(10_240))]
     #[param(unit = "time", source = "not in ns-3 LENA; TS 36.331 §9.2.2: 2.56 s")]
@@ -219,7 +219,7 @@ pub struct Mac {
 }
 
 impl Mac {
-    /// After which time a terminal that waits for a grant reports again; none: never.
+    /// After which time a UE that waits for a grant reports again; none: never.
     pub fn report_again_after(&self) -> Option<Span> {
         let requested = self.buffer_reports == BufferReports::Requested;
         self.retx_bsr_timer.or(requested.then_some(DEFAULT_RETX_BSR))
@@ -300,7 +300,7 @@ pub struct Rlc {
     /// Queue discipline and size of each user's downlink buffer at the base station.
     #[param(default = aqm::Spec::DropTail(Default::default()), unit = "1", source = "ns-3 LteRlcUm")]
     pub queue: aqm::Spec,
-    /// Queue discipline and size of the terminal's uplink buffer; none: like `queue`.
+    /// Queue discipline and size of the UE's uplink buffer; none: like `queue`.
     #[param(default = None, unit = "1", source = "ns-3: one default for both ends")]
     pub uplink_queue: Option<aqm::Spec>,
     /// PDCP's discard timer: how long an SDU may wait of which nothing has been sent.
@@ -347,7 +347,7 @@ pub struct RanSetup {
     pub x2_delay: Span,
     /// The cells (sectors).
     pub cells: Vec<CellSite>,
-    /// The terminals.
+    /// The UEs.
     pub ues: Vec<UeSite>,
     /// Seed of shadowing and block errors.
     pub seed: u64,
@@ -377,7 +377,7 @@ pub struct CellSite {
     pub noise_figure: Db,
 }
 
-/// A terminal.
+/// A UE.
 #[derive(Clone, Debug)]
 pub struct UeSite {
     /// Where it is at first.

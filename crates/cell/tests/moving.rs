@@ -1,4 +1,4 @@
-//! A terminal that is elsewhere hears as if it had always been there.
+//! A UE that is elsewhere hears as if it had always been there.
 
 use airwnd_cell::phy::{Position, antenna, fading, propagation};
 use airwnd_cell::{Bearer, CellSite, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility};
@@ -9,7 +9,7 @@ use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Speed, Tti};
 const NEAR: Position = Position::new(100.0, 50.0, 1.5);
 const FAR: Position = Position::new(380.0, 50.0, 1.5);
 
-/// One cell, one terminal.
+/// One cell, one UE.
 fn setup(position: Position) -> RanSetup {
     let cell = CellSite {
         site: 0,
@@ -78,7 +78,7 @@ fn reports_follow_the_terminal() {
     assert_eq!(exchange(&mut moving, 201..301), near);
 }
 
-/// A terminal on a straight way has the same channel at the same place, however often it is looked for, and whether or
+/// A UE on a straight way has the same channel at the same place, however often it is looked for, and whether or
 /// not its cell has slept in between.
 #[test]
 fn fading_is_where_the_terminal_is() {

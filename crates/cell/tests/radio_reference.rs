@@ -112,7 +112,7 @@ fn received_power_at_a_site_with_three_sectors() {
     }
 }
 
-/// The terminal's scheme for a wideband report, if it can be served.
+/// The UE's scheme for a wideband report, if it can be served.
 fn scheme(rule: &dyn Amc, sinr: f64, blocks: Prbs) -> Option<Mcs> {
     let cqi = rule.cqi(Sinr::Flat(Db(sinr)), blocks);
     (cqi != Cqi::OUT_OF_RANGE).then(|| mcs_of(cqi))

@@ -15,15 +15,15 @@ pub(crate) enum Incident {
     Timeout,
     /// Its sender began to repair a loss.
     Recovery,
-    /// Its terminal left its cell for this one.
+    /// Its UE left its cell for this one.
     HandoverStart(u16),
-    /// This cell serves its terminal.
+    /// This cell serves its UE.
     HandoverEnd(u16),
-    /// This cell could not take its terminal.
+    /// This cell could not take its UE.
     HandoverFailure(u16),
-    /// Its terminal gave its cell up.
+    /// Its UE gave its cell up.
     LinkFailure,
-    /// This cell serves its terminal after a failure.
+    /// This cell serves its UE after a failure.
     Reestablishment(u16),
 }
 

@@ -16,20 +16,20 @@ const KIND: &str = "wire";
 /// Who shares a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Sharing {
-    /// All terminals that are routed over it.
+    /// All UEs that are routed over it.
     #[word = "all"]
     All,
-    /// The terminals of a group: each group has one of its own.
+    /// The UEs of a group: each group has one of its own.
     #[word = "group"]
     Group,
-    /// Nobody: each terminal has one of its own.
+    /// Nobody: each UE has one of its own.
     #[word = "terminal"]
-    Terminal,
+    Ue,
 }
 
-/// A link between the gateway and the terminals, or the first cell: a queue, a service, a delay, and losses, each way.
+/// A link between the gateway and the UEs, or the first cell: a queue, a service, a delay, and losses, each way.
 ///
-/// Links are passed in the order of `via` of a group of terminals. Besides these keys a link has those of its
+/// Links are passed in the order of `via` of a group of UEs. Besides these keys a link has those of its
 /// [kind](link.md).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 reference run S5", check)]
@@ -69,14 +69,14 @@ pub struct LinkSettings {
         source = "ns-3 reference run S5: 1, the device's queue; Linux: the driver's ring, byte queue limits"
     )]
     pub ring: u64,
-    /// What it loses towards the terminals: the data of downloads.
+    /// What it loses towards the UEs: the data of downloads.
     #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference run S5")]
     pub loss: loss::Spec,
     /// What it loses towards the servers: the acknowledgments of downloads.
     #[param(default = loss::Spec::NoLoss(Default::default()))]
     #[param(unit = "1", source = "ns-3 reference runs S4 and S5")]
     pub loss_up: loss::Spec,
-    /// Who shares one: all terminals, each group has one, or each terminal.
+    /// Who shares one: all UEs, each group has one, or each UE.
     #[param(default = Sharing::All, unit = "1", source = "the scenario")]
     pub per: Sharing,
 }

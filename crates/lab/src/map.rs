@@ -1,4 +1,4 @@
-//! A scenario seen from above: its cells, its terminals, and what is heard where.
+//! A scenario seen from above: its cells, its UEs, and what is heard where.
 
 use crate::build;
 use crate::scenario::Scenario;
@@ -14,7 +14,7 @@ fn ues(ran: &Ran) -> impl Iterator<Item = UeId> {
 }
 
 impl Scenario {
-    /// What a terminal of the first group would hear at the points that have one of these `x` (east) and one of these
+    /// What a UE of the first group would hear at the points that have one of these `x` (east) and one of these
     /// `y` (north), at this height instead of its own; none without a site.
     pub fn radio_map(&self, x: &[Metres], y: &[Metres], height: Option<Metres>) -> Option<RadioMap> {
         let group = &self.ue[0];
@@ -43,8 +43,8 @@ impl Scenario {
         ])
     }
 
-    /// Where the terminals that move are in a run with this seed, at the ends of so many equal parts of it: `ue`,
-    /// `time_s`, which counts from the end of the warm-up, and its place in metres; terminal by terminal.
+    /// Where the UEs that move are in a run with this seed, at the ends of so many equal parts of it: `ue`,
+    /// `time_s`, which counts from the end of the warm-up, and its place in metres; UE by UE.
     pub fn paths_table(&self, seed: u64, parts: u32) -> Table {
         let whole = self.warmup + self.duration;
         let (mut ues, mut times, mut places) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
@@ -65,7 +65,7 @@ impl Scenario {
         table([("ue", Column::U32(ues)), ("time_s", Column::F64(times)), ("x_m", x), ("y_m", y)])
     }
 
-    /// The terminals of a run with this seed as they begin, with the best that link adaptation can expect of their links:
+    /// The UEs of a run with this seed as they begin, with the best that link adaptation can expect of their links:
     /// `ue`, `group`, place in metres, serving `cell`, and for both directions SINR, CQI and reach. None without a site.
     ///
     /// # Errors
@@ -104,8 +104,8 @@ impl Scenario {
         ])))
     }
 
-    /// Where the terminals of a run with this seed begin: `ue`, its `group`, and its place in metres.
-    pub fn terminals_table(&self, seed: u64) -> Table {
+    /// Where the UEs of a run with this seed begin: `ue`, its `group`, and its place in metres.
+    pub fn ues_table(&self, seed: u64) -> Table {
         let ues = build::setup(self, seed).ues;
         let groups = (0..).zip(&self.ue).flat_map(|(index, group)| (0..group.count).map(move |_| index));
         table([

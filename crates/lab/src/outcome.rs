@@ -45,7 +45,7 @@ impl Outcome {
     pub fn groups(&self) -> &[GroupRow] {
         &self.groups
     }
-    /// The terminals; none without cells.
+    /// The UEs; none without cells.
     pub fn ues(&self) -> &[UeRow] {
         &self.ues
     }

@@ -15,9 +15,9 @@ use airwnd_tcp::{Settings, cc};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
-/// The most terminals that a scenario may have.
+/// The most UEs that a scenario may have.
 const MOST_UES: u32 = 100_000;
-/// The most cells that a scenario may have: a terminal keeps a gain to each of them.
+/// The most cells that a scenario may have: a UE keeps a gain to each of them.
 const MOST_CELLS: u32 = 1000;
 /// The most flows that a scenario may have.
 const MOST_FLOWS: f64 = 1e6;
@@ -33,7 +33,7 @@ pub(crate) const S1U: &str = "s1u";
 pub(crate) const X2: &str = "x2";
 /// The longest period of sounding signals in TTIs, and so the most users of a cell (TS 36.213 Table 8.2-1).
 const MOST_SOUNDING_OFFSETS: u16 = 320;
-/// The least distance on the map between a terminal and a mast: path-loss models end at the antenna.
+/// The least distance on the map between a UE and a mast: path-loss models end at the antenna.
 const CLOSEST: Metres = Metres(1.0);
 
 /// The core network: server, gateway and base station.
@@ -58,7 +58,7 @@ pub struct Core {
     /// Queue discipline before the server link, each way, in place of `server_queue`; none: drop-tail by it.
     #[param(default = None, unit = "1", source = "RFC 7567")]
     pub server_aqm: Option<aqm::Spec>,
-    /// What the link between server and gateway loses towards the terminals.
+    /// What the link between server and gateway loses towards the UEs.
     #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference runs")]
     pub server_loss: loss::Spec,
     /// What it loses towards the server.
@@ -130,15 +130,15 @@ pub struct Site {
     pub noise_figure: Db,
 }
 
-/// A group of terminals.
+/// A group of UEs.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 reference runs", check)]
 pub struct UeGroup {
     /// Name of the group, for flows.
     #[param(default = "ue".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
-    /// How many terminals.
-    #[param(default = 1, range = 1..=MOST_UES, unit = "terminals", source = "one terminal")]
+    /// How many UEs.
+    #[param(default = 1, range = 1..=MOST_UES, unit = "UEs", source = "one UE")]
     pub count: u32,
     /// Where they are.
     #[param(default = placement::Spec::Disc(Default::default()), unit = "1", source = "ARWA 2019 §4.1")]
@@ -170,9 +170,9 @@ pub struct UeGroup {
     pub via: Option<Vec<String>>,
 }
 
-/// Flows of each terminal of a group.
+/// Flows of each UE of a group.
 ///
-/// Each has its own connection and its own row in the results. By default a terminal has one, which begins at
+/// Each has its own connection and its own row in the results. By default a UE has one, which begins at
 /// `start`; `arrivals` makes new ones later, and `count` makes several at each arrival. The flows of a group are
 /// numbered in the order in which they begin.
 #[derive(Clone, Debug, PartialEq, Params)]
@@ -181,7 +181,7 @@ pub struct Flow {
     /// Name of the group of flows; a flow is called by it and a number.
     #[param(default = "flow".to_string(), unit = "text", source = "airwnd")]
     pub id: String,
-    /// Group of terminals; none: all.
+    /// Group of UEs; none: all.
     #[param(default = None, unit = "text", source = "airwnd")]
     pub ue: Option<String>,
     /// Which end sends.
@@ -201,7 +201,7 @@ pub struct Flow {
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "an ordinary receiver")]
     pub read_rate: Option<BitRate>,
-    /// Flows that begin at each arrival, for each terminal.
+    /// Flows that begin at each arrival, for each UE.
     #[param(default = 1, range = 1..=10_000, unit = "flows", source = "one application")]
     pub count: u32,
     /// When flows begin, counted from `start`.
@@ -212,7 +212,7 @@ pub struct Flow {
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub start: Span,
-    /// Each further flow of an arrival, of a terminal and then of the next one, starts this much later than the one
+    /// Each further flow of an arrival, of a UE and then of the next one, starts this much later than the one
     /// before.
     #[param(default = Span::from_millis(1), range = Span::ZERO..=Span::from_secs(3600))]
     #[param(unit = "time", source = "ns-3 reference run S3")]
@@ -224,7 +224,7 @@ pub struct Flow {
     pub stop: Option<Span>,
 }
 
-/// A scenario: terminals, what connects them to a server, and what they download.
+/// A scenario: UEs, what connects them to a server, and what they download.
 ///
 /// What connects them: links (`[[link]]`), sites (`[[site]]`) with a carrier, a radio channel, MAC and RLC, or sites
 /// behind links.
@@ -276,7 +276,7 @@ pub struct Scenario {
     /// The sites.
     #[param(default = Vec::new(), unit = "1", source = "TS 36.300 §4")]
     pub site: Vec<Site>,
-    /// Groups of terminals.
+    /// Groups of UEs.
     #[param(unit = "1", source = "the scenario")]
     pub ue: Vec<UeGroup>,
     /// Groups of flows.
@@ -337,10 +337,10 @@ impl Scenario {
     fn check(&self) -> Result<(), Fault> {
         let complain = |key: &str, message: &str| Err(Fault::new(key, message));
         if self.link.is_empty() && self.site.is_empty() {
-            return complain("", "nothing connects the terminals: add [[site]] or [[link]]");
+            return complain("", "nothing connects the UEs: add [[site]] or [[link]]");
         }
         if self.ue.is_empty() {
-            return complain("ue", "there are no terminals: add [[ue]]");
+            return complain("ue", "there are no UEs: add [[ue]]");
         }
         if self.flow.is_empty() {
             return complain("flow", "there are no flows: add [[flow]]");
@@ -365,11 +365,11 @@ impl Scenario {
         Ok(())
     }
 
-    /// How many terminals and cells there may be.
+    /// How many UEs and cells there may be.
     fn check_sizes(&self) -> Result<(), (&'static str, String)> {
         let total: u64 = self.ue.iter().map(|group| u64::from(group.count)).sum();
         if total > u64::from(MOST_UES) {
-            return Err(("ue", format!("{total} terminals in all; at most {MOST_UES} are allowed")));
+            return Err(("ue", format!("{total} UEs in all; at most {MOST_UES} are allowed")));
         }
         let cells = self.cells();
         if cells > MOST_CELLS {
@@ -381,7 +381,7 @@ impl Scenario {
         };
         if cells > 0 && total > u64::from(cells) * u64::from(offsets) {
             let message = format!(
-                "{total} terminals in all; with {offsets} sounding offsets in each cell there is room for {}",
+                "{total} UEs in all; with {offsets} sounding offsets in each cell there is room for {}",
                 u64::from(cells) * u64::from(offsets)
             );
             return Err((key, message));
@@ -430,19 +430,19 @@ impl Scenario {
     fn check_placement(&self, index: usize, group: &UeGroup) -> Result<(), Fault> {
         let placement = group.placement.build();
         if let Some(places) = placement.places().filter(|places| *places < group.count as usize) {
-            let message = format!("{} terminals, but the placement has {places} places", group.count);
+            let message = format!("{} UEs, but the placement has {places} places", group.count);
             return Err(Fault::new("count", message));
         }
         let (cells, masts) = (self.cells(), self.masts());
         for (number, place) in group.placement.places(index, group.count, self.seed).into_iter().enumerate() {
             if let Some(cell) = place.cell.filter(|cell| u32::from(*cell) >= cells) {
-                let message = format!("terminal {number} wants cell {}, but there are {cells}", cell + 1);
+                let message = format!("UE {number} wants cell {}, but there are {cells}", cell + 1);
                 return Err(Fault::new("placement", message));
             }
             let start = [place.x, place.y];
             if let Some((site, _)) = masts.iter().find(|(_, mast)| apart(*mast, start) < CLOSEST) {
                 let message = format!(
-                    "terminal {number} at ({}, {}) stands on top of the antenna of site {site}; keep {CLOSEST} away",
+                    "UE {number} at ({}, {}) stands on top of the antenna of site {site}; keep {CLOSEST} away",
                     place.x, place.y
                 );
                 return Err(Fault::new("placement", message));
@@ -523,9 +523,9 @@ impl Scenario {
     /// How many flows a group has, in the mean.
     pub(crate) fn flows_of(&self, flow: &Flow) -> f64 {
         let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
-        let terminals: u32 = self.ue.iter().filter(of_group).map(|group| group.count).sum();
+        let ues: u32 = self.ue.iter().filter(of_group).map(|group| group.count).sum();
         let expected = flow.arrivals.build().expected(flow.window(self.duration));
-        expected * f64::from(terminals) * f64::from(flow.count)
+        expected * f64::from(ues) * f64::from(flow.count)
     }
 
     fn check_flow(&self, index: usize) -> Result<(), Fault> {
@@ -568,7 +568,7 @@ impl Scenario {
             ));
         }
         if flow.direction == Direction::Up {
-            let message = "`{word}` is told of the links towards terminals only; set direction = \"down\"";
+            let message = "`{word}` is told of the links towards UEs only; set direction = \"down\"";
             return Err(message.replace("{word}", &word));
         }
         let takes_part = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
@@ -616,7 +616,7 @@ impl Flow {
         self.stop.map_or(duration, |stop| stop.min(duration)) - self.start
     }
 
-    /// Whether each of its terminals has the same flows from the start on.
+    /// Whether each of its UEs has the same flows from the start on.
     pub(crate) fn is_once(&self) -> bool {
         matches!(self.arrivals, arrivals::Spec::Once(_))
     }
@@ -630,7 +630,7 @@ impl UeGroup {
         self.check_bearer()
     }
 
-    /// The quality of service of its terminals' bearers.
+    /// The quality of service of its UEs' bearers.
     pub(crate) fn bearer(&self) -> Bearer {
         let usual = if self.gbr.is_some() { Qci::GUARANTEED } else { Qci::BEST_EFFORT };
         let qci = self.qci.map_or(usual, |number| Qci::new(number).expect("checked: within the range"));

@@ -27,9 +27,9 @@ pub struct Sight {
     pub crossing: Crossing,
     /// Number of its flow.
     pub flow: u32,
-    /// Number of its flow's terminal.
+    /// Number of its flow's UE.
     pub ue: u32,
-    /// To the terminal or to the server.
+    /// To the UE or to the server.
     pub direction: Direction,
     /// Counts the packets that one end of a flow has sent, modulo 65536.
     pub identification: u16,
@@ -49,18 +49,18 @@ pub trait Tap {
 }
 
 impl Scenario {
-    /// Terminals of all groups.
-    pub fn terminals(&self) -> u32 {
+    /// UEs of all groups.
+    pub fn ues(&self) -> u32 {
         self.ue.iter().map(|group| group.count).sum()
     }
 
-    /// All nodes, from the server to the terminals.
+    /// All nodes, from the server to the UEs.
     pub fn nodes(&self) -> Vec<Node> {
         let cells = self.cells() as u16;
         [Node::Server, Node::Gateway]
             .into_iter()
-            .chain((0..cells).map(Node::BaseStation))
-            .chain((0..self.terminals()).map(Node::Terminal))
+            .chain((0..cells).map(Node::Enb))
+            .chain((0..self.ues()).map(Node::Ue))
             .collect()
     }
 
@@ -76,10 +76,10 @@ impl Scenario {
                 let last = nodes.iter().rfind(|node| matches(node))?;
                 Some(if first == last { format!("{first}") } else { format!("{first} to {last}") })
             };
-            let cells = span(|node| matches!(node, Node::BaseStation(_)));
-            let terminals = span(|node| matches!(node, Node::Terminal(_)));
+            let cells = span(|node| matches!(node, Node::Enb(_)));
+            let ues = span(|node| matches!(node, Node::Ue(_)));
             let words: Vec<String> =
-                ["server".into(), "gateway".into()].into_iter().chain(cells).chain(terminals).collect();
+                ["server".into(), "gateway".into()].into_iter().chain(cells).chain(ues).collect();
             format!("there is no node `{word}`; nodes: {}, or all", words.join(", "))
         })
     }

@@ -76,7 +76,7 @@ impl Builder<'_> {
         Duplex { name: SERVER.into(), of: None, down, up }
     }
 
-    /// The hop of each terminal's packets over a link; `None` for terminals that are not routed over it.
+    /// The hop of each UE's packets over a link; `None` for UEs that are not routed over it.
     fn instances(&self, place: usize, topology: &mut Topology) -> Vec<Option<Hop>> {
         let mut of_ues = Vec::new();
         let mut of_all = None;
@@ -91,7 +91,7 @@ impl Builder<'_> {
                         Sharing::Group => *of_group.get_or_insert_with(|| {
                             self.instance(place, Some((number, group.name.clone())), topology)
                         }),
-                        Sharing::Terminal => self.instance(place, Some((ue, ue.to_string())), topology),
+                        Sharing::Ue => self.instance(place, Some((ue, ue.to_string())), topology),
                     };
                     self.hop(place, instance, ue, topology)
                 }));
@@ -100,7 +100,7 @@ impl Builder<'_> {
         of_ues
     }
 
-    /// A terminal gets access to an instance of a link.
+    /// A UE gets access to an instance of a link.
     fn hop(&self, place: usize, instance: Instance, ue: usize, topology: &mut Topology) -> Hop {
         match instance {
             Instance::Link(link) => Hop::Link(link),

@@ -38,7 +38,7 @@ fn whole_run() -> Outcome {
     record(SECTORS, Span::ZERO..Span::from_secs(2)).unwrap()
 }
 
-/// A transmission: when, cell, terminal, groups, its number, MCS, bytes, and what became of it.
+/// A transmission: when, cell, UE, groups, its number, MCS, bytes, and what became of it.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     time_s: f64,
@@ -77,12 +77,12 @@ fn transmissions_add_up_to_the_figures() {
     let rows = rows(outcome.allocations());
     for (number, ue) in (0..).zip(outcome.ues()) {
         let first = rows.iter().filter(|row| row.ue == number && row.transmission == 1);
-        // A block whose assignment is lost is no block to the terminal.
+        // A block whose assignment is lost is no block to the UE.
         let heard: Vec<&Row> = first.filter(|row| row.reception != "assignment-lost").collect();
-        assert_eq!(heard.len() as u64, ue.blocks, "terminal {number}");
+        assert_eq!(heard.len() as u64, ue.blocks, "UE {number}");
         let part = |of: f64| of / heard.len() as f64;
         let failed = heard.iter().filter(|row| row.reception == "failed").count();
-        assert!((ue.bler.unwrap() - part(failed as f64)).abs() < 1e-12, "terminal {number}");
+        assert!((ue.bler.unwrap() - part(failed as f64)).abs() < 1e-12, "UE {number}");
         assert!((ue.mcs.unwrap() - part(heard.iter().map(|row| f64::from(row.mcs)).sum())).abs() < 1e-9);
         assert!(
             (ue.block_bytes.unwrap() - part(heard.iter().map(|row| f64::from(row.bytes)).sum())).abs() < 1e-6

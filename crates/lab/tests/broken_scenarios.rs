@@ -118,7 +118,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
         r#""na\nme" = "good""#,
         r":2: unknown key `na\nme`; did you mean `name`?; allowed: ...",
     ),
-    // Texts that would act on a terminal.
+    // Texts that would act on a UE.
     (
         r#"name = "good""#,
         r#"name = "a\u001b[31mred""#,
@@ -561,7 +561,7 @@ position = ["0m", "0m"]
 antenna = {kind = "parabolic", beamwidth = "70deg"}
 "#,
         "",
-        ":1: nothing connects the terminals: add [[site]] or [[link]]",
+        ":1: nothing connects the UEs: add [[site]] or [[link]]",
     ),
     (
         r#"[[site]]
@@ -578,16 +578,16 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     ),
     (r#"name = "far""#, r#"via = ["x"]"#, ":18: ue[1].via: unknown link `x`; none is allowed here"),
     (r#"name = "far""#, r#"name = """#, ":18: ue[1].name: a group needs a name"),
-    (r#"name = "far""#, "count = 99_999", ":13: ue: 100002 terminals in all; at most 100000 are allowed"),
+    (r#"name = "far""#, "count = 99_999", ":13: ue: 100002 UEs in all; at most 100000 are allowed"),
     (
         "count = 3",
         "count = 400",
-        ":13: ue: 401 terminals in all; with 320 sounding offsets in each cell there is room for 320",
+        ":13: ue: 401 UEs in all; with 320 sounding offsets in each cell there is room for 320",
     ),
     (
         "mac.scheduler",
         "mac.srs_period = 2\nmac.scheduler",
-        ":8: mac.srs_period: 4 terminals in all; with 2 sounding offsets in each cell there is room for 2",
+        ":8: mac.srs_period: 4 UEs in all; with 2 sounding offsets in each cell there is room for 2",
     ),
     ("position", "sectors = 0\nposition", ":11: site[0].sectors: 0 is outside 1..12"),
     (r#"id = "call""#, r#"id = "web""#, ":28: flow[1].id: a second flow is called `web`; ids must differ"),
@@ -733,13 +733,13 @@ carrier.bandwidth"#,
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "list", points = [["1m", "0m"], ["9m", "0m"]]}"#,
-        ":15: ue[0].count: 3 terminals, but the placement has 2 places",
+        ":15: ue[0].count: 3 UEs, but the placement has 2 places",
     ),
     (r#"{kind = "ring", radius = "300m"}"#, r#""list""#, ":16: ue[0].placement: `points` is missing"),
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "ring", radius = "0.5m"}"#,
-        ":16: ue[0].placement: terminal 0 at (0.5m, 0m) stands on top of the antenna of site 0; keep 1m away",
+        ":16: ue[0].placement: UE 0 at (0.5m, 0m) stands on top of the antenna of site 0; keep 1m away",
     ),
     (
         r#"radius = "900m""#,
@@ -760,7 +760,7 @@ carrier.bandwidth"#,
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "list", points = [["5m", "0m"], ["0.1m", "0.2m"], ["9m", "0m"]]}"#,
-        ":16: ue[0].placement: terminal 1 at (0.1m, 0.2m) stands on top of the antenna of site 0; keep 1m away",
+        ":16: ue[0].placement: UE 1 at (0.1m, 0.2m) stands on top of the antenna of site 0; keep 1m away",
     ),
     (
         r#"position = ["0m", "0m"]"#,
@@ -798,7 +798,7 @@ sectors = 4"#,
     (
         "count = 3",
         r#"mobility = {kind = "random-walk-2d", x = ["0m", "200m"]}"#,
-        ":15: ue[0].mobility.x: a terminal is placed at x = 300m, outside 0m..200m; a walk begins inside",
+        ":15: ue[0].mobility.x: a UE is placed at x = 300m, outside 0m..200m; a walk begins inside",
     ),
     (
         "count = 3",
@@ -841,11 +841,11 @@ const INCOMPLETE: &[(&str, &str)] = &[
     ("", "x:1: `duration` is missing"),
     ("duration = '1s'", "x:1: `ue` is missing"),
     ("duration = '1s'\n[[ue]]", "x:1: `flow` is missing"),
-    ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no terminals: add [[ue]]"),
+    ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no UEs: add [[ue]]"),
     ("duration = '1s'\nflow = []\n[[site]]\n[[ue]]", "x:2: flow: there are no flows: add [[flow]]"),
     (
         "duration = '1s'\n[[site]]\n[[ue]]\ncount = 321\n[[flow]]",
-        "x:3: ue: 321 terminals in all; with 320 sounding offsets in each cell there is room for 320",
+        "x:3: ue: 321 UEs in all; with 320 sounding offsets in each cell there is room for 320",
     ),
 ];
 
@@ -900,8 +900,8 @@ const TABLES: &[(&str, &str)] = &[
     ("x_m,y_m\n1,1e9\n", "t.csv:2: 1000000000 in column `y_m` is outside -1000000..1000000"),
     ("x_m,y_m,cell\n50,1,0\n", "t.csv:2: 0 in column `cell` is outside 1..65535"),
     ("x_m,y_m,srs_offset\n50,1,0.5\n", "t.csv:2: 0.5 in column `srs_offset` is not a whole number"),
-    ("x_m,y_m\n50,1\n", "s.toml:4: ue[0].count: 2 terminals, but the placement has 1 places"),
-    ("x_m,y_m,cell\n50,1,1\n9,9,2\n", "s.toml:5: ue[0].placement: terminal 1 wants cell 2, but there are 1"),
+    ("x_m,y_m\n50,1\n", "s.toml:4: ue[0].count: 2 UEs, but the placement has 1 places"),
+    ("x_m,y_m,cell\n50,1,1\n9,9,2\n", "s.toml:5: ue[0].placement: UE 1 wants cell 2, but there are 1"),
 ];
 
 #[test]

@@ -25,7 +25,7 @@ fn simulate(seed: u64, changes: &[(&str, &str)]) -> Outcome {
     run(&Scenario::from_node(&node).unwrap(), seed, None, &mut |_| true).unwrap()
 }
 
-/// What is the channel's in a terminal's row. With one cell nobody interferes, so the SINR is a constant.
+/// What is the channel's in a UE's row. With one cell nobody interferes, so the SINR is a constant.
 fn channel(row: &UeRow) -> (f64, f64, u16, f64, Option<f64>) {
     (row.x_m, row.y_m, row.cell, row.rsrp_dbm, row.sinr_db.map(|sinr| (sinr * 1e9).round()))
 }

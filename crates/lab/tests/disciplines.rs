@@ -18,11 +18,11 @@ fn told(outcome: &Outcome) -> serde_json::Value {
 
 /// A drop-tail discipline, whose packets leave one by one, and the queue whose packets have their times when they come
 /// give the same run. Where packets of several links come to one at the same instant, which comes first may differ; so
-/// there is one terminal with one flow where instants are whole milliseconds.
+/// there is one UE with one flow where instants are whole milliseconds.
 #[test]
 fn drop_tail_is_drop_tail() {
     let wires = "name = \"wan\"\nrate = \"20Mbps\"\ndelay = \"10ms\"\nloss = {kind = \"packet-error\", rate = 0.001}\n";
-    let own = "name = \"access\"\nrate = \"7Mbps\"\nrate_up = \"3Mbps\"\nper = \"terminal\"\n";
+    let own = "name = \"access\"\nrate = \"7Mbps\"\nrate_up = \"3Mbps\"\nper = \"UE\"\n";
     let flows = "[[flow]]\n[[flow]]\nid = \"up\"\ndirection = \"up\"\ncc = \"cubic\"\n";
     let recording = "kind = \"trace\"\ndown = \"nyc-times\"\ndelay = \"5ms\"\n";
     for (links, users, flows) in [(vec![wires, own], 3, flows), (vec![recording], 1, "[[flow]]\n")] {

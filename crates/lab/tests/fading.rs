@@ -107,7 +107,7 @@ fn the_outer_loop_keeps_its_target_where_reports_are_old() {
     }
 }
 
-/// Without a speed of its own fading goes with the terminal: a car that drives past at 60 km/h, 500 m away, loses as many
+/// Without a speed of its own fading goes with the UE: a car that drives past at 60 km/h, 500 m away, loses as many
 /// first transmissions to old reports as one whose fading is set to that speed, and one that stands as few as a walker.
 #[test]
 fn fading_goes_with_the_terminal() {
@@ -153,7 +153,7 @@ fn proportional_fair_gains_from_users_who_fade_apart() {
     assert!(faded > 1.4 * flat, "{faded}");
 }
 
-/// A terminal near the middle between two cells that both send all the time. Its mean SINR over the carrier is taken by
+/// A UE near the middle between two cells that both send all the time. Its mean SINR over the carrier is taken by
 /// TTI, and fading brings moments in which hardly anything disturbs.
 #[test]
 fn interference_fades_unless_told_otherwise() {

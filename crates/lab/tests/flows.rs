@@ -27,7 +27,7 @@ fn numbers(outcome: &Outcome, name: &str) -> Vec<f64> {
 }
 
 #[test]
-fn a_terminal_has_as_many_flows_as_it_is_said() {
+fn a_ue_has_as_many_flows_as_it_is_said() {
     let outcome =
         simulate(&wire("[[ue]]\ncount = 2\n[[flow]]\ncount = 3\nstagger = \"5ms\"\ntraffic = \"transfer\""));
     let ues: Vec<(&str, u32)> = outcome.flows().iter().map(|row| (row.id.as_str(), row.ue)).collect();
@@ -175,7 +175,7 @@ fn requests_travel_and_are_of_their_size() {
     assert!((goodput - 4e6 * 8.0 / 20.0 / 1e3).abs() < 1e-6, "requests are no goodput: {goodput}");
 }
 
-/// A terminal is handed over once. Those of its sixty short flows that are there then have it in their records, and each
+/// A UE is handed over once. Those of its sixty short flows that are there then have it in their records, and each
 /// is sampled while it is there.
 #[test]
 fn records_have_flows_while_they_are_there() {

@@ -1,4 +1,4 @@
-//! Terminals that change cells, beside ns-3 LENA 3.44, and what must hold whatever they do.
+//! UEs that change cells, beside ns-3 LENA 3.44, and what must hold whatever they do.
 //!
 //! `cargo test -p airwnd-lab --test suite handover:: -- --nocapture` prints every comparison.
 
@@ -181,7 +181,7 @@ fn handovers_start_when_ns3s_do() {
     }
 }
 
-/// A terminal that walks out of coverage, and comes back to where the other cell is better.
+/// A UE that walks out of coverage, and comes back to where the other cell is better.
 fn out_and_back(failure: &str, mode: &str) -> Outcome {
     let rows =
         "rows = [[0, 100, 0], [2, 100, 0], [4, 100, 8000], [6, 100, 8000], [8, 3900, 0], [20, 3900, 0]]";
@@ -232,7 +232,7 @@ fn a_link_that_fails_is_established_in_another_cell() {
 }
 
 #[test]
-fn without_failures_a_terminal_waits_for_its_cell() {
+fn without_failures_a_ue_waits_for_its_cell() {
     let outcome = out_and_back("", "um");
     assert_eq!(outcome.ues()[0].cell, 0);
     assert!(outcome.links().iter().all(|link| link.link != "x2"));
@@ -263,15 +263,15 @@ fn forwarding_decides_what_a_handover_costs() {
     assert!(0 < waiting && waiting < arriving && arriving < nothing, "{waiting} {arriving} {nothing}");
 }
 
-// What must hold whatever terminals do.
+// What must hold whatever UEs do.
 
-/// A network of a few cells in which terminals move at random, and everything that a handover can be set to.
+/// A network of a few cells in which UEs move at random, and everything that a handover can be set to.
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
     speed: f64,
     spacing: u32,
-    terminals: u8,
+    ues: u8,
     hysteresis: f64,
     trigger_ms: u32,
     forwarding: &'static str,
@@ -286,7 +286,7 @@ struct Case {
 
 impl Case {
     fn toml(&self) -> String {
-        let Case { speed, spacing, terminals, hysteresis, trigger_ms, forwarding, mode, .. } = self;
+        let Case { speed, spacing, ues, hysteresis, trigger_ms, forwarding, mode, .. } = self;
         let [preparation, access, switch, x2, s1u] = self.delays_ms;
         let algorithm = match self.algorithm {
             0 => "\"a2-a4-rsrq\"".to_string(),
@@ -320,7 +320,7 @@ impl Case {
             spacing = "{spacing}m"
             power = "{}dBm"
             [[ue]]
-            count = {terminals}
+            count = {ues}
             placement = {{kind = "disc", radius = "{spacing}m", min_radius = "10m"}}
             mobility = {{kind = "random-waypoint", min_speed = "{}m/s", max_speed = "{speed}m/s", pause = "0s", x = ["-{spacing}m", "{spacing}m"], y = ["-{spacing}m", "{spacing}m"]}}
             [[flow]]
@@ -349,7 +349,7 @@ struct Order {
 
 impl Tap for Order {
     fn packet(&mut self, sight: &Sight) {
-        let at_end = matches!(sight.node, At::Server | At::Terminal(_));
+        let at_end = matches!(sight.node, At::Server | At::Ue(_));
         if !at_end || !matches!(sight.carried, Carried::Datagram(_)) {
             return;
         }
@@ -370,7 +370,7 @@ fn cases() -> impl Strategy<Value = Case> {
         seed: moves.0,
         speed: moves.1,
         spacing: moves.2,
-        terminals: moves.3,
+        ues: moves.3,
         hysteresis: decides.0,
         trigger_ms: decides.1,
         algorithm: decides.2,

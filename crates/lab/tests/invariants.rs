@@ -16,7 +16,7 @@ use std::fmt;
 #[derive(Clone)]
 struct Case {
     toml: String,
-    /// Bytes that the queue of a terminal may hold, if there is a cell.
+    /// Bytes that the queue of a UE may hold, if there is a cell.
     buffer: Option<u64>,
     /// SDUs that it may hold.
     packets: Option<u64>,
@@ -221,7 +221,7 @@ fn tcp() -> impl Strategy<Value = String> {
     )
 }
 
-/// What lies between the gateway and the terminals; with it, what the checks need to know of it.
+/// What lies between the gateway and the UEs; with it, what the checks need to know of it.
 fn access() -> impl Strategy<Value = (Option<u64>, Option<u64>, f64, String)> {
     // Two TTIs between scheduling and air, and one on air.
     let cell = cell().prop_map(|(buffer, packets, toml)| (buffer, packets, 3.0, toml));

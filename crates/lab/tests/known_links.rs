@@ -133,7 +133,7 @@ fn what_cannot_be_known_is_refused() {
         assert_eq!(
             complaint(wire, &format!("direction = \"up\"\n{rwnd_is}")),
             format!(
-                "test:9: flow[0].rwnd: `{rwnd}` is told of the links towards terminals only; set direction = \"down\""
+                "test:9: flow[0].rwnd: `{rwnd}` is told of the links towards UEs only; set direction = \"down\""
             )
         );
         assert_eq!(

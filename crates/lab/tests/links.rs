@@ -84,7 +84,7 @@ fn a_dumbbell_has_a_round_trip_for_each_group() {
     assert!(bottleneck.utilisation.unwrap() > 0.95, "{bottleneck:?}");
     assert_eq!(bottleneck.queue_packets.max, 60);
     assert!(bottleneck.drops.link_queue_full > 0);
-    // Each of the two near terminals has a link, the far ones share theirs.
+    // Each of the two near UEs has a link, the far ones share theirs.
     let of = |link| -> Vec<&str> {
         rows(&outcome, link, Direction::Down).iter().filter_map(|row| row.of.as_deref()).collect()
     };
@@ -303,12 +303,12 @@ fn marks_keep_the_queue_short() {
     assert!(down(&deaf, "link").marks == 0 && down(&deaf, "link").drops.link_queue_full > 0);
 }
 
-/// What one terminal's own link loses does not depend on how many others there are.
+/// What one UE's own link loses does not depend on how many others there are.
 #[test]
 fn each_terminal_s_link_has_draws_of_its_own() {
     let received = |count: u32| {
         let toml = format!(
-            "preset = \"airwnd-0.1\"\nduration = \"5s\"\n[[link]]\nrate = \"10Mbps\"\nper = \"terminal\"\n\
+            "preset = \"airwnd-0.1\"\nduration = \"5s\"\n[[link]]\nrate = \"10Mbps\"\nper = \"ue\"\n\
              loss = {{kind = \"packet-error\", rate = 0.1}}\n[[ue]]\ncount = {count}\n[[flow]]\ntraffic = {}",
             datagrams("1Mbps")
         );

@@ -236,7 +236,7 @@ fn tcp_gets_every_byte_once_with_and_without_harq() {
     }
 }
 
-/// The delays in TTIs of packets that a terminal sends every second. Four cells that stand together, all equally
+/// The delays in TTIs of packets that a UE sends every second. Four cells that stand together, all equally
 /// strong, leave its control channels -4.8 dB: it loses some of its grants.
 fn lone_packets(retx_bsr_timer: Option<Span>) -> Vec<u64> {
     let mut setup = setup(500.0, 4, None);

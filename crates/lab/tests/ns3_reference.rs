@@ -216,7 +216,7 @@ fn newreno_over_three_sectors() {
 /// One user whose window is small: with 16 KiB each round trip waits for an uplink grant, with 32 KiB none does.
 /// Goodput within 1 %, delay within 2 %.
 #[test]
-fn a_window_decides_whether_a_terminal_waits_for_grants() {
+fn a_window_decides_whether_a_ue_waits_for_grants() {
     for row in rows(include_str!("data/s3_windows.csv")) {
         let window = row("receive_buffer");
         let toml = s3::scenario("a", "1", "20", "5", "40")
@@ -266,7 +266,7 @@ fn newreno_over_three_sectors_in_acknowledged_mode() {
 }
 
 /// S3's site over 20 MHz with thirty users in acknowledged mode, means over four seeds, against six runs of ns-3 3.44
-/// (100 PRB, line of sight up to 1001 m, no cap on the terminals' power, RLC AM 51200 B, 10 s, RngRun 1 to 6 with the same
+/// (100 PRB, line of sight up to 1001 m, no cap on the UEs' power, RLC AM 51200 B, 10 s, RngRun 1 to 6 with the same
 /// positions; the file has their means and the standard error of the throughput).
 ///
 /// By ns-3's conduct total goodput is within 5 % and mean delay within 10 %. Users below 8 dB, whose PDUs are now and then

@@ -1,10 +1,10 @@
-//! The radio environment map: against ns-3's, and against the engine's own terminals.
+//! The radio environment map: against ns-3's, and against the engine's own UEs.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Column, RadioMap, Scenario, Table, run};
 use airwnd_units::{Metres, Span};
 
-/// ns-3's scenario, and terminals in it.
+/// ns-3's scenario, and UEs in it.
 const TWO_SITES: &str = r#"
 preset = "airwnd-0.1"
 duration = "1s"
@@ -59,12 +59,12 @@ fn the_map_is_that_of_ns3() {
 }
 
 #[test]
-fn a_terminal_hears_what_the_map_says() {
+fn a_ue_hears_what_the_map_says() {
     // The strongest cell and its RSRP are those of the run; and the reported SINR, which has less interference
     // whenever a neighbour is silent, is at least the map's.
     let scenario = scenario(&[]);
     let outcome = run(&scenario, 1, None, &mut |_| true).unwrap();
-    let places = scenario.terminals_table(1);
+    let places = scenario.ues_table(1);
     for (ue, (x, y)) in outcome.ues().iter().zip(numbers(&places, "x_m").iter().zip(numbers(&places, "y_m")))
     {
         assert_eq!((ue.x_m, ue.y_m), (*x, *y));
@@ -91,7 +91,7 @@ fn points_lie_row_by_row() {
 }
 
 #[test]
-fn shadowing_moves_terminals_not_places() {
+fn shadowing_moves_ues_not_places() {
     let shadowed = scenario(&[("radio.shadowing", "{sigma = \"8dB\"}")]);
     assert_eq!(at(&shadowed, 100.0, 70.0).sinr_db, at(&scenario(&[]), 100.0, 70.0).sinr_db);
 }

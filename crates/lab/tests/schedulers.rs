@@ -98,7 +98,7 @@ fn a_guaranteed_rate_comes_before_best_effort() {
     }
 }
 
-/// Uploads from 0.5 to 2 km, and the acknowledgments of a download to the farthest terminal. Of 50 PRBs, round robin
+/// Uploads from 0.5 to 2 km, and the acknowledgments of a download to the farthest UE. Of 50 PRBs, round robin
 /// gives 10 or 12 to each that waits, and leaves 2 of the latter empty; PF gives acknowledgments what they need, and
 /// the rest to one upload at a time. Shares of the PRBs are equal in both.
 #[test]

@@ -68,9 +68,9 @@ fn drops_have_their_causes() {
 
 /// Four channels carry four times what one does, but for the collisions on the shared one.
 #[test]
-fn terminals_share_a_channel_or_have_their_own() {
+fn ues_share_a_channel_or_have_their_own() {
     let goodput = |link: &str| outcome(&download(link, "count = 4")).totals().goodput_kbps;
-    let (shared, own) = (goodput(""), goodput("per = \"terminal\""));
+    let (shared, own) = (goodput(""), goodput("per = \"UE\""));
     assert!((own / shared / 4.0 - 1.0).abs() < 0.1, "{own} {shared}");
 }
 

@@ -10,9 +10,9 @@ pub enum Node {
     /// The gateway's link to the servers: `gateway`.
     Gateway,
     /// The S1-U link of a cell, counted from 0: `enb-0`.
-    BaseStation(u16),
+    Enb(u16),
     /// A UE, counted from 0: `ue-0`.
-    Terminal(u32),
+    Ue(u32),
 }
 
 impl Node {
@@ -21,8 +21,8 @@ impl Node {
         match self {
             Node::Server => "the servers' IP",
             Node::Gateway => "the gateway's link to the servers",
-            Node::BaseStation(_) => "the base station's S1-U link, in GTP-U",
-            Node::Terminal(_) => "the terminal's IP",
+            Node::Enb(_) => "the base station's S1-U link, in GTP-U",
+            Node::Ue(_) => "the UE's IP",
         }
     }
 }
@@ -32,8 +32,8 @@ impl fmt::Display for Node {
         match self {
             Node::Server => f.write_str("server"),
             Node::Gateway => f.write_str("gateway"),
-            Node::BaseStation(cell) => write!(f, "enb-{cell}"),
-            Node::Terminal(ue) => write!(f, "ue-{ue}"),
+            Node::Enb(cell) => write!(f, "enb-{cell}"),
+            Node::Ue(ue) => write!(f, "ue-{ue}"),
         }
     }
 }

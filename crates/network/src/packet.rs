@@ -30,14 +30,14 @@ impl<C> Packet<C> {
     pub fn source(&self) -> Node {
         match self.direction {
             Direction::Down => Node::Server,
-            Direction::Up => Node::Terminal(self.device),
+            Direction::Up => Node::Ue(self.device),
         }
     }
 
     /// The node that it is sent to.
     pub fn destination(&self) -> Node {
         match self.direction {
-            Direction::Down => Node::Terminal(self.device),
+            Direction::Down => Node::Ue(self.device),
             Direction::Up => Node::Server,
         }
     }

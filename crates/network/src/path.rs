@@ -148,7 +148,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         let waiting = in_flight.waiting(now, key);
         let air = self.air.as_mut().expect("bearers are over the air");
         if direction == Direction::Down {
-            let node = Node::BaseStation(air.serving_cell(device));
+            let node = Node::Enb(air.serving_cell(device));
             self.observer.on_crossing(now, node, Crossing::In, &in_flight.packet);
         }
         air.ran.send(UeId(device), direction, waiting);
@@ -162,7 +162,7 @@ impl<C, O: Observer<C>> Network<C, O> {
             Direction::Up => {
                 let packet = &self.packets.get(key).packet;
                 let air = self.air.as_ref().expect("it crossed the air");
-                let node = Node::BaseStation(air.serving_cell(packet.device));
+                let node = Node::Enb(air.serving_cell(packet.device));
                 self.observer.on_crossing(now, node, Crossing::Out, packet);
                 self.forward(now, key);
             }

@@ -132,17 +132,17 @@ impl Scenario {
             .map_err(|error| complaint(error.located(&self.checked.name, &self.node)))
     }
 
-    /// Where the terminals of a run with this seed begin, by columns.
-    fn terminals<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, self.checked.terminals_table(seed))
+    /// Where the UEs of a run with this seed begin, by columns.
+    fn ues<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, self.checked.ues_table(seed))
     }
 
-    /// Where the terminals that move are at the ends of equal parts of a run with this seed, by columns.
+    /// Where the UEs that move are at the ends of equal parts of a run with this seed, by columns.
     fn paths<'py>(&self, py: Python<'py>, seed: u64, parts: u32) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.checked.paths_table(seed, parts.max(1)))
     }
 
-    /// The terminals of a run with this seed with their links' budgets, by columns; `None` without a site.
+    /// The UEs of a run with this seed with their links' budgets, by columns; `None` without a site.
     fn link_budgets<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
         let budgets = self
             .checked

@@ -9,7 +9,7 @@ use airwnd_units::{Bytes, Span, Time};
 ///
 /// rwnd = (rate * (RTTbase + `standing`) + `extra` segments) / connections, at least two segments. The rate is what
 /// full segments' payload can come at to the device now: the least on its way of each wire's rate, what each
-/// recording will carry in the next round trip, and what the cell would carry at the terminal's newest report,
+/// recording will carry in the next round trip, and what the cell would carry at the UE's newest report,
 /// shared equally with the other devices whose senders have more to send, after what those take that do not. RTTbase
 /// follows from the route: its delays, the transmission of a full segment and an ACK, and an idle cell's own delays.
 ///

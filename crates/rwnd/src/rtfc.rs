@@ -16,16 +16,16 @@ pub enum Filter {
     Mean,
 }
 
-/// RTFC, a reconstruction: the window follows what the radio link offers to the terminal.
+/// RTFC, a reconstruction: the window follows what the radio link offers to the UE.
 ///
-/// Liu and others let a terminal read the available bandwidth of its wireless link from its own radio, and calculate
+/// Liu and others let a UE read the available bandwidth of its wireless link from its own radio, and calculate
 /// the receive window from it as it changes. Of their text only the abstracts could be had, of the paper and of a
 /// later chapter, where the method is called ABRWDA. So the formula is ours: rwnd = rate * RTT, at least two segments,
 /// where the RTT is the least that the receiver has measured (`filter = "least"`), or an average of its measurements
 /// in which the former ones weigh `weight` (`filter = "mean"`). With the mean a queue sustains itself: what was under
 /// way while it stood is what is offered next.
 ///
-/// The rate is the one that `oracle` is told, with the payload of full segments; no terminal knows it that well. It is
+/// The rate is the one that `oracle` is told, with the payload of full segments; no UE knows it that well. It is
 /// that of the device: several connections of one offer too much. Before the first RTT `initial` is offered.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(

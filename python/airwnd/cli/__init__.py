@@ -91,7 +91,7 @@ def cli(options: Options, debug: bool) -> None:
     \b
     airwnd run scenario.toml                 simulate
     airwnd view RUN                          look around in a run
-    airwnd ues scenario.toml                 which terminals are in reach
+    airwnd ues scenario.toml                 which UEs are in reach
     airwnd plot map scenario.toml            what is heard where
     airwnd list                              algorithms, TCP stacks, presets
     airwnd sweep scenario.toml --out out     many settings and seeds, one data set

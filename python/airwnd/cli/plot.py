@@ -93,7 +93,7 @@ def plot() -> None:
 @click.option(
     "--extent",
     metavar="W,E,S,N",
-    help="The area in metres, as in --extent=-500,500,-400,400; sites and terminals lie inside by default.",
+    help="The area in metres, as in --extent=-500,500,-400,400; sites and UEs lie inside by default.",
 )
 @click.option(
     "--height", type=float, metavar="METRES", help="Height above ground; that of the first group by default."

@@ -138,7 +138,7 @@ def _window(text: str) -> tuple[str, str]:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the scenario's seed.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per terminal.")
 def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) -> None:
-    """List the terminals of the scenario in FILE with what their links allow, without running it."""
+    """List the UEs of the scenario in FILE with what their links allow, without running it."""
     budgets = load(file, settings).link_budgets(seed)
     if as_json:
         click.echo(json.dumps(budgets.to_dicts()))

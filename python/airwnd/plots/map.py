@@ -1,4 +1,4 @@
-"""The radio environment over the plane, with sites and terminals."""
+"""The radio environment over the plane, with sites and UEs."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +146,7 @@ def _outline() -> "AbstractPathEffect":
 
 
 def _draw_terminals(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
-    """Draw a line for each path, and a dot where each terminal begins."""
+    """Draw a line for each path, and a dot where each UE begins."""
     crowded = radio.ues.height > _CROWD
     for number, path in enumerate(radio.paths.partition_by("ue", maintain_order=True)):
         axes.plot(
@@ -165,7 +165,7 @@ def _draw_terminals(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
         edgecolors="black",
         linewidths=0.6,
         zorder=2.5,
-        label="terminal" if radio.ues.height == 1 else "terminals",
+        label="UE" if radio.ues.height == 1 else "UEs",
     )
 
 

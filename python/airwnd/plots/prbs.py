@@ -99,7 +99,7 @@ def _few(ues: list[int]) -> bool:
 
 
 def _colours(axes: "Axes", ues: list[int]) -> dict[int, Any]:
-    """Choose a colour for each terminal: by legend for a few, by a scale for more."""
+    """Choose a colour for each UE: by legend for a few, by a scale for more."""
     if _few(ues):
         return {ue: style.LINES[index].colour for index, ue in enumerate(ues)}
     from matplotlib.cm import ScalarMappable

@@ -8,7 +8,7 @@ use std::panic::catch_unwind;
 
 /// Calls of `progress` before a run is stopped.
 const CALLS: u32 = 2;
-/// The most terminals, cells and flows of a run; of what is larger only the reading is tried.
+/// The most UEs, cells and flows of a run; of what is larger only the reading is tried.
 const MOST: usize = 3000;
 
 /// A scenario that reads, but is too large to be run for each test.

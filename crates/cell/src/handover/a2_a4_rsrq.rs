@@ -25,7 +25,7 @@ pub struct Params {
 
 const A2: usize = 0;
 
-/// The algorithm for one terminal.
+/// The algorithm for one UE.
 pub struct A2A4Rsrq {
     params: Params,
     /// What was last heard of each neighbour, by cell.
@@ -33,7 +33,7 @@ pub struct A2A4Rsrq {
 }
 
 impl A2A4Rsrq {
-    /// For a terminal.
+    /// For a UE.
     pub fn new(params: Params) -> Self {
         A2A4Rsrq { params, neighbours: Vec::new() }
     }

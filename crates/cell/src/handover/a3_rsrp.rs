@@ -7,7 +7,7 @@ use airwnd_units::{Db, Span};
 
 /// A3-RSRP: to the strongest neighbour, once it has been stronger than the serving cell by a margin for a while.
 ///
-/// A larger margin or a longer time avoids handovers there and back, but leaves terminals longer in a cell that is
+/// A larger margin or a longer time avoids handovers there and back, but leaves UEs longer in a cell that is
 /// no longer the best, at an SINR of about minus the margin.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.331 §5.5.4.4; ns-3 a3-rsrp-handover-algorithm.cc")]
@@ -30,13 +30,13 @@ pub struct Params {
     pub report_interval: Span,
 }
 
-/// The algorithm for one terminal.
+/// The algorithm for one UE.
 pub struct A3Rsrp {
     params: Params,
 }
 
 impl A3Rsrp {
-    /// For a terminal.
+    /// For a UE.
     pub fn new(params: Params) -> Self {
         A3Rsrp { params }
     }

@@ -1,12 +1,12 @@
-//! When a terminal gives its cell up.
+//! When a UE gives its cell up.
 
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Span, Time};
 
-/// Radio-link failure: a terminal that has not heard its cell's control channels for long enough looks for another.
+/// Radio-link failure: a UE that has not heard its cell's control channels for long enough looks for another.
 ///
 /// N310 periods in a row below Qout start T310; N311 periods in a row above Qin stop it; when it expires the
-/// link has failed. The terminal then looks for the strongest cell above Qin and accesses it.
+/// link has failed. The UE then looks for the strongest cell above Qin and accesses it.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.331 §5.3.11, §5.3.7; TS 36.133 §7.6", check)]
 pub struct Params {
@@ -54,7 +54,7 @@ impl Params {
     }
 }
 
-/// What a terminal makes of its cell's control channels.
+/// What a UE makes of its cell's control channels.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Monitor {
     /// Since when the SINR has been below Qout, or above Qin while T310 runs.

@@ -1,4 +1,4 @@
-//! What a terminal hears of the cells, and what it has to report of it.
+//! What a UE hears of the cells, and what it has to report of it.
 
 use super::{Event, Measured, Report, Trigger};
 use crate::identity::CellId;
@@ -9,7 +9,7 @@ use airwnd_units::{Db, Dbm, Time};
 //= TS 36.331 §6.4
 const MOST_REPORTED: usize = 8;
 
-/// A terminal's measurements of all cells.
+/// A UE's measurements of all cells.
 pub(crate) struct Measurements {
     /// Sums over the layer-1 period in decibels: of what is heard of each cell on a PRB, and of everything.
     //= exception measurements-without-fading
@@ -172,7 +172,7 @@ impl Measurements {
         Report { trigger: watch, serving: self.filtered[serving], neighbours: &self.neighbours }
     }
 
-    /// The terminal has changed cells: all events begin anew.
+    /// The UE has changed cells: all events begin anew.
     //= TS 36.331 §5.5.6.1
     pub fn forget_events(&mut self) {
         for watch in &mut self.watches {

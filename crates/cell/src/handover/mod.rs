@@ -1,6 +1,6 @@
-//! When a terminal changes cells, and how.
+//! When a UE changes cells, and how.
 //!
-//! A terminal measures all cells and reports what its cell has asked to hear of ([`Trigger`]); the cell's algorithm
+//! A UE measures all cells and reports what its cell has asked to hear of ([`Trigger`]); the cell's algorithm
 //! decides from these reports ([`Handover`]). What a decision sets in motion is the same for all algorithms, and not
 //! here.
 
@@ -15,7 +15,7 @@ use airwnd_units::{Db, Dbm, Span};
 pub use link_failure::Params as LinkFailure;
 pub use settings::{Forwarding, Settings};
 
-/// Handover algorithm: when a cell hands a terminal over, and to which.
+/// Handover algorithm: when a cell hands a UE over, and to which.
 #[family(name = "handover", build = fn() -> Box<dyn Handover>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -24,7 +24,7 @@ pub enum Spec {
     A2A4Rsrq(a2_a4_rsrq::Params),
 }
 
-/// An event that a terminal reports (TS 36.331 §5.5.4).
+/// An event that a UE reports (TS 36.331 §5.5.4).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trigger {
     /// What has to happen.
@@ -59,7 +59,7 @@ pub enum Quantity {
     Rsrq,
 }
 
-/// A terminal's filtered measurements of a cell.
+/// A UE's filtered measurements of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The cell.
@@ -96,7 +96,7 @@ pub(crate) fn rsrq_of_index(index: u8) -> f64 {
     (f64::from(index) - 40.0) / 2.0
 }
 
-/// What a terminal reports.
+/// What a UE reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// Which of [`Handover::triggers`] it is about.
@@ -107,14 +107,14 @@ pub struct Report<'a> {
     pub neighbours: &'a [Measured],
 }
 
-/// Decides for one terminal.
+/// Decides for one UE.
 pub trait Handover: Send {
-    /// What the terminal shall report; asked once.
+    /// What the UE shall report; asked once.
     fn triggers(&self) -> Vec<Trigger>;
-    /// A report comes: the cell to hand the terminal over to, if any. Reports that come while a handover is under way
+    /// A report comes: the cell to hand the UE over to, if any. Reports that come while a handover is under way
     /// are not shown.
     fn on_report(&mut self, report: &Report<'_>) -> Option<CellId>;
-    /// The terminal has changed cells: what was known of it at the old one is forgotten.
+    /// The UE has changed cells: what was known of it at the old one is forgotten.
     fn on_handover(&mut self) {}
 }
 

@@ -4,7 +4,7 @@ use super::{Handover, Report, Trigger};
 use crate::identity::CellId;
 use airwnd_catalog::Params;
 
-/// None: every terminal keeps the cell that it has at first.
+/// None: every UE keeps the cell that it has at first.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 NoOpHandoverAlgorithm")]
 pub struct Params {}
@@ -13,7 +13,7 @@ pub struct Params {}
 pub struct Never;
 
 impl Never {
-    /// For a terminal.
+    /// For a UE.
     pub fn new(_params: Params) -> Self {
         Never
     }

@@ -10,13 +10,13 @@ use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Prbs};
 use crate::radio::Radio;
 use crate::rlc::{BufferStatus, Content, PROCESSES};
-use crate::terminal::Terminals;
+use crate::ue::UeTable;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
 
 /// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).
 pub(crate) const DECISION_TO_AIR: u64 = 2;
-/// TTIs from a transmission to the decision that can answer its feedback: 4 in the terminal (TS 36.213
+/// TTIs from a transmission to the decision that can answer its feedback: 4 in the UE (TS 36.213
 /// §10.1), one on air.
 const AIR_TO_FEEDBACK: u64 = 5;
 /// TTIs after which a process whose feedback never came is free again (ns-3 HARQ_DL_TIMEOUT of 11, found
@@ -201,7 +201,7 @@ impl Downlink {
         cell: usize,
         users: &[u32],
         radio: &mut Radio,
-        terminals: &mut Terminals,
+        ues: &mut UeTable,
         mut report: impl FnMut(&mut Radio, u16) -> u32,
     ) {
         let free = self.retransmit(tti, radio);
@@ -218,7 +218,7 @@ impl Downlink {
                     let state = &radio.reports(cell)[report as usize];
                     let (wideband, flat) = (state.wideband, state.flat);
                     let head_of_line = if heeds_delay {
-                        terminals.get(users[slot as usize]).head_of_line(tti)
+                        ues.get(users[slot as usize]).head_of_line(tti)
                     } else {
                         Span::ZERO
                     };
@@ -248,7 +248,7 @@ impl Downlink {
             //= exception no-mac-headers
             let size = transport_block(Direction::Down, mcs, radio.prbs_of(rbgs));
             let process = self.users[slot as usize].next_free();
-            let content = terminals.transmit_down(users[slot as usize], tti, size, process);
+            let content = ues.transmit_down(users[slot as usize], tti, size, process);
             let block = Block { mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
             self.send_new(tti, slot, process, Process { block, rbgs });
         }
@@ -350,8 +350,8 @@ impl Downlink {
         self.air.at(tti).iter().fold(Rbgs::default(), |all, sent| all.union(sent.rbgs))
     }
 
-    /// What the terminals make of this TTI, in which the cells send on `on_air`: the decoded PDUs with their
-    /// terminals.
+    /// What the UEs make of this TTI, in which the cells send on `on_air`: the decoded PDUs with their
+    /// UEs.
     pub fn receive(
         &mut self,
         tti: Tti,
@@ -359,14 +359,14 @@ impl Downlink {
         users: &[u32],
         on_air: &[Rbgs],
         radio: &mut Radio,
-        terminals: &mut Terminals,
+        ues: &mut UeTable,
     ) -> &[(u32, Content)] {
         self.decoded.clear();
         let mut sending = std::mem::take(&mut self.sending);
         self.air.take(tti, &mut sending);
         for sent in &sending {
             let number = users[sent.slot as usize];
-            let ue = terminals.get(number);
+            let ue = ues.get(number);
             let process = &mut self.processes[sent.slot as usize][sent.process as usize];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
             self.figures.prbs += u64::from(radio.prbs_of(sent.rbgs).0);

@@ -23,18 +23,18 @@ pub struct Allocation {
     pub mcs: Mcs,
     /// Size of the transport block.
     pub size: Bytes,
-    /// What the terminal made of it.
+    /// What the UE made of it.
     pub reception: Reception,
 }
 
-/// What a terminal made of a transmission.
+/// What a UE made of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception {
     /// The block was decoded.
     Decoded,
     /// It was not, and may be sent again.
     Failed,
-    /// The terminal did not hear that there was something for it.
+    /// The UE did not hear that there was something for it.
     AssignmentLost,
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn make_room<T>(list: &mut Vec<T>, most: usize) {
     list.reserve(most.saturating_sub(list.len()));
 }
 
-/// What has become of a terminal's transport blocks in one direction.
+/// What has become of a UE's transport blocks in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BlockFigures {
     /// First transmissions.

@@ -1,4 +1,4 @@
-//! Outer-loop link adaptation: the base station corrects the terminals' reports by what became of its blocks.
+//! Outer-loop link adaptation: the base station corrects the UEs' reports by what became of its blocks.
 
 use crate::phy::error_model::{ErrorModel, Transmission};
 use crate::phy::tables::{mcs_of, transport_block};
@@ -49,7 +49,7 @@ pub(crate) struct OuterLoop {
 }
 
 impl OuterLoop {
-    /// Loops without users, for terminals that decode as `receiver` does.
+    /// Loops without users, for UEs that decode as `receiver` does.
     pub fn new(params: Params, receiver: &dyn ErrorModel, carrier: Prbs) -> OuterLoop {
         let mut needs = [Db(0.0); SCHEMES];
         for (mcs, need) in Mcs::all().zip(&mut needs) {

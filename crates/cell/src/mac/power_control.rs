@@ -4,7 +4,7 @@ use crate::phy::Prbs;
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Db, Dbm};
 
-/// Whether the base station corrects the terminals' power.
+/// Whether the base station corrects the UEs' power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Mode {
     /// It does not.
@@ -30,7 +30,7 @@ pub struct Params {
     /// Fraction of the path loss that is compensated.
     #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "ns-3 LteUePowerControl::Alpha")]
     pub alpha: f64,
-    /// Whether the base station corrects the terminals' power.
+    /// Whether the base station corrects the UEs' power.
     #[param(default = Mode::ClosedLoop)]
     #[param(
         unit = "word",
@@ -44,11 +44,11 @@ pub struct Params {
         source = "a choice: with 20 dB, for the fastest scheme, neighbours drown users at the edge"
     )]
     pub target_sinr: Db,
-    /// The terminal's largest power.
+    /// The UE's largest power.
     #[param(default = Dbm(23.0), range = Dbm(-40.0)..=Dbm(120.0))]
     #[param(unit = "dBm", source = "TS 36.101 §6.2.2, power class 3")]
     pub max_power: Dbm,
-    /// The terminal's smallest power.
+    /// The UE's smallest power.
     #[param(default = Dbm(-40.0), range = Dbm(-60.0)..=Dbm(23.0), unit = "dBm", source = "TS 36.101 §6.3.2")]
     pub min_power: Dbm,
 }
@@ -80,7 +80,7 @@ impl Params {
         Dbm(wanted.clamp(self.min_power.0, self.max_power.0.max(self.min_power.0)))
     }
 
-    /// Power headroom of a transmission over `prbs`: negative if it asks for more power than the terminal has.
+    /// Power headroom of a transmission over `prbs`: negative if it asks for more power than the UE has.
     //= TS 36.213 §5.1.1.2
     pub fn headroom(&self, prbs: Prbs, loss: Db, commanded: Db) -> Db {
         Db(self.max_power.0 - self.wanted(prbs, loss, commanded))

@@ -1,8 +1,8 @@
 //! The uplink MAC of a cell: buffer status reports, grants, synchronous HARQ.
 //!
-//! A terminal reports its buffer, is granted PRBs, sends, and repeats what the base station did not decode.
+//! A UE reports its buffer, is granted PRBs, sends, and repeats what the base station did not decode.
 //! Grants and feedback travel as control messages; grants can be lost. Buffer reports do so too, or are requested: then
-//! a terminal sends a scheduling request, and reports within its blocks.
+//! a UE sends a scheduling request, and reports within its blocks.
 
 use super::control_elements::{Elements, Headroom};
 use super::power_control;
@@ -15,11 +15,11 @@ use crate::phy::tables::transport_block;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::{Content, PROCESSES};
-use crate::terminal::Terminals;
+use crate::ue::UeTable;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
 
-/// TTIs from a buffer status report to the grant that can follow it: 4 in the terminal, 1 on air.
+/// TTIs from a buffer status report to the grant that can follow it: 4 in the UE, 1 on air.
 pub(crate) const REPORT_TO_DECISION: u64 = 5;
 /// TTIs from a grant to its reception (ns-3 LteEnbPhy::MacToChannelDelay).
 pub(crate) const DECISION_TO_GRANT: u64 = 2;
@@ -73,7 +73,7 @@ pub(crate) struct Uplink {
     prbs: Prbs,
     max_transmissions: u8,
     schemes: Schemes,
-    /// The corrections of terminals' power; none with an open loop.
+    /// The corrections of UEs' power; none with an open loop.
     closed_loop: Option<power_control::Params>,
     request_grant: Bytes,
     /// What the base station believes to wait, by slot.
@@ -108,7 +108,7 @@ pub(crate) struct UplinkFigures {
     pub bytes: u64,
 }
 
-/// What a base station learns of a terminal's buffer.
+/// What a base station learns of a UE's buffer.
 #[derive(Clone, Copy, Debug)]
 enum News {
     /// This much waits.
@@ -275,14 +275,14 @@ impl Uplink {
         self.undecoded.retain(|sending| sending.slot != slot);
     }
 
-    /// A terminal sends a buffer status report.
+    /// A UE sends a buffer status report.
     //= exception ideal-buffer-reports
     pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
         let news = News::Waits(quantised(waiting));
         self.reports.push(tti + REPORT_TO_DECISION, Report { slot, news });
     }
 
-    /// A terminal sends a scheduling request.
+    /// A UE sends a scheduling request.
     //= exception requests-arrive
     pub fn on_request(&mut self, tti: Tti, slot: u16) {
         self.reports.push(tti + AIR_TO_DECISION, Report { slot, news: News::Request });
@@ -383,7 +383,7 @@ impl Uplink {
                 self.set_buffer(slot, waiting.saturating_sub(since));
             }
             News::Waited { .. } => {}
-            // Nothing else would bring the base station's and the terminal's books together but retxBSR-Timer.
+            // Nothing else would bring the base station's and the UE's books together but retxBSR-Timer.
             News::Full { granted } => {
                 if granted == known.granted && self.buffers[slot as usize] == Bytes::ZERO {
                     self.set_buffer(slot, self.request_grant);
@@ -484,24 +484,24 @@ impl Uplink {
         self.due_sendings = failed;
     }
 
-    /// The terminals act on the grants that reach them in this TTI.
+    /// The UEs act on the grants that reach them in this TTI.
     pub fn obey(
         &mut self,
         tti: Tti,
         users: &[u32],
         radio: &mut Radio,
-        terminals: &mut Terminals,
+        ues: &mut UeTable,
         control: &super::power_control::Params,
     ) {
         let mut grants = std::mem::take(&mut self.due_grants);
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
-            if terminals.get(number).loses_control(tti, number, radio) {
+            if ues.get(number).loses_control(tti, number, radio) {
                 continue;
             }
             let (prbs, loss) = (Prbs(grant.prbs), radio.loss(number as usize));
-            let ue = terminals.get(number);
+            let ue = ues.get(number);
             if grant.command != Db(0.0) {
                 ue.commanded = control.accumulate(ue.commanded, grant.command, prbs, loss);
             }
@@ -513,14 +513,14 @@ impl Uplink {
                     let size = transport_block(Direction::Up, grant.mcs, prbs);
                     let process = (tti.0 % ROUND_TRIP) as u8;
                     let headroom = Headroom { control, prbs, loss };
-                    let filled = terminals.transmit_up(number, tti, size, process, &headroom);
+                    let filled = ues.transmit_up(number, tti, size, process, &headroom);
                     let Some((content, elements)) = filled else { continue };
                     let block =
                         Block { mcs: grant.mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
                     (block, elements)
                 }
             };
-            let commanded = terminals.get(number).commanded;
+            let commanded = ues.get(number).commanded;
             let power = radio.uplink_power(number as usize, prbs, control, commanded);
             let signal = UplinkSignal { ue: number, first: grant.first, prbs: grant.prbs, power };
             self.air.push(
@@ -536,7 +536,7 @@ impl Uplink {
         self.air.at(tti)
     }
 
-    /// The base station decodes a TTI: the decoded PDUs with their terminals. `signals` are all cells' signals
+    /// The base station decodes a TTI: the decoded PDUs with their UEs. `signals` are all cells' signals
     /// of this TTI with their cell.
     pub fn receive(
         &mut self,
@@ -544,14 +544,14 @@ impl Uplink {
         cell: usize,
         signals: &[(usize, UplinkSignal)],
         radio: &mut Radio,
-        terminals: &mut Terminals,
+        ues: &mut UeTable,
     ) -> &[(u32, Content)] {
         self.decoded.clear();
         let mut sendings = std::mem::take(&mut self.due_sendings);
         self.air.take(tti, &mut sendings);
         let others = signals.iter().filter(|(other, _)| *other != cell).map(|(_, signal)| signal);
         for sending in &mut sendings {
-            let ue = terminals.get(sending.signal.ue);
+            let ue = ues.get(sending.signal.ue);
             self.figures.prbs += u64::from(sending.signal.prbs);
             let probability = radio.receive_uplink(cell, &sending.signal, others.clone(), &mut sending.block);
             if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
@@ -570,7 +570,7 @@ impl Uplink {
             } else {
                 self.figures.bytes += sending.block.size.0;
                 let Sending { slot, signal, elements, context, .. } = *sending;
-                if terminals.request_grants() {
+                if ues.request_grants() {
                     let granted = context.granted;
                     let news = match elements.buffer {
                         Some(waiting) => News::Waited { waiting: quantised(waiting), granted },

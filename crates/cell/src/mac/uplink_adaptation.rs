@@ -14,7 +14,7 @@ pub const SMALLEST_SHARE: u16 = 3;
 /// The smallest block that is worth a grant where widths are fitted: RLC's and PDCP's headers, a buffer status report,
 /// a power headroom report.
 const SMALLEST_BLOCK: Bytes = Bytes(8);
-/// The width of a grant to a terminal of which the base station knows too little to fit one: the narrowest on which
+/// The width of a grant to a UE of which the base station knows too little to fit one: the narrowest on which
 /// MCS 0 carries [`SMALLEST_BLOCK`].
 const BLIND_WIDTH: u16 = 4;
 /// The PRBs over which the steps between schemes are taken: those of a narrow grant, whose short blocks need most.
@@ -24,10 +24,10 @@ const STEPS_WIDTH: Prbs = Prbs(3);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum UplinkAdaptation {
     /// Width and scheme are independent: the sounding over the whole carrier decides on the scheme of any grant, so a
-    /// terminal that cannot fill the carrier is out of reach.
+    /// UE that cannot fill the carrier is out of reach.
     #[word = "carrier"]
     Carrier,
-    /// Width and scheme go together: the base station knows a terminal's power headroom, and grants the width that
+    /// Width and scheme go together: the base station knows a UE's power headroom, and grants the width that
     /// carries most, so narrow grants reach far.
     #[word = "headroom"]
     Headroom,
@@ -45,15 +45,15 @@ pub enum Link {
 /// A user's SINR by the width of a grant: its power is spread over the PRBs once the grant is wide.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Density {
-    /// SINR on a PRB while the terminal's power does not limit it.
+    /// SINR on a PRB while the UE's power does not limit it.
     pub ceiling: Db,
-    /// Power headroom of a grant of one PRB; none if the terminal has not reported any yet, and the SINR is taken to be
+    /// Power headroom of a grant of one PRB; none if the UE has not reported any yet, and the SINR is taken to be
     /// the same for all widths.
     pub headroom: Option<Db>,
 }
 
 impl Density {
-    /// Of a terminal with this headroom and SINR on a single PRB.
+    /// Of a UE with this headroom and SINR on a single PRB.
     pub fn alone(headroom: Db, sinr: Db) -> Density {
         Density { ceiling: Db(sinr.0 + (-headroom.0).max(0.0)), headroom: Some(headroom) }
     }
@@ -104,7 +104,7 @@ impl Schemes {
         Schemes { by_width: None }
     }
 
-    /// Whether widths are fitted to the terminals' power.
+    /// Whether widths are fitted to the UEs' power.
     pub fn fits_widths(&self) -> bool {
         self.by_width.is_some()
     }
@@ -175,7 +175,7 @@ impl ByWidth {
         let mut best = None;
         let mut carried = SMALLEST_BLOCK - Bytes(1);
         for (prbs, width) in self.widths.iter().take_while(|(prbs, _)| *prbs <= most) {
-            // Wider grants of a terminal at its maximum power only lower the SINR.
+            // Wider grants of a UE at its maximum power only lower the SINR.
             let Some(mcs) = self.mcs(density, *width) else { break };
             let size = transport_block(Direction::Up, mcs, Prbs(*prbs));
             if size > carried {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn too_weak_a_terminal_is_out_of_reach() {
+    fn too_weak_a_ue_is_out_of_reach() {
         assert_eq!(schemes().fit(link(-12.0, 0.0), Bytes(100), 50), None);
         assert_eq!(schemes().fit(Link::Headroom(None), Bytes(100), 50), Some((4, Mcs(0))));
     }

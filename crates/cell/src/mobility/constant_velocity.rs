@@ -5,9 +5,9 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Degrees, Metres, Speed, Time};
 
-/// Constant velocity: straight on from where the terminal is placed, from the start of the simulation.
+/// Constant velocity: straight on from where the UE is placed, from the start of the simulation.
 ///
-/// The warm-up counts: at its end the terminal has already moved on.
+/// The warm-up counts: at its end the UE has already moved on.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 ConstantVelocityMobilityModel")]
 pub struct Params {
@@ -20,7 +20,7 @@ pub struct Params {
     pub direction: Degrees,
 }
 
-/// A terminal on a straight way.
+/// A UE on a straight way.
 pub struct ConstantVelocity {
     start: Point,
     /// Metres per second, east and north.
@@ -28,7 +28,7 @@ pub struct ConstantVelocity {
 }
 
 impl ConstantVelocity {
-    /// A terminal that leaves a place.
+    /// A UE that leaves a place.
     pub fn new(params: Params, start: Point, _stream: Stream) -> Self {
         let angle = params.direction.0.to_radians();
         let velocity = [libm::cos(angle), libm::sin(angle)].map(|part| part * params.speed.0);

@@ -1,13 +1,13 @@
-//! Where terminals go.
+//! Where UEs go.
 //!
-//! A place is a function of time and of the terminal's own random stream, addressed by the number of the leg: how often
+//! A place is a function of time and of the UE's own random stream, addressed by the number of the leg: how often
 //! somebody looks, and what the network does, changes no way.
 
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
-/// Mobility: how the terminals of a group move from where they are placed.
+/// Mobility: how the UEs of a group move from where they are placed.
 #[family(name = "mobility", build = fn(start: Point, stream: Stream) -> Box<dyn Mobility>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -23,7 +23,7 @@ pub type Point = [Metres; 2];
 
 /// A way over the map.
 pub trait Mobility: Send {
-    /// Where the terminal is. Instants count from the start of the simulation and never run back.
+    /// Where the UE is. Instants count from the start of the simulation and never run back.
     fn position(&mut self, now: Time) -> Point;
     /// Whether it may ever be elsewhere than at the start.
     fn moves(&self) -> bool {
@@ -36,16 +36,16 @@ pub trait Mobility: Send {
 }
 
 impl Spec {
-    /// Whether a terminal may be placed there: the key at fault, and what is wrong with it.
+    /// Whether a UE may be placed there: the key at fault, and what is wrong with it.
     ///
     /// # Errors
-    /// A place outside the area that the terminal moves in.
+    /// A place outside the area that the UE moves in.
     pub fn check_start(&self, start: Point) -> Result<(), (&'static str, String)> {
         let area = self.build(start, Stream::new(0, "nothing is drawn")).area();
         for (axis, key, [least, most]) in area.into_iter().flat_map(|[x, y]| [(0, "x", x), (1, "y", y)]) {
             if !(least..=most).contains(&start[axis]) {
                 let message = format!(
-                    "a terminal is placed at {key} = {}, outside {least}..{most}; a walk begins inside",
+                    "a UE is placed at {key} = {}, outside {least}..{most}; a walk begins inside",
                     start[axis]
                 );
                 return Err((key, message));
@@ -179,7 +179,7 @@ mod tests {
             Fault::new("rows", "row 1: 0 s is not after the 0 s before it")
         );
         let outside = spec("kind = \"random-walk-2d\"\ny = [\"0m\", \"1km\"]").check_start(START);
-        let message = "a terminal is placed at y = -20m, outside 0m..1km; a walk begins inside";
+        let message = "a UE is placed at y = -20m, outside 0m..1km; a walk begins inside";
         assert_eq!(outside, Err(("y", message.into())));
         for toml in kinds() {
             assert_eq!(spec(toml).check_values(), Ok(()), "{toml}");

@@ -12,7 +12,7 @@ const LATEST: f64 = 31_536_000.0;
 /// Path: along the points of a CSV file, straight and evenly from one to the next; at the last it stays.
 ///
 /// The file begins with a line of column names, of which `t_s`, `x_m` and `y_m` are needed. Time counts from the start
-/// of the simulation, before the warm-up; until the first point's time the terminal stands there, wherever it is
+/// of the simulation, before the warm-up; until the first point's time the UE stands there, wherever it is
 /// placed. The path is relative to the scenario's folder. When a scenario is loaded the rows take the place of the
 /// file, so that a resolved scenario stands alone.
 #[derive(Clone, Debug, PartialEq, Params)]
@@ -40,7 +40,7 @@ impl Params {
     }
 }
 
-/// A terminal that follows a path.
+/// A UE that follows a path.
 pub struct Path {
     points: Vec<(Time, Point)>,
     /// The points whose time has come.
@@ -48,7 +48,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// A terminal at the beginning of a path that has been checked.
+    /// A UE at the beginning of a path that has been checked.
     pub fn new(params: Params, _start: Point, _stream: Stream) -> Self {
         let point = |row: &[f64; 3]| (instant(row), place(row));
         Path { points: params.rows.iter().map(point).collect(), passed: 0 }

@@ -59,7 +59,7 @@ impl Params {
     }
 }
 
-/// A terminal on a random walk.
+/// A UE on a random walk.
 pub struct RandomWalk2d {
     params: Params,
     stream: Stream,
@@ -73,7 +73,7 @@ pub struct RandomWalk2d {
 }
 
 impl RandomWalk2d {
-    /// A terminal that leaves a place inside the area.
+    /// A UE that leaves a place inside the area.
     pub fn new(params: Params, start: Point, stream: Stream) -> Self {
         let mut walk = RandomWalk2d {
             params,

@@ -8,7 +8,7 @@ use airwnd_units::{Metres, Span, Speed, Time};
 /// Random waypoint: pause, then straight to a point uniform in an area at a uniform speed, and again.
 ///
 /// The time average of the speed is lower than its mean, since slow legs last longer; a lowest speed near zero makes
-/// terminals slower and slower (Yoon, Liu and Noble, INFOCOM 2003).
+/// UEs slower and slower (Yoon, Liu and Noble, INFOCOM 2003).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Johnson and Maltz 1996; ns-3 random-waypoint-mobility-model.cc", check)]
 pub struct Params {
@@ -41,7 +41,7 @@ impl Params {
     }
 }
 
-/// A terminal that goes from point to point.
+/// A UE that goes from point to point.
 pub struct RandomWaypoint {
     params: Params,
     stream: Stream,
@@ -54,7 +54,7 @@ pub struct RandomWaypoint {
 }
 
 impl RandomWaypoint {
-    /// A terminal that waits at its first point.
+    /// A UE that waits at its first point.
     pub fn new(params: Params, start: Point, stream: Stream) -> Self {
         let mut way = RandomWaypoint {
             params,
@@ -69,7 +69,7 @@ impl RandomWaypoint {
         way
     }
 
-    /// Draws the next point and the speed there; the terminal has just arrived at `from`.
+    /// Draws the next point and the speed there; the UE has just arrived at `from`.
     fn draw(&mut self) {
         let draw =
             |place: u64, [least, most]: [f64; 2]| uniform(self.stream, 3 * self.leg + place, least, most);

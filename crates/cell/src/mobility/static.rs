@@ -5,18 +5,18 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
-/// Static: the terminal stays where it is placed.
+/// Static: the UE stays where it is placed.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 ConstantPositionMobilityModel")]
 pub struct Params {}
 
-/// A terminal that stands still.
+/// A UE that stands still.
 pub struct Static {
     place: Point,
 }
 
 impl Static {
-    /// A terminal at a place.
+    /// A UE at a place.
     pub fn new(_params: Params, start: Point, _stream: Stream) -> Self {
         Static { place: start }
     }

@@ -35,7 +35,7 @@ impl Mcs {
 }
 
 impl Cqi {
-    /// The terminal can decode nothing at the target error rate.
+    /// The UE can decode nothing at the target error rate.
     pub const OUT_OF_RANGE: Cqi = Cqi(0);
     /// The best channel that can be reported.
     pub const MAX: Cqi = Cqi(15);

@@ -18,18 +18,18 @@ const RESERVED: usize = 1 << 16;
 /// The part of what disturbs a receiver below which a signal's fading is left out.
 const WEAK: f64 = 0.01;
 
-/// Small-scale fading between all cells and all terminals.
+/// Small-scale fading between all cells and all UEs.
 ///
-/// A gain follows from the seed, the link and the place of the terminal, whoever asks for it and when.
+/// A gain follows from the seed, the link and the place of the UE, whoever asks for it and when.
 pub(crate) struct LinkFading {
     line: DelayLine,
     rbg_prbs: usize,
     interference: bool,
     downlink: Way,
     uplink: Way,
-    /// By terminal.
+    /// By UE.
     motions: Vec<Motion>,
-    /// Whether fading goes with the terminals and not at a speed that the scenario sets.
+    /// Whether fading goes with the UEs and not at a speed that the scenario sets.
     own_pace: bool,
     /// The downlink's carrier, which wavelengths are those of.
     frequency: Hertz,
@@ -38,7 +38,7 @@ pub(crate) struct LinkFading {
     disturbance: Vec<f64>,
 }
 
-/// Where a terminal was last, and how it goes on: in wavelengths in a second, which is its Doppler shift.
+/// Where a UE was last, and how it goes on: in wavelengths in a second, which is its Doppler shift.
 #[derive(Clone, Copy)]
 struct Motion {
     place: Wavelengths,
@@ -105,8 +105,8 @@ impl LinkFading {
         })
     }
 
-    /// A terminal is here now, and goes on as it has come.
-    // Where a terminal turns, its fading jumps by up to what it covers in a `radio.position_period`.
+    /// A UE is here now, and goes on as it has come.
+    // Where a UE turns, its fading jumps by up to what it covers in a `radio.position_period`.
     pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         if !self.own_pace {
             return;
@@ -122,7 +122,7 @@ impl LinkFading {
         *motion = Motion { place: to, since: now, velocity };
     }
 
-    /// The linear SINR at which a terminal hears its cell on each PRB in a TTI, while the other cells send on these
+    /// The linear SINR at which a UE hears its cell on each PRB in a TTI, while the other cells send on these
     /// groups.
     pub fn downlink(
         &mut self,
@@ -162,7 +162,7 @@ impl LinkFading {
         &self.sinrs
     }
 
-    /// The linear SINR at which a cell hears a terminal on each of the PRBs that it sends on, while others send to
+    /// The linear SINR at which a cell hears a UE on each of the PRBs that it sends on, while others send to
     /// other cells.
     pub fn uplink<'a>(
         &mut self,
@@ -218,7 +218,7 @@ struct Way {
 }
 
 impl Way {
-    /// The gain of each PRB of a link whose terminal is at `place` in this TTI.
+    /// The gain of each PRB of a link whose UE is at `place` in this TTI.
     fn gains(
         &mut self,
         line: &mut DelayLine,
@@ -262,7 +262,7 @@ mod tests {
     use crate::settings::CellSite;
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 
-    /// A terminal 400 m from its cell, and another cell this far from it.
+    /// A UE 400 m from its cell, and another cell this far from it.
     fn setup(other: f64, fading: fading::Spec) -> RanSetup {
         let cell = |x| CellSite {
             site: 0,

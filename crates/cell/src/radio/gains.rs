@@ -9,7 +9,7 @@ use crate::settings::{CellSite, RanSetup};
 use airwnd_kernel::Stream;
 use airwnd_units::{Db, Dbm, Hertz};
 
-/// Path loss, antennas and shadowing between all cells and all terminals.
+/// Path loss, antennas and shadowing between all cells and all UEs.
 pub(crate) struct Gains {
     propagation: Box<dyn Propagation>,
     /// `None`: no shadowing.
@@ -19,9 +19,9 @@ pub(crate) struct Gains {
     uplink_frequency: Hertz,
     /// Received power per PRB in mW, `[ue * cells + cell]`.
     heard: Vec<f64>,
-    /// Factor from a terminal's transmit power to a cell's received power, `[ue * cells + cell]`.
+    /// Factor from a UE's transmit power to a cell's received power, `[ue * cells + cell]`.
     uplink: Vec<f64>,
-    /// How often each terminal's gains have changed.
+    /// How often each UE's gains have changed.
     changes: Vec<u64>,
     /// Noise per PRB in mW.
     ue_noise: Vec<f64>,
@@ -73,13 +73,13 @@ impl Gains {
                 .map(|cell| noise_per_prb(cell.noise_figure).milliwatts())
                 .collect(),
         };
-        for (ue, terminal) in setup.ues.iter().enumerate() {
-            gains.place(ue, terminal.position);
+        for (number, ue) in setup.ues.iter().enumerate() {
+            gains.place(number, ue.position);
         }
         gains
     }
 
-    /// A terminal is here from now on.
+    /// A UE is here from now on.
     pub fn place(&mut self, ue: usize, position: Position) {
         let first = ue * self.cells.len();
         for (cell, mast) in (0..).zip(&self.cells) {
@@ -100,27 +100,27 @@ impl Gains {
         self.changes[ue] += 1;
     }
 
-    /// The power per PRB in mW at which a terminal hears each cell.
+    /// The power per PRB in mW at which a UE hears each cell.
     pub fn heard(&self, ue: usize) -> &[f64] {
         &self.heard[ue * self.cells.len()..][..self.cells.len()]
     }
 
-    /// The factor from a terminal's transmit power to what a cell receives.
+    /// The factor from a UE's transmit power to what a cell receives.
     pub fn uplink(&self, ue: usize, cell: usize) -> f64 {
         self.uplink[ue * self.cells.len() + cell]
     }
 
-    /// The downlink's loss with antenna gains, as the terminal estimates it.
+    /// The downlink's loss with antenna gains, as the UE estimates it.
     pub fn loss(&self, ue: usize, cell: usize) -> Db {
         self.cells[cell].power_per_prb - Dbm::from_milliwatts(self.heard(ue)[cell])
     }
 
-    /// A number that changes whenever a terminal's gains do.
+    /// A number that changes whenever a UE's gains do.
     pub fn version(&self, ue: usize) -> u64 {
         self.changes[ue]
     }
 
-    /// A terminal's noise per PRB in mW.
+    /// A UE's noise per PRB in mW.
     pub fn ue_noise(&self, ue: usize) -> f64 {
         self.ue_noise[ue]
     }

@@ -1,4 +1,4 @@
-//! The radio environment over the plane: what a terminal would hear at each point.
+//! The radio environment over the plane: what a UE would hear at each point.
 
 use super::gains::Mast;
 use super::strongest;
@@ -26,7 +26,7 @@ pub struct RadioMap {
     pub sinr_db: Vec<f64>,
     /// RSRP in dBm of that cell.
     pub rsrp_dbm: Vec<f64>,
-    /// SINR in dB at which that cell receives a terminal there that sends over the whole carrier, without interference.
+    /// SINR in dB at which that cell receives a UE there that sends over the whole carrier, without interference.
     pub uplink_sinr_db: Vec<f64>,
     /// The same on each PRB of the narrowest grant.
     pub uplink_narrow_sinr_db: Vec<f64>,
@@ -37,7 +37,7 @@ pub struct RadioMap {
 impl RadioMap {
     /// The map of a setup over the points that have one of these `x` (east) and one of these `y` (north).
     ///
-    /// Shadowing and fading are left out, for they are drawn for terminals, not for places: it is a map of medians. Its
+    /// Shadowing and fading are left out, for they are drawn for UEs, not for places: it is a map of medians. Its
     /// SINR is that of ns-3's RadioEnvironmentMapHelper.
     pub fn new(setup: &RanSetup, listener: Listener, x: &[Metres], y: &[Metres]) -> RadioMap {
         let prbs: Prbs = setup.carrier.bandwidth.prbs();

@@ -1,6 +1,6 @@
 //! Who hears whom how well.
 //!
-//! Gains change when terminals move ([`Radio::place`]); what changes from TTI to TTI is who transmits where. Channel
+//! Gains change when UEs move ([`Radio::place`]); what changes from TTI to TTI is who transmits where. Channel
 //! reports are remembered by that pattern and the state of the user's channel, so that a saturated cell computes
 //! each of them once.
 
@@ -27,7 +27,7 @@ pub use map::{Listener, RadioMap};
 use reports::Reports;
 use std::sync::Arc;
 
-/// The radio channel between all cells and all terminals.
+/// The radio channel between all cells and all UEs.
 pub(crate) struct Radio {
     prbs: Prbs,
     rbg_prbs: u16,
@@ -35,11 +35,11 @@ pub(crate) struct Radio {
     amc: Box<dyn Amc>,
     decoder: Decoder,
     gains: Gains,
-    /// None: channels are flat, and change only when terminals move.
+    /// None: channels are flat, and change only when UEs move.
     fading: Option<Faded>,
     /// The TTI that is on air.
     now: Tti,
-    /// The cell that serves each terminal, and the downlink's loss to it.
+    /// The cell that serves each UE, and the downlink's loss to it.
     serving: Vec<(usize, Db)>,
     /// By cell.
     reports: Vec<Reports>,
@@ -53,7 +53,7 @@ struct Faded {
     steps: Steps,
 }
 
-/// A transmission of a terminal: PRBs and power on each in mW.
+/// A transmission of a UE: PRBs and power on each in mW.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UplinkSignal {
     pub ue: u32,
@@ -100,7 +100,7 @@ impl Radio {
         self.now = tti;
     }
 
-    /// The cell that a terminal hears best, the first of equals.
+    /// The cell that a UE hears best, the first of equals.
     pub fn strongest(&self, ue: usize) -> usize {
         strongest(self.gains.heard(ue))
     }
@@ -110,12 +110,12 @@ impl Radio {
         self.reports[cell].reserve(slots);
     }
 
-    /// A cell serves a terminal from now on.
+    /// A cell serves a UE from now on.
     pub fn serve(&mut self, ue: usize, cell: usize) {
         self.serving[ue] = (cell, self.gains.loss(ue, cell));
     }
 
-    /// A terminal is here from now on.
+    /// A UE is here from now on.
     pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         self.gains.place(ue, position);
         if let Some(faded) = &mut self.fading {
@@ -146,12 +146,12 @@ impl Radio {
         crate::phy::link_budget::rsrp(Dbm::from_milliwatts(self.gains.heard(ue)[cell]))
     }
 
-    /// The power per PRB in mW at which a terminal hears each cell, and its noise.
+    /// The power per PRB in mW at which a UE hears each cell, and its noise.
     pub fn heard(&self, ue: usize) -> (&[f64], f64) {
         (self.gains.heard(ue), self.gains.ue_noise(ue))
     }
 
-    /// The cell that a terminal hears best besides this one.
+    /// The cell that a UE hears best besides this one.
     pub fn strongest_but(&self, ue: usize, serving: usize) -> Option<usize> {
         let heard = self.gains.heard(ue);
         let others = (0..heard.len()).filter(|cell| *cell != serving);
@@ -166,7 +166,7 @@ impl Radio {
         self.gains.ue_noise(ue) + interference.sum::<f64>()
     }
 
-    /// A terminal receives a block on `rbgs` while the cells send on `on_air`: its soft buffer grows, and the
+    /// A UE receives a block on `rbgs` while the cells send on `on_air`: its soft buffer grows, and the
     /// probability that it cannot be decoded is returned.
     pub fn receive_downlink(
         &mut self,
@@ -225,7 +225,7 @@ impl Radio {
     /// pattern are kept.
     ///
     /// The signal is that of the reference symbols, the interference that of the other cells' data. A
-    /// terminal measures interference only while its own cell sends data; otherwise it reports noise alone, as
+    /// UE measures interference only while its own cell sends data; otherwise it reports noise alone, as
     /// in ns-3 LENA.
     pub fn pattern(&mut self, cell: usize, on_air: &[Rbgs]) -> usize {
         //= exception cqi-needs-own-data
@@ -313,13 +313,13 @@ impl Radio {
         (report, mean)
     }
 
-    /// The power per PRB in mW at which a terminal sends on `prbs` after these TPC commands.
+    /// The power per PRB in mW at which a UE sends on `prbs` after these TPC commands.
     pub fn uplink_power(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> f64 {
         let total = control.total_power(prbs, self.serving[ue].1, commanded);
         (total - Db::from_linear(f64::from(prbs.0))).milliwatts()
     }
 
-    /// The loss of a terminal's downlink with antenna gains, as it estimates it.
+    /// The loss of a UE's downlink with antenna gains, as it estimates it.
     pub fn loss(&self, ue: usize) -> Db {
         self.serving[ue].1
     }
@@ -335,20 +335,20 @@ impl Radio {
         }
     }
 
-    /// The SINR per PRB at which a terminal that sends on `prbs` is received by its cell if no other one sends.
+    /// The SINR per PRB at which a UE that sends on `prbs` is received by its cell if no other one sends.
     pub fn uplink_snr(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> Db {
         let cell = self.serving[ue].0;
         let received = self.uplink_power(ue, prbs, control, commanded) * self.gains.uplink(ue, cell);
         Db::from_linear(received / self.gains.cell_noise(cell))
     }
 
-    /// The SINR of a terminal's downlink if no other cell sends, and the CQI of that.
+    /// The SINR of a UE's downlink if no other cell sends, and the CQI of that.
     pub fn downlink_snr(&self, ue: usize) -> (Db, Cqi) {
         let sinr = Db::from_linear(self.gains.heard(ue)[self.serving[ue].0] / self.gains.ue_noise(ue));
         (sinr, self.amc.cqi(Sinr::Flat(sinr), self.prbs))
     }
 
-    /// A cell receives a block from a terminal while others send to the other cells: the soft buffer grows,
+    /// A cell receives a block from a UE while others send to the other cells: the soft buffer grows,
     /// and the probability that it cannot be decoded is returned.
     pub fn receive_uplink<'a>(
         &mut self,
@@ -361,7 +361,7 @@ impl Radio {
         self.decoder.decode(&self.runs, block)
     }
 
-    /// The SINR of a terminal's sounding signal, which covers the carrier evenly.
+    /// The SINR of a UE's sounding signal, which covers the carrier evenly.
     pub fn sounding_sinr<'a>(
         &mut self,
         cell: usize,

@@ -57,7 +57,7 @@ impl BufferStatus {
         }
     }
 
-    /// What a terminal believes to be left after a block of `size` bytes.
+    /// What a UE believes to be left after a block of `size` bytes.
     //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
     pub fn on_block_up(&mut self, size: Bytes) {
         let mut size = size;
@@ -81,7 +81,7 @@ pub enum DropCause {
     Discarded,
     /// A part of the SDU was in a transport block that HARQ gave up.
     RadioLoss,
-    /// It was on air when the terminal left the cell, or was not forwarded.
+    /// It was on air when the UE left the cell, or was not forwarded.
     Handover,
     /// It was on air when the radio link failed.
     LinkFailure,

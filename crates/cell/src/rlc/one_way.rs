@@ -6,11 +6,11 @@ use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time, Tti};
 use std::collections::VecDeque;
 
-/// HARQ processes of a terminal and direction (TS 36.213 §7).
+/// HARQ processes of a UE and direction (TS 36.213 §7).
 pub const PROCESSES: u8 = 8;
 
-/// From the beginning of a TTI until a terminal knows its grants: three symbols of fourteen (TS 36.211 §6.7). Timers
-/// that a terminal starts when it obeys one run that much longer.
+/// From the beginning of a TTI until a UE knows its grants: three symbols of fourteen (TS 36.211 §6.7). Timers
+/// that a UE starts when it obeys one run that much longer.
 const CONTROL_REGION: Span = Span(Tti::SPAN.0 * 3 / 14);
 
 /// What RLC has put into a transport block.
@@ -74,7 +74,7 @@ impl OneWay {
     }
 
     /// Fills a block of `size` bytes that a HARQ process will send. `other` is the other direction, of which STATUS
-    /// PDUs tell. `told` is what a terminal's MAC was told to wait; none: the base station sends. Returns nothing if
+    /// PDUs tell. `told` is what a UE's MAC was told to wait; none: the base station sends. Returns nothing if
     /// nothing is sent.
     pub fn transmit(
         &mut self,

@@ -4,7 +4,7 @@ use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span};
 
-/// Arrivals: when the flows of a terminal begin.
+/// Arrivals: when the flows of a UE begin.
 #[family(name = "arrivals", build = fn() -> Box<dyn Arrivals>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -33,7 +33,7 @@ impl Arrival {
 
 /// A rule for arrivals.
 pub trait Arrivals {
-    /// The arrivals of one terminal before `until`, in the order of time. `stream` is the terminal's own.
+    /// The arrivals of one UE before `until`, in the order of time. `stream` is the UE's own.
     fn times(&self, until: Span, stream: Stream) -> Vec<Arrival>;
 
     /// How many there are before `until` in the mean.

@@ -7,11 +7,11 @@ use airwnd_units::Span;
 
 /// Poisson: flows that know nothing of each other: the times between arrivals are exponentially distributed.
 ///
-/// P(gap > t) = e^(-rate t). Each terminal has a process of its own.
+/// P(gap > t) = e^(-rate t). Each UE has a process of its own.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Kingman, Poisson Processes, 1993, section 4.1")]
 pub struct Params {
-    /// Flows that arrive in a second, for each terminal, on average.
+    /// Flows that arrive in a second, for each UE, on average.
     #[param(default = 1.0, range = 1e-6..=1e6, unit = "1/s", source = "the scenario")]
     pub rate: f64,
 }

@@ -13,9 +13,9 @@ pub struct Params {
     #[param(default = Metres(1000.0), range = Metres(1.0)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S3")]
     pub radius: Metres,
-    /// No terminal is nearer to the centre than this.
+    /// No UE is nearer to the centre than this.
     #[param(default = Metres(35.0), range = Metres(0.0)..=Metres(1e6))]
-    #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-2: 35 m between macro site and terminal")]
+    #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-2: 35 m between macro site and UE")]
     pub min_radius: Metres,
     /// Centre of the disc.
     #[param(default = [Metres(0.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]

@@ -9,11 +9,11 @@ use airwnd_units::Metres;
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 reference run S2")]
 pub struct Params {
-    /// Place of the first terminal.
+    /// Place of the first UE.
     #[param(default = [Metres(500.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S2")]
     pub from: [Metres; 2],
-    /// Place of the last terminal.
+    /// Place of the last UE.
     #[param(default = [Metres(5000.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S2")]
     pub to: [Metres; 2],

@@ -1,10 +1,10 @@
-//! Where terminals are.
+//! Where UEs are.
 
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
-/// Placement: where the terminals of a group stand.
+/// Placement: where the UEs of a group stand.
 #[family(name = "placement", build = fn() -> Box<dyn Placement>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -17,7 +17,7 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// The places of the terminals of a scenario's group, in a run with this seed. A larger group begins with the places of a
+    /// The places of the UEs of a scenario's group, in a run with this seed. A larger group begins with the places of a
     /// smaller one.
     ///
     /// # Panics
@@ -55,9 +55,9 @@ impl Place {
     }
 }
 
-/// A rule that places terminals.
+/// A rule that places UEs.
 pub trait Placement {
-    /// The place of terminal `index` of `count`. `stream` is that terminal's own, so that a larger group
+    /// The place of UE `index` of `count`. `stream` is that UE's own, so that a larger group
     /// begins with the places of a smaller one; none is returned if the rule has no place for it.
     fn place(&self, index: usize, count: usize, stream: Stream) -> Option<Place>;
 

@@ -13,7 +13,7 @@ pub struct Params {
     #[param(default = Metres(500.0), range = Metres(0.1)..=Metres(1e6))]
     #[param(unit = "m", source = "half a usual site distance")]
     pub radius: Metres,
-    /// Direction of the first terminal.
+    /// Direction of the first UE.
     #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]
     pub bearing: Degrees,
     /// Centre of the circle.

@@ -5,15 +5,15 @@ use airwnd_kernel::Direction;
 use airwnd_rwnd::Device;
 use airwnd_units::{Bytes, Time};
 
-/// The connections of each terminal that receive data, each way.
+/// The connections of each UE that receive data, each way.
 pub(crate) struct Devices {
-    /// Numbers of flows by terminal: downloads, uploads.
+    /// Numbers of flows by UE: downloads, uploads.
     open: Vec<[Vec<u32>; 2]>,
     /// What is known of the links to them; none if nobody wants to know.
     pub links: Option<Box<Links>>,
 }
 
-/// Who shares the links and the cells on the ways to the terminals, as far as an oracle has to know.
+/// Who shares the links and the cells on the ways to the UEs, as far as an oracle has to know.
 pub(crate) struct Links {
     /// IP bytes of a full segment, its payload, and IP bytes of its ACK.
     pub segment: Bytes,
@@ -25,7 +25,7 @@ pub(crate) struct Links {
     pub seen: Option<Time>,
     pub of_links: Vec<Share>,
     pub of_cells: Vec<Share>,
-    pub terminals: Vec<Terminal>,
+    pub ues: Vec<UeState>,
     pub flows: Vec<Taken>,
 }
 
@@ -49,9 +49,9 @@ impl Share {
     }
 }
 
-/// A terminal at the last look.
+/// A UE at the last look.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Terminal {
+pub(crate) struct UeState {
     pub is_greedy: bool,
     pub receives: bool,
     /// Bytes in a TTI that its cell would carry to it alone; none before the first look.

@@ -54,7 +54,7 @@ pub(crate) struct Flow {
     pub(super) sampled: Sampled,
     /// Timeouts and loss recoveries of the sender that are on record.
     pub(super) noted: (u64, u64),
-    /// Packets that each end has sent, modulo 65536: the server, the terminal.
+    /// Packets that each end has sent, modulo 65536: the server, the UE.
     pub(super) identifications: [u16; 2],
     /// Its figures, once it is over and its connection given up.
     pub(super) row: Option<Box<FlowRow>>,
@@ -153,12 +153,12 @@ impl Simulation<'_> {
             let (arrivals, window) = (group.arrivals.build(), group.window(scenario.duration));
             let begin = self.begin + group.start;
             let mut flows = Vec::new();
-            for (terminal, ue) in (0u64..).zip(ues) {
-                let of_terminal = |stream: Stream| stream.child(u64::from(place)).child(terminal);
-                for (number, arrival) in (0u64..).zip(arrivals.times(window, of_terminal(arriving))) {
+            for (index, ue) in (0u64..).zip(ues) {
+                let of_ue = |stream: Stream| stream.child(u64::from(place)).child(index);
+                for (number, arrival) in (0u64..).zip(arrivals.times(window, of_ue(arriving))) {
                     for copy in 0..u64::from(group.count) {
-                        let later = group.stagger * (terminal * u64::from(group.count) + copy);
-                        let stream = of_terminal(drawing).child(number).child(copy);
+                        let later = group.stagger * (index * u64::from(group.count) + copy);
+                        let stream = of_ue(drawing).child(number).child(copy);
                         let ctx = FlowContext { stream, size: arrival.size };
                         flows.push((begin + arrival.at + later, ue, ctx));
                     }

@@ -1,7 +1,7 @@
 //! What an oracle knows of the link to a device.
 
 use super::Simulation;
-use super::devices::{Links, Share, Taken, Terminal};
+use super::devices::{Links, Share, Taken, UeState};
 use airwnd_cell::{DOWNLINK_CROSSING, Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_rwnd::DeviceLink;
@@ -11,7 +11,7 @@ use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 const LOOK: Span = Span::from_millis(10);
 /// Weight of a new look in what flows take: a packet each 20 ms is a stream, not a burst.
 const TAKEN_GAIN: f64 = 0.1;
-/// Weight of a new look in what a cell carries to a terminal: fading averages out over some 50 ms, as it does within a
+/// Weight of a new look in what a cell carries to a UE: fading averages out over some 50 ms, as it does within a
 /// round trip.
 const CELL_GAIN: f64 = 0.2;
 /// What stands for no limit.
@@ -38,7 +38,7 @@ impl Simulation<'_> {
             seen: None,
             of_links: vec![Share::default(); self.network.links().count()],
             of_cells: vec![Share::default(); cells],
-            terminals: vec![Terminal::default(); self.network.devices()],
+            ues: vec![UeState::default(); self.network.devices()],
             flows: vec![Taken::default(); self.flows.len()],
         }));
     }
@@ -47,7 +47,7 @@ impl Simulation<'_> {
     /// connections together, and the round trip through an empty network.
     ///
     /// The rate is the least on the way: of a wire its rate, of a recording what it carries to arrive in the next round
-    /// trip (an oracle knows the future), of a cell what the terminal's newest report gives over the whole carrier,
+    /// trip (an oracle knows the future), of a cell what the UE's newest report gives over the whole carrier,
     /// each shared as by a fair scheduler.
     ///
     /// The round trip follows from the route: delays, the transmission of a full segment and of its ACK, and what an
@@ -57,21 +57,21 @@ impl Simulation<'_> {
         if links.seen.is_none_or(|seen| now.since(seen) >= LOOK) {
             self.look(now, &mut links);
         }
-        let terminal = &mut links.terminals[ue as usize];
+        let state = &mut links.ues[ue as usize];
         let mut cell = None;
         if let Some(ran) = self.network.ran_mut() {
-            terminal.whole_cell = terminal.whole_cell.or_else(|| ran.whole_cell(UeId(ue)));
+            state.whole_cell = state.whole_cell.or_else(|| ran.whole_cell(UeId(ue)));
             cell = Some(ran.cell_of(UeId(ue)).0);
         }
-        let terminal = *terminal;
+        let state = *state;
         let payload =
             |step: f64, around: Bytes| step * links.payload.0 as f64 / (links.segment + around).0 as f64;
         let mut rate: f64 = UNLIMITED;
         // From the end of a link to the device.
         let mut behind = Span::ZERO;
         if let Some(cell) = cell {
-            let part = links.of_cells[usize::from(cell)].part(1.0, terminal.is_greedy);
-            rate = payload(PER_SECOND * terminal.whole_cell.unwrap_or(0.0) * part, Bytes::ZERO);
+            let part = links.of_cells[usize::from(cell)].part(1.0, state.is_greedy);
+            rate = payload(PER_SECOND * state.whole_cell.unwrap_or(0.0) * part, Bytes::ZERO);
             behind = DOWNLINK_CROSSING;
         }
         let wait = self.until_next_ack(now, ue, behind, &links);
@@ -81,7 +81,7 @@ impl Simulation<'_> {
             behind += link.delay();
             let from = Time(now.0.saturating_sub(behind.0));
             if let Some(whole) = link.rate_between(from, from + base_rtt) {
-                let part = links.of_links[number.0 as usize].part(whole.0 as f64, terminal.is_greedy);
+                let part = links.of_links[number.0 as usize].part(whole.0 as f64, state.is_greedy);
                 rate = rate.min(payload(part, link.framing()));
             }
         }
@@ -98,8 +98,8 @@ impl Simulation<'_> {
         links.seen = Some(now);
         links.of_links.fill(Share::default());
         links.of_cells.fill(Share::default());
-        for terminal in &mut links.terminals {
-            (terminal.is_greedy, terminal.receives) = (false, false);
+        for state in &mut links.ues {
+            (state.is_greedy, state.receives) = (false, false);
         }
         links.flows.resize(self.flows.len(), Taken::default());
         for (flow, taken) in
@@ -109,31 +109,31 @@ impl Simulation<'_> {
             let rate = (flow.meter.received_bytes - received).bits() as f64 / since.as_secs();
             let is_greedy = flow.sending().is_some_and(|sender| sender.has_more());
             taken.rate += gain(TAKEN_GAIN) * (rate - taken.rate);
-            let terminal = &mut links.terminals[flow.ue as usize];
-            terminal.is_greedy |= is_greedy;
-            terminal.receives |= taken.rate > 0.0;
+            let state = &mut links.ues[flow.ue as usize];
+            state.is_greedy |= is_greedy;
+            state.receives |= taken.rate > 0.0;
             taken.counts = !is_greedy && taken.rate > 0.0;
         }
-        for ue in 0..links.terminals.len() as u32 {
-            let terminal = &mut links.terminals[ue as usize];
-            if !(terminal.is_greedy || terminal.receives) {
+        for ue in 0..links.ues.len() as u32 {
+            let state = &mut links.ues[ue as usize];
+            if !(state.is_greedy || state.receives) {
                 continue;
             }
-            let (greedy, modest) = (u32::from(terminal.is_greedy), u32::from(!terminal.is_greedy));
+            let (greedy, modest) = (u32::from(state.is_greedy), u32::from(!state.is_greedy));
             if let Some(ran) = self.network.ran_mut() {
                 let cell = ran.cell_of(UeId(ue)).0;
                 if let Some(whole) = ran.whole_cell(UeId(ue)) {
-                    let former = terminal.whole_cell.unwrap_or(whole);
-                    terminal.whole_cell = Some(former + gain(CELL_GAIN) * (whole - former));
+                    let former = state.whole_cell.unwrap_or(whole);
+                    state.whole_cell = Some(former + gain(CELL_GAIN) * (whole - former));
                 }
                 // What those who do not want more cost are blocks, padding and all.
                 let granted = Bytes(ran.downlink_blocks(UeId(ue)).bytes_sum);
-                let before = std::mem::replace(&mut terminal.granted, granted);
+                let before = std::mem::replace(&mut state.granted, granted);
                 let grants = (granted - before).0 as f64 * Tti::SPAN.as_secs() / since.as_secs();
-                terminal.grants += gain(TAKEN_GAIN) * (grants - terminal.grants);
+                state.grants += gain(TAKEN_GAIN) * (grants - state.grants);
                 let share = &mut links.of_cells[usize::from(cell)];
-                if let Some(whole) = terminal.whole_cell.filter(|whole| modest > 0 && *whole > 0.0) {
-                    share.taken += terminal.grants / whole;
+                if let Some(whole) = state.whole_cell.filter(|whole| modest > 0 && *whole > 0.0) {
+                    share.taken += state.grants / whole;
                 }
                 (share.greedy, share.modest) = (share.greedy + greedy, share.modest + modest);
             }
@@ -146,8 +146,8 @@ impl Simulation<'_> {
             for number in self.network.links_of(flow.ue, Direction::Down) {
                 links.of_links[number.0 as usize].taken += taken.rate;
             }
-            let terminal = &links.terminals[flow.ue as usize];
-            let whole = terminal.whole_cell.filter(|whole| terminal.is_greedy && *whole > 0.0);
+            let state = &links.ues[flow.ue as usize];
+            let whole = state.whole_cell.filter(|whole| state.is_greedy && *whole > 0.0);
             if let Some((ran, whole)) = self.network.ran().zip(whole) {
                 let cell = ran.cell_of(UeId(flow.ue)).0;
                 links.of_cells[usize::from(cell)].taken += taken.rate / (PER_SECOND * whole);
@@ -169,7 +169,7 @@ impl Simulation<'_> {
         wait
     }
 
-    /// The round trip through an empty network that begins with an ACK from the terminal now and ends with a full segment.
+    /// The round trip through an empty network that begins with an ACK from the UE now and ends with a full segment.
     fn base_rtt(&self, now: Time, ue: u32, links: &Links) -> Span {
         let ran = self.network.ran();
         let mut at = now + ran.map_or(Span::ZERO, Ran::uplink_crossing);
@@ -183,8 +183,8 @@ impl Simulation<'_> {
         if ran.is_none() {
             return wires;
         }
-        // A terminal gets its segments at the starts of TTIs, so the round trip takes whole ones.
-        let whole = links.terminals[ue as usize].whole_cell.unwrap_or(0.0);
+        // A UE gets its segments at the starts of TTIs, so the round trip takes whole ones.
+        let whole = links.ues[ue as usize].whole_cell.unwrap_or(0.0);
         let blocks = if whole > 0.0 { libm::ceil(links.segment.0 as f64 / whole) as u64 } else { 1 };
         Span((wires.0.div_ceil(Tti::SPAN.0) + blocks - 1) * Tti::SPAN.0) + DOWNLINK_CROSSING
     }
@@ -200,7 +200,7 @@ mod tests {
         Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap()
     }
 
-    /// What is known of the first terminal's link before anybody sends.
+    /// What is known of the first UE's link before anybody sends.
     fn known(toml: &str) -> DeviceLink {
         let scenario = scenario(toml);
         Simulation::new(&scenario, 1, &Records::default(), None).unwrap().link_to(Time::ZERO, 0)
@@ -219,7 +219,7 @@ mod tests {
             "[[link]]\nname = \"recorded\"\nkind = \"trace\"\ndown = \"nyc-times\"\nrate_up = \"9Mbps\"\n";
         let narrow =
             "carrier.bandwidth = \"1.4MHz\"\nmac.request_period = \"1ms\"\n[[site]]\npower = \"0dBm\"\n";
-        // A mean over phases is a single terminal's wait if the period is one TTI.
+        // A mean over phases is a single UE's wait if the period is one TTI.
         let often = "mac.request_period = \"1ms\"\n[[site]]\n";
         let ideal = "mac.buffer_reports = \"ideal\"\n[[site]]\n";
         for route in [wire, often, ideal, &format!("{far}{wire}"), &format!("{far}{often}{wire}"), narrow] {

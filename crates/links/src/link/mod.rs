@@ -45,7 +45,7 @@ impl Spec {
 pub enum Carrier {
     /// A service for each direction.
     Each {
-        /// Towards the terminals.
+        /// Towards the UEs.
         down: Server,
         /// Towards the servers.
         up: Server,

@@ -44,7 +44,7 @@ pub enum Format {
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Netravali et al., Mahimahi, USENIX ATC 2015, §4.1; mahimahi link_queue.cc", check, files)]
 pub struct Params {
-    /// Recording of the way towards the terminals.
+    /// Recording of the way towards the UEs.
     #[param(unit = "path", source = "the scenario")]
     pub down: Recording,
     /// Recording of the way towards the servers; none: that of the other direction, unless `rate_up` is set.

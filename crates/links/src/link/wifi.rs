@@ -45,9 +45,9 @@ pub enum Errors {
     Packets,
 }
 
-/// Wi-Fi: an access point and its terminals share a channel by IEEE 802.11's distributed coordination function.
+/// Wi-Fi: an access point and its UEs share a channel by IEEE 802.11's distributed coordination function.
 ///
-/// The access point and each terminal have a queue of their own. A sender waits until the channel has been idle for
+/// The access point and each UE have a queue of their own. A sender waits until the channel has been idle for
 /// DIFS (EIFS after a frame that could not be read) and a random number of slots, uniform in 0..=CW, has passed; other
 /// frames stop the count. Senders whose counts end together collide. A frame without ACK is sent again with CW' = min(2
 /// CW + 1, CWmax). A packet of n bytes is a frame of n + 36 (header 24, LLC 8, FCS 4).

@@ -11,7 +11,7 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 PointToPointNetDevice")]
 pub struct Params {
-    /// Rate towards the terminals.
+    /// Rate towards the UEs.
     #[param(range = BitRate(1)..=BitRate(1_000_000_000_000), unit = "bit/s", source = "the scenario")]
     pub rate: BitRate,
     /// Rate towards the servers; none: `rate`.

@@ -56,12 +56,12 @@ export class Plan {
     const outer = sites.some(({ x, y }) => x === left || x === right || y === low || y === high);
     const margin = 2 * (outer ? reach + MARGIN : MARGIN);
     const scale = Math.min((width - margin) / Math.max(right - left, 1), (height - FOOT - margin) / Math.max(high - low, 1));
-    // A single terminal at its mast has no extent: a metre is never larger than a centimetre or so.
+    // A single UE at its mast has no extent: a metre is never larger than a centimetre or so.
     this.scale = Math.min(scale, 40);
     this.x = (x) => width / 2 + (x - (left + right) / 2) * this.scale;
     this.y = (y) => (height - FOOT) / 2 - (y - (low + high) / 2) * this.scale;
     for (const site of sites) this.#site(context, site, reach);
-    this.#terminals(context, ues, paths);
+    this.#ues(context, ues, paths);
     this.#bar(context, width, height);
     this.canvas.dataset.paths = paths.size;
     this.canvas.dataset.places = JSON.stringify(
@@ -140,7 +140,7 @@ export class Plan {
     return line ? this.looks.line(this.state, line) : { colour: theme.soft };
   }
 
-  #terminals(context, ues, paths) {
+  #ues(context, ues, paths) {
     const { state } = this;
     const mine = state.lines.filter((line) => line.run === this.run);
     const selected = new Set(mine.filter((line) => state.selected.has(line)).map((line) => line.ue));
@@ -244,7 +244,7 @@ export class Plan {
     this.state.hover(null);
   }
 
-  /** A click selects a terminal's flows alone; with Shift or Ctrl in addition. */
+  /** A click selects the flows of a UE alone; with Shift or Ctrl in addition. */
   #click(event) {
     const ue = this.#nearest(event);
     const lines = ue ? this.#lines(ue) : [];

@@ -1,7 +1,7 @@
 //! Uplink schedulers: who gets which PRBs.
 //!
 //! A scheduler sees the users that wait and the PRBs that retransmissions leave, and hands out runs of PRBs: a
-//! terminal's PRBs stand together (TS 36.211 §5.3.4). Buffer reports, schemes and HARQ belong to the MAC.
+//! UE's PRBs stand together (TS 36.211 §5.3.4). Buffer reports, schemes and HARQ belong to the MAC.
 
 use super::uplink_adaptation::{Link, Schemes};
 use crate::phy::Prbs;
@@ -23,7 +23,7 @@ pub use super::uplink_adaptation::SMALLEST_SHARE;
 pub struct UplinkView {
     /// The user's place in the cell, ascending with the RNTI.
     pub slot: u16,
-    /// What waits in the terminal, as far as the base station knows; never zero.
+    /// What waits in the UE, as far as the base station knows; never zero.
     pub buffer: Bytes,
     /// What its soundings and headroom reports tell; [`Schemes`] makes grants of it.
     pub link: Link,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Block-error target: the fastest scheme whose blocks fail with at most 10 % probability.
 ///
-/// The terminal raises the MCS while a downlink block over the reported resource blocks would fail with
+/// The UE raises the MCS while a downlink block over the reported resource blocks would fail with
 /// at most `target`, and reports the highest CQI that is less efficient than the last such scheme. TS
 /// 36.213 §7.2.3 asks for the highest CQI at 10 % itself; as in ns-3 a CQI is reported only once the
 /// scheme above its own is decodable too (CQI 15: once MCS 28 is), which costs up to one CQI and lowers
@@ -34,7 +34,7 @@ pub struct BlockErrorTarget {
 }
 
 impl BlockErrorTarget {
-    /// A rule for terminals that decode as `receiver` does.
+    /// A rule for UEs that decode as `receiver` does.
     pub fn new(params: Params, receiver: &Arc<dyn ErrorModel>) -> BlockErrorTarget {
         BlockErrorTarget { target: params.target, receiver: receiver.clone() }
     }

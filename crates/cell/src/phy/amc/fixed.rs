@@ -5,7 +5,7 @@ use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_catalog::Params;
 use std::sync::Arc;
 
-/// Fixed: every terminal reports the same CQI, and so is sent to with the same scheme, MCS 2 (CQI - 1).
+/// Fixed: every UE reports the same CQI, and so is sent to with the same scheme, MCS 2 (CQI - 1).
 ///
 /// What a scheme carries is thereby studied apart from where users stand. The channel still decides what
 /// is decoded: where it is too weak for the scheme, blocks fail. CQI 1, 3, .., 15 are MCS 0, 4, .., 28.

@@ -7,7 +7,7 @@ use super::{Cqi, Prbs, Sinr};
 use airwnd_catalog::family;
 use std::sync::Arc;
 
-/// Link adaptation: the CQI that a terminal reports for its channel.
+/// Link adaptation: the CQI that a UE reports for its channel.
 #[family(name = "amc", build = fn(receiver: &Arc<dyn ErrorModel>) -> Box<dyn Amc>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {

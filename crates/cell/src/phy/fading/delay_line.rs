@@ -12,7 +12,7 @@ const SINUSOIDS: usize = 16;
 /// Points of a turn at which sine and cosine are tabulated; between them a tangent leaves an error of 5e-6.
 const POINTS: usize = 1024;
 
-/// A place on the map in wavelengths: what fades is a function of place, and changes because terminals move.
+/// A place on the map in wavelengths: what fades is a function of place, and changes because UEs move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wavelengths {
     /// East of the origin.
@@ -103,7 +103,7 @@ impl DelayLine {
         }
     }
 
-    /// The power gain of each PRB for a terminal at this place. Their mean over links is one.
+    /// The power gain of each PRB for a UE at this place. Their mean over links is one.
     pub fn gains(&mut self, sinusoids: &[Sinusoid], place: Wavelengths, gains: &mut [f32]) {
         self.real.fill(0.0);
         self.imaginary.fill(0.0);

@@ -1,5 +1,5 @@
 //! Small-scale fading: paths of different lengths add up and cancel, so that a link's gain varies around its
-//! mean, over frequency and with every part of a wavelength that the terminal moves.
+//! mean, over frequency and with every part of a wavelength that the UE moves.
 
 pub mod delay_line;
 
@@ -18,7 +18,7 @@ macro_rules! profile {
         #[derive(Clone, Debug, PartialEq, airwnd_catalog::Params)]
         #[params(source = $source, check)]
         pub struct Params {
-            /// Speed that the fading goes with; none: each terminal's own, and a walk (3 km/h) if it never moves.
+            /// Speed that the fading goes with; none: each UE's own, and a walk (3 km/h) if it never moves.
             #[param(default = None, range = airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0))]
             #[param(unit = "m/s", source = "ns-3 fading_trace_generator.m: 3 and 60 km/h")]
             pub speed: Option<airwnd_units::Speed>,
@@ -26,7 +26,7 @@ macro_rules! profile {
             #[param(default = None, range = airwnd_units::Hertz(0.0)..=airwnd_units::Hertz(1500.0))]
             #[param(unit = "Hz", source = "TS 36.104 Table B.2-4: 5, 70 and 300 Hz")]
             pub doppler: Option<airwnd_units::Hertz>,
-            /// Whether the signals of other cells and of their terminals fade, too. Costs as much again for each
+            /// Whether the signals of other cells and of their UEs fade, too. Costs as much again for each
             /// cell that disturbs.
             #[param(default = true)]
             #[param(unit = "1", source = "ns-3 TraceFadingLossModel fades every pair of nodes")]
@@ -107,15 +107,15 @@ impl Tap {
 /// How fast fading goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// As for a terminal of this speed.
+    /// As for a UE of this speed.
     Speed(Speed),
     /// With this greatest Doppler shift of the downlink's carrier.
     Doppler(Hertz),
-    /// As fast as each terminal moves, and as [`LEAST_SPEED`] where one never does.
+    /// As fast as each UE moves, and as [`LEAST_SPEED`] where one never does.
     Own,
 }
 
-/// How fast the surroundings of a terminal that never moves are taken to move (ns-3's slowest traces are of 3 km/h).
+/// How fast the surroundings of a UE that never moves are taken to move (ns-3's slowest traces are of 3 km/h).
 //= exception fading-at-rest
 pub const LEAST_SPEED: Speed = Speed(3.0 / 3.6);
 

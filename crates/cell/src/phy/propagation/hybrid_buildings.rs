@@ -34,8 +34,8 @@ pub enum City {
 /// Up to 1 km, and farther where both ends are below the roofs, ITU-R P.1411 holds: line of sight in a
 /// street canyon closer than `los_to_nlos`, diffraction over the roofs otherwise. Beyond 1 km it is
 /// Okumura-Hata up to 1.5 GHz, COST 231 up to 2.3 GHz, and a power law fitted at 2.6 GHz above. The
-/// rules and the defaults are those of ns-3's HybridBuildingsPropagationLossModel for terminals
-/// outdoors; there are no indoor terminals here. All formulas use the link's carrier frequency, as ns-3
+/// rules and the defaults are those of ns-3's HybridBuildingsPropagationLossModel for UEs
+/// outdoors; there are no indoor UEs here. All formulas use the link's carrier frequency, as ns-3
 /// does once its LTE helper has set it.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 HybridBuildingsPropagationLossModel; ITU-R P.1411-4; COST 231 final report §4.4")]
@@ -152,7 +152,7 @@ pub fn okumura_hata(link: &LinkGeometry, environment: Environment, city: City) -
 ///
 /// `PL = 46.3 + 33.9 log f - 13.82 log hb - a(hm) + (44.9 - 6.55 log hb) log d + C`, C = 3 dB in a metropolis.
 /// There a(hm) is here 3.2 log^2(11.75 hm) without Hata's -4.97 dB, as in ns-3: 4.97 dB less loss than the
-/// usual reading for any height of the terminal.
+/// usual reading for any height of the UE.
 pub fn cost231(link: &LinkGeometry, city: City) -> Db {
     let mhz = link.frequency.0 / 1e6;
     let (upper, lower) = (link.upper().0, link.lower().0);
@@ -204,7 +204,7 @@ fn roof_to_street(link: &LinkGeometry, town: &Params) -> Db {
         middle if middle < 55.0 => 2.5 + 0.075 * (middle - 35.0),
         wide => 4.0 - 0.114 * (wide - 55.0),
     };
-    // The formula is for a terminal below the roofs; on a roof the edge is taken to be a metre away.
+    // The formula is for a UE below the roofs; on a roof the edge is taken to be a metre away.
     let drop = (town.rooftop.0 - link.lower().0).max(1.0);
     Db(-8.2 - 10.0 * log10(town.street_width.0)
         + 10.0 * log10(link.frequency.0 / 1e6)

@@ -25,8 +25,8 @@ pub const WINDOW: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Conduct {
     /// As ns-3 LENA: what is not acknowledged yet is reported as if it waited; a data PDU and a STATUS PDU share
-    /// a block of a terminal only; only whole PDUs are sent again; a poll is answered before the gaps below it
-    /// have had their time; a terminal's STATUS PDU has room for one missing PDU; and the MAC hears of what
+    /// a block of a UE only; only whole PDUs are sent again; a poll is answered before the gaps below it
+    /// have had their time; a UE's STATUS PDU has room for one missing PDU; and the MAC hears of what
     /// waits at arrivals, polls and expiries of t-PollRetransmit only.
     #[word = "ns-3"]
     Ns3,

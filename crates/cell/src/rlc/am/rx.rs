@@ -144,7 +144,7 @@ impl Rx {
         if !self.is_due(now) {
             return Bytes::ZERO;
         }
-        //= exception rlc-am-as-in-ns3: a STATUS PDU counts as 4 bytes, and a terminal's MAC gives it no more
+        //= exception rlc-am-as-in-ns3: a STATUS PDU counts as 4 bytes, and a UE's MAC gives it no more
         if !self.params.is_standard() {
             return Bytes(4);
         }

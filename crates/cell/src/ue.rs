@@ -1,4 +1,4 @@
-//! A terminal with its bearer, as the cells use it.
+//! A UE with its bearer, as the cells use it.
 
 use crate::bearer::Bearer;
 use crate::mac::BlockFigures;
@@ -39,7 +39,7 @@ impl BearerEvents for EventLog {
     }
 }
 
-/// A terminal and its bearer.
+/// A UE and its bearer.
 //= exception one-bearer
 pub(crate) struct Ue {
     pub cell: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Ue {
     pub position: Position,
     pub downlink: Leg,
     pub uplink: Leg,
-    /// What the terminal's MAC believes to wait in its own RLC.
+    /// What the UE's MAC believes to wait in its own RLC.
     pub unsent: BufferStatus,
     /// Whether its cell can schedule it.
     pub joined: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Ue {
     pub sinr_samples: u64,
 }
 
-/// What a terminal's MAC remembers of its reports, if they are within blocks.
+/// What a UE's MAC remembers of its reports, if they are within blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reporting {
     /// A regular buffer status report is due: a scheduling request is pending.
@@ -107,25 +107,25 @@ impl Reporting {
     }
 }
 
-/// All terminals, with the timers of their buffer reports.
-pub(crate) struct Terminals {
+/// All UEs, with the timers of their buffer reports.
+pub(crate) struct UeTable {
     pub ues: Vec<Ue>,
-    /// After which a terminal with data reports within a block; none: reports are ideal.
+    /// After which a UE with data reports within a block; none: reports are ideal.
     periodic_report: Option<u64>,
-    /// Terminals with a scheduling request that is pending.
+    /// UEs with a scheduling request that is pending.
     pub requesting: Vec<u32>,
     /// After which RLC reports a buffer to which nothing is added.
     pub report_timers: Timers<(u32, Direction)>,
-    /// After which a terminal reports again that it waits for grants, if it does so.
+    /// After which a UE reports again that it waits for grants, if it does so.
     pub retx_bsr_timers: Option<Timers<u32>>,
     pub timed: Timed,
     pub events: EventLog,
 }
 
-impl Terminals {
+impl UeTable {
     /// These, none of which has sent anything.
-    pub fn new(setup: &RanSetup, ues: Vec<Ue>) -> Terminals {
-        Terminals {
+    pub fn new(setup: &RanSetup, ues: Vec<Ue>) -> UeTable {
+        UeTable {
             report_timers: Timers::new(setup.rlc.report_period(), 2 * ues.len()),
             periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
                 .then(|| setup.mac.periodic_bsr_timer.0.div_ceil(Tti::SPAN.0)),
@@ -145,22 +145,22 @@ impl Terminals {
             && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
     }
 
-    /// The terminal with a number.
+    /// The UE with a number.
     pub fn get(&mut self, number: u32) -> &mut Ue {
         &mut self.ues[number as usize]
     }
 
-    /// The base station fills a block for a terminal, which a HARQ process will send.
+    /// The base station fills a block for a UE, which a HARQ process will send.
     pub fn transmit_down(&mut self, number: u32, tti: Tti, size: Bytes, process: u8) -> Option<Content> {
         self.fill(number, Direction::Down, tti, size, process, None)
     }
 
-    /// Whether terminals request grants, and report within blocks.
+    /// Whether UEs request grants, and report within blocks.
     pub fn request_grants(&self) -> bool {
         self.periodic_report.is_some()
     }
 
-    /// A terminal fills a grant; it does not answer one if nothing waits.
+    /// A UE fills a grant; it does not answer one if nothing waits.
     pub fn transmit_up(
         &mut self,
         number: u32,
@@ -186,7 +186,7 @@ impl Terminals {
         Some((Some(content), Elements { headroom, buffer: None }))
     }
 
-    /// The same where terminals report within blocks: when it is due, and in what data leaves free.
+    /// The same where UEs report within blocks: when it is due, and in what data leaves free.
     //= TS 36.321 §5.4.5
     //= exception padding-stays-silent
     fn transmit_reporting(
@@ -226,7 +226,7 @@ impl Terminals {
         Some((content, Elements { buffer: reports.then_some(left.total()), headroom }))
     }
 
-    /// RLC of a terminal has news for its MAC: a scheduling request is pending if data came to an empty buffer, or
+    /// RLC of a UE has news for its MAC: a scheduling request is pending if data came to an empty buffer, or
     /// grants have been waited for too long.
     //= TS 36.321 §5.4.4
     //= TS 36.321 §5.4.5
@@ -239,7 +239,7 @@ impl Terminals {
         }
     }
 
-    /// A terminal has left its cell: nothing is pending or known there.
+    /// A UE has left its cell: nothing is pending or known there.
     pub fn forget_reports(&mut self, number: usize) {
         let ue = &mut self.ues[number];
         ue.reporting = Reporting { headrooms: ue.reporting.headrooms, ..Reporting::default() };
@@ -286,7 +286,7 @@ impl Terminals {
 pub(crate) struct Timed(Vec<(u32, Direction)>);
 
 impl Timed {
-    /// None yet, with room for each of so many terminals.
+    /// None yet, with room for each of so many UEs.
     pub fn new(ues: usize) -> Timed {
         Timed(Vec::with_capacity(2 * ues))
     }
@@ -395,7 +395,7 @@ pub(crate) enum Waiting {
 
 impl Leg {
     /// RLC begins anew for this cause: what was on air is lost, what waits meets this; `forward` gets what follows the
-    /// terminal. `spare` is empty, and is again afterwards.
+    /// UE. `spare` is empty, and is again afterwards.
     pub fn re_establish(
         &mut self,
         now: Time,
@@ -467,7 +467,7 @@ impl Ue {
         ue
     }
 
-    /// The terminal, which has this number, is here from now on.
+    /// The UE, which has this number, is here from now on.
     pub fn place(&mut self, now: Time, number: usize, position: Position, radio: &mut Radio) {
         self.position = position;
         radio.place(now, number, position);
@@ -536,7 +536,7 @@ impl Ue {
         self.downlink.rlc.oldest().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
-    /// Whether the terminal, which has this number, fails to decode the control channels of the TTI on air.
+    /// Whether the UE, which has this number, fails to decode the control channels of the TTI on air.
     pub fn loses_control(&mut self, tti: Tti, number: u32, radio: &mut Radio) -> bool {
         if self.control_error.is_some()
             && let Some(sinr) = radio.faded_control_sinr(number as usize)
@@ -546,7 +546,7 @@ impl Ue {
         self.control_error.is_some_and(|error| error > 0.0 && self.control.at(tti.0) < error)
     }
 
-    /// RLC reports what waits to the terminal's MAC.
+    /// RLC reports what waits to the UE's MAC.
     pub fn on_uplink_report(&mut self, now: Time, number: u32, fresh: &mut Vec<u32>) {
         self.unsent = self.reported(now, Direction::Up);
         if !std::mem::replace(&mut self.fresh, true) {
