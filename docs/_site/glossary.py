@@ -11,8 +11,8 @@ PAGE = Path(__file__).parents[1] / "glossary.md"
 _INTRODUCTION = """# Glossary
 
 One word for each concept: the terms that code, command line, results, documentation and plots use, with
-definition, unit and source. `airwnd explain TERM` shows an entry, also by its symbol or by another word for it, as in
-`airwnd explain cwnd` or `airwnd explain terminal`.
+definition, unit and source. `airwnd explain TERM` shows an entry, also by its symbol or by another word for
+it, as in `airwnd explain cwnd` or `airwnd explain terminal`.
 
 Made from [`glossary.toml`](../python/airwnd/glossary.toml) by `python docs/_site/glossary.py`."""
 

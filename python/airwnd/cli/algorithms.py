@@ -1,6 +1,7 @@
 """``airwnd list`` and ``airwnd explain``: algorithms, stacks, presets, keys, and columns of results."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -282,10 +283,19 @@ def _explain_term(term: "Term") -> None:
 
 
 def _details(text: str) -> None:
-    """Print paragraphs behind an empty line each."""
-    for paragraph in filter(None, text.strip().split("\n\n")):
-        click.echo()
-        _paragraph(" ".join(paragraph.split()))
+    """Print paragraphs and equations behind an empty line each."""
+    from airwnd.equations import plain
+
+    for index, part in enumerate(re.split(r"^```math\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)):
+        if index % 2:
+            click.echo()
+            for line in plain(part).splitlines():
+                # An equation that is cut is wrong: it may be wider than the terminal.
+                click.echo(f"    {line}")
+            continue
+        for paragraph in filter(str.strip, part.split("\n\n")):
+            click.echo()
+            _paragraph(" ".join(paragraph.split()))
 
 
 def _value(value: object) -> str:
