@@ -14,12 +14,12 @@ _SCRIPT = re.compile(r"([_^])\{([^{}]*)\}")
 _GROUP = re.compile(r"\{([^{}]*)\}")
 
 # What may stand next to a fraction without parentheses around it.
-_BEFORE = ("", "=", "←", "+", "−", "<", ">", "≤", "≥", "(", ",")  # noqa: RUF001
-_AFTER = ("", "+", "−", "<", ">", "≤", "≥", ")", ",", ";")  # noqa: RUF001
+_BEFORE = ("", "=", "←", "+", "−", "<", ">", "≤", "≥", "(", ",")
+_AFTER = ("", "+", "−", "<", ">", "≤", "≥", ")", ",", ";")
 
 
 def plain(latex: str) -> str:
-    """Write a display equation as lines of text.
+    r"""Write a display equation as lines of text.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def plain(latex: str) -> str:
     Returns
     -------
     str
-        A line for each line of the equation (``\\\\``) and each case.
+        A line for each line of the equation (``\\``) and each case.
     """
     rows = re.split(r"\\\\", re.sub(r"\\begin\{aligned\}|\\end\{aligned\}", "", latex))
     if r"\begin{cases}" in latex:
@@ -52,13 +52,14 @@ def _line(latex: str) -> str:
         before, after = text[: found.start()].rstrip(), text[found.end() :].lstrip()
         alone = before[-1:] in _BEFORE and after[:1] in _AFTER
         text = text[: found.start()] + (found[1] if alone else f" ({found[1]}) ") + text[found.end() :]
-    text = re.sub(r"\s*([=←≤≥·×])\s*", r" \1 ", text)  # noqa: RUF001
+    # The space behind the name of a Greek letter ends the name.
+    text = re.sub(r"\s*([=←≤≥·×]|[-+<>](?= ))\s*", r" \1 ", text)
     return re.sub(r"(?<=\() | (?=[),;^.])", "", " ".join(text.split()))
 
 
 def _script(found: re.Match[str]) -> str:
     mark, inner = found[1], found[2].strip()
-    return f"{mark}{inner}" if re.fullmatch(r"\w+|[-−]?\d+", inner) else f"{mark}({inner})"  # noqa: RUF001
+    return f"{mark}{inner}" if re.fullmatch(r"\w+|[-−]?[\d.]+", inner) else f"{mark}({inner})"
 
 
 @cache
@@ -99,4 +100,4 @@ def _converter() -> "LatexNodes2Text":
 def _term(text: str) -> str:
     """Put parentheses around what a fraction bar would hold together."""
     text = text.strip()
-    return text if re.fullmatch(r"[\w'^]+(_\{?[\w ]+\}?)?|\([^()]*\)|\w+\([^()]*\)", text) else f"({text})"
+    return text if re.fullmatch(r"[\w'^.]+(_\{?[\w ]+\}?)?|\([^()]*\)|\w+\([^()]*\)", text) else f"({text})"
