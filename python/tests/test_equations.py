@@ -8,7 +8,7 @@ from airwnd.equations import plain
 @pytest.mark.parametrize(
     ("latex", "text"),
     [
-        (r"\gamma + p = \frac{0.078}{w^{1.2}}", "γ + p = 0.078 / (w^1.2)"),
+        (r"\lambda + p = \frac{0.078}{w^{1.2}}", "λ + p = 0.078 / (w^1.2)"),
         (
             r"\mathrm{rwnd} = \lambda \frac{\mathit{RTT}_{\min}}{\mathit{RTT}} \mathrm{cwnd\_est}",
             "rwnd = λ (RTT_min / RTT) cwnd_est",
