@@ -120,6 +120,12 @@ lint: $(VENV)/requirements
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/python docs/_site/prose.py --brief
+
+# Wording to reconsider, with a better word for each; `make prose FILES=docs/models.md` looks at one file.
+.PHONY: prose
+prose: $(VENV)/requirements
+	@$(BIN)/python docs/_site/prose.py $(FILES)
 
 format: $(VENV)/requirements
 	rustfmt $(RUST)

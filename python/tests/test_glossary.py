@@ -1,6 +1,5 @@
 """The glossary: every term is explained, cited, and lives where it says."""
 
-import sys
 from collections import Counter
 
 import pytest
@@ -8,16 +7,13 @@ import pytest
 from airwnd.glossary import Term, terms
 from airwnd.topics import find
 
-from .conftest import ROOT
+from .conftest import ROOT, script
 
 TERMS = list(terms().values())
 
 
-def test_the_page_is_that_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_site"))
-    monkeypatch.delitem(sys.modules, "glossary", raising=False)
-    import glossary
-
+def test_the_page_is_that_of_the_package() -> None:
+    glossary = script("glossary")
     assert glossary.PAGE.read_text(encoding="utf-8") == glossary.page(), "python docs/_site/glossary.py"
 
 

@@ -135,7 +135,7 @@ def test_the_examples_in_rust_and_python_agree() -> None:
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
     built = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    command = [target / "debug" / "gentle", "examples/rust-plugin/scenario.toml"]
+    command = [str(target / "debug" / "gentle"), "examples/rust-plugin/scenario.toml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     rust = json.dumps(json.loads(done.stdout)).replace('"plugin"', '"python"')
