@@ -41,7 +41,7 @@ pub struct Capture<W> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a file.
+    /// Creates a capture and writes the file header.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -152,7 +152,7 @@ fn close_transport(bytes: &mut [u8], ip_at: usize, checksum_at: usize, ip: &Ip, 
     //= RFC 9293 §3.1
     let pseudo = sum(&ip.from.octets()) + sum(&ip.to.octets()) + u32::from(ip.protocol) + length;
     let mut checksum = fold(pseudo + sum(header));
-    //= RFC 768: zero would say that there is none
+    //= RFC 768: a zero checksum field means no checksum
     if ip.protocol == UDP && checksum == 0 {
         checksum = 0xffff;
     }
