@@ -147,8 +147,8 @@ fn probe_rtt_is_periodic() {
     }
 }
 
-/// 10, 2 and 20 Mbit/s for 20 s each. At the end the queue is shorter than the BDP: version 3 loses packets in each
-/// probe and keeps headroom for a while, and without RACK a lost retransmission costs a timeout.
+/// 10, 2 and 20 Mbit/s for 20 s each. At the end the queue is shorter than the BDP: version 3 loses packets in each probe
+/// and sends below the bandwidth for a while, and without RACK a lost retransmission costs a timeout.
 #[test]
 fn the_rate_follows_the_path() {
     for (cc, part) in [("bbr", 0.95), ("bbr3", 0.8)] {
