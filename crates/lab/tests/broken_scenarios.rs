@@ -616,7 +616,7 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         "mss = 1000",
         r#"min_rto = "30s", max_rto = "2s""#,
-        ":5: tcp.min_rto: the least timeout 30s exceeds the greatest 2s",
+        ":5: tcp.min_rto: the minimum timeout 30s exceeds the maximum 2s",
     ),
     (
         "mac.scheduler",
