@@ -353,10 +353,10 @@ fn limits() -> String {
     let mut page = String::from(
         "# Models and their limits\n\n\
          This page lists where results differ from a standard, a paper or a reference program, and what is not \
-         modelled. Each entry gives the difference, the scenarios, UEs or flows that are affected, the size of the effect \
-         where it is known, and the reason. The code marks its place with `//= exception <id>`. Under each heading the \
-         entries are ordered by importance. [Validation](../validation.md) shows how well results agree with ns-3 and \
-         Linux.\n\n\
+         modelled. Each entry gives the difference, the scenarios, UEs or flows that are affected, the size of the \
+         effect where it is known, and the reason. The code marks its place with `//= exception <id>`. Under each \
+         heading the entries are ordered by importance. [Validation](../validation.md) shows how well results agree \
+         with ns-3 and Linux.\n\n\
          ## By importance\n\n",
     );
     for (importance, meaning) in IMPORTANCE {
