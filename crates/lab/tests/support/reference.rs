@@ -64,7 +64,14 @@ const TOPICS: [(&str, &str); 8] = [
     ("core", "Core network and traffic"),
     ("tcp", "TCP"),
     ("rwnd", "Receive-window control"),
-    ("engine", "Randomness and figures"),
+    ("engine", "Random streams and Wi-Fi"),
+];
+
+/// The levels of importance, with their meanings.
+const IMPORTANCE: [(u32, &str); 3] = [
+    (1, "These change results of ordinary scenarios by several per cent or more"),
+    (2, "These change results of the scenarios that they affect"),
+    (3, "These have a small or rare effect"),
 ];
 
 /// The entries of `specs/exceptions.toml`, the most important first.
@@ -345,18 +352,21 @@ fn limits() -> String {
     let files = marked_files();
     let mut page = String::from(
         "# Models and their limits\n\n\
-         Where results differ from a standard, a paper or a reference program, and what is not modelled. Each entry \
-         says what differs, which scenarios it affects and how much, as far as that is known; the code marks its place \
-         with `//= exception <id>`. Under each heading the most important entries come first. How far results agree \
-         with ns-3 and Linux is in [Validation](../validation.md).\n\n\
-         ## Most important\n\n\
-         These change results of ordinary scenarios by several per cent or more:\n\n\
-         | Entry | Affects |\n|---|---|\n",
+         This page lists where results differ from a standard, a paper or a reference program, and what is not \
+         modelled. Each entry gives the difference, the scenarios, UEs or flows that are affected, the size of the \
+         effect where it is known, and the reason. The code marks its place with `//= exception <id>`. Under each \
+         heading the entries are ordered by importance. [Validation](../validation.md) shows how well results agree \
+         with ns-3 and Linux.\n\n\
+         ## By importance\n\n",
     );
-    for Exception { id, affects, .. } in exceptions.iter().take_while(|exception| exception.importance == 1) {
-        writeln!(page, "| [{id}](#{id}) | {} |", cell(affects)).unwrap();
+    for (importance, meaning) in IMPORTANCE {
+        write!(page, "{meaning}:\n\n| Entry | Affects |\n|---|---|\n").unwrap();
+        for exception in exceptions.iter().filter(|exception| exception.importance == importance) {
+            let Exception { id, affects, .. } = exception;
+            writeln!(page, "| [{id}](#{id}) | {} |", cell(affects)).unwrap();
+        }
+        page.push('\n');
     }
-    page.push('\n');
     for (topic, heading) in TOPICS {
         write!(page, "## {heading}\n\n").unwrap();
         for exception in exceptions.iter().filter(|exception| exception.topic == topic) {
