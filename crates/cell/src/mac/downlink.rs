@@ -210,18 +210,15 @@ impl Downlink {
         }
         self.views.clear();
         if self.backlogged > 0 {
-            let heeds_delay = self.scheduler.heeds_delay();
+            let uses_delay = self.scheduler.uses_delay();
             for (slot, user) in (0..).zip(&self.users) {
                 if user.queue.total() > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti)
                 {
                     let report = report(radio, slot);
                     let state = &radio.reports(cell)[report as usize];
                     let (wideband, flat) = (state.wideband, state.flat);
-                    let head_of_line = if heeds_delay {
-                        ues.get(users[slot as usize]).head_of_line(tti)
-                    } else {
-                        Span::ZERO
-                    };
+                    let head_of_line =
+                        if uses_delay { ues.get(users[slot as usize]).head_of_line(tti) } else { Span::ZERO };
                     let queue = user.queue.total();
                     self.views.push(UeView { queue, head_of_line, report, slot, wideband, flat });
                 }
