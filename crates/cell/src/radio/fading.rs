@@ -335,7 +335,7 @@ mod tests {
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
-        let expected = gains.heard(0)[0] / gains.ue_noise(0);
+        let expected = gains.received(0)[0] / gains.ue_noise(0);
         let ratio = means.iter().sum::<f64>() / 20_000.0 / expected;
         assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
         for tti in [19_000, 5, 777] {
