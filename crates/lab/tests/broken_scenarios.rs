@@ -628,7 +628,7 @@ mac.scheduler"#,
         "mac.scheduler",
         r#"radio.fading = {kind = "eva", speed = "60km/h", doppler = "70Hz"}
 mac.scheduler"#,
-        ":8: radio.fading.doppler: `speed` = 60km/h says it already; give one of the two",
+        ":8: radio.fading.doppler: `speed` = 60km/h already sets it; give one of the two",
     ),
     (
         "mac.scheduler",
