@@ -1,4 +1,4 @@
-//! The LTE site: everything between the core network and the UE's IP stack.
+//! The LTE radio access network: everything between the core network and the UE's IP stack.
 //!
 //! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] determines what is
 //! decoded, [`rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a time.

@@ -295,7 +295,7 @@ pub struct Rlc {
     #[param(default = RlcMode::Am)]
     #[param(
         unit = "word",
-        source = "a choice: bearers of Internet traffic have it; ns-3 LteEnbRrc::EpsBearerToRlcMapping: um"
+        source = "a choice: usual for bearers of Internet traffic; ns-3 LteEnbRrc::EpsBearerToRlcMapping: um"
     )]
     pub mode: RlcMode,
     /// Queue discipline and buffer size of each UE's downlink queue at the eNB.
@@ -355,7 +355,7 @@ pub struct RanSetup {
 }
 
 impl RanSetup {
-    /// The schemes of uplink grants.
+    /// The rule for width and MCS of uplink grants.
     pub(crate) fn uplink_schemes(&self) -> Schemes {
         Schemes::new(self.mac.uplink_adaptation, &self.radio.error_model, self.carrier.bandwidth.prbs())
     }
@@ -364,9 +364,9 @@ impl RanSetup {
 /// A cell: one sector of a site.
 #[derive(Clone, Debug)]
 pub struct CellSite {
-    /// The site it belongs to: cells of one site share shadowing.
+    /// Number of its site: cells of one site share shadowing.
     pub site: u32,
-    /// Where the antenna is.
+    /// Position of the antenna.
     pub position: Position,
     /// Direction of the antenna's main lobe.
     pub boresight: Degrees,

@@ -47,7 +47,7 @@ pub(crate) struct Ue {
     pub position: Position,
     pub downlink: Leg,
     pub uplink: Leg,
-    /// Backlog of its RLC as the UE's MAC knows it.
+    /// Backlog of its RLC known to the UE's MAC.
     pub unsent: BufferStatus,
     /// Whether its cell can schedule it.
     pub joined: bool,
@@ -160,7 +160,7 @@ impl UeTable {
         self.periodic_report.is_some()
     }
 
-    /// Fills a grant of a UE; `None` if it has no data, and thus leaves the grant unused.
+    /// Fills a grant of a UE; `None` if it has no data and leaves the grant unused.
     pub fn transmit_up(
         &mut self,
         number: u32,

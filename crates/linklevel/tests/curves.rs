@@ -226,7 +226,7 @@ fn retransmissions_match_the_simulation() {
 
 #[test]
 fn a_transport_block_fails_with_any_of_its_code_blocks() {
-    // 6424 bits: 6448 with its check, two code blocks of (6448 + 48) / 2 = 3248 -> 3264 bits
+    // 6424 bits: 6448 with its CRC, two code blocks of (6448 + 48) / 2 = 3248 -> 3264 bits
     let mcs = Mcs(9);
     let (of, bits) = (modulation(Direction::Down, mcs), 6424);
     let coded = libm::round((bits + CRC_BITS) as f64 / code_rate(mcs) / 4.0) as usize * 4;

@@ -49,7 +49,7 @@ pub(crate) struct Downlink {
 /// Per-TTI scheduling state of a UE; its blocks are stored separately.
 #[derive(Clone, Copy, Default)]
 struct User {
-    /// Backlog as the MAC knows it: the last report minus the bytes granted since.
+    /// Backlog known to the MAC: the last report minus the bytes granted since.
     queue: BufferStatus,
     /// Last TTI with a retransmission, in which no new data is scheduled.
     retransmitted: Option<Tti>,

@@ -76,7 +76,7 @@ pub(crate) struct Uplink {
     /// Closed-loop power control; `None`: open loop.
     closed_loop: Option<power_control::Params>,
     request_grant: Bytes,
-    /// Backlog as the eNB knows it, by slot.
+    /// Backlog known to the eNB, by slot.
     buffers: Vec<Bytes>,
     backlogged: usize,
     /// CQI of each UE's last sounding.

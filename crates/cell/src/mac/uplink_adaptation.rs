@@ -14,8 +14,8 @@ pub const SMALLEST_SHARE: u16 = 3;
 /// The minimum block size for a grant with fitted widths: RLC's and PDCP's headers, a buffer status report, a power
 /// headroom report.
 const SMALLEST_BLOCK: Bytes = Bytes(8);
-/// The width of a grant to a UE of which the eNB knows too little to fit one: the narrowest on which MCS 0 carries
-/// [`SMALLEST_BLOCK`].
+/// The width of a grant to a UE without power headroom or sounding reports to fit one: the narrowest on which MCS 0
+/// carries [`SMALLEST_BLOCK`].
 const BLIND_WIDTH: u16 = 4;
 /// The PRBs over which the SINR thresholds of CQIs are computed: a narrow grant, whose short blocks need the highest
 /// SINR.
@@ -28,7 +28,7 @@ pub enum UplinkAdaptation {
     /// whose power cannot fill the carrier is out of reach.
     #[word = "carrier"]
     Carrier,
-    /// Width and MCS are chosen together: the eNB knows a UE's power headroom and grants the width that carries the
+    /// Width and MCS are chosen together: from the UE's power headroom, the eNB grants the width that carries the
     /// most data, so narrow grants extend coverage.
     #[word = "headroom"]
     Headroom,

@@ -80,7 +80,7 @@ fn distance(from: Point, to: Point) -> Metres {
     Metres(libm::hypot(to[0].0 - from[0].0, to[1].0 - from[1].0))
 }
 
-/// Travel time over a distance, at min a nanosecond, so that every leg ends after it begins.
+/// Travel time over a distance, at least a nanosecond, so that every leg ends after it begins.
 fn travel_time(distance: Metres, speed: Speed) -> Span {
     Span::from_secs_f64(distance.0 / speed.0).max(Span(1))
 }

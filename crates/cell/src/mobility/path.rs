@@ -12,9 +12,9 @@ const LATEST: f64 = 31_536_000.0;
 /// Path: linear interpolation between the timed points of a CSV file; the UE stays at the last point.
 ///
 /// The file starts with a line of column names, of which `t_s`, `x_m` and `y_m` are required. Times count from the
-/// start of the simulation, before the warm-up. Until the time of the first point the UE is at that point, whatever its
-/// placement. The path is relative to the scenario's folder. When a scenario is loaded, `rows` takes the content of the
-/// file, so that a resolved scenario is self-contained.
+/// start of the simulation, before the warm-up. Until the time of the first point the UE is at that point, regardless
+/// of its placement. The path is relative to the scenario's folder. When a scenario is loaded, `rows` takes the content
+/// of the file, so that a resolved scenario is self-contained.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "a recorded or planned trajectory", check, files)]
 pub struct Params {

@@ -162,7 +162,7 @@ impl ChannelState {
 /// A schedulable UE: it has data waiting, a free HARQ process and no retransmission in this TTI.
 #[derive(Clone, Copy, Debug)]
 pub struct UeView {
-    /// Backlog, as far as the MAC knows.
+    /// Backlog known to the MAC.
     pub queue: Bytes,
     /// Head-of-line delay at the end of this TTI; zero unless the scheduler [uses it](Scheduler::uses_delay).
     pub head_of_line: Span,

@@ -65,7 +65,7 @@ pub struct Params {
     #[param(unit = "TTI", source = "ns-3 pss-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
     /// Number of UEs selected for the frequency domain; `none`: half of the UEs, at least one.
-    #[param(default = None, range = 1..=1000, unit = "users", source = "ns-3 PssFfMacScheduler::nMux")]
+    #[param(default = None, range = 1..=1000, unit = "UEs", source = "ns-3 PssFfMacScheduler::nMux")]
     pub multiplexed: Option<u16>,
     /// Metric of the frequency domain.
     #[param(default = FrequencyMetric::PfSch)]

@@ -23,7 +23,7 @@ pub use super::uplink_adaptation::SMALLEST_SHARE;
 pub struct UplinkView {
     /// Slot of the UE in the cell, ascending with the RNTI.
     pub slot: u16,
-    /// Backlog of the UE, as far as the eNB knows; never zero.
+    /// Backlog of the UE known to the eNB; never zero.
     pub buffer: Bytes,
     /// Link state from soundings and headroom reports; [`Schemes`] derives grants from it.
     pub link: Link,

@@ -7,10 +7,11 @@ use airwnd_units::{Db, Metres};
 /// Log-distance: path loss grows with a power of distance beyond a reference distance.
 ///
 /// ```math
-/// \mathit{PL} = \mathrm{reference\_loss} + 10 \, \mathrm{exponent} \cdot \mathrm{log}_{10}(\frac{d}{\mathrm{reference\_distance}})
+/// \mathit{PL} = L_0 + 10 n \, \mathrm{log}_{10}(\frac{d}{d_0})
 /// ```
 ///
-/// Within the reference distance the loss is `reference_loss`.
+/// L_0 is `reference_loss`, d_0 `reference_distance` and n the `exponent`. Within the reference distance the loss is
+/// `reference_loss`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Rappaport, Wireless Communications, eq. 4.67")]
 pub struct Params {

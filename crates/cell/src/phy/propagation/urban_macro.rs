@@ -7,7 +7,7 @@ use airwnd_units::{Db, Metres};
 /// Urban macro: 3GPP's macro-cell model with antennas above rooftops, 128.1 + 37.6 log10(d / 1 km) dB at 2 GHz.
 ///
 /// ```math
-/// \mathit{PL} = 40 \, (1 - 0.004 h) \, \mathrm{log}_{10}(d) - 18 \, \mathrm{log}_{10}(h) + 21 \, \mathrm{log}_{10}(f) + 80
+/// \mathit{PL} = 40 (1 - 0.004 h) \mathrm{log}_{10}(d) - 18 \, \mathrm{log}_{10}(h) + 21 \, \mathrm{log}_{10}(f) + 80
 /// ```
 ///
 /// in dB, with the distance d in km, the height h of the antennas above the rooftops in m and the frequency f in MHz.

@@ -27,9 +27,9 @@ pub struct Rx {
     highest: u64,
     /// VR(UX) and the expiry of t-Reordering, while it runs.
     timer: Option<(u64, Time)>,
-    /// The stream is complete from here ...
+    /// Start of the contiguous part of the stream.
     whole_from: u64,
-    /// ... up to here, as far as it has been delivered.
+    /// End of that part; it is delivered up to here.
     whole_to: u64,
 }
 
