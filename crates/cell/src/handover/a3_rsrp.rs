@@ -5,7 +5,7 @@ use crate::identity::CellId;
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Span};
 
-/// A3-RSRP: hands over to the strongest neighbour once its RSRP exceeds the serving cell's for the time to trigger.
+/// A3-RSRP: hands over to the strongest neighbour if its RSRP exceeds the serving cell's by a margin for a given time.
 ///
 /// The entering condition of event A3 must hold for `time_to_trigger`:
 ///
