@@ -622,13 +622,13 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
         "mac.scheduler",
         r#"mac.power_control = {max_power = "-30dBm", min_power = "-20dBm"}
 mac.scheduler"#,
-        ":8: mac.power_control.max_power: the largest power -30dBm is below the smallest -20dBm",
+        ":8: mac.power_control.max_power: the maximum power -30dBm is below the minimum -20dBm",
     ),
     (
         "mac.scheduler",
         r#"radio.fading = {kind = "eva", speed = "60km/h", doppler = "70Hz"}
 mac.scheduler"#,
-        ":8: radio.fading.doppler: `speed` = 60km/h says it already; give one of the two",
+        ":8: radio.fading.doppler: `speed` = 60km/h already sets it; give one of the two",
     ),
     (
         "mac.scheduler",
@@ -949,11 +949,11 @@ fn what_only_the_network_shows_is_said_when_it_is_built() {
     for (places, expected) in [
         (
             "[[50, 0, 0, -1], [60, 0, 0, -1], [70, 0, 0, -1]]",
-            "n: mac.srs_period: a sounding period of 2 TTI has an offset for 2 users of a cell, but 3 are in one",
+            "n: mac.srs_period: a sounding period of 2 TTI has offsets for 2 UEs per cell, but one cell has 3",
         ),
         (
             "[[50, 0, 0, 1], [60, 0, 0, 1], [70, 0, 1, -1]]",
-            "n: mac.srs_period: two users of cell 0 have the sounding offset 1",
+            "n: mac.srs_period: two UEs of cell 0 have the sounding offset 1",
         ),
         (
             "[[50, 0, 0, 2], [60, 0, 1, 1], [70, 0, 2, -1]]",
