@@ -167,7 +167,7 @@ enum Mode {
     ProbeRtt { until: Option<Time>, round_done: bool },
 }
 
-/// The state of BBR v1. Amounts are bytes, rates bytes per second.
+/// State of BBR v1. Amounts are bytes, rates bytes per second.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     params: Params,
@@ -223,7 +223,7 @@ struct Aggregation {
 }
 
 impl Bbr {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Bbr {
         let mut bbr = Bbr {
             random: Stream::new(ctx.seed, "bbr"),
@@ -621,7 +621,7 @@ impl CongestionControl for Bbr {
 
     fn on_spurious(&mut self, before: &Before) {
         (self.full_bandwidth, self.full_rounds) = (0.0, 0);
-        self.policer.forget();
+        self.policer.reset();
         self.cwnd = self.cwnd.max(before.cwnd.0 as f64);
         self.bound_cwnd();
     }

@@ -46,7 +46,7 @@ pub struct Params {
     pub interval: Span,
 }
 
-/// The state of C2TCP.
+/// State of C2TCP.
 #[derive(Debug)]
 pub struct C2tcp {
     params: Params,
@@ -62,7 +62,7 @@ struct Above {
 }
 
 impl C2tcp {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> C2tcp {
         C2tcp { params, cubic: Cubic::new(cubic::Params::rfc9438(), ctx), above: None }
     }

@@ -53,7 +53,7 @@ pub struct Params {
 /// The part of the queue at a loss that gamma aims at.
 const AIMED_AT: f64 = 0.75;
 
-/// The state of Compound TCP.
+/// State of Compound TCP.
 #[derive(Clone, Debug)]
 pub struct Compound {
     params: Params,
@@ -68,7 +68,7 @@ pub struct Compound {
 }
 
 impl Compound {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Compound {
         let gamma = params.gamma_high;
         Compound {

@@ -55,7 +55,7 @@ const SAME: f64 = 1e-6;
 /// Segments that a decrease leaves (venkatarun95/genericCC@18299d6 `update_intersend_time`).
 const LEAST: f64 = 2.0;
 
-/// The state of Copa.
+/// State of Copa.
 #[derive(Clone, Debug)]
 pub struct Copa {
     params: Params,
@@ -89,7 +89,7 @@ struct Velocity {
 }
 
 impl Copa {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Copa {
         let window = Window::new(ctx);
         let velocity = Velocity { v: 1.0, window: window.segments(), upwards: true, rounds: 0 };

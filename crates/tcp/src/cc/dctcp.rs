@@ -17,15 +17,15 @@ pub struct Params {
     /// Weight of a window's marks (g).
     #[param(default = 0.0625, range = 0.0001..=1.0, unit = "1", source = "RFC 8257 §3.3 (g), §4.2")]
     pub gain: f64,
-    /// Part of the flight that is kept at a loss.
+    /// Multiplicative decrease: fraction of the bytes in flight kept at a congestion event.
     #[param(default = 0.5, range = 0.1..=0.99, unit = "1", source = "RFC 8257 §3.5, RFC 5681 §3.1 eq. 4")]
     pub beta: f64,
-    /// What the window grows with.
+    /// Unit in which ACKs are counted for window growth.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 8257 §3.4, RFC 5681 §3.1 eq. 2 and 3")]
     pub growth: Growth,
 }
 
-/// The state of DCTCP.
+/// State of DCTCP.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     params: Params,
@@ -35,7 +35,7 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Dctcp {
         Dctcp { params, window: Window::new(ctx), marking: Marking::new(), round: 0 }
     }

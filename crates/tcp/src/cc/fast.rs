@@ -38,7 +38,7 @@ pub struct Params {
 const SAMPLES: f64 = 3.0;
 const HEAVIEST: f64 = 0.25;
 
-/// The state of FAST TCP.
+/// State of FAST TCP.
 #[derive(Clone, Debug)]
 pub struct Fast {
     params: Params,
@@ -53,7 +53,7 @@ pub struct Fast {
 }
 
 impl Fast {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Fast {
         let window = Window::new(ctx);
         Fast { params, window, average_s: None, round: 0, rest: 0, slope: 0.0, left: 0.0 }

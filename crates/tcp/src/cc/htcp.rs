@@ -31,7 +31,7 @@ pub struct Params {
     pub throughput_change: f64,
 }
 
-/// The state of H-TCP.
+/// State of H-TCP.
 #[derive(Clone, Debug)]
 pub struct Htcp {
     params: Params,
@@ -45,7 +45,7 @@ pub struct Htcp {
 }
 
 impl Htcp {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Htcp {
         Htcp {
             window: Window::new(ctx),

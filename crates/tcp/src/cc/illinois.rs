@@ -49,7 +49,7 @@ const FASTEST_UP_TO: f64 = 0.01;
 const LEAST_REDUCTION_UP_TO: f64 = 0.1;
 const GREATEST_REDUCTION_FROM: f64 = 0.8;
 
-/// The state of Illinois.
+/// State of Illinois.
 #[derive(Clone, Debug)]
 pub struct Illinois {
     params: Params,
@@ -65,7 +65,7 @@ pub struct Illinois {
 }
 
 impl Illinois {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Illinois {
         Illinois {
             window: Window::new(ctx),

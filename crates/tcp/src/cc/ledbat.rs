@@ -42,7 +42,7 @@ pub struct Params {
 
 /// RFC 6817 §2.4.2: MIN_CWND in segments.
 const LEAST: f64 = 2.0;
-/// The state of LEDBAT.
+/// State of LEDBAT.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     params: Params,
@@ -51,7 +51,7 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Ledbat {
         let mut window = Window::new(ctx);
         if !params.slow_start {

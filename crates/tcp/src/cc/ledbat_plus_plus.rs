@@ -44,14 +44,14 @@ pub struct Params {
     pub current_filter: u32,
 }
 
-/// The state of LEDBAT++.
+/// State of LEDBAT++.
 #[derive(Clone, Debug)]
 pub struct LedbatPlusPlus {
     ledbat: Ledbat,
 }
 
 impl LedbatPlusPlus {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> LedbatPlusPlus {
         let Params { target, slowest, constant, slow_start_exit, interval, base_history, current_filter } =
             params;

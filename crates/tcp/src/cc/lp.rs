@@ -47,12 +47,12 @@ pub struct Params {
         source = "Kuzmanovic and Knightly 2006 (kept); Linux tcp_lp, ns-3.44 TcpLp (renewed)"
     )]
     pub extremes: Extremes,
-    /// What the window grows with.
+    /// Unit in which ACKs are counted for window growth.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
     pub growth: Growth,
 }
 
-/// The state of TCP-LP.
+/// State of TCP-LP.
 #[derive(Clone, Debug)]
 pub struct Lp {
     params: Params,
@@ -73,7 +73,7 @@ struct Delays {
 }
 
 impl Lp {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Lp {
         Lp { params, window: Window::new(ctx), delays: None, rtt: Span(0), last_indication: None }
     }

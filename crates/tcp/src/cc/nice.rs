@@ -44,7 +44,7 @@ pub struct Params {
     pub least: f64,
 }
 
-/// The state of Nice.
+/// State of Nice.
 #[derive(Clone, Debug)]
 pub struct Nice {
     params: Params,
@@ -59,7 +59,7 @@ pub struct Nice {
 }
 
 impl Nice {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Nice {
         let window = Window::new(ctx);
         Nice { params, window, part: 1.0, rounds: Rounds::default(), max_rtt: Span(0), srtt: None, late: 0.0 }

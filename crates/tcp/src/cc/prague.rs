@@ -43,7 +43,7 @@ pub struct Params {
     pub beta: f64,
 }
 
-/// The state of Prague.
+/// State of Prague.
 //= exception prague-left-out
 #[derive(Clone, Debug)]
 pub struct Prague {
@@ -59,7 +59,7 @@ pub struct Prague {
 }
 
 impl Prague {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Prague {
         Prague {
             params,

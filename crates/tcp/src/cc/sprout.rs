@@ -100,7 +100,7 @@ const LEAST: f64 = 2.0;
 /// RFC 1122 §4.2.3.2: less than this waits an ACK, for a segment that no other follows.
 const DELAYED_ACK: Span = Span::from_millis(500);
 
-/// The state of Sprout.
+/// State of Sprout.
 #[derive(Clone, Debug)]
 pub struct Sprout {
     params: Params,
@@ -113,7 +113,7 @@ pub struct Sprout {
 }
 
 impl Sprout {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Sprout {
         Sprout { params, window: Window::new(ctx), forecaster: None, tick_began: Time::ZERO, arrived: 0.0 }
     }

@@ -68,7 +68,7 @@ const LONGEST_SILENCE: u64 = 1000;
 /// Changes of the window that are remembered: those of five seconds.
 const REMEMBERED: usize = 1024;
 
-/// The state of Verus.
+/// State of Verus.
 #[derive(Clone, Debug)]
 pub struct Verus {
     params: Params,
@@ -102,7 +102,7 @@ struct Epoch {
 }
 
 impl Verus {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Verus {
         let window = Window::new(ctx);
         let profile = Profile::new(params.largest as usize);

@@ -56,7 +56,7 @@ pub struct Params {
 /// The least window of a competing Reno flow, in segments.
 const LEAST: f64 = 2.0;
 
-/// The state of YeAH.
+/// State of YeAH.
 #[derive(Clone, Debug)]
 pub struct Yeah {
     params: Params,
@@ -71,7 +71,7 @@ pub struct Yeah {
 }
 
 impl Yeah {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Yeah {
         Yeah {
             params,

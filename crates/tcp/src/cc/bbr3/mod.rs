@@ -132,7 +132,7 @@ const NOMINAL_RTT: Span = Span::from_millis(1);
 /// Segments that UP may have in flight beyond the gain (draft-ietf-ccwg-bbr-06 §5.6.4.2).
 const PROBE_ROOM: f64 = 2.0;
 
-/// The state of BBR v3. Amounts are bytes, rates bytes per second; what does not bound is infinite.
+/// State of BBR v3. Amounts are bytes, rates bytes per second; what does not bound is infinite.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     params: Params,
@@ -166,7 +166,7 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Bbr3 {
         let nothing = Bounds { bw_shortterm: 0.0, inflight_shortterm: 0.0, inflight_longterm: 0.0 };
         let mut bbr = Bbr3 {
