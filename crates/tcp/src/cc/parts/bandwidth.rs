@@ -30,7 +30,7 @@ pub enum Filter {
     /// Two exponential averages in series, each with weight 1/8, as in Linux.
     #[word = "linux"]
     Linux,
-    /// `none`: no filter; the estimate is the last sample.
+    /// No filter: the estimate is the last sample.
     #[word = "none"]
     None,
 }
