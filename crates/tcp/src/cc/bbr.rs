@@ -25,10 +25,10 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 ///
 /// where `extra_acked` accounts for ACK aggregation.
 ///
-/// * Startup has g = G = 2/ln 2 until three round trips each raise B by less than a quarter.
-/// * Drain paces with g = ln 2/2 until the bytes in flight are at most B R.
-/// * ProbeBW cycles g through 5/4, 3/4 and six times 1, each for about R, from a random phase on.
-/// * ProbeRTT limits the bytes in flight to four segments for 200 ms when R has not been refreshed for ten seconds.
+/// Startup has g = G = 2/ln 2 until three round trips each raise B by less than a quarter. Drain paces with g = ln 2/2
+/// until the bytes in flight are at most B R. ProbeBW then cycles g through 5/4, 3/4 and six times 1, each for about R,
+/// from a random phase on. ProbeRTT limits the bytes in flight to four segments for 200 ms when R has not been
+/// refreshed for ten seconds.
 ///
 /// In the first round trip of loss recovery the window is limited to the delivered data (packet conservation); the
 /// previous window is restored when recovery ends. ECN marks are ignored.

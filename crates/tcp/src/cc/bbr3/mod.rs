@@ -37,16 +37,17 @@ use state::State;
 /// where bw is the maximum delivery rate of this and the last probing cycle, and extra_acked accounts for ACK
 /// aggregation.
 ///
-/// Startup and Drain are followed by cycles of four phases: DOWN (0.9 bw) until the queue is drained; CRUISE (1.0) for
-/// 2 to 3 s, or for as many round trips as segments are in flight; REFILL for one round trip; and UP (1.25) until the
-/// delivery rate stops growing or too much is lost. The bytes in flight at that point become inflight_longterm. It
-/// limits the window from then on, less 15 % in CRUISE, and probes raise it again at a growing rate.
+/// Startup and Drain are followed by cycles of four phases. DOWN (0.9 bw) drains the queue. CRUISE (1.0) lasts until 2
+/// to 3 s, or as many round trips as segments are in flight, have passed since the beginning of DOWN. REFILL fills the
+/// pipe for one round trip. UP (1.25) lasts until the delivery rate stops growing or too much is lost. In the latter
+/// case inflight_longterm is set to the bytes in flight at the loss. It limits the window from then on, less 15 % in
+/// CRUISE, and probes raise it again at a growing rate.
 ///
 /// Losses outside probes reduce bw_shortterm and inflight_shortterm to what was delivered in the round trip, or to 0.7
-/// of their values if that is more. They last until the next REFILL. Every five seconds ProbeRTT limits the bytes in
-/// flight to half of the BDP for 200 ms to measure the minimum RTT. Responses to spurious losses are undone.
+/// of their values if that is more. These bounds last until the next REFILL. Every five seconds ProbeRTT limits the
+/// bytes in flight to half of the BDP for 200 ms to measure the minimum RTT. Responses to spurious losses are undone.
 ///
-/// Where the draft is silent: it requires a response to ECN marks but leaves it open. Here a mark counts as a round
+/// Where the draft is open: it asks for a response to ECN marks without specifying one. Here a mark counts as a round
 /// trip with a loss, and during a probe as an excessive loss rate.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "draft-ietf-ccwg-bbr-06")]
@@ -112,7 +113,7 @@ pub struct Params {
     #[param(default = Span::from_secs(1), range = Span(0)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
     pub probe_wait_spread: Span,
-    /// Maximum number of round trips between bandwidth probes, and at most the number of segments in flight.
+    /// Maximum number of round trips between bandwidth probes; the number of segments in flight if that is smaller.
     #[param(default = 63, range = 1..=100_000)]
     #[param(unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
     pub probe_rounds: u32,
