@@ -757,7 +757,7 @@ mod tests {
             .collect();
         let count = |phase| phases.iter().filter(|&&one| one == phase).count();
         assert_eq!(count(1), 0);
-        // 500 / 7 = 71, with a deviation of 8
+        // 500 / 7 = 71, with a standard deviation of 8
         assert!([0, 2, 3, 4, 5, 6, 7].iter().all(|&phase| (40..105).contains(&count(phase))));
     }
 

@@ -256,8 +256,8 @@ mod tests {
             copa.on_delivery(&at(ms, 100, 0));
         }
         assert_eq!(copa.cwnd(), Bytes(20_000));
-        // 20 segments / 111 ms are below 1 / (0.5 x 11 ms), 21 / 112 ms are not below 1 / (0.5 x 12 ms): with one
-        // segment for two thirds of a second they shrink by 1 / (0.5 x 21)
+        // 20 segments / 111 ms are below 1 / (0.5 x 11 ms). 21 / 112 ms are not below 1 / (0.5 x 12 ms): the window
+        // shrinks by 1 / (0.5 x 21), as an ACK has arrived for one segment
         copa.on_delivery(&at(100, 111, 1));
         assert_eq!(copa.cwnd(), Bytes(21_000));
         copa.on_delivery(&at(160, 112, 1));

@@ -351,7 +351,7 @@ mod tests {
     fn small_windows_grow_as_reno() {
         let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 10));
         cubic.on_congestion(&congestion(Signal::Loss, 10_000));
-        // a = 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments for a window of ACKs
+        // a = 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments per window of ACKs
         cubic.on_ack(&at(1, 7000));
         assert_eq!(cubic.cwnd(), Bytes(7529));
     }

@@ -180,7 +180,7 @@ mod tests {
         // 100 (1 - 80 / 100) = 20
         assert_eq!(cwnd_after(&mut fast, &at(1, 100, 100)), 100_000);
         fast.average_s = Some(0.16);
-        // 0.5 x 100 + 0.5 (50 + 20); the sample of 160 ms leaves the mean
+        // 0.5 x 100 + 0.5 (50 + 20); the sample of 160 ms does not change the mean
         assert_eq!(cwnd_after(&mut fast, &at(3, 160, 100)), 100_000);
         assert_eq!(cwnd_after(&mut fast, &at(4, 160, 100)), 85_000);
     }

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_ends_slow_start_and_halves() {
+    fn a_loss_ends_slow_start_and_halves_the_flight() {
         let mut cc = unfiltered();
         cwnd_after(&mut cc, 0, 50, 60_000);
         cc.on_congestion(&congestion(Signal::Loss, 22_000));

@@ -449,7 +449,7 @@ mod tests {
 
     /// One ACK per second (Sprout: every 20 s) over seven days, RTTs from 0 to 10 s, a loss only every 200,000 s.
     #[test]
-    fn seven_days_cause_no_overflow() {
+    fn a_week_without_overflow() {
         for (name, mut cc) in built_in() {
             // Sprout evaluates up to eight silent ticks for each ACK.
             let step = if name == "sprout" { 20 } else { 1 };

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_the_bandwidth_delay_product() {
+    fn a_loss_sets_cwnd_to_the_bandwidth_delay_product() {
         let mut westwood = Westwood::new(Params::default(), &ctx(1000, 150));
         for ms in 0..=30_000 {
             westwood.on_delivery(&at(1000 * ms, 1000));

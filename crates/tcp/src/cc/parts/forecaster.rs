@@ -106,7 +106,7 @@ impl Forecaster {
         } else {
             let k = f64::from(count);
             let log_likelihood = |at: usize| k * self.log_means[at] - self.means[at];
-            // Relative to the most likely rate, so that the likelihood of no count underflows at every rate.
+            // Relative to the most likely rate, so that no count makes all likelihoods underflow.
             let likeliest = (0..self.means.len()).map(log_likelihood).fold(f64::NEG_INFINITY, f64::max);
             for (at, belief) in self.belief.iter_mut().enumerate() {
                 *belief *= libm::exp(log_likelihood(at) - likeliest);

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn decreasing_delays_are_pooled() {
-        // 0.3 and 0.1 are pooled to 0.2, which falls to 0.17: all three to 0.19
+        // 0.3 and 0.1 are pooled to 0.2. The next delay, 0.17, is lower: all three are pooled to 0.19
         let profile = profile(&[(10.0, 0.1), (20.0, 0.3), (21.0, 0.1), (22.0, 0.17), (30.0, 0.4)]);
         for window in [20.0, 21.0, 22.0] {
             assert!((profile.delay(window).unwrap() - 0.19).abs() < 1e-12);
