@@ -85,8 +85,8 @@ class CongestionControl(ABC):
     def on_delivery(self, ack: Ack) -> None:  # noqa: B027
         """Handle an ACK that reports received data, including ACKs during loss recovery.
 
-        For measurement. If :meth:`on_ack` is called for the same ACK, it is called afterwards. A class
-        without this method saves the call.
+        For measurement. Called before :meth:`on_ack` if that is called for the same ACK. A class without this
+        method saves the call.
 
         Parameters
         ----------

@@ -27,8 +27,8 @@ pub enum Variant {
 ///
 /// When the RTT has been above the setpoint for an interval, ssthresh is set as CUBIC sets it at a loss, and slow start
 /// begins at one segment. While the RTT stays above, the k-th such step is followed by the next one after
-/// `interval / sqrt(k)`. With `variant = "relative"` setpoint and interval are alpha times RTTmin. CUBIC has the
-/// parameters of RFC 9438.
+/// `interval / sqrt(k)`. With `variant = "relative"` setpoint and interval are alpha times RTTmin. CUBIC runs as
+/// specified in RFC 9438.
 ///
 /// Below two segments, where RTTs include the wait of delayed ACKs, it is CUBIC alone.
 #[derive(Clone, Debug, PartialEq, Params)]

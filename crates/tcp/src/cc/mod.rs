@@ -244,9 +244,9 @@ pub struct Congestion {
 pub trait CongestionControl: Debug + Send + Sync {
     /// Handles an ACK of new data outside loss recovery.
     fn on_ack(&mut self, ack: &Ack);
-    /// Handles an ACK that reports received data, including ACKs during loss recovery. If
-    /// [`on_ack`](CongestionControl::on_ack) is called for the same ACK, it is called afterwards. Without SACK a
-    /// duplicate ACK counts as one segment.
+    /// Handles an ACK that reports received data, including ACKs during loss recovery. Called before
+    /// [`on_ack`](CongestionControl::on_ack) if that is called for the same ACK. Without SACK a duplicate ACK counts as
+    /// one segment.
     fn on_delivery(&mut self, _ack: &Ack) {}
     /// Handles a congestion event or a timeout. Afterwards `cwnd` is the window to have when recovery ends, or one
     /// segment after a timeout.
@@ -261,8 +261,8 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// Handles the transmission of a data segment. Called only if the controller [requests
     /// rates](CongestionControl::wants_rates).
     fn on_send(&mut self, _departure: &Departure) {}
-    /// Handles a segment declared lost. If [`on_congestion`](CongestionControl::on_congestion) is called for the same
-    /// loss, it is called afterwards. Called only if the controller [requests rates](CongestionControl::wants_rates).
+    /// Handles a segment declared lost. Called before [`on_congestion`](CongestionControl::on_congestion) if that is
+    /// called for the same loss, and only if the controller [requests rates](CongestionControl::wants_rates).
     fn on_lost(&mut self, _loss: &Loss) {}
     /// Undoes the last reduction, which proved spurious: the segments declared lost had arrived (RFC 4015, RFC 5682).
     /// Controllers with a slow-start threshold restore it as well.
