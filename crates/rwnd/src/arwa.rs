@@ -239,8 +239,8 @@ impl RwndController for Arwa {
         code.map_or(Advertisement::Window(window), |code| Advertisement::Code { code, window })
     }
 
-    fn on_advertised(&mut self, _: Time, said: &Advertisement) {
-        if let Advertisement::Code { .. } = said {
+    fn on_advertised(&mut self, _: Time, advertisement: &Advertisement) {
+        if let Advertisement::Code { .. } = advertisement {
             self.pending = None;
         }
     }
@@ -375,10 +375,10 @@ mod tests {
     }
 
     fn advertised(arwa: &mut Arwa) -> Option<u8> {
-        let said = arwa.window(Time::ZERO, &view(None));
-        assert_eq!(arwa.window(Time::ZERO, &view(None)), said, "repeated calls agree");
-        arwa.on_advertised(Time::ZERO, &said);
-        match said {
+        let advertisement = arwa.window(Time::ZERO, &view(None));
+        assert_eq!(arwa.window(Time::ZERO, &view(None)), advertisement, "repeated calls agree");
+        arwa.on_advertised(Time::ZERO, &advertisement);
+        match advertisement {
             Advertisement::Code { code, .. } => Some(code.get()),
             Advertisement::Window(window) => {
                 assert_eq!(window, Bytes(DEFAULT_WINDOW as u64));

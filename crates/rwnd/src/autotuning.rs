@@ -16,7 +16,7 @@ pub enum Variant {
     V6v18,
 }
 
-/// Autotuning: Linux's dynamic right-sizing; rwnd = twice the most bytes copied in one RTT, more in slow start.
+/// Autotuning: Linux's dynamic right-sizing; rwnd = twice the maximum of bytes copied per RTT, more in slow start.
 ///
 /// Once per RTT, when data is copied to the application: if `copied` exceeds `former`, the maximum of all earlier RTTs,
 /// the window grows by the rule below. The second factor adds twice the growth rate, so that a sender in slow start is

@@ -182,7 +182,7 @@ pub trait RwndController: Debug + Send + Sync {
     /// Returns the advertisement for a segment that is sent now.
     fn window(&self, now: Time, view: &RecvView) -> Advertisement;
     /// Called when a segment was sent with this advertisement.
-    fn on_advertised(&mut self, _now: Time, _said: &Advertisement) {}
+    fn on_advertised(&mut self, _now: Time, _advertisement: &Advertisement) {}
     /// Returns whether the last arrival has opened the window. The receiver then acknowledges at once, as Linux does
     /// (tcp_grow_window), so that the sender can use the larger window.
     fn has_opened(&self) -> bool {

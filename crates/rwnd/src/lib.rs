@@ -1,4 +1,4 @@
-//! Receive-window control: controllers at the receiver, and what a receiver can measure in TCP headers.
+//! Receive-window control: controllers at the receiver, and receiver-side measurements from TCP headers.
 //!
 //! A [controller](RwndController) sets the window. An [`Observer`] reads the headers of one direction of a connection
 //! and measures the inputs of controllers: arrivals, RTT samples, retransmissions. It also keeps the right edge of the
@@ -27,10 +27,10 @@
 //!
 //! let ack = |observer: &mut Observer, controller: &mut dyn airwnd_rwnd::RwndController, now| {
 //!     let view = observer.view(buffer, Bytes::ZERO, Device::default());
-//!     let said = controller.window(now, &view);
-//!     let edge = observer.edge_for(&said, view.free);
+//!     let advertisement = controller.window(now, &view);
+//!     let edge = observer.edge_for(&advertisement, view.free);
 //!     observer.on_sent(now, &Outgoing { ack: observer.nxt(), edge, ts_val: None });
-//!     controller.on_advertised(now, &said);
+//!     controller.on_advertised(now, &advertisement);
 //!     observer.field(observer.nxt())
 //! };
 //! assert_eq!(ack(&mut observer, &mut *controller, Time(0)), 512); // 64 KiB in units of 128 B

@@ -238,8 +238,8 @@ impl Observer {
     /// unless the controller [may shrink](crate::Capabilities::may_shrink) its window, and does not move in small steps
     /// (silly window avoidance).
     #[inline]
-    pub fn edge_for(&self, said: &Advertisement, free: Bytes) -> Seq {
-        match *said {
+    pub fn edge_for(&self, advertisement: &Advertisement, free: Bytes) -> Seq {
+        match *advertisement {
             Advertisement::Window(window) => self.moved_edge(self.whole_units(window, free)),
             // The sender interprets a code as the full window, so the edge moves even by small steps.
             Advertisement::Code { window, .. } => self.edge.max(self.nxt + window.min(free).0 as u32),

@@ -16,9 +16,9 @@ use airwnd_units::{Bytes, Span, Time};
 ///
 /// The rate is the payload rate at which full segments can reach the device now: the minimum along the path of each
 /// wire's rate, the capacity of each link trace over the next RTT, and the rate of the cell at the UE's newest CQI
-/// report. Each is shared equally with the other devices whose senders are backlogged, after the share of those whose
-/// senders are not. RTTbase follows from the route: its delays, the transmission of a full segment and an ACK, and the
-/// delays of an idle cell.
+/// report. Each is shared equally with the other devices that have backlogged senders, after subtracting the traffic of
+/// devices without one. RTTbase follows from the route: its delays, the transmission of a full segment and an ACK, and
+/// the delays of an idle cell.
 ///
 /// In a cell with a channel-aware scheduler (PF) this is no bound on throughput among several devices: a backlogged UE
 /// is served at its channel peaks and receives more than an equal share.

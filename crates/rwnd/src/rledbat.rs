@@ -6,7 +6,7 @@ use crate::ledbat::{Decrease, Ledbat, MIN_SEGMENTS, QueueingDelay, Rules, Sign, 
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-/// rLEDBAT: LEDBAT++ at the receiver; reduces rwnd as queueing delay exceeds a target, so that downloads yield.
+/// rLEDBAT: LEDBAT++ at the receiver; reduces rwnd once queueing delay exceeds a target, so that downloads yield.
 ///
 /// The receive window is the minimum of the free buffer, fc.WND, and a window rl.WND that the receiver keeps by the
 /// algorithm of `ledbat-plus-plus`, with arriving bytes in place of acknowledged bytes:

@@ -21,14 +21,14 @@ use airwnd_units::{Bytes, Span, Time};
 /// ```
 ///
 /// `avg` is the moving average of q with weight `weight`. Each data segment is marked with the probability p of RED,
-/// with both thresholds as fractions of the assumed `queue`:
+/// where x is `avg` as a fraction of the assumed `queue`:
 ///
 /// ```math
 /// p = \begin{cases}
-/// 0 & \mathrm{avg} < \mathrm{min\_th} \\
-/// \mathrm{max\_p} \, \frac{\mathrm{avg} - \mathrm{min\_th}}{\mathrm{max\_th} - \mathrm{min\_th}} &
-/// \mathrm{min\_th} \le \mathrm{avg} < \mathrm{max\_th} \\
-/// 1 & \mathrm{avg} \ge \mathrm{max\_th}
+/// 0 & x < \mathrm{min\_th} \\
+/// \mathrm{max\_p} \, \frac{x - \mathrm{min\_th}}{\mathrm{max\_th} - \mathrm{min\_th}} &
+/// \mathrm{min\_th} \le x < \mathrm{max\_th} \\
+/// 1 & x \ge \mathrm{max\_th}
 /// \end{cases}
 /// ```
 ///

@@ -179,7 +179,7 @@ fn decisions(spec: &Spec, base: Span, arrivals: &[(Time, Incoming)], asked: u32)
     observer.synchronise(Seq(0), Some(TimestampClock::Ticks(TICK)));
     observer.set_shift(14);
     let link = Some(DeviceLink { rate: BitRate(50_000_000), base_rtt: base });
-    let mut said = Vec::new();
+    let mut advertised = Vec::new();
     let mut arrivals = arrivals.iter().peekable();
     for ms in 0..LENGTH_MS {
         let end = Time((ms + 1) * 1_000_000);
@@ -210,13 +210,13 @@ fn decisions(spec: &Spec, base: Span, arrivals: &[(Time, Incoming)], asked: u32)
             assert_eq!(control.window(end, &view), now);
         }
         control.on_advertised(end, &now);
-        said.push(now);
+        advertised.push(now);
     }
-    said
+    advertised
 }
 
-fn bytes(said: &Advertisement) -> f64 {
-    match said {
+fn bytes(advertised: &Advertisement) -> f64 {
+    match advertised {
         Advertisement::Window(window) | Advertisement::Code { window, .. } => window.0 as f64,
     }
 }
@@ -227,11 +227,11 @@ fn excess(whole: &[Advertisement], merged: &[Advertisement], reach: usize) -> Ve
     let mut all: Vec<f64> = merged
         .iter()
         .enumerate()
-        .map(|(place, said)| {
+        .map(|(place, advertised)| {
             let near = &whole[place.saturating_sub(reach)..(place + reach + 1).min(whole.len())];
             let min = near.iter().map(bytes).fold(f64::INFINITY, f64::min);
             let max = near.iter().map(bytes).fold(0.0, f64::max);
-            f64::max(0.0, f64::max(min / bytes(said), bytes(said) / max) - 1.0)
+            f64::max(0.0, f64::max(min / bytes(advertised), bytes(advertised) / max) - 1.0)
         })
         .collect();
     all.sort_by(f64::total_cmp);
@@ -252,10 +252,10 @@ fn merges(setting: Setting, whole: &[(Time, Incoming)]) -> [Vec<(Time, Incoming)
 }
 
 /// Returns the mean change of cwnd in percent that the codes request.
-fn mean_change(said: &[Advertisement]) -> Option<f64> {
-    let changes: Vec<f64> = said
+fn mean_change(advertised: &[Advertisement]) -> Option<f64> {
+    let changes: Vec<f64> = advertised
         .iter()
-        .filter_map(|said| match said {
+        .filter_map(|advertised| match advertised {
             Advertisement::Code { code, .. } if code.get() <= 100 => Some(-f64::from(code.get())),
             Advertisement::Code { code, .. } => Some(f64::from(code.get()) - 100.0),
             Advertisement::Window(_) => None,

@@ -12,13 +12,13 @@ use airwnd_units::{Span, Time};
 /// range and max_p is at most `top`, max_p increases additively:
 ///
 /// ```math
-/// \mathrm{max\_p} \leftarrow \mathrm{max\_p} + \min(\mathrm{alpha}, \mathrm{max\_p} / 4)
+/// \mathrm{max\_p} \leftarrow \mathrm{max\_p} + \min(\alpha, \mathrm{max\_p} / 4)
 /// ```
 ///
 /// If the average is below the target range and max_p is at least `bottom`, it decreases multiplicatively:
 ///
 /// ```math
-/// \mathrm{max\_p} \leftarrow \mathrm{beta} \cdot \mathrm{max\_p}
+/// \mathrm{max\_p} \leftarrow \beta \cdot \mathrm{max\_p}
 /// ```
 ///
 /// Everything else is as in [`gentle-red`](#gentle-red).

@@ -13,7 +13,7 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 /// the link. Each arrival of b bytes, t seconds after the last, updates V:
 ///
 /// ```math
-/// V \leftarrow \max(\min(V + \mathrm{alpha} \cdot \mathrm{gamma} \cdot C \, t, C) - \mathrm{alpha} \cdot b, 0)
+/// V \leftarrow \max(\min(V + \alpha \gamma C \, t, C) - \alpha b, 0)
 /// ```
 ///
 /// V decreases while the arrival rate exceeds gamma C.

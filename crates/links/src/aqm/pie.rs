@@ -73,8 +73,8 @@ pub struct Control {
 /// Every `t_update` the controller updates the drop probability p:
 ///
 /// ```math
-/// p \leftarrow p + \mathrm{alpha} \, (\mathrm{delay} - \mathrm{qdelay\_ref}) +
-/// \mathrm{beta} \, (\mathrm{delay} - \mathrm{delay}_{\mathrm{old}})
+/// p \leftarrow p + \alpha \, (\mathrm{delay} - \mathrm{qdelay\_ref}) +
+/// \beta \, (\mathrm{delay} - \mathrm{delay}_{\mathrm{old}})
 /// ```
 ///
 /// The step is scaled down for small p: by 2 below 0.1, up to 2048 below 10^-6. p decays by 2 % per update while there

@@ -57,7 +57,7 @@ impl QueueEvents for Counted<'_> {
 }
 
 impl Managed {
-    /// Creates an idle link, without a queue limit of its own, behind an empty queue discipline and a ring of `ring`
+    /// Creates an idle link, without a separate queue limit, behind an empty queue discipline and a ring of `ring`
     /// packets.
     pub fn new(link: Link<Key>, queue: Box<dyn QueueDisc>, ring: usize) -> Managed {
         Managed { queue, link, ring, next: None, idle: None }

@@ -31,9 +31,10 @@ pub enum Format {
 ///
 /// With `format = "mahimahi"` a file has one line per opportunity to send 1500 bytes: its time in whole milliseconds,
 /// ascending. Equal lines are several opportunities in one millisecond. An opportunity is a number of bytes: several
-/// small packets share one; a packet larger than the rest of one takes that rest and continues with the next.
-/// Opportunities without a waiting packet are lost, also for a packet that arrives at the same instant. The file
-/// repeats with its last time as the period, so opportunities at 0 coincide with those at the end of the previous pass.
+/// small packets share one; a packet larger than the rest of one takes that rest and continues with the next. An
+/// opportunity without a waiting packet is lost, and a packet that arrives at the instant of an opportunity misses it.
+/// The file repeats with its last time as the period, so opportunities at 0 coincide with those at the end of the
+/// previous pass.
 ///
 /// With `format = "rate"` a line has a time in seconds and the rate in Mbit/s from the previous line until then. The
 /// file repeats after its last time.

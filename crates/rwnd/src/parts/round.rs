@@ -4,7 +4,7 @@ use super::base_rtt::BaseRtt;
 use airwnd_units::{Bytes, Span, Time};
 
 /// Window of a controller that does not restrict the sender, as a multiple of the bytes received in the last RTT. An
-/// offered window is not taken back, so offering the whole of a large buffer would disable the controller. A sender in
+/// offered window is not taken back, so offering all of a large buffer would disable the controller. A sender in
 /// slow start doubles cwnd within the measured RTT, and again before the new window reaches it. Linux's autotuning also
 /// offers twice the bytes received and the same again while they double.
 pub(crate) const HEADROOM: u64 = 4;
