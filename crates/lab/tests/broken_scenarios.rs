@@ -715,13 +715,13 @@ carrier.bandwidth"#,
         "carrier.bandwidth",
         r#"core.server_loss = {kind = "scripted", packets = [3, 7, 5]}
 carrier.bandwidth"#,
-        ":6: core.server_loss.packets: 5 stands after 7; a script ascends",
+        ":6: core.server_loss.packets: 5 follows 7; the list must be in ascending order",
     ),
     (
         "carrier.bandwidth",
         r#"core.server_loss_up = {kind = "scripted", instants = ["1s", "1s"]}
 carrier.bandwidth"#,
-        ":6: core.server_loss_up.instants: 1s stands after 1s; a script ascends",
+        ":6: core.server_loss_up.instants: 1s follows 1s; the list must be in ascending order",
     ),
     (
         "carrier.bandwidth",
