@@ -4,16 +4,16 @@ import airwnd
 
 
 class Gentle(airwnd.CongestionControl):
-    """Steer the queueing delay to a target: the window changes in proportion to what is missing.
+    """Steer the queueing delay to a target: cwnd changes in proportion to the distance from it.
 
     Parameters
     ----------
     connection
         Segment size and initial window.
     target_s
-        Queueing delay that it aims at, in seconds.
+        Target queueing delay in seconds.
     gain
-        Segments that the window grows by in a round trip while there is no queue.
+        Growth of cwnd per RTT without a queue, in segments.
     """
 
     def __init__(self, connection: airwnd.Connection, target_s: float = 0.025, gain: float = 1.0) -> None:
@@ -27,9 +27,9 @@ class Gentle(airwnd.CongestionControl):
     def on_ack(self, ack: airwnd.Ack) -> None:
         if ack.rtt_s is None or ack.min_rtt_s is None:
             return
-        missing = 1.0 - (ack.rtt_s - ack.min_rtt_s) / self.target_s
-        # However long the queue, the window shrinks by no more than what was acknowledged.
-        step = max(self.gain * missing * self.mss / self.cwnd_bytes, -1.0)
+        off_target = 1.0 - (ack.rtt_s - ack.min_rtt_s) / self.target_s
+        # With any queue, an ACK reduces cwnd by at most the acknowledged bytes.
+        step = max(self.gain * off_target * self.mss / self.cwnd_bytes, -1.0)
         self.cwnd_bytes = max(self.cwnd_bytes + step * ack.acked_bytes, 2.0 * self.mss)
 
     def on_congestion(self, event: airwnd.Congestion) -> None:

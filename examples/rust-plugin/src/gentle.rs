@@ -4,17 +4,18 @@ use airwnd_catalog::Params;
 use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_units::{Bytes, Span};
 
-/// Gentle: steers the queueing delay to a target.
+/// Gentle: changes cwnd in proportion to the distance of the queueing delay from a target.
 ///
-/// cwnd <- cwnd + gain * (1 - (RTT - RTTmin) / target) * MSS * acked / cwnd for each ACK, cwnd / 2 at a loss.
+/// On each ACK, cwnd grows by `gain * (1 - (RTT - RTTmin) / target) * MSS * acked / cwnd`. A loss or an ECN mark
+/// halves cwnd.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 6817 §2.4.2, simplified")]
 pub struct Params {
-    /// Queueing delay that it aims at.
+    /// Target queueing delay.
     #[param(default = Span::from_millis(25), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "the example")]
     pub target: Span,
-    /// Segments that the window grows by in a round trip while there is no queue.
+    /// Growth of cwnd per RTT without a queue.
     #[param(default = 1.0, range = 0.01..=100.0, unit = "segments", source = "RFC 6817 §2.4.2 (GAIN)")]
     pub gain: f64,
 }
@@ -29,7 +30,7 @@ pub struct Gentle {
 }
 
 impl Gentle {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Gentle {
         let (mss, cwnd) = (ctx.mss.0 as f64, ctx.initial_window.0 as f64);
         Gentle { params, mss, cwnd, ssthresh: ctx.initial_ssthresh }
@@ -39,9 +40,9 @@ impl Gentle {
 impl CongestionControl for Gentle {
     fn on_ack(&mut self, ack: &Ack) {
         let (Some(rtt), Some(min_rtt)) = (ack.rtt, ack.min_rtt) else { return };
-        let missing = 1.0 - (rtt.as_secs() - min_rtt.as_secs()) / self.params.target.as_secs();
-        // However long the queue, the window shrinks by no more than what was acknowledged.
-        let step = (self.params.gain * missing * self.mss / self.cwnd).max(-1.0);
+        let off_target = 1.0 - (rtt.as_secs() - min_rtt.as_secs()) / self.params.target.as_secs();
+        // With any queue, an ACK reduces cwnd by at most the acknowledged bytes.
+        let step = (self.params.gain * off_target * self.mss / self.cwnd).max(-1.0);
         self.cwnd = (self.cwnd + step * ack.acked.0 as f64).max(2.0 * self.mss);
     }
 
