@@ -114,7 +114,7 @@ const LINKS: &[(&str, &str)] = &[
     ("link = [{rate = '1Mbps', queue_bytes = '0B'}]", ":1: link[0].queue_bytes: 0B is outside 1B..1000GB"),
     (
         "link = [{rate = '1Mbps', per = 'flow'}]",
-        ":1: link[0].per: unknown word `flow`; allowed: `all`, `group`, `UE`",
+        ":1: link[0].per: unknown word `flow`; allowed: `all`, `group`, `terminal`",
     ),
     (
         "link = [{rate = '1Mbps', loss = {kind = 'scripted', packets = [2, 1]}}]",

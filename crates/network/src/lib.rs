@@ -22,7 +22,7 @@
 //!     device: 0, direction: Direction::Down, size: Bytes(1250), ecn: Codepoint::NotEct, flow: 7, content: "frame",
 //! };
 //! network.send(Time::ZERO, packet);
-//! Serialization of 1250 bytes takes 1 ms.
+//! // Serialization of 1250 bytes takes 1 ms.
 //! assert_eq!(network.next_event(), Some(Time(6_000_000)));
 //! assert_eq!(network.advance(Time(10_000_000)), Some(Time(6_000_000)));
 //! assert!(matches!(network.next_outcome(), Some(Outcome::Delivered(Packet { content: "frame", .. }))));

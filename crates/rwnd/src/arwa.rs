@@ -103,10 +103,12 @@ pub struct Params {
     #[param(unit = "time", source = "ns-3.26 TcpOptionTS counts milliseconds")]
     pub clock_tick: Span,
     /// Offset of the receiver's clock, positive if ahead of the sender's. Any offset distorts the ratio Dmin / D.
-    #[param(default = 0.0, range = -1e6..=1e6, unit = "ms", source = "ARWA 2019 §3.1 assumes synchronised clocks")]
+    #[param(default = 0.0, range = -1e6..=1e6)]
+    #[param(unit = "ms", source = "ARWA 2019 §3.1 assumes synchronised clocks")]
     pub clock_offset: f64,
     /// Drift of the receiver's clock, positive if faster than the sender's.
-    #[param(default = 0.0, range = -1e4..=1e4, unit = "ppm", source = "ARWA 2019 §3.1 assumes synchronised clocks")]
+    #[param(default = 0.0, range = -1e4..=1e4)]
+    #[param(unit = "ppm", source = "ARWA 2019 §3.1 assumes synchronised clocks")]
     pub clock_drift: f64,
 }
 

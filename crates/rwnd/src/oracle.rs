@@ -42,8 +42,8 @@ pub struct Params {
     #[param(default = 2, range = 0..=1000)]
     #[param(
         unit = "segments",
-        source = "not in the paper: an ACK waits for the second segment (RFC 1122 §4.2.3.2), which releases two \
-                  segments at once"
+        source = "not in the paper: an ACK waits for the second segment (RFC 1122 §4.2.3.2), which \
+                  releases two segments at once"
     )]
     pub extra: u64,
 }

@@ -45,7 +45,8 @@ pub struct Params {
     #[param(unit = "word", source = "not in the paper: with the mean queues sustain themselves")]
     pub filter: Filter,
     /// Weight of the previous average in the mean.
-    #[param(default = 0.875, range = 0.0..=0.999, unit = "1", source = "not in the paper: RFC 6298 §2, alpha")]
+    #[param(default = 0.875, range = 0.0..=0.999)]
+    #[param(unit = "1", source = "not in the paper: RFC 6298 §2, alpha")]
     pub weight: f64,
     /// Window offered before the first RTT sample.
     #[param(default = Bytes(64 * 1024), range = Bytes(1024)..=Bytes(1 << 30))]

@@ -71,8 +71,7 @@ impl RandomWaypoint {
 
     /// Draws the next point and the speed towards it; the UE has just arrived at `from`.
     fn draw(&mut self) {
-        let draw =
-            |place: u64, [min, max]: [f64; 2]| uniform(self.stream, 3 * self.leg + place, min, max);
+        let draw = |place: u64, [min, max]: [f64; 2]| uniform(self.stream, 3 * self.leg + place, min, max);
         let edges = |bounds: &[Metres; 2]| [bounds[0].0, bounds[1].0];
         let params = &self.params;
         self.to = [Metres(draw(0, edges(&params.x))), Metres(draw(1, edges(&params.y)))];

@@ -119,7 +119,12 @@ impl Codel {
 
     /// Applies the due signals of the dropping state; a long queue may receive several at once.
     //= RFC 8289 §5.5
-    fn continue_dropping(&mut self, mut packet: Waiting, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn continue_dropping(
+        &mut self,
+        mut packet: Waiting,
+        now: Time,
+        events: &mut dyn QueueEvents,
+    ) -> Option<Waiting> {
         while now >= self.drop_next {
             self.count = self.count.saturating_add(1);
             self.law.count(self.count);
@@ -140,7 +145,12 @@ impl Codel {
 
     /// Enters the dropping state with its first signal.
     //= RFC 8289 §5.5
-    fn start_dropping(&mut self, packet: Waiting, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn start_dropping(
+        &mut self,
+        packet: Waiting,
+        now: Time,
+        events: &mut dyn QueueEvents,
+    ) -> Option<Waiting> {
         let packet = match self.signal(packet, events) {
             Some(marked) => Some(marked),
             None => self.take(now).map(|(next, _)| next),

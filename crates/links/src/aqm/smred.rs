@@ -42,7 +42,8 @@ pub struct Params {
     #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "SmRED 2017 §5.1")]
     pub max_p: f64,
     /// Weight of the current queue in the average.
-    #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "not in the paper: Floyd and Jacobson 1993 §5")]
+    #[param(default = 0.002, range = 1e-9..=1.0)]
+    #[param(unit = "1", source = "not in the paper: Floyd and Jacobson 1993 §5")]
     pub weight: f64,
     /// Spacing of drops.
     #[param(default = Spacing::None)]

@@ -139,7 +139,8 @@ impl Params {
                 return Err(("preamble", "only \"dsss\" has a short preamble; allowed: \"long\"".into()));
             }
             if self.basic_rate() == rates[0] {
-                let message = "frames at 1Mbps have the long preamble: raise basic_rate, or use \"long\"".into();
+                let message =
+                    "frames at 1Mbps have the long preamble: raise basic_rate, or use \"long\"".into();
                 return Err(("preamble", message));
             }
         }

@@ -39,8 +39,8 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 /// first described. ns-3 has neither `policer` nor quanta (`quantum = "segment"`), and has `equal_refreshes`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "draft-cardwell-iccrg-bbr-congestion-control-00; Linux net/ipv4/tcp_bbr.c; Cardwell, Cheng, Gunn, \
-              Yeganeh, Jacobson: BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016"
+    source = "draft-cardwell-iccrg-bbr-congestion-control-00; Linux net/ipv4/tcp_bbr.c; Cardwell, Cheng, \
+              Gunn, Yeganeh, Jacobson: BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016"
 )]
 pub struct Params {
     /// Pacing and window gain in Startup; its inverse is the pacing gain in Drain.

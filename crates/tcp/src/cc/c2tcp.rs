@@ -33,8 +33,9 @@ pub enum Variant {
 /// Below two segments, where RTTs include the wait of delayed ACKs, it is CUBIC alone.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Abbasloo, Xu, Chao: C2TCP: A Flexible Cellular TCP to Meet Stringent Delay Requirements, IEEE JSAC \
-              37(4), 2019; Abbasloo, Li, Xu, Chao: Cellular Controlled Delay TCP (C2TCP), IFIP Networking 2018"
+    source = "Abbasloo, Xu, Chao: C2TCP: A Flexible Cellular TCP to Meet Stringent Delay Requirements, \
+              IEEE JSAC 37(4), 2019; Abbasloo, Li, Xu, Chao: Cellular Controlled Delay TCP (C2TCP), IFIP \
+              Networking 2018"
 )]
 pub struct Params {
     /// Definition of setpoint and interval.

@@ -39,8 +39,8 @@ use airwnd_units::{BitRate, Bytes, Span};
 /// segment and starts slow start.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Arun, Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet, NSDI 2018 (with its \
-              errata)"
+    source = "Arun, Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet, NSDI \
+              2018 (with its errata)"
 )]
 pub struct Params {
     /// Weight of delay against throughput in default mode.

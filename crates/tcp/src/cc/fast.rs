@@ -19,8 +19,8 @@ use airwnd_units::{Bytes, Span};
 /// bytes in flight.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Wei, Jin, Low, Hegde: FAST TCP: Motivation, Architecture, Algorithms, Performance, IEEE/ACM ToN 14(6), \
-              2006"
+    source = "Wei, Jin, Low, Hegde: FAST TCP: Motivation, Architecture, Algorithms, Performance, IEEE/ACM \
+              ToN 14(6), 2006"
 )]
 pub struct Params {
     /// Number of segments kept in queues; flows with the same alpha get equal shares.

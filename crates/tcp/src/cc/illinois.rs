@@ -31,8 +31,8 @@ use airwnd_units::Span;
 /// trip ends.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Liu, Basar, Srikant: TCP-Illinois: A loss- and delay-based congestion control algorithm for high-speed \
-              networks, Performance Evaluation 65(6-7), 2008"
+    source = "Liu, Basar, Srikant: TCP-Illinois: A loss- and delay-based congestion control algorithm for \
+              high-speed networks, Performance Evaluation 65(6-7), 2008"
 )]
 pub struct Params {
     /// Minimum of alpha, in segments per round trip.

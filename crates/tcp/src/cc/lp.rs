@@ -33,10 +33,8 @@ pub enum Extremes {
 /// The delay of a segment includes the wait of a delayed ACK, which a single segment in flight always meets. With
 /// `extremes = "kept"` and delayed ACKs, cwnd therefore stays at one segment once it has reached it.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(
-    source = "Kuzmanovic, Knightly: TCP-LP: Low-Priority Service via End-Point Congestion Control, IEEE/ACM ToN 14(4), \
-              2006"
-)]
+#[params(source = "Kuzmanovic, Knightly: TCP-LP: Low-Priority Service via End-Point Congestion Control, \
+              IEEE/ACM ToN 14(4), 2006")]
 pub struct Params {
     /// Congestion threshold as a fraction of the range of delays (delta).
     #[param(default = 0.15, range = 0.0..=1.0)]

@@ -52,7 +52,8 @@ pub struct Params {
     #[param(default = 0.02, range = 0.001..=1.0)]
     #[param(
         unit = "segments",
-        source = "not in the paper: Venkataramani et al. 2002, section 3, has windows below one without a bound"
+        source = "not in the paper: Venkataramani et al. 2002, section 3, has windows below one without a \
+                  bound"
     )]
     pub least: f64,
 }

@@ -31,10 +31,8 @@ pub enum PartialTicks {
 ///
 /// Rates above `max_rate` are not forecast: 1000 segments of 1448 B per second are 11.6 Mbit/s.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(
-    source = "Winstein, Sivaraman, Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low Delay over \
-              Cellular Networks, NSDI 2013"
-)]
+#[params(source = "Winstein, Sivaraman, Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low \
+              Delay over Cellular Networks, NSDI 2013")]
 pub struct Params {
     /// Tick length.
     #[param(default = Span::from_millis(20), range = Span::from_millis(5)..=Span::from_millis(40))]

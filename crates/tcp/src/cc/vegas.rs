@@ -22,8 +22,8 @@ use airwnd_catalog::Params;
 /// ```
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Brakmo, Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC 13(8), \
-              1995"
+    source = "Brakmo, Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC \
+              13(8), 1995"
 )]
 pub struct Params {
     /// Number of queued segments below which cwnd grows.

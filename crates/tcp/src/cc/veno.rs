@@ -19,8 +19,8 @@ use airwnd_catalog::Params;
 /// bytes in flight if N < beta, and half of them otherwise.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Fu, Liew: TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks, IEEE JSAC 21(2), \
-              2003"
+    source = "Fu, Liew: TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks, IEEE \
+              JSAC 21(2), 2003"
 )]
 pub struct Params {
     /// Number of queued segments from which a loss indicates congestion.

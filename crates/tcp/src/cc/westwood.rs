@@ -29,9 +29,9 @@ use airwnd_units::Span;
 /// `filter = "linux"`, `x <- (7 x + b) / 8` and `B <- (7 B + x) / 8`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Mascolo, Casetti, Gerla, Sanadidi, Wang: TCP Westwood: Bandwidth Estimation for Enhanced Transport \
-              over Wireless Links, MobiCom 2001; Grieco, Mascolo: Performance Evaluation and Comparison of \
-              Westwood+, New Reno, and Vegas TCP Congestion Control, CCR 34(2), 2004"
+    source = "Mascolo, Casetti, Gerla, Sanadidi, Wang: TCP Westwood: Bandwidth Estimation for Enhanced \
+              Transport over Wireless Links, MobiCom 2001; Grieco, Mascolo: Performance Evaluation and \
+              Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control, CCR 34(2), 2004"
 )]
 pub struct Params {
     /// Definition of a bandwidth sample.

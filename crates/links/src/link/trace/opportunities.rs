@@ -22,7 +22,9 @@ impl Opportunities {
                 Ok(time) => match u32::try_from(time) {
                     Ok(time) => time,
                     Err(_) => {
-                        return error(format!("{time} ms exceeds the maximum length of a link trace, {LONGEST}"));
+                        return error(format!(
+                            "{time} ms exceeds the maximum length of a link trace, {LONGEST}"
+                        ));
                     }
                 },
                 Err(_) => {

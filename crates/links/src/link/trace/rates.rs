@@ -56,7 +56,10 @@ impl Rates {
             }
             let to = Span::from_secs_f64(seconds);
             if to < from || (to == from && number > 1) {
-                return Err((number, format!("{seconds} s is not after the previous line; times must ascend")));
+                return Err((
+                    number,
+                    format!("{seconds} s is not after the previous line; times must ascend"),
+                ));
             }
             // A first line at time 0 has no piece before it.
             if to > from {
@@ -191,10 +194,7 @@ mod tests {
         assert_eq!(error("1"), (1, "`` is not a number of Mbit/s".into()));
         assert_eq!(error("1 2\n2 -3"), (2, "-3 Mbit/s is outside 0..1000000".into()));
         assert_eq!(error("1 2\n1 3"), (2, "1 s is not after the previous line; times must ascend".into()));
-        assert_eq!(
-            error("1 2 3"),
-            (1, "unexpected `3` after the rate; a line has a time and a rate".into())
-        );
+        assert_eq!(error("1 2 3"), (1, "unexpected `3` after the rate; a line has a time and a rate".into()));
     }
 
     proptest! {
