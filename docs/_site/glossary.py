@@ -26,18 +26,19 @@ def _lines() -> Iterator[str]:
     yield _INTRODUCTION
     for group, members in groupby(terms().values(), lambda term: term.group):
         yield f"\n## {group}\n"
-        yield "| Term | Meaning | Unit | Source | Code |"
-        yield "|---|---|---|---|---|"
+        yield "| Term (symbol), unit | Meaning | Source; code |"
+        yield "|---|---|---|"
         yield from map(_row, members)
     yield ""
 
 
 def _row(term: Term) -> str:
     name = f"**{term.name}**" + (f" ({term.symbol})" if term.symbol else "")
+    unit = f", {term.unit}" if term.unit else ""
     also = f" *Elsewhere: {', '.join(term.also)}.*" if term.also else ""
     place = term.code.removeprefix("docs/") if term.code.startswith("docs/") else f"../{term.code}"
     code = f"[{Path(term.code).name}]({place})"
-    return f"| {name} | {term.meaning}{also} | {term.unit} | {term.source} | {code} |"
+    return f"| {name}{unit} | {term.meaning}{also} | {term.source}; {code} |"
 
 
 if __name__ == "__main__":

@@ -11,8 +11,13 @@ if TYPE_CHECKING:
     from sphinx.writers.html5 import HTML5Translator
 
 
+def _mathml(latex: str, display: str) -> str:
+    # The italic letters of a word would be as far apart as the factors of a product.
+    return convert(latex.replace(r"\mathit{", r"\mathrm{"), display=display)
+
+
 def _inline(translator: "HTML5Translator", node: "nodes.math") -> NoReturn:
-    translator.body.append(convert(node.astext()))
+    translator.body.append(_mathml(node.astext(), "inline"))
     raise SkipNode
 
 
@@ -20,7 +25,7 @@ def _block(translator: "HTML5Translator", node: "nodes.math_block") -> NoReturn:
     latex = node.astext()
     if "\\\\" in latex and "\\begin" not in latex:
         latex = f"\\begin{{aligned}}{latex}\\end{{aligned}}"
-    translator.body.append(f'<div class="equation">{convert(latex, display="block")}</div>')
+    translator.body.append(f'<div class="equation">{_mathml(latex, "block")}</div>')
     raise SkipNode
 
 
