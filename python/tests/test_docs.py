@@ -8,6 +8,7 @@ import pkgutil
 import re
 import shlex
 import sys
+import tomllib
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,25 @@ def test_what_a_page_shows(
         elif block.language == "sh":
             for command in commands(block.text):
                 _try(shlex.split(command, comments=True), after, monkeypatch, capsys)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("flow[0].rwnd", "autotuning"),
+        ("flow[0].rwnd", "drwa"),
+        ("flow[0].rwnd", "arwa"),
+        ("rlc.queue.buffer", "100kB"),
+        ("rlc.queue.buffer", "30kB"),
+    ],
+)
+def test_the_tutorial_gives_the_results_of_its_scenario(key: str, value: str) -> None:
+    page = ROOT / "docs" / "tutorial.md"
+    text = page.read_text(encoding="utf-8")
+    scenario = next(block.text for block in blocks(page) if block.language == "toml")
+    totals = airwnd.Scenario.from_dict(tomllib.loads(scenario)).with_({key: value}).run().totals
+    assert f"{totals['throughput_kbps']:.1f}" in text
+    assert f"{totals['delay_ms']:.2f}" in text
 
 
 def _bring_what_a_reader_has() -> None:

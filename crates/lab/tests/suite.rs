@@ -34,7 +34,6 @@ mod radio_map;
 mod records;
 mod reference;
 mod schedulers;
-mod tutorial;
 mod uplink;
 mod wifi;
 
