@@ -122,7 +122,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"name = "good""#,
         r#"name = "a\u001b[31mred""#,
-        r#":2: name: a text has no control characters, found "a\u{1b}[31mred""#,
+        r#":2: name: control characters are not allowed in a text, found "a\u{1b}[31mred""#,
     ),
     // More events than a run may have.
     (
@@ -259,7 +259,7 @@ position"#,
     (
         r#"traffic = {kind = "transfer", size = "1MB"}"#,
         r#"traffic = {size = "1MB"}"#,
-        ":23: flow[0].traffic: `kind` is missing: which traffic? allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`",
+        ":23: flow[0].traffic: the `kind` of traffic is missing; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`",
     ),
     (
         "[[site]]\nposition",
@@ -600,7 +600,7 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         r#"ue = "near""#,
         r#"ue = "ne\nar""#,
-        r#":22: flow[0].ue: a text has no control characters, found "ne\nar""#,
+        r#":22: flow[0].ue: control characters are not allowed in a text, found "ne\nar""#,
     ),
     (
         r#"rate = "64kbps"}"#,
@@ -895,7 +895,7 @@ const TABLES: &[(&str, &str)] = &[
     ("x_m,y_m\n1,two\n", "t.csv:2: `two` in column `y_m` is not a number"),
     ("x_m,y_m\n50,1\n\n60\n", "t.csv:4: 1 fields in a line, but 2 columns in line 1"),
     ("x_m,y_m\n50,1\n60,2,3\n", "t.csv:3: 3 fields in a line, but 2 columns in line 1"),
-    ("x_m,x_m,y_m\n1,2,3\n", "t.csv:1: there are two columns `x_m`"),
+    ("x_m,x_m,y_m\n1,2,3\n", "t.csv:1: duplicate column `x_m`"),
     ("x_m,y_m\n1,nan\n", "t.csv:2: `nan` in column `y_m` is not a number"),
     ("x_m,y_m\n1,1e9\n", "t.csv:2: 1000000000 in column `y_m` is outside -1000000..1000000"),
     ("x_m,y_m,cell\n50,1,0\n", "t.csv:2: 0 in column `cell` is outside 1..65535"),

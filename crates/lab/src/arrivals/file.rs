@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn mistakes_name_the_line() {
-        assert_eq!(parse("time_s\n"), Err((1, "there is no arrival in it".into())));
+        assert_eq!(parse("time_s\n"), Err((1, "no rows; at least one arrival is required".into())));
         assert_eq!(parse("at\n1"), Err((1, "there is no column `time_s`".into())));
         assert_eq!(parse("time_s\n1\n\n0.5"), Err((4, "0.5 s comes after 1 s; times must ascend".into())));
         assert_eq!(parse("time_s\n-1"), Err((2, "-1 in column `time_s` is outside 0..31536000".into())));

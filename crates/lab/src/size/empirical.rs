@@ -118,7 +118,7 @@ mod tests {
         let complaint = |text: &str| parse(text).unwrap_err();
         assert_eq!(complaint(""), (1, "the file is empty".into()));
         assert_eq!(complaint("size\n1"), (1, "there is no column `size_bytes`".into()));
-        assert_eq!(complaint("size_bytes\n"), (1, "there is no size in it".into()));
+        assert_eq!(complaint("size_bytes\n"), (1, "no rows; at least one size is required".into()));
         assert_eq!(
             complaint("size_bytes\n0"),
             (2, "0 in column `size_bytes` is outside 1..1099511627776".into())
