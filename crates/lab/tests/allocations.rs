@@ -156,7 +156,7 @@ fn a_window_that_cannot_be_is_told() {
         (
             "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\n",
             millis(1)..millis(2),
-            "links have no resource blocks; they need a [[site]]",
+            "links have no resource blocks; add a [[site]]",
         ),
     ] {
         let told = record(toml, window).unwrap_err();

@@ -128,7 +128,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"rate = "64kbps""#,
         r#"rate = "1000Gbps", packet = "1B""#,
-        ":29: flow[1].traffic: `cbr` writes about 1.0e12 times in all; at most 1e10 are allowed: lower its rate, write more at a time, or end it sooner",
+        ":29: flow[1].traffic: `cbr` makes about 1.0e12 writes in all; at most 1e10 are allowed: lower the rate, write more bytes at a time, or stop earlier",
     ),
     (
         r#"rate = "64kbps""#,
@@ -310,7 +310,7 @@ position"#,
     (
         r#"start = "100ms""#,
         r#"arrivals = {kind = "schedule", times = []}"#,
-        ":25: flow[0].arrivals.times: there is no time in it",
+        ":25: flow[0].arrivals.times: the list is empty; at least one time is required",
     ),
     (
         r#"start = "100ms""#,
@@ -320,19 +320,19 @@ position"#,
     (
         r#"start = "100ms""#,
         r#"arrivals = {kind = "schedule", times = ["200ms", "1s"]}"#,
-        ":25: flow[0].arrivals.times: 1s after the start is not before the end at 1s",
+        ":25: flow[0].arrivals.times: 1s is not before the end of the arrivals at 1s",
     ),
     (
         r#"rate = "64kbps"}"#,
         r#"rate = "64kbps"}
 arrivals = "poisson""#,
-        ":30: flow[1].arrivals: `poisson` brings flows for ever, and those of `cbr` do not end; take `transfer`, `web` with pages, or arrivals `schedule`",
+        ":30: flow[1].arrivals: `poisson` arrivals continue until the end, and flows of `cbr` never complete; use `transfer`, `web` with `pages`, or `schedule` arrivals",
     ),
     (
         r#"{kind = "transfer", size = "1MB"}"#,
         r#""web"
 arrivals = "periodic""#,
-        ":24: flow[0].arrivals: `periodic` brings flows for ever, and those of `web` do not end; take `transfer`, `web` with pages, or arrivals `schedule`",
+        ":24: flow[0].arrivals: `periodic` arrivals continue until the end, and flows of `web` never complete; use `transfer`, `web` with `pages`, or `schedule` arrivals",
     ),
     (
         r#"start = "100ms""#,
@@ -348,22 +348,22 @@ arrivals = "periodic""#,
         r#"rate = "64kbps"}"#,
         r#"rate = "64kbps"}
 arrivals = {kind = "file", path = "x.csv", rows = [[0, 1000]]}"#,
-        ":30: flow[1].arrivals.path: x.csv gives sizes, which `cbr` does not have; take `transfer`",
+        ":30: flow[1].arrivals.path: x.csv has flow sizes, but flows of `cbr` have no size; use `transfer`",
     ),
     (
         r#"size = "1MB""#,
         r#"size = {kind = "pareto", min = "2MB", max = "1MB"}"#,
-        ":23: flow[0].traffic.size.max: the largest size 1MB is not above the smallest 2MB",
+        ":23: flow[0].traffic.size.max: the maximum size 1MB is not above the minimum 2MB",
     ),
     (
         r#"size = "1MB""#,
         r#"size = {kind = "pareto", min = "1MB", max = "1MB"}"#,
-        ":23: flow[0].traffic.size.max: the largest size 1MB is not above the smallest 1MB",
+        ":23: flow[0].traffic.size.max: the maximum size 1MB is not above the minimum 1MB",
     ),
     (
         r#"size = "1MB""#,
         r#"size = {kind = "exponential", mean = "1kB", min = "1MB"}"#,
-        ":23: flow[0].traffic.size.min: next to nothing of the distribution lies between min and max",
+        ":23: flow[0].traffic.size.min: less than 1e-9 of the distribution lies between min and max",
     ),
     (
         r#"size = "1MB""#,
@@ -390,24 +390,24 @@ arrivals = {kind = "file", path = "x.csv", rows = [[0, 1000]]}"#,
     (
         r#"name = "far""#,
         "qci = 2",
-        ":18: ue[1].qci: class 2 has a guaranteed bit rate; set gbr, or take 5 to 9",
+        ":18: ue[1].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 9",
     ),
     (
         r#"name = "far""#,
         r#"qci = 9
 gbr = "1Mbps""#,
-        ":18: ue[1].qci: class 9 has no guaranteed bit rate; leave out gbr, or take 1 to 4",
+        ":18: ue[1].qci: QCI 9 is a non-GBR class; remove gbr, or use QCI 1 to 4",
     ),
     (
         r#"name = "far""#,
         r#"mbr = "1Mbps""#,
-        ":18: ue[1].mbr: a maximum bit rate belongs to a guaranteed one; set gbr",
+        ":18: ue[1].mbr: a maximum bit rate requires a guaranteed bit rate; set gbr",
     ),
     (
         r#"name = "far""#,
         r#"gbr = "2Mbps"
 mbr = "1Mbps""#,
-        ":19: ue[1].mbr: the maximum bit rate 1Mbps is below the guaranteed 2Mbps",
+        ":19: ue[1].mbr: the maximum bit rate 1Mbps is below gbr, 2Mbps",
     ),
     (
         r#"kind = "pss", multiplexed = 2"#,
@@ -464,7 +464,7 @@ mbr = "1Mbps""#,
     (
         r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
         r#"core = {server_queue = 5, server_aqm = "red"}"#,
-        ":9: core.server_queue: the queue is that of `server_aqm`, \"red\"; set its own keys",
+        ":9: core.server_queue: not allowed with `server_aqm` = \"red\"; set the parameters of \"red\"",
     ),
     (
         r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
@@ -561,7 +561,7 @@ position = ["0m", "0m"]
 antenna = {kind = "parabolic", beamwidth = "70deg"}
 "#,
         "",
-        ":1: nothing connects the UEs: add [[site]] or [[link]]",
+        ":1: there are no sites and no links; add [[site]] or [[link]]",
     ),
     (
         r#"[[site]]
@@ -574,7 +574,7 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         r#"name = "far""#,
         r#"name = "near""#,
-        ":18: ue[1].name: a second group is called `near`; names must differ",
+        ":18: ue[1].name: another group is named `near`; names must be unique",
     ),
     (r#"name = "far""#, r#"via = ["x"]"#, ":18: ue[1].via: unknown link `x`; none is allowed here"),
     (r#"name = "far""#, r#"name = """#, ":18: ue[1].name: a group needs a name"),
@@ -582,15 +582,15 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         "count = 3",
         "count = 400",
-        ":13: ue: 401 UEs in all; with 320 sounding offsets in each cell there is room for 320",
+        ":13: ue: 401 UEs in all; 320 sounding offsets per cell allow at most 320",
     ),
     (
         "mac.scheduler",
         "mac.srs_period = 2\nmac.scheduler",
-        ":8: mac.srs_period: 4 UEs in all; with 2 sounding offsets in each cell there is room for 2",
+        ":8: mac.srs_period: 4 UEs in all; 2 sounding offsets per cell allow at most 2",
     ),
     ("position", "sectors = 0\nposition", ":11: site[0].sectors: 0 is outside 1..12"),
-    (r#"id = "call""#, r#"id = "web""#, ":28: flow[1].id: a second flow is called `web`; ids must differ"),
+    (r#"id = "call""#, r#"id = "web""#, ":28: flow[1].id: another flow has the id `web`; ids must be unique"),
     (r#"id = "call""#, r#"id = """#, ":28: flow[1].id: a flow needs a name"),
     (
         r#"ue = "near""#,
@@ -605,13 +605,13 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         r#"rate = "64kbps"}"#,
         "rate = \"64kbps\"}\nread_rate = \"1Mbps\"",
-        ":30: flow[1].read_rate: `cbr` sends datagrams, which are read at once",
+        ":30: flow[1].read_rate: `cbr` sends UDP datagrams, which are read at once",
     ),
-    (r#"start = "100ms""#, r#"start = "2s""#, ":25: flow[0].start: starts at 2s, after the end at 2s"),
+    (r#"start = "100ms""#, r#"start = "2s""#, ":25: flow[0].start: the start at 2s is not before the end at 2s"),
     (
         r#"stop = "1s""#,
         r#"stop = "100ms""#,
-        ":26: flow[0].stop: stops at 100ms, not after its start at 100ms",
+        ":26: flow[0].stop: the stop at 100ms is not after the start at 100ms",
     ),
     (
         "mss = 1000",
@@ -733,23 +733,23 @@ carrier.bandwidth"#,
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "list", points = [["1m", "0m"], ["9m", "0m"]]}"#,
-        ":15: ue[0].count: 3 UEs, but the placement has 2 places",
+        ":15: ue[0].count: 3 UEs, but the placement has 2 points",
     ),
     (r#"{kind = "ring", radius = "300m"}"#, r#""list""#, ":16: ue[0].placement: `points` is missing"),
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "ring", radius = "0.5m"}"#,
-        ":16: ue[0].placement: UE 0 at (0.5m, 0m) stands on top of the antenna of site 0; keep 1m away",
+        ":16: ue[0].placement: UE 0 at (0.5m, 0m) is less than 1m from a mast of site 0",
     ),
     (
         r#"radius = "900m""#,
         r#"radius = "30m""#,
-        ":19: ue[1].placement.min_radius: the smallest radius 35m exceeds the radius 30m",
+        ":19: ue[1].placement.min_radius: the minimum radius 35m exceeds the radius 30m",
     ),
     (
         r#"{kind = "disc", radius = "900m"}"#,
         r#"{kind = "sector", radius = "3m", min_radius = "4m"}"#,
-        ":19: ue[1].placement.min_radius: the smallest radius 4m exceeds the radius 3m",
+        ":19: ue[1].placement.min_radius: the minimum radius 4m exceeds the radius 3m",
     ),
     (
         r#"{kind = "disc", radius = "900m"}"#,
@@ -760,21 +760,21 @@ carrier.bandwidth"#,
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "list", points = [["5m", "0m"], ["0.1m", "0.2m"], ["9m", "0m"]]}"#,
-        ":16: ue[0].placement: UE 1 at (0.1m, 0.2m) stands on top of the antenna of site 0; keep 1m away",
+        ":16: ue[0].placement: UE 1 at (0.1m, 0.2m) is less than 1m from a mast of site 0",
     ),
     (
         r#"position = ["0m", "0m"]"#,
         r#"position = ["0m", "0m"]
 [[site]]
 position = ["0.5m", "0m"]"#,
-        ":13: site[1].position: a mast at (0.5m, 0m), where site 0 has one; sites must be 1m apart, one site has several sectors",
+        ":13: site[1].position: the mast at (0.5m, 0m) is less than 1m from a mast of site 0; for several cells at one place use `sectors`",
     ),
     (
         r#"position = ["0m", "0m"]"#,
         r#"position = ["500m", "0m"]
 [[site]]
 rings = 1"#,
-        ":12: site[1].position: a mast at (500m, 0m), where site 0 has one; sites must be 1m apart, one site has several sectors",
+        ":12: site[1].position: the mast at (500m, 0m) is less than 1m from a mast of site 0; for several cells at one place use `sectors`",
     ),
     (r#"position = ["0m", "0m"]"#, r#"rings = 11"#, ":11: site[0].rings: 11 is outside 0..10"),
     (
@@ -841,11 +841,11 @@ const INCOMPLETE: &[(&str, &str)] = &[
     ("", "x:1: `duration` is missing"),
     ("duration = '1s'", "x:1: `ue` is missing"),
     ("duration = '1s'\n[[ue]]", "x:1: `flow` is missing"),
-    ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no UEs: add [[ue]]"),
-    ("duration = '1s'\nflow = []\n[[site]]\n[[ue]]", "x:2: flow: there are no flows: add [[flow]]"),
+    ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no UEs; add [[ue]]"),
+    ("duration = '1s'\nflow = []\n[[site]]\n[[ue]]", "x:2: flow: there are no flows; add [[flow]]"),
     (
         "duration = '1s'\n[[site]]\n[[ue]]\ncount = 321\n[[flow]]",
-        "x:3: ue: 321 UEs in all; with 320 sounding offsets in each cell there is room for 320",
+        "x:3: ue: 321 UEs in all; 320 sounding offsets per cell allow at most 320",
     ),
 ];
 
@@ -900,8 +900,8 @@ const TABLES: &[(&str, &str)] = &[
     ("x_m,y_m\n1,1e9\n", "t.csv:2: 1000000000 in column `y_m` is outside -1000000..1000000"),
     ("x_m,y_m,cell\n50,1,0\n", "t.csv:2: 0 in column `cell` is outside 1..65535"),
     ("x_m,y_m,srs_offset\n50,1,0.5\n", "t.csv:2: 0.5 in column `srs_offset` is not a whole number"),
-    ("x_m,y_m\n50,1\n", "s.toml:4: ue[0].count: 2 UEs, but the placement has 1 places"),
-    ("x_m,y_m,cell\n50,1,1\n9,9,2\n", "s.toml:5: ue[0].placement: UE 1 wants cell 2, but there are 1"),
+    ("x_m,y_m\n50,1\n", "s.toml:4: ue[0].count: 2 UEs, but the placement has 1 points"),
+    ("x_m,y_m,cell\n50,1,1\n9,9,2\n", "s.toml:5: ue[0].placement: UE 1 is assigned to cell 2; allowed: 1 to 1"),
 ];
 
 #[test]

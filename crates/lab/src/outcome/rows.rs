@@ -173,8 +173,7 @@ pub struct CompletionTimes {
 }
 
 impl CompletionTimes {
-    /// Statistics of times in ascending order.
-
+    /// Computes the statistics of times in ascending order.
     pub(crate) fn of(times: &[f64]) -> CompletionTimes {
         let Some(last) = times.len().checked_sub(1) else { return CompletionTimes::default() };
         let at = |part: f64| {
