@@ -154,7 +154,10 @@ const PATHS: &[(&str, &str)] = &[
     ("via = [3]", "x:4: ue[0].via[0]: expected a text, found 3"),
     ("via = []", "x:4: ue[0].via: the list is empty; without a [[site]] a group needs at least one link"),
     ("via = ['a', 'c']", "x:4: ue[0].via: unknown link `c`; allowed: `a`, `b`"),
-    ("via = ['a', 'b', 'a']", "x:4: ue[0].via: link `a` is listed twice; a path passes each link at most once"),
+    (
+        "via = ['a', 'b', 'a']",
+        "x:4: ue[0].via: link `a` is listed twice; a path passes each link at most once",
+    ),
     ("via = ['b']", "x:1: link[0].name: no group of UEs is routed over link `a`"),
     ("via = ['b', 'a']", "accepted"),
 ];

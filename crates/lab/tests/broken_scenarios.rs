@@ -387,11 +387,7 @@ arrivals = {kind = "file", path = "x.csv", rows = [[0, 1000]]}"#,
     ),
     // Bearers.
     (r#"name = "far""#, "qci = 10", ":18: ue[1].qci: 10 is outside 1..9"),
-    (
-        r#"name = "far""#,
-        "qci = 2",
-        ":18: ue[1].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 9",
-    ),
+    (r#"name = "far""#, "qci = 2", ":18: ue[1].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 9"),
     (
         r#"name = "far""#,
         r#"qci = 9
@@ -579,11 +575,7 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (r#"name = "far""#, r#"via = ["x"]"#, ":18: ue[1].via: unknown link `x`; none is allowed here"),
     (r#"name = "far""#, r#"name = """#, ":18: ue[1].name: a group needs a name"),
     (r#"name = "far""#, "count = 99_999", ":13: ue: 100002 UEs in all; at most 100000 are allowed"),
-    (
-        "count = 3",
-        "count = 400",
-        ":13: ue: 401 UEs in all; 320 sounding offsets per cell allow at most 320",
-    ),
+    ("count = 3", "count = 400", ":13: ue: 401 UEs in all; 320 sounding offsets per cell allow at most 320"),
     (
         "mac.scheduler",
         "mac.srs_period = 2\nmac.scheduler",
@@ -607,7 +599,11 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
         "rate = \"64kbps\"}\nread_rate = \"1Mbps\"",
         ":30: flow[1].read_rate: `cbr` sends UDP datagrams, which are read at once",
     ),
-    (r#"start = "100ms""#, r#"start = "2s""#, ":25: flow[0].start: the start at 2s is not before the end at 2s"),
+    (
+        r#"start = "100ms""#,
+        r#"start = "2s""#,
+        ":25: flow[0].start: the start at 2s is not before the end at 2s",
+    ),
     (
         r#"stop = "1s""#,
         r#"stop = "100ms""#,
@@ -901,7 +897,10 @@ const TABLES: &[(&str, &str)] = &[
     ("x_m,y_m,cell\n50,1,0\n", "t.csv:2: 0 in column `cell` is outside 1..65535"),
     ("x_m,y_m,srs_offset\n50,1,0.5\n", "t.csv:2: 0.5 in column `srs_offset` is not a whole number"),
     ("x_m,y_m\n50,1\n", "s.toml:4: ue[0].count: 2 UEs, but the placement has 1 points"),
-    ("x_m,y_m,cell\n50,1,1\n9,9,2\n", "s.toml:5: ue[0].placement: UE 1 is assigned to cell 2; allowed: 1 to 1"),
+    (
+        "x_m,y_m,cell\n50,1,1\n9,9,2\n",
+        "s.toml:5: ue[0].placement: UE 1 is assigned to cell 2; allowed: 1 to 1",
+    ),
 ];
 
 #[test]

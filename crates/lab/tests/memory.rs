@@ -20,10 +20,8 @@ const LINK: &str = "duration = \"2s\"\n[[link]]\nrate = \"10Mbps\"\n[[ue]]\n[[fl
 #[test]
 fn an_unlimited_queue_ends_the_run_at_the_memory_limit() {
     let why = outcome(FLOOD, &within(20)).unwrap_err();
-    let parts = [
-        "unnamed: the memory limit of 20.0 MB was reached after 0.001 s: ",
-        " packets in the network, ",
-    ];
+    let parts =
+        ["unnamed: the memory limit of 20.0 MB was reached after 0.001 s: ", " packets in the network, "];
     assert!(parts.iter().all(|part| why.contains(part)), "{why}");
     let remedy =
         "on link `server` (down): limit core.server_queue, lower the sending rate, or raise the limit";
