@@ -1,4 +1,4 @@
-//! Every mistake has one message on one line: file, line, key, and what is allowed.
+//! Every error in a scenario has one message on one line: file, line, key, and what is allowed.
 
 use airwnd_catalog::{Error, Node};
 use airwnd_lab::{Scenario, run};
@@ -37,9 +37,9 @@ id = "call"
 traffic = {kind = "cbr", rate = "64kbps"}
 "#;
 
-/// What is replaced in [`GOOD`], by what, and the message behind the file's name.
+/// Replaced text of [`GOOD`], its replacement, and the message after the file name.
 const BROKEN: &[(&str, &str, &str)] = &[
-    // Not TOML, or not twice the same.
+    // Invalid TOML and duplicate keys.
     ("seed = 1", "seed =", ":4: not valid TOML: string values must be quoted, expected literal string"),
     ("seed = 1", "seed = ", ":4: not valid TOML: string values must be quoted, expected literal string"),
     ("[[site]]", "[[site", ":10: not valid TOML: unclosed array table, expected `]]`"),
@@ -118,13 +118,13 @@ const BROKEN: &[(&str, &str, &str)] = &[
         r#""na\nme" = "good""#,
         r":2: unknown key `na\nme`; did you mean `name`?; allowed: ...",
     ),
-    // Texts that would act on a UE.
+    // Escape sequences that a terminal would interpret.
     (
         r#"name = "good""#,
         r#"name = "a\u001b[31mred""#,
         r#":2: name: control characters are not allowed in a text, found "a\u{1b}[31mred""#,
     ),
-    // More events than a run may have.
+    // Too many events.
     (
         r#"rate = "64kbps""#,
         r#"rate = "1000Gbps", packet = "1B""#,
@@ -295,7 +295,7 @@ position"#,
     ("lambda = 3.0", "lambda = 1e400", ":24: flow[0].rwnd.lambda: expected a finite number, found inf"),
     ("lambda = 3.0", "lambda = -3", ":24: flow[0].rwnd.lambda: -3.0 is outside 0.1..100.0"),
     ("target = 0.1", "target = 1.5", ":7: radio.amc.target: 1.5 is outside 1e-6..0.9"),
-    // Flows that come and go.
+    // Dynamic flows.
     (r#"start = "100ms""#, "count = 0", ":25: flow[0].count: 0 is outside 1..10000"),
     (
         r#"start = "100ms""#,
@@ -544,7 +544,7 @@ mbr = "1Mbps""#,
         r#"rwnd = "autotunning""#,
         ":24: flow[0].rwnd: unknown rwnd `autotunning`; did you mean `autotuning`?; allowed: ...",
     ),
-    // What no single value shows.
+    // Conditions between values.
     (
         r#"duration = "2s"
 "#,
@@ -725,7 +725,7 @@ carrier.bandwidth"#,
 carrier.bandwidth"#,
         ":6: core.server_loss: unknown loss `packet-eror`; did you mean `packet-error`?; allowed: ...",
     ),
-    // Places.
+    // Positions.
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "list", points = [["1m", "0m"], ["9m", "0m"]]}"#,
@@ -780,7 +780,7 @@ rings = 10
 sectors = 4"#,
         ":10: site: 1324 cells in all; at most 1000 are allowed",
     ),
-    // Ways.
+    // Mobility.
     (
         "count = 3",
         r#"mobility = "walk""#,
@@ -832,7 +832,7 @@ mac.scheduler"#,
     ),
 ];
 
-/// Scenarios that lack something, and the whole message.
+/// Incomplete scenarios, and the whole message.
 const INCOMPLETE: &[(&str, &str)] = &[
     ("", "x:1: `duration` is missing"),
     ("duration = '1s'", "x:1: `ue` is missing"),
@@ -854,12 +854,12 @@ fn complaint(text: &str, origin: &str) -> String {
 }
 
 #[test]
-fn the_good_one_is_good() {
+fn the_original_scenario_is_valid() {
     read(GOOD, "good.toml").unwrap();
 }
 
 #[test]
-fn every_mistake_has_its_message() {
+fn every_error_has_its_message() {
     assert!(BROKEN.len() >= 40);
     for (old, new, expected) in BROKEN {
         assert!(GOOD.contains(old), "{old} is in the good scenario");
@@ -874,7 +874,7 @@ fn every_mistake_has_its_message() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_keys_are_named() {
     for (text, expected) in INCOMPLETE {
         assert_eq!(complaint(text, "x"), *expected);
     }
@@ -883,7 +883,7 @@ fn what_is_missing_is_named() {
     assert_eq!(found, "x:2: site: 1008 cells in all; at most 1000 are allowed");
 }
 
-/// Positions files with a mistake, and the message behind the folder.
+/// Invalid position files, and the message after the folder.
 const TABLES: &[(&str, &str)] = &[
     ("", "t.csv:1: the file is empty"),
     ("x,y\n1,2\n", "t.csv:1: there is no column `x_m`"),
@@ -904,7 +904,7 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_positions_file_is_read_as_strictly() {
+fn position_files_are_read_strictly() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let scenario = folder.join("s.toml");
     let text =
@@ -922,7 +922,7 @@ fn a_positions_file_is_read_as_strictly() {
     }
 }
 
-/// A device has no end, and a pipe may have no writer.
+/// A device may have no end, and a pipe may have no writer.
 #[test]
 fn only_regular_files_are_read() {
     let complaint = |path: &str| {
@@ -936,9 +936,9 @@ fn only_regular_files_are_read() {
     assert_eq!(complaint("/"), why("/", "it is a folder"));
 }
 
-/// Which cell serves whom shows when the network is built.
+/// Serving cells are known only when the network is built.
 #[test]
-fn what_only_the_network_shows_is_said_when_it_is_built() {
+fn errors_of_the_network_are_reported_when_it_is_built() {
     let rows = |rows: &str| {
         format!(
             "name = 'n'\nduration = '1s'\nmac.srs_period = 2\n[[site]]\nsectors = 3\n[[ue]]\ncount = 3\n\

@@ -1,4 +1,4 @@
-//! Congestion controls from outside: found by name, read strictly, and ended by an error when they fail.
+//! Congestion-control plug-ins: found by name, read strictly, and a failure ends the run with an error.
 
 use airwnd_catalog::{Error, Node, Params};
 use airwnd_lab::{Outcome, Plugins, Scenario, run};
@@ -10,12 +10,12 @@ use airwnd_units::Bytes;
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "nobody")]
 pub struct Params {
-    /// Part of the flight that is kept at a loss.
+    /// Fraction of the bytes in flight kept at a loss.
     #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "nobody")]
     pub keep: f64,
 }
 
-/// NewReno that goes wrong after some ACKs.
+/// NewReno that fails after some ACKs.
 #[derive(Debug)]
 struct Rotten {
     reno: Newreno,
@@ -83,7 +83,7 @@ fn outcome(cc: &str) -> Result<Outcome, Error> {
 }
 
 #[test]
-fn a_plugin_runs_as_a_built_in_one() {
+fn a_plugin_behaves_like_a_built_in_algorithm() {
     let plugin = outcome(r#"{kind = "plugin", name = "reno", keep = 0.7}"#).unwrap().to_json().to_string();
     let own = outcome(r#"{kind = "newreno", beta = 0.7}"#).unwrap().to_json().to_string();
     assert!(own.contains("\"retransmissions\":") && plugin.contains("\"cc\":\"plugin\""));
@@ -91,14 +91,14 @@ fn a_plugin_runs_as_a_built_in_one() {
 }
 
 #[test]
-fn defaults_are_written_out() {
+fn a_resolved_scenario_contains_the_defaults_of_a_plugin() {
     let resolved = scenario(r#"{kind = "plugin", name = "reno"}"#).unwrap().to_json();
     let expected = serde_json::json!({"kind": "plugin", "name": "reno", "keep": 0.5});
     assert_eq!(resolved["flow"][1]["cc"], expected);
 }
 
 #[test]
-fn mistakes_are_told_when_the_scenario_is_read() {
+fn errors_are_reported_when_the_scenario_is_read() {
     let complaint = |cc: &str| scenario(cc).unwrap_err().to_string();
     assert_eq!(
         complaint(r#"{kind = "plugin", name = "remo"}"#),
@@ -125,7 +125,7 @@ fn mistakes_are_told_when_the_scenario_is_read() {
 }
 
 #[test]
-fn without_plugins_none_is_found() {
+fn without_plugins_no_name_is_known() {
     let toml = "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\ncc = {kind = \"plugin\", name = \"x\"}";
     let error = Scenario::from_node(&Node::from_toml(toml, "s.toml").unwrap()).unwrap_err();
     assert_eq!(
@@ -149,6 +149,6 @@ fn a_failure_ends_the_run() {
 
 #[test]
 #[should_panic(expected = "two plug-ins are called `reno`")]
-fn a_name_is_taken_once() {
+fn names_of_plugins_are_unique() {
     plugins().add("reno", |_: &Params, _| Err(Error::new("reno", None, "never made")));
 }

@@ -1,4 +1,4 @@
-//! The tutorial's scenario gives the tutorial's figures.
+//! The scenario of the tutorial gives the results stated there.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Scenario, run};
@@ -6,7 +6,7 @@ use airwnd_lab::{Scenario, run};
 const TUTORIAL: &str = include_str!("../../../docs/tutorial.md");
 
 #[test]
-fn the_tutorial_tells_the_truth() {
+fn the_tutorial_states_the_results_of_its_scenario() {
     let (_, rest) = TUTORIAL.split_once("```toml\n").unwrap();
     let (toml, _) = rest.split_once("```").unwrap();
     for (key, value) in [
