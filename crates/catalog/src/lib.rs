@@ -321,10 +321,10 @@ mod tests {
         assert_eq!(whole, Whole { rounds: 3, first: First { gain: 0.25 }, last: false });
         assert_eq!(whole.to_json(), serde_json::json!({"rounds": 3, "gain": 0.25, "last": false}));
         assert_eq!(read("").unwrap(), Whole::default());
-        let complaint = |text: &str| read(text).unwrap_err().to_string();
-        assert_eq!(complaint("rounds = 2\ngain = 2.0"), "s.toml:2: gain: 2.0 is outside 0.0..1.0");
+        let refusal = |text: &str| read(text).unwrap_err().to_string();
+        assert_eq!(refusal("rounds = 2\ngain = 2.0"), "s.toml:2: gain: 2.0 is outside 0.0..1.0");
         assert_eq!(
-            complaint("gian = 1.0"),
+            refusal("gian = 1.0"),
             "s.toml:1: unknown key `gian`; did you mean `gain`?; allowed: `rounds`, `gain`, `last`"
         );
         let names: Vec<&str> = Whole::infos().iter().map(|info| info.name).collect();
@@ -332,24 +332,24 @@ mod tests {
         assert_eq!(Whole::schema()["properties"]["gain"], First::schema()["properties"]["gain"]);
     }
 
-    fn complaint(text: &str) -> String {
+    fn refusal(text: &str) -> String {
         Section::read(&Node::from_toml(text, "s.toml").unwrap()).unwrap_err().to_string()
     }
 
     #[test]
     fn messages_name_file_line_key_and_rule() {
-        assert_eq!(complaint("note = \"x\""), "s.toml:1: `limit` is missing");
+        assert_eq!(refusal("note = \"x\""), "s.toml:1: `limit` is missing");
         assert_eq!(
-            complaint("limt = \"3B\""),
+            refusal("limt = \"3B\""),
             "s.toml:1: unknown key `limt`; did you mean `limit`?; allowed: `limit`, `note`"
         );
-        assert_eq!(complaint("limit = \"0B\""), "s.toml:1: limit: 0B is outside 1B..1kB");
+        assert_eq!(refusal("limit = \"0B\""), "s.toml:1: limit: 0B is outside 1B..1kB");
         assert_eq!(
-            complaint("\nlimit = 3"),
+            refusal("\nlimit = 3"),
             "s.toml:2: limit: expected a number of bytes with its unit, as in \"64KiB\", found 3"
         );
         assert_eq!(
-            complaint("limit = \"3B\"\nlimt = 3"),
+            refusal("limit = \"3B\"\nlimt = 3"),
             "s.toml:2: unknown key `limt`; did you mean `limit`?; allowed: `limit`, `note`"
         );
     }

@@ -369,23 +369,23 @@ mod tests {
 
     #[test]
     fn json_has_each_key_once() {
-        let complaint = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
-        assert_eq!(complaint("{\"a\": 1,\n\"a\": 2}"), "x.json:2: a: the key is written twice");
+        let refusal = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
+        assert_eq!(refusal("{\"a\": 1,\n\"a\": 2}"), "x.json:2: a: the key is written twice");
         assert_eq!(
-            complaint("{\"b\": [{}, {\"c\": {\"d\": 1, \"e\": 2, \"d\": 3}}]}"),
+            refusal("{\"b\": [{}, {\"c\": {\"d\": 1, \"e\": 2, \"d\": 3}}]}"),
             "x.json:1: b[1].c.d: the key is written twice"
         );
     }
 
     #[test]
     fn json_errors_name_line_and_key() {
-        let complaint = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
+        let refusal = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
         let null = "null (None) is not a value; leave the key out";
-        assert_eq!(complaint("{\"a\": [1, null]}"), format!("x.json:1: a[1]: {null}"));
-        assert_eq!(complaint("{}\n{}"), "x.json:2: trailing characters at line 2 column 1");
-        assert!(complaint("{").starts_with("x.json:1: EOF while parsing"));
+        assert_eq!(refusal("{\"a\": [1, null]}"), format!("x.json:1: a[1]: {null}"));
+        assert_eq!(refusal("{}\n{}"), "x.json:2: trailing characters at line 2 column 1");
+        assert!(refusal("{").starts_with("x.json:1: EOF while parsing"));
         let deep = "[".repeat(100_000);
-        assert_eq!(complaint(&deep), "x.json:1: recursion limit exceeded at line 1 column 128");
+        assert_eq!(refusal(&deep), "x.json:1: recursion limit exceeded at line 1 column 128");
     }
 
     #[test]
@@ -433,22 +433,22 @@ mod tests {
         let Value::List(flows) = &node.nearest("flow").value else { panic!() };
         assert_eq!(flows[0].nearest("cc.kind").value, Value::Text("cubic".into()));
         assert_eq!(flows[1].nearest("cc").value, Value::Text("reno".into()));
-        let mut complaint = |key: &str| {
+        let mut refusal = |key: &str| {
             let error = node.set(key, "1").unwrap_err().to_string();
             error.strip_prefix(&format!("--set {key}=1: ")).unwrap().to_string()
         };
         assert_eq!(
-            complaint("flow[up].cc"),
+            refusal("flow[up].cc"),
             "no entry is named `up`; allowed: `a.b`, `down`, or an index below 2"
         );
-        assert_eq!(complaint("link[x].rate"), "2 entries are named `x`; use an index: `0` or `1`");
+        assert_eq!(refusal("link[x].rate"), "2 entries are named `x`; use an index: `0` or `1`");
         assert_eq!(
-            complaint("site[north].power"),
+            refusal("site[north].power"),
             "`north` is not an index below 1; no entry has an id or a name"
         );
-        assert_eq!(complaint("flow[2].cc"), "`2` is not an index below 2");
-        assert_eq!(complaint("flow[0]cc"), "`flow[0]cc` is not a key; write it as in `ue[0].count`");
-        assert_eq!(complaint("flow[0"), "`flow[0` is not a key; write it as in `ue[0].count`");
-        assert_eq!(complaint("flow[].cc"), "the key is empty; write --set key=value");
+        assert_eq!(refusal("flow[2].cc"), "`2` is not an index below 2");
+        assert_eq!(refusal("flow[0]cc"), "`flow[0]cc` is not a key; write it as in `ue[0].count`");
+        assert_eq!(refusal("flow[0"), "`flow[0` is not a key; write it as in `ue[0].count`");
+        assert_eq!(refusal("flow[].cc"), "the key is empty; write --set key=value");
     }
 }

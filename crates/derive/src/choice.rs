@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_variant_needs_a_doc_comment_and_a_unique_word() {
-        let complaint = |variants: Tokens| {
+        let refusal = |variants: Tokens| {
             expand(quote! {
                 /// A direction.
                 enum Way { #variants }
@@ -79,21 +79,21 @@ mod tests {
             .to_string()
         };
         assert_eq!(
-            complaint(quote!(
+            refusal(quote!(
                 #[word = "up"]
                 Up
             )),
             "`Up` needs a doc comment: its meaning"
         );
         assert_eq!(
-            complaint(quote!(
+            refusal(quote!(
                 #[doc = "Up."]
                 Up
             )),
             "`Up` needs #[word = \"...\"]"
         );
         assert_eq!(
-            complaint(quote!(
+            refusal(quote!(
                 #[doc = "Up."]
                 #[word = "up"]
                 Up(u8)
@@ -108,6 +108,6 @@ mod tests {
             #[word = "up"]
             Down
         );
-        assert_eq!(complaint(twice), "duplicate word \"up\"");
+        assert_eq!(refusal(twice), "duplicate word \"up\"");
     }
 }

@@ -206,16 +206,16 @@ mod tests {
 
     #[test]
     fn a_malformed_variant_is_rejected() {
-        let complaint = |arguments, variants| expanded(arguments, variants).unwrap_err().to_string();
+        let refusal = |arguments, variants| expanded(arguments, variants).unwrap_err().to_string();
         let named = quote!(name = "f");
         let line = "a member is declared as `Pie(file::Params)`";
         for wrong in [quote!(Pie), quote!(Pie(Params)), quote!(Pie(pie::Params, u8)), quote!(Pie { a: u8 })] {
-            assert_eq!(complaint(named.clone(), wrong), line);
+            assert_eq!(refusal(named.clone(), wrong), line);
         }
-        assert_eq!(complaint(quote!(), quote!()), "a family needs a `name`");
-        assert_eq!(complaint(quote!(nam = "f"), quote!()), "unknown key `nam`; allowed: name, build");
+        assert_eq!(refusal(quote!(), quote!()), "a family needs a `name`");
+        assert_eq!(refusal(quote!(nam = "f"), quote!()), "unknown key `nam`; allowed: name, build");
         assert_eq!(
-            complaint(quote!(name = "f", build = fn(u8) -> Box<dyn Rule>), quote!()),
+            refusal(quote!(name = "f", build = fn(u8) -> Box<dyn Rule>), quote!()),
             "the arguments of `build` need names"
         );
     }

@@ -316,7 +316,7 @@ fn default(name: &Ident, declared: &[Declared<'_>]) -> Option<Tokens> {
 mod tests {
     use super::*;
 
-    fn complaint(item: Tokens) -> String {
+    fn refusal(item: Tokens) -> String {
         expand(item).unwrap_err().to_string()
     }
 
@@ -326,14 +326,14 @@ mod tests {
             /// A controller.
             struct Params {}
         };
-        assert_eq!(complaint(whole), "`Params` needs #[params(source = \"...\")]");
+        assert_eq!(refusal(whole), "`Params` needs #[params(source = \"...\")]");
         let undocumented = quote! {
             #[params(source = "RFC 0")]
             struct Params {}
         };
-        assert_eq!(complaint(undocumented), "`Params` needs a doc comment: its meaning");
+        assert_eq!(refusal(undocumented), "`Params` needs a doc comment: its meaning");
         let field = |attributes: Tokens| {
-            complaint(quote! {
+            refusal(quote! {
                 /// A controller.
                 #[params(source = "RFC 0")]
                 struct Params { #attributes gain: f64 }
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn an_invalid_attribute_is_rejected() {
         let field = |attribute: Tokens| {
-            complaint(quote! {
+            refusal(quote! {
                 /// A controller.
                 #[params(source = "RFC 0")]
                 struct Params {
@@ -383,12 +383,12 @@ mod tests {
             #[params(source = "RFC 0", checks)]
             struct Params {}
         };
-        assert_eq!(complaint(hook), "unknown key `checks`; allowed: source, check, files");
+        assert_eq!(refusal(hook), "unknown key `checks`; allowed: source, check, files");
     }
 
     #[test]
     fn only_a_plain_struct_with_named_fields_is_accepted() {
-        let declared = |item: Tokens| complaint(quote!(#[doc = "A."] #[params(source = "RFC 0")] #item));
+        let declared = |item: Tokens| refusal(quote!(#[doc = "A."] #[params(source = "RFC 0")] #item));
         assert_eq!(
             declared(quote!(
                 enum A {

@@ -5,7 +5,7 @@ use airwnd_lab::Scenario;
 use std::fs;
 use std::path::PathBuf;
 
-fn complaint(text: &str, origin: &str) -> String {
+fn refusal(text: &str, origin: &str) -> String {
     let read = Node::from_toml(text, origin).and_then(|node| Scenario::from_node(&node));
     read.err().map_or("accepted".into(), |error| error.to_string())
 }
@@ -142,7 +142,7 @@ const LINKS: &[(&str, &str)] = &[
 #[test]
 fn invalid_links_have_one_message() {
     for (link, expected) in LINKS {
-        let found = complaint(&format!("{link}\nduration = '1s'\n[[ue]]\n[[flow]]"), "x");
+        let found = refusal(&format!("{link}\nduration = '1s'\n[[ue]]\n[[flow]]"), "x");
         let expected = if expected.starts_with(':') { format!("x{expected}") } else { expected.to_string() };
         assert_eq!(found, expected, "{link}");
     }
@@ -166,7 +166,7 @@ const PATHS: &[(&str, &str)] = &[
 fn invalid_paths_have_one_message() {
     for (via, expected) in PATHS {
         let links = "link = [{name = 'a', rate = '1Mbps'}, {name = 'b', rate = '1Mbps'}]";
-        let found = complaint(&format!("{links}\nduration = '1s'\n[[ue]]\n{via}\n[[flow]]"), "x");
+        let found = refusal(&format!("{links}\nduration = '1s'\n[[ue]]\n{via}\n[[flow]]"), "x");
         assert_eq!(found, *expected, "{via}");
     }
 }
@@ -200,10 +200,8 @@ fn recordings_are_read_strictly() {
     for (format, text, expected) in RECORDINGS {
         fs::write(folder.join("r.txt"), text).unwrap();
         let link = format!("{{kind = 'trace', down = 'r.txt', format = '{format}'}}");
-        let found = complaint(
-            &format!("duration = '1s'\nlink = [{link}]\n[[ue]]\n[[flow]]"),
-            origin.to_str().unwrap(),
-        );
+        let found =
+            refusal(&format!("duration = '1s'\nlink = [{link}]\n[[ue]]\n[[flow]]"), origin.to_str().unwrap());
         let expected = at(&expected.replace(": r.txt cannot", &format!(": {} cannot", at("r.txt"))));
         assert!(found.starts_with(&expected), "{text:?}\nexpected {expected}\n   found {found}");
         assert!(!found.contains('\n'));
@@ -212,7 +210,7 @@ fn recordings_are_read_strictly() {
 
 #[test]
 fn a_missing_recording_is_named() {
-    let found = complaint(
+    let found = refusal(
         "duration = '1s'\nlink = [{kind = 'trace', down = 'no.txt'}]\n[[ue]]\n[[flow]]",
         "/nowhere/s.toml",
     );
@@ -228,9 +226,9 @@ fn a_digest_is_checked() {
     };
     let scenario = Scenario::from_node(&Node::from_toml(&link(""), "x").unwrap()).unwrap();
     let digest = scenario.to_json()["link"][0]["digest"].as_str().unwrap().to_string();
-    assert_eq!(complaint(&link(&format!(", digest = '{digest}'")), "x"), "accepted");
+    assert_eq!(refusal(&link(&format!(", digest = '{digest}'")), "x"), "accepted");
     assert_eq!(
-        complaint(&link(", digest = '0'"), "x"),
+        refusal(&link(", digest = '0'"), "x"),
         format!("x:2: link[0].digest: the recordings have changed: their digest is {digest}, not 0"),
     );
 }

@@ -849,7 +849,7 @@ fn read(text: &str, origin: &str) -> Result<Scenario, Error> {
     Scenario::from_node(&Node::from_toml(text, origin)?)
 }
 
-fn complaint(text: &str, origin: &str) -> String {
+fn refusal(text: &str, origin: &str) -> String {
     read(text, origin).err().map_or("accepted".into(), |error| error.to_string())
 }
 
@@ -863,7 +863,7 @@ fn every_error_has_its_message() {
     assert!(BROKEN.len() >= 40);
     for (old, new, expected) in BROKEN {
         assert!(GOOD.contains(old), "{old} is in the good scenario");
-        let found = complaint(&GOOD.replacen(old, new, 1), "broken.toml");
+        let found = refusal(&GOOD.replacen(old, new, 1), "broken.toml");
         let agrees = match expected.strip_suffix("allowed: ...") {
             Some(begin) => found.starts_with(&format!("broken.toml{begin}allowed: `")),
             None => found == format!("broken.toml{expected}"),
@@ -876,10 +876,10 @@ fn every_error_has_its_message() {
 #[test]
 fn missing_keys_are_named() {
     for (text, expected) in INCOMPLETE {
-        assert_eq!(complaint(text, "x"), *expected);
+        assert_eq!(refusal(text, "x"), *expected);
     }
     let sites = "[[site]]\nsectors = 12\n".repeat(84);
-    let found = complaint(&format!("duration = '1s'\n{sites}[[ue]]\n[[flow]]"), "x");
+    let found = refusal(&format!("duration = '1s'\n{sites}[[ue]]\n[[flow]]"), "x");
     assert_eq!(found, "x:2: site: 1008 cells in all; at most 1000 are allowed");
 }
 
@@ -909,31 +909,31 @@ fn position_files_are_read_strictly() {
     let scenario = folder.join("s.toml");
     let text =
         "duration = '1s'\n[[site]]\n[[ue]]\ncount = 2\nplacement = {kind = 'file', path = 't.csv'}\n[[flow]]";
-    let complaint = || complaint(text, scenario.to_str().unwrap());
+    let refusal = || refusal(text, scenario.to_str().unwrap());
     for (table, expected) in TABLES {
         fs::write(folder.join("t.csv"), table).unwrap();
-        assert_eq!(complaint(), folder.join(expected).to_str().unwrap(), "{table}");
+        assert_eq!(refusal(), folder.join(expected).to_str().unwrap(), "{table}");
     }
     fs::write(folder.join("t.csv"), b"x_m,y_m\n\xff,1\n").unwrap();
-    assert!(complaint().ends_with("cannot be read: it is not a text in UTF-8"));
+    assert!(refusal().ends_with("cannot be read: it is not a text in UTF-8"));
     for text in ["x_m,y_m\n50,1\n60,2\n", "\u{feff}x_m,y_m\n50,1\n60,2\n"] {
         fs::write(folder.join("t.csv"), text).unwrap();
-        assert_eq!(complaint(), "accepted");
+        assert_eq!(refusal(), "accepted");
     }
 }
 
 /// A device may have no end, and a pipe may have no writer.
 #[test]
 fn only_regular_files_are_read() {
-    let complaint = |path: &str| {
+    let refusal = |path: &str| {
         let text = format!(
             "duration = '1s'\n[[site]]\n[[ue]]\nplacement = {{kind = 'file', path = '{path}'}}\n[[flow]]"
         );
-        complaint(&text, "s.toml")
+        refusal(&text, "s.toml")
     };
     let why = |path: &str, why: &str| format!("s.toml:4: ue[0].placement.path: {path} cannot be read: {why}");
-    assert_eq!(complaint("/dev/zero"), why("/dev/zero", "it is not a regular file"));
-    assert_eq!(complaint("/"), why("/", "it is a folder"));
+    assert_eq!(refusal("/dev/zero"), why("/dev/zero", "it is not a regular file"));
+    assert_eq!(refusal("/"), why("/", "it is a folder"));
 }
 
 /// Serving cells are known only when the network is built.

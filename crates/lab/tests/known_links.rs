@@ -113,7 +113,7 @@ fn rate_matching_needs_the_minimum_rtt() {
 
 #[test]
 fn undefined_link_rates_are_rejected() {
-    let complaint = |network: &str, flow: &str| {
+    let refusal = |network: &str, flow: &str| {
         scenario(&format!(
             "preset = \"airwnd-0.1\"\nduration = \"1s\"\n{network}[[ue]]\nname = \"some\"\n[[flow]]\n{flow}\n"
         ))
@@ -124,20 +124,20 @@ fn undefined_link_rates_are_rejected() {
     for rwnd in ["oracle", "rtfc"] {
         let rwnd_is = format!("rwnd = \"{rwnd}\"");
         assert_eq!(
-            complaint(wifi, &rwnd_is),
+            refusal(wifi, &rwnd_is),
             format!(
                 "test:9: flow[0].rwnd: `{rwnd}` requires the rates of all links, and the rate of `hall`, a shared \
                  Wi-Fi link, is not defined"
             )
         );
         assert_eq!(
-            complaint(wire, &format!("direction = \"up\"\n{rwnd_is}")),
+            refusal(wire, &format!("direction = \"up\"\n{rwnd_is}")),
             format!(
                 "test:9: flow[0].rwnd: `{rwnd}` requires link rates, defined for downlink data only; set direction = \"down\""
             )
         );
         assert_eq!(
-            complaint(wire, &format!("traffic = \"cbr\"\n{rwnd_is}")),
+            refusal(wire, &format!("traffic = \"cbr\"\n{rwnd_is}")),
             format!(
                 "test:9: flow[0].rwnd: `cbr` sends UDP datagrams, which have no receive window; remove `{rwnd}`"
             )
@@ -151,6 +151,6 @@ fn undefined_link_rates_are_rejected() {
         "preset = \"airwnd-0.1\"\nduration = \"1s\"\n{beside}[[flow]]\nue = \"some\"\nrwnd = \"oracle\"\n[[flow]]\nid = \"h\"\nue = \"home\"\n"
     );
     run(&scenario(&toml).unwrap(), 1, None, &mut |_| true).unwrap();
-    let impossible = complaint(wire, "rwnd = {kind = \"oracle\", standing = \"-1ms\"}");
+    let impossible = refusal(wire, "rwnd = {kind = \"oracle\", standing = \"-1ms\"}");
     assert!(impossible.contains("flow[0].rwnd.standing"), "{impossible}");
 }

@@ -99,27 +99,27 @@ fn a_resolved_scenario_contains_the_defaults_of_a_plugin() {
 
 #[test]
 fn errors_are_reported_when_the_scenario_is_read() {
-    let complaint = |cc: &str| scenario(cc).unwrap_err().to_string();
+    let refusal = |cc: &str| scenario(cc).unwrap_err().to_string();
     assert_eq!(
-        complaint(r#"{kind = "plugin", name = "remo"}"#),
+        refusal(r#"{kind = "plugin", name = "remo"}"#),
         "s.toml:14: flow[1].cc.name: unknown plug-in `remo`; did you mean `reno`?; \
          allowed: `reno`, `failing`, `vanishing`, `unmade`"
     );
     assert_eq!(
-        complaint(r#"{kind = "plugin", name = "reno", keep = 2.0}"#),
+        refusal(r#"{kind = "plugin", name = "reno", keep = 2.0}"#),
         "s.toml:14: flow[1].cc.keep: 2.0 is outside 0.01..0.99"
     );
     assert_eq!(
-        complaint(r#"{kind = "plugin", name = "reno", kept = 0.5}"#),
+        refusal(r#"{kind = "plugin", name = "reno", kept = 0.5}"#),
         "s.toml:14: flow[1].cc: unknown key `kept`; did you mean `keep`?; allowed: `keep`"
     );
-    assert_eq!(complaint(r#"{kind = "plugin"}"#), "s.toml:14: flow[1].cc: `name` is missing");
+    assert_eq!(refusal(r#"{kind = "plugin"}"#), "s.toml:14: flow[1].cc: `name` is missing");
     assert_eq!(
-        complaint(r#"{kind = "python", class = "a.py:A"}"#),
+        refusal(r#"{kind = "python", class = "a.py:A"}"#),
         "s.toml:14: flow[1].cc: `python` needs Python: use `airwnd run` or the package `airwnd`"
     );
     assert_eq!(
-        complaint(r#"{kind = "plugin", name = "reno", keep = nan}"#),
+        refusal(r#"{kind = "plugin", name = "reno", keep = nan}"#),
         "s.toml:14: flow[1].cc.keep: expected a finite number, found NaN"
     );
 }

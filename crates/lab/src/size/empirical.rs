@@ -118,16 +118,16 @@ mod tests {
 
     #[test]
     fn mistakes_name_the_line() {
-        let complaint = |text: &str| parse(text).unwrap_err();
-        assert_eq!(complaint(""), (1, "the file is empty".into()));
-        assert_eq!(complaint("size\n1"), (1, "there is no column `size_bytes`".into()));
-        assert_eq!(complaint("size_bytes\n"), (1, "no rows; at least one size is required".into()));
+        let refusal = |text: &str| parse(text).unwrap_err();
+        assert_eq!(refusal(""), (1, "the file is empty".into()));
+        assert_eq!(refusal("size\n1"), (1, "there is no column `size_bytes`".into()));
+        assert_eq!(refusal("size_bytes\n"), (1, "no rows; at least one size is required".into()));
         assert_eq!(
-            complaint("size_bytes\n0"),
+            refusal("size_bytes\n0"),
             (2, "0 in column `size_bytes` is outside 1..1099511627776".into())
         );
-        assert_eq!(complaint("size_bytes,cdf\n9,0.5\n8,1").1, "size 8 is below the previous size 9");
-        assert_eq!(complaint("size_bytes,cdf\n8,0.5\n9,0.5").1, "cdf 0.5 is not above the previous 0.5");
-        assert_eq!(complaint("size_bytes,cdf\n8,0.5\n9,0.9"), (3, "cdf ends at 0.9, not at 1".into()));
+        assert_eq!(refusal("size_bytes,cdf\n9,0.5\n8,1").1, "size 8 is below the previous size 9");
+        assert_eq!(refusal("size_bytes,cdf\n8,0.5\n9,0.5").1, "cdf 0.5 is not above the previous 0.5");
+        assert_eq!(refusal("size_bytes,cdf\n8,0.5\n9,0.9"), (3, "cdf ends at 0.9, not at 1".into()));
     }
 }

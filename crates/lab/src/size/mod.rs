@@ -206,10 +206,10 @@ mod tests {
         assert_eq!((plain.clone(), plain.to_json()), (Size::fixed(Bytes(3000)), json!("3kB")));
         assert_eq!(read("size = {kind = \"fixed\", bytes = \"3kB\"}").unwrap(), plain);
         assert!(matches!(read("size = \"pareto\"").unwrap(), Size(Spec::Pareto(_))));
-        let complaint = |toml: &str| read(toml).unwrap_err().to_string();
-        assert_eq!(complaint("size = \"0B\""), "test:1: 0B is outside 1B..1024GiB");
+        let refusal = |toml: &str| read(toml).unwrap_err().to_string();
+        assert_eq!(refusal("size = \"0B\""), "test:1: 0B is outside 1B..1024GiB");
         assert_eq!(
-            complaint("size = \"parto\""),
+            refusal("size = \"parto\""),
             "test:1: unknown size `parto`; did you mean `pareto`?; allowed: `fixed`, `exponential`, `pareto`, `lognormal`, `empirical`"
         );
     }
