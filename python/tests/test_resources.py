@@ -105,7 +105,9 @@ def test_a_byte_order_mark_is_left_out(tmp_path: Path) -> None:
 
 
 def test_texts_neither_act_on_a_terminal_nor_compute() -> None:
-    with pytest.raises(ScenarioError, match=r'id: control characters are not allowed in a text, found ".u\{1b\}'):
+    with pytest.raises(
+        ScenarioError, match=r'id: control characters are not allowed in a text, found ".u\{1b\}'
+    ):
         Scenario.from_toml(SHORT + 'id = "\\u001b]0;x\\u0007"\n')
     assert one_line("a\x1b[2J\n\tb\x9b\u202e") == "a\\x1b[2J b\\x9b\\u202e"
     assert csv_cells(["@x", "+1e3", "-", "", None, -1]) == ["'@x", "+1e3", "'-", "", None, -1]

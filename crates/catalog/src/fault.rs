@@ -65,10 +65,10 @@ pub trait Files {
     /// The reason why the file cannot be read.
     fn read(&self, name: &str) -> Result<File, String>;
 
-    /// Returns the included recording of this name; if there is none, reads the file of this name.
+    /// Returns the included link trace of this name; if there is none, reads the file of this name.
     ///
     /// # Errors
-    /// The reason why the file cannot be read, and the names of the included recordings.
+    /// The reason why the file cannot be read, and the names of the included link traces.
     fn read_recording(&self, name: &str) -> Result<File, String>;
 }
 

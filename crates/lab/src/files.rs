@@ -25,7 +25,7 @@ impl Files for Folder<'_> {
         if let Some(text) = recordings::shipped(name) {
             return Ok(File { origin: name.into(), text: text.into() });
         }
-        self.read(name).map_err(|why| format!("{why}; included recordings: {}", recordings::names()))
+        self.read(name).map_err(|why| format!("{why}; included link traces: {}", recordings::names()))
     }
 }
 

@@ -15,12 +15,12 @@ const SHIPPED: [(&str, &str); 6] = shipped! {
     "nyc-times": "nyc-times.mm",
 };
 
-/// Text of the recording with this name.
+/// Text of the link trace with this name.
 pub(crate) fn shipped(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Names of all recordings, for messages.
+/// Names of all link traces, for messages.
 pub(crate) fn names() -> String {
     let names: Vec<String> = SHIPPED.iter().map(|(name, _)| format!("`{name}`")).collect();
     names.join(", ")

@@ -408,7 +408,7 @@ impl Scenario {
     fn check_masts(&self) -> Result<(), Fault> {
         let masts = self.masts();
         for (number, (place, position)) in masts.iter().enumerate() {
-            let near = masts[..number].iter().find(|(_, other)| apart(*position, *other) < CLOSEST);
+            let near = masts[..number].iter().find(|(_, other)| distance(*position, *other) < CLOSEST);
             if let Some((other, _)) = near {
                 let [x, y] = position;
                 let message = format!(
@@ -444,7 +444,7 @@ impl Scenario {
                 return Err(Fault::new("placement", message));
             }
             let start = [place.x, place.y];
-            if let Some((site, _)) = masts.iter().find(|(_, mast)| apart(*mast, start) < CLOSEST) {
+            if let Some((site, _)) = masts.iter().find(|(_, mast)| distance(*mast, start) < CLOSEST) {
                 let message = format!(
                     "UE {number} at ({}, {}) is less than {CLOSEST} from a mast of site {site}",
                     place.x, place.y
@@ -672,6 +672,6 @@ fn folder(node: &Node) -> &Path {
     Path::new(node.origin()).parent().unwrap_or(Path::new(""))
 }
 
-fn apart(a: [Metres; 2], b: [Metres; 2]) -> Metres {
+fn distance(a: [Metres; 2], b: [Metres; 2]) -> Metres {
     Metres(libm::hypot(a[0].0 - b[0].0, a[1].0 - b[1].0))
 }

@@ -106,8 +106,8 @@ impl Builder<'_> {
             Instance::Link(link) => Hop::Link(link),
             Instance::Medium(medium) => {
                 let settings = &self.scenario.link[place].settings;
-                let loss = |way, loss: &loss::Spec| {
-                    loss.build(self.losses_of(place, way).child(ue as u64), self.start)
+                let loss = |direction, loss: &loss::Spec| {
+                    loss.build(self.losses_of(place, direction).child(ue as u64), self.start)
                 };
                 let (down, up) =
                     (loss(Direction::Down, &settings.loss), loss(Direction::Up, &settings.loss_up));
@@ -130,10 +130,10 @@ impl Builder<'_> {
         let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
         match link.kind.carrier(self.start) {
             Carrier::Each { down, up } => {
-                let one_way = |way, server, delay, loss| {
+                let one_way = |direction, server, delay, loss| {
                     let one_way = link::Link::new(server, delay, link.queue());
-                    let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, way)));
-                    let stream = numbered(self.queues.child(link_stream(place, way)));
+                    let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, direction)));
+                    let stream = numbered(self.queues.child(link_stream(place, direction)));
                     behind(settings.aqm.as_ref(), settings.ring, one_way, stream)
                 };
                 let delay_up = settings.delay_up.unwrap_or(settings.delay);

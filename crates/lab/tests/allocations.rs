@@ -78,14 +78,14 @@ fn transmissions_add_up_to_the_results() {
     for (number, ue) in (0..).zip(outcome.ues()) {
         let first = rows.iter().filter(|row| row.ue == number && row.transmission == 1);
         // The UE does not count a block if it lost the assignment.
-        let heard: Vec<&Row> = first.filter(|row| row.reception != "assignment-lost").collect();
-        assert_eq!(heard.len() as u64, ue.blocks, "UE {number}");
-        let part = |of: f64| of / heard.len() as f64;
-        let failed = heard.iter().filter(|row| row.reception == "failed").count();
+        let assigned: Vec<&Row> = first.filter(|row| row.reception != "assignment-lost").collect();
+        assert_eq!(assigned.len() as u64, ue.blocks, "UE {number}");
+        let part = |of: f64| of / assigned.len() as f64;
+        let failed = assigned.iter().filter(|row| row.reception == "failed").count();
         assert!((ue.bler.unwrap() - part(failed as f64)).abs() < 1e-12, "UE {number}");
-        assert!((ue.mcs.unwrap() - part(heard.iter().map(|row| f64::from(row.mcs)).sum())).abs() < 1e-9);
+        assert!((ue.mcs.unwrap() - part(assigned.iter().map(|row| f64::from(row.mcs)).sum())).abs() < 1e-9);
         assert!(
-            (ue.block_bytes.unwrap() - part(heard.iter().map(|row| f64::from(row.bytes)).sum())).abs() < 1e-6
+            (ue.block_bytes.unwrap() - part(assigned.iter().map(|row| f64::from(row.bytes)).sum())).abs() < 1e-6
         );
         assert!(rows.iter().filter(|row| row.ue == number).all(|row| row.cell == u32::from(ue.cell)));
     }

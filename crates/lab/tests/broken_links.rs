@@ -215,7 +215,7 @@ fn a_missing_recording_is_named() {
         "/nowhere/s.toml",
     );
     let expected = "/nowhere/s.toml:2: link[0].down: /nowhere/no.txt cannot be read: No such file or directory \
-                    (os error 2); included recordings: `";
+                    (os error 2); included link traces: `";
     assert!(found.starts_with(expected), "{found}");
 }
 

@@ -11,9 +11,9 @@ fn simulate(toml: &str) -> Outcome {
 
 /// Results of a run except the number of events.
 fn results(outcome: &Outcome) -> serde_json::Value {
-    let mut told = outcome.to_json();
-    told.as_object_mut().unwrap().remove("events");
-    told
+    let mut results = outcome.to_json();
+    results.as_object_mut().unwrap().remove("events");
+    results
 }
 
 /// The drop-tail discipline, which serves packet by packet, and the plain queue, which computes departure times at

@@ -124,8 +124,8 @@ fn packets_arrive_once_and_in_order_or_are_dropped() {
         let outcomes = exchange(distance, transmissions, am.clone());
         if let Some(am) = &am {
             assert_eq!(outcomes.lost, 0, "acknowledged mode loses nothing on the air");
-            let gives_up = am.max_retx.is_some() && transmissions == 1;
-            assert_eq!(outcomes.failures > 0, gives_up, "{} failures", outcomes.failures);
+            let exceeds_max_retx = am.max_retx.is_some() && transmissions == 1;
+            assert_eq!(outcomes.failures > 0, exceeds_max_retx, "{} failures", outcomes.failures);
         } else {
             assert_eq!(outcomes.lost > 0, transmissions == 1);
         }

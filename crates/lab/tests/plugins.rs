@@ -8,29 +8,29 @@ use airwnd_units::Bytes;
 
 /// Settings of the plug-ins of these tests.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "nobody")]
+#[params(source = "test")]
 pub struct Params {
     /// Fraction of the bytes in flight kept at a loss.
-    #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "nobody")]
+    #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "test")]
     pub keep: f64,
 }
 
 /// NewReno that fails after some ACKs.
 #[derive(Debug)]
-struct Rotten {
+struct FailingReno {
     reno: Newreno,
     acks: u32,
     failure: Option<Error>,
     vanishes: bool,
 }
 
-impl CongestionControl for Rotten {
+impl CongestionControl for FailingReno {
     fn on_ack(&mut self, ack: &Ack) {
-        assert!(self.failure.is_none(), "nobody asks a failed controller");
+        assert!(self.failure.is_none(), "on_ack is not called after a failure");
         self.acks += 1;
         self.reno.on_ack(ack);
         if self.acks == 50 && !self.vanishes {
-            self.failure = Some(Error::new("rotten.rs", Some(7), "Rotten::on_ack: enough"));
+            self.failure = Some(Error::new("failing.rs", Some(7), "FailingReno::on_ack: enough"));
         }
     }
 
@@ -63,7 +63,7 @@ fn plugins() -> Plugins {
     plugins.add("reno", move |params: &Params, ctx| Ok(Box::new(reno(params, ctx))));
     for (name, vanishes) in [("failing", false), ("vanishing", true)] {
         plugins.add(name, move |params: &Params, ctx| {
-            Ok(Box::new(Rotten { reno: reno(params, ctx), acks: 0, failure: None, vanishes }))
+            Ok(Box::new(FailingReno { reno: reno(params, ctx), acks: 0, failure: None, vanishes }))
         });
     }
     plugins.add("unmade", |_: &Params, _| Err(Error::new("unmade", None, "there is none to be had")));
@@ -139,7 +139,7 @@ fn a_failure_ends_the_run() {
     let error = |name: &str| {
         outcome(&format!("{{kind = \"plugin\", name = \"{name}\"}}")).map(|_| ()).unwrap_err().to_string()
     };
-    assert_eq!(error("failing"), "rotten.rs:7: Rotten::on_ack: enough");
+    assert_eq!(error("failing"), "failing.rs:7: FailingReno::on_ack: enough");
     assert_eq!(
         error("vanishing"),
         "plug-in `vanishing`: cwnd is 999B after on_ack; it must be one segment (1kB) at least"

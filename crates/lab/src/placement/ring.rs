@@ -11,7 +11,7 @@ use airwnd_units::{Degrees, Metres};
 pub struct Params {
     /// Radius of the circle.
     #[param(default = Metres(500.0), range = Metres(0.1)..=Metres(1e6))]
-    #[param(unit = "m", source = "half a usual site distance")]
+    #[param(unit = "m", source = "half a typical inter-site distance")]
     pub radius: Metres,
     /// Bearing of the first UE, anticlockwise from east.
     #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]

@@ -23,7 +23,7 @@ pub struct Params {
     pub bearing: Degrees,
     /// Central angle of the sector.
     #[param(default = Degrees(120.0), range = Degrees(0.0)..=Degrees(360.0))]
-    #[param(unit = "deg", source = "three sectors a site")]
+    #[param(unit = "deg", source = "three sectors per site")]
     pub width: Degrees,
     /// Centre of the disc.
     #[param(default = [Metres(0.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]

@@ -202,8 +202,8 @@ impl Simulation<'_> {
                 X2 => "core.x2_queue",
                 _ => "its `queue`",
             };
-            let way = if direction == Direction::Down { "down" } else { "up" };
-            format!(", {} of them on link `{name}` ({way}): limit {key}", count(packets as f64))
+            let word = if direction == Direction::Down { "down" } else { "up" };
+            format!(", {} of them on link `{name}` ({word}): limit {key}", count(packets as f64))
         });
         format!("{}{}, lower the sending rate", flow.unwrap_or_default(), place.unwrap_or_default())
     }
