@@ -85,7 +85,8 @@ fn transmissions_add_up_to_the_results() {
         assert!((ue.bler.unwrap() - part(failed as f64)).abs() < 1e-12, "UE {number}");
         assert!((ue.mcs.unwrap() - part(assigned.iter().map(|row| f64::from(row.mcs)).sum())).abs() < 1e-9);
         assert!(
-            (ue.block_bytes.unwrap() - part(assigned.iter().map(|row| f64::from(row.bytes)).sum())).abs() < 1e-6
+            (ue.block_bytes.unwrap() - part(assigned.iter().map(|row| f64::from(row.bytes)).sum())).abs()
+                < 1e-6
         );
         assert!(rows.iter().filter(|row| row.ue == number).all(|row| row.cell == u32::from(ue.cell)));
     }
