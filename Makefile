@@ -1,10 +1,11 @@
-# Everything below needs Rust, Python >= 3.11, a C compiler, and the package registries; nothing else.
+# Requirements: Rust, Python >= 3.11, a C compiler, and access to the package registries.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# The extension module is built for this interpreter, whatever other Python is on the path.
+# The extension module is built for this interpreter, regardless of other Pythons on the path.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
-# Whoever builds it: what is built twice the same way is built once.
+# maturin sets this variable. Setting it for cargo as well gives both the same environment, so that a crate is
+# compiled only once.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
 RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.rs'))
@@ -15,8 +16,8 @@ SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard 
 
 setup: $(VENV)/installed
 
-# The package as others get it: a source distribution, and the wheel that is built from it, for CPython 3.11
-# and later on any Linux with glibc 2.28 or later (zig links against that version, whatever this machine has).
+# The released package: a source distribution, and the wheel that is built from it, for CPython 3.11 and later on
+# any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's).
 DIST := out/dist
 .PHONY: dist
 dist: $(VENV)/requirements
@@ -24,12 +25,12 @@ dist: $(VENV)/requirements
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --sdist --zig --compatibility manylinux_2_28 --out $(DIST)
 	@ls -l $(DIST)
 
-# The manual pages of the commands: docs/man, which the wheel installs.
+# Manual pages of the commands, in docs/man, which the wheel installs.
 .PHONY: man
 man: setup
 	$(BIN)/python docs/_site/manual.py
 
-# What is installed is the package as users get it: built in release mode, with the experiments inside.
+# Installs the package in its released form: built in release mode, including the experiments.
 $(VENV)/installed: $(VENV)/requirements $(SOURCES)
 	PATH="$(CURDIR)/$(BIN):$$PATH" pip install --quiet --no-deps --no-build-isolation --force-reinstall .
 	touch $@
@@ -40,7 +41,7 @@ $(VENV)/requirements: requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	touch $@
 
-# The tests of the pages need a browser: the system's, Debian's package, or else Playwright's own.
+# The tests of HTML pages need a browser: the system's, otherwise Debian's package, otherwise Playwright's.
 browser: $(VENV)/requirements
 	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
 		command -v $$name > /dev/null && exit 0; done; \
@@ -48,7 +49,7 @@ browser: $(VENV)/requirements
 		apt-get update -qq && apt-get install -qq --no-install-recommends chromium fonts-dejavu-core > /dev/null; \
 	else $(BIN)/playwright install chromium; fi
 
-# The tests of captures read them with tshark.
+# The tests of captures parse them with tshark.
 tshark:
 	@command -v tshark > /dev/null && exit 0; \
 	if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && \
@@ -62,15 +63,15 @@ test: setup browser tshark lint
 	cargo test --workspace --locked
 	$(BIN)/pytest --numprocesses auto
 
-# What takes minutes and rarely breaks: ten thousand random handovers, a hundred thousand scenarios, the site, a wheel.
-# How many scenarios and ends were tried is printed.
+# Tests that take minutes and rarely fail: ten thousand random handovers, a hundred thousand scenarios, the site, a
+# wheel. The numbers of generated scenarios and range ends are printed.
 nightly: setup browser fuzz
 	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
 	cargo test -p airwnd-attack --locked -- --ignored --nocapture
 	$(BIN)/pytest -m nightly
 
-# Each fuzzer for so many seconds, from the kept corpus; what it finds there is kept in fuzz/target, what fails in
-# fuzz/artifacts. Without sanitizers (the code has no `unsafe`) stable Rust will do.
+# Runs each fuzzer for FUZZ_SECONDS, starting from the stored corpus. New inputs go to fuzz/target, failing ones to
+# fuzz/artifacts. Without sanitizers (the code has no `unsafe`) stable Rust suffices.
 FUZZ_SECONDS ?= 60
 FUZZERS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 FUZZ := cargo fuzz
@@ -86,7 +87,7 @@ fuzz:
 			> fuzz/target/$$name.log 2>&1 || { tail -n 40 fuzz/target/$$name.log; exit 1; }; \
 		grep '^Done' fuzz/target/$$name.log | sed "s/^Done/$$name:/"; done
 
-# The smallest inputs that reach as much, into the kept corpus.
+# Merges new inputs into the stored corpus, minimized to the smallest ones with the same coverage.
 fuzz-corpus:
 	@for name in $(FUZZERS); do $(FUZZ) run --sanitizer none $$name fuzz/corpus/$$name fuzz/target/corpus/$$name -- \
 		-merge=1 -max_len=400; done
@@ -99,12 +100,12 @@ bench: setup
 	$(BIN)/python python/benches/sweep.py
 	$(BIN)/python python/benches/plugins.py
 
-# The outputs that the notebooks are kept with.
+# Executes the notebooks and stores their outputs.
 .PHONY: notebooks
 notebooks: setup
 	$(BIN)/python docs/_site/notebooks.py
 
-# The documentation as pages that need no network.
+# The documentation as HTML pages that need no network.
 .PHONY: site
 site: setup
 	$(BIN)/sphinx-build -E -W --keep-going -n -j 2 -c docs . out/site
@@ -112,7 +113,7 @@ site: setup
 
 PYTHON_FILES := python docs/conf.py docs/_site
 
-# `cargo fmt` follows `mod` declarations, which `#[family]` makes from its list: rustfmt gets every file.
+# `cargo fmt` follows `mod` declarations, but `#[family]` generates those of its members: rustfmt gets every file.
 lint: $(VENV)/requirements
 	rustfmt --check $(RUST)
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -120,13 +121,19 @@ lint: $(VENV)/requirements
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/python docs/_site/prose.py --brief
+
+# Wording to reconsider, with a better word for each; `make prose FILES=docs/models.md` looks at one file.
+.PHONY: prose
+prose: $(VENV)/requirements
+	@$(BIN)/python docs/_site/prose.py $(FILES)
 
 format: $(VENV)/requirements
 	rustfmt $(RUST)
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-# Exact versions of everything that is used, from what pyproject.toml asks for.
+# Pins exact versions of all dependencies that pyproject.toml requires.
 lock:
 	$(BIN)/python -m piptools compile --quiet --strip-extras --generate-hashes --allow-unsafe \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \

@@ -23,6 +23,7 @@ extensions = [
     "myst_nb",
     "parts",
     "code_pages",
+    "mathml",
 ]
 root_doc = "docs/index"
 include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "experiments/**README.md"]
@@ -38,6 +39,8 @@ nitpick_ignore_regex = [
 ]
 
 myst_heading_anchors = 4  # as in the repository: a heading's words are its anchor
+myst_fence_as_directive = ["math"]
+html_math_renderer = "mathml"
 nb_execution_mode = "off"  # notebooks are kept with their outputs (`make notebooks`)
 
 autosummary_generate = False

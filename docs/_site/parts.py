@@ -33,9 +33,9 @@ def contents() -> str:
 
 
 def families() -> str:
-    """Put the pages of the folder below its README, but for the limits, which stand in the side bar."""
+    """Write the tree of the folder's pages below its README, except the limits, which `contents` has."""
     found = {path.stem for path in (HERE.parent / "reference").glob("*.md")} - {"README", "limits"}
-    first = ["scenario", "tcp", "results"]
+    first = ["scenario", "tcp", "presets", "results"]
     pages = "\n".join([*first, *sorted(found - set(first))])
     return f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
 

@@ -4,16 +4,16 @@ import airwnd
 
 
 class Gentle(airwnd.CongestionControl):
-    """Steer the queueing delay to a target: the window changes in proportion to what is missing.
+    """Change the window in proportion to the distance of the queueing delay from a target.
 
     Parameters
     ----------
     connection
         Segment size and initial window.
     target_s
-        Queueing delay that it aims at, in seconds.
+        Target queueing delay, in seconds.
     gain
-        Segments that the window grows by in a round trip while there is no queue.
+        Increase per round trip without queueing delay, in segments.
     """
 
     def __init__(self, connection: airwnd.Connection, target_s: float = 0.025, gain: float = 1.0) -> None:
@@ -28,7 +28,7 @@ class Gentle(airwnd.CongestionControl):
         if ack.rtt_s is None or ack.min_rtt_s is None:
             return
         missing = 1.0 - (ack.rtt_s - ack.min_rtt_s) / self.target_s
-        # However long the queue, the window shrinks by no more than what was acknowledged.
+        # However long the queue, an ACK reduces the window by at most the acknowledged bytes.
         step = max(self.gain * missing * self.mss / self.cwnd_bytes, -1.0)
         self.cwnd_bytes = max(self.cwnd_bytes + step * ack.acked_bytes, 2.0 * self.mss)
 

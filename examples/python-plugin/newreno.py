@@ -1,10 +1,10 @@
-"""airwnd's NewReno (RFC 5681, RFC 6582), window for window: a place to start from."""
+"""airwnd's NewReno (RFC 5681, RFC 6582) in Python, with identical windows: a starting point."""
 
 import airwnd
 
 
 class NewReno(airwnd.CongestionControl):
-    """Slow start, then one segment per round trip; a part of the flight at a loss."""
+    """Slow start, then one segment per RTT; a congestion event keeps a fraction of the bytes in flight."""
 
     def __init__(self, connection: airwnd.Connection, beta: float = 0.5) -> None:
         super().__init__(connection)
@@ -22,7 +22,7 @@ class NewReno(airwnd.CongestionControl):
             self.cwnd_bytes += max(self.mss * self.mss // self.cwnd_bytes, 1)
 
     def on_congestion(self, event: airwnd.Congestion) -> None:
-        # A timeout of a segment that timed out before says nothing new about the network.
+        # A repeated timeout of the same segment is no new evidence of congestion.
         if event.signal != "repeated-timeout":
             self.ssthresh_bytes = max(int(self.beta * event.in_flight_bytes), 2 * self.mss)
         self.cwnd_bytes = self.ssthresh_bytes if event.signal in {"loss", "ecn"} else self.mss

@@ -1,4 +1,4 @@
-"""The base class of congestion controls that are written in Python."""
+"""Base class of congestion controls written in Python."""
 
 from abc import ABC, abstractmethod
 
@@ -8,40 +8,43 @@ __all__ = ["Ack", "Congestion", "CongestionControl", "Connection"]
 
 
 class CongestionControl(ABC):
-    """How much a sender may have in the network: one object for each connection.
+    """Congestion control of one connection: cwnd and, optionally, a pacing rate.
 
-    A scenario runs a subclass as ``cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}``: other
-    keys are keyword arguments of its constructor. airwnd calls :meth:`on_ack` and :meth:`on_congestion`, and
-    :meth:`on_delivery` if the class has it, and reads the attributes after each call. What is lost, what is
-    sent again and how the flight comes down in recovery is the sender's business. airwnd itself sets
-    ``cwnd_bytes`` when the receiver decides it (ARWA's codes) and when a sender starts again after idleness.
+    A scenario runs a subclass as ``cc = {kind = "python", class = "gentle.py:Gentle", gain = 0.5}``. Other
+    keys are keyword arguments of its constructor; each connection has its own object. airwnd calls
+    :meth:`on_ack`, :meth:`on_congestion` and, if the class defines it, :meth:`on_delivery`, and reads the
+    attributes after each call. Loss detection, retransmission and the reduction of the bytes in flight during
+    recovery belong to the sender. airwnd itself sets ``cwnd_bytes`` when the receiver determines it (ARWA's
+    codes) and when a sender restarts after an idle period.
 
-    The same calls must lead to the same windows: no clock, random numbers only from a seed of one's own, and
-    no state outside the object, for all flows and runs share the class.
+    The same calls must produce the same windows. A class must not read a clock, may draw random numbers only
+    from its own seed, and must keep its state in the object, because all flows and runs share the class.
 
     Parameters
     ----------
     connection
-        Segment size, initial window and initial threshold.
+        Segment size, initial window and initial slow-start threshold.
 
     Attributes
     ----------
     cwnd_bytes
-        The congestion window in bytes, at least 1; rounded down to whole bytes, and less than a segment
-        counts as one segment. Begins as the initial window.
+        Congestion window in bytes, at least 1. It is rounded down to whole bytes; less than one segment
+        counts as one segment. Initially the initial window.
     ssthresh_bytes
-        The slow-start threshold in bytes, ``math.inf`` for none. It is shown in time series and otherwise the
-        class's own. Begins as ``tcp.initial_ssthresh`` of the scenario, which is none by default.
+        Slow-start threshold in bytes; ``math.inf``: no threshold. It appears in the time series and is
+        otherwise used by the class only. Initially the scenario's ``tcp.initial_ssthresh``, by default no
+        threshold.
     pacing_rate_bps
-        The rate of payload to pace at in bit/s, or ``None`` to send whenever the window allows. A scenario
-        with ``tcp.pacing = "never"`` ignores it.
+        Pacing rate of the payload in bit/s; ``None``: no pacing, send whenever the window allows. Ignored
+        with ``tcp.pacing = "never"``.
     governs_recovery
-        Whether ``cwnd_bytes`` is the window while a loss is repaired, too; otherwise the sender comes down to
-        it in step with what arrives. Such a class acts in :meth:`on_delivery`, for :meth:`on_ack` does not
-        come then. Read once, when the connection begins; ``False`` unless the class says otherwise.
+        Whether ``cwnd_bytes`` is also the window during loss recovery. If so, the class acts in
+        :meth:`on_delivery`, because :meth:`on_ack` is not called during recovery. If not, the sender reduces
+        the bytes in flight to ``cwnd_bytes`` in step with deliveries. Read once, when the connection begins;
+        default ``False``.
     is_l4s
-        Whether packets are sent as ECT(1), by which low-latency queues know senders that heed each mark (RFC
-        9331). Read once; ``False`` unless the class says otherwise.
+        Whether packets are sent as ECT(1), the identifier of L4S senders, which respond to each mark, for
+        low-latency queues (RFC 9331). Read once, when the connection begins; default ``False``.
 
     Examples
     --------
@@ -71,33 +74,34 @@ class CongestionControl(ABC):
 
     @abstractmethod
     def on_ack(self, ack: Ack) -> None:
-        """Take an ACK of new data outside loss recovery; slow start after a timeout is outside of it.
+        """Handle an ACK of new data outside loss recovery; slow start after a timeout counts as outside.
 
         Parameters
         ----------
         ack
-            What it acknowledges, and what it measured.
+            Acknowledged data and measurements.
         """
 
     def on_delivery(self, ack: Ack) -> None:  # noqa: B027
-        """Take an ACK that reports an arrival, during loss recovery too.
+        """Handle an ACK that reports received data, including ACKs during loss recovery.
 
-        For measuring; :meth:`on_ack` comes after it, if at all. A class that does without it saves the call.
+        For measurement. Called before :meth:`on_ack` if that is called for the same ACK. A class without this
+        method saves the call.
 
         Parameters
         ----------
         ack
-            What it acknowledges, and what it measured.
+            Acknowledged data and measurements.
         """
 
     @abstractmethod
     def on_congestion(self, event: Congestion) -> None:
-        """Take a loss or a mark, at most one for each window of data, or a timeout.
+        """Handle a loss or an ECN mark, at most one per window of data, or a timeout.
 
-        ``cwnd_bytes`` becomes what it shall be when the loss is repaired; one segment after a timeout.
+        Set ``cwnd_bytes`` to the window to have when loss recovery ends; after a timeout, to one segment.
 
         Parameters
         ----------
         event
-            What happened, and how much was in flight.
+            Kind of event and bytes in flight.
         """

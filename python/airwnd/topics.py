@@ -10,11 +10,12 @@ from typing import TypeAlias
 from airwnd.algorithms import Algorithm, Family, Parameter, catalogue
 from airwnd.columns import Column, Table, tables
 from airwnd.errors import InputError
+from airwnd.glossary import Term, terms
 from airwnd.preset import Preset, presets
 from airwnd.sections import Section, sections
 from airwnd.stacks import Stack, stacks
 
-Explained: TypeAlias = Algorithm | Family | Parameter | Column | Table | Preset | Section | Stack
+Explained: TypeAlias = Algorithm | Family | Parameter | Column | Table | Preset | Section | Stack | Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +50,28 @@ def find(name: str) -> list[Topic]:
     """
     wanted = re.sub(r"\[[^]]*\]", "", name).lower()
     things, details = _things(), _details()
+    defined = [topic for topic in _terms() if wanted in (topic.name, *topic.short)]
     found = (
         [topic for topic in things if wanted in (topic.name, *topic.short)]
         or [topic for topic in details if wanted == topic.name]
         or [topic for topic in details if wanted in topic.short]
-        or list(_parameters(wanted))
+        or ([] if defined else list(_parameters(wanted)))
     )
-    if not found:
-        known = {each: None for topic in (*things, *details) for each in (topic.name, *topic.short)}
+    if not (defined or found):
+        known = {
+            each: None for topic in (*things, *details, *_terms()) for each in (topic.name, *topic.short)
+        }
         near = difflib.get_close_matches(wanted, known, n=3)
         words = " or ".join(f"`{each}`" for each in near)
         hint = f"did you mean {words}?" if near else "`airwnd list` shows algorithms, stacks and presets"
         raise InputError(f"unknown name `{name}`; {hint}")
-    return found
+    return [*defined, *found]
 
 
 def names() -> list[str]:
     """Give each thing's usual name: an algorithm's own, the whole path of a key or a column."""
     things = (topic.short[0] if isinstance(topic.what, Algorithm) else topic.name for topic in _things())
-    return [*things, *(topic.name for topic in _details())]
+    return [*things, *(topic.name for topic in (*_details(), *_terms()))]
 
 
 @cache
@@ -98,6 +102,15 @@ def _details() -> tuple[Topic, ...]:
         for column in table.columns.values()
     ]
     return (*keys, *columns)
+
+
+@cache
+def _terms() -> tuple[Topic, ...]:
+    """Give the terms of the glossary, by the word itself, its symbol and the words that others use."""
+    return tuple(
+        Topic(term.name.lower(), term, tuple(each.lower() for each in (term.symbol, *term.also) if each))
+        for term in terms().values()
+    )
 
 
 def _stems(table: Table, column: Column) -> Iterator[str]:

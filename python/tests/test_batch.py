@@ -102,7 +102,7 @@ def test_a_key_covers_what_a_recording_says(wire: Scenario, tmp_path: Path) -> N
     assert Task(before, 1).key != Task(after, 1).key
     assert Task(after, 1).key == Task(Scenario.from_dict(after.resolved), 1).key
     assert pickle.loads(pickle.dumps(after)) == after  # noqa: S301
-    with pytest.raises(ScenarioError, match="the recordings have changed"):
+    with pytest.raises(ScenarioError, match="the link traces have changed"):
         pickle.loads(pickle.dumps(before))  # noqa: S301
 
 

@@ -25,8 +25,11 @@ CODE = [block.text for block in blocks(HOW_TO) if block.language == "rust"]
 NAMES = [Path(file).stem.replace("_", "-") for file, _, _ in PLACES]
 
 
-# Built as fast as may be: these simulate but a second.
-PROFILE = ("profile.dev.opt-level=0", "profile.dev.debug=false", "profile.dev.incremental=false")
+# Our crates are built without optimisation, since these tests simulate for a second only; external ones as
+# `cargo test` builds them, which has usually done so before.
+OURS = [folder.name for folder in (ROOT / "crates").iterdir()]
+PROFILE = [f"profile.dev.package.airwnd-{name}.opt-level=0" for name in OURS]
+PROFILE.append("profile.dev.incremental=false")
 
 
 def workspace() -> dict[Path, bytes]:

@@ -128,20 +128,15 @@ def test_the_example_keeps_the_queue_short(cli: Cli) -> None:
 
 
 def test_the_examples_in_rust_and_python_agree() -> None:
-    environment = {"CARGO_TARGET_DIR": str(ROOT / "target"), **os.environ}
-    command = [
-        "cargo",
-        "run",
-        "--locked",
-        "--quiet",
-        "-p",
-        "gentle",
-        "--",
-        "examples/rust-plugin/scenario.toml",
-    ]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    # `cargo test --workspace` has usually built the program before; `cargo run -p` would build every crate
+    # once more, with fewer features of their dependencies.
+    build = ["cargo", "test", "--workspace", "--locked", "--quiet", "--test", "program", "--no-run"]
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+    built = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    command = [str(target / "debug" / "gentle"), "examples/rust-plugin/scenario.toml"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     rust = json.dumps(json.loads(done.stdout)).replace('"plugin"', '"python"')
     assert json.loads(rust) == Scenario.load(EXAMPLE / "scenario.toml", allow_code=True).run().outcome

@@ -71,7 +71,7 @@ def test_check_refuses_what_run_does(cli: Cli, tmp_path: Path) -> None:
     path = written(tmp_path, CROWDED)
     said = [cli(command, path).stderr for command in ("check", "run")]
     assert said[0] == said[1]
-    assert "s.toml:2: mac.srs_period: a sounding period of 2 TTI has an offset for 2 users" in said[0]
+    assert "s.toml:2: mac.srs_period: a sounding period of 2 TTI has offsets for 2 UEs" in said[0]
 
 
 def test_a_sweep_is_planned_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

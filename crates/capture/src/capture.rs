@@ -1,11 +1,11 @@
-//! The tap that writes a file.
+//! Tap that writes a capture file.
 
 use crate::{headers, pcap, pcapng};
 use airwnd_lab::Scenario;
 use airwnd_lab::tap::{Node, Sight, Tap};
 use std::io::{self, Write};
 
-/// What kind of file is written.
+/// Format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// pcapng: any number of nodes, each an interface.
@@ -14,26 +14,26 @@ pub enum Format {
     Pcap,
 }
 
-/// What is captured.
+/// Capture settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The file's format.
+    /// File format.
     pub format: Format,
-    /// The nodes, in the order of their interfaces; one for [`Format::Pcap`].
+    /// Nodes to capture, in the order of their interfaces; exactly one for [`Format::Pcap`].
     pub nodes: Vec<Node>,
-    /// Bytes that are kept of a packet, 0 for all; none: its headers.
+    /// Bytes kept of each packet; 0: all; `None`: the headers.
     pub snaplen: Option<u32>,
 }
 
-/// Writes what the nodes see while a run goes on.
+/// Writes the captured nodes' packets during a run.
 ///
-/// What cannot be written ends the run; [`finish`](Capture::finish) says why.
+/// A write error ends the run; [`finish`](Capture::finish) returns it.
 pub struct Capture<W> {
     to: W,
     settings: Settings,
-    /// The interface of each node that is captured, ordered by node.
+    /// Interface of each captured node, sorted by node.
     interfaces: Vec<(Node, u32)>,
-    /// Packets in each UE's tunnel, down and up.
+    /// Number of packets in each UE's tunnel, downlink and uplink.
     in_tunnel: Vec<[u16; 2]>,
     headers: Vec<u8>,
     record: Vec<u8>,
@@ -41,10 +41,10 @@ pub struct Capture<W> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a file.
+    /// Creates a capture and writes the file header.
     ///
     /// # Errors
-    /// What the file has against it.
+    /// If the file cannot be written.
     pub fn new(to: W, settings: Settings, scenario: &Scenario, seed: u64) -> io::Result<Capture<W>> {
         let mut interfaces: Vec<(Node, u32)> = settings.nodes.iter().copied().zip(0..).collect();
         interfaces.sort_unstable();
@@ -79,10 +79,10 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Writes what is still in memory.
+    /// Flushes the file.
     ///
     /// # Errors
-    /// Why not all could be written.
+    /// If not all could be written.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failure.take() {
             Some(failure) => Err(failure),

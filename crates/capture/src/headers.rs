@@ -1,4 +1,4 @@
-//! The headers of a packet as they are on the wire. Payloads are zeros, and are not here.
+//! Packet headers as on the wire. Payloads are zeros and not included.
 
 use crate::hosts;
 use airwnd_kernel::Direction;
@@ -7,19 +7,19 @@ use airwnd_tcp::Segment;
 use airwnd_tcp::segment::Codepoint;
 use std::net::Ipv4Addr;
 
-/// The most that [`packet`] writes: a tunnel's headers, IPv4, and TCP with all its options.
+/// Maximum length that [`packet`] writes: a tunnel's headers, IPv4, and TCP with all its options.
 pub const LONGEST: usize = 40 + 20 + 60;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Hops that a packet may pass (RFC 1700, "IP time to live").
+/// Initial time to live (RFC 1700, "IP time to live").
 const TIME_TO_LIVE: u8 = 64;
-/// The port of GTP-U (TS 29.281 §4.4.2.3).
+/// UDP port of GTP-U (TS 29.281 §4.4.2.3).
 const TUNNEL_PORT: u16 = 2152;
 /// Experiment identifier of the window code (RFC 6994 §3); not registered.
 const CODE_EXPERIMENT: u16 = 0xa120;
 
-/// An IPv4 header's fields that are not the same everywhere.
+/// Variable fields of an IPv4 header.
 struct Ip {
     from: Ipv4Addr,
     to: Ipv4Addr,
@@ -29,21 +29,21 @@ struct Ip {
     protocol: u8,
 }
 
-/// Writes the headers of a packet that a node sees; gives the packet's whole length.
+/// Writes the headers of a packet as observed at a node; returns the packet's total length.
 ///
-/// At a base station it is in its tunnel, with this sequence number.
+/// At an eNB the packet is inside its tunnel, with this sequence number.
 pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize {
     bytes.clear();
     let (server, ue) = (hosts::server(sight.flow), hosts::ue(sight.ue));
     let (from, to) = if sight.direction == Direction::Down { (server, ue) } else { (ue, server) };
     let (from_port, to_port) = match sight.direction {
-        Direction::Down => (hosts::SERVER_PORT, hosts::terminal_port(sight.flow)),
-        Direction::Up => (hosts::terminal_port(sight.flow), hosts::SERVER_PORT),
+        Direction::Down => (hosts::SERVER_PORT, hosts::ue_port(sight.flow)),
+        Direction::Up => (hosts::ue_port(sight.flow), hosts::SERVER_PORT),
     };
     let in_tunnel = matches!(sight.node, Node::Enb(_));
     bytes.resize(if in_tunnel { 40 } else { 0 }, 0);
     let begin = bytes.len();
-    // RFC 1812 §5.3.1: the gateway is the one router on the way.
+    // RFC 1812 §5.3.1: the gateway is the only router on the path.
     let routed = match sight.node {
         Node::Server | Node::Gateway => sight.direction == Direction::Up,
         Node::Enb(_) | Node::Ue(_) => sight.direction == Direction::Down,
@@ -78,12 +78,8 @@ pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize
     close_transport(bytes, begin, checksum_at, &ip, payload);
     ipv4(&mut bytes[begin..], &ip, payload);
     if let Node::Enb(cell) = sight.node {
-        let (gateway, base_station) = (hosts::gateway(), hosts::base_station(cell));
-        let (from, to) = if sight.direction == Direction::Down {
-            (gateway, base_station)
-        } else {
-            (base_station, gateway)
-        };
+        let (gateway, enb) = (hosts::gateway(), hosts::enb(cell));
+        let (from, to) = if sight.direction == Direction::Down { (gateway, enb) } else { (enb, gateway) };
         // RFC 6040 §4.1: the tunnel's ECN field is a copy.
         let outer = Ip { from, to, time_to_live: TIME_TO_LIVE, protocol: UDP, ..ip };
         tunnel(bytes, &outer, hosts::tunnel(sight.ue), tunnel_sequence, payload);
@@ -91,7 +87,7 @@ pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize
     bytes.len() + payload
 }
 
-/// RFC 9293 §3.1; options are followed by zeros up to a multiple of four bytes.
+/// TCP header (RFC 9293 §3.1); options are padded with zeros to a multiple of four bytes.
 fn tcp(bytes: &mut Vec<u8>, segment: &Segment, from: u16, to: u16) {
     let begin = bytes.len();
     bytes.extend(from.to_be_bytes());
@@ -108,7 +104,7 @@ fn tcp(bytes: &mut Vec<u8>, segment: &Segment, from: u16, to: u16) {
     bytes[begin + 12..begin + 14].copy_from_slice(&offset_and_flags.to_be_bytes());
 }
 
-/// RFC 9293 §3.2, RFC 7323 §2.2 and §3.2, RFC 2018 §2 and §3, RFC 6994 §3.
+/// TCP options: RFC 9293 §3.2, RFC 7323 §2.2 and §3.2, RFC 2018 §2 and §3, RFC 6994 §3.
 fn options(bytes: &mut Vec<u8>, segment: &Segment) {
     if let Some(mss) = segment.mss {
         bytes.extend([2, 4]);
@@ -141,7 +137,7 @@ fn options(bytes: &mut Vec<u8>, segment: &Segment) {
     }
 }
 
-/// RFC 768.
+/// UDP header (RFC 768).
 fn udp(bytes: &mut Vec<u8>, from: u16, to: u16, payload: usize) {
     bytes.extend(from.to_be_bytes());
     bytes.extend(to.to_be_bytes());
@@ -149,21 +145,21 @@ fn udp(bytes: &mut Vec<u8>, from: u16, to: u16, payload: usize) {
     bytes.extend([0, 0]);
 }
 
-/// Fills in the checksum of a transport header, over it, the pseudo-header and the payload's zeros.
+/// Fills in the transport checksum over header, pseudo-header and the payload's zeros.
 fn close_transport(bytes: &mut [u8], ip_at: usize, checksum_at: usize, ip: &Ip, payload: usize) {
     let header = &bytes[ip_at + 20..];
     let length = (header.len() + payload) as u32;
     //= RFC 9293 §3.1
     let pseudo = sum(&ip.from.octets()) + sum(&ip.to.octets()) + u32::from(ip.protocol) + length;
     let mut checksum = fold(pseudo + sum(header));
-    //= RFC 768: zero would say that there is none
+    //= RFC 768: a zero checksum field means no checksum
     if ip.protocol == UDP && checksum == 0 {
         checksum = 0xffff;
     }
     bytes[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// RFC 791 §3.1, with the don't-fragment bit: nothing on the way does.
+/// IPv4 header (RFC 791 §3.1), with the don't-fragment bit: no node on the path fragments.
 fn ipv4(bytes: &mut [u8], ip: &Ip, payload: usize) {
     let length = field(bytes.len() + payload);
     bytes[0] = 0x45;
@@ -179,7 +175,7 @@ fn ipv4(bytes: &mut [u8], ip: &Ip, payload: usize) {
     bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// Fills in the 40 bytes before a packet: IPv4, UDP, GTP-U.
+/// Fills in the 40 bytes of tunnel headers before a packet: IPv4, UDP, GTP-U.
 fn tunnel(bytes: &mut [u8], outer: &Ip, identifier: u32, sequence: u16, payload: usize) {
     let inner = bytes.len() - 40 + payload;
     bytes[20..22].copy_from_slice(&TUNNEL_PORT.to_be_bytes());
@@ -188,7 +184,7 @@ fn tunnel(bytes: &mut [u8], outer: &Ip, identifier: u32, sequence: u16, payload:
     //= TS 29.281 §5.1: version 1, GTP, with a sequence number; a G-PDU
     bytes[28] = 0x32;
     bytes[29] = 255;
-    // What follows the first eight bytes, the sequence number's four included.
+    // Length after the first eight bytes, including the sequence number's four.
     bytes[30..32].copy_from_slice(&field(4 + inner));
     bytes[32..36].copy_from_slice(&identifier.to_be_bytes());
     bytes[36..38].copy_from_slice(&sequence.to_be_bytes());
@@ -196,17 +192,17 @@ fn tunnel(bytes: &mut [u8], outer: &Ip, identifier: u32, sequence: u16, payload:
     ipv4(bytes, outer, payload);
 }
 
-/// A length in its field; the few bytes that a tunnel adds to the longest of datagrams have no room there.
+/// Encodes a length. Saturates: a maximum-size datagram plus the tunnel headers exceeds the field.
 fn field(length: usize) -> [u8; 2] {
     (length.min(usize::from(u16::MAX)) as u16).to_be_bytes()
 }
 
-/// The sum of 16-bit words (RFC 1071 §1).
+/// Sum of 16-bit words (RFC 1071 §1).
 fn sum(bytes: &[u8]) -> u32 {
     bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
 }
 
-/// The one's complement of a sum, its carries added to it.
+/// One's complement of a sum after end-around carry.
 fn fold(sum: u32) -> u16 {
     let once = (sum & 0xffff) + (sum >> 16);
     !((once & 0xffff) + (once >> 16)) as u16
@@ -259,7 +255,7 @@ mod tests {
         (bytes, length)
     }
 
-    /// What a receiver does: the sum over all with the checksum is all ones.
+    /// Verifies the checksums as a receiver does: the sum including the checksum is all ones.
     fn verifies(bytes: &[u8], at: usize, payload: usize) -> bool {
         let length = (bytes.len() - at - 20 + payload) as u32;
         let pseudo = sum(&bytes[at + 12..at + 20]) + u32::from(bytes[at + 9]) + length;
@@ -272,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_with_all_that_it_may_carry() {
+    fn a_segment_with_every_option_and_flag() {
         let block = |start| SackBlock { start: Seq(start), end: Seq(start + 1) };
         let every = [
             Segment {
@@ -305,16 +301,16 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_of_an_odd_length() {
+    fn a_datagram_with_an_odd_length() {
         let (bytes, length) = whole(&sight(Node::Ue(0), Carried::Datagram(Bytes(333))));
         assert_eq!((bytes.len(), length), (28, 28 + 333));
         assert_eq!(bytes[24..26], 341_u16.to_be_bytes());
-        assert_eq!(bytes[8], 63, "one router on the way");
+        assert_eq!(bytes[8], 63, "one router on the path");
         assert!(verifies(&bytes, 0, 333));
     }
 
     #[test]
-    fn a_tunnel_takes_the_forty_bytes_that_the_model_counts() {
+    fn a_tunnel_adds_forty_bytes_as_in_the_model() {
         let (inner, plain) = whole(&sight(Node::Ue(0), Carried::Segment(segment())));
         let (bytes, length) = whole(&sight(Node::Enb(0), Carried::Segment(segment())));
         assert_eq!(length, plain + 40);

@@ -1,11 +1,11 @@
-//! Packet captures of a run, as Wireshark reads them.
+//! Packet captures of a run, for Wireshark.
 //!
-//! [`Capture`] taps a run ([`airwnd_lab::run_tapped`]) and writes what it sees as pcapng or pcap: [`headers`]
-//! makes the bytes of a packet from what the model knows of it, [`hosts`] says who has which address, and
-//! [`pcapng`] and [`pcap`] are the two formats.
+//! [`Capture`] taps a run ([`airwnd_lab::run_tapped`]) and writes the observed packets as pcapng or pcap: [`headers`]
+//! builds the bytes of a packet from the model's segment or datagram, [`hosts`] assigns addresses, and [`pcapng`] and
+//! [`pcap`] implement the two formats.
 //!
-//! The three formats are written here and not by a library: payloads are zeros that nobody stores, whose share
-//! in a checksum is nothing, and a writer needs three kinds of blocks of all that pcapng has.
+//! No library is used for headers and files: payloads are zeros that are never stored and add nothing to a checksum,
+//! and the writer needs only three kinds of pcapng blocks.
 
 mod capture;
 pub mod headers;

@@ -1,14 +1,14 @@
-//! Records of the older format (draft-ietf-opsawg-pcap), in little-endian order, with times in nanoseconds.
+//! Records of the older pcap format (draft-ietf-opsawg-pcap), little-endian, with times in nanoseconds.
 
 use crate::pcapng::LINK_TYPE;
 use airwnd_units::Span;
 
-/// Nanoseconds, not microseconds (§4).
+/// Magic number for times in nanoseconds instead of microseconds (§4).
 const MAGIC: u32 = 0xa1b2_3c4d;
-/// The snap length of a file that has none: more than any packet.
+/// Snap length of a file without limit: larger than any packet.
 const UNLIMITED: u32 = 262_144;
 
-/// Begins a file. A snap length of 0 is none.
+/// Writes the file header. A snap length of 0 means no limit.
 pub fn header(bytes: &mut Vec<u8>, snaplen: u32) {
     bytes.clear();
     bytes.extend(MAGIC.to_le_bytes());
@@ -19,7 +19,7 @@ pub fn header(bytes: &mut Vec<u8>, snaplen: u32) {
     bytes.extend(LINK_TYPE.to_le_bytes());
 }
 
-/// A packet (§5): what was captured of it, and how long it was.
+/// Writes a packet record (§5): its captured bytes and its original length.
 pub fn packet(bytes: &mut Vec<u8>, at: Span, length: u32, (headers, zeros): (&[u8], usize)) {
     const SECOND: u64 = 1_000_000_000;
     bytes.clear();
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_says_how_much_there_was() {
+    fn a_record_states_captured_and_original_length() {
         let mut bytes = Vec::new();
         packet(&mut bytes, Span(3_000_000_007), 1500, (&[0x45; 20], 4));
         let words: Vec<u32> =

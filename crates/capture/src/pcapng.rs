@@ -1,20 +1,20 @@
-//! Blocks of pcapng (draft-ietf-opsawg-pcapng), in little-endian order.
+//! Blocks of pcapng (draft-ietf-opsawg-pcapng), little-endian.
 
 use airwnd_lab::tap::Crossing;
 use airwnd_units::Span;
 
-/// Packets begin with an IPv4 header (LINKTYPE_IPV4).
+/// Link type of packets that begin with an IPv4 header (LINKTYPE_IPV4).
 pub const LINK_TYPE: u32 = 228;
 
 const COMMENT: u16 = 1;
 
-/// Begins a file (§4.1): what wrote it, and a comment.
+/// Writes the section header (§4.1): the writing application and a comment.
 pub fn section(bytes: &mut Vec<u8>, writer: &str, comment: &str) {
     block(bytes, 0x0a0d_0d0a, |bytes| {
         bytes.extend(0x1a2b_3c4d_u32.to_le_bytes());
         bytes.extend(1_u16.to_le_bytes());
         bytes.extend(0_u16.to_le_bytes());
-        // The section's length is not known yet.
+        // Unspecified section length.
         bytes.extend(u64::MAX.to_le_bytes());
         text(bytes, COMMENT, comment);
         text(bytes, 4, writer);
@@ -22,7 +22,8 @@ pub fn section(bytes: &mut Vec<u8>, writer: &str, comment: &str) {
     });
 }
 
-/// Describes an interface (§4.2), whose time is in nanoseconds; the first is number 0. A snap length of 0 is none.
+/// Writes an interface description (§4.2) with times in nanoseconds; the first interface is number 0. A snap length of
+/// 0 means no limit.
 pub fn interface(bytes: &mut Vec<u8>, name: &str, description: &str, snaplen: u32) {
     block(bytes, 1, |bytes| {
         bytes.extend((LINK_TYPE as u16).to_le_bytes());
@@ -36,7 +37,7 @@ pub fn interface(bytes: &mut Vec<u8>, name: &str, description: &str, snaplen: u3
     });
 }
 
-/// A packet (§4.3): what was captured of it, and how long it was; its direction in the flags (§4.3.1).
+/// Writes an enhanced packet block (§4.3): captured bytes, original length, and the direction in the flags (§4.3.1).
 pub fn packet(
     bytes: &mut Vec<u8>,
     interface: u32,
@@ -62,7 +63,7 @@ pub fn packet(
     });
 }
 
-/// Type, length, contents, and the length once more (§3.1). `bytes` is cleared first.
+/// Writes a block: type, length, contents, and the length again (§3.1). Clears `bytes` first.
 fn block(bytes: &mut Vec<u8>, kind: u32, contents: impl FnOnce(&mut Vec<u8>)) {
     bytes.clear();
     bytes.extend(kind.to_le_bytes());
@@ -73,14 +74,14 @@ fn block(bytes: &mut Vec<u8>, kind: u32, contents: impl FnOnce(&mut Vec<u8>)) {
     bytes.extend(length);
 }
 
-/// An option whose value is UTF-8; a text that is too long is cut between two characters.
+/// Writes an option with a UTF-8 value; truncates long text at a character boundary.
 fn text(bytes: &mut Vec<u8>, code: u16, text: &str) {
     let most = usize::from(u16::MAX);
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     option(bytes, code, &text.as_bytes()[..end]);
 }
 
-/// An option (§3.5).
+/// Writes an option (§3.5).
 fn option(bytes: &mut Vec<u8>, code: u16, value: &[u8]) {
     bytes.extend(code.to_le_bytes());
     bytes.extend((value.len() as u16).to_le_bytes());
@@ -110,12 +111,12 @@ mod tests {
     }
 
     #[test]
-    fn a_long_comment_is_cut() {
+    fn a_long_comment_is_truncated_at_a_character_boundary() {
         let mut bytes = Vec::new();
         section(&mut bytes, "airwnd", &"x".repeat(70_000));
         assert_eq!(bytes[26..28], u16::MAX.to_le_bytes());
         assert_eq!(bytes.len() as u32, u32::from_le_bytes(bytes[4..8].try_into().unwrap()));
-        // Three bytes each: the last one would be cut in two.
+        // Three bytes per character: the last one would be split.
         section(&mut bytes, "airwnd", &format!("x{}", "€".repeat(30_000)));
         assert_eq!(bytes[26..28], 65_533_u16.to_le_bytes());
     }

@@ -1,4 +1,4 @@
-//! Writes the table of `phy::bit_channel`, in need of rustfmt:
+//! Writes the table of `phy::bit_channel`, to be formatted with rustfmt:
 //! `cargo run -p airwnd-cell --example bit_channel > crates/cell/src/phy/bit_channel/table.rs`.
 
 use airwnd_cell::phy::bit_channel::tabulate;

@@ -1,8 +1,8 @@
-//! The agenda of UEs that move and change cells: what is due between TTIs.
+//! Events between TTIs for UEs that move or change cells.
 //!
-//! [`Agenda`] follows the UEs' ways, filters their measurements, asks the handover algorithm and times the steps
-//! of a handover. It sees what UEs hear and yields [`Task`]s; the network carries them out and answers where the
-//! outcome is its own.
+//! [`Agenda`] advances the UEs' positions, filters their measurements, runs the handover algorithm and times the steps
+//! of a handover. It reads the UEs' channels and yields [`Task`]s. The network carries the tasks out and returns the
+//! outcome where a task needs an answer.
 
 use crate::handover::link_failure::Monitor;
 use crate::handover::measurement::Measurements;
@@ -19,34 +19,34 @@ use std::ops::Range;
 /// A step of a UE's mobility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// It leaves its cell for this one.
+    /// The UE leaves its cell for this one.
     HandoverStart(UeId, CellId),
-    /// This cell serves it.
+    /// This cell serves the UE.
     HandoverEnd(UeId, CellId),
-    /// This cell has no place for it, or is not heard well enough.
+    /// This cell has no slot for the UE, or its SINR is too low.
     HandoverFailure(UeId, CellId),
-    /// It has given up its cell.
+    /// The UE has declared a radio link failure.
     LinkFailure(UeId),
-    /// This cell serves it after a failure.
+    /// This cell serves the UE after a failure.
     Reestablished(UeId, CellId),
-    /// The gateway shall send to this cell.
+    /// The gateway sends to this cell from now on.
     PathSwitch(UeId, CellId),
 }
 
-/// Something that is due.
+/// A scheduled event.
 #[derive(Clone, Copy, Debug)]
 enum Due {
-    /// UEs have moved.
+    /// Update of the positions of moving UEs.
     Place,
-    /// A layer-1 period is over.
+    /// End of a layer-1 measurement period.
     Measure,
-    /// The time to trigger of an event is over.
+    /// End of a time to trigger.
     Trigger { ue: u32, watch: u8 },
-    /// An event is reported again.
+    /// Repetition of a measurement report.
     Again { ue: u32, watch: u8 },
-    /// A UE's handover goes on.
+    /// Next step of a UE's handover.
     Step(u32),
-    /// The gateway switches a UE's path.
+    /// Path switch of a UE at the gateway.
     Switch(u32),
 }
 
@@ -61,36 +61,36 @@ impl Event for Due {
     }
 }
 
-/// What the network has to do for a UE, by its number.
+/// A task of the network for one UE, identified by its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
-    /// Its link has failed: the network gives it up, as after a failure of RLC ([`Agenda::give_up`]).
+    /// The link has failed: the network releases it, as after a failure of RLC ([`Agenda::give_up`]).
     GiveUp(usize),
-    /// Another cell is asked for a slot; answered by [`Agenda::prepared`].
+    /// Requests a slot in another cell; answered by [`Agenda::prepared`].
     Prepare { ue: usize, target: usize },
-    /// It leaves its cell for the slot that another one keeps, and begins to access it.
+    /// The UE leaves its cell for the reserved slot of the target and starts random access.
     Command { ue: usize, target: usize, slot: u16 },
-    /// Its new cell begins to serve it.
+    /// The new cell starts to serve the UE.
     Join(usize),
-    /// It has not reached its new cell, which frees the slot.
+    /// The UE has not reached its new cell, which frees the slot.
     Withdraw(usize),
-    /// It asks this cell for a slot, and is served at once; answered by [`Agenda::reestablished`].
+    /// The UE requests a slot in this cell and is served at once; answered by [`Agenda::reestablished`].
     Reestablish { ue: usize, cell: usize },
 }
 
-/// All UEs' ways, measurements and handovers.
+/// Trajectories, measurements and handovers of all UEs.
 pub(crate) struct Agenda {
     settings: Settings,
     x2_delay: Span,
     position_period: Span,
     queue: EventQueue<Due>,
-    /// The UEs that move.
+    /// Moving UEs.
     movers: Vec<(u32, Box<dyn Mobility>)>,
-    /// All UEs; none if none can change cells.
+    /// All UEs; empty if no UE can change cells.
     roamers: Vec<Roamer>,
-    /// Of a new measurement in the layer-3 filter.
+    /// Weight of a new measurement in the layer-3 filter.
     weight: f64,
-    /// Links that are still to be checked since the UEs were placed, and when that was.
+    /// UEs whose links are still to be checked after the last update of positions, and its time.
     unchecked: (Range<usize>, Time),
     notices: Vec<Notice>,
 }
@@ -101,35 +101,35 @@ struct Roamer {
     measurements: Measurements,
     monitor: Monitor,
     stage: Stage,
-    /// When its handover goes on, and when the gateway switches its path.
+    /// Times of the next handover step and of the path switch.
     step_at: Option<Time>,
     switch_at: Option<Time>,
 }
 
 impl Roamer {
-    /// It has another cell, or none: what was measured in the old one counts no more.
-    fn forget(&mut self) {
-        self.measurements.forget_events();
+    /// Resets state of the old cell after a change or loss of the cell.
+    fn reset(&mut self) {
+        self.measurements.reset_events();
         self.algorithm.on_handover();
         self.monitor = Monitor::default();
     }
 }
 
-/// How far a handover is.
+/// Stage of a handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// None is under way.
+    /// No handover is under way.
     Served,
-    /// Another cell keeps a slot for it.
+    /// The target cell has reserved a slot.
     Preparing { target: u16, slot: u16 },
-    /// It accesses its new cell.
+    /// Random access to the new cell is under way.
     Joining,
-    /// It has no cell. The old one keeps what waits for it.
+    /// The UE has no cell. The old one keeps its backlog.
     Searching,
 }
 
 impl Agenda {
-    /// At the start no UE has moved.
+    /// State at the start: all UEs are at their initial positions.
     pub fn new(setup: &RanSetup) -> Agenda {
         let settings = setup.handover.clone();
         let roamer = |algorithm: Box<dyn Handover>| Roamer {
@@ -142,15 +142,15 @@ impl Agenda {
         };
         let can_roam = settings.can_change_cells();
         let roamers = setup.ues.iter().filter(|_| can_roam).map(|_| roamer(settings.algorithm.build()));
-        let way = |(number, ue): (u32, &crate::UeSite)| {
-            let way = ue.mobility.build([ue.position.x, ue.position.y], ue.way);
-            way.moves().then_some((number, way))
+        let trajectory = |(number, ue): (u32, &crate::UeSite)| {
+            let path = ue.mobility.build([ue.position.x, ue.position.y], ue.way);
+            path.moves().then_some((number, path))
         };
         let mut agenda = Agenda {
             x2_delay: setup.x2_delay,
             position_period: setup.radio.position_period,
             queue: EventQueue::with_capacity(4 * setup.ues.len() + 4),
-            movers: (0..).zip(&setup.ues).filter_map(way).collect(),
+            movers: (0..).zip(&setup.ues).filter_map(trajectory).collect(),
             roamers: roamers.collect(),
             weight: libm::exp2(-f64::from(settings.filter_coefficient) / 4.0),
             unchecked: (0..0, Time::ZERO),
@@ -166,9 +166,9 @@ impl Agenda {
         agenda
     }
 
-    /// Where UEs that move are at the start.
-    pub fn beginnings(&mut self) -> impl Iterator<Item = (usize, [Metres; 2])> + '_ {
-        self.movers.iter_mut().map(|(ue, way)| (*ue as usize, way.position(Time::ZERO)))
+    /// Start positions of the moving UEs.
+    pub fn start_positions(&mut self) -> impl Iterator<Item = (usize, [Metres; 2])> + '_ {
+        self.movers.iter_mut().map(|(ue, path)| (*ue as usize, path.position(Time::ZERO)))
     }
 
     /// Whether a UE moves.
@@ -176,19 +176,19 @@ impl Agenda {
         self.movers.binary_search_by_key(&ue.0, |(number, _)| *number).is_ok()
     }
 
-    /// When something is due next; `None`: never.
+    /// Time of the next event; `None`: there is none.
     pub fn next(&self) -> Option<Time> {
         self.queue.next()
     }
 
-    /// Takes the steps since the last call.
+    /// Drains the mobility events since the last call.
     pub fn take_notices(&mut self, into: &mut Vec<Notice>) {
         into.clear();
         std::mem::swap(&mut self.notices, into);
     }
 
-    /// Carries out what is due up to now, in its order, until the network has a task: then this is called again once it
-    /// is done. `None`: nothing is due any more.
+    /// Processes due events up to `now` in chronological order until the network has a task. The caller carries the
+    /// task out and calls again. `None`: no event is due.
     pub fn next_task(&mut self, now: Time, radio: &mut Radio, ues: &mut [Ue]) -> Option<(Time, Task)> {
         loop {
             if let Some(task) = self.check_links(radio, ues) {
@@ -218,11 +218,11 @@ impl Agenda {
         }
     }
 
-    /// The channel follows the UEs.
+    /// Updates the channels to the positions of moving UEs.
     fn follow_ues(&mut self, now: Time, radio: &mut Radio, ues: &mut [Ue]) {
         self.queue.schedule(now + self.position_period, Due::Place);
-        for (number, way) in &mut self.movers {
-            let (number, [x, y]) = (*number as usize, way.position(now));
+        for (number, path) in &mut self.movers {
+            let (number, [x, y]) = (*number as usize, path.position(now));
             let ue = &mut ues[number];
             ue.place(now, number, crate::phy::Position { x, y, ..ue.position }, radio);
             if let Some(roamer) = self.roamers.get_mut(number) {
@@ -232,7 +232,7 @@ impl Agenda {
         self.unchecked = (0..self.roamers.len(), now);
     }
 
-    /// Whether links that are heard badly have failed: the first one among those not yet checked.
+    /// Finds the next failed link among those not yet checked.
     fn check_links(&mut self, radio: &Radio, ues: &[Ue]) -> Option<(Time, Task)> {
         let params = self.settings.link_failure.as_ref()?;
         let (unchecked, now) = &mut self.unchecked;
@@ -240,7 +240,7 @@ impl Agenda {
         let failed = unchecked.find(|number| {
             let roamer = &mut roamers[*number];
             matches!(roamer.stage, Stage::Served | Stage::Preparing { .. })
-                && roamer.monitor.hear(*now, radio.control_sinr(*number, ues[*number].cell), params)
+                && roamer.monitor.update(*now, radio.control_sinr(*number, ues[*number].cell), params)
         });
         failed.map(|number| (*now, Task::GiveUp(number)))
     }
@@ -254,7 +254,7 @@ impl Agenda {
             measurements.filter(self.weight);
             if *stage == Stage::Served {
                 for watch in 0..measurements.watches() {
-                    if measurements.look(now, watch, ues[number].cell) {
+                    if measurements.evaluate(now, watch, ues[number].cell) {
                         let at = now + measurements.watched(watch).time_to_trigger;
                         self.queue.schedule(at, Due::Trigger { ue: number as u32, watch: watch as u8 });
                     }
@@ -286,7 +286,7 @@ impl Agenda {
         (target != serving).then_some(Task::Prepare { ue: number, target })
     }
 
-    /// The cell that was asked keeps this slot for the UE; `None`: it has none.
+    /// The target's answer: the slot reserved for the UE; `None`: the target has none.
     pub fn prepared(&mut self, now: Time, number: usize, target: usize, slot: Option<u16>) {
         let target = target as u16;
         match slot {
@@ -311,30 +311,30 @@ impl Agenda {
         }
         roamer.step_at = None;
         match roamer.stage {
-            Stage::Served => unreachable!("a UE that is served has no next step"),
+            Stage::Served => unreachable!("a served UE has no next handover step"),
             Stage::Preparing { target, slot } => Some(self.command(now, number, target, slot)),
             Stage::Joining => Some(self.join(now, number, radio, ues)),
             Stage::Searching => self.search(now, number, radio),
         }
     }
 
-    /// The UE obeys the command: it leaves its cell and accesses the other.
+    /// Executes the handover command: the UE leaves its cell and accesses the target.
     //= TS 36.300 §10.1.2.1.1
     //= exception handover-command-arrives
     fn command(&mut self, now: Time, number: usize, target: u16, slot: u16) -> Task {
-        self.roamers[number].forget();
+        self.roamers[number].reset();
         self.go_on(number, now + self.settings.random_access, Stage::Joining);
         self.notices.push(Notice::HandoverStart(UeId(number as u32), CellId(target)));
         Task::Command { ue: number, target: target.into(), slot }
     }
 
-    /// Random access is over: the cell can schedule the UE, if it is heard.
+    /// End of random access: the cell can schedule the UE, unless its SINR is too low.
     fn join(&mut self, now: Time, number: usize, radio: &Radio, ues: &[Ue]) -> Task {
         let cell = ues[number].cell;
         let (ue, cell_id) = (UeId(number as u32), CellId(cell as u16));
-        let heard = radio.control_sinr(number, cell);
+        let sinr = radio.control_sinr(number, cell);
         match &self.settings.link_failure {
-            Some(params) if heard < params.q_out => {
+            Some(params) if sinr < params.q_out => {
                 let at = now + params.reestablishment;
                 self.go_on(number, at, Stage::Searching);
                 self.notices.push(Notice::HandoverFailure(ue, cell_id));
@@ -348,7 +348,7 @@ impl Agenda {
         }
     }
 
-    /// A cell serves the UE, and informs the gateway.
+    /// Marks the UE as served and schedules the path switch.
     fn serve(&mut self, now: Time, number: usize) {
         let at = now + self.settings.path_switch;
         self.roamers[number].stage = Stage::Served;
@@ -365,8 +365,8 @@ impl Agenda {
         }
     }
 
-    /// A UE's link has failed. `None`: it may not look for another cell. Else it does so from now on, and what is
-    /// returned is the slot that another cell kept for it, if one did.
+    /// Declares a radio link failure. `None`: re-establishment is disabled. Otherwise the UE searches for a cell from
+    /// now on, and the result is the slot that a target had reserved for it, if any.
     //= TS 36.331 §5.3.11.3
     pub fn give_up(&mut self, now: Time, number: usize) -> Option<Option<(usize, u16)>> {
         let at = now + self.settings.link_failure.as_ref()?.reestablishment;
@@ -374,17 +374,17 @@ impl Agenda {
             Stage::Preparing { target, slot } => Some((usize::from(target), slot)),
             _ => None,
         };
-        self.roamers[number].forget();
+        self.roamers[number].reset();
         self.go_on(number, at, Stage::Searching);
         self.notices.push(Notice::LinkFailure(UeId(number as u32)));
         Some(kept)
     }
 
-    /// The UE looks for a cell that it hears well enough, and takes the strongest.
+    /// Cell search: the UE selects the strongest cell if its SINR is high enough.
     //= TS 36.331 §5.3.7
     //= exception context-is-fetched
     fn search(&mut self, now: Time, number: usize, radio: &Radio) -> Option<Task> {
-        let params = self.settings.link_failure.as_ref().expect("only a failed link is searched for");
+        let params = self.settings.link_failure.as_ref().expect("cell search follows a link failure");
         let cell = radio.strongest(number);
         if radio.control_sinr(number, cell) >= params.q_in {
             return Some(Task::Reestablish { ue: number, cell });
@@ -394,17 +394,17 @@ impl Agenda {
     }
 
     fn search_on(&mut self, now: Time, number: usize) {
-        let params = self.settings.link_failure.as_ref().expect("only a failed link is searched for");
+        let params = self.settings.link_failure.as_ref().expect("cell search follows a link failure");
         let at = now + params.reestablishment;
         self.go_on(number, at, Stage::Searching);
     }
 
-    /// The cell that was asked serves the UE, or has no slot for it.
+    /// The cell's answer: it serves the UE, or it has no slot.
     pub fn reestablished(&mut self, now: Time, number: usize, cell: usize, has_slot: bool) {
         if !has_slot {
             return self.search_on(now, number);
         }
-        self.roamers[number].forget();
+        self.roamers[number].reset();
         self.serve(now, number);
         self.notices.push(Notice::Reestablished(UeId(number as u32), CellId(cell as u16)));
     }
@@ -412,7 +412,7 @@ impl Agenda {
 
 fn sample(measurements: &mut Measurements, number: usize, radio: &Radio) {
     if measurements.watches() > 0 {
-        let (heard, noise) = radio.heard(number);
-        measurements.sample(heard, noise);
+        let (powers, noise) = radio.received(number);
+        measurements.sample(powers, noise);
     }
 }

@@ -6,11 +6,11 @@ use airwnd_units::BitRate;
 /// The quality of service of a UE's bearer.
 #[derive(Clone, Copy, Debug)]
 pub struct Bearer {
-    /// The class that it belongs to.
+    /// QoS class identifier.
     pub qci: Qci,
-    /// Guaranteed bit rate, zero for none.
+    /// Guaranteed bit rate; zero: none.
     pub gbr: BitRate,
-    /// Maximum bit rate that schedulers with tokens keep it to, not below the guaranteed one; zero for none.
+    /// Maximum bit rate, enforced by schedulers with tokens; at least the guaranteed rate. Zero: none.
     pub mbr: BitRate,
 }
 

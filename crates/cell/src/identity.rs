@@ -1,4 +1,4 @@
-//! Who is who.
+//! Numbers of cells and UEs.
 
 /// A cell's number, in the order of the setup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
-//! The LTE site: everything between the core network and the UE's IP stack.
+//! The LTE radio access network: everything between the core network and the UE's IP stack.
 //!
-//! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] decides
-//! what arrives, [`rlc`] reassembles. [`Ran`] is the whole of it, advanced TTI by TTI.
+//! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] determines what is
+//! decoded, [`rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a time.
 
 mod agenda;
 mod bearer;

@@ -2,11 +2,11 @@
 
 use airwnd_units::Span;
 
-/// A QoS class identifier: a scalar that stands for how a bearer's packets are to be forwarded.
+/// A QoS class identifier: a scalar that refers to the forwarding treatment of a bearer's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Qci(u8);
 
-/// What an identifier stands for.
+/// Characteristics of an identifier.
 struct Characteristics {
     guaranteed: bool,
     priority: u8,
@@ -27,12 +27,12 @@ const TABLE: [Characteristics; 9] = [
     Characteristics { guaranteed: false, priority: 9, budget_ms: 300 },
 ];
 
-/// Delay between the base station and the gateway that enforces policy, in ms.
+/// Delay between the eNB and the gateway that enforces policy, in ms.
 //= TS 23.203 Table 6.1.7-A note 1
 const BEYOND_RADIO_MS: u64 = 20;
 
 impl Qci {
-    /// Downloads and web pages of ordinary subscribers: the default bearer's.
+    /// Downloads and web pages of ordinary subscribers: class of the default bearer.
     pub const BEST_EFFORT: Qci = Qci(9);
     /// Buffered streaming at a guaranteed rate.
     pub const GUARANTEED: Qci = Qci(4);
@@ -51,18 +51,18 @@ impl Qci {
         self.characteristics().guaranteed
     }
 
-    /// Priority level, 1 the highest.
+    /// Priority level; 1 is the highest.
     pub fn priority(self) -> u8 {
         self.characteristics().priority
     }
 
-    /// How long a packet may take from the base station to the UE, which 98 of 100 shall keep.
+    /// Packet delay budget from the eNB to the UE, to be met by 98 % of the packets.
     pub fn delay_budget(self) -> Span {
         Span::from_millis(self.characteristics().budget_ms - BEYOND_RADIO_MS)
     }
 
-    /// Whether its packets are of no use when late: voice, live video, games and signalling, against streaming
-    /// into a buffer and downloads, whose budget is 300 ms.
+    /// Whether its packets are useless when late: voice, live video, games and signalling, in contrast to buffered
+    /// streaming and downloads, whose budget is 300 ms.
     pub fn is_real_time(self) -> bool {
         self.characteristics().budget_ms < 300
     }
@@ -84,7 +84,7 @@ mod tests {
         let mut levels: Vec<u8> = all.iter().map(|qci| qci.priority()).collect();
         levels.sort_unstable();
         assert_eq!(levels, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
-        // voice: 100 ms less the 20 ms beyond the base station
+        // voice: 100 ms minus the 20 ms beyond the eNB
         assert_eq!(Qci::new(1).unwrap().delay_budget(), Span::from_millis(80));
         assert_eq!((Qci::new(0), Qci::new(10)), (None, None));
     }

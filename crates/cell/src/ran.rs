@@ -1,4 +1,4 @@
-//! The whole of it: cells and UEs, advanced TTI by TTI.
+//! The radio access network, advanced one TTI at a time.
 
 use crate::agenda::{Agenda, Notice, Task};
 use crate::handover::Forwarding;
@@ -23,44 +23,44 @@ use std::ops::Range;
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Whose bearer it came through.
+    /// UE of the bearer.
     pub ue: UeId,
-    /// Which way it went.
+    /// Direction of the packet.
     pub direction: Direction,
     /// The packet.
     pub packet: Key,
 }
 
-/// A packet that follows its UE to another cell.
+/// A packet forwarded to the new cell of its UE.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward {
-    /// Whose it is.
+    /// UE of the packet.
     pub ue: UeId,
-    /// The cell that it is at.
+    /// Cell that holds the packet.
     pub from: CellId,
     /// The packet.
     pub packet: Key,
 }
 
-/// How often a UE's SINR is sampled for its figures.
-// For results only; the scheduler sees every report.
+/// TTIs between two SINR samples of a UE's figures.
+// For results only; the scheduler uses every report.
 const SAMPLE_PERIOD: u64 = 10;
-/// From the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding signals
-/// (TS 36.211 §5.3.4, §5.5.3.3).
+/// Time from the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding
+/// signals (TS 36.211 §5.3.4, §5.5.3.3).
 const UPLINK_DURATION: Span = Span::from_nanos(928_571);
-/// In a slot that is free.
-const NOBODY: u32 = u32::MAX;
-/// TTIs of past transmissions that channel reports look back on.
+/// Entry of a free slot.
+const FREE_SLOT: u32 = u32::MAX;
+/// TTIs of past transmissions kept for channel reports.
 const REMEMBERED_TTIS: u64 = 16;
 
-/// From the TTI at whose start a packet waits at the base station to its arrival at the UE, if one block takes it.
+/// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
 pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti::SPAN.0);
 
-/// The LTE site: cells, UEs and the TTI that drives them.
+/// The LTE radio access network: cells and UEs, driven by TTIs.
 ///
-/// The owner hands packets in with [`send`](Ran::send), and at the start of each TTI calls
-/// [`receive`](Ran::receive), lets the packets that have arrived act, and calls
-/// [`transmit`](Ran::transmit). While [`is_idle`](Ran::is_idle) the TTIs may be left out.
+/// The caller passes packets in with [`send`](Ran::send). At the start of each TTI it calls [`receive`](Ran::receive),
+/// processes the packets that have arrived, and calls [`transmit`](Ran::transmit). TTIs may be skipped while
+/// [`is_idle`](Ran::is_idle).
 pub struct Ran {
     radio: Radio,
     cells: Vec<Cell>,
@@ -76,57 +76,57 @@ pub struct Ran {
     next: Tti,
     /// Data transmissions of the last TTIs: `[tti % REMEMBERED_TTIS * cells + cell]`.
     on_air: Vec<crate::mac::sched::Rbgs>,
-    /// UEs whose RLC has reported to their MAC since the last TTI.
+    /// UEs with a report from RLC to the MAC since the last TTI.
     fresh: Vec<u32>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
     decoded_down: Vec<(u32, Content)>,
     decoded_up: Vec<(u32, Content)>,
     arrivals: Vec<Arrival>,
     forwards: Vec<Forward>,
-    /// What a bearer gives back when its RLC is established anew; empty in between.
+    /// Packets returned by RLC at re-establishment; otherwise empty.
     returned: VecDeque<Returned>,
     signals: Vec<(usize, UplinkSignal)>,
-    /// The pattern behind the newest reports of a cell and when it was measured, by when they come within the period.
+    /// Pattern and time of measurement of a cell's newest reports, by phase within the reporting period.
     patterns: Vec<Option<(usize, Tti)>>,
 }
 
 struct Cell {
-    /// By slot; [`NOBODY`] where one is free.
+    /// By slot; [`FREE_SLOT`] in free slots.
     users: Vec<u32>,
-    /// When each user reports its channel, within the period.
+    /// Phase of each UE's channel reports within the period.
     phases: Vec<u16>,
     downlink: Downlink,
     uplink: Uplink,
-    /// UEs by offset of their sounding signal; one at most, as each offset is one resource.
+    /// Slots by offset of the sounding signal; at most one per offset, since each offset is one resource.
     sounding: Vec<Option<u16>>,
 }
 
 /// A UE's figures so far.
 #[derive(Clone, Copy, Debug)]
 pub struct UeFigures {
-    /// Where it is.
+    /// Position.
     pub position: Position,
-    /// The cell that serves it.
+    /// Serving cell.
     pub cell: CellId,
-    /// The newest sample of the SINR that it reports.
+    /// Newest sample of the reported SINR.
     pub sinr: Option<Db>,
-    /// Mean over time of the SINR that it reported, in dB.
+    /// Mean over time of the reported SINR, in dB.
     pub mean_sinr: Option<Db>,
-    /// Power of one reference-signal element.
+    /// RSRP: power of one reference-signal resource element.
     pub rsrp: Dbm,
     /// Downlink blocks.
     pub downlink: BlockFigures,
     /// Uplink blocks.
     pub uplink: BlockFigures,
-    /// SINR of its last sounding signal, which covers the carrier.
+    /// SINR of the last sounding signal, which covers the carrier.
     pub sounding_sinr: Option<Db>,
-    /// Whether data gets across the downlink.
+    /// Whether data can be transmitted in the downlink.
     pub downlink_reach: Reach,
-    /// Whether data gets across the uplink.
+    /// Whether data can be transmitted in the uplink.
     pub uplink_reach: Reach,
-    /// How often its link failed, be it that RLC gave it up (maxRetxThreshold).
+    /// Radio link failures, including RLC maximum retransmissions (maxRetxThreshold).
     pub failures: u64,
-    /// How often it was handed over.
+    /// Number of handovers.
     pub handovers: u64,
 }
 
@@ -143,7 +143,7 @@ impl UeFigures {
 /// A cell's figures at the end of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct CellFigures {
-    /// UEs that it serves.
+    /// Number of UEs served.
     pub users: usize,
     /// PRBs of its carrier in one TTI.
     pub prbs: Prbs,
@@ -157,7 +157,7 @@ pub struct CellFigures {
     pub uplink_bytes: u64,
 }
 
-/// Why a setup cannot be built.
+/// Reason why a setup cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unbuildable(pub String);
 
@@ -168,7 +168,7 @@ impl Ran {
         let mut radio = Radio::new(setup);
         let mut agenda = Agenda::new(setup);
         let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
-        for (ue, [x, y]) in agenda.beginnings() {
+        for (ue, [x, y]) in agenda.start_positions() {
             positions[ue] = Position { x, y, ..positions[ue] };
             radio.place(Time::ZERO, ue, positions[ue]);
         }
@@ -206,7 +206,7 @@ impl Ran {
                         Some(free @ None) => *free = Some(slot),
                         Some(_) => {
                             return Err(Unbuildable(format!(
-                                "two users of cell {number} have the sounding offset {offset}"
+                                "two UEs of cell {number} have the sounding offset {offset}"
                             )));
                         }
                         None => {
@@ -216,7 +216,7 @@ impl Ran {
                         }
                     }
                 }
-                // ns-3's phases depend on when a UE was connected; without attach they follow its place in the
+                // ns-3's phases depend on the time of a UE's connection; without attach they follow the slot in the
                 // cell.
                 let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
                 Ok(Cell { phases: phases.collect(), users, downlink, uplink, sounding })
@@ -250,15 +250,15 @@ impl Ran {
         })
     }
 
-    /// A packet, its size that with its IP header, enters a UE's bearer: at the base station or at the UE.
+    /// Enqueues a packet, with its size including the IP header, in a UE's bearer: at the eNB or at the UE.
     pub fn send(&mut self, ue: UeId, direction: Direction, packet: Sdu) {
         self.table.ues[ue.0 as usize].leg(direction).rlc.enqueue(packet, &mut self.table.events);
         self.time_report(packet.arrived, ue.0, direction);
         self.report(packet.arrived, ue.0, direction);
     }
 
-    /// What has just come is reported at once; in acknowledged mode it is reported again after a while, in
-    /// unacknowledged mode only after an opportunity to send.
+    /// Restarts the timer of buffer reports after an arrival, which is reported at once. In acknowledged mode it is
+    /// reported again after a period, in unacknowledged mode only after a transmission opportunity.
     fn time_report(&mut self, now: Time, number: u32, direction: Direction) {
         let UeTable { ues, report_timers, .. } = &mut self.table;
         let leg = ues[number as usize].leg(direction);
@@ -270,7 +270,7 @@ impl Ran {
         }
     }
 
-    /// RLC reports to the MAC that sends in a direction.
+    /// Reports RLC's buffer status to the MAC of a direction.
     fn report(&mut self, now: Time, number: u32, direction: Direction) {
         let ue = &mut self.table.ues[number as usize];
         match direction {
@@ -284,13 +284,13 @@ impl Ran {
         }
     }
 
-    /// A UE is here from now on.
+    /// Moves a UE.
     pub fn place(&mut self, now: Time, ue: UeId, position: Position) {
         let number = ue.0 as usize;
         self.table.ues[number].place(now, number, position, &mut self.radio);
     }
 
-    /// Whether no TTI is needed until somebody sends.
+    /// Whether no TTI is needed until a packet is sent.
     pub fn is_idle(&self) -> bool {
         self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
@@ -299,8 +299,8 @@ impl Ran {
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
     }
 
-    /// From the TTI at whose start a packet waits at an idle UE to its arrival at the base station, in the mean
-    /// over the phases of scheduling requests.
+    /// Time from the TTI at whose start a packet waits at an idle UE to its arrival at the eNB, averaged over the
+    /// phases of scheduling requests.
     pub fn uplink_crossing(&self) -> Span {
         let until_decision = if self.table.request_grants() {
             self.request_period / 2 + AIR_TO_DECISION
@@ -310,12 +310,12 @@ impl Ran {
         Span((until_decision + DECISION_TO_GRANT + GRANT_TO_AIR) * Tti::SPAN.0) + UPLINK_DURATION
     }
 
-    /// When the uplink blocks of a TTI that has been transmitted reach RLC, if any was decoded.
+    /// Time at which the uplink blocks of a transmitted TTI reach RLC, if any was decoded.
     pub fn uplink_ends(&self, tti: Tti) -> Option<Time> {
         (!self.decoded_up.is_empty()).then(|| tti.start() + UPLINK_DURATION)
     }
 
-    /// Uplink blocks have ended: what was decoded reaches RLC and leaves it.
+    /// Delivers decoded uplink blocks to RLC at their end.
     pub fn receive_uplink(&mut self, now: Time) {
         self.reassemble(now, Direction::Up);
     }
@@ -334,7 +334,7 @@ impl Ran {
         *self.decoded(direction) = decoded;
     }
 
-    /// The end of the TTI before `tti`: what was decoded in the downlink reaches RLC and leaves it.
+    /// Delivers decoded downlink blocks to RLC at the end of the TTI before `tti`.
     pub fn receive(&mut self, tti: Tti) {
         let now = tti.start();
         self.reassemble(now, Direction::Down);
@@ -348,7 +348,7 @@ impl Ran {
             }
         }
         let UeTable { timed, ues, .. } = &mut self.table;
-        timed.forget(ues);
+        timed.remove_stopped(ues);
     }
 
     fn decoded(&mut self, direction: Direction) -> &mut Vec<(u32, Content)> {
@@ -358,26 +358,26 @@ impl Ran {
         }
     }
 
-    /// What follows from what has come to a UE's bearer, or from an expiry of its timers.
+    /// Handles the consequences of received PDUs or expired timers of a UE's bearer.
     fn follow(&mut self, now: Time, number: u32) {
         for direction in [Direction::Down, Direction::Up] {
             let UeTable { ues, timed, .. } = &mut self.table;
             let (leg, other) = ues[number as usize].legs(direction);
             timed.watch(number, direction, leg);
-            if leg.rlc.take_news(&mut other.rlc) {
+            if leg.rlc.take_pending_report(&mut other.rlc) {
                 self.report(now, number, direction);
             }
         }
         if self.table.ues[number as usize].has_failed() && !self.fail_link(now, number as usize) {
             self.table.ues[number as usize].failures += 1;
-            self.establish_anew(now, number);
+            self.re_establish_rlc(now, number);
         }
     }
 
-    /// RLC of a UE whose link has failed is established anew, and loses nothing.
+    /// Re-establishes RLC of a UE whose link has failed, without losing packets.
     //= TS 36.322 §5.2.1
     //= exception failure-begins-anew
-    fn establish_anew(&mut self, now: Time, number: u32) {
+    fn re_establish_rlc(&mut self, now: Time, number: u32) {
         for direction in [Direction::Down, Direction::Up] {
             let mut returned = std::mem::take(&mut self.returned);
             let UeTable { ues, events, .. } = &mut self.table;
@@ -392,11 +392,11 @@ impl Ran {
         }
     }
 
-    /// The start of a TTI: buffer reports, scheduling decisions, and what is on air in it.
+    /// Starts a TTI: buffer reports, scheduling decisions and transmissions.
     pub fn transmit(&mut self, tti: Tti) {
-        let slept = tti.0.saturating_sub(self.next.0);
-        if slept > 0 {
-            self.wake(tti, slept);
+        let skipped = tti.0.saturating_sub(self.next.0);
+        if skipped > 0 {
+            self.wake(tti, skipped);
         }
         self.next = tti + 1;
         self.radio.begin(tti);
@@ -408,24 +408,24 @@ impl Ran {
         }
     }
 
-    /// TTIs were left out: averages decay, the air was silent.
-    fn wake(&mut self, tti: Tti, slept: u64) {
+    /// Accounts for skipped TTIs: averages decay, nothing was on air.
+    fn wake(&mut self, tti: Tti, skipped: u64) {
         let cells = self.cells.len();
-        for back in 1..=slept.min(REMEMBERED_TTIS) {
+        for back in 1..=skipped.min(REMEMBERED_TTIS) {
             let row = row(Tti(tti.0 - back)) * cells;
             self.on_air[row..row + cells].fill(Default::default());
         }
         for cell in &mut self.cells {
-            cell.downlink.on_idle(slept);
-            cell.uplink.on_idle(slept);
+            cell.downlink.on_idle(skipped);
+            cell.uplink.on_idle(skipped);
         }
-        for missed in (tti.0 - slept.min(self.srs_period))..tti.0 {
+        for missed in (tti.0 - skipped.min(self.srs_period))..tti.0 {
             self.radio.begin(Tti(missed));
             self.sound(Tti(missed));
         }
     }
 
-    /// Buffers that have waited are reported to the MAC, and UEs whose MAC has news send it.
+    /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
     fn report_buffers(&mut self, tti: Tti) {
         let now = tti.start();
         let mut due = self.table.report_timers.take(tti);
@@ -452,7 +452,7 @@ impl Ran {
             ue.fresh = false;
             if ue.joined {
                 if requested {
-                    table.look_for_data(number, false);
+                    table.update_request(number, false);
                 } else {
                     cells[ue.cell].uplink.send_report(tti, ue.slot, ue.unsent.total());
                     table.await_grant(number, tti);
@@ -471,7 +471,7 @@ impl Ran {
         }
     }
 
-    /// UEs that have waited too long for a grant report their buffers once more.
+    /// Repeats the reports of UEs whose wait for a grant has exceeded retxBSR-Timer.
     //= TS 36.321 §5.4.5
     //= exception reports-are-not-repeated
     fn repeat_reports(&mut self, tti: Tti) {
@@ -486,7 +486,7 @@ impl Ran {
                 timers.disarm(&mut ue.report_again_at);
                 ue.on_uplink_report(tti.start(), *number, fresh);
                 if requested {
-                    table.look_for_data(*number, true);
+                    table.update_request(*number, true);
                 }
             }
         }
@@ -533,7 +533,7 @@ impl Ran {
                 radio,
                 table,
             ));
-            cell.uplink.obey(tti, &cell.users, radio, table, &self.power_control);
+            cell.uplink.receive_grants(tti, &cell.users, radio, table, &self.power_control);
             signals.extend(cell.uplink.on_air(tti).iter().map(|sending| (number, sending.signal)));
         }
         for (number, cell) in cells.iter_mut().enumerate() {
@@ -542,7 +542,7 @@ impl Ran {
         }
     }
 
-    /// The sounding signals of a TTI: the same offset in all cells is the same instant, so they interfere.
+    /// Sends the sounding signals of a TTI: equal offsets in all cells coincide, so they interfere.
     fn sound(&mut self, tti: Tti) {
         let offset = (tti.0 % self.srs_period) as usize;
         let prbs = self.radio.prbs();
@@ -578,7 +578,7 @@ impl Ran {
         }
     }
 
-    /// The cell that has a UE's bearer: downlink packets go there.
+    /// The cell that holds a UE's bearer: downlink packets go there.
     pub fn cell_of(&self, ue: UeId) -> CellId {
         CellId(self.table.ues[ue.0 as usize].cell as u16)
     }
@@ -590,12 +590,13 @@ impl Ran {
         self.agenda.moves(ue)
     }
 
-    /// When something happens besides TTIs.
+    /// Time of the next event between TTIs.
     pub fn next_event(&self) -> Option<Time> {
         self.agenda.next()
     }
 
-    /// UEs move, measure and change cells up to now. The owner then takes notices, forwarded packets and drops.
+    /// Processes motion, measurements and handovers up to `now`. The caller then takes notices, forwarded packets and
+    /// drops.
     pub fn advance(&mut self, now: Time) {
         while let Some((now, task)) = self.agenda.next_task(now, &mut self.radio, &mut self.table.ues) {
             match task {
@@ -630,18 +631,19 @@ impl Ran {
         }
     }
 
-    /// Takes the steps of UEs' mobility since the last call.
+    /// Drains pending mobility events.
     pub fn take_notices(&mut self, into: &mut Vec<Notice>) {
         self.agenda.take_notices(into);
     }
 
-    /// Takes the packets that leave their cell for another since the last call, in their order.
+    /// Drains the packets forwarded to other cells, in order.
     pub fn take_forwards(&mut self, into: &mut Vec<Forward>) {
         into.clear();
         std::mem::swap(&mut self.forwards, into);
     }
 
-    /// The UE gives its cell up and looks for another; returns whether it may.
+    /// Declares a radio link failure and starts the search for another cell; returns false if re-establishment is
+    /// disabled.
     fn fail_link(&mut self, now: Time, number: usize) -> bool {
         let Some(kept) = self.agenda.give_up(now, number) else { return false };
         if let Some((cell, slot)) = kept {
@@ -655,8 +657,8 @@ impl Ran {
         true
     }
 
-    /// Both directions of a UE's bearer are with another cell now, or the same one again; downlink packets that
-    /// wait follow or are dropped, uplink packets wait on or are dropped.
+    /// Moves both directions of a UE's bearer to another cell, or re-establishes them in the same one. Waiting downlink
+    /// packets are forwarded or dropped, uplink packets stay or are dropped.
     fn move_bearer(&mut self, now: Time, number: usize, cell: usize, slot: u16) {
         let (down, up) = match self.forwarding {
             _ if cell == self.table.ues[number].cell => (Waiting::Stays, Waiting::Stays),
@@ -684,17 +686,17 @@ impl Ran {
         });
     }
 
-    // Who belongs where.
+    // Slots of cells.
 
-    /// A cell keeps a slot for a UE, if it has one and a sounding resource besides.
+    /// Reserves a slot of a cell for a UE, if a slot and a sounding resource are free.
     fn reserve(&mut self, number: usize, cell: usize) -> Option<u16> {
         let Cell { users, phases, downlink, uplink, sounding } = &mut self.cells[cell];
-        let slot = users.iter().position(|user| *user == NOBODY).unwrap_or(users.len());
+        let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
         if slot == users.len() {
             if slot == sounding.len() {
                 return None;
             }
-            users.push(NOBODY);
+            users.push(FREE_SLOT);
             phases.push((slot as u64 % self.cqi_period) as u16);
             self.radio.reserve(cell, users.len().next_power_of_two());
         }
@@ -704,16 +706,16 @@ impl Ran {
         Some(slot as u16)
     }
 
-    /// A slot is free again.
+    /// Frees a slot.
     fn vacate(&mut self, cell: usize, slot: u16) {
         let Cell { users, downlink, uplink, sounding, .. } = &mut self.cells[cell];
         downlink.release(slot);
         uplink.release(slot);
-        users[usize::from(slot)] = NOBODY;
+        users[usize::from(slot)] = FREE_SLOT;
         sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
     }
 
-    /// A UE's cell serves it no longer: what is on air is gone.
+    /// Detaches a UE from its cell; transmissions on air are lost.
     fn leave(&mut self, number: usize) {
         let UeTable { ues, report_timers, retx_bsr_timers, .. } = &mut self.table;
         let ue = &mut ues[number];
@@ -724,26 +726,26 @@ impl Ran {
             timers.disarm(&mut ue.report_again_at);
         }
         let (cell, slot) = (ue.cell, ue.slot);
-        self.table.forget_reports(number);
+        self.table.reset_reports(number);
         self.vacate(cell, slot);
         let stays = |(other, _): &(u32, Content)| *other != number as u32;
         self.decoded_down.retain(stays);
         self.decoded_up.retain(stays);
     }
 
-    /// A UE listens to a cell that keeps a slot for it.
+    /// Switches a UE to a cell that has reserved a slot for it.
     fn tune(&mut self, number: usize, cell: usize, slot: u16) {
         let ue = &mut self.table.ues[number];
         (ue.cell, ue.slot) = (cell, slot);
         self.radio.serve(number, cell);
-        ue.hear_control(self.radio.control_sinr(number, cell));
+        ue.set_control_sinr(self.radio.control_sinr(number, cell));
     }
 
-    /// The cell that a UE listens to serves it from now on.
+    /// Starts service of a UE by the cell it has switched to.
     fn activate(&mut self, now: Time, number: usize) {
         let ue = &mut self.table.ues[number];
         let resource = self.cells[ue.cell].sounding.iter_mut().find(|user| user.is_none());
-        *resource.expect("there is one for each slot") = Some(ue.slot);
+        *resource.expect("each slot has a sounding resource") = Some(ue.slot);
         ue.joined = true;
         for direction in [Direction::Down, Direction::Up] {
             self.time_report(now, number as u32, direction);
@@ -751,19 +753,19 @@ impl Ran {
         }
     }
 
-    /// Takes the packets that have crossed since the last call.
+    /// Drains the packets that have crossed the radio link.
     pub fn take_arrivals(&mut self, into: &mut Vec<Arrival>) {
         into.clear();
         std::mem::swap(&mut self.arrivals, into);
     }
 
-    /// Takes the packets that were dropped since the last call.
+    /// Drains the packets that were dropped.
     pub fn take_drops(&mut self, into: &mut Vec<Dropped>) {
         into.clear();
         std::mem::swap(&mut self.table.events.drops, into);
     }
 
-    /// Takes the packets whose ECN field queues have set since the last call.
+    /// Drains the packets whose ECN field was set by queues.
     pub fn take_marks(&mut self, into: &mut Vec<Key>) {
         into.clear();
         std::mem::swap(&mut self.table.events.marks, into);
@@ -778,26 +780,26 @@ impl Ran {
             .flat_map(|leg| leg.rlc.inside().map(|sdu| sdu.packet))
     }
 
-    /// What waits at the base station for a UE.
+    /// Downlink backlog of a UE at the eNB.
     pub fn backlog(&self, ue: UeId) -> Backlog {
         self.table.ues[ue.0 as usize].downlink.rlc.backlog()
     }
 
-    /// The downlink transmissions that are on air in these TTIs are written down.
+    /// Logs the downlink transmissions on air in these TTIs.
     pub fn log_allocations(&mut self, ttis: Range<Tti>) {
         for cell in &mut self.cells {
             cell.downlink.log = Some(Log { ttis: ttis.clone(), rows: Vec::new() });
         }
     }
 
-    /// What the downlink transmissions that were written down take of the memory, in bytes.
+    /// Memory for the logged downlink transmissions, in bytes.
     pub fn allocations_bytes(&self) -> usize {
         let logs = self.cells.iter().filter_map(|cell| cell.downlink.log.as_ref());
-        // They are copied, and made a table of.
+        // They are copied and converted to a table.
         logs.map(|log| 3 * log.rows.len() * size_of::<Allocation>()).sum()
     }
 
-    /// The downlink transmissions that were written down, by TTI and cell; none if nobody asked for them.
+    /// The logged downlink transmissions, by TTI and cell; `None` if logging is disabled.
     pub fn allocations(&self) -> Option<Vec<Allocation>> {
         let logs = self.cells.iter().map(|cell| cell.downlink.log.as_ref().map(|log| &log.rows));
         let mut all: Vec<Allocation> =
@@ -806,7 +808,7 @@ impl Ran {
         Some(all)
     }
 
-    /// How many UEs there are.
+    /// Number of UEs.
     pub fn ues(&self) -> usize {
         self.table.ues.len()
     }
@@ -833,7 +835,7 @@ impl Ran {
         }
     }
 
-    /// The best that link adaptation can expect of a UE's link where it is now.
+    /// The best case of link adaptation for a UE's link at its current position.
     pub fn link_budget(&self, ue: UeId) -> LinkBudget {
         let number = ue.0 as usize;
         let snr = |prbs| self.radio.uplink_snr(number, prbs, &self.power_control, Db(0.0));
@@ -850,9 +852,9 @@ impl Ran {
         }
     }
 
-    /// How much a cell carries to a UE of its own in a TTI if it serves nobody else: the blocks of its newest
-    /// channel report over the whole carrier, less the part of all transmissions so far that were repetitions. None
-    /// while it changes cells.
+    /// Bytes per TTI that a cell carries to one of its UEs if it serves no other: the block size of the newest channel
+    /// report over the whole carrier, times the fraction of first transmissions among all so far. `None` while the UE
+    /// changes cells.
     pub fn whole_cell(&mut self, ue: UeId) -> Option<f64> {
         let number = ue.0 as usize;
         let Ue { cell, slot, joined, ref downlink, .. } = self.table.ues[number];
@@ -873,7 +875,7 @@ impl Ran {
         self.table.ues[ue.0 as usize].downlink.blocks
     }
 
-    /// The cell that a UE hears best besides its own, and the power of one reference-signal element of it.
+    /// The strongest cell at a UE other than its serving one, and its RSRP.
     pub fn neighbour(&self, ue: UeId) -> Option<(CellId, Dbm)> {
         let number = ue.0 as usize;
         let best = self.radio.strongest_but(number, self.table.ues[number].cell)?;
@@ -883,7 +885,7 @@ impl Ran {
     /// The cells' figures so far.
     pub fn cell_figures(&self) -> impl Iterator<Item = CellFigures> + '_ {
         self.cells.iter().map(|cell| CellFigures {
-            users: cell.users.iter().filter(|user| **user != NOBODY).count(),
+            users: cell.users.iter().filter(|user| **user != FREE_SLOT).count(),
             prbs: self.radio.prbs(),
             downlink_prbs: cell.downlink.figures.prbs,
             downlink_bytes: cell.downlink.figures.bytes,
@@ -893,8 +895,7 @@ impl Ran {
     }
 }
 
-/// The TTI of the report that a decision in `tti` is based on: it comes every `period` TTIs, at this phase, and
-/// takes `delay` TTIs.
+/// The TTI of the report used by a decision in `tti`: reports have this period and phase, and a delay of `delay` TTIs.
 //= exception ideal-feedback
 fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
     let newest = tti.0.saturating_sub(delay);
@@ -910,18 +911,18 @@ fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl Fn
     move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
 }
 
-/// The set period, or the shortest usual one with an offset for each user.
-// ns-3 has 40 TTI, and ends the simulation if a cell has more users than that.
+/// The configured period, or the shortest usual one with an offset for each UE.
+// ns-3 uses 40 TTI, and ends the simulation if a cell has more UEs than that.
 fn srs_period(setup: &RanSetup, users: usize) -> Result<u16, Unbuildable> {
     let fits = |period: &u16| usize::from(*period) >= users;
     match setup.mac.srs_period {
         Some(period) if fits(&period) => Ok(period),
         Some(period) => Err(Unbuildable(format!(
-            "a sounding period of {period} TTI has an offset for {period} users of a cell, but {users} are in one"
+            "a sounding period of {period} TTI has offsets for {period} UEs per cell, but one cell has {users}"
         ))),
         None => [40, 80, 160, 320].into_iter().find(fits).ok_or_else(|| {
             Unbuildable(format!(
-                "a cell serves at most 320 users, one for each sounding offset, but {users} are in one"
+                "a cell serves at most 320 UEs, one per sounding offset, but one cell has {users}"
             ))
         }),
     }

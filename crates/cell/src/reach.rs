@@ -1,23 +1,23 @@
-//! Which UEs a cell reaches, and which cells a UE reaches.
+//! Coverage: whether data can be transmitted over a UE's link.
 
 use crate::mac::BlockFigures;
 use crate::phy::{Cqi, Prbs};
 use airwnd_units::Db;
 
-/// Whether data gets across one direction of a UE's link.
+/// Whether data can be transmitted in one direction of a UE's link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Link adaptation allows transmissions.
     Reached,
-    /// Nothing was ever decoded, and link adaptation allows no transmission or all of them failed.
+    /// No block was ever decoded, and link adaptation allows no transmission or all of them failed.
     OutOfReach,
 }
 
 impl Reach {
-    /// The words of the values, in their order.
+    /// Words of the values, in declaration order.
     pub const WORDS: &'static [&'static str] = &["reached", "out of reach"];
 
-    /// From what has become of the blocks, and whether link adaptation allows any now.
+    /// The reach, from the counters of blocks and whether link adaptation currently allows a transmission.
     pub(crate) fn of(blocks: &BlockFigures, allowed: bool) -> Reach {
         let decoded = blocks.all > blocks.all_failed;
         let all_failed = blocks.all > 0 && !decoded;
@@ -25,7 +25,7 @@ impl Reach {
     }
 }
 
-/// The best that link adaptation can expect of a UE's link: no other cell or UE sends.
+/// Best case of link adaptation for a UE's link: no other cell or UE sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkBudget {
     /// SINR of the downlink without interference.
@@ -38,16 +38,16 @@ pub struct LinkBudget {
     pub uplink: UplinkBudget,
 }
 
-/// The best that link adaptation can expect of a UE's uplink.
+/// Best case of link adaptation for a UE's uplink.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UplinkBudget {
-    /// SINR on each PRB if it sends over the whole carrier.
+    /// SINR per PRB of a transmission over the whole carrier.
     pub carrier: Db,
-    /// SINR on each PRB of the narrowest grant.
+    /// SINR per PRB of the narrowest grant.
     pub narrow: Db,
     /// The narrowest grant.
     pub narrowest: Prbs,
-    /// CQI on which link adaptation bases the narrowest grant; out of range: the UE is never granted anything.
+    /// CQI on which link adaptation bases the narrowest grant; out of range: the UE never gets a grant.
     pub cqi: Cqi,
 }
 
@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_decoded_is_needed_to_be_out_of_reach() {
+    fn a_ue_with_a_decoded_block_is_in_reach() {
         let blocks = |all, all_failed| BlockFigures { all, all_failed, ..BlockFigures::default() };
-        assert_eq!(Reach::of(&blocks(0, 0), true), Reach::Reached, "nothing was to be sent");
+        assert_eq!(Reach::of(&blocks(0, 0), true), Reach::Reached, "no data to send");
         assert_eq!(Reach::of(&blocks(0, 0), false), Reach::OutOfReach);
         assert_eq!(Reach::of(&blocks(9, 9), true), Reach::OutOfReach);
         assert_eq!(Reach::of(&blocks(9, 8), false), Reach::Reached, "it has been in reach");

@@ -1,4 +1,4 @@
-//! What a cell can be set to.
+//! Settings of the radio access network.
 
 use crate::bearer::Bearer;
 use crate::handover;
@@ -50,7 +50,7 @@ impl Bandwidth {
     }
 }
 
-/// The carrier, the same for all cells.
+/// Carrier, shared by all cells.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.101 §5; ns-3 lte-enb-net-device.cc")]
 pub struct Carrier {
@@ -67,7 +67,7 @@ pub struct Carrier {
     pub uplink_frequency: Hertz,
 }
 
-/// Between transmitter and receiver: path loss, link adaptation, block errors.
+/// Radio channel: path loss, shadowing, fading, link adaptation and block errors.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.213 §7; ns-3 LENA")]
 pub struct Radio {
@@ -82,22 +82,23 @@ pub struct Radio {
     #[param(default = fading::Spec::Epa(Default::default()))]
     #[param(unit = "1", source = "TS 36.104 Annex B.2: a pedestrian")]
     pub fading: fading::Spec,
-    /// From SINR to CQI.
+    /// Mapping of SINR to CQI.
     #[param(default = amc::Spec::BlockErrorTarget(Default::default()))]
     #[param(unit = "1", source = "ns-3 LteAmc default (MiErrorModel)")]
     pub amc: amc::Spec,
-    /// From SINR to block errors.
+    /// Mapping of SINR to block errors.
     #[param(default = error_model::Spec::MutualInformation(Default::default()))]
     #[param(unit = "1", source = "ns-3 LteSpectrumPhy default")]
     pub error_model: error_model::Spec,
-    /// How often the channel follows UEs that move.
+    /// Period of updates of the channel of moving UEs.
     #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "20 cm at 20 m/s")]
     pub position_period: Span,
     /// Whether control channels (PCFICH and PDCCH) can be lost.
     #[param(default = true, unit = "1", source = "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled")]
     pub control_errors: bool,
-    /// TTIs between two CQI reports of a user; two because ns-3 LENA's 1 ms period asks for more than 1 ms.
+    /// TTIs between two CQI reports of a UE; the default of two reproduces ns-3 LENA, whose 1 ms period requires more
+    /// than 1 ms.
     #[param(default = 2, range = 1..=160)]
     #[param(unit = "TTI", source = "ns-3 lte-ue-phy.cc, UlCqiPeriodicity with a strict comparison")]
     pub cqi_period: u16,
@@ -107,18 +108,18 @@ pub struct Radio {
     pub cqi_delay: u16,
 }
 
-/// How a base station learns that a UE has data.
+/// Reports of UEs' buffers to the eNB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum BufferReports {
-    /// At once, without resources and without loss.
+    /// Immediate, without resources and without loss.
     #[word = "ideal"]
     Ideal,
-    /// By a scheduling request at its next occasion, and by reports within granted blocks.
+    /// By a scheduling request at its next opportunity, and by reports within granted blocks.
     #[word = "requested"]
     Requested,
 }
 
-/// How often a UE may send a scheduling request (TS 36.213 Table 10.1.5-1).
+/// Period of scheduling request opportunities (TS 36.213 Table 10.1.5-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RequestPeriod {
     /// sr-ConfigIndex 157.
@@ -145,7 +146,7 @@ pub enum RequestPeriod {
 }
 
 impl RequestPeriod {
-    /// In TTIs.
+    /// The period in TTIs.
     pub fn ttis(self) -> u64 {
         match self {
             RequestPeriod::Ms1 => 1,
@@ -159,57 +160,57 @@ impl RequestPeriod {
     }
 }
 
-/// Medium access control.
+/// MAC: scheduling, HARQ, buffer reports and uplink power control.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.321; ns-3 LENA")]
 pub struct Mac {
     /// Downlink scheduler.
     #[param(default = sched::Spec::Pf(Default::default()), unit = "1", source = "ns-3 LteHelper default")]
     pub scheduler: sched::Spec,
-    /// Outer-loop link adaptation in the downlink; none: the reports decide.
+    /// Outer-loop link adaptation in the downlink; `none`: CQI reports alone determine the MCS.
     #[param(default = Some(outer_loop::Params::default()))]
-    #[param(unit = "1", source = "a choice: base stations have one; ns-3 LENA has none")]
+    #[param(unit = "1", source = "a choice: eNBs usually have one; ns-3 LENA has none")]
     pub olla: Option<outer_loop::Params>,
     /// Uplink scheduler.
     #[param(default = uplink_sched::Spec::Rr(Default::default()))]
     #[param(unit = "1", source = "ns-3 pss-ff-mac-scheduler.cc")]
     pub uplink_scheduler: uplink_sched::Spec,
-    /// HARQ transmissions of a block, the first included.
+    /// HARQ transmissions of a block, including the first.
     #[param(default = 4, range = 1..=8, unit = "1", source = "ns-3 LENA: dropped after redundancy version 3")]
     pub harq_transmissions: u8,
-    /// TTIs between two sounding reference signals of a user; none: the shortest of 40, 80, 160 and 320
-    /// that has an offset for each user of the fullest cell.
+    /// TTIs between two sounding reference signals of a UE; `none`: the shortest of 40, 80, 160 and 320 that has an
+    /// offset for each UE of the cell with the most UEs.
     #[param(default = None, range = 2..=320, unit = "TTI", source = "TS 36.213 Table 8.2-1; ns-3 default 40")]
     pub srs_period: Option<u16>,
-    /// How wide an uplink grant is, and with which scheme.
+    /// Selection of width and MCS of an uplink grant.
     #[param(default = UplinkAdaptation::Headroom)]
     #[param(unit = "word", source = "TS 36.213 §5.1.1.2 and TS 36.321 §5.4.6; `carrier` is ns-3 LENA's")]
     pub uplink_adaptation: UplinkAdaptation,
-    /// How the base station learns that a UE has data.
+    /// Reports of UEs' buffers to the eNB.
     #[param(default = BufferReports::Requested)]
     #[param(unit = "word", source = "TS 36.321 §5.4.4 and §5.4.5; `ideal` is ns-3 LENA's")]
     pub buffer_reports: BufferReports,
-    /// How often a UE may send a scheduling request, if buffer reports are `requested`.
+    /// Period of scheduling request opportunities of a UE, if buffer reports are `requested`.
     #[param(default = RequestPeriod::Ms10)]
     #[param(unit = "word", source = "TS 36.213 Table 10.1.5-1; 10 ms in TR 36.881 Table 5.2.1-1")]
     pub request_period: RequestPeriod,
-    /// Data that the grant has room for with which the base station answers a scheduling request.
+    /// Capacity of the grant with which the eNB answers a scheduling request.
     #[param(default = Bytes(150), range = Bytes(8)..=Bytes(1500))]
     #[param(
         unit = "B",
-        source = "a choice: a frame of a call or two acknowledgments, and both reports of the MAC"
+        source = "a choice: one voice frame or two ACKs, and both control elements of the MAC"
     )]
     pub request_grant: Bytes,
-    /// periodicBSR-Timer: a UE with data reports its buffer within a block after this time, if buffer reports are
+    /// periodicBSR-Timer: time after which a UE with data reports its buffer within a block, if buffer reports are
     /// `requested`.
     #[param(default = Span::from_millis(5), range = Span::from_millis(1)..=Span::from_millis(2560))]
     #[param(
         unit = "time",
-        source = "TS 36.331 §6.3.2, MAC-MainConfig, sf5: a choice, each round of grants has a report"
+        source = "TS 36.331 §6.3.2, MAC-MainConfig, sf5: a choice, each round of grants carries a report"
     )]
     pub periodic_bsr_timer: Span,
-    /// retxBSR-Timer: a UE that waits for a grant reports its buffer again after this time; none: never if buffer
-    /// reports are `ideal`, after 320 ms if they are `requested`.
+    /// retxBSR-Timer: time after which a UE that waits for a grant reports its buffer again; `none`: never if buffer
+    /// reports are `ideal`, 320 ms if they are `requested`.
     #[param(default = None, range = Span::from_millis(1)..=Span::from_millis(10_240))]
     #[param(unit = "time", source = "not in ns-3 LENA; TS 36.331 §9.2.2: 2.56 s")]
     pub retx_bsr_timer: Option<Span>,
@@ -219,7 +220,7 @@ pub struct Mac {
 }
 
 impl Mac {
-    /// After which time a UE that waits for a grant reports again; none: never.
+    /// Time after which a UE that waits for a grant reports again; `None`: never.
     pub fn report_again_after(&self) -> Option<Span> {
         let requested = self.buffer_reports == BufferReports::Requested;
         self.retx_bsr_timer.or(requested.then_some(DEFAULT_RETX_BSR))
@@ -232,15 +233,15 @@ const DEFAULT_RETX_BSR: Span = Span::from_millis(320);
 /// Modes of radio link control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RlcMode {
-    /// Unacknowledged: a block that HARQ gives up is a loss.
+    /// Unacknowledged mode: a block that HARQ does not deliver is lost.
     #[word = "um"]
     Um,
-    /// Acknowledged: what is lost is sent again.
+    /// Acknowledged mode: lost PDUs are retransmitted.
     #[word = "am"]
     Am,
 }
 
-/// How long an SDU may wait in PDCP (TS 36.331 §6.3.2, PDCP-Config).
+/// Maximum waiting time of an SDU in PDCP (TS 36.331 §6.3.2, PDCP-Config).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum DiscardTimer {
     /// 50 ms.
@@ -264,13 +265,13 @@ pub enum DiscardTimer {
     /// 1500 ms.
     #[word = "1500ms"]
     Ms1500,
-    /// For ever.
+    /// No limit.
     #[word = "infinity"]
     Infinity,
 }
 
 impl DiscardTimer {
-    /// The time; none: no limit.
+    /// The time; `None`: no limit.
     pub fn span(self) -> Option<Span> {
         let ms = match self {
             DiscardTimer::Ms50 => 50,
@@ -286,33 +287,33 @@ impl DiscardTimer {
     }
 }
 
-/// Radio link control.
+/// RLC: mode, queues and timers of radio link control.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.322; ns-3 LteRlcUm, LteRlcAm")]
 pub struct Rlc {
-    /// Whether what is lost is sent again.
+    /// RLC mode: with or without retransmissions.
     #[param(default = RlcMode::Am)]
     #[param(
         unit = "word",
-        source = "a choice: bearers of Internet traffic have it; ns-3 LteEnbRrc::EpsBearerToRlcMapping: um"
+        source = "a choice: usual for bearers of Internet traffic; ns-3 LteEnbRrc::EpsBearerToRlcMapping: um"
     )]
     pub mode: RlcMode,
-    /// Queue discipline and size of each user's downlink buffer at the base station.
+    /// Queue discipline and buffer size of each UE's downlink queue at the eNB.
     #[param(default = aqm::Spec::DropTail(Default::default()), unit = "1", source = "ns-3 LteRlcUm")]
     pub queue: aqm::Spec,
-    /// Queue discipline and size of the UE's uplink buffer; none: like `queue`.
+    /// Queue discipline and buffer size of the UE's uplink queue; `none`: like `queue`.
     #[param(default = None, unit = "1", source = "ns-3: one default for both ends")]
     pub uplink_queue: Option<aqm::Spec>,
-    /// PDCP's discard timer: how long an SDU may wait of which nothing has been sent.
+    /// PDCP discard timer: maximum waiting time of an SDU of which no part has been sent.
     //= exception pdcp-waits-by-default
     #[param(default = DiscardTimer::Infinity)]
     #[param(unit = "word", source = "TS 36.323 §5.4; TS 36.331 §6.3.2, discardTimer")]
     pub discard_timer: DiscardTimer,
-    /// t-Reordering of unacknowledged mode: how long a missing PDU is waited for.
+    /// t-Reordering of unacknowledged mode: time to wait for a missing PDU.
     #[param(default = Span::from_millis(100), range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 LteRlcUm::ReorderingTimer")]
     pub reordering: Span,
-    /// How often a buffer that is not empty is reported to the MAC while nothing arrives, in unacknowledged mode.
+    /// Period of reports of a non-empty buffer to the MAC without arrivals, in unacknowledged mode.
     #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 lte-rlc-um.cc, m_rbsTimer")]
     pub report_period: Span,
@@ -322,7 +323,7 @@ pub struct Rlc {
 }
 
 impl Rlc {
-    /// How often a buffer that is not empty is reported to the MAC.
+    /// Period of reports of a non-empty buffer to the MAC.
     pub fn report_period(&self) -> Span {
         match self.mode {
             RlcMode::Um => self.report_period,
@@ -331,11 +332,11 @@ impl Rlc {
     }
 }
 
-/// Everything that a [`Ran`](crate::Ran) is made of.
+/// Complete setup of a [`Ran`](crate::Ran).
 pub struct RanSetup {
     /// The carrier.
     pub carrier: Carrier,
-    /// Between transmitter and receiver.
+    /// Radio channel.
     pub radio: Radio,
     /// Medium access control.
     pub mac: Mac,
@@ -354,7 +355,7 @@ pub struct RanSetup {
 }
 
 impl RanSetup {
-    /// The schemes of uplink grants.
+    /// The rule for width and MCS of uplink grants.
     pub(crate) fn uplink_schemes(&self) -> Schemes {
         Schemes::new(self.mac.uplink_adaptation, &self.radio.error_model, self.carrier.bandwidth.prbs())
     }
@@ -363,11 +364,11 @@ impl RanSetup {
 /// A cell: one sector of a site.
 #[derive(Clone, Debug)]
 pub struct CellSite {
-    /// The site it belongs to: cells of one site share shadowing.
+    /// Number of its site: cells of one site share shadowing.
     pub site: u32,
-    /// Where the antenna is.
+    /// Position of the antenna.
     pub position: Position,
-    /// Where the antenna looks.
+    /// Direction of the antenna's main lobe.
     pub boresight: Degrees,
     /// The antenna's pattern.
     pub antenna: antenna::Spec,
@@ -380,17 +381,17 @@ pub struct CellSite {
 /// A UE.
 #[derive(Clone, Debug)]
 pub struct UeSite {
-    /// Where it is at first.
+    /// Initial position.
     pub position: Position,
-    /// How it moves from there.
+    /// Mobility model.
     pub mobility: mobility::Spec,
-    /// The random stream of its way.
+    /// Random stream of its trajectory.
     pub way: Stream,
     /// Noise figure of the receiver.
     pub noise_figure: Db,
-    /// The cell that serves it; none: the strongest.
+    /// Serving cell; `None`: the strongest.
     pub cell: Option<CellId>,
-    /// Offset of its sounding reference signal within the period; none: its place in the cell.
+    /// Offset of its sounding reference signal within the period; `None`: its slot in the cell.
     pub srs_offset: Option<u16>,
     /// Its bearer.
     pub bearer: Bearer,

@@ -1,4 +1,4 @@
-//! A UE with its bearer, as the cells use it.
+//! UEs with their bearers, as the cells use them.
 
 use crate::bearer::Bearer;
 use crate::mac::BlockFigures;
@@ -19,11 +19,11 @@ use std::collections::VecDeque;
 pub struct Dropped {
     /// The packet.
     pub packet: Key,
-    /// Why.
+    /// Cause of the drop.
     pub cause: DropCause,
 }
 
-/// What became of packets that are not just delivered, until the owner asks.
+/// Drops and marks until the caller drains them.
 #[derive(Default)]
 pub(crate) struct EventLog {
     pub drops: Vec<Dropped>,
@@ -47,25 +47,25 @@ pub(crate) struct Ue {
     pub position: Position,
     pub downlink: Leg,
     pub uplink: Leg,
-    /// What the UE's MAC believes to wait in its own RLC.
+    /// Backlog of its RLC known to the UE's MAC.
     pub unsent: BufferStatus,
     /// Whether its cell can schedule it.
     pub joined: bool,
-    /// What its cells have to know of its bearer.
+    /// Quality of service of its bearer.
     pub bearer: Bearer,
-    /// Whether it is in the list of those whose RLC has reported since the last TTI.
+    /// Whether it is in the list of UEs with a new RLC report since the last TTI.
     pub fresh: bool,
-    /// When it reports again that it waits for grants.
+    /// Expiry of retxBSR-Timer.
     pub report_again_at: Option<Tti>,
-    /// Its reports within blocks.
+    /// State of its reports within blocks.
     pub reporting: Reporting,
     /// Sum of the TPC commands, f(i) in TS 36.213 §5.1.1.1.
     pub commanded: Db,
-    /// How often its link failed.
+    /// Number of radio link failures.
     pub failures: u64,
-    /// How often it was handed over.
+    /// Number of handovers.
     pub handovers: u64,
-    /// The probability that it loses a TTI's control channels; none: they are never lost.
+    /// Probability of losing a TTI's control channels; `None`: they are never lost.
     control_error: Option<f64>,
     control: Stream,
     pub sinr: Option<Db>,
@@ -73,18 +73,18 @@ pub(crate) struct Ue {
     pub sinr_samples: u64,
 }
 
-/// What a UE's MAC remembers of its reports, if they are within blocks.
+/// State of a UE's reports within blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reporting {
-    /// A regular buffer status report is due: a scheduling request is pending.
+    /// A regular buffer status report is triggered: a scheduling request is pending.
     pub is_due: bool,
-    /// Whether something waited when it was looked last.
+    /// Whether the backlog was positive at the last check.
     pub has_data: bool,
     /// Whether power headroom is reported.
     headrooms: bool,
-    /// The last buffer status report.
+    /// TTI of the last buffer status report.
     buffer_at: Option<Tti>,
-    /// The last power headroom report, and the downlink's loss then.
+    /// TTI of the last power headroom report, and the downlink's path loss then.
     headroom_at: Option<(Tti, Db)>,
 }
 
@@ -96,7 +96,7 @@ const ELEMENT: Bytes = Bytes(2);
 const PERIODIC_HEADROOM: u64 = 200;
 const PROHIBIT_HEADROOM: u64 = 20;
 const HEADROOM_CHANGE: f64 = 3.0;
-/// What a power headroom report can say, in whole decibels (TS 36.133 §9.1.8.4).
+/// Range of a power headroom report, in whole decibels (TS 36.133 §9.1.8.4).
 const HEADROOMS: [f64; 2] = [-23.0, 40.0];
 
 impl Reporting {
@@ -110,20 +110,20 @@ impl Reporting {
 /// All UEs, with the timers of their buffer reports.
 pub(crate) struct UeTable {
     pub ues: Vec<Ue>,
-    /// After which a UE with data reports within a block; none: reports are ideal.
+    /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer); `None`: reports are ideal.
     periodic_report: Option<u64>,
-    /// UEs with a scheduling request that is pending.
+    /// UEs with a pending scheduling request.
     pub requesting: Vec<u32>,
-    /// After which RLC reports a buffer to which nothing is added.
+    /// Timers for repeated buffer reports of RLC to the MAC.
     pub report_timers: Timers<(u32, Direction)>,
-    /// After which a UE reports again that it waits for grants, if it does so.
+    /// retxBSR-Timers of the UEs, if enabled.
     pub retx_bsr_timers: Option<Timers<u32>>,
     pub timed: Timed,
     pub events: EventLog,
 }
 
 impl UeTable {
-    /// These, none of which has sent anything.
+    /// A table of UEs that have not sent anything yet.
     pub fn new(setup: &RanSetup, ues: Vec<Ue>) -> UeTable {
         UeTable {
             report_timers: Timers::new(setup.rlc.report_period(), 2 * ues.len()),
@@ -145,22 +145,22 @@ impl UeTable {
             && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
     }
 
-    /// The UE with a number.
+    /// The UE with this number.
     pub fn get(&mut self, number: u32) -> &mut Ue {
         &mut self.ues[number as usize]
     }
 
-    /// The base station fills a block for a UE, which a HARQ process will send.
+    /// Fills a downlink block of a HARQ process for a UE.
     pub fn transmit_down(&mut self, number: u32, tti: Tti, size: Bytes, process: u8) -> Option<Content> {
         self.fill(number, Direction::Down, tti, size, process, None)
     }
 
-    /// Whether UEs request grants, and report within blocks.
+    /// Whether UEs request grants and report within blocks.
     pub fn request_grants(&self) -> bool {
         self.periodic_report.is_some()
     }
 
-    /// A UE fills a grant; it does not answer one if nothing waits.
+    /// Fills a grant of a UE; `None` if it has no data and leaves the grant unused.
     pub fn transmit_up(
         &mut self,
         number: u32,
@@ -173,20 +173,21 @@ impl UeTable {
         if let Some(period) = self.periodic_report {
             return self.transmit_reporting(number, tti, grant, process, power, period);
         }
-        // ns-3 leaves a grant of 7 bytes or less unused and reports again without end; RLC's header takes two of them.
-        let told = ue.unsent;
-        if told.total() == Bytes::ZERO {
+        // ns-3 leaves a grant of 7 bytes or less unused and repeats its report indefinitely; RLC's header takes two of
+        // them.
+        let reported = ue.unsent;
+        if reported.total() == Bytes::ZERO {
             return None;
         }
         ue.unsent.on_block_up(grant);
-        let content = self.fill(number, Direction::Up, tti, grant, process, Some(told));
+        let content = self.fill(number, Direction::Up, tti, grant, process, Some(reported));
         self.await_grant(number, tti);
         let content = content?;
         let headroom = self.get(number).report_headroom(tti, power);
         Some((Some(content), Elements { headroom, buffer: None }))
     }
 
-    /// The same where UEs report within blocks: when it is due, and in what data leaves free.
+    /// Fills a grant with reports within blocks: when one is due, and in space that data leaves free.
     //= TS 36.321 §5.4.5
     //= exception padding-stays-silent
     fn transmit_reporting(
@@ -226,11 +227,11 @@ impl UeTable {
         Some((content, Elements { buffer: reports.then_some(left.total()), headroom }))
     }
 
-    /// RLC of a UE has news for its MAC: a scheduling request is pending if data came to an empty buffer, or
-    /// grants have been waited for too long.
+    /// Triggers a scheduling request after a report of RLC, if data arrived at an empty buffer or retxBSR-Timer expired
+    /// (`waited`).
     //= TS 36.321 §5.4.4
     //= TS 36.321 §5.4.5
-    pub fn look_for_data(&mut self, number: u32, waited: bool) {
+    pub fn update_request(&mut self, number: u32, waited: bool) {
         let ue = &mut self.ues[number as usize];
         let has_data = ue.unsent.total() > Bytes::ZERO;
         let had_data = std::mem::replace(&mut ue.reporting.has_data, has_data);
@@ -239,15 +240,15 @@ impl UeTable {
         }
     }
 
-    /// A UE has left its cell: nothing is pending or known there.
-    pub fn forget_reports(&mut self, number: usize) {
+    /// Resets reports and TPC commands of a UE that has left its cell.
+    pub fn reset_reports(&mut self, number: usize) {
         let ue = &mut self.ues[number];
         ue.reporting = Reporting { headrooms: ue.reporting.headrooms, ..Reporting::default() };
         ue.commanded = Db(0.0);
         self.requesting.retain(|other| *other as usize != number);
     }
 
-    /// retxBSR-Timer starts, again if it runs, if something waits.
+    /// Starts or restarts retxBSR-Timer if data is waiting.
     //= TS 36.321 §5.4.5
     pub fn await_grant(&mut self, number: u32, tti: Tti) {
         let Some(timers) = &mut self.retx_bsr_timers else { return };
@@ -266,14 +267,15 @@ impl UeTable {
         tti: Tti,
         size: Bytes,
         process: u8,
-        told: Option<BufferStatus>,
+        reported: Option<BufferStatus>,
     ) -> Option<Content> {
         let (leg, other) = self.ues[number as usize].legs(direction);
-        let content = leg.rlc.transmit(tti.start(), size, process, &mut other.rlc, told, &mut self.events);
+        let content =
+            leg.rlc.transmit(tti.start(), size, process, &mut other.rlc, reported, &mut self.events);
         if leg.rlc.is_acknowledged() {
             self.timed.watch(number, direction, leg);
         } else if leg.rlc.backlog().bytes > Bytes::ZERO {
-            // After an opportunity to send, what is left is reported after a while.
+            // The rest is reported one period after a transmission opportunity.
             self.report_timers.arm(tti, (number, direction), &mut leg.report_at);
         } else {
             self.report_timers.disarm(&mut leg.report_at);
@@ -282,11 +284,11 @@ impl UeTable {
     }
 }
 
-/// The bearers of which an RLC timer runs.
+/// The bearers with a running RLC timer.
 pub(crate) struct Timed(Vec<(u32, Direction)>);
 
 impl Timed {
-    /// None yet, with room for each of so many UEs.
+    /// An empty list with space for this many UEs.
     pub fn new(ues: usize) -> Timed {
         Timed(Vec::with_capacity(2 * ues))
     }
@@ -295,7 +297,7 @@ impl Timed {
         self.0.is_empty()
     }
 
-    /// How many bearers there are, and each of them.
+    /// Number of bearers in the list.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -304,7 +306,7 @@ impl Timed {
         self.0[index]
     }
 
-    /// A timer of a bearer may have started.
+    /// Adds a bearer if a timer of it runs.
     pub fn watch(&mut self, number: u32, direction: Direction, leg: &mut Leg) {
         if !leg.timed && leg.rlc.deadline().is_some() {
             leg.timed = true;
@@ -312,8 +314,8 @@ impl Timed {
         }
     }
 
-    /// Drops those of which none runs any more.
-    pub fn forget(&mut self, ues: &mut [Ue]) {
+    /// Removes bearers without a running timer.
+    pub fn remove_stopped(&mut self, ues: &mut [Ue]) {
         self.0.retain(|(number, direction)| {
             let leg = ues[*number as usize].leg(*direction);
             leg.timed = leg.rlc.deadline().is_some();
@@ -322,10 +324,9 @@ impl Timed {
     }
 }
 
-/// Timers of equal length, many of them.
+/// A set of timers with the same duration.
 ///
-/// A timer that is armed anew leaves its old place behind; its owner keeps when it expires, and so knows which place
-/// is meant.
+/// Restarting a timer leaves its old entry behind. The owner keeps the expiry and thereby recognises the valid entry.
 pub(crate) struct Timers<T> {
     period: u64,
     /// `[tti % (period + 1)]`
@@ -334,7 +335,7 @@ pub(crate) struct Timers<T> {
 }
 
 impl<T> Timers<T> {
-    /// Of so many owners, each of which arms its own once in a TTI.
+    /// Timers of this many owners, each of which starts at most once per TTI.
     pub fn new(period: Span, owners: usize) -> Self {
         let period = period.0.div_ceil(Tti::SPAN.0);
         Timers { period, due: (0..=period).map(|_| Vec::with_capacity(owners)).collect(), armed: 0 }
@@ -349,12 +350,12 @@ impl<T> Timers<T> {
         }
     }
 
-    /// Whether any timer runs.
+    /// Whether no timer runs.
     pub fn is_idle(&self) -> bool {
         self.armed == 0
     }
 
-    /// Takes the places of a TTI out; [`Timers::put_back`] returns the list for its capacity.
+    /// Takes the entries of a TTI out; [`Timers::put_back`] returns the list for its capacity.
     pub fn take(&mut self, tti: Tti) -> Vec<T> {
         let place = tti.0 as usize % self.due.len();
         std::mem::take(&mut self.due[place])
@@ -374,18 +375,18 @@ impl<T> Timers<T> {
 /// One direction of a bearer: RLC at both ends.
 pub(crate) struct Leg {
     pub rlc: OneWay,
-    /// When RLC reports its buffer to the MAC unless something arrives before.
+    /// Time of RLC's next buffer report to the MAC without further arrivals.
     pub report_at: Option<Tti>,
-    /// It is among those of which an RLC timer runs.
+    /// Whether it is in the list of bearers with a running RLC timer.
     pub timed: bool,
     errors: Stream,
     pub blocks: BlockFigures,
 }
 
-/// What becomes of packets that wait in a bearer that is re-established.
+/// Treatment of the packets that wait in a re-established bearer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Waiting {
-    /// They wait on.
+    /// They stay.
     Stays,
     /// They are forwarded.
     Follows,
@@ -394,8 +395,8 @@ pub(crate) enum Waiting {
 }
 
 impl Leg {
-    /// RLC begins anew for this cause: what was on air is lost, what waits meets this; `forward` gets what follows the
-    /// UE. `spare` is empty, and is again afterwards.
+    /// Re-establishes RLC for this cause: PDUs on air are lost, waiting packets are treated according to `rest`, and
+    /// `forward` receives those that follow the UE. `spare` is empty before and after.
     pub fn re_establish(
         &mut self,
         now: Time,
@@ -416,7 +417,7 @@ impl Leg {
         }
     }
 
-    /// A number uniform in [0, 1) for the block that a process sends in this TTI.
+    /// A number uniform in [0, 1) for the block of a process in this TTI.
     pub fn draw(&self, tti: Tti, process: u8) -> f64 {
         self.errors.at(tti.0 << 3 | u64::from(process))
     }
@@ -463,19 +464,19 @@ impl Ue {
             sinr_sum: 0.0,
             sinr_samples: 0,
         };
-        ue.hear_control(radio.control_sinr(number, cell));
+        ue.set_control_sinr(radio.control_sinr(number, cell));
         ue
     }
 
-    /// The UE, which has this number, is here from now on.
+    /// Moves the UE with this number.
     pub fn place(&mut self, now: Time, number: usize, position: Position, radio: &mut Radio) {
         self.position = position;
         radio.place(now, number, position);
-        self.hear_control(radio.control_sinr(number, self.cell));
+        self.set_control_sinr(radio.control_sinr(number, self.cell));
     }
 
-    /// The SINR of control channels changes.
-    pub fn hear_control(&mut self, sinr: Db) {
+    /// Updates the SINR of control channels.
+    pub fn set_control_sinr(&mut self, sinr: Db) {
         if let Some(error) = &mut self.control_error {
             *error = crate::phy::control_error(sinr);
         }
@@ -488,7 +489,7 @@ impl Ue {
         }
     }
 
-    /// A direction, and the other one.
+    /// A direction, and the opposite one.
     pub fn legs(&mut self, direction: Direction) -> (&mut Leg, &mut Leg) {
         match direction {
             Direction::Down => (&mut self.downlink, &mut self.uplink),
@@ -496,7 +497,7 @@ impl Ue {
         }
     }
 
-    /// What RLC has to report to the MAC that sends in a direction.
+    /// Buffer status that RLC reports to the MAC of a direction.
     pub fn reported(&self, now: Time, direction: Direction) -> BufferStatus {
         match direction {
             Direction::Down => self.downlink.rlc.reported(now, &self.uplink.rlc),
@@ -525,28 +526,28 @@ impl Ue {
         })
     }
 
-    /// Whether either direction has given up a PDU.
+    /// Whether either direction has exceeded the maximum of retransmissions.
     pub fn has_failed(&self) -> bool {
         self.downlink.rlc.has_failed() || self.uplink.rlc.has_failed()
     }
 
-    /// How long the oldest data for it at the base station will have waited when this TTI ends; no longer than
-    /// the TTI if RLC has less than the MAC believes, so that a grant can tell.
+    /// Head-of-line delay at the eNB at the end of this TTI; one TTI if RLC has less data than the MAC assumes, so that
+    /// a grant can resolve it.
     pub fn head_of_line(&self, tti: Tti) -> Span {
         self.downlink.rlc.oldest().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
-    /// Whether the UE, which has this number, fails to decode the control channels of the TTI on air.
+    /// Whether the UE with this number fails to decode the control channels of the TTI on air.
     pub fn loses_control(&mut self, tti: Tti, number: u32, radio: &mut Radio) -> bool {
         if self.control_error.is_some()
             && let Some(sinr) = radio.faded_control_sinr(number as usize)
         {
-            self.hear_control(sinr);
+            self.set_control_sinr(sinr);
         }
         self.control_error.is_some_and(|error| error > 0.0 && self.control.at(tti.0) < error)
     }
 
-    /// RLC reports what waits to the UE's MAC.
+    /// Updates the backlog known to the UE's MAC from RLC.
     pub fn on_uplink_report(&mut self, now: Time, number: u32, fresh: &mut Vec<u32>) {
         self.unsent = self.reported(now, Direction::Up);
         if !std::mem::replace(&mut self.fresh, true) {

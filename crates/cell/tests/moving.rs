@@ -1,4 +1,4 @@
-//! A UE that is elsewhere hears as if it had always been there.
+//! A UE that has moved has the same channel as one that has always been at its position.
 
 use airwnd_cell::phy::{Position, antenna, fading, propagation};
 use airwnd_cell::{Bearer, CellSite, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility};
@@ -50,7 +50,7 @@ fn network(position: Position) -> Ran {
     Ran::new(&setup(position)).unwrap()
 }
 
-/// A packet in each of these TTIs; the SINR that is reported at their end.
+/// Sends a packet in each of these TTIs; returns the SINR reported at their end.
 fn exchange(network: &mut Ran, ttis: std::ops::Range<u64>) -> Db {
     let mut drops = Vec::new();
     for tti in ttis.map(Tti) {
@@ -66,7 +66,7 @@ fn exchange(network: &mut Ran, ttis: std::ops::Range<u64>) -> Db {
 }
 
 #[test]
-fn reports_follow_the_terminal() {
+fn reports_follow_the_ue() {
     let mut moving = network(NEAR);
     let near = exchange(&mut moving, 0..101);
     moving.place(Tti(101).start(), UeId(0), FAR);
@@ -78,10 +78,10 @@ fn reports_follow_the_terminal() {
     assert_eq!(exchange(&mut moving, 201..301), near);
 }
 
-/// A UE on a straight way has the same channel at the same place, however often it is looked for, and whether or
-/// not its cell has slept in between.
+/// A UE on a straight trajectory has the same channel at the same position, independent of the number of queries and of
+/// skipped TTIs.
 #[test]
-fn fading_is_where_the_terminal_is() {
+fn fading_is_a_function_of_position() {
     let car = |period: u64| {
         let mut setup = setup(FAR);
         setup.radio.fading = fading::Spec::Eva(Default::default());
@@ -98,5 +98,5 @@ fn fading_is_where_the_terminal_is() {
     let all = sinr(&mut often, 0..401);
     assert!((sinr(&mut seldom, 0..401) - all).abs() < 1e-3);
     assert!((sinr(&mut asleep, 400..401) - all).abs() < 1e-3);
-    assert!((sinr(&mut asleep, 401..421) - all).abs() > 0.01, "it goes on");
+    assert!((sinr(&mut asleep, 401..421) - all).abs() > 0.01, "fading continues");
 }

@@ -1,4 +1,4 @@
-//! The radio against figures of ns-3 3.44 runs: path loss, antennas, link adaptation and block errors.
+//! The radio model against values of ns-3 3.44 runs: path loss, antennas, link adaptation and block errors.
 
 use airwnd_cell::phy::amc::{self, Amc, block_error_target, piro_ew2010};
 use airwnd_cell::phy::antenna::{Antenna, Bearing, parabolic};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Downlink EARFCN 100 in band 1 (TS 36.101 §5.7.3): 2110 + 0.1 x 100 MHz.
 const CARRIER: Hertz = Hertz(2.12e9);
-/// Of 50 resource blocks the last two make no whole group of three, and ns-3 schedules whole groups.
+/// The last two of 50 resource blocks do not form a whole RBG of three, and ns-3 schedules only whole RBGs.
 const SCHEDULED: Prbs = Prbs(48);
 
 /// The fields of each line that is not a comment.
@@ -82,7 +82,7 @@ fn s1_fine() -> Vec<Served> {
 }
 
 #[test]
-fn received_power_and_sinr_of_one_user() {
+fn received_power_and_sinr_of_one_ue() {
     for row in s1().iter().chain(&s1_fine()) {
         let model = match row.loss {
             "friis" => propagation::Spec::Friis(friis::Params {}).build(),
@@ -112,19 +112,19 @@ fn received_power_at_a_site_with_three_sectors() {
     }
 }
 
-/// The UE's scheme for a wideband report, if it can be served.
+/// The UE's MCS for a wideband report; `None` if out of range.
 fn scheme(rule: &dyn Amc, sinr: f64, blocks: Prbs) -> Option<Mcs> {
     let cqi = rule.cqi(Sinr::Flat(Db(sinr)), blocks);
     (cqi != Cqi::OUT_OF_RANGE).then(|| mcs_of(cqi))
 }
 
-/// Rows of users with a channel so poor that ns-3 tries MCS 0 a few times before the first report.
+/// Excludes rows of UEs with a channel so poor that ns-3 sends MCS 0 a few times before the first report.
 fn reported(row: &&Served) -> bool {
     row.blocks == 0 || row.blocks > 100
 }
 
 #[test]
-fn piro_chooses_every_scheme_and_block_of_the_reference() {
+fn piro_selects_the_mcs_and_block_of_the_reference() {
     let rule = link_adaptation("piro");
     for row in s1().iter().chain(&s1_fine()).filter(|row| row.rule == "piro").filter(reported) {
         let mcs = scheme(&*rule, row.sinr.0, Prbs(50));
@@ -136,7 +136,7 @@ fn piro_chooses_every_scheme_and_block_of_the_reference() {
 }
 
 #[test]
-fn block_error_target_switches_within_half_a_decibel_of_the_reference() {
+fn block_error_target_switches_mcs_within_half_a_decibel_of_the_reference() {
     let rule = link_adaptation("mi");
     for row in s1().iter().chain(&s1_fine()).filter(|row| row.rule == "mi").filter(reported) {
         let near = [-0.4, 0.4].map(|offset| scheme(&*rule, row.sinr.0 + offset, Prbs(50)));
@@ -157,8 +157,9 @@ fn subband_reports_on_fifteen_blocks() {
 
 #[test]
 fn ten_percent_errors_at_the_sinr_of_the_reference() {
-    // ns-3 counts blocks without their CRC, which makes up the simulated curves' difference at 3 PRB (24 bits beside 88
-    // in the first row); they are not fitted to these rows, the losses of mutual-information are.
+    // ns-3 counts blocks without their CRC, which explains the simulated curves' difference at 3 PRB (24 bits in
+    // addition to 88 in the first row). These curves are not fitted to these rows; the losses of mutual-information
+    // are.
     for (name, model, most, most_rms) in [
         ("mutual-information", receiver(), 0.35, 0.15),
         (
@@ -183,8 +184,8 @@ fn ten_percent_errors_at_the_sinr_of_the_reference() {
     }
 }
 
-/// Blocks on one to eight PRB, for most of which ns-3 has no curves: with its sizes within 0.4 dB, but for 0.84 dB at MCS 0,
-/// whose code blocks of 40 bits are the shortest that there are.
+/// Blocks on one to eight PRB, for most of which ns-3 has no curves: with ns-3's sizes within 0.4 dB, except for 0.84
+/// dB at MCS 0, whose code blocks of 40 bits have the minimum size.
 #[test]
 fn small_blocks_are_decoded_as_in_the_reference_with_its_sizes() {
     for (code_blocks, most, most_rms) in [(CodeBlocks::Ns3, 0.9, 0.23), (CodeBlocks::Own, 1.8, 0.5)] {
@@ -196,7 +197,7 @@ fn small_blocks_are_decoded_as_in_the_reference_with_its_sizes() {
     }
 }
 
-/// The SINR at which 10 % of first transmissions fail, less the reference's, in decibels.
+/// The SINR at which 10 % of first transmissions fail, minus the reference's, in decibels.
 fn offsets_at_ten_percent(model: &dyn ErrorModel) -> Vec<f64> {
     offsets(model, include_str!("data/sinr_at_10_percent.csv"))
 }

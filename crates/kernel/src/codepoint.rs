@@ -1,21 +1,21 @@
 //! The ECN field of the IP header.
 
-/// The ECN field of the IP header (RFC 3168 §5): what a packet's transport can do, and what a queue says of it.
+/// ECN field of the IP header (RFC 3168 §5): the transport's ECN capability and the queues' congestion marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codepoint {
-    /// The transport does not know ECN: 00.
+    /// Not ECN-capable transport: 00.
     #[default]
     NotEct,
-    /// ECN-capable, and heeds marks as an L4S sender does (RFC 9331): 01.
+    /// ECN-capable with L4S semantics (RFC 9331): 01.
     Ect1,
-    /// ECN-capable: 10.
+    /// ECN-capable with classic semantics: 10.
     Ect0,
     /// Congestion experienced: 11.
     Ce,
 }
 
 impl Codepoint {
-    /// Whether a queue may mark the packet instead of dropping it.
+    /// Returns true if a queue may mark the packet instead of dropping it.
     pub fn is_capable(self) -> bool {
         self != Codepoint::NotEct
     }

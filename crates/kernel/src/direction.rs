@@ -17,7 +17,7 @@ impl Direction {
     /// Both, downlink first.
     pub const BOTH: [Direction; 2] = [Direction::Down, Direction::Up];
 
-    /// The opposite direction: that of the acknowledgments of data that goes this way.
+    /// Returns the opposite direction, in which ACKs for this direction's data travel.
     pub fn reverse(self) -> Direction {
         match self {
             Direction::Down => Direction::Up,

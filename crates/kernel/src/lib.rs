@@ -1,8 +1,8 @@
-//! The simulation kernel: an event queue, a slab, random streams, and what every packet has.
+//! Simulation kernel: event queue, slab, random streams, and the direction and ECN field of packets.
 //!
-//! It knows nothing of links, TCP or LTE, does no I/O, reads no wall clock and holds no global state, so that the
-//! same inputs give the same outputs on any machine. After its containers have grown to a simulation's
-//! working size it allocates nothing.
+//! The kernel is independent of links, TCP and LTE. It performs no I/O, reads no wall clock and holds no global state,
+//! so equal inputs give equal outputs on any machine. It allocates no memory once its containers have grown to the
+//! simulation's working size.
 
 mod codepoint;
 mod direction;

@@ -4,16 +4,15 @@ use airwnd_units::Time;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// What can be scheduled.
+/// A schedulable event.
 pub trait Event: Copy {
-    /// Orders events of the same instant by meaning: the lower class happens first.
+    /// Returns the event's class. Among events of the same instant, lower classes happen first.
     fn class(&self) -> u8;
 }
 
 /// A queue of events ordered by (time, class, order of scheduling).
 ///
-/// Keep it short instead of clever: FIFO links schedule only their head, a cell has one tick, a connection
-/// one timer.
+/// Callers keep it short: a FIFO link schedules only its head, a cell one tick, a connection one timer.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Entry<E>>,
@@ -24,7 +23,7 @@ pub struct EventQueue<E> {
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
     at: Time,
-    /// The class in the upper 8 bits, the sequence number below.
+    /// Class in the upper 8 bits, sequence number below.
     rank: u64,
     event: E,
 }
@@ -43,20 +42,23 @@ impl<E> PartialOrd for Entry<E> {
     }
 }
 impl<E> Ord for Entry<E> {
-    /// Reversed: the heap's greatest entry is the earliest event.
+    /// Reversed, so that the maximum of the heap is the earliest event.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.rank).cmp(&(self.at, self.rank))
     }
 }
 
 impl<E: Event> EventQueue<E> {
-    /// An empty queue with room for `capacity` pending events.
+    /// Creates an empty queue with room for `capacity` pending events.
     pub fn with_capacity(capacity: usize) -> Self {
         const { assert!(size_of::<Entry<E>>() <= 32, "an event with its time and rank fits 32 bytes") };
         EventQueue { heap: BinaryHeap::with_capacity(capacity), scheduled: 0, now: Time::ZERO }
     }
 
-    /// Schedules an event; one in the past would be a broken invariant.
+    /// Schedules an event.
+    ///
+    /// # Panics
+    /// If `at` is in the past.
     pub fn schedule(&mut self, at: Time, event: E) {
         assert!(at >= self.now, "an event is scheduled for {at}, before {}", self.now);
         debug_assert!(self.scheduled < 1 << CLASS_SHIFT, "sequence numbers fit below the class");
@@ -65,7 +67,7 @@ impl<E: Event> EventQueue<E> {
         self.heap.push(Entry { at, rank, event });
     }
 
-    /// The earliest event, if it happens no later than `end`; the clock moves to it.
+    /// Removes and returns the earliest event due at or before `end`; the clock advances to its time.
     pub fn pop_until(&mut self, end: Time) -> Option<(Time, E)> {
         if self.heap.peek()?.at > end {
             return None;
@@ -75,32 +77,32 @@ impl<E: Event> EventQueue<E> {
         Some((entry.at, entry.event))
     }
 
-    /// The time of the event taken last.
+    /// Returns the time of the last event removed.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// How many events have ever been scheduled.
+    /// Returns the number of events scheduled since the start.
     pub fn scheduled(&self) -> u64 {
         self.scheduled
     }
 
-    /// When the earliest pending event is due.
+    /// Returns the due time of the earliest pending event.
     pub fn next(&self) -> Option<Time> {
         self.heap.peek().map(|entry| entry.at)
     }
 
-    /// The earliest pending event and when it is due.
+    /// Returns the earliest pending event and its due time.
     pub fn peek(&self) -> Option<(Time, &E)> {
         self.heap.peek().map(|entry| (entry.at, &entry.event))
     }
 
-    /// How many events are pending.
+    /// Returns the number of pending events.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Whether nothing is pending.
+    /// Returns true if no event is pending.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }

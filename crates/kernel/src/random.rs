@@ -1,10 +1,10 @@
-//! Random streams named by what they are for.
+//! Random streams, named by purpose.
 
 /// A counter-based random stream (SplitMix64: Steele, Lea and Flood, OOPSLA 2014, figure 16).
 ///
-/// A stream is named by its seed and the path of the component that uses it, never by the order of
-/// creation: swapping the congestion control leaves the channel unchanged. [`Stream::at`] reads any position
-/// without a state, which fading and block errors use, addressed by (UE, cell, TTI).
+/// A stream is identified by its seed and the path of the component that uses it, independent of the order of creation:
+/// replacing the congestion control leaves the channel unchanged. [`Stream::at`] provides stateless random access;
+/// fading and block errors use it, addressed by (UE, cell, TTI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
     key: u64,
@@ -21,7 +21,7 @@ fn mix(mut z: u64) -> u64 {
 }
 
 impl Stream {
-    /// The stream of the component `name` (such as "placement") in the run with this seed.
+    /// Creates the stream of the component `name` (such as "placement") in the run with this seed.
     //= exception random-streams
     pub fn new(seed: u64, name: &str) -> Stream {
         let key = name
@@ -30,23 +30,23 @@ impl Stream {
         Stream { key, position: 0 }
     }
 
-    /// The sub-stream of a component with this index (a user, a cell, a flow).
+    /// Returns the sub-stream with this index (a UE, a cell, a flow).
     pub fn child(self, index: u64) -> Stream {
         Stream { key: mix(self.key ^ mix(index.wrapping_add(GOLDEN))), position: 0 }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.position += 1;
         mix(self.key.wrapping_add(self.position.wrapping_mul(GOLDEN)))
     }
 
-    /// The next number uniform in [0, 1), with 53 random bits.
+    /// Returns the next number uniform in [0, 1), with 53 random bits.
     pub fn uniform(&mut self) -> f64 {
         unit(self.next_u64())
     }
 
-    /// The number uniform in [0, 1) at a position, whatever was drawn before.
+    /// Returns the number uniform in [0, 1) at a position, independent of earlier draws.
     pub fn at(self, position: u64) -> f64 {
         unit(mix(self.child(position).key))
     }

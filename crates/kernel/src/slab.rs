@@ -1,10 +1,10 @@
-//! Storage for things that come and go, addressed by small keys.
+//! Pool with small keys for items of limited lifetime.
 
-/// The key of an item in a [`Slab`].
+/// Key of an item in a [`Slab`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(pub u32);
 
-/// A pool of items; a freed place is used again, the last freed first.
+/// A pool of items. Freed slots are reused, the most recently freed first.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
     places: Vec<Option<T>>,
@@ -12,12 +12,12 @@ pub struct Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// An empty slab with room for `capacity` items.
+    /// Creates an empty slab with room for `capacity` items.
     pub fn with_capacity(capacity: usize) -> Self {
         Slab { places: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity) }
     }
 
-    /// Stores an item.
+    /// Stores an item and returns its key.
     pub fn insert(&mut self, item: T) -> Key {
         match self.free.pop() {
             Some(place) => {
@@ -31,34 +31,40 @@ impl<T> Slab<T> {
         }
     }
 
-    /// The item under `key`; a key that was removed is a broken invariant.
+    /// Returns the item under `key`.
+    ///
+    /// # Panics
+    /// If the item was removed.
     pub fn get(&self, key: Key) -> &T {
-        self.places[key.0 as usize].as_ref().expect("the key's item is in the slab")
+        self.places[key.0 as usize].as_ref().expect("the slab holds an item under the key")
     }
 
-    /// As [`Slab::get`], to change it.
+    /// Mutable variant of [`Slab::get`].
     pub fn get_mut(&mut self, key: Key) -> &mut T {
-        self.places[key.0 as usize].as_mut().expect("the key's item is in the slab")
+        self.places[key.0 as usize].as_mut().expect("the slab holds an item under the key")
     }
 
-    /// Takes the item under `key` out.
+    /// Removes and returns the item under `key`.
+    ///
+    /// # Panics
+    /// If the item was removed before.
     pub fn remove(&mut self, key: Key) -> T {
         let item = self.places[key.0 as usize].take().expect("an item is removed once");
         self.free.push(key.0);
         item
     }
 
-    /// How many items are inside.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    /// Whether nothing is inside.
+    /// Returns true if the slab is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The items inside, in the order of their keys.
+    /// Iterates over the items, ordered by key.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().flatten()
     }
@@ -69,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_used_again() {
+    fn freed_slots_are_reused() {
         let mut slab = Slab::with_capacity(2);
         let a = slab.insert('a');
         let b = slab.insert('b');

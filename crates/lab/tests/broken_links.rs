@@ -43,7 +43,7 @@ const LINKS: &[(&str, &str)] = &[
     ),
     (
         "link = [{kind = 'wifi', phy = 'ofdm', preamble = 'short'}]",
-        ":1: link[0].preamble: only \"dsss\" has a short one; allowed: \"long\"",
+        ":1: link[0].preamble: only \"dsss\" has a short preamble; allowed: \"long\"",
     ),
     ("link = [{kind = 'wifi', cw_max = 15}]", ":1: link[0].cw_max: 15 is below cw_min, 31"),
     (
@@ -118,11 +118,11 @@ const LINKS: &[(&str, &str)] = &[
     ),
     (
         "link = [{rate = '1Mbps', loss = {kind = 'scripted', packets = [2, 1]}}]",
-        ":1: link[0].loss.packets: 1 stands after 2; a script ascends",
+        ":1: link[0].loss.packets: 1 follows 2; the list must be in ascending order",
     ),
     (
         "link = [{kind = 'trace', down = ''}]",
-        ":1: link[0].down: a recording needs a file, or a name of those that airwnd brings along",
+        ":1: link[0].down: a link trace needs a file, or the name of one included in airwnd",
     ),
     (
         "link = [{kind = 'trace', down = 'nyc-subway', format = 'rates'}]",
@@ -130,11 +130,11 @@ const LINKS: &[(&str, &str)] = &[
     ),
     (
         "link = [{kind = 'trace', down = 'nyc-subway', up = 'nyc-subway', rate_up = '1Mbps'}]",
-        ":1: link[0].rate_up: the way up has a recording, `up`, or a rate, not both",
+        ":1: link[0].rate_up: the uplink has a link trace, `up`, or a rate, not both",
     ),
     (
         "link = [{kind = 'trace', down = 'nyc-subway', format = 'rate'}]",
-        // The name of the included recording: it is not in the scenario's folder.
+        // The name of the included link trace: it is not in the scenario's folder.
         "nyc-subway:1: `` is not a number of Mbit/s",
     ),
 ];
@@ -174,18 +174,18 @@ fn invalid_paths_have_one_message() {
 /// Invalid recordings by format, and the message after the folder.
 const RECORDINGS: &[(&str, &[u8], &str)] = &[
     ("mahimahi", b"", "r.txt:1: the file is empty"),
-    ("mahimahi", b"0\n0\n", "r.txt:1: all times are 0: a recording needs a length"),
-    ("mahimahi", b"1\n3\n2\n", "r.txt:3: 2 stands after 3; times do not descend"),
+    ("mahimahi", b"0\n0\n", "r.txt:1: all times are 0: a link trace needs a duration"),
+    ("mahimahi", b"1\n3\n2\n", "r.txt:3: 2 follows 3; times must not decrease"),
     ("mahimahi", b"1\n1.5\n", "r.txt:2: `1.5` is not a whole number of milliseconds"),
     ("mahimahi", b"0.0 1.5\n", "r.txt:1: `0.0 1.5` is not a whole number of milliseconds"),
     (
         "mahimahi",
         b"1\n99999999999\n",
-        "r.txt:2: 99999999999 ms is beyond the longest recording, 4294967295ms",
+        "r.txt:2: 99999999999 ms exceeds the maximum length of a link trace, 4294967295ms",
     ),
     ("mahimahi", b"\xff\n", "s.toml:2: link[0].down: r.txt cannot be read: it is not a text in UTF-8"),
-    ("rate", b"1 2\n0.5 2\n", "r.txt:2: 0.5 s is not after the line before; times ascend"),
-    ("rate", b"1 0\n2 0\n", "r.txt:1: all rates are 0: nothing would ever pass"),
+    ("rate", b"1 2\n0.5 2\n", "r.txt:2: 0.5 s is not after the previous line; times must ascend"),
+    ("rate", b"1 0\n2 0\n", "r.txt:1: all rates are 0: no packet would ever be sent"),
     ("rate", b"1 -2\n", "r.txt:1: -2 Mbit/s is outside 0..1000000"),
     ("rate", b"1 1e9\n", "r.txt:1: 1000000000 Mbit/s is outside 0..1000000"),
     ("rate", b"17\n", "r.txt:1: `` is not a number of Mbit/s"),
@@ -229,6 +229,6 @@ fn a_digest_is_checked() {
     assert_eq!(refusal(&link(&format!(", digest = '{digest}'")), "x"), "accepted");
     assert_eq!(
         refusal(&link(", digest = '0'"), "x"),
-        format!("x:2: link[0].digest: the recordings have changed: their digest is {digest}, not 0"),
+        format!("x:2: link[0].digest: the link traces have changed: their digest is {digest}, not 0"),
     );
 }

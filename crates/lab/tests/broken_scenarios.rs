@@ -612,19 +612,19 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         "mss = 1000",
         r#"min_rto = "30s", max_rto = "2s""#,
-        ":5: tcp.min_rto: the least timeout 30s exceeds the greatest 2s",
+        ":5: tcp.min_rto: the minimum timeout 30s exceeds the maximum 2s",
     ),
     (
         "mac.scheduler",
         r#"mac.power_control = {max_power = "-30dBm", min_power = "-20dBm"}
 mac.scheduler"#,
-        ":8: mac.power_control.max_power: the largest power -30dBm is below the smallest -20dBm",
+        ":8: mac.power_control.max_power: the maximum power -30dBm is below the minimum -20dBm",
     ),
     (
         "mac.scheduler",
         r#"radio.fading = {kind = "eva", speed = "60km/h", doppler = "70Hz"}
 mac.scheduler"#,
-        ":8: radio.fading.doppler: `speed` = 60km/h says it already; give one of the two",
+        ":8: radio.fading.doppler: `speed` = 60km/h already sets it; give one of the two",
     ),
     (
         "mac.scheduler",
@@ -711,13 +711,13 @@ carrier.bandwidth"#,
         "carrier.bandwidth",
         r#"core.server_loss = {kind = "scripted", packets = [3, 7, 5]}
 carrier.bandwidth"#,
-        ":6: core.server_loss.packets: 5 stands after 7; a script ascends",
+        ":6: core.server_loss.packets: 5 follows 7; the list must be in ascending order",
     ),
     (
         "carrier.bandwidth",
         r#"core.server_loss_up = {kind = "scripted", instants = ["1s", "1s"]}
 carrier.bandwidth"#,
-        ":6: core.server_loss_up.instants: 1s stands after 1s; a script ascends",
+        ":6: core.server_loss_up.instants: 1s follows 1s; the list must be in ascending order",
     ),
     (
         "carrier.bandwidth",
@@ -948,11 +948,11 @@ fn errors_of_the_network_are_reported_when_it_is_built() {
     for (places, expected) in [
         (
             "[[50, 0, 0, -1], [60, 0, 0, -1], [70, 0, 0, -1]]",
-            "n: mac.srs_period: a sounding period of 2 TTI has an offset for 2 users of a cell, but 3 are in one",
+            "n: mac.srs_period: a sounding period of 2 TTI has offsets for 2 UEs per cell, but one cell has 3",
         ),
         (
             "[[50, 0, 0, 1], [60, 0, 0, 1], [70, 0, 1, -1]]",
-            "n: mac.srs_period: two users of cell 0 have the sounding offset 1",
+            "n: mac.srs_period: two UEs of cell 0 have the sounding offset 1",
         ),
         (
             "[[50, 0, 0, 2], [60, 0, 1, 1], [70, 0, 2, -1]]",

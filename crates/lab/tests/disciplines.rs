@@ -22,7 +22,7 @@ fn results(outcome: &Outcome) -> serde_json::Value {
 #[test]
 fn drop_tail_is_drop_tail() {
     let wires = "name = \"wan\"\nrate = \"20Mbps\"\ndelay = \"10ms\"\nloss = {kind = \"packet-error\", rate = 0.001}\n";
-    let own = "name = \"access\"\nrate = \"7Mbps\"\nrate_up = \"3Mbps\"\nper = \"UE\"\n";
+    let own = "name = \"access\"\nrate = \"7Mbps\"\nrate_up = \"3Mbps\"\nper = \"terminal\"\n";
     let flows = "[[flow]]\n[[flow]]\nid = \"up\"\ndirection = \"up\"\ncc = \"cubic\"\n";
     let recording = "kind = \"trace\"\ndown = \"nyc-times\"\ndelay = \"5ms\"\n";
     for (links, users, flows) in [(vec![wires, own], 3, flows), (vec![recording], 1, "[[flow]]\n")] {

@@ -308,7 +308,7 @@ fn marks_keep_the_queue_short() {
 fn each_ues_link_has_its_own_random_stream() {
     let received = |count: u32| {
         let toml = format!(
-            "preset = \"airwnd-0.1\"\nduration = \"5s\"\n[[link]]\nrate = \"10Mbps\"\nper = \"ue\"\n\
+            "preset = \"airwnd-0.1\"\nduration = \"5s\"\n[[link]]\nrate = \"10Mbps\"\nper = \"terminal\"\n\
              loss = {{kind = \"packet-error\", rate = 0.1}}\n[[ue]]\ncount = {count}\n[[flow]]\ntraffic = {}",
             datagrams("1Mbps")
         );

@@ -54,7 +54,7 @@ fn steady_state_allocates_nothing() {
     let wifi = "preset = \"airwnd-0.1\"\nduration = \"30s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
     let links = "preset = \"airwnd-0.1\"\nduration = \"30s\"\ntcp.ecn = \"classic\"\n\
                  [[link]]\nname = \"wan\"\nrate = \"20Mbps\"\nmark_above = 20\n\
-                 [[link]]\nkind = \"trace\"\ndown = \"nyc-times\"\nqueue = 20\nper = \"ue\"\n\
+                 [[link]]\nkind = \"trace\"\ndown = \"nyc-times\"\nqueue = 20\nper = \"terminal\"\n\
                  [[ue]]\ncount = 3\n[[flow]]\n"
         .to_string();
     let managed =

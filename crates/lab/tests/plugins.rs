@@ -142,7 +142,7 @@ fn a_failure_ends_the_run() {
     assert_eq!(error("failing"), "failing.rs:7: FailingReno::on_ack: enough");
     assert_eq!(
         error("vanishing"),
-        "plug-in `vanishing`: cwnd is 999B after on_ack; it must be one segment (1kB) at least"
+        "plug-in `vanishing`: cwnd is 999B after on_ack; it must be at least one segment (1kB)"
     );
     assert_eq!(error("unmade"), "unmade: there is none to be had");
 }

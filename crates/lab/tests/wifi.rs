@@ -70,7 +70,7 @@ fn drops_have_their_causes() {
 #[test]
 fn ues_share_a_channel_or_have_their_own() {
     let goodput = |link: &str| outcome(&download(link, "count = 4")).totals().goodput_kbps;
-    let (shared, own) = (goodput(""), goodput("per = \"UE\""));
+    let (shared, own) = (goodput(""), goodput("per = \"terminal\""));
     assert!((own / shared / 4.0 - 1.0).abs() < 0.1, "{own} {shared}");
 }
 

@@ -1,4 +1,4 @@
-//! Draws the block-error curves beside the reference: `cargo run --release -p airwnd-linklevel --example
+//! Plots the block-error curves against the reference: `cargo run --release -p airwnd-linklevel --example
 //! curves_against_reference -- docs/img/block-error-curves.svg`.
 
 use airwnd_cell::phy::Mcs;
@@ -15,14 +15,14 @@ const THEIRS: &str = "#d55e00";
 /// Left, top, width and height of the upper and the lower panel in points.
 const CURVES: (f64, f64, f64, f64) = (42.0, 20.0, 620.0, 190.0);
 const DIFFERENCES: (f64, f64, f64, f64) = (42.0, 262.0, 620.0, 110.0);
-/// Size of the code blocks whose curves are drawn.
+/// Size of the plotted code blocks.
 const DRAWN: u32 = 6144;
-/// The axes: SINR in dB, powers of ten of the error rate, decibels of difference.
+/// Axes: SINR in dB, decades of the error rate, difference in dB.
 const SINR: (f64, f64) = (-9.0, 21.0);
 const DECADES: f64 = 2.5;
 const DIFFERENCE: f64 = 0.5;
 
-/// Where a value lies between the ends of an axis.
+/// Position of a value between the ends of an axis.
 fn along(start: f64, length: f64, (from, to): (f64, f64), value: f64) -> f64 {
     start + length * (value - from) / (to - from)
 }
@@ -59,8 +59,10 @@ fn curves(model: &BlockErrorCurves, reference: &[Row]) -> String {
     );
     for mcs in Mcs::all() {
         let of = modulation(Direction::Down, mcs);
-        let theirs =
-            reference.iter().find(|row| row.mcs == mcs && row.bits == DRAWN).expect("all have this size");
+        let theirs = reference
+            .iter()
+            .find(|row| row.mcs == mcs && row.bits == DRAWN)
+            .expect("every MCS has this size");
         let curve = model.curve(of, DRAWN, theirs.checked_rate());
         let mut line = String::new();
         for step in -30..=30 {
@@ -79,7 +81,7 @@ fn curves(model: &BlockErrorCurves, reference: &[Row]) -> String {
     svg + &simulated(model, reference, x, y)
 }
 
-/// The simulated points, moved from the rate of our schemes to the reference's.
+/// The simulated points, shifted from the code rate of our MCS to the reference's.
 fn simulated(
     model: &BlockErrorCurves,
     reference: &[Row],
@@ -99,7 +101,7 @@ fn simulated(
                     && size == DRAWN as usize
                     && (rate / code_rate(row.mcs) - 1.0).abs() < 1e-3
             })
-            .expect("every scheme was simulated");
+            .expect("every MCS was simulated");
         let [here, there] =
             [code_rate(row.mcs), row.checked_rate()].map(|rate| model.curve(of, DRAWN, rate).half.0);
         for point in points.iter().filter(|point| point.failed > 0) {
@@ -114,13 +116,13 @@ fn simulated(
     svg
 }
 
-/// Ours less the reference at 10 %.
+/// SINR at 10 %, minus the reference's.
 fn differences(model: &BlockErrorCurves, reference: &[Row]) -> String {
     let (left, top, width, height) = DIFFERENCES;
     let y = |decibels: f64| along(top, height, (DIFFERENCE, -DIFFERENCE), decibels);
     let mut svg = frame(
         DIFFERENCES,
-        "SINR for 10 % block errors: ours less the reference's, in dB, by MCS; large dots are large code blocks",
+        "SINR at 10 % block errors minus the reference's, in dB, by MCS; larger dots: larger code blocks",
     );
     svg += &format!(
         "<rect x=\"{left}\" y=\"{:.1}\" width=\"{width}\" height=\"{:.1}\" fill=\"#eee\"/>\n",
@@ -149,7 +151,7 @@ fn differences(model: &BlockErrorCurves, reference: &[Row]) -> String {
     svg
 }
 
-/// A scheme and a size of code blocks in the reference, both without the check.
+/// An MCS and a code block size in the reference, both without the CRC.
 struct Row {
     mcs: Mcs,
     rate: f64,
@@ -183,8 +185,8 @@ fn main() {
     svg += &curves(&model, &reference);
     svg += &differences(&model, &reference);
     svg += &format!(
-        "<text x=\"42\" y=\"398\"><tspan fill=\"{OURS}\">lines and dots: ours, fitted and simulated</tspan>; \
-         <tspan fill=\"{THEIRS}\">upright strokes: 10 % in the error model of ns-3 3.44</tspan></text>\n</svg>\n"
+        "<text x=\"42\" y=\"398\"><tspan fill=\"{OURS}\">lines and dots: airwnd, fitted and simulated</tspan>; \
+         <tspan fill=\"{THEIRS}\">vertical ticks: 10 % in the error model of ns-3 3.44</tspan></text>\n</svg>\n"
     );
     std::fs::write(file, svg).expect("the file can be written");
 }

@@ -1,4 +1,4 @@
-//! Which curves are simulated, where, and for how long.
+//! Simulated formats, their points and the stopping rule.
 
 use crate::crc::CRC_BITS;
 use crate::curve::{self, Point};
@@ -12,27 +12,27 @@ use airwnd_cell::phy::tables::{Modulation, code_rate, modulation};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_units::Db;
 
-/// Whence all random numbers come.
+/// Seed of all random numbers.
 pub const SEED: u64 = 1;
-/// The stopping rule: a point ends when so many blocks were lost and as many decoded,
+/// Stopping rule: a point ends after this many failed and this many decoded blocks,
 pub const ENOUGH: u32 = 100;
-/// or after so many blocks; the curves of large code blocks are steep, and fewer of them place these as well.
+/// or after this many blocks. The curves of large code blocks are steep, so fewer blocks locate them equally well.
 pub fn at_most(code_block_bits: usize) -> u32 {
     if code_block_bits <= 1024 { 4000 } else { (1 << 20) / code_block_bits as u32 }
 }
 
-/// Where points lie, in standard deviations from the middle of the curve: error rates of 84 % to 0.8 %.
+/// Positions of the points, in standard deviations from the middle of the curve: error rates of 84 % to 0.8 %.
 const SCORES: [f64; 6] = [-1.0, 0.0, 0.7, 1.3, 1.9, 2.4];
 
-/// Sizes of code blocks, in bits.
+/// Code block sizes in bits.
 const SIZES: [usize; 8] = [40, 104, 208, 416, 1024, 2048, 4096, 6144];
 
-/// Code rates of a modulation, lowest first: those of its schemes, below them for QPSK some to which repetition
-/// leads, and for 64QAM one that lets no bit be repeated yet.
+/// Code rates of a modulation, lowest first: those of its MCSs, for QPSK also some lower ones that repetition leads to,
+/// and for 64QAM one that is the lowest without repeated bits.
 ///
-/// Bits that a single transmission of 16QAM or 64QAM repeats have the same place in their symbols each time (3 K +
-/// 12 is a multiple of their bits). With retransmissions that is not so, and a curve of such a transmission says
-/// nothing about them.
+/// Bits that a single transmission of 16QAM or 64QAM repeats have the same position in their symbols each time (3 K +
+/// 12 is a multiple of their bits). With retransmissions this is not the case, and a curve of such a transmission does
+/// not apply to them.
 fn rates(of: Modulation) -> Vec<f64> {
     let further: &[f64] = match of {
         Modulation::Qpsk => &[0.025, 0.05],
@@ -43,15 +43,14 @@ fn rates(of: Modulation) -> Vec<f64> {
     further.iter().copied().chain(schemes).collect()
 }
 
-/// A code block with its check, each transmission at about this rate.
+/// A code block with its CRC, with about this code rate per transmission.
 pub fn format(modulation: Modulation, rate: f64, size: usize, transmissions: usize) -> Format {
     let order = modulation.order() as usize;
     let symbols = libm::round(size as f64 / rate / order as f64) as usize;
     Format { block_bits: size - CRC_BITS, coded_bits: symbols * order, modulation, transmissions }
 }
 
-/// Every format with a curve: single transmissions, then some retransmissions with which the error model is
-/// compared.
+/// All formats with a curve: single transmissions, then some retransmissions for comparison with the error model.
 pub fn formats() -> Vec<Format> {
     let mut formats = Vec::new();
     for size in SIZES {
@@ -59,7 +58,7 @@ pub fn formats() -> Vec<Format> {
             formats.extend(rates(modulation).into_iter().map(|rate| format(modulation, rate, size, 1)));
         }
     }
-    // small blocks come to some rates by the same number of symbols
+    // for small blocks several rates give the same number of symbols
     formats.dedup();
     for size in [208, 2048] {
         for mcs in [2, 5, 9, 10, 13, 16, 17, 20, 24, 28].map(Mcs) {
@@ -70,13 +69,13 @@ pub fn formats() -> Vec<Format> {
     formats
 }
 
-/// Simulates the points of a format's curve. They lie where a first, coarse look has found the curve.
+/// Simulates the points of a format's curve. A coarse search determines their positions.
 pub fn points(format: Format) -> Vec<Point> {
     let mut link = Link::new(format, Settings::default());
     let stream = [format.modulation as usize, format.block_bits, format.coded_bits, format.transmissions]
         .into_iter()
         .fold(Stream::new(SEED, "block errors"), |stream, number| stream.child(number as u64));
-    let coarse = look(&mut link, format, stream.child(0));
+    let coarse = search(&mut link, format, stream.child(0));
     let at_most = at_most(format.block_bits + CRC_BITS);
     let at = |score: f64| libm::round((coarse.half.0 + score * coarse.width.0) * 100.0) / 100.0;
     (1..)
@@ -85,7 +84,7 @@ pub fn points(format: Format) -> Vec<Point> {
         .collect()
 }
 
-/// Simulates a point.
+/// Simulates one point.
 pub fn point(link: &mut Link, snr: Db, stream: Stream, enough: u32, at_most: u32) -> Point {
     let (mut blocks, mut failed, mut batch) = (0, 0, 0);
     while blocks < at_most && failed.min(blocks - failed) < enough {
@@ -96,8 +95,8 @@ pub fn point(link: &mut Link, snr: Db, stream: Stream, enough: u32, at_most: u32
     Point { snr, blocks, failed }
 }
 
-/// A coarse curve, by halving above the limit of information theory and a fit to what that has shown.
-fn look(link: &mut Link, format: Format, stream: Stream) -> Curve {
+/// A coarse curve: a bisection above the information-theoretic limit and a fit to its points.
+fn search(link: &mut Link, format: Format, stream: Stream) -> Curve {
     const BLOCKS: u32 = 4 * BATCH as u32;
     let rate = (format.block_bits + CRC_BITS) as f64 / (format.coded_bits * format.transmissions) as f64;
     let limit = bit_channel::sinr(format.modulation, rate).0;

@@ -1,9 +1,9 @@
 //! Cyclic redundancy checks of transport blocks and code blocks.
 
-/// Bits of either check.
+/// Bits of each CRC.
 pub const CRC_BITS: usize = 24;
 
-/// A check of 24 bits, by the coefficients of its polynomial below D^24.
+/// A 24-bit CRC, given by the coefficients of its polynomial below D^24.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crc(u32);
 
@@ -11,10 +11,10 @@ pub struct Crc(u32);
 impl Crc {
     /// g_CRC24A, of transport blocks.
     pub const A: Crc = Crc(0x86_4cfb);
-    /// g_CRC24B, of the code blocks of a transport block that has several.
+    /// g_CRC24B, of the code blocks of a transport block with several.
     pub const B: Crc = Crc(0x80_0063);
 
-    /// The remainder of the bits followed by 24 zeros; zero for bits that end in their check.
+    /// The remainder of the bits followed by 24 zeros; zero for bits that end in their CRC.
     fn remainder(self, bits: &[u8]) -> u32 {
         bits.iter().fold(0, |register, bit| {
             let feedback = (register >> 23) ^ u32::from(*bit);
@@ -22,13 +22,13 @@ impl Crc {
         })
     }
 
-    /// Appends the check, highest coefficient first.
+    /// Appends the CRC, highest coefficient first.
     pub fn attach(self, bits: &mut Vec<u8>) {
         let remainder = self.remainder(bits);
         bits.extend((0..CRC_BITS).rev().map(|place| (remainder >> place & 1) as u8));
     }
 
-    /// Whether the bits end in their check.
+    /// Whether the bits end in their CRC.
     pub fn holds(self, bits: &[u8]) -> bool {
         self.remainder(bits) == 0
     }
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_bit_shows() {
+    fn a_changed_bit_is_detected() {
         for crc in [Crc::A, Crc::B] {
             let mut bits = vec![1, 0, 1, 1, 0, 0, 1];
             crc.attach(&mut bits);

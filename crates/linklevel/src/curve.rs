@@ -1,13 +1,13 @@
-//! A block-error curve through simulated points.
+//! Fit of a block-error curve to simulated points.
 
 use airwnd_cell::phy::error_model::block_error_curves::Curve;
 use airwnd_cell::phy::error_model::upper_tail;
 use airwnd_units::Db;
 
-/// A simulated point: blocks sent and lost at a ratio of symbol energy to noise density.
+/// A simulated point: blocks sent and failed at a ratio of symbol energy to noise density.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// The ratio.
+    /// Ratio of symbol energy to noise density.
     pub snr: Db,
     /// Blocks sent.
     pub blocks: u32,
@@ -15,7 +15,7 @@ pub struct Point {
     pub failed: u32,
 }
 
-/// The curve of maximum likelihood (probit regression by scoring: Finney, Probit Analysis, 1971, §4), begun at
+/// The maximum-likelihood curve (probit regression by scoring: Finney, Probit Analysis, 1971, §4), starting from
 /// `guess`.
 pub fn fit(points: &[Point], guess: Curve) -> Curve {
     // Q(a + b x) with x measured from the guess, in its widths
@@ -37,7 +37,7 @@ pub fn fit(points: &[Point], guess: Curve) -> Curve {
         }
         let determinant = aa * bb - ab * ab;
         let (step_a, step_b) = ((bb * ya - ab * yb) / determinant, (aa * yb - ab * ya) / determinant);
-        // far from the solution full steps overshoot
+        // far from the solution, full steps overshoot
         let part = 1.0 / f64::max(1.0, step_a.abs().max(step_b.abs()));
         (a, b) = (a + part * step_a, f64::max(b + part * step_b, 0.05));
         if step_a.abs().max(step_b.abs()) < 1e-10 {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fit_finds_the_curve_that_points_come_from() {
+    fn a_fit_recovers_the_curve_of_its_points() {
         let curve = Curve { half: Db(3.2), width: Db(0.4) };
         let points: Vec<Point> = [-1.0, 0.0, 1.0, 2.0]
             .iter()

@@ -1,16 +1,16 @@
-//! The turbo decoder: two max-log-MAP decoders that take turns.
+//! The turbo decoder: two max-log-MAP decoders in alternation.
 
 use crate::encoder::{TAIL, TAIL_BITS, tail_places};
 use crate::interleaver::permutation;
 use crate::lanes::{BATCH, Lanes};
 
-/// How the decoder works.
+/// Settings of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Turns of both constituent decoders at most.
+    /// Maximum number of iterations of both constituent decoders.
     pub iterations: usize,
-    /// Factor on extrinsic information: max-log-MAP believes too much (Vogt and Finger, Electron. Lett.
-    /// 36(23), 2000: 0.7).
+    /// Scaling factor of extrinsic information: max-log-MAP overestimates it (Vogt and Finger, Electron. Lett. 36(23),
+    /// 2000: 0.7).
     pub extrinsic_scale: f32,
 }
 
@@ -20,7 +20,7 @@ impl Default for Settings {
     }
 }
 
-/// A decoder of one size of code blocks.
+/// A decoder for one code block size.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     settings: Settings,
@@ -29,19 +29,19 @@ pub struct Decoder {
     systematic: Vec<Lanes>,
     parity: Vec<Lanes>,
     extrinsic: Vec<Lanes>,
-    /// Extrinsic information of the second decoder in the order of the block: the first one's a-priori.
+    /// Extrinsic information of the second decoder in the order of the block: the a-priori information of the first
+    /// one.
     a_priori: Vec<Lanes>,
     forward: Vec<[Lanes; 8]>,
 }
 
-/// Worse than any path: the metrics of blocks that are known grow from iteration to iteration.
+/// Below any path metric: the metrics of decided blocks grow with each iteration.
 const IMPOSSIBLE: f32 = -1e30;
-/// State metrics only matter by their differences; from time to time the common part is taken out, since it
-/// costs precision.
+/// Period of normalisation: only differences of state metrics matter, and their common part costs precision.
 const NORMALISE_EVERY: usize = 16;
 
 impl Decoder {
-    /// A decoder of code blocks of `size` bits.
+    /// A decoder for code blocks of `size` bits.
     pub fn new(size: usize, settings: Settings) -> Decoder {
         Decoder {
             settings,
@@ -57,7 +57,7 @@ impl Decoder {
 
     /// Decodes a batch from ln P(0) / P(1) of each bit of the encoder's output (zero: not received).
     ///
-    /// After each iteration `accept` is shown the decided bits of each lane that it has not accepted yet;
+    /// After each iteration `accept` is called with the decided bits of each lane that it has not accepted yet;
     /// decoding ends when all lanes are accepted or no iterations are left.
     pub fn decode(&mut self, soft: &[Lanes], mut accept: impl FnMut(usize, &[u8]) -> bool) {
         let size = self.order.len();
@@ -76,8 +76,8 @@ impl Decoder {
             }
             self.parity[..size].copy_from_slice(&soft[2 * length..][..size]);
             self.constituent(soft, 1);
-            for (said, place) in self.extrinsic.iter().zip(&self.order) {
-                self.a_priori[*place as usize] = *said;
+            for (extrinsic, place) in self.extrinsic.iter().zip(&self.order) {
+                self.a_priori[*place as usize] = *extrinsic;
             }
             for (lane, accepted) in accepted.iter_mut().enumerate().filter(|(_, accepted)| !**accepted) {
                 for (i, place) in self.order.iter().enumerate() {
@@ -92,11 +92,10 @@ impl Decoder {
         }
     }
 
-    /// One constituent decoder: `systematic` and `parity` to scaled `extrinsic`.
+    /// One constituent decoder: computes scaled `extrinsic` from `systematic` and `parity`.
     ///
-    /// From states 2j and 2j + 1 the encoder goes to j and j + 4, and the two branches out of a state as well
-    /// as the two into one have opposite bits. So with g_j for the branch from 2j to j, the metrics are g_j,
-    /// -g_j, -g_j, g_j.
+    /// The encoder moves from states 2j and 2j + 1 to j and j + 4. The two branches out of a state have opposite bits,
+    /// as have the two into one. With g_j for the branch from 2j to j, the metrics are therefore g_j, -g_j, -g_j, g_j.
     fn constituent(&mut self, soft: &[Lanes], which: usize) {
         let size = self.order.len();
         let tail = &self.tail_places[which * 2 * TAIL..][..2 * TAIL];
@@ -144,16 +143,15 @@ fn step_backward(after: &[Lanes; 8], systematic: &Lanes, parity: &Lanes, before:
     }
 }
 
-/// The better ways into two states out of two others. The same forwards and backwards.
+/// The better paths into two states from two others; identical in both directions.
 ///
-/// It is not merged into its callers, where the compiler would take the lanes apart: decoding would take
-/// twice as long.
+/// Not inlined: in its callers the compiler would split the lanes, and decoding would take twice as long.
 #[inline(never)]
 fn butterfly(a: &Lanes, b: &Lanes, g: &Lanes) -> (Lanes, Lanes) {
     ((*a + *g).larger(*b - *g), (*a - *g).larger(*b + *g))
 }
 
-/// Metrics where a trellis begins and ends: in state zero.
+/// Metrics at both ends of the trellis: state zero.
 const START: [Lanes; 8] = {
     let mut state = [Lanes::all(IMPOSSIBLE); 8];
     state[0] = Lanes::all(0.0);
@@ -167,19 +165,20 @@ fn normalise(state: &mut [Lanes; 8]) {
     }
 }
 
-/// g_j of the four pairs of states: half of the systematic ratio, negative for a one (j odd), and half of the
-/// parity ratio, negative for a one (j above 1).
+/// g_j of the four pairs of states: half of the systematic ratio, negative for a one (j odd), and half of the parity
+/// ratio, negative for a one (j above 1).
 fn branches(systematic: Lanes, parity: Lanes) -> [Lanes; 4] {
     let (sum, difference) = ((systematic + parity).times(0.5), (systematic - parity).times(0.5));
     [sum, -difference, difference, -sum]
 }
 
-/// What parity and the neighbours say about a bit: the best path with a zero less the best one with a one.
-fn extrinsic(forward: &[Lanes; 8], backward: &[Lanes; 8], parity: &Lanes, said: &mut Lanes) {
+/// Extrinsic information about a bit from parity and neighbours: the best path with a zero minus the best one with a
+/// one.
+fn extrinsic(forward: &[Lanes; 8], backward: &[Lanes; 8], parity: &Lanes, result: &mut Lanes) {
     let half = parity.times(0.5);
     let pair = |j: usize| paths(&forward[2 * j], &forward[2 * j + 1], &backward[j], &backward[j + 4]);
     let [a, b, c, d] = [pair(0), pair(1), pair(2), pair(3)];
-    *said = best(&[a.0 + half, c.0 - half, b.1 - half, d.1 + half])
+    *result = best(&[a.0 + half, c.0 - half, b.1 - half, d.1 + half])
         - best(&[a.1 - half, c.1 + half, b.0 + half, d.0 - half]);
 }
 
@@ -226,9 +225,9 @@ mod tests {
         }
     }
 
-    /// Max-log-MAP by its definition: for each bit the best codeword of a constituent code with a zero less the
-    /// best one with a one, by dynamic programming over (step, state), in double precision.
-    fn literal(systematic: &[f64], parity: &[f64]) -> Vec<f64> {
+    /// Max-log-MAP by definition: for each bit, the best codeword of a constituent code with a zero minus the best one
+    /// with a one, by dynamic programming over (step, state), in double precision.
+    fn reference(systematic: &[f64], parity: &[f64]) -> Vec<f64> {
         let steps = systematic.len();
         // state (s1, s2, s3) as 4 s1 + 2 s2 + s3: next state and parity of an input
         let next = |state: usize, input: usize| {
@@ -284,7 +283,7 @@ mod tests {
                     let of = |values: &[Lanes]| -> Vec<f64> {
                         values.iter().map(|v| f64::from(v.0[lane])).collect()
                     };
-                    let expected = literal(&of(&decoder.systematic), &of(&decoder.parity));
+                    let expected = reference(&of(&decoder.systematic), &of(&decoder.parity));
                     for (i, (ours, theirs)) in of(&decoder.extrinsic).iter().zip(expected).enumerate() {
                         assert!((ours - theirs).abs() < 1e-3, "{size} {which} {lane} {i}: {ours} {theirs}");
                     }

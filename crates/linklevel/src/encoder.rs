@@ -2,18 +2,18 @@
 
 use crate::interleaver::permutation;
 
-/// Steps in which both encoders return to state zero.
+/// Steps after which both encoders are back in state zero.
 pub const TAIL: usize = 3;
 /// Bits that the tails add to each of the three streams.
 pub const TAIL_BITS: usize = 4;
 
-/// The turbo encoder of one size of code blocks.
+/// The turbo encoder for one code block size.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     order: Vec<u32>,
 }
 
-/// A constituent encoder: the three bits that it remembers, the latest as the highest.
+/// A constituent encoder: its register of three bits, the latest as the highest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State(u8);
 
@@ -33,16 +33,16 @@ impl State {
 }
 
 impl Encoder {
-    /// The encoder of code blocks of `size` bits.
+    /// The encoder for code blocks of `size` bits.
     pub fn new(size: usize) -> Encoder {
         Encoder { order: permutation(size) }
     }
 
-    /// Streams d^(0), d^(1), d^(2) behind each other, each of K + 4 bits: systematic bits, parity, parity of
-    /// the interleaved bits, and at the end of each a part of the tails.
+    /// Returns the streams d^(0), d^(1), d^(2) one after the other, each of K + 4 bits: systematic bits, parity, parity
+    /// of the interleaved bits, and at the end of each a part of the tails.
     pub fn encode(&self, block: &[u8]) -> Vec<u8> {
         let length = block.len() + TAIL_BITS;
-        assert_eq!(block.len(), self.order.len(), "the encoder is of another size");
+        assert_eq!(block.len(), self.order.len(), "the encoder has a different size");
         let mut coded = vec![0; 3 * length];
         coded[..block.len()].copy_from_slice(block);
         let (mut first, mut second) = (State::default(), State::default());
@@ -71,7 +71,7 @@ fn tail(mut state: State) -> [u8; 2 * TAIL] {
     bits
 }
 
-/// Where the encoder's streams hold x_K, z_K, x_K+1, ..., z_K+2, x'_K, z'_K, ..., z'_K+2.
+/// Positions of x_K, z_K, x_K+1, ..., z_K+2, x'_K, z'_K, ..., z'_K+2 in the encoder's streams.
 //= TS 36.212 §5.1.3.2.2
 pub fn tail_places(size: usize) -> [usize; 4 * TAIL] {
     let length = size + TAIL_BITS;
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn tails_lie_where_the_standard_puts_them() {
+    fn tail_bits_are_placed_as_in_the_standard() {
         // d^(0)_K = x_K, d^(1)_K = z_K, d^(2)_K = x_K+1, d^(0)_K+1 = z_K+1, ..., d^(2)_K+3 = z'_K+2, with K = 40
         assert_eq!(tail_places(40), [40, 84, 128, 41, 85, 129, 42, 86, 130, 43, 87, 131]);
     }

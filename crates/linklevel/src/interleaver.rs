@@ -2,7 +2,7 @@
 
 /// The permutation of a code block: output `i` is input `self[i]`.
 ///
-/// Panics unless `size` is one of the 188 sizes of code blocks.
+/// Panics unless `size` is one of the 188 code block sizes.
 //= TS 36.212 §5.1.3.2.3
 pub fn permutation(size: usize) -> Vec<u32> {
     let row =
@@ -31,8 +31,8 @@ mod tests {
     }
 
     #[test]
-    fn a_quadratic_permutation_keeps_parity_of_places_apart_by_powers_of_two() {
-        // contention-free: places that differ by K / 2 stay apart by K / 2, which eight windows in parallel need
+    fn permutations_are_contention_free() {
+        // contention-free: positions that differ by K / 2 still differ by K / 2, as required for eight parallel windows
         for size in all_sizes() {
             let order = permutation(size);
             for i in 0..size / 2 {

@@ -1,11 +1,11 @@
-//! Values of several code blocks side by side.
+//! Values of several code blocks processed in parallel.
 
 use std::ops::{Add, Neg, Sub};
 
-/// Code blocks that are decoded side by side, one in each lane of the processor's vectors.
+/// Code blocks decoded in parallel, one per lane of the processor's vectors.
 pub const BATCH: usize = 8;
 
-/// A value of each code block of a batch.
+/// One value for each code block of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(32))]
 pub struct Lanes(pub [f32; BATCH]);
@@ -20,8 +20,7 @@ impl Lanes {
         Lanes(std::array::from_fn(|lane| of(self.0[lane], other.0[lane])))
     }
 
-    /// The larger value in each lane, without `f32::max`'s care for what is no number: processors do that in
-    /// one step.
+    /// The larger value in each lane, without `f32::max`'s handling of NaN: a single processor instruction.
     pub fn larger(self, other: Lanes) -> Lanes {
         self.each(other, |a, b| if a > b { a } else { b })
     }

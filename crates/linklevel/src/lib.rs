@@ -1,7 +1,7 @@
 //! Link-level simulation of LTE's shared channels in white noise, from transport block to transport block.
 //!
-//! The tool behind `crates/cell/data/block_error_curves.csv`: it encodes random blocks, sends them over the
-//! channel and decodes them. Nothing of it is linked into the engine.
+//! The tool that generates `crates/cell/data/block_error_curves.csv`: it encodes random blocks, sends them over the
+//! channel and decodes them. It is not linked into the engine.
 //!
 //! ```sh
 //! cargo run --release -p airwnd-linklevel -- simulate crates/linklevel/data/block_errors.csv 2026-11-21
@@ -24,7 +24,7 @@ pub mod segmentation;
 
 use airwnd_cell::phy::tables::{MAX_CODE_BLOCK, MIN_CODE_BLOCK, code_block_at_least};
 
-/// The sizes of code blocks, in bits.
+/// All code block sizes, in bits.
 //= TS 36.212 Table 5.1.3-3
 pub fn all_sizes() -> impl Iterator<Item = usize> {
     let next = |size: &u32| (*size < MAX_CODE_BLOCK).then(|| code_block_at_least(size + 1));

@@ -1,4 +1,4 @@
-//! The chain from transport block to transport block.
+//! The chain of encoder, channel and decoder.
 
 use crate::decoder::{Decoder, Settings};
 use crate::encoder::{Encoder, TAIL_BITS};
@@ -11,20 +11,20 @@ use airwnd_cell::phy::tables::Modulation;
 use airwnd_kernel::Stream;
 use airwnd_units::Db;
 
-/// What is sent.
+/// Format of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Format {
-    /// Bits of the transport block, whole bytes, without its check.
+    /// Bits of the transport block, whole bytes, without its CRC.
     pub block_bits: usize,
     /// Coded bits of one transmission, whole symbols.
     pub coded_bits: usize,
     /// The modulation.
     pub modulation: Modulation,
-    /// Transmissions, of redundancy versions 0, 2, 3, 1 in turn, that are combined and decoded once.
+    /// Number of transmissions, with redundancy versions 0, 2, 3, 1 in turn, that are combined and decoded once.
     pub transmissions: usize,
 }
 
-/// Sender, channel and receiver of a format.
+/// Transmitter, channel and receiver of a format.
 #[derive(Clone, Debug)]
 pub struct Link {
     format: Format,
@@ -34,21 +34,21 @@ pub struct Link {
     codes: Vec<Code>,
 }
 
-/// A code block's part of the chain.
+/// One code block's part of the chain.
 #[derive(Clone, Debug)]
 struct Code {
     encoder: Encoder,
     decoder: Decoder,
-    /// Places in the encoder's output of the bits of each transmission.
+    /// Positions in the encoder's output of the bits of each transmission.
     sent: Vec<Vec<u32>>,
     soft: Vec<Lanes>,
 }
 
-/// The ratio of a bit that is known to be zero.
+/// Log-likelihood ratio of a bit that is known to be zero.
 const CERTAIN: f32 = 1e4;
 
 impl Link {
-    /// A chain.
+    /// A chain for a format.
     pub fn new(format: Format, settings: Settings) -> Link {
         let order = format.modulation.order() as usize;
         assert_eq!(format.coded_bits % order, 0, "a transmission has whole symbols");
@@ -69,8 +69,8 @@ impl Link {
         Link { format, amplitudes: Amplitudes::new(format.modulation), normal: Normal::new(), filler, codes }
     }
 
-    /// Sends a batch of random transport blocks; how many of them are not decoded. Symbols of a code block meet
-    /// these ratios of symbol energy to noise density by turns. Everything random comes from `stream`.
+    /// Sends a batch of random transport blocks; returns the number of blocks not decoded. The symbols of a code block
+    /// cycle through these ratios of symbol energy to noise density. All random numbers come from `stream`.
     pub fn failures(&mut self, snrs: &[Db], stream: Stream) -> usize {
         let blocks: [_; BATCH] = std::array::from_fn(|lane| {
             let mut stream = stream.child(lane as u64).child(0);

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Writes each curve's points as soon as they are known, and the time that all took at the end.
+/// Writes each curve's points as soon as they are known, and the total processor time at the end.
 fn simulate(file: &str, date: &str) -> Result<(), Error> {
     let Settings { iterations, extrinsic_scale } = Settings::default();
     let mut file = File::create(file)?;
@@ -51,7 +51,7 @@ fn simulate(file: &str, date: &str) -> Result<(), Error> {
     writeln!(file, "# {:.0} s of processor time", start.elapsed().as_secs_f64())
 }
 
-/// Writes the curves through the points of single transmissions.
+/// Fits curves to the points of single transmissions and writes them.
 fn fit(from: &str, to: &str) -> Result<(), String> {
     let points = std::fs::read_to_string(from).map_err(|error| format!("{from}: {error}"))?;
     let curves = record::curves(&points).map_err(|error| format!("{from}: {error}"))?;

@@ -2,12 +2,12 @@
 
 use airwnd_cell::phy::tables::Modulation;
 
-/// The amplitudes of one dimension of a modulation: its symbols are two of them, in phase and in quadrature.
+/// The amplitudes of one dimension of a modulation: a symbol consists of two of them, in phase and in quadrature.
 ///
-/// The bits of a symbol go to the dimensions by turns, the first in phase.
+/// The bits of a symbol alternate between the dimensions, starting in phase.
 #[derive(Clone, Debug)]
 pub struct Amplitudes {
-    /// The amplitude of each label, of mean energy 1/2; the label's first bit is its highest.
+    /// The amplitude of each label, of mean energy 1/2; the label's first bit is the most significant.
     levels: Vec<f32>,
     bits: usize,
 }
@@ -28,7 +28,7 @@ impl Amplitudes {
         }
     }
 
-    /// Bits that an amplitude carries, half of those of a symbol.
+    /// Bits per amplitude, half of those of a symbol.
     pub fn bits(&self) -> usize {
         self.bits
     }
@@ -38,8 +38,8 @@ impl Amplitudes {
         self.levels[label]
     }
 
-    /// Log-likelihood ratios ln P(0) / P(1) of a received amplitude's bits by the nearest amplitude of each
-    /// kind (max-log), with noise of variance 1 / (2 snr).
+    /// Log-likelihood ratios ln P(0) / P(1) of a received amplitude's bits from the nearest amplitude with each bit
+    /// value (max-log), for noise of variance 1 / (2 snr).
     pub fn demap(&self, received: f32, snr: f32) -> [f32; 3] {
         let mut nearest = [[f32::INFINITY; 3]; 2];
         for (label, level) in self.levels.iter().enumerate() {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn without_noise_signs_are_the_bits() {
+    fn without_noise_signs_give_the_bits() {
         for modulation in Modulation::ALL {
             let amplitudes = Amplitudes::new(modulation);
             for label in 0..1 << amplitudes.bits() {
@@ -89,8 +89,8 @@ mod tests {
         }
     }
 
-    /// The share of wrong bits by theory: of each level and each bit the probability to land where the nearest
-    /// level has the other bit.
+    /// The theoretical bit error rate: for each level and each bit, the probability of receiving an amplitude whose
+    /// nearest level has the opposite bit.
     fn bit_error_rate(amplitudes: &Amplitudes, snr: f64) -> f64 {
         let tail = |x: f64| 0.5 * libm::erfc(x / std::f64::consts::SQRT_2);
         let mut sorted: Vec<(f64, usize)> =
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn uncoded_errors_are_those_of_theory() {
+    fn uncoded_error_rates_match_theory() {
         let normal = Normal::new();
         // QPSK: Q(sqrt(snr))
         let qpsk = bit_error_rate(&Amplitudes::new(Modulation::Qpsk), 4.0);

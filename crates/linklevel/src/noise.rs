@@ -2,19 +2,19 @@
 
 use airwnd_kernel::Stream;
 
-/// Layers of equal area under the density.
+/// Number of layers of equal area under the density.
 const LAYERS: usize = 256;
-/// Where the tail begins, and the area of a layer.
+/// Start of the tail, and the area of a layer.
 const TAIL: f64 = 3.654_152_885_361_009;
 const AREA: f64 = 0.004_928_673_233_99;
 
 /// The ziggurat method (Marsaglia and Tsang, J. Stat. Softw. 5(8), 2000).
 ///
-/// It takes one number of the stream for 99 of 100 deviates; simulations of low code rates draw more noise
-/// than they decode.
+/// It consumes one number of the stream for 99 of 100 deviates; simulations at low code rates spend more time on noise
+/// than on decoding.
 #[derive(Clone, Debug)]
 pub struct Normal {
-    /// The layers' right ends, from the base layer (as wide as its area says, tail included) to zero.
+    /// Right ends of the layers, from the base layer (with the width of an equal area, including the tail) to zero.
     ends: [f64; LAYERS + 1],
 }
 
@@ -24,7 +24,7 @@ impl Default for Normal {
     }
 }
 
-/// The density without its constant.
+/// The density without its normalisation constant.
 fn density(x: f64) -> f64 {
     libm::exp(-0.5 * x * x)
 }
@@ -34,7 +34,7 @@ fn unit(bits: u64) -> f64 {
 }
 
 impl Normal {
-    /// The layers.
+    /// Computes the layers.
     pub fn new() -> Normal {
         let mut ends = [0.0; LAYERS + 1];
         (ends[0], ends[1]) = (AREA / density(TAIL), TAIL);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn deviates_are_distributed_as_they_should() {
+    fn deviates_have_the_normal_distribution() {
         const DRAWS: usize = 4_000_000;
         let (normal, mut stream) = (Normal::new(), Stream::new(5, "test"));
         let (mut sum, mut squares) = (0.0, 0.0);

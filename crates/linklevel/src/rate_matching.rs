@@ -1,4 +1,4 @@
-//! Rate matching: which coded bits a transmission carries.
+//! Rate matching: selection of the coded bits of a transmission.
 
 use crate::encoder::TAIL_BITS;
 
@@ -20,13 +20,13 @@ pub const VERSIONS: [usize; 4] = [0, 2, 3, 1];
 #[derive(Clone, Debug)]
 pub struct CircularBuffer {
     rows: usize,
-    /// Places in the encoder's output; none for dummy and filler bits, which are never sent.
+    /// Positions in the encoder's output; `None` for dummy and filler bits, which are never sent.
     bits: Vec<Option<u32>>,
 }
 
 impl CircularBuffer {
-    /// The buffer of a code block of `size` bits, of which the first `filler` are filler bits. A receiver
-    /// with room for all coded bits is assumed.
+    /// The buffer of a code block of `size` bits, of which the first `filler` are filler bits. The receiver is assumed
+    /// to store all coded bits.
     pub fn new(size: usize, filler: usize) -> CircularBuffer {
         let length = size + TAIL_BITS;
         let rows = length.div_ceil(COLUMNS);
@@ -47,8 +47,7 @@ impl CircularBuffer {
         CircularBuffer { rows, bits: systematic.chain(parity).collect() }
     }
 
-    /// Places in the encoder's output of the `count` bits that a transmission of this redundancy version
-    /// carries.
+    /// Positions in the encoder's output of the `count` bits that a transmission of this redundancy version carries.
     //= TS 36.212 §5.1.4.1.2
     pub fn select(&self, version: usize, count: usize) -> Vec<u32> {
         let start = self.rows * (2 * self.bits.len().div_ceil(8 * self.rows) * version + 2);
@@ -57,7 +56,7 @@ impl CircularBuffer {
     }
 }
 
-/// How many bits of a transmission of `total` each of `blocks` code blocks gets.
+/// Bits for each of `blocks` code blocks in a transmission of `total` bits.
 //= TS 36.212 §5.1.4.1.2
 pub fn shares(total: usize, blocks: usize, order: usize) -> Vec<usize> {
     let symbols = total / order;
@@ -71,7 +70,7 @@ mod tests {
     use crate::all_sizes;
 
     #[test]
-    fn a_whole_turn_holds_every_bit_once() {
+    fn the_circular_buffer_holds_every_bit_once() {
         for size in all_sizes() {
             let distinct = 3 * (size + TAIL_BITS);
             for version in VERSIONS {
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn version_0_begins_with_the_systematic_bits_but_for_two_columns() {
+    fn version_0_begins_with_the_systematic_bits_except_two_columns() {
         for size in all_sizes() {
             let rows = (size + TAIL_BITS).div_ceil(COLUMNS);
             let places = CircularBuffer::new(size, 0).select(0, size);
@@ -106,8 +105,8 @@ mod tests {
 
     #[test]
     fn sub_blocks_are_read_column_by_column() {
-        // K = 40: 44 bits in 2 rows behind 20 dummies. Column 16 holds y_16, a dummy, and y_48: bit 28. It is
-        // the second column read; k_0 = 2 x 2 leaves the first two columns, and column 8 comes next: y_40 = bit 20.
+        // K = 40: 44 bits in 2 rows after 20 dummies. Column 16 holds y_16, a dummy, and y_48: bit 28. It is the second
+        // column read; k_0 = 2 x 2 skips the first two columns, and column 8 is next: y_40 = bit 20.
         let buffer = CircularBuffer::new(40, 0);
         assert_eq!(buffer.bits[..4], [None, Some(12), None, Some(28)]);
         assert_eq!(buffer.select(0, 3), [20, 4, 36]);

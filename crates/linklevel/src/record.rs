@@ -1,4 +1,4 @@
-//! Points and curves as text.
+//! Text format of points and curves.
 
 use crate::crc::CRC_BITS;
 use crate::curve::{self, Point};
@@ -8,7 +8,7 @@ use airwnd_cell::phy::tables::Modulation;
 use airwnd_units::Db;
 use std::fmt::Write;
 
-/// A point's line: modulation order, code block bits, coded bits, transmissions, SNR, blocks, failed blocks.
+/// The line of a point: modulation order, code block bits, coded bits, transmissions, SNR, blocks, failed blocks.
 pub fn row(format: &Format, point: &Point) -> String {
     let Format { block_bits, coded_bits, modulation, transmissions } = format;
     let (order, size) = (modulation.order(), block_bits + CRC_BITS);
@@ -16,13 +16,13 @@ pub fn row(format: &Format, point: &Point) -> String {
     format!("{order},{size},{coded_bits},{transmissions},{:.2},{blocks},{failed}", snr.0)
 }
 
-/// The formats and their points of a file of points, in its order.
+/// Parses a file of points: the formats with their points, in file order.
 ///
-/// The message of an error names the line.
+/// Error messages name the line.
 pub fn points(text: &str) -> Result<Vec<(Format, Vec<Point>)>, String> {
     let mut all: Vec<(Format, Vec<Point>)> = Vec::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.starts_with('#')) {
-        let (format, point) = read(line).ok_or_else(|| format!("line {number}: {line:?} is no point"))?;
+        let (format, point) = read(line).ok_or_else(|| format!("line {number}: {line:?} is not a point"))?;
         match all.last_mut() {
             Some((last, points)) if *last == format => points.push(point),
             _ => all.push((format, vec![point])),
@@ -46,7 +46,7 @@ fn read(line: &str) -> Option<(Format, Point)> {
     Some((format, point))
 }
 
-/// The file of curves for a file of points: its remarks, then a line for each format of one transmission.
+/// The file of curves for a file of points: its comments, then a line for each format of one transmission.
 pub fn curves(text: &str) -> Result<String, String> {
     let remarks: Vec<&str> = text.lines().filter(|line| line.starts_with("# ")).collect();
     let (columns, remarks): (Vec<&str>, Vec<&str>) =
@@ -66,7 +66,7 @@ pub fn curves(text: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// The curve through a format's points.
+/// Fits the curve of a format's points.
 pub fn fit(points: &[Point]) -> Curve {
     let (first, last) = (points[0].snr, points[points.len() - 1].snr);
     let middle = Db((first.0 + last.0) / 2.0);

@@ -1,21 +1,21 @@
-//! Code block segmentation with its checks.
+//! Code block segmentation and CRC attachment.
 
 use crate::crc::Crc;
 use airwnd_cell::phy::error_model::segment::segment;
 use airwnd_units::Bytes;
 
-/// A transport block cut up, ready for the encoder.
+/// A segmented transport block, ready for the encoder.
 #[derive(Clone, Debug)]
 pub struct CodeBlocks {
-    /// Its code blocks, each with its check.
+    /// Code blocks, each with its CRC.
     pub blocks: Vec<Vec<u8>>,
-    /// Zeros at the beginning of the first one.
+    /// Zero bits at the beginning of the first one.
     pub filler: usize,
-    /// The check that each code block ends in.
+    /// CRC at the end of each code block.
     pub crc: Crc,
 }
 
-/// Attaches the checks and cuts a transport block up.
+/// Attaches the CRCs and segments a transport block.
 //= TS 36.212 §5.1.1, §5.1.2
 pub fn cut(mut block: Vec<u8>) -> CodeBlocks {
     let sizes: Vec<usize> = sizes(block.len());
@@ -34,7 +34,7 @@ pub fn cut(mut block: Vec<u8>) -> CodeBlocks {
     CodeBlocks { blocks: blocks.collect(), filler, crc }
 }
 
-/// The sizes of a transport block's code blocks, the smaller ones first.
+/// Code block sizes of a transport block, the smaller ones first.
 pub fn sizes(transport_block_bits: usize) -> Vec<usize> {
     let [larger, smaller] = segment(Bytes(transport_block_bits as u64 / 8));
     let repeat = |(count, size): (u32, u32)| std::iter::repeat_n(size as usize, count as usize);

@@ -1,4 +1,4 @@
-//! The simulated curves: beside the tool that they come from, other people's curves, and what they are used for.
+//! The simulated curves against the simulator, curves of other programs, and their use in the error model.
 
 use airwnd_cell::phy::bit_channel::information;
 use airwnd_cell::phy::error_model::block_error_curves::{self, BlockErrorCurves};
@@ -34,7 +34,7 @@ fn size(format: &Format) -> u32 {
 }
 
 #[test]
-fn the_curves_are_what_the_points_give() {
+fn the_curves_match_the_points() {
     assert!(record::curves(POINTS).expect("points") == CURVES, "run the tool's `fit` again");
 }
 
@@ -67,7 +67,7 @@ fn points_lie_on_their_curves() {
     );
 }
 
-/// The share of blocks lost in a quick simulation and its standard error, if `expected` is the truth.
+/// The fraction of failed blocks in a short simulation and its standard error, assuming `expected` is true.
 fn quick(format: Format, snrs: &[Db], expected: f64) -> (f64, f64) {
     quick_with(Settings::default(), format, snrs, expected)
 }
@@ -82,7 +82,7 @@ fn quick_with(settings: Settings, format: Format, snrs: &[Db], expected: f64) ->
 }
 
 #[test]
-fn a_quick_simulation_agrees_with_the_curves() {
+fn a_short_simulation_agrees_with_the_curves() {
     let model = model();
     for (mcs, bits) in [(0, 104), (5, 40), (9, 416), (12, 208), (16, 208), (20, 416), (28, 416)] {
         let (of, rate) = (modulation(Direction::Down, Mcs(mcs)), code_rate(Mcs(mcs)));
@@ -114,7 +114,7 @@ fn scaled_extrinsic_information_gains_a_quarter_of_a_decibel() {
     }
 }
 
-/// An MCS, its code rate, a size of code blocks and the SINR at which 10 % fail in the reference.
+/// An MCS, its code rate, a code block size and the SINR at which 10 % fail in the reference.
 fn reference() -> Vec<(Mcs, f64, u32, f64)> {
     let read = |line: &str| {
         let number: Vec<f64> = line.split(',').map(|text| text.parse().expect("a number")).collect();
@@ -124,7 +124,7 @@ fn reference() -> Vec<(Mcs, f64, u32, f64)> {
 }
 
 #[test]
-fn every_scheme_fails_where_it_does_in_the_reference() {
+fn every_mcs_fails_at_the_sinr_of_the_reference() {
     let model = model();
     let mut squares = 0.0;
     for mcs in Mcs::all() {
@@ -134,8 +134,8 @@ fn every_scheme_fails_where_it_does_in_the_reference() {
             .iter()
             .map(|(_, rate, bits, tenth)| model.curve(of, *bits, *rate).tenth().0 - tenth)
             .collect();
-        // The reference's sizes and rates are those of blocks without their check: so the difference, which
-        // otherwise grows to 2 dB with 24 / size, stays the same for all sizes.
+        // The reference's sizes and rates are those of blocks without their CRC. With the CRC, the difference is the
+        // same for all sizes; otherwise it grows to 2 dB with 24 / size.
         let with_check: Vec<f64> = rows
             .iter()
             .map(|(_, rate, bits, tenth)| {
@@ -163,8 +163,8 @@ fn every_scheme_fails_where_it_does_in_the_reference() {
 }
 
 #[test]
-fn cqis_beside_those_of_lte_sim() {
-    // LTE-Sim does not say how large its blocks are: ours of 1024 bits beside them.
+fn cqi_thresholds_are_near_those_of_lte_sim() {
+    // The block size of LTE-Sim's curves is unknown: they are compared with blocks of 1024 bits.
     let model = model();
     let mut before = None;
     for row in include_str!("data/cqi_reference.csv").lines().filter(|line| !line.starts_with('#')) {
@@ -178,7 +178,7 @@ fn cqis_beside_those_of_lte_sim() {
     }
 }
 
-/// The SINR at which 10 % of a format's blocks fail by a model.
+/// The SINR at which 10 % of a format's blocks fail in a model.
 fn tenth(model: &dyn ErrorModel, format: &Format) -> Db {
     let block = Bytes(format.block_bits as u64 / 8);
     let mcs = scheme(format);
@@ -191,7 +191,7 @@ fn tenth(model: &dyn ErrorModel, format: &Format) -> Db {
     Db(f64::from(sweep[sweep.partition_point(|hundredth| error(hundredth) > 0.1)]) / 100.0)
 }
 
-/// The scheme of a format.
+/// The MCS of a format.
 fn scheme(format: &Format) -> Mcs {
     let of = |mcs: &Mcs| {
         campaign::format(modulation(Direction::Down, *mcs), code_rate(*mcs), size(format) as usize, 1)
@@ -201,7 +201,7 @@ fn scheme(format: &Format) -> Mcs {
 }
 
 #[test]
-fn retransmissions_as_simulated() {
+fn retransmissions_match_the_simulation() {
     let ours: Box<dyn ErrorModel> = Box::new(model());
     let theory = error_model::Spec::MutualInformation(Default::default()).build();
     let (mut squares, mut theory_squares, mut count) = (0.0, 0.0, 0.0);
@@ -212,8 +212,8 @@ fn retransmissions_as_simulated() {
         println!(
             "MCS {mcs}, {bits} bits, {number} transmissions: {off:+.2} dB, mutual-information {theory_off:+.2} dB"
         );
-        // With 16QAM and 64QAM it matters whether a bit that comes again has the same place in its symbol, which
-        // follows from the size and the version and is no part of the model.
+        // With 16QAM and 64QAM it matters whether a repeated bit has the same position in its symbol. This depends on
+        // size and version and is not part of the model.
         let range = if format.modulation == Modulation::Qpsk { -0.15..0.15 } else { -1.4..0.6 };
         assert!(range.contains(&off), "MCS {mcs}, {bits} bits, {number} transmissions: {off:.2} dB");
         squares += off * off;
@@ -226,7 +226,7 @@ fn retransmissions_as_simulated() {
 
 #[test]
 fn a_transport_block_fails_with_any_of_its_code_blocks() {
-    // 6424 bits: 6448 with its check, two code blocks of (6448 + 48) / 2 = 3248 -> 3264 bits
+    // 6424 bits: 6448 with its CRC, two code blocks of (6448 + 48) / 2 = 3248 -> 3264 bits
     let mcs = Mcs(9);
     let (of, bits) = (modulation(Direction::Down, mcs), 6424);
     let coded = libm::round((bits + CRC_BITS) as f64 / code_rate(mcs) / 4.0) as usize * 4;
@@ -244,13 +244,13 @@ fn a_transport_block_fails_with_any_of_its_code_blocks() {
 }
 
 #[test]
-fn a_channel_that_changes_counts_by_its_mutual_information() {
+fn a_varying_channel_counts_by_its_mutual_information() {
     let model = model();
     for (mcs, bits) in [(7, 416), (14, 416), (22, 416)] {
         let (of, rate) = (modulation(Direction::Down, Mcs(mcs)), code_rate(Mcs(mcs)));
         let format = format(of, rate, bits, 1);
         let curve = model.curve(of, bits as u32, bits as f64 / format.coded_bits as f64);
-        // symbols by turns 4 dB better and 4 dB worse than `level`, whose mean information is that at the tenth
+        // symbols alternate between 4 dB above and 4 dB below `level`, whose mean information is that at the 10 % point
         let mean =
             |level: f64| [4.0, -4.0].map(|off| information(of, Db(level + off))).iter().sum::<f64>() / 2.0;
         let target = information(of, curve.tenth());

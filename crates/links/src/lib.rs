@@ -1,7 +1,7 @@
-//! Links between nodes: how they serve what waits, what queues before them drop or mark, what they lose on the way.
+//! Links between nodes: transmission service, queue disciplines, and losses.
 //!
-//! It knows nothing of TCP or LTE, does no I/O, reads no wall clock and holds no global state, so that the
-//! same inputs give the same outputs on any machine.
+//! The crate is independent of TCP and LTE, does no I/O, reads no wall clock and has no global state: equal inputs give
+//! equal outputs on any machine.
 
 pub mod aqm;
 pub mod link;

@@ -1,11 +1,11 @@
-//! What queue disciplines do to loads whose answer is known.
+//! Queue disciplines under loads with known solutions.
 
 use airwnd_catalog::{Node, Param};
 use airwnd_kernel::{Codepoint, Key, Stream};
 use airwnd_links::aqm::{Cause, QueueContext, QueueDisc, QueueEvents, Spec, Waiting};
 use airwnd_units::{Bytes, Span, Time};
 
-/// One packet is served in a millisecond.
+/// Service time of a packet.
 const SERVICE: Span = Span::from_millis(1);
 
 fn discipline(toml: &str) -> Box<dyn QueueDisc> {
@@ -22,13 +22,13 @@ struct Source {
     ecn: Codepoint,
 }
 
-/// What became of the packets of a flow.
+/// Counters of a flow's packets.
 #[derive(Clone, Debug, Default)]
 struct Figures {
     sent: u64,
     dropped_at: Vec<Time>,
     marked: u64,
-    /// How long those that were sent had waited, in seconds.
+    /// Waiting times of sent packets in seconds.
     waits: Vec<f64>,
 }
 
@@ -42,7 +42,7 @@ impl Figures {
     fn mean_wait(&self) -> f64 {
         self.waits.iter().sum::<f64>() / self.waits.len() as f64
     }
-    fn longest_wait(&self) -> f64 {
+    fn max_wait(&self) -> f64 {
         self.waits.iter().copied().fold(0.0, f64::max)
     }
 }
@@ -55,7 +55,7 @@ struct Noted<'a> {
 
 impl QueueEvents for Noted<'_> {
     fn dropped(&mut self, packet: Waiting, cause: Cause) {
-        assert_eq!(cause, Cause::Early, "the queue is never full");
+        assert_eq!(cause, Cause::Early, "the queue must not become full");
         if self.counts {
             self.figures[packet.flow as usize].dropped_at.push(self.now);
         }
@@ -65,11 +65,11 @@ impl QueueEvents for Noted<'_> {
     }
 }
 
-/// Sources that heed nothing, served one packet in a millisecond; figures from `from` on.
+/// Runs unresponsive sources, served one packet per millisecond; counters start at `from`.
 fn run(toml: &str, sources: &[Source], from: Span, until: Span) -> Vec<Figures> {
     let mut queue = discipline(toml);
     let mut figures = vec![Figures::default(); sources.len()];
-    // Sources are out of step.
+    // The sources have different phases.
     let mut next: Vec<Time> =
         (0..sources.len() as u64).map(|number| Time::ZERO + Span::from_micros(37) * number).collect();
     let mut free = Time::ZERO;
@@ -97,15 +97,16 @@ fn run(toml: &str, sources: &[Source], from: Span, until: Span) -> Vec<Figures> 
     figures
 }
 
-/// One flow of 1000-byte packets, this much more than can be served.
+/// Returns a flow of 1000-byte packets with `load` times the service rate.
 fn overload(load: f64) -> Source {
     let gap = Span::from_secs_f64(SERVICE.as_secs() / load);
     Source { flow: 0, size: Bytes(1000), gap, ecn: Codepoint::NotEct }
 }
 
-/// RFC 8289 §5.6: the n-th drop of a spell is followed by the next after interval / sqrt(n), whole services later.
+/// RFC 8289 §5.6: the n-th drop of a dropping state is followed by the next after interval / sqrt(n), in whole service
+/// times.
 #[test]
-fn codel_drops_as_the_square_root() {
+fn codel_drop_times_follow_the_inverse_square_root() {
     let figures =
         run("kind = \"codel\"\npackets = 100_000", &[overload(1.5)], Span::ZERO, Span::from_secs(5));
     let drops = &figures[0].dropped_at;
@@ -117,10 +118,10 @@ fn codel_drops_as_the_square_root() {
     }
 }
 
-/// Where a load does not respond, the probability must be what is too much: 1 - 1 / load. So the integral part comes to
-/// rest with the delay at its reference.
+/// Under an unresponsive load the drop probability must equal the excess, 1 - 1 / load, and the integral part settles
+/// with the delay at its target.
 #[test]
-fn pie_settles_at_what_is_too_much() {
+fn pie_settles_at_the_excess_load() {
     for (load, estimator) in
         [(1.05, "timestamps"), (1.2, "timestamps"), (1.2, "departure-rate"), (2.0, "timestamps")]
     {
@@ -135,8 +136,8 @@ fn pie_settles_at_what_is_too_much() {
     }
 }
 
-/// RFC 9332 §2.1: p_C = (p_CL / k)^2. What does not respond loses p_C = 1 - 1 / load of its packets, and an L4S flow of
-/// few packets, each of which leaves at once, has k sqrt(p_C) of its packets marked.
+/// RFC 9332 §2.1: p_C = (p_CL / k)^2. An unresponsive classic load loses p_C = 1 - 1 / load of its packets. A sparse
+/// L4S flow, each packet of which leaves at once, has k sqrt(p_C) of its packets marked.
 #[test]
 fn dualpi2_couples_by_the_square() {
     for (load, k) in [(1.02, 2.0), (1.1, 2.0), (1.1, 1.0)] {
@@ -155,22 +156,23 @@ fn dualpi2_couples_by_the_square() {
         assert!((dropped / classic - 1.0).abs() < 0.02, "{dropped} {classic}");
         assert!((marked / (k * classic.sqrt()) - 1.0).abs() < 0.03, "{marked}");
         assert!((figures[0].mean_wait() / 0.015 - 1.0).abs() < 0.1, "{} s", figures[0].mean_wait());
-        assert!(figures[1].longest_wait() <= 2.0 * SERVICE.as_secs(), "{} s", figures[1].longest_wait());
+        assert!(figures[1].max_wait() <= 2.0 * SERVICE.as_secs(), "{} s", figures[1].max_wait());
     }
 }
 
-/// RFC 9332 appendix A.2: L4S packets that heed no marks are dropped like classic ones, and wait no longer.
+/// RFC 9332 appendix A.2: L4S packets of a sender that ignores marks are dropped like classic ones, and do not wait
+/// longer.
 #[test]
-fn dualpi2_drops_what_does_not_heed_marks() {
-    let deaf = Source { ecn: Codepoint::Ect1, ..overload(1.5) };
-    let figures = run("kind = \"dualpi2\"", &[deaf], Span::from_secs(50), Span::from_secs(200));
+fn dualpi2_drops_packets_of_senders_that_ignore_marks() {
+    let unresponsive = Source { ecn: Codepoint::Ect1, ..overload(1.5) };
+    let figures = run("kind = \"dualpi2\"", &[unresponsive], Span::from_secs(50), Span::from_secs(200));
     assert!((figures[0].dropped_share() - 1.0 / 3.0).abs() < 0.002, "{}", figures[0].dropped_share());
     assert!((figures[0].mean_wait() / 0.015 - 1.0).abs() < 0.1, "{} s", figures[0].mean_wait());
     assert_eq!(figures[0].marked_share(), 1.0);
 }
 
-/// RFC 8290 §4: a flow that sends less than its share finds its queue empty, is new, and waits for the packet that is
-/// being sent and those of other new flows at most; in a queue with the others it would wait as they do.
+/// RFC 8290 §4: a flow that sends less than its share finds its queue empty and is new. It waits at most for the packet
+/// in transmission and those of other new flows; in a shared queue it would wait as long as the others.
 #[test]
 fn fair_queues_isolate_a_sparse_flow() {
     let bulk = |flow| Source { flow, gap: Span::from_micros(1900), ..overload(1.0) };
@@ -186,7 +188,7 @@ fn fair_queues_isolate_a_sparse_flow() {
             Span::from_secs(60),
         );
         println!("{kind}: {:?}", fair.iter().map(Figures::mean_wait).collect::<Vec<_>>());
-        assert!(fair[3].longest_wait() <= SERVICE.as_secs(), "{kind}: {} s", fair[3].longest_wait());
+        assert!(fair[3].max_wait() <= SERVICE.as_secs(), "{kind}: {} s", fair[3].max_wait());
         assert!(fair[3].dropped_at.is_empty(), "{kind}");
         assert!(one[3].mean_wait() > 5.0 * fair[3].mean_wait(), "{each}: {} s", one[3].mean_wait());
         let shares: Vec<f64> = fair[..3].iter().map(|bulk| bulk.sent as f64).collect();
@@ -196,7 +198,7 @@ fn fair_queues_isolate_a_sparse_flow() {
 
 /// Deficit round robin shares bytes, not packets.
 #[test]
-fn small_packets_get_as_many_bytes() {
+fn small_packets_get_an_equal_share_of_bytes() {
     let small = Source { flow: 0, size: Bytes(300), gap: Span::from_micros(600), ecn: Codepoint::NotEct };
     let large = Source { flow: 1, size: Bytes(1500), ..small };
     let figures = run(
@@ -225,10 +227,10 @@ impl QueueEvents for Causes {
     fn marked(&mut self, _: Key) {}
 }
 
-/// A load of two heeds nothing, and CoDel's part drops too little for long: where the buffer overflows BLUE's part takes
-/// over, until what it drops is what is too much and there is room.
+/// An unresponsive load of 2, for which CoDel drops too little for a long time: when the buffer overflows BLUE takes
+/// over, until it drops the excess and the buffer has room.
 #[test]
-fn cobalt_finds_what_is_too_much() {
+fn cobalt_settles_at_the_excess_load() {
     let mut queue = discipline("kind = \"cobalt\"\npackets = 50\nincrement = 0.01");
     let mut causes = Causes::default();
     for ms in 0..100_000u64 {
@@ -244,12 +246,13 @@ fn cobalt_finds_what_is_too_much() {
         }
     }
     let share = causes.early as f64 / 20_000.0;
-    println!("{share:.3} dropped early, {} for want of room", causes.full);
+    println!("{share:.3} dropped early, {} on overflow", causes.full);
     assert!((share - 0.5).abs() < 0.02 && causes.full < causes.early / 20, "{share} {}", causes.full);
 }
 
-/// An overload of 5 % needs that one packet in 21 is dropped, p' = 1 - 1 / 1.05. Gaps between drops have a mean of 1 / p,
-/// (1 + 1 / p) / 2 or 3 / (2 p) by their spacing; so p follows from p', and the queue from the curve's inverse.
+/// An overload of 5 % requires a drop of one packet in 21, p' = 1 - 1 / 1.05. Gaps between drops have a mean of 1 / p,
+/// (1 + 1 / p) / 2 or 3 / (2 p), depending on spacing. So p follows from p', and the queue from the inverse of the
+/// curve.
 #[test]
 fn red_settles_where_its_curve_drops_the_excess() {
     let needed = 1.0 - 1.0 / 1.05;
@@ -268,9 +271,9 @@ fn red_settles_where_its_curve_drops_the_excess() {
     }
 }
 
-/// Where the excess lies within SmRED's jump, from max_p / 2^i to max_p / 2^(1/i), the average stands at Target.
+/// If the excess is within SmRED's jump, from max_p / 2^i to max_p / 2^(1/i), the average settles at Target.
 #[test]
-fn smred_stands_at_its_jump() {
+fn smred_settles_at_its_jump() {
     for i in [2, 4] {
         let toml = format!("kind = \"smred\"\ni = {i}\npackets = 1000");
         let figures = run(&toml, &[overload(1.05)], Span::from_secs(20), Span::from_secs(300));
@@ -280,7 +283,7 @@ fn smred_stands_at_its_jump() {
     }
 }
 
-/// Adaptive RED moves max_p until the average stands within the middle fifth between 20 and 60 packets.
+/// Adaptive RED adapts max_p until the average is within the middle fifth between 20 and 60 packets.
 #[test]
 fn adaptive_red_moves_its_curve_to_the_middle() {
     for load in [1.02, 1.1, 1.3] {

@@ -1,4 +1,4 @@
-//! What every queue discipline keeps, whatever comes and goes.
+//! Properties of every queue discipline under random arrivals and departures.
 
 use airwnd_catalog::{Node, Param};
 use airwnd_kernel::{Codepoint, Key, Stream};
@@ -7,7 +7,7 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// What became of each packet.
+/// Final state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Sent,
@@ -20,7 +20,7 @@ struct Ends(BTreeMap<u32, End>);
 
 impl Ends {
     fn note(&mut self, packet: u32, end: End) {
-        assert_eq!(self.0.insert(packet, end), None, "packet {packet} has one events");
+        assert_eq!(self.0.insert(packet, end), None, "packet {packet} has one final state");
     }
 }
 
@@ -31,8 +31,8 @@ impl QueueEvents for Ends {
     fn marked(&mut self, _packet: Key) {}
 }
 
-/// An arrival of so many bytes, of which the owner holds some of an earlier one; a departure; or the end of packets that
-/// have waited for so long.
+/// Arrival of a packet, while the owner holds `held` bytes of an earlier one; departure; or expiry of packets that have
+/// waited for the lifetime.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Arrive { size: u64, held: u64, flow: u32, ecn: Codepoint },
@@ -52,7 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 const PACKETS: u64 = 30;
 
-/// Their packets leave in the order in which they came.
+/// Disciplines that keep packets in order.
 const IN_ORDER: [&str; 11] = [
     "drop-tail",
     "drop-head",
@@ -72,15 +72,15 @@ fn check(kind: &str, steps: &[(u64, Step)], rate: Option<BitRate>) -> Result<(),
     let spec = Spec::read(&Node::from_toml(&toml, "test").unwrap()).unwrap();
     prop_assert_eq!(spec.check_values(), Ok(()));
     let mut queue = spec.build(&QueueContext { stream: Stream::new(7, kind), rate });
-    let (mut ends, mut now, mut came) = (Ends::default(), Time::ZERO, 0);
+    let (mut ends, mut now, mut arrived) = (Ends::default(), Time::ZERO, 0);
     let mut sent = Vec::new();
     for (gap, step) in steps {
         now += Span::from_micros(*gap);
         match *step {
             Step::Arrive { size, held, flow, ecn } => {
-                let packet = Waiting { packet: Key(came), size: Bytes(size), arrived: now, flow, ecn };
+                let packet = Waiting { packet: Key(arrived), size: Bytes(size), arrived: now, flow, ecn };
                 queue.enqueue(now, packet, Bytes(held), &mut ends);
-                came += 1;
+                arrived += 1;
                 prop_assert!(queue.backlog().packets <= PACKETS, "{}", kind);
                 prop_assert!(queue.backlog().bytes <= Bytes(20_000), "{}", kind);
             }
@@ -89,7 +89,11 @@ fn check(kind: &str, steps: &[(u64, Step)], rate: Option<BitRate>) -> Result<(),
                     ends.note(packet.packet.0, End::Sent);
                     sent.push(packet.packet.0);
                 } else {
-                    prop_assert!(queue.backlog().packets == 0, "{} gives what it has", kind);
+                    prop_assert!(
+                        queue.backlog().packets == 0,
+                        "{} returns a packet unless it is empty",
+                        kind
+                    );
                 }
             }
             Step::Expire { lifetime_us } => {
@@ -111,7 +115,12 @@ fn check(kind: &str, steps: &[(u64, Step)], rate: Option<BitRate>) -> Result<(),
             "{}",
             kind
         );
-        prop_assert_eq!(ends.0.len() + inside.len(), came as usize, "{}: each packet is somewhere", kind);
+        prop_assert_eq!(
+            ends.0.len() + inside.len(),
+            arrived as usize,
+            "{}: each packet is accounted for",
+            kind
+        );
         prop_assert!(inside.iter().all(|packet| !ends.0.contains_key(&packet.packet.0)), "{}", kind);
     }
     if IN_ORDER.contains(&kind) {
@@ -123,7 +132,7 @@ fn check(kind: &str, steps: &[(u64, Step)], rate: Option<BitRate>) -> Result<(),
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn every_packet_has_one_fate_and_no_queue_exceeds_its_limit(
+    fn every_packet_has_one_final_state_and_no_queue_exceeds_its_limit(
         steps in prop::collection::vec((0u64..3000, step()), 1..400),
         rate in prop::option::of(100_000u64..50_000_000),
     ) {

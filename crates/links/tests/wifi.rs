@@ -1,4 +1,4 @@
-//! 802.11's coordination function against what can be computed about it.
+//! The 802.11 coordination function compared with analytical results.
 
 use airwnd_kernel::{Direction, Stream};
 use airwnd_links::link::Queue;
@@ -7,7 +7,7 @@ use airwnd_links::loss::{self, Loss};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use proptest::prelude::*;
 
-/// A medium whose owner keeps time.
+/// A medium and its clock.
 struct Channel {
     medium: Medium<u32>,
     now: Time,
@@ -19,7 +19,7 @@ impl Channel {
         Channel::with_errors(params, stations, seed, 0.0)
     }
 
-    /// Errors befall what the stations send.
+    /// Creates a channel with errors on packets sent by the stations.
     fn with_errors(params: Params, stations: u32, seed: u64, rate: f64) -> Channel {
         let mut medium = Medium::new(params, Queue::default(), Stream::new(seed, "backoff"));
         for station in 0..stations {
@@ -29,7 +29,7 @@ impl Channel {
         Channel { medium, now: Time::ZERO, passed: Vec::new() }
     }
 
-    /// What leaves the medium by its next event; none: nothing happens any more.
+    /// Advances to the next event and returns the packets that leave the medium; `None`: no more events.
     fn step(&mut self) -> Option<&[Passed<u32>]> {
         self.now = self.medium.next_event()?;
         self.passed.clear();
@@ -41,7 +41,7 @@ impl Channel {
         self.medium.figures(Direction::Up, self.now)
     }
 
-    /// Packets of each station that arrived in so much time, while each always has one to send.
+    /// Returns the packets of each station that arrived in `time` while every station is backlogged.
     fn saturated(&mut self, stations: u32, packet: Bytes, time: Span) -> Vec<u64> {
         for station in (0..stations).cycle().take(2 * stations as usize) {
             self.medium.send(self.now, station, Direction::Up, packet, 0).unwrap();
@@ -71,15 +71,15 @@ fn at_1_mbps() -> Params {
 const PACKET: Bytes = Bytes(1040);
 const MINUTE: Span = Span::from_secs(60);
 
-/// Microseconds of DIFS, mean count, frame, SIFS and ACK: for 1040 bytes at 1 Mbit/s
-/// 50 + 20 x 31 / 2 + (192 + 8 x 1076) + 10 + (192 + 8 x 14) = 9474.
+/// Microseconds of DIFS, mean countdown, frame, SIFS and ACK: for 1040 bytes at 1 Mbit/s 50 + 20 x 31 / 2 + (192 + 8 x
+/// 1076) + 10 + (192 + 8 x 14) = 9474.
 #[test]
-fn one_station_s_cycle() {
+fn a_single_station_has_the_expected_cycle() {
     let cycles = [
         (at_1_mbps(), 50.0 + 310.0 + 8800.0 + 10.0 + 304.0),
         // 8 x 1076 bit at 11 Mbit/s: 782.5 us, rounded up
         (Params::default(), 50.0 + 310.0 + (192.0 + 783.0) + 10.0 + 304.0),
-        // 9 us slots, 15 of them; 216 bit a symbol: 40 symbols; ACK at 6 Mbit/s: 6 symbols
+        // 9 us slots, 15 of them; 216 bit per symbol: 40 symbols; ACK at 6 Mbit/s: 6 symbols
         (Params { phy: Phy::Ofdm, ..Params::default() }, 34.0 + 67.5 + (20.0 + 160.0) + 16.0 + 44.0),
         // RTS 192 + 160, CTS 304, two more SIFS
         (
@@ -90,7 +90,7 @@ fn one_station_s_cycle() {
     for (params, microseconds) in cycles {
         let arrived = Channel::new(params, 1, 1).saturated(1, PACKET, MINUTE)[0] as f64;
         let expected = 60e6 / microseconds;
-        // The standard deviation of a count is 9.2 slots, so that of their sum is far below 1 %.
+        // The standard deviation of a countdown is 9.2 slots, so that of their sum is far below 1 %.
         assert!((arrived / expected - 1.0).abs() < 0.005, "{arrived} packets, {expected} expected");
     }
 }
@@ -111,8 +111,8 @@ fn bianchi(stations: u32) -> (f64, f64) {
     (low, p_of(low))
 }
 
-/// Packets a second of Bianchi's equation 13. An idle slot, a success and a collision have their durations; after a
-/// collision others wait for EIFS.
+/// Packets per second by Bianchi's equation 13, from the durations of an idle slot, a success and a collision; after a
+/// collision the other stations wait for EIFS.
 fn bianchi_rate(stations: u32, data: f64) -> f64 {
     let (tau, _) = bianchi(stations);
     let n = f64::from(stations);
@@ -125,7 +125,8 @@ fn bianchi_rate(stations: u32, data: f64) -> f64 {
     1e6 * success / mean
 }
 
-/// The model leaves out that who has just sent may alone use the first slot, and that packets are given up.
+/// The model omits that only the station that has just sent may use the first slot, and that packets are dropped after
+/// their retries.
 #[test]
 fn saturated_stations_follow_bianchi() {
     for (params, data) in [(at_1_mbps(), 8800.0), (Params::default(), 975.0)] {
@@ -143,10 +144,10 @@ fn saturated_stations_follow_bianchi() {
     }
 }
 
-/// ns-3.44 (802.11b, ConstantRateWifiManager, no QoS, stations 1 m from the access point, UDP with 1012 bytes of payload
-/// that saturates; 60 s, run 1): packets a second of all stations together. Its ACKs take the highest basic rate, 2 Mbit/s,
-/// if data takes 11. Its receivers do not take a collision for a bad frame and wait for DIFS, not EIFS, so that it is ahead
-/// by the 314 us of each collision: 1 collision for 2.5 packets among 20.
+/// ns-3.44 (802.11b, ConstantRateWifiManager, no QoS, stations 1 m from the access point, saturating UDP with 1012
+/// bytes of payload; 60 s, run 1): packets per second of all stations together. Its ACKs use the highest basic rate, 2
+/// Mbit/s, if data uses 11. Its receivers do not treat a collision as a bad frame and wait for DIFS, not EIFS, so its
+/// rate is higher by the 314 us of each collision: 1 collision per 2.5 packets among 20 stations.
 #[test]
 fn saturated_stations_follow_ns3() {
     let rows = [
@@ -171,7 +172,7 @@ fn saturated_stations_follow_ns3() {
     }
 }
 
-/// Jain's index of what equal stations carry.
+/// Jain's index of equal stations.
 #[test]
 fn equal_stations_have_equal_shares() {
     for stations in [2, 5, 10] {
@@ -183,7 +184,7 @@ fn equal_stations_have_equal_shares() {
     }
 }
 
-/// Attempts for each packet, and the share of packets that are given up.
+/// Returns the attempts per packet, and the share of packets dropped after their retries.
 fn recovery(params: Params, rate: f64) -> (f64, f64) {
     let mut channel = Channel::with_errors(params, 1, 1, rate);
     channel.saturated(1, PACKET, MINUTE * 10);
@@ -193,15 +194,16 @@ fn recovery(params: Params, rate: f64) -> (f64, f64) {
     (figures.attempts as f64 / packets, figures.given_up as f64 / packets)
 }
 
-/// With n attempts a packet fails with e^n and takes (1 - e^n) / (1 - e) of them.
+/// With at most n attempts a packet fails with e^n and takes (1 - e^n) / (1 - e) attempts.
 #[test]
-fn what_fails_is_sent_again() {
+fn failed_frames_are_retransmitted() {
     let short = |short_retries| Params { short_retries, ..Params::default() };
     let long = Params { rts_threshold: Some(Bytes(500)), ..Params::default() };
     for (params, n, e) in [(short(7), 7, 0.5_f64), (short(3), 3, 0.2), (short(1), 1, 0.1), (long, 4, 0.5)] {
         let (attempts, given_up) = recovery(params, e);
         let fails = e.powi(n);
-        // Some 200 000 packets: four standard deviations of the share are below 0.01 of 0.5, and less of less.
+        // Some 200 000 packets: four standard deviations of the share are below 0.01 for a share of 0.5, and lower for
+        // lower shares.
         assert!(
             (given_up - fails).abs() < 4.0 * (fails * (1.0 - fails) / 5e4).sqrt(),
             "{n}: {given_up} {fails}"
@@ -211,21 +213,21 @@ fn what_fails_is_sent_again() {
     assert!(recovery(short(7), 0.05).1 < 1e-4);
 }
 
-/// Losses behind recovery: each packet is sent once, and is lost at the rate.
+/// Residual losses: each packet is sent once and lost at the configured rate.
 #[test]
-fn errors_of_packets_are_not_repaired() {
+fn packet_errors_are_not_recovered() {
     let params = Params { errors: Errors::Packets, ..Params::default() };
     let mut channel = Channel::with_errors(params, 1, 1, 0.05);
     channel.saturated(1, PACKET, MINUTE * 3);
     let figures = channel.figures();
     let packets = figures.link.packets + figures.link.lost;
     assert_eq!(figures.given_up, 0);
-    assert!(figures.attempts - packets <= 1, "one may be on the air");
+    assert!(figures.attempts - packets <= 1, "at most one frame is on the air");
     let share = figures.link.lost as f64 / packets as f64;
     assert!((share - 0.05).abs() < 4.0 * (0.05 * 0.95 / packets as f64).sqrt(), "{share}");
 }
 
-/// A frame of 20 000 bytes costs a collision 20 ms; its RTS 0.35 ms.
+/// A collision of frames of 20 000 bytes takes 20 ms; of their RTS 0.35 ms.
 #[test]
 fn rts_shortens_collisions() {
     let carried = |rts_threshold| {
@@ -236,20 +238,20 @@ fn rts_shortens_collisions() {
 }
 
 proptest! {
-    /// What is sent arrives, is lost, is given up or is still inside; packets of one station and direction keep their
-    /// order; what arrives has had the medium for itself.
+    /// Each packet arrives, is lost, is dropped after its retries, or is still inside. Packets of one station and
+    /// direction stay in order. Packets that arrive did not share the medium.
     #[test]
     fn packets_are_conserved_in_order_and_one_at_a_time(
         packets in prop::collection::vec((0u64..8_000_000, 0u32..4, prop::bool::ANY, 1u64..2000), 1..200),
         errors in 0.0..0.6,
         rts in prop::option::of(0u64..1500),
         limit in prop::option::of(1u64..6),
-        repaired in prop::bool::ANY,
+        recovered in prop::bool::ANY,
         seed in 0u64..1000,
     ) {
         let params = Params {
             rts_threshold: rts.map(Bytes),
-            errors: if repaired { Errors::Attempts } else { Errors::Packets },
+            errors: if recovered { Errors::Attempts } else { Errors::Packets },
             short_retries: 2,
             long_retries: 2,
             ..Params::default()
@@ -298,7 +300,7 @@ proptest! {
                 prop_assert!(numbers.is_sorted());
             }
         }
-        // SIFS 10 us, ACK 304 us and DIFS 50 us lie between the end of a frame and the next one's beginning.
+        // SIFS 10 us, ACK 304 us and DIFS 50 us are between the end of a frame and the start of the next one.
         let ends: Vec<(Time, u64)> = left
             .iter()
             .filter(|(_, packet)| packet.exit != Exit::GivenUp)

@@ -1,4 +1,4 @@
-//! The radio access network at work: when its TTIs are due, and what they do to packets.
+//! The radio access network as part of the network: schedules its TTIs and passes packets to and from it.
 
 use crate::effects::Effects;
 use crate::event::NetworkEvent;
@@ -11,20 +11,20 @@ use airwnd_units::{Time, Tti};
 
 type Queue = EventQueue<NetworkEvent>;
 
-/// The cells, the links to and between them, and the pace of their TTIs.
+/// The cells, their S1-U and X2 links, and the TTI schedule.
 pub(crate) struct Air {
     pub ran: Box<Ran>,
     s1u: Vec<LinkId>,
     x2: Option<Vec<LinkId>>,
     pub forwarding: Forwarding,
-    /// By device.
+    /// Handover legs, by device.
     pub legs: Vec<Legs>,
-    /// The last TTI that was handled, and whether the next one is scheduled.
+    /// The last TTI handled.
     last_tti: Option<Tti>,
     tti_is_scheduled: bool,
-    /// Packets that have crossed the radio, until they go on.
+    /// Packets that have crossed the radio and await the rest of their route.
     pub arrivals: Vec<Arrival>,
-    // Kept for their capacity.
+    // Buffers kept for their capacity.
     drops: Vec<Dropped>,
     pub forwards: Vec<Forward>,
     pub notices: Vec<Notice>,
@@ -47,12 +47,12 @@ impl Air {
         }
     }
 
-    /// The number of the cell that serves a device.
+    /// Returns the number of the cell that serves a device.
     pub fn serving_cell(&self, device: u32) -> u16 {
         self.ran.cell_of(UeId(device)).0
     }
 
-    /// Whether UEs may change cells.
+    /// Returns true if UEs may change cells.
     pub fn may_hand_over(&self) -> bool {
         self.x2.is_some()
     }
@@ -61,12 +61,12 @@ impl Air {
         self.s1u[usize::from(cell)]
     }
 
-    /// The link from a cell to the others.
+    /// Returns the X2 link from a cell to the other cells.
     pub fn x2(&self, cell: u16) -> LinkId {
         self.x2.as_ref().expect("UEs change cells")[usize::from(cell)]
     }
 
-    /// Whether a link is an X2 link; their numbers are consecutive, as [`Topology::set_access`] checks.
+    /// Returns true for an X2 link. X2 links have consecutive numbers, as [`Topology::set_access`] checks.
     ///
     /// [`Topology::set_access`]: crate::Topology::set_access
     pub fn is_x2(&self, link: LinkId) -> bool {
@@ -77,7 +77,7 @@ impl Air {
         }
     }
 
-    /// Schedules the next TTI unless the cells have nothing to do: idle cells sleep.
+    /// Schedules the next TTI unless the cells are idle.
     pub fn wake(&mut self, now: Time, queue: &mut Queue) {
         if self.tti_is_scheduled || self.ran.is_idle() {
             return;
@@ -88,7 +88,7 @@ impl Air {
         self.tti_is_scheduled = true;
     }
 
-    /// The end of a TTI and the start of the next: `arrivals` holds what has crossed the downlink.
+    /// Ends a TTI and starts the next: stores in `arrivals` the packets that have crossed the downlink.
     pub fn receive(&mut self, now: Time) {
         self.tti_is_scheduled = false;
         let tti = Tti(now.0 / Tti::SPAN.0);
@@ -97,7 +97,8 @@ impl Air {
         self.ran.take_arrivals(&mut self.arrivals);
     }
 
-    /// The rest of the TTI, once its arrivals have acted: reports, decisions, and what is on air.
+    /// Completes the TTI after its arrivals have taken effect: measurement reports, scheduling decisions and
+    /// transmissions.
     pub fn transmit(&mut self, queue: &mut Queue) {
         let tti = self.last_tti.expect("`receive` comes before");
         self.ran.transmit(tti);
@@ -106,27 +107,27 @@ impl Air {
         }
     }
 
-    /// Uplink blocks end before their TTI does: `arrivals` holds what they bring.
+    /// Stores in `arrivals` the packets of the uplink blocks, which end before their TTI does.
     pub fn receive_uplink(&mut self, now: Time) {
         self.ran.receive_uplink(now);
         self.ran.take_arrivals(&mut self.arrivals);
     }
 
-    /// UEs have moved: `forwards` and `notices` hold what follows from it.
+    /// Moves the UEs; stores the resulting packets to forward in `forwards` and mobility events in `notices`.
     pub fn move_ues(&mut self, now: Time) {
         self.ran.advance(now);
         self.ran.take_forwards(&mut self.forwards);
         self.ran.take_notices(&mut self.notices);
     }
 
-    /// Schedules the next step of mobility.
+    /// Schedules the next mobility step.
     pub fn watch_mobility(&self, queue: &mut Queue) {
         if let Some(at) = self.ran.next_event() {
             queue.schedule(at, NetworkEvent::Mobility);
         }
     }
 
-    /// Collects marks and drops of the cells.
+    /// Collects the cells' marks and drops.
     pub fn collect(&mut self, effects: &mut Effects) {
         self.ran.take_marks(&mut effects.marks);
         self.ran.take_drops(&mut self.drops);

@@ -1,10 +1,11 @@
-//! What queues and the radio do to packets that are not just passed on.
+//! Marks and drops by queues and the radio.
 
 use crate::ledger::Cause;
 use airwnd_kernel::Key;
 use airwnd_links::aqm::{self, QueueEvents, Waiting};
 
-/// Marks and drops of the last operation, in chronological order; [`Network`](crate::Network) applies them to its packets.
+/// Marks and drops of the last operation, in chronological order. [`Network`](crate::Network) applies them to its
+/// packets.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub marks: Vec<Key>,

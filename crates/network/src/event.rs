@@ -1,4 +1,4 @@
-//! What happens in a network besides what its owner does.
+//! Internal events of a network.
 
 use crate::topology::{LinkId, MediumId};
 use airwnd_kernel::{Direction, Event};
@@ -20,7 +20,7 @@ pub(crate) enum NetworkEvent {
 }
 
 impl Event for NetworkEvent {
-    /// At equal instants packets move first, so that the TTI can use them.
+    /// Among events of the same instant packets move first, so that the TTI can use them.
     fn class(&self) -> u8 {
         match self {
             NetworkEvent::Departure(..) | NetworkEvent::Arrival(..) | NetworkEvent::Medium(_) => 0,

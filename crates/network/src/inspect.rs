@@ -1,4 +1,4 @@
-//! What the owner of a network may ask it.
+//! Queries of a network's state by its owner.
 
 use crate::ledger::{Count, Ledger};
 use crate::legs::Legs;
@@ -11,32 +11,32 @@ use airwnd_links::aqm::Backlog;
 use airwnd_units::{Bytes, Time};
 
 impl<C, O> Network<C, O> {
-    /// Number of devices.
+    /// Returns the number of devices.
     pub fn devices(&self) -> usize {
         self.routes.devices()
     }
 
-    /// Events handled so far.
+    /// Returns the number of events handled so far.
     pub fn handled(&self) -> u64 {
         self.queue.scheduled() - self.queue.len() as u64
     }
 
-    /// All links, in the order of the topology.
+    /// Iterates over all links in topology order.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &Duplex)> {
         (0..).map(LinkId).zip(&self.wires.links)
     }
 
-    /// Number of packets inside.
+    /// Returns the number of packets in the network.
     pub fn packets(&self) -> usize {
         self.packets.len()
     }
 
-    /// What a packet inside takes of the memory, in bytes.
+    /// Returns the memory per packet in the network, in bytes.
     pub fn packet_bytes(&self) -> usize {
         InFlight::<C>::BYTES
     }
 
-    /// The link with the most packets inside, one way, and their number.
+    /// Returns the link and direction with the most packets, and their number.
     pub fn fullest_link(&self) -> Option<(LinkId, Direction, usize)> {
         let ways = self.links().flat_map(|(id, link)| {
             Direction::BOTH.map(|direction| (id, direction, link.one_way(direction).inside()))
@@ -44,42 +44,42 @@ impl<C, O> Network<C, O> {
         ways.max_by_key(|(_, _, packets)| *packets)
     }
 
-    /// A link.
+    /// Returns a link.
     pub fn link(&self, link: LinkId) -> &Duplex {
         &self.wires.links[link.0 as usize]
     }
 
-    /// Whether a link leads from a cell to other cells: it has one direction only.
+    /// Returns true for an X2 link, which has one direction only.
     pub fn is_x2(&self, link: LinkId) -> bool {
         self.air.as_ref().is_some_and(|air| air.is_x2(link))
     }
 
-    /// All shared media, in the order of the topology.
+    /// Returns all shared media in topology order.
     pub fn media(&self) -> &[SharedMedium] {
         &self.wires.media
     }
 
-    /// The cells and UEs; `None`: there are none.
+    /// Returns the cells and UEs; `None`: the network has no cells.
     pub fn ran(&self) -> Option<&Ran> {
         self.air.as_ref().map(|air| &*air.ran)
     }
 
-    /// The cells and UEs, to ask what is computed on demand.
+    /// Returns the cells and UEs mutably, for values computed on demand.
     pub fn ran_mut(&mut self) -> Option<&mut Ran> {
         self.air.as_mut().map(|air| &mut *air.ran)
     }
 
-    /// The instant of the event at hand, or of the last one.
+    /// Returns the time of the current event, or of the last one.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// The observer.
+    /// Returns the observer.
     pub fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// The links on a device's route, in the order in which packets pass them.
+    /// Iterates over the links on a device's route, in the order in which packets traverse them.
     pub fn links_of(
         &self,
         device: u32,
@@ -95,7 +95,7 @@ impl<C, O> Network<C, O> {
         })
     }
 
-    /// What waits before the links and media on a device's downlink route, without S1-U and the air.
+    /// Returns the backlog of the links and media on a device's downlink route, without S1-U and the air.
     pub fn waiting_for(&mut self, now: Time, device: u32) -> Backlog {
         let mut sum = Backlog { bytes: Bytes::ZERO, packets: 0 };
         for hop in self.routes.hops(device, Direction::Down) {
@@ -116,14 +116,15 @@ impl<C, O> Network<C, O> {
         sum
     }
 
-    /// The books, balanced: every packet offered was delivered, was dropped, or is in exactly one place inside.
+    /// Returns the packet accounting and the packets still inside, after checking conservation: every packet offered
+    /// was delivered, was dropped, or is in exactly one place inside.
     ///
     /// # Panics
-    /// If they do not balance.
+    /// If conservation is violated.
     pub fn books(&self) -> (Ledger, Count) {
         let mut inside = Count::default();
         self.packets.iter().for_each(|in_flight| inside.add(in_flight.packet.size));
-        assert!(self.delivered.is_none(), "the owner has taken what was delivered");
+        assert!(self.delivered.is_none(), "the owner has taken the delivered packet");
         self.ledger.assert_balanced(inside);
         let in_cells = self
             .air

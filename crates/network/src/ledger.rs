@@ -1,36 +1,36 @@
-//! The books: what entered the network and how it left.
+//! Packet accounting: offered, delivered and dropped packets.
 
 use airwnd_cell::rlc::DropCause;
 use airwnd_links::aqm;
 use airwnd_units::Bytes;
 
-/// Why a packet never arrived.
+/// Cause of a packet's drop or loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The queue before a link was full.
+    /// Drop by a full queue before a link.
     LinkQueue,
-    /// The discipline before a link dropped it early, as a congestion signal.
+    /// Early drop by the queue discipline before a link, as a congestion signal.
     LinkEarly,
-    /// A link lost it.
+    /// Loss on a link.
     LinkError,
-    /// The sender on a shared medium reached its retry limit.
+    /// Drop at the retry limit of the sender on a shared medium.
     RetryLimit,
-    /// The queue before RLC was full.
+    /// Drop by the full queue before RLC.
     RlcQueue,
-    /// The discipline before RLC dropped it early, as a congestion signal.
+    /// Early drop by the queue discipline before RLC, as a congestion signal.
     RlcEarly,
-    /// PDCP's discard timer expired while it waited in a bearer.
+    /// Expiry of PDCP's discard timer while the packet waited in a bearer.
     Discarded,
-    /// HARQ gave up a transport block that carried a part of it.
+    /// Maximum HARQ transmissions of a transport block with a part of the packet.
     Radio,
-    /// Its UE changed cells while it was on air, or it was not forwarded.
+    /// Handover while the packet was on air, or without forwarding.
     Handover,
-    /// The radio link failed while it was on air.
+    /// Radio link failure while the packet was on air.
     LinkFailure,
 }
 
 impl Cause {
-    /// Every cause, in the order of results.
+    /// All causes, in the order of results.
     pub const ALL: [Cause; 10] = [
         Cause::LinkQueue,
         Cause::LinkEarly,
@@ -44,7 +44,7 @@ impl Cause {
         Cause::LinkFailure,
     ];
 
-    /// The cause's name in results.
+    /// Returns the cause's name in results.
     pub fn name(self) -> &'static str {
         match self {
             Cause::LinkQueue => "link_queue_full",
@@ -74,7 +74,7 @@ impl From<DropCause> for Cause {
     }
 }
 
-/// Packets and their bytes.
+/// A number of packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Number of packets.
@@ -91,12 +91,12 @@ impl Count {
     }
 }
 
-/// The books: packets and bytes that entered the network, and how they left.
+/// Packet accounting: packets and bytes that entered the network, and how they left.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ledger {
-    /// Sent in at one end.
+    /// Packets sent into the network.
     pub offered: Count,
-    /// Delivered at the other end.
+    /// Packets delivered at the far end.
     pub delivered: Count,
     dropped: [Count; Cause::ALL.len()],
 }
@@ -107,7 +107,7 @@ impl Ledger {
         self.dropped[cause as usize].add(size);
     }
 
-    /// Drops of a cause.
+    /// Returns the drops of a cause.
     pub fn dropped(&self, cause: Cause) -> Count {
         self.dropped[cause as usize]
     }

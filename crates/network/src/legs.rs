@@ -1,18 +1,19 @@
-//! Handover legs: how packets follow a UE to another cell, in order.
+//! Handover legs: in-order delivery to a UE that changes cells.
 //!
-//! Behind a handover packets reach the new cell over several legs: forwarded by the old cell over X2, and directly from the
-//! gateway. A packet that arrives before one that left the gateway earlier waits in the cell. A real gateway sends an end
-//! marker on the old path (TS 36.300 §10.1.2.2), and acknowledged mode numbers packets (TS 36.323 §5.1.2); here all
+//! After a handover, packets reach the new cell over several legs: forwarded by the old cell over X2, and directly from
+//! the gateway. A packet that overtakes one that left the gateway earlier waits in the cell. A real gateway sends an
+//! end marker on the old path (TS 36.300 §10.1.2.2), and acknowledged mode numbers packets (TS 36.323 §5.1.2). Here all
 //! packets are numbered.
 
 use airwnd_kernel::Key;
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
-/// The leg of a packet behind the gateway: the cell that it goes to, and its number among those that have left the gateway
-/// for the device.
+/// The leg of a packet behind the gateway: its target cell, and its sequence number among the packets that have left
+/// the gateway for the device.
 ///
-/// In eight bytes, since every packet in flight has room for one: the cell above, the number, from 1, in the lower 48 bits.
+/// Packed into eight bytes, because every packet in flight has room for one: the cell in the upper 16 bits, the number,
+/// from 1, in the lower 48 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leg(NonZeroU64);
 
@@ -20,11 +21,11 @@ const NUMBER_BITS: u32 = 48;
 
 impl Leg {
     fn new(cell: u16, number: u64) -> Leg {
-        debug_assert!(number < 1 << NUMBER_BITS, "a device gets fewer packets");
+        debug_assert!(number < 1 << NUMBER_BITS, "a device receives fewer packets");
         Leg(NonZeroU64::new(u64::from(cell) << NUMBER_BITS | number).expect("numbers begin at 1"))
     }
 
-    /// The cell that the packet goes to.
+    /// Returns the target cell.
     pub fn cell(self) -> u16 {
         (self.0.get() >> NUMBER_BITS) as u16
     }
@@ -33,7 +34,7 @@ impl Leg {
         self.0.get() & ((1 << NUMBER_BITS) - 1)
     }
 
-    /// The same packet, redirected to another cell.
+    /// Returns the leg of the same packet to another cell.
     pub fn to(self, cell: u16) -> Leg {
         Leg::new(cell, self.number())
     }
@@ -42,30 +43,30 @@ impl Leg {
 /// The legs of one device's packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Legs {
-    /// The cell that the gateway sends to.
+    /// The cell to which the gateway sends.
     pub cell: u16,
-    /// The number of the next packet that leaves the gateway.
+    /// Number of the next packet to leave the gateway.
     next: u64,
     /// Numbers of the packets between gateway and bearer, ascending.
     under_way: VecDeque<u64>,
-    /// Packets that wait in a cell for an earlier one.
+    /// Packets held in a cell until an earlier one arrives.
     held: Vec<(u64, Key)>,
 }
 
 impl Legs {
-    /// One leg, to the first cell.
+    /// Creates the legs of a device without packets, with this first cell.
     pub fn new(cell: u16) -> Legs {
         Legs { cell, next: 1, under_way: VecDeque::new(), held: Vec::new() }
     }
 
-    /// A packet leaves the gateway.
+    /// Assigns a leg to a packet that leaves the gateway.
     pub fn depart(&mut self) -> Leg {
         self.under_way.push_back(self.next);
         self.next += 1;
         Leg::new(self.cell, self.next - 1)
     }
 
-    /// A packet that has waited in a bearer leaves for another cell.
+    /// Assigns a leg to a packet that leaves a bearer's queue for another cell.
     pub fn depart_again(&mut self, leg: Leg, cell: u16) -> Leg {
         if let Err(place) = self.under_way.binary_search(&leg.number()) {
             self.under_way.insert(place, leg.number());
@@ -73,32 +74,32 @@ impl Legs {
         leg.to(cell)
     }
 
-    /// Whether an earlier packet is still under way.
+    /// Returns true if an earlier packet is still under way.
     //= exception detours-keep-the-order
     pub fn is_early(&self, leg: Leg) -> bool {
         self.under_way.front() != Some(&leg.number())
     }
 
-    /// An early packet waits.
+    /// Holds an early packet.
     pub fn hold(&mut self, leg: Leg, packet: Key) {
         self.held.push((leg.number(), packet));
     }
 
-    /// A packet has entered the bearer, or was dropped.
+    /// Removes a packet that has entered the bearer or was dropped.
     pub fn settle(&mut self, leg: Leg) {
         if let Ok(place) = self.under_way.binary_search(&leg.number()) {
             self.under_way.remove(place);
         }
     }
 
-    /// A packet that has waited and is early no longer.
+    /// Returns a held packet that is no longer early.
     pub fn release(&mut self) -> Option<Key> {
         let first = self.under_way.front()?;
         let ready = self.held.iter().position(|(number, _)| number == first)?;
         Some(self.held.swap_remove(ready).1)
     }
 
-    /// Number of packets that wait.
+    /// Returns the number of held packets.
     pub fn held(&self) -> usize {
         self.held.len()
     }

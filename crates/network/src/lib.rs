@@ -1,9 +1,9 @@
-//! The network between servers and UEs: the core's links, access links and media, and the cells behind them.
+//! The network between servers and UEs: core links, access links, media and cells.
 //!
-//! [`Network`] carries packets of any content and never looks into it. Its owner sends packets in at one end and takes
-//! out what was delivered or dropped; the simulator's owner is TCP, an emulator's are a kernel's frames and a real clock.
-//! Start with `path.rs`: it follows a packet
-//! down to a UE and back up.
+//! [`Network`] carries packets of any content type without inspecting the content. Its owner sends packets in at one
+//! end and takes out the packets that were delivered or dropped. In the simulator the owner is TCP; in an emulator, the
+//! packets are a kernel's frames and time is a real clock's. Start with `path.rs`: it follows a packet down to a UE and
+//! back up.
 //!
 //! ```
 //! use airwnd_kernel::{Codepoint, Direction};
@@ -22,7 +22,7 @@
 //!     device: 0, direction: Direction::Down, size: Bytes(1250), ecn: Codepoint::NotEct, flow: 7, content: "frame",
 //! };
 //! network.send(Time::ZERO, packet);
-//! // 1250 bytes take 1 ms onto the wire.
+//! // Serialization of 1250 bytes takes 1 ms.
 //! assert_eq!(network.next_event(), Some(Time(6_000_000)));
 //! assert_eq!(network.advance(Time(10_000_000)), Some(Time(6_000_000)));
 //! assert!(matches!(network.next_outcome(), Some(Outcome::Delivered(Packet { content: "frame", .. }))));

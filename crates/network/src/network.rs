@@ -1,4 +1,4 @@
-//! The network: what it holds, and how its owner steps it.
+//! The network's state, and its step interface.
 //!
 //! `path.rs` follows a packet through it, hop by hop.
 
@@ -18,14 +18,15 @@ use std::collections::VecDeque;
 
 /// Links, media, routes and cells with the packets inside them.
 ///
-/// It has no clock: the owner calls [`send`](Network::send) at any time, [`next_event`](Network::next_event) returns when
-/// something happens next, [`advance`](Network::advance) lets it happen, and [`next_outcome`](Network::next_outcome)
-/// takes what came of it. Time never runs back. An event with several outcomes (a TTI delivers many packets) pauses at
-/// each, so that what the owner sends in answer takes part in the rest of it.
+/// The network has no clock of its own. The owner calls [`send`](Network::send) at any time;
+/// [`next_event`](Network::next_event) returns the time of the next event, [`advance`](Network::advance) executes
+/// events, and [`next_outcome`](Network::next_outcome) returns their outcomes. Time never runs backwards. An event with
+/// several outcomes (a TTI delivers many packets) pauses at each one, so that the owner's response takes part in the
+/// rest of the event.
 pub struct Network<C, O = ()> {
     pub(crate) queue: EventQueue<NetworkEvent>,
     pub(crate) packets: Slab<InFlight<C>>,
-    /// Keys from here on belong to more packets than there may be.
+    /// First key above the packet limit.
     most_packets: u32,
     pub(crate) wires: Wires,
     pub(crate) routes: Routes,
@@ -34,31 +35,31 @@ pub struct Network<C, O = ()> {
     pub(crate) ledger: Ledger,
     pub(crate) observer: O,
     pub(crate) now: Time,
-    /// The rest of the event at hand.
+    /// Remaining steps of the current event.
     unfinished: Unfinished,
-    /// A packet that has reached its end, until the owner takes it; a step of an event delivers one at most.
+    /// A delivered packet until the owner takes it; a step of an event delivers at most one.
     pub(crate) delivered: Option<Key>,
-    /// All other outcomes that the owner has not taken.
+    /// All other outcomes not yet taken by the owner.
     pub(crate) outcomes: VecDeque<Outcome<C>>,
-    // Kept for their capacity.
+    // Buffers kept for their capacity.
     pub(crate) effects: Effects,
     passed: Vec<Passed<Key>>,
 }
 
-/// What remains to be done of an event.
+/// Remaining steps of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unfinished {
     Nothing,
-    /// Packets of `passed` from this index on have left the medium and go on.
+    /// Forward the packets of `passed` from this index on, which have left the medium.
     Medium(MediumId, usize),
-    /// Arrivals from this index on have crossed the downlink and go on; then the TTI transmits.
+    /// Forward the arrivals from this index on, which have crossed the downlink; then transmit the TTI.
     Tti(usize),
-    /// Arrivals from this index on have crossed the uplink and go on.
+    /// Forward the arrivals from this index on, which have crossed the uplink.
     UplinkEnd(usize),
 }
 
 impl<C, O: Observer<C>> Network<C, O> {
-    /// An empty network.
+    /// Creates an empty network.
     pub fn new(topology: Topology, observer: O) -> Network<C, O> {
         let devices = topology.routes.devices();
         let legs = topology.legs();
@@ -85,9 +86,10 @@ impl<C, O: Observer<C>> Network<C, O> {
         network
     }
 
-    /// A packet enters at the end that its direction comes from. [`poll`](Network::poll) has what queues dropped for it.
+    /// Sends a packet into the network, at the end from which its direction starts. [`poll`](Network::poll) returns the
+    /// drops that it causes.
     pub fn send(&mut self, now: Time, packet: Packet<C>) {
-        debug_assert!(now >= self.now, "time runs forward");
+        debug_assert!(now >= self.now, "time never runs backwards");
         self.now = now;
         self.ledger.offered.add(packet.size);
         self.observer.on_crossing(now, packet.source(), Crossing::Out, &packet);
@@ -100,21 +102,21 @@ impl<C, O: Observer<C>> Network<C, O> {
         self.take_hop(now, key, self.routes.hop(first), device, direction);
     }
 
-    /// From now on, more packets at a time than this are an [`Outcome::Crowded`] each.
+    /// Limits the number of packets inside; each packet above the limit causes an [`Outcome::Crowded`].
     pub fn limit_packets(&mut self, most: u32) {
         self.most_packets = most;
     }
 
-    /// When the next event is due; `None`: nothing happens unless a packet is sent.
+    /// Returns the time of the next event; `None`: nothing happens unless a packet is sent.
     pub fn next_event(&self) -> Option<Time> {
         self.queue.next()
     }
 
-    /// Lets the events up to an instant begin, one after the other, until one has outcomes; its instant. `None`: all that
-    /// was due has happened. [`next_outcome`](Network::next_outcome) takes the outcomes and finishes the event; call it
-    /// until it returns `None` before the next event begins.
+    /// Executes events up to `to`, until one has outcomes, and returns its time. `None`: all events due have finished.
+    /// [`next_outcome`](Network::next_outcome) returns the outcomes and finishes the event; call it until it returns
+    /// `None` before the next event begins.
     pub fn advance(&mut self, to: Time) -> Option<Time> {
-        debug_assert!(!self.has_outcomes(), "the event at hand is finished first");
+        debug_assert!(!self.has_outcomes(), "the current event must finish first");
         while let Some((now, event)) = self.queue.pop_until(to) {
             self.now = now;
             match event {
@@ -142,7 +144,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         None
     }
 
-    /// The next outcome of the event at hand, which goes on until there is one; `None`: the event is finished.
+    /// Returns the next outcome of the current event, which continues until it has one; `None`: the event is finished.
     #[inline]
     pub fn next_outcome(&mut self) -> Option<Outcome<C>> {
         while self.has_outcomes() {
@@ -154,7 +156,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         None
     }
 
-    /// The next outcome that is known already. Lets nothing happen.
+    /// Returns the next pending outcome, without continuing the event.
     #[inline]
     pub fn poll(&mut self) -> Option<Outcome<C>> {
         match self.delivered.take() {
@@ -163,13 +165,13 @@ impl<C, O: Observer<C>> Network<C, O> {
         }
     }
 
-    /// Whether the event at hand has outcomes, or may have more.
+    /// Returns true if the current event has outcomes or may have more.
     #[inline]
     fn has_outcomes(&self) -> bool {
         self.delivered.is_some() || !self.outcomes.is_empty() || self.unfinished != Unfinished::Nothing
     }
 
-    /// Takes the next step of the event at hand.
+    /// Executes the next step of the current event.
     fn resume(&mut self) {
         let now = self.now;
         match self.unfinished {
@@ -210,14 +212,14 @@ impl<C, O: Observer<C>> Network<C, O> {
         }
     }
 
-    /// UEs have moved: packets follow those that have changed cells.
+    /// Moves the UEs and forwards packets to those that have changed cells.
     fn move_ues(&mut self, now: Time) {
         self.cells().move_ues(now);
         self.collect(now);
         let mut forwards = std::mem::take(&mut self.cells().forwards);
         for Forward { ue, from, packet } in forwards.drain(..) {
             let air = self.air.as_mut().expect("UEs of cells");
-            let leg = self.packets.get(packet).leg.expect("it has come from the gateway");
+            let leg = self.packets.get(packet).leg.expect("the packet came from the gateway");
             let serving = air.serving_cell(ue.0);
             self.packets.get_mut(packet).leg = Some(air.legs[ue.0 as usize].depart_again(leg, serving));
             let x2 = air.x2(from.0);
@@ -235,7 +237,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         air.wake(now, &mut self.queue);
     }
 
-    /// Applies what the cells have marked and dropped, and schedules their next TTI.
+    /// Applies the cells' marks and drops, and schedules their next TTI.
     pub(crate) fn collect(&mut self, now: Time) {
         let air = self.air.as_mut().expect("cells");
         air.collect(&mut self.effects);
@@ -243,7 +245,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         self.air.as_mut().expect("cells").wake(now, &mut self.queue);
     }
 
-    /// Applies marks and drops of the last operation.
+    /// Applies the marks and drops of the last operation.
     #[inline]
     pub(crate) fn apply_effects(&mut self, now: Time) {
         if !(self.effects.marks.is_empty() && self.effects.drops.is_empty()) {
@@ -263,7 +265,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         for (key, cause) in drops.drain(..) {
             self.drop(now, key, cause);
         }
-        // A drop can release packets into full queues, whose drops have been applied by now.
+        // A drop can release held packets into full queues; those drops have been applied by now.
         debug_assert!(self.effects.drops.is_empty());
         self.effects.drops = drops;
     }

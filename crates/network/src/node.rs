@@ -1,11 +1,11 @@
-//! The nodes that packets pass.
+//! Observation points of packets.
 
 use std::fmt;
 
-/// A place where packets can be observed.
+/// An observation point of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
-    /// The servers' end: `server`.
+    /// The servers: `server`.
     Server,
     /// The gateway's link to the servers: `gateway`.
     Gateway,
@@ -16,7 +16,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// The interface at which packets are observed.
+    /// Returns a description of the interface at which packets are observed.
     pub fn interface(self) -> &'static str {
         match self {
             Node::Server => "the servers' IP",

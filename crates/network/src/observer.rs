@@ -4,18 +4,18 @@ use crate::node::Node;
 use crate::packet::Packet;
 use airwnd_units::Time;
 
-/// How a packet crosses a node's interface.
+/// Direction in which a packet crosses a node's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crossing {
-    /// It reaches the node.
+    /// The packet reaches the node.
     In,
-    /// It leaves the node, or is refused by the queue before the node's link.
+    /// The packet leaves the node, or is refused by the queue before the node's link.
     Out,
 }
 
-/// Sees every packet at every node. `()` observes nothing, at no cost.
+/// Observes every packet at every node. The observer `()` does nothing, at no cost.
 pub trait Observer<C> {
-    /// A packet crosses the interface of a node.
+    /// Called when a packet crosses the interface of a node.
     fn on_crossing(&mut self, now: Time, node: Node, crossing: Crossing, packet: &Packet<C>);
 }
 

@@ -1,4 +1,4 @@
-//! Packets, and how they leave the network.
+//! Packets, and their outcomes.
 
 use crate::ledger::Cause;
 use crate::legs::Leg;
@@ -8,25 +8,25 @@ use airwnd_kernel::{Codepoint, Direction, Key};
 use airwnd_links::aqm::Waiting;
 use airwnd_units::{Bytes, Time};
 
-/// An IP packet with a content of any type.
+/// An IP packet with content of any type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<C> {
-    /// Number of the device (UE) that it goes to or comes from.
+    /// Number of the device (UE) that receives or sends it.
     pub device: u32,
-    /// Downlink: to the device; uplink: from it.
+    /// Downlink: to the device; uplink: from the device.
     pub direction: Direction,
     /// Size with the IP header, without the framing of links.
     pub size: Bytes,
     /// The ECN field of the IP header. Queues set it to [`Codepoint::Ce`] where it is ECN-capable.
     pub ecn: Codepoint,
-    /// A hash of addresses, protocol and ports, or a number that stands for them: what fair queues classify by.
+    /// Hash of addresses, protocol and ports, or a number in its place; fair queues classify by it.
     pub flow: u32,
-    /// What the network carries without looking at it.
+    /// Opaque content.
     pub content: C,
 }
 
 impl<C> Packet<C> {
-    /// The node that sends it.
+    /// Returns the sending node.
     pub fn source(&self) -> Node {
         match self.direction {
             Direction::Down => Node::Server,
@@ -34,7 +34,7 @@ impl<C> Packet<C> {
         }
     }
 
-    /// The node that it is sent to.
+    /// Returns the receiving node.
     pub fn destination(&self) -> Node {
         match self.direction {
             Direction::Down => Node::Ue(self.device),
@@ -43,34 +43,35 @@ impl<C> Packet<C> {
     }
 }
 
-/// How a packet left the network, or what its owner may want to know of a device.
+/// Outcome of a packet, or a notification about a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<C> {
-    /// It reached the end it was sent to. Where `ecn` is [`Codepoint::Ce`] a queue on the route has marked it.
+    /// The packet reached its destination. An `ecn` of [`Codepoint::Ce`] on an ECN-capable packet is a mark by a queue
+    /// on the route.
     Delivered(Packet<C>),
-    /// It was dropped.
+    /// The packet was dropped or lost.
     Dropped(Packet<C>, Cause),
-    /// A device changed cells, failed to, or lost its radio link.
+    /// A device changed cells, failed to change cells, or lost its radio link.
     Mobility(Notice),
-    /// There are more packets than [`limit_packets`](crate::Network::limit_packets) allows; they go on nevertheless.
+    /// More packets are inside than [`limit_packets`](crate::Network::limit_packets) allows; all of them continue.
     Crowded,
 }
 
-/// A packet on its route.
+/// A packet in the network, with its position on the route.
 #[derive(Debug)]
 pub(crate) struct InFlight<C> {
     pub packet: Packet<C>,
-    /// Index of its next hop among those of all routes.
+    /// Index of its next hop in the list of all routes' hops.
     pub next_hop: u32,
-    /// Where it is going behind the gateway, if devices change cells.
+    /// Leg behind the gateway; `None` if devices do not change cells.
     pub leg: Option<Leg>,
 }
 
 impl<C> InFlight<C> {
-    /// What a packet takes: itself, its key in the list of free places, and its entry in a queue.
+    /// Memory per packet: the packet, its key in the list of free slots, and its entry in a queue.
     pub const BYTES: usize = size_of::<Option<InFlight<C>>>() + size_of::<Key>() + size_of::<Waiting>();
 
-    /// The packet as an entry of a queue that it enters now.
+    /// Returns the packet as an entry of a queue that it enters now.
     pub fn waiting(&self, now: Time, key: Key) -> Waiting {
         let Packet { size, flow, ecn, .. } = self.packet;
         Waiting { packet: key, size, arrived: now, flow, ecn }

@@ -1,9 +1,9 @@
 //! The path of a packet, down to a UE and back up.
 //!
-//! A route is a list of hops, and [`take_hop`](Network::take_hop) takes one after the other: server link, access links or a
-//! Wi-Fi channel, S1-U, the bearer's queue at the base station and the air; uplink the same hops in reverse, from the
-//! bearer's queue at the UE. What a link does is in `wires.rs`, what a TTI does in the crate `airwnd-cell`; which event
-//! calls what is in `network.rs`.
+//! A route is a list of hops, and [`take_hop`](Network::take_hop) takes one after the other: server link, access links
+//! or a Wi-Fi channel, S1-U, the bearer's queue at the eNB and the air; uplink the same hops in reverse, from the
+//! bearer's queue at the UE. Links are in `wires.rs`, TTIs in the crate `airwnd-cell`, and the dispatch of events in
+//! `network.rs`.
 
 use crate::ledger::Cause;
 use crate::network::Network;
@@ -31,7 +31,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         }
     }
 
-    /// A packet takes the next hop of its route.
+    /// Passes a packet to the next hop of its route.
     #[inline]
     fn forward(&mut self, now: Time, key: Key) {
         let InFlight { packet, next_hop, .. } = self.packets.get_mut(key);
@@ -40,7 +40,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         self.take_hop(now, key, self.routes.hop(index), device, direction);
     }
 
-    /// A packet enters the queue before a link.
+    /// Enqueues a packet before a link.
     #[inline]
     pub(crate) fn onto_link(&mut self, now: Time, key: Key, link: LinkId, direction: Direction) {
         let packet = self.packets.get(key);
@@ -51,13 +51,13 @@ impl<C, O: Observer<C>> Network<C, O> {
         self.apply_effects(now);
     }
 
-    /// The next packet leaves a discipline's queue and goes onto the link.
+    /// Moves the next packet from a queue discipline onto its link.
     pub(crate) fn depart(&mut self, now: Time, link: LinkId, direction: Direction) {
         self.wires.depart(now, link, direction, &mut self.queue, &mut self.effects);
         self.apply_effects(now);
     }
 
-    /// A packet reaches the far end of a link and goes on, unless the link has lost it.
+    /// Forwards a packet that reaches the far end of a link, unless the link has lost it.
     pub(crate) fn arrive(&mut self, now: Time, link: LinkId, direction: Direction) {
         match self.wires.arrive(now, link, direction, &mut self.queue) {
             Ok(key) => {
@@ -78,14 +78,14 @@ impl<C, O: Observer<C>> Network<C, O> {
         }
     }
 
-    /// A packet enters the queue of a station, or of the access point.
+    /// Enqueues a packet at a station or at the access point.
     fn onto_medium(&mut self, now: Time, key: Key, medium: MediumId, station: u32, direction: Direction) {
         let (sender, packet) = ((medium, station, direction), self.packets.get(key));
         self.wires.send_over_medium(now, sender, key, packet, &mut self.queue, &mut self.effects);
         self.apply_effects(now);
     }
 
-    /// A packet leaves a medium.
+    /// Forwards or drops a packet that leaves a medium.
     pub(crate) fn off_medium(&mut self, now: Time, packet: Passed<Key>) {
         match packet.exit {
             Exit::Arrived => self.forward(now, packet.item),
@@ -94,7 +94,8 @@ impl<C, O: Observer<C>> Network<C, O> {
         }
     }
 
-    /// A packet goes onto the S1-U link of the cell that the gateway sends to, or of the cell that received it.
+    /// Enqueues a packet on the S1-U link: downlink, of the cell to which the gateway sends; uplink, of the serving
+    /// cell.
     fn onto_s1u(&mut self, now: Time, key: Key, device: u32, direction: Direction) {
         let air = self.air.as_mut().expect("S1-U leads to cells");
         let cell = match direction {
@@ -108,7 +109,8 @@ impl<C, O: Observer<C>> Network<C, O> {
         self.onto_link(now, key, link, direction);
     }
 
-    /// A downlink packet has reached a cell: it enters the bearer if the UE is there, and follows the UE otherwise.
+    /// Handles a downlink packet that has reached a cell: it enters the bearer if the UE is there, and follows the UE
+    /// otherwise.
     //= TS 36.300 §10.1.2.3
     fn at_cell(&mut self, now: Time, key: Key) {
         let InFlight { packet, leg, .. } = self.packets.get(key);
@@ -134,14 +136,14 @@ impl<C, O: Observer<C>> Network<C, O> {
         }
     }
 
-    /// Packets that have waited in a cell for earlier ones go on.
+    /// Forwards held packets that are no longer early.
     fn release_held(&mut self, now: Time, device: u32) {
         while let Some(key) = self.cells().legs[device as usize].release() {
             self.at_cell(now, key);
         }
     }
 
-    /// A packet enters its bearer's queue: at the base station or at the UE. From there the TTIs take it.
+    /// Enqueues a packet in its bearer, at the eNB or at the UE. TTIs take it from there.
     fn enter_bearer(&mut self, now: Time, key: Key) {
         let in_flight = self.packets.get(key);
         let (device, direction) = (in_flight.packet.device, in_flight.packet.direction);
@@ -155,13 +157,13 @@ impl<C, O: Observer<C>> Network<C, O> {
         self.collect(now);
     }
 
-    /// A packet has crossed the air.
+    /// Forwards a packet that has crossed the air.
     pub(crate) fn off_air(&mut self, now: Time, direction: Direction, key: Key) {
         match direction {
             Direction::Down => self.deliver(now, key),
             Direction::Up => {
                 let packet = &self.packets.get(key).packet;
-                let air = self.air.as_ref().expect("it crossed the air");
+                let air = self.air.as_ref().expect("the packet crossed the air");
                 let node = Node::Enb(air.serving_cell(packet.device));
                 self.observer.on_crossing(now, node, Crossing::Out, packet);
                 self.forward(now, key);
@@ -169,12 +171,12 @@ impl<C, O: Observer<C>> Network<C, O> {
         }
     }
 
-    /// A packet reaches the end that it was sent to.
+    /// Delivers a packet to its destination.
     fn deliver(&mut self, now: Time, key: Key) {
         let packet = &self.packets.get(key).packet;
         self.observer.on_crossing(now, packet.destination(), Crossing::In, packet);
         self.ledger.delivered.add(packet.size);
-        debug_assert!(self.delivered.is_none(), "a step of an event delivers one packet at most");
+        debug_assert!(self.delivered.is_none(), "a step of an event delivers at most one packet");
         self.delivered = Some(key);
     }
 

@@ -1,4 +1,4 @@
-//! What a network is made of: links, media, cells, and each device's route over them.
+//! Topology of a network: links, media, cells, and each device's route over them.
 
 use crate::legs::Legs;
 use airwnd_cell::handover::Forwarding;
@@ -9,19 +9,19 @@ use airwnd_links::link::wifi::Medium;
 use airwnd_links::link::{Figures, Link, Managed};
 use airwnd_units::Time;
 
-/// A link of a network.
+/// Number of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkId(pub u32);
 
-/// A shared medium of a network.
+/// Number of a shared medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediumId(pub u32);
 
-/// A link, both directions.
+/// A link with both directions.
 pub struct Duplex {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
-    /// The group, the device or the cell that has it to itself; `None`: it is shared by all that are routed over it.
+    /// The group, device or cell with exclusive use of the link; `None`: shared by all devices routed over it.
     pub of: Option<String>,
     /// Towards the devices.
     pub down: OneWay,
@@ -30,7 +30,7 @@ pub struct Duplex {
 }
 
 impl Duplex {
-    /// One of its directions.
+    /// Returns one direction.
     pub fn one_way(&self, direction: Direction) -> &OneWay {
         match direction {
             Direction::Down => &self.down,
@@ -48,14 +48,14 @@ impl Duplex {
 
 /// One direction of a link.
 pub enum OneWay {
-    /// Behind a drop-tail queue.
+    /// A link behind a drop-tail queue.
     Plain(Link<Key>),
-    /// Behind a queue discipline.
+    /// A link behind a queue discipline.
     Managed(Managed),
 }
 
 impl OneWay {
-    /// The link behind the queue.
+    /// Returns the link behind the queue.
     pub fn link(&self) -> &Link<Key> {
         match self {
             OneWay::Plain(link) => link,
@@ -70,7 +70,7 @@ impl OneWay {
         }
     }
 
-    /// What waits, without the packet in transmission.
+    /// Returns the backlog, without the packet in transmission.
     pub(crate) fn backlog(&mut self, now: Time) -> Backlog {
         match self {
             OneWay::Plain(link) => Backlog { bytes: link.waiting_bytes(now), packets: link.waiting(now) },
@@ -78,7 +78,7 @@ impl OneWay {
         }
     }
 
-    /// Number of packets inside: waiting, in transmission or in flight.
+    /// Returns the number of packets inside: waiting, in transmission or in flight.
     pub(crate) fn inside(&self) -> usize {
         match self {
             OneWay::Plain(link) => link.inside().count(),
@@ -86,7 +86,7 @@ impl OneWay {
         }
     }
 
-    /// What it did until now.
+    /// Returns the statistics until now.
     pub fn figures(&self, now: Time) -> Figures {
         match self {
             OneWay::Plain(link) => link.figures(now),
@@ -95,51 +95,51 @@ impl OneWay {
     }
 }
 
-/// An access point and its stations on one channel.
+/// An access point and its stations on one 802.11 channel.
 pub struct SharedMedium {
-    /// Its name in results.
+    /// Name in results.
     pub name: String,
-    /// The group or the device that has it to itself; `None`: it is shared by all that are routed over it.
+    /// The group or device with exclusive use of the medium; `None`: shared by all devices routed over it.
     pub of: Option<String>,
     /// The channel.
     pub medium: Medium<Key>,
-    /// When its next event is scheduled, if one is.
+    /// Time of its next scheduled event, if any.
     pub(crate) due: Option<Time>,
 }
 
 /// One hop of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hop {
-    /// Over this link.
+    /// A link.
     Link(LinkId),
-    /// Over this medium, to or from a station.
+    /// A shared medium, to or from a station.
     Medium {
         /// The medium.
         medium: MediumId,
-        /// The device's station number, as [`Medium::join`] gave it.
+        /// The device's station number, as returned by [`Medium::join`].
         station: u32,
     },
-    /// Over the S1-U link of the cell that has the device.
+    /// The S1-U link of the cell that serves the device.
     S1u,
-    /// Over the air: into the queue of the device's bearer; the downlink route ends behind it.
+    /// The air: the packet enters the queue of the device's bearer. The last hop of a downlink route.
     Air,
-    /// Out of the network.
+    /// The end of the route.
     End,
 }
 
-/// The cells, and the links between gateway and cells and between cells.
+/// The cells, and their S1-U and X2 links.
 pub struct Access {
-    /// The cells and UEs; devices are their UEs, by number.
+    /// The cells and UEs; UE numbers equal device numbers.
     pub ran: Box<Ran>,
-    /// S1-U of each cell.
+    /// S1-U link of each cell.
     pub s1u: Vec<LinkId>,
-    /// X2 from each cell to the others, if UEs may change cells.
+    /// X2 link from each cell to the others; `None`: UEs do not change cells.
     pub x2: Option<Vec<LinkId>>,
-    /// What happens to packets at a cell that the UE has left.
+    /// Treatment of packets at a cell that the UE has left.
     pub forwarding: Forwarding,
 }
 
-/// Links, media, cells, and each device's route over them, before packets flow.
+/// Links, media, cells, and each device's route over them, to build a network from.
 pub struct Topology {
     pub(crate) links: Vec<Duplex>,
     pub(crate) media: Vec<SharedMedium>,
@@ -148,38 +148,38 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The link between servers and gateway, which is part of every route. Serving and packet gateway are one: the S5 link
-    /// between them has 10 Gbit/s and no delay in ns-3.
+    /// The link between servers and gateway, which is part of every route. Serving gateway and packet gateway are one
+    /// node: in ns-3 the S5 link between them has 10 Gbit/s and no delay.
     pub const SERVER_LINK: LinkId = LinkId(0);
 
-    /// A network without devices behind a server link.
+    /// Creates a topology without devices behind a server link.
     pub fn new(server: Duplex) -> Topology {
         Topology { links: vec![server], media: Vec::new(), routes: Routes::default(), access: None }
     }
 
-    /// Adds a link; it carries packets once a route or [`Access`] names it.
+    /// Adds a link; it carries packets once a route or [`Access`] refers to it.
     pub fn add_link(&mut self, link: Duplex) -> LinkId {
         self.links.push(link);
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// Adds a shared medium under its name in results.
+    /// Adds a shared medium with its name in results.
     pub fn add_medium(&mut self, name: String, of: Option<String>, medium: Medium<Key>) -> MediumId {
         self.media.push(SharedMedium { name, of, medium, due: None });
         MediumId(self.media.len() as u32 - 1)
     }
 
-    /// The medium itself, for stations to join.
+    /// Returns a medium mutably, for stations to join.
     pub fn medium_mut(&mut self, medium: MediumId) -> &mut Medium<Key> {
         &mut self.media[medium.0 as usize].medium
     }
 
-    /// Number of devices so far.
+    /// Returns the number of devices so far.
     pub fn devices(&self) -> usize {
         self.routes.devices()
     }
 
-    /// Puts cells at the end of the routes. Call it before [`Topology::add_device`].
+    /// Adds cells at the end of the routes. Call it before [`Topology::add_device`].
     ///
     /// # Panics
     ///
@@ -194,8 +194,8 @@ impl Topology {
         self.access = Some(access);
     }
 
-    /// Adds a device behind these links and media, named from the gateway on; S1-U and the air follow where there are
-    /// cells. Returns the device's number.
+    /// Adds a device behind these links and media, listed from the gateway on; S1-U and the air are appended if the
+    /// network has cells. Returns the device's number.
     pub fn add_device(&mut self, via: &[Hop]) -> u32 {
         let server = Hop::Link(Topology::SERVER_LINK);
         let s1u = self.access.is_some().then_some(Hop::S1u);
@@ -203,7 +203,7 @@ impl Topology {
         self.routes.add(&links, self.access.is_some())
     }
 
-    /// The legs of all devices.
+    /// Returns the legs of all devices.
     pub(crate) fn legs(&self) -> Vec<Legs> {
         let Some(access) = &self.access else { return Vec::new() };
         (0..access.ran.ues() as u32).map(|ue| Legs::new(access.ran.cell_of(UeId(ue)).0)).collect()
@@ -213,9 +213,9 @@ impl Topology {
 /// The routes of all devices.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    /// The hops of all routes, one route behind the other.
+    /// The hops of all routes, concatenated.
     hops: Vec<Hop>,
-    /// The index of each device's first hop, downlink and uplink.
+    /// Index of each device's first hop, downlink and uplink.
     first: Vec<[u32; 2]>,
 }
 
@@ -235,7 +235,7 @@ impl Routes {
         self.first.len()
     }
 
-    /// The index of a route's first hop.
+    /// Returns the index of a route's first hop.
     pub fn first(&self, device: u32, direction: Direction) -> u32 {
         self.first[device as usize][direction as usize]
     }
@@ -244,7 +244,7 @@ impl Routes {
         self.hops[index as usize]
     }
 
-    /// The hops of a route.
+    /// Returns the hops of a route.
     pub fn hops(&self, device: u32, direction: Direction) -> &[Hop] {
         let [down, up] = self.first[device as usize];
         let next = self.first.get(device as usize + 1).map_or(self.hops.len() as u32, |[down, _]| *down);

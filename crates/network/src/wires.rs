@@ -1,4 +1,4 @@
-//! Links and media at work: packets go in, events are scheduled, packets come out.
+//! Links and media: enqueues packets, schedules events, and returns packets that arrive.
 
 use crate::effects::Effects;
 use crate::event::NetworkEvent;
@@ -19,7 +19,7 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
-    /// A packet enters the queue before a link; a full queue refuses it.
+    /// Enqueues a packet before a link; a full queue drops it.
     #[inline(always)]
     pub fn send<C>(
         &mut self,
@@ -51,7 +51,7 @@ impl Wires {
         }
     }
 
-    /// The next packet leaves the queue before a link.
+    /// Moves the next packet from the queue onto the link.
     pub fn depart(
         &mut self,
         now: Time,
@@ -61,13 +61,13 @@ impl Wires {
         effects: &mut Effects,
     ) {
         let OneWay::Managed(managed) = self.links[link.0 as usize].one_way_mut(direction) else {
-            unreachable!("only managed links ask for departures")
+            unreachable!("only managed links schedule departures")
         };
         let due = managed.depart(now, effects);
         schedule(queue, link, direction, due);
     }
 
-    /// The first packet in flight on a link arrives, unless the link has lost it.
+    /// Returns the first packet in flight on a link, which arrives now, or the packet that the link has lost.
     pub fn arrive(
         &mut self,
         now: Time,
@@ -82,7 +82,7 @@ impl Wires {
         head
     }
 
-    /// A packet enters the queue of a station, or of the access point; a full queue refuses it.
+    /// Enqueues a packet at a station or at the access point; a full queue drops it.
     pub fn send_over_medium<C>(
         &mut self,
         now: Time,
@@ -105,8 +105,8 @@ impl Wires {
         }
     }
 
-    /// A transmission begins or ends on a medium; `passed` takes what leaves it. Returns false for an event that an
-    /// earlier one has overtaken: nothing happens.
+    /// Begins or ends a transmission on a medium; appends the packets that leave it to `passed`. Returns false for a
+    /// superseded event, which has no effect.
     pub fn advance_medium(&mut self, now: Time, medium: MediumId, passed: &mut Vec<Passed<Key>>) -> bool {
         let shared = &mut self.media[medium.0 as usize];
         if shared.due != Some(now) {
@@ -117,7 +117,7 @@ impl Wires {
         true
     }
 
-    /// Schedules the next event of a medium, if it is due before the one that is scheduled.
+    /// Schedules the next event of a medium if it is due before the scheduled one.
     pub fn watch_medium(&mut self, medium: MediumId, queue: &mut Queue) {
         let shared = &mut self.media[medium.0 as usize];
         let next = shared.medium.next_event();
@@ -127,7 +127,7 @@ impl Wires {
         }
     }
 
-    /// Number of packets inside.
+    /// Returns the number of packets inside.
     pub fn inside(&self) -> usize {
         let links: usize = self.links.iter().map(|link| link.down.inside() + link.up.inside()).sum();
         links + self.media.iter().map(|shared| shared.medium.inside().count()).sum::<usize>()

@@ -1,4 +1,4 @@
-//! A network stepped from outside: packets enter at any time, and how its owner steps it changes nothing.
+//! Stepping a network from outside: packets enter at any time, and the step size does not change results.
 
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::phy::{Position, antenna};
@@ -27,8 +27,8 @@ fn duplex(name: &str, one_way: impl Fn(Direction) -> OneWay) -> Duplex {
     Duplex { name: name.into(), of: None, down: one_way(Direction::Down), up: one_way(Direction::Up) }
 }
 
-/// A fast server link, a narrow one behind CoDel or drop-tail with marks and losses, a channel of 802.11, and cells
-/// between which UEs drive, as far as asked for.
+/// A fast server link, a narrow link behind CoDel or drop-tail with marks and losses; optionally an 802.11 channel, and
+/// two cells between which UEs drive.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     managed: bool,
@@ -38,8 +38,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// Unacknowledged mode learns of a lost PDU from the next one: the last of a bearer may stay open indefinitely.
-    fn open_at_the_end(self) -> usize {
+    /// Unacknowledged mode detects a lost PDU by the next one: a bearer's last PDU may stay open indefinitely.
+    fn max_open_at_end(self) -> usize {
         if self.cells { 2 * DEVICES as usize } else { 0 }
     }
 
@@ -88,7 +88,7 @@ impl Plan {
     }
 }
 
-/// Two cells 400 m apart; the UEs drive to and fro between them.
+/// Two cells 400 m apart; the UEs start between them and drive towards the second.
 fn ran(seed: u64) -> RanSetup {
     let cell = |site: u32| CellSite {
         site,
@@ -122,7 +122,8 @@ fn ran(seed: u64) -> RanSetup {
     }
 }
 
-/// What an owner sends: after so many nanoseconds, for a device, uplink or downlink, of so many bytes, ECN-capable or not.
+/// A packet to send: gap in nanoseconds since the previous one, device, whether uplink, size in bytes, whether
+/// ECN-capable.
 type Injection = (u64, u32, bool, u64, bool);
 
 fn injections() -> impl Strategy<Value = Vec<Injection>> {
@@ -139,13 +140,14 @@ fn plans() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// What came out, when, in chronological order; every downlink packet that arrives is answered by a small one.
+/// Runs the network and returns all outcomes in chronological order. Every downlink packet that arrives is answered by
+/// a small one.
 fn run(plan: Plan, injections: &[Injection], steps: impl Fn(Time) -> Time) -> Vec<(Time, Outcome<u64>)> {
     let mut network = plan.build();
     let mut outcomes = Vec::new();
     let mut at = Time::ZERO;
     let mut answers = 1 << 32;
-    let mut let_pass = |network: &mut Network<u64>, from: Time, to: Time, outcomes: &mut Vec<_>| {
+    let mut advance_to = |network: &mut Network<u64>, from: Time, to: Time, outcomes: &mut Vec<_>| {
         let mut reached = from;
         while reached < to {
             reached = steps(reached).min(to);
@@ -167,7 +169,7 @@ fn run(plan: Plan, injections: &[Injection], steps: impl Fn(Time) -> Time) -> Ve
     };
     for (number, (gap, device, up, size, capable)) in (0..).zip(injections) {
         let next = at + Span(*gap);
-        let_pass(&mut network, at, next, &mut outcomes);
+        advance_to(&mut network, at, next, &mut outcomes);
         at = next;
         let direction = if *up { Direction::Up } else { Direction::Down };
         let ecn = if *capable { Codepoint::Ect0 } else { Codepoint::NotEct };
@@ -180,21 +182,24 @@ fn run(plan: Plan, injections: &[Injection], steps: impl Fn(Time) -> Time) -> Ve
         }
     }
     let end = at + Span::from_secs(2);
-    let_pass(&mut network, at, end, &mut outcomes);
+    advance_to(&mut network, at, end, &mut outcomes);
     let (ledger, inside) = network.books();
     let delivered = outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Delivered(_))).count();
     assert_eq!(ledger.delivered.packets, delivered as u64);
-    assert!(inside.packets as usize <= plan.open_at_the_end(), "two seconds empty every queue: {inside:?}");
+    assert!(
+        inside.packets as usize <= plan.max_open_at_end(),
+        "every queue drains within two seconds: {inside:?}"
+    );
     outcomes
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Packets leave once and in order, marked only if they may be, and the owner's steps do not matter: one large step,
-    /// single events, or a millisecond at a time.
+    /// Each packet leaves exactly once and in order, and only ECN-capable packets are marked. Outcomes do not depend on
+    /// the owner's step: one large step, 1 ms, or 37 us.
     #[test]
-    fn how_it_is_stepped_changes_nothing(plan in plans(), injections in injections()) {
+    fn outcomes_do_not_depend_on_the_step_size(plan in plans(), injections in injections()) {
         let outcomes = run(plan, &injections, |_| Time(u64::MAX));
         prop_assert_eq!(&outcomes, &run(plan, &injections, |now| now + Span::from_millis(1)));
         prop_assert_eq!(&outcomes, &run(plan, &injections, |now| now + Span::from_micros(37)));
@@ -217,12 +222,12 @@ proptest! {
         }
         prop_assert!(left.values().all(|times| *times == 1));
         let missing = (0..injections.len() as u64).filter(|number| !left.contains_key(number)).count();
-        prop_assert!(missing <= plan.open_at_the_end(), "{missing} packets are missing");
+        prop_assert!(missing <= plan.max_open_at_end(), "{missing} packets are missing");
     }
 }
 
 #[test]
-fn the_next_event_is_when_something_happens() {
+fn next_event_returns_the_time_of_the_next_arrival() {
     let plan = Plan { managed: false, wifi: false, cells: false, seed: 1 };
     let mut network = plan.build();
     assert_eq!(network.next_event(), None);
@@ -235,11 +240,11 @@ fn the_next_event_is_when_something_happens() {
         content,
     };
     network.send(Time(5), packet(0));
-    // 1250 bytes at 1 Gbit/s take 10 us, and 10 ms of delay.
+    // Serialization of 1250 bytes takes 10 us at 1 Gbit/s; the delay is 10 ms.
     let at_gateway = Time(5) + Span::from_micros(10) + Span::from_millis(10);
     assert_eq!(network.next_event(), Some(at_gateway));
     assert_eq!(network.advance(Time(at_gateway.0 - 1)), None);
-    // At 6 Mbit/s 1250 bytes take 5/3 ms, rounded up to nanoseconds, and 3 ms of delay.
+    // Serialization takes 5/3 ms at 6 Mbit/s, rounded up to nanoseconds; the delay is 3 ms.
     let at_device = at_gateway + Span(1_666_667) + Span::from_millis(3);
     assert_eq!(network.advance(at_gateway), None);
     assert_eq!(network.next_event(), Some(at_device));
@@ -251,7 +256,7 @@ fn the_next_event_is_when_something_happens() {
 }
 
 #[test]
-fn a_queue_marks_the_packet_and_not_its_content() {
+fn a_queue_marks_ecn_capable_packets_above_its_threshold() {
     let plan = Plan { managed: false, wifi: false, cells: false, seed: 1 };
     let burst: Vec<Injection> = (0..18).map(|_| (0, 0, false, 1248, true)).collect();
     let outcomes = run(plan, &burst, |_| Time(u64::MAX));
@@ -259,7 +264,7 @@ fn a_queue_marks_the_packet_and_not_its_content() {
         Outcome::Delivered(packet) if packet.ecn == Codepoint::Ce => Some(packet.content),
         _ => None,
     });
-    // One is in transmission and ten may wait before the twelfth; nothing leaves before the last has come.
+    // One packet is in transmission and ten may wait before the twelfth; all packets arrive at the same instant.
     let marked: Vec<u64> = marked.collect();
     assert!(marked.iter().all(|number| *number >= 11) && marked.len() >= 6, "{marked:?}");
 }

@@ -1,4 +1,4 @@
-//! Adaptive receive window adjustment: the receiver estimates congestion, the sender's window obeys.
+//! Adaptive receive window adjustment (ARWA): the receiver estimates congestion, the sender adjusts cwnd.
 
 use super::{
     Advertisement, Arrival, Capabilities, Carriage, Instruction, ReceiverContext, RecvView, RwndController,
@@ -8,44 +8,59 @@ use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU8;
 
-/// What counts as the delay of a packet.
+/// Definition of a packet's delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Delay {
-    /// Its one-way delay by both ends' clocks, as the ARWA paper has it.
+    /// One-way delay by both ends' clocks, as in the ARWA paper.
     #[word = "one-way"]
     OneWay,
-    /// Its one-way delay above the least, and half the least round trip.
-    // Clocks of real hosts differ by milliseconds at best; a difference of differences does not depend on that.
+    /// One-way delay in excess of its minimum, plus half the minimum RTT.
+    // Clocks of real hosts differ by milliseconds at best; a constant offset cancels in the excess over the minimum.
     #[word = "queueing"]
     Queueing,
 }
 
-/// ARWA: codes in the window tell the sender to lower or raise its congestion window by percents.
+/// ARWA: the receiver detects congestion from one-way delay and sends codes that change the sender's cwnd by
+/// percentages.
 ///
-/// The receiver (Algorithm 1) compares the rate of the last packets, sum of sizes over sum of one-way
-/// delays, with that of the packet of least delay: `diff = 100 * (1 - rate / rate_max)`. With equal sizes
-/// this is `100 * (1 - Dmin / mean(D))`. Every `period` or `count` packets a `diff` of `high` or more gives
-/// the code `diff - low`, one of `low` or more `(diff - low)^2 / (high - low)`, one of `lowest` or less
-/// `100 + lowest - diff`; else, and between estimations, the ordinary window is offered. The sender
-/// (Algorithm 2) lowers cwnd by codes 1..=100 percent, not below `floor`, and raises it by the excess over
-/// 100 of codes 101..=120, by half of that if cwnd is above `ceiling`.
+/// The receiver (Algorithm 1) compares the rate of the packets since the last estimation, sum of sizes over sum of
+/// one-way delays, with the rate of the packet of minimum delay:
 ///
-/// Where the paper is silent or contradicts itself: codes are rounded down, those above 100 up, since
-/// its "101 to 120" would begin with 100, "lower by 100 percent"; a code that rounds to 0 is none. A code
-/// waits for the next ACK where that is delayed and is said once. It is said only while the whole ordinary
-/// window is free, and the sender goes on with the largest window that it was told, which cwnd does not
-/// exceed. An ACK that carries a code does not grow cwnd otherwise; during loss recovery codes are
-/// ignored. In the window field a code is not scaled, and ordinary field values of 1 to 120 become 0.
-/// ssthresh stays: a cwnd lowered below it grows by slow start.
+/// ```math
+/// \mathrm{diff} = 100 \, (1 - \frac{\mathrm{rate}}{\mathrm{rate}_{\max}})
+/// ```
 ///
-/// Clocks of real hosts do not agree. With `delay = "queueing"` D is what the one-way delay has grown above its least,
-/// in which an offset cancels, and half the least round trip that the receiver has seen; before it has seen one, it
-/// says no code. Drift does not cancel: 1 ppm adds 0.06 ms to D in each minute, and takes nothing away where the
-/// receiver's clock is the slower one, as the least then goes along.
+/// With equal sizes this is `100 (1 - Dmin / mean(D))`. Every `period` or `count` packets it derives a code from
+/// `diff`:
+///
+/// ```math
+/// \mathrm{code} = \begin{cases}
+/// \mathrm{diff} - \mathrm{low} & \mathrm{diff} \ge \mathrm{high} \\
+/// \frac{(\mathrm{diff} - \mathrm{low})^2}{\mathrm{high} - \mathrm{low}} &
+/// \mathrm{low} \le \mathrm{diff} < \mathrm{high} \\
+/// 100 + \mathrm{lowest} - \mathrm{diff} & \mathrm{diff} \le \mathrm{lowest}
+/// \end{cases}
+/// ```
+///
+/// For any other `diff`, and between estimations, it offers the ordinary window without a code. The sender (Algorithm
+/// 2) reduces cwnd by the code in percent if the code is 1..=100, but not below `floor`. It increases cwnd by the
+/// excess over 100 in percent if the code is 101..=120, and by half of that if cwnd is above `ceiling`.
+///
+/// Where the paper is silent or contradicts itself: codes are rounded down, those above 100 up, because its "101 to
+/// 120" would otherwise start at 100, "lower by 100 percent". A code that rounds to 0 is not sent. A code waits for the
+/// next ACK if ACKs are delayed, and is sent once. It is sent only while the whole ordinary window is free. On a code
+/// the sender keeps the largest window offered so far, which cwnd does not exceed. An ACK that carries a code does not
+/// grow cwnd otherwise. During loss recovery codes are ignored. In the window field a code is not scaled, and ordinary
+/// field values of 1 to 120 become 0. ssthresh is unchanged: a cwnd reduced below ssthresh grows by slow start.
+///
+/// Clocks of real hosts are not synchronised. With `delay = "queueing"`, D is the excess of the one-way delay over its
+/// minimum, in which a clock offset cancels, plus half the minimum RTT measured by the receiver. No code is sent before
+/// the first RTT sample. Drift does not cancel: 1 ppm adds 0.06 ms to D per minute. If the receiver's clock is the
+/// slower one, drift subtracts nothing, because the minimum follows it.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Adesh, Renuka: J. Computer Networks and Communications 2019, ID 3645717, section 3")]
 pub struct Params {
-    /// Packets after which congestion is estimated.
+    /// Number of packets after which congestion is estimated.
     #[param(default = 15, range = 1..=10_000)]
     #[param(unit = "packets", source = "ARWA 2019 Alg. 1 line 5 (targetcounter)")]
     pub count: u32,
@@ -53,54 +68,59 @@ pub struct Params {
     #[param(default = Span::from_millis(30), range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ARWA 2019 Alg. 1 line 6 (targetperiod)")]
     pub period: Span,
-    /// Loss of rate from which on cwnd is lowered.
+    /// Minimum `diff`, the loss of rate, that reduces cwnd.
     #[param(default = 30.0, range = 0.0..=100.0, unit = "%", source = "ARWA 2019 Alg. 1 line 6 (limit_low)")]
     pub low: f64,
-    /// Loss of rate from which on cwnd is lowered aggressively.
+    /// Minimum `diff` that reduces cwnd aggressively.
     #[param(default = 90.0, range = 0.0..=100.0, unit = "%", source = "ARWA 2019 Alg. 1 line 6 (limit_high)")]
     pub high: f64,
-    /// Loss of rate up to which cwnd is raised.
+    /// Maximum `diff` that increases cwnd.
     #[param(default = 20.0, range = 0.0..=20.0, unit = "%", source = "ARWA 2019 Alg. 1 line 6 (lowest)")]
     pub lowest: f64,
-    /// The ordinary window: the free buffer, at most this.
+    /// Maximum of the ordinary window, which is otherwise the free buffer.
     #[param(default = Bytes(131_072), range = Bytes(1)..=Bytes(1 << 30))]
-    #[param(unit = "B", source = "not given; ns-3.26 TcpSocket::RcvBufSize")]
+    #[param(unit = "B", source = "not in the paper: ns-3.26 TcpSocket::RcvBufSize")]
     pub window: Bytes,
-    /// The least cwnd that a code leaves.
+    /// Minimum cwnd after a code.
     #[param(default = Bytes(3000), range = Bytes(1)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "ARWA 2019 Alg. 2 line 5 (targetlimit_low)")]
     pub floor: Bytes,
-    /// The cwnd above which a code raises by half.
+    /// cwnd above which a code increases cwnd by half its percentage.
     #[param(default = Bytes(10_000), range = Bytes(1)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "ARWA 2019 Alg. 2 line 5 (targetlimit_high)")]
     pub ceiling: Bytes,
-    /// How codes travel. Only the option can be deployed: a real sender cannot tell 100 bytes from code 100.
-    #[param(default = Carriage::WindowField, unit = "word", source = "ARWA 2019 §3.4; the option is ours")]
+    /// Header field that carries the codes. Only the option is deployable: a real sender cannot distinguish a window of
+    /// 100 bytes from code 100.
+    #[param(default = Carriage::WindowField)]
+    #[param(unit = "word", source = "ARWA 2019 §3.4; `tcp-option` is not in the paper")]
     pub carriage: Carriage,
-    /// What counts as the delay of a packet. Only `queueing` can be deployed.
-    #[param(default = Delay::OneWay, unit = "word", source = "ARWA 2019 Alg. 1 line 8; `queueing` is ours")]
+    /// Definition of a packet's delay. Only `queueing` is deployable.
+    #[param(default = Delay::OneWay)]
+    #[param(unit = "word", source = "ARWA 2019 Alg. 1 line 8; `queueing` is not in the paper")]
     pub delay: Delay,
-    /// Tick of the clocks that one-way delay is read from: D is a difference of whole ticks. Zero is a perfect clock.
+    /// Tick of the clocks that measure one-way delay: D is a difference of whole ticks. Zero: an ideal clock.
     #[param(default = Span::from_millis(1), range = Span::ZERO..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3.26 TcpOptionTS counts milliseconds")]
     pub clock_tick: Span,
-    /// How far the receiver's clock is ahead of the sender's. The ratio Dmin/D suffers from any.
-    #[param(default = 0.0, range = -1e6..=1e6, unit = "ms", source = "ARWA 2019 §3.1 takes clocks to agree")]
+    /// Offset of the receiver's clock, positive if ahead of the sender's. Any offset distorts the ratio Dmin / D.
+    #[param(default = 0.0, range = -1e6..=1e6)]
+    #[param(unit = "ms", source = "ARWA 2019 §3.1 assumes synchronised clocks")]
     pub clock_offset: f64,
-    /// How much faster the receiver's clock runs.
-    #[param(default = 0.0, range = -1e4..=1e4, unit = "ppm", source = "ARWA 2019 §3.1 takes clocks to agree")]
+    /// Drift of the receiver's clock, positive if faster than the sender's.
+    #[param(default = 0.0, range = -1e4..=1e4)]
+    #[param(unit = "ppm", source = "ARWA 2019 §3.1 assumes synchronised clocks")]
     pub clock_drift: f64,
 }
 
-/// Algorithm 1: the receiver.
+/// State of ARWA's receiver (Algorithm 1).
 #[derive(Clone, Debug)]
 pub struct Arwa {
     params: Params,
-    /// The ordinary window while the application keeps up.
+    /// Ordinary window while no data is unread.
     whole: Bytes,
-    /// The least difference of the two clocks so far, in ticks.
+    /// Minimum difference of the two clocks so far, in ticks.
     least_difference: f64,
-    /// Least delay in seconds, and the rate of the packet that had it in B/s.
+    /// Minimum delay in seconds, and the rate of its packet in B/s.
     min_delay: f64,
     max_rate: f64,
     total_delay: f64,
@@ -112,7 +132,7 @@ pub struct Arwa {
 }
 
 impl Arwa {
-    /// A receiver that knows nothing yet.
+    /// Creates the state before the first measurement.
     pub fn new(params: Params, ctx: &ReceiverContext) -> Arwa {
         Arwa {
             whole: params.window.min(ctx.buffer),
@@ -129,14 +149,14 @@ impl Arwa {
         }
     }
 
-    /// The delay of a packet in seconds; at least one tick, so that rates exist. `None` while it is not known.
-    // Timestamps have ticks, and a real receiver's clock has an offset and a drift; with both zero this is the paper's
-    // one-way delay.
+    /// Returns the delay of a packet in seconds, at least one tick so that rates are finite; `None`: not known yet.
+    // Timestamps have ticks, and a real receiver's clock has an offset and a drift. With offset and drift of zero this
+    // is the paper's one-way delay.
     fn delay(&mut self, arrival: &Arrival, view: &RecvView) -> Option<f64> {
         let tick = self.params.clock_tick.0.max(1) as f64;
         let drift = arrival.now.0 as f64 * self.params.clock_drift * 1e-6;
         let receiver = arrival.now.0 as f64 + self.params.clock_offset * 1e6 + drift;
-        // Before the time's origin if the clocks differ by more than has passed since.
+        // Negative if the clock offset exceeds the time since the start.
         let sent_at = arrival.now.0 as i64 - arrival.one_way_delay?.0 as i64;
         let difference = libm::floor(receiver / tick) - libm::floor(sent_at as f64 / tick);
         let ticks = match self.params.delay {
@@ -149,7 +169,7 @@ impl Arwa {
         Some(ticks.max(1.0) * tick * 1e-9)
     }
 
-    /// Lines 19-43: the code of an estimation, if it gives one.
+    /// Lines 19 to 43: returns the code of an estimation, if it yields one.
     fn estimate(&mut self, now: Time) -> Option<NonZeroU8> {
         let Params { low, high, lowest, period, .. } = self.params;
         let diff = 100.0 - 100.0 * (self.total_data / self.total_delay) / self.max_rate;
@@ -178,7 +198,7 @@ impl Arwa {
         self.total_delay = 0.0;
         self.counter = 0;
         //= exception arwa-rounding
-        // 100 is the one value that both ranges would claim.
+        // 100 is the only value in both ranges.
         NonZeroU8::new(code.filter(|code| *code != 100.0)? as u8)
     }
 }
@@ -200,7 +220,7 @@ impl RwndController for Arwa {
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
         let size = arrival.len.0 as f64;
         let Some(delay) = self.delay(arrival, view) else { return };
-        // Merged segments count as so many of equal size and delay.
+        // A merged arrival counts as `segments` segments of equal size and delay.
         let segments = f64::from(arrival.segments);
         if delay < self.min_delay {
             self.min_delay = delay;
@@ -221,14 +241,14 @@ impl RwndController for Arwa {
         code.map_or(Advertisement::Window(window), |code| Advertisement::Code { code, window })
     }
 
-    fn on_advertised(&mut self, _: Time, said: &Advertisement) {
-        if let Advertisement::Code { .. } = said {
+    fn on_advertised(&mut self, _: Time, advertisement: &Advertisement) {
+        if let Advertisement::Code { .. } = advertisement {
             self.pending = None;
         }
     }
 }
 
-/// Algorithm 2: the sender.
+/// ARWA's sender (Algorithm 2).
 #[derive(Clone, Debug)]
 pub struct ArwaSender {
     floor: u64,
@@ -236,12 +256,12 @@ pub struct ArwaSender {
 }
 
 impl ArwaSender {
-    /// The sender's half of these parameters.
+    /// Creates the sender half for these parameters.
     pub fn new(params: &Params) -> ArwaSender {
         ArwaSender { floor: params.floor.0, ceiling: params.ceiling.0 }
     }
 
-    /// The congestion window after an ACK with a code.
+    /// Returns cwnd after an ACK with a code.
     fn on_code(&self, code: NonZeroU8, cwnd: Bytes) -> Bytes {
         let code = u64::from(code.get());
         let cwnd = cwnd.0;
@@ -271,7 +291,7 @@ mod tests {
 
     const DEFAULT_WINDOW: f64 = 131_072.0;
 
-    /// Algorithm 1 line by line, for a perfect clock; times in microseconds, so that they are exact.
+    /// Algorithm 1 line by line, for an ideal clock; times in microseconds, so that they are exact.
     struct Algorithm1 {
         rwnd: f64,
         dmin: f64,
@@ -356,11 +376,11 @@ mod tests {
         }
     }
 
-    fn said(arwa: &mut Arwa) -> Option<u8> {
-        let said = arwa.window(Time::ZERO, &view(None));
-        assert_eq!(arwa.window(Time::ZERO, &view(None)), said, "a question changes nothing");
-        arwa.on_advertised(Time::ZERO, &said);
-        match said {
+    fn advertised(arwa: &mut Arwa) -> Option<u8> {
+        let advertisement = arwa.window(Time::ZERO, &view(None));
+        assert_eq!(arwa.window(Time::ZERO, &view(None)), advertisement, "repeated calls agree");
+        arwa.on_advertised(Time::ZERO, &advertisement);
+        match advertisement {
             Advertisement::Code { code, .. } => Some(code.get()),
             Advertisement::Window(window) => {
                 assert_eq!(window, Bytes(DEFAULT_WINDOW as u64));
@@ -369,7 +389,7 @@ mod tests {
         }
     }
 
-    fn perfect() -> Params {
+    fn ideal_clock() -> Params {
         Params { clock_tick: Span::ZERO, ..Params::default() }
     }
 
@@ -378,15 +398,15 @@ mod tests {
         fn receiver_agrees_with_algorithm_1(
             packets in prop::collection::vec((100..20_000_u64, 5_000..400_000_u64, 1..3_u64), 1..400),
         ) {
-            let mut arwa = Arwa::new(perfect(), &ctx());
+            let mut arwa = Arwa::new(ideal_clock(), &ctx());
             let mut literal = Algorithm1::new();
             let mut now = 1_000_000;
             for (gap, delay, size) in packets {
                 now += gap;
                 arwa.on_segment(&arrival(Time(now * 1000), Time((now - delay) * 1000), size * 500), &view(None));
                 let rwnd = literal.packet(now as f64, (now - delay) as f64, size as f64 * 500.0);
-                let code = said(&mut arwa);
-                // Our readings: whole numbers, down below 100 and up above; 0 and 100 are no codes.
+                let code = advertised(&mut arwa);
+                // Our reading: codes are integers, rounded down below 100 and up above; 0 and 100 are not codes.
                 let close = |expected: f64| code.is_some_and(|code| f64::from(code) == expected);
                 if (120.0..1000.0).contains(&rwnd) {
                     prop_assert_eq!(code, Some(120));
@@ -409,39 +429,39 @@ mod tests {
         }
     }
 
-    /// The code after `count` packets of one delay each, the first with the least.
+    /// Returns the code after `count` packets of equal delay; the first packet has the minimum delay.
     fn code_at(params: Params, first_ms: u64, then_ms: u64) -> Option<u8> {
         let mut arwa = Arwa::new(params, &ctx());
         let mut now = Time(1_000_000_000);
         arwa.on_segment(&arrival(now, now - Span::from_millis(first_ms), 512), &view(None));
-        said(&mut arwa);
+        advertised(&mut arwa);
         for _ in 0..16 {
             now += Span::from_millis(1);
             arwa.on_segment(&arrival(now, now - Span::from_millis(then_ms), 512), &view(None));
         }
-        said(&mut arwa)
+        advertised(&mut arwa)
     }
 
     #[test]
     fn codes_follow_from_the_ratio_of_delays() {
         // diff = 100 (1 - 10/10) = 0: 100 + 20
-        assert_eq!(code_at(perfect(), 10, 10), Some(120));
+        assert_eq!(code_at(ideal_clock(), 10, 10), Some(120));
         // diff = 100 (1 - 10/20) = 50: 20 * 20 / 60 = 6.67
-        assert_eq!(code_at(perfect(), 10, 20), Some(6));
+        assert_eq!(code_at(ideal_clock(), 10, 20), Some(6));
         // diff = 95: 65
-        assert_eq!(code_at(perfect(), 10, 200), Some(65));
-        // diff = 23 lies in the gap
-        assert_eq!(code_at(perfect(), 10, 13), None);
+        assert_eq!(code_at(ideal_clock(), 10, 200), Some(65));
+        // diff = 23 is between `lowest` and `low`.
+        assert_eq!(code_at(ideal_clock(), 10, 13), None);
     }
 
     #[test]
-    fn a_clock_offset_spoils_the_ratio() {
-        // 190 ms more on both: diff = 100 (1 - 200/210) = 4.8, so the sender is told to speed up.
-        let params = Params { clock_offset: 190.0, ..perfect() };
+    fn a_clock_offset_distorts_the_ratio() {
+        // 190 ms more on both: diff = 100 (1 - 200/210) = 4.8, so the code increases cwnd.
+        let params = Params { clock_offset: 190.0, ..ideal_clock() };
         assert_eq!(code_at(params, 10, 20), Some(116));
     }
 
-    /// What an estimation says of packets of 10 ms and 20 ms of delay on the way, `minutes` after the first.
+    /// Returns the code for packets of 10 ms and 20 ms of one-way delay, `minutes` after the first packet.
     fn code_after(params: Params, minutes: u64) -> Option<u8> {
         let mut arwa = Arwa::new(params, &ctx());
         let seen = view(Some(Span::from_millis(20)));
@@ -455,11 +475,11 @@ mod tests {
         arwa.pending.map(NonZeroU8::get)
     }
 
-    /// D is 10 ms above the least and half of 20 ms, whatever the offset; by one-way delays only where clocks agree.
+    /// D is 10 ms above the minimum plus half of 20 ms at any offset; one-way delay is right only without an offset.
     #[test]
     fn an_offset_cancels_in_the_queueing_delay() {
         for clock_offset in [-100.0, -5.0, 0.0, 5.0, 20.0, 100.0] {
-            let params = Params { clock_offset, ..perfect() };
+            let params = Params { clock_offset, ..ideal_clock() };
             let by_queueing = Params { delay: Delay::Queueing, ..params.clone() };
             // diff = 100 (1 - 10/20) = 50: 20 * 20 / 60 = 6.67
             assert_eq!(code_after(by_queueing, 0), Some(6), "{clock_offset} ms");
@@ -467,38 +487,38 @@ mod tests {
         }
     }
 
-    /// 0.06 ms of delay for each ppm and minute, where the receiver's clock is the faster one.
+    /// 0.06 ms of delay per ppm and minute, if the receiver's clock is the faster one.
     #[test]
     fn drift_looks_like_a_queue() {
         let code = |clock_drift, minutes| {
-            code_after(Params { delay: Delay::Queueing, clock_drift, ..perfect() }, minutes)
+            code_after(Params { delay: Delay::Queueing, clock_drift, ..ideal_clock() }, minutes)
         };
         assert_eq!(code(0.0, 10), Some(6));
-        // 50 ppm in 10 minutes are 30 ms: diff = 100 (1 - 10/50) = 80: 50 * 50 / 60 = 41.67
+        // 50 ppm over 10 minutes are 30 ms: diff = 100 (1 - 10/50) = 80: 50 * 50 / 60 = 41.67
         assert_eq!(code(50.0, 10), Some(41));
         assert_eq!(code(500.0, 1), Some(41));
-        // The slower clock makes the newest packet the least delayed one: no queue at all.
+        // A slower clock gives the newest packet the minimum delay: no queueing delay.
         assert_eq!(code(-50.0, 10), Some(120));
     }
 
     #[test]
-    fn without_a_round_trip_there_is_no_queueing_delay() {
-        let mut arwa = Arwa::new(Params { delay: Delay::Queueing, ..perfect() }, &ctx());
+    fn no_code_is_sent_before_the_first_rtt_sample() {
+        let mut arwa = Arwa::new(Params { delay: Delay::Queueing, ..ideal_clock() }, &ctx());
         for at in 1..100 {
             let now = Time(at * 50_000_000);
             arwa.on_segment(&arrival(now, now - Span::from_millis(10 * at), 512), &view(None));
         }
-        assert_eq!(said(&mut arwa), None);
+        assert_eq!(advertised(&mut arwa), None);
     }
 
     #[test]
-    fn a_code_is_said_once_and_only_while_the_window_is_whole() {
-        let mut arwa = Arwa::new(perfect(), &ctx());
+    fn a_code_is_sent_once_and_only_while_the_whole_window_is_free() {
+        let mut arwa = Arwa::new(ideal_clock(), &ctx());
         let now = Time(1_000_000_000);
         arwa.on_segment(&arrival(now, now - Span::from_millis(10), 512), &view(None));
         let narrow = RecvView { free: Bytes(5000), ..view(None) };
         assert_eq!(arwa.window(now, &narrow), Advertisement::Window(Bytes(5000)));
-        assert_eq!(said(&mut arwa), Some(120));
-        assert_eq!(said(&mut arwa), None);
+        assert_eq!(advertised(&mut arwa), Some(120));
+        assert_eq!(advertised(&mut arwa), None);
     }
 }

@@ -1,48 +1,55 @@
-//! The ordinary window of a real receiver: it grows so that it never limits.
+//! Receive-buffer autotuning: grows the window so that it does not limit the sender.
 
 use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-/// Which kernel's rules.
+/// Linux version of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Variant {
-    /// Open at once to what the buffer has room for; a round trip that brought more leaves room for 16 segments
-    /// beyond twice that.
+    /// Opens the window at once to the usable buffer. Adds 16 segments to twice the bytes of an RTT.
     #[word = "linux-5.4"]
     V5v4,
-    /// Open by two segments for each one that arrives, and acknowledge these at once; no 16 segments, but room for
-    /// what has arrived before its turn.
+    /// Opens the window by two segments per segment that arrives, and acknowledges that segment at once. Adds the bytes
+    /// received out of order instead of 16 segments.
     #[word = "linux-6.18"]
     V6v18,
 }
 
-/// Receive-buffer autotuning (dynamic right-sizing) as in Linux: twice what the last round trip brought.
+/// Autotuning: Linux's dynamic right-sizing; rwnd = twice the maximum of bytes copied per RTT, more in slow start.
 ///
-/// Once per round trip, when data is copied to the application: if more was copied than in any round trip
-/// before, the window becomes 2 * copied (+ 16 segments in Linux 5.4), enlarged by twice the growth rate, so that
-/// a sender in slow start is not held back. It only grows, up to `max`. The buffer is counted in payload; Linux
-/// sets a part of it aside for packet overhead (`tcp_adv_win_scale` = 1 in 5.4, since 6.6 as measured of the first
-/// full segment), which `overhead` does here. A round trip is the endpoint's estimate with "linux-5.4"; with
-/// "linux-6.18" a shorter one counts at once, a longer one by an eighth.
+/// Once per RTT, when data is copied to the application: if `copied` exceeds `former`, the maximum of all earlier RTTs,
+/// the window grows by the rule below. The second factor adds twice the growth rate, so that a sender in slow start is
+/// not limited.
+///
+/// ```math
+/// \mathrm{rwnd} \leftarrow \max(\mathrm{rwnd}, \, (2 \, \mathrm{copied} + 16 \, \mathrm{MSS})
+/// (1 + 2 \, \frac{\mathrm{copied} - \mathrm{former}}{\mathrm{former}}))
+/// ```
+///
+/// This is the rule of Linux 5.4. Linux 6.18 has no 16 segments and adds the bytes received out of order. The window
+/// only grows, up to `max`. The buffer is counted in payload: `overhead` is the share of it that payload can use. Linux
+/// sets the rest aside for packet overhead (`tcp_adv_win_scale` = 1 in 5.4, since 6.6 as measured for the first full
+/// segment). The RTT is the endpoint's estimate with "linux-5.4". With "linux-6.18" a shorter sample replaces the RTT
+/// at once, and a longer one moves it by an eighth of the difference.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Feng et al., Dynamic right-sizing, 2001; Linux net/ipv4/tcp_input.c tcp_rcv_space_adjust, \
               tcp_rcvbuf_grow, tcp_grow_window"
 )]
 pub struct Params {
-    /// Which kernel's rules.
+    /// Linux version of the rules.
     #[param(default = Variant::V6v18, unit = "word", source = "Linux 5.4 and 6.18 net/ipv4/tcp_input.c")]
     pub variant: Variant,
-    /// The buffer to begin with (tcp_rmem, second value).
+    /// Initial buffer (tcp_rmem, second value).
     #[param(default = Bytes(131_072), range = Bytes(2_048)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "Linux Documentation/networking/ip-sysctl.rst tcp_rmem")]
     pub initial: Bytes,
-    /// The largest buffer (tcp_rmem, third value): 6 MiB in Linux 5.4, 32 MiB in 6.18.
+    /// Maximum buffer (tcp_rmem, third value): 6 MiB in Linux 5.4, 32 MiB in 6.18.
     #[param(default = Bytes(32 << 20), range = Bytes(2_048)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "Linux Documentation/networking/ip-sysctl.rst tcp_rmem")]
     pub max: Bytes,
-    /// The part of a buffer that payload can use; in Linux 6.18 of the buffer before there is a full segment.
+    /// Share of the buffer that payload can use; with "linux-6.18" before the first full segment only.
     #[param(default = 0.5, range = 0.01..=1.0)]
     #[param(
         unit = "1",
@@ -50,28 +57,28 @@ pub struct Params {
                   TCP_DEFAULT_SCALING_RATIO"
     )]
     pub overhead: f64,
-    /// With "linux-6.18", the part from the first full segment on: 160/256 for 1448 B that take 2304 B.
+    /// Share with "linux-6.18" from the first full segment on: 160/256 for 1448 B that take 2304 B.
     #[param(default = 0.625, range = 0.01..=1.0)]
     #[param(unit = "1", source = "Linux 6.18 net/ipv4/tcp_input.c tcp_measure_rcv_mss (scaling_ratio)")]
     pub measured_overhead: f64,
-    /// Whether it grows (tcp_moderate_rcvbuf).
+    /// Whether the window grows (tcp_moderate_rcvbuf).
     #[param(default = true)]
     #[param(unit = "1", source = "Linux Documentation/networking/ip-sysctl.rst tcp_moderate_rcvbuf")]
     pub grow: bool,
 }
 
-/// The state of autotuning.
+/// State of autotuning.
 #[derive(Clone, Debug)]
 pub struct Autotuning {
     params: Params,
     mss: u64,
-    /// What the buffer has room for (window_clamp).
+    /// Usable part of the buffer (window_clamp).
     room: u64,
-    /// As far as it is open (rcv_ssthresh).
+    /// Bytes up to which the window is open (rcv_ssthresh).
     open: u64,
     opened: bool,
     measured: bool,
-    /// The most that one round trip brought (rcvq_space.space).
+    /// Maximum of bytes copied in one RTT (rcvq_space.space).
     space: u64,
     copied: u64,
     since: Option<Time>,
@@ -79,13 +86,13 @@ pub struct Autotuning {
 }
 
 impl Autotuning {
-    /// An initial window.
+    /// Creates the state with the initial window.
     pub fn new(params: Params, ctx: &ReceiverContext) -> Autotuning {
         let mss = ctx.mss.0;
         let room = payload(params.initial, params.overhead);
         let open = match params.variant {
-            // A sender's initial window is smaller than this, so Linux's gradual opening (rcv_ssthresh) would not
-            // limit it.
+            // Linux opens the window gradually (rcv_ssthresh), which would not limit a sender: its initial window is
+            // smaller.
             Variant::V5v4 => room,
             Variant::V6v18 => (room / mss * mss).max(mss),
         };
@@ -125,7 +132,8 @@ impl Autotuning {
         }
     }
 
-    /// The round trip that growth is judged by: queues make samples long, the path does not.
+    /// Updates the RTT of the growth rule. Short samples take effect at once: queueing makes samples longer, not the
+    /// path.
     fn on_rtt(&mut self, sample: Span) {
         self.rtt = Some(match self.rtt {
             Some(rtt) if sample >= rtt => rtt + (sample - rtt) / 8,
@@ -133,14 +141,15 @@ impl Autotuning {
         });
     }
 
-    /// Linux's tcp_grow_window, for segments that fill their buffers well; for merged ones, too, it is by twice their length.
+    /// Linux's tcp_grow_window for segments with little overhead. A merged arrival opens the window by twice its
+    /// length, too.
     fn open_further(&mut self, segments: u32, view: &RecvView) {
         let step = (2 * self.mss * u64::from(segments)).min(self.free(view).saturating_sub(self.open));
         self.open += step;
         self.opened = step > 0;
     }
 
-    /// What the buffer still has room for (tcp_space).
+    /// Returns the free space of the buffer (tcp_space).
     fn free(&self, view: &RecvView) -> u64 {
         self.room.saturating_sub(view.unread.0 + view.early.0)
     }
@@ -163,7 +172,7 @@ impl RwndController for Autotuning {
             self.room = payload(self.params.initial, self.params.measured_overhead);
         }
         if !arrival.in_order {
-            // What waits behind a gap takes room: Linux's tcp_data_queue_ofo makes up for it.
+            // Data behind a gap occupies buffer; Linux's tcp_data_queue_ofo compensates for it.
             self.enlarge(2 * self.space + view.early.0);
         }
         self.opened = false;
@@ -187,7 +196,7 @@ impl RwndController for Autotuning {
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         let window = match self.params.variant {
             Variant::V5v4 => self.open,
-            // What was offered before stays offered.
+            // Bytes that were offered stay offered.
             Variant::V6v18 => self.open.min(self.free(view)).max(2 * self.mss),
         };
         Advertisement::Window(Bytes(window).min(view.free))
@@ -220,25 +229,25 @@ mod tests {
     }
 
     #[test]
-    fn in_5_4_the_window_is_twice_what_a_round_trip_brought_and_room_for_slow_start() {
-        // Half of 128 KiB to begin with.
+    fn linux_5_4_offers_twice_the_bytes_of_an_rtt_and_headroom_for_slow_start() {
+        // Initially half of 128 KiB.
         assert_eq!(after(linux_5_4(), &[10, 10]), 65_536);
         // 20 after 10: 2 * 20 + 16 = 56 segments, plus twice 56 * (20 - 10) / 10.
         assert_eq!(after(linux_5_4(), &[10, 20]), 168 * MSS);
-        // Less brings it not down.
+        // Fewer bytes do not reduce it.
         assert_eq!(after(linux_5_4(), &[10, 20, 5]), 168 * MSS);
     }
 
     #[test]
-    fn in_5_4_the_window_stops_at_the_maximum_or_does_not_move() {
+    fn linux_5_4_stops_at_the_maximum_and_does_not_grow_if_disabled() {
         assert_eq!(after(linux_5_4(), &[20, 40, 80, 160, 320, 640]), 6_291_456 / 2);
         assert_eq!(after(Params { grow: false, ..linux_5_4() }, &[20, 40, 80]), 65_536);
     }
 
     #[test]
-    fn since_6_18_a_segment_opens_the_window_by_two_up_to_what_the_buffer_has_room_for() {
+    fn linux_6_18_opens_the_window_by_two_segments_per_arrival_up_to_the_usable_buffer() {
         let mut auto = Autotuning::new(Params::default(), &ctx());
-        // Whole segments of half of 128 KiB; the first full segment shows that 5/8 can be used: 81920.
+        // Half of 128 KiB in whole segments; the first full segment raises the usable share to 5/8: 81920.
         assert_eq!(auto.open, 65_000);
         let opened: Vec<_> = (0..10)
             .map(|_| {
@@ -251,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn since_6_18_the_window_is_twice_what_a_round_trip_brought_and_what_came_early() {
+    fn linux_6_18_offers_twice_the_bytes_of_an_rtt_and_the_bytes_out_of_order() {
         // 60 after 10: 2 * 60 = 120 segments, plus twice 120 * (60 - 10) / 10.
         assert_eq!(after_round_trips(&[60], 0), 1320 * MSS);
         assert_eq!(after_round_trips(&[60], 7 * MSS), 1327 * MSS);
@@ -270,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn since_6_18_a_shorter_round_trip_counts_at_once() {
+    fn linux_6_18_adopts_a_shorter_rtt_at_once() {
         let mut auto = Autotuning::new(Params::default(), &ctx());
         for (sample_ms, rtt_ms) in [(80, 80), (160, 90), (50, 50), (58, 51)] {
             auto.on_rtt(Span::from_millis(sample_ms));

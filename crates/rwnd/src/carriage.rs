@@ -1,20 +1,20 @@
-//! How an instruction of a receiver to its sender travels in the TCP header.
+//! Carriage of a receiver's instruction to its sender in the TCP header.
 
 use airwnd_catalog::Choice;
 use std::num::NonZeroU8;
 use std::ops::RangeInclusive;
 
-/// Field values that mean a code, where codes travel in the window field.
+/// Field values that are codes, if codes travel in the window field.
 const CODES: RangeInclusive<u16> = 1..=120;
 
-/// How a window code travels.
+/// Header field that carries a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Carriage {
-    /// In place of the window, as the ARWA paper has it: field values 1..=120 are codes.
+    /// In place of the window, as in the ARWA paper: field values 1..=120 are codes.
     #[word = "window-field"]
     WindowField,
-    /// In an experimental TCP option, beside an ordinary window.
-    // A real sender cannot tell a window of 100 bytes from code 100.
+    /// In an experimental TCP option, next to an ordinary window.
+    // A real sender cannot distinguish a window of 100 bytes from code 100.
     #[word = "tcp-option"]
     TcpOption,
 }
@@ -22,33 +22,32 @@ pub enum Carriage {
 /// Header fields of an outgoing segment that advertise a window or a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoded {
-    /// The window field.
+    /// Window field.
     pub field: u16,
-    /// The code in the experimental option.
+    /// Code in the experimental option.
     pub option: Option<NonZeroU8>,
     /// Whether the window field holds a code.
     pub is_code: bool,
 }
 
-/// What the fields of an incoming segment mean to a sender.
+/// Meaning of an incoming segment's fields to a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// The window field; `None` where a code took its place.
+    /// Window field; `None`: replaced by a code.
     pub field: Option<u16>,
-    /// The code.
+    /// Code, if any.
     pub code: Option<NonZeroU8>,
 }
 
 impl Carriage {
-    /// Puts a code, if there is one, beside a window field or in its place. `carriage` is `None` where the
-    /// receiver has no codes.
+    /// Encodes a window field and, if there is one, a code. `carriage` is `None` if the receiver sends no codes.
     #[inline]
     pub fn encode(carriage: Option<Carriage>, field: u16, code: Option<NonZeroU8>) -> Encoded {
         match (carriage, code) {
             (Some(Carriage::WindowField), Some(code)) => {
                 Encoded { field: u16::from(code.get()), option: None, is_code: true }
             }
-            // An ordinary window whose field is 1 to 120 would be obeyed as a code.
+            // The sender would interpret an ordinary field of 1 to 120 as a code.
             (Some(Carriage::WindowField), None) if CODES.contains(&field) => {
                 Encoded { field: 0, option: None, is_code: false }
             }
@@ -56,7 +55,7 @@ impl Carriage {
         }
     }
 
-    /// Reads what a receiver with this `carriage` has [encoded](Carriage::encode).
+    /// Decodes the fields of a receiver with this `carriage`, the inverse of [`encode`](Carriage::encode).
     #[inline]
     pub fn decode(carriage: Option<Carriage>, field: u16, option: Option<NonZeroU8>) -> Decoded {
         if carriage == Some(Carriage::WindowField) && CODES.contains(&field) {
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_come_back_by_either_carriage_and_windows_never_become_codes() {
+    fn codes_survive_either_carriage_and_windows_never_decode_as_codes() {
         for carriage in [None, Some(Carriage::WindowField), Some(Carriage::TcpOption)] {
             for code in [None, NonZeroU8::new(1), NonZeroU8::new(100), NonZeroU8::new(120)] {
                 for field in [0, 1, 120, 121, u16::MAX] {

@@ -1,4 +1,4 @@
-//! Delay-based flow control with service differentiation.
+//! Delay-based flow control with service differentiation (DFCSD).
 
 use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
@@ -6,108 +6,122 @@ use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, Rwn
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-/// How DFCSD's window gets to its target.
+/// How DFCSD moves the window to its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Update {
-    /// At once (eq. 13).
+    /// In one step (eq. 13).
     #[word = "direct"]
     Direct,
-    /// By at most one segment each round trip (§4.2).
+    /// By at most one segment per RTT (§4.2).
     #[word = "step"]
     Step,
 }
 
-/// DFCSD: the window with which so many segments of a connection wait in the network, fewer the more it has received.
+/// DFCSD: keeps a Vegas-like target backlog per connection, rwnd = backlog_s D / (D - d); less backlog for longer
+/// flows.
 ///
-/// Once per round trip `rwnd = backlog_s * D / (D - d)` (eq. 13), with the round trip D, its least d, and
-/// `backlog_s = backlog * exp(-(size - min) / (max - min))` (eq. 12): what this connection has received among those
-/// of the same device that receive now, so that the longest keeps 1/e of the backlog that the shortest has. One
-/// connection by itself, and equals, have the whole.
+/// Once per RTT the receiver sets the window from the current RTT D and the minimum RTT d (eq. 13):
 ///
-/// Units. Eq. 13 is `alpha_s * D d / (D - d)`. As in Vegas (eqs 5 to 8) alpha is a rate, segments per second, and
-/// alpha * d a backlog, w - x d with the rate x = w / D; so eq. 13 is that backlog times D / (D - d). The paper calls
-/// alpha a number of packets elsewhere and gives no value. The parameter is the backlog alpha * d, one for all
-/// connections of a device even if their d differ.
+/// ```math
+/// \mathrm{rwnd} = \mathrm{backlog}_s \, \frac{D}{D - d}
+/// ```
 ///
-/// What is set at once settles only where the bandwidth-delay product is not much above the backlog: a window
-/// that is one segment too wide is followed by one that is BDP / backlog segments too narrow. Above, the window swings
-/// between too little and as much as the congestion window takes; with `update = "step"` it does not.
+/// The backlog depends on `size`, the bytes that this connection has received, and on the minimum and maximum size
+/// among the connections of the same device that receive at the moment (eq. 12):
 ///
-/// Where the paper is silent: before the first round trip `initial` is offered, then never more than four times what
-/// a round trip brought, which is what counts without a queue (D = d), and never less than `floor` segments. What was
-/// offered is not taken back. With "step" the target is not followed until it is first below what a round trip
-/// brought: one segment each round trip from the start would hold back slow start. D is the receiver's mean over
-/// the last round trip, from timestamps where they are exchanged, else from the time in which a window arrives.
+/// ```math
+/// \mathrm{backlog}_s = \mathrm{backlog} \cdot
+/// e^{-(\mathrm{size}_s - \mathrm{size}_{\min}) / (\mathrm{size}_{\max} - \mathrm{size}_{\min})}
+/// ```
+///
+/// The longest connection keeps 1/e of the backlog of the shortest. A single connection, and connections of equal size,
+/// have the full backlog.
+///
+/// Units: eq. 13 is `alpha_s * D d / (D - d)`. As in Vegas (eqs 5 to 8) alpha is a rate in segments per second, and
+/// alpha d is a backlog, w - x d with the rate x = w / D. Eq. 13 is therefore that backlog times D / (D - d). Elsewhere
+/// the paper calls alpha a number of packets, and it gives no value. The parameter here is the backlog alpha d, one
+/// value for all connections of a device even if their d differ.
+///
+/// The direct update settles only if the BDP is not much above the backlog: a window that is one segment too large is
+/// followed by one that is BDP / backlog segments too small. With a larger BDP the window oscillates between too small
+/// a value and the value that cwnd fills. With `update = "step"` it does not oscillate.
+///
+/// Where the paper is silent: the receiver offers `initial` before the first RTT sample, then never more than four
+/// times the bytes of the last RTT, which is also the window without a queue (D = d), and never less than `floor`
+/// segments. An offered window is not taken back. With "step" the window follows the target only after the target has
+/// first been below the bytes of an RTT: one segment per RTT from the start would limit slow start. D is the receiver's
+/// mean over the last round trip, from timestamps where both ends use them, otherwise from the time in which one window
+/// of data arrives.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Dong, Gao, Xie, Tang, Xiong, Vasilakos: Receiver-Side TCP Countermeasure in Cellular Networks, \
               Sensors 19(12):2791, 2019, section 4"
 )]
 pub struct Params {
-    /// Segments that may wait in the network, of the connection that has received the least (alpha * d).
+    /// Target backlog of the connection that has received the fewest bytes (alpha d).
     #[param(default = 4.0, range = 0.1..=10_000.0)]
     #[param(
         unit = "segments",
-        source = "not given; DFCSD 2019 §4.1 builds on Vegas, whose beta is 4 in ns-3"
+        source = "not in the paper: DFCSD 2019 §4.1 builds on Vegas, whose beta is 4 in ns-3"
     )]
     pub backlog: f64,
-    /// How the window gets to its target.
+    /// How the window moves to its target.
     #[param(default = Update::Direct, unit = "word", source = "DFCSD 2019 eq. 13; §4.2 for steps")]
     pub update: Update,
-    /// What is offered before the first round trip is known.
+    /// Window offered before the first RTT sample.
     #[param(default = Bytes(64 * 1024), range = Bytes(1024)..=Bytes(1 << 30))]
-    #[param(unit = "B", source = "not given; Linux tcp_rmem (second value) less its overhead")]
+    #[param(unit = "B", source = "not in the paper: Linux tcp_rmem (second value) less its overhead")]
     pub initial: Bytes,
-    /// The least window that is offered.
+    /// Minimum offered window.
     #[param(default = 2, range = 1..=1000)]
     #[param(
         unit = "segments",
-        source = "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)"
+        source = "not in the paper: two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)"
     )]
     pub floor: u64,
-    /// How long a least round trip is remembered; none: for ever.
+    /// Time after which a minimum RTT sample expires; `none`: never expires.
     #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
-    #[param(unit = "time", source = "DFCSD 2019 §4.3 (the least ever seen); RFC 6817 §2.5 lets it expire")]
+    #[param(unit = "time", source = "DFCSD 2019 §4.3 (minimum ever seen); RFC 6817 §2.5: it expires")]
     pub base_history: Option<Span>,
 }
 
-/// The state of DFCSD.
+/// State of DFCSD.
 #[derive(Clone, Debug)]
 pub struct Dfcsd {
     params: Params,
     mss: f64,
     rounds: Rounds,
-    /// In bytes.
+    /// Window in bytes.
     window: f64,
-    /// Whether the target has been below what came, with steps.
-    follows: bool,
+    /// With `update = "step"`: whether the target has been below the bytes of an RTT.
+    follows_target: bool,
 }
 
 impl Dfcsd {
-    /// A receiver that knows nothing yet.
+    /// Creates the state before the first measurement.
     pub fn new(params: Params, ctx: &ReceiverContext) -> Dfcsd {
         let rounds = Rounds::new(params.base_history);
         let window = params.initial.0 as f64;
-        Dfcsd { params, mss: ctx.mss.0 as f64, rounds, window, follows: false }
+        Dfcsd { params, mss: ctx.mss.0 as f64, rounds, window, follows_target: false }
     }
 
-    /// Bytes of this connection that may wait in the network.
+    /// Returns the target backlog of this connection in bytes.
     fn backlog(&self, view: &RecvView) -> f64 {
         let (least, most) = (view.device.least_received.0, view.device.most_received.0);
         let whole = self.params.backlog * self.mss;
         if most <= least {
             return whole;
         }
-        // The device was asked before this segment came.
+        // The device figures do not include the current segment.
         let size = view.received.0.clamp(least, most);
         //= DFCSD 2019, eq. 12
         whole * libm::exp(-((size - least) as f64 / (most - least) as f64))
     }
 
     fn end_round(&mut self, round: Round, view: &RecvView) {
-        let Round { bytes: arrived, rtt, least } = round;
+        let Round { bytes: arrived, rtt, min_rtt } = round;
         let most = (arrived * HEADROOM) as f64;
-        let queueing = (rtt - least).0 as f64;
+        let queueing = (rtt - min_rtt).0 as f64;
         //= DFCSD 2019, eq. 13
         let target = (self.backlog(view) * (rtt.0 as f64 / queueing)).min(most);
         if self.params.update == Update::Direct {
@@ -116,12 +130,12 @@ impl Dfcsd {
         }
         let arrived = arrived as f64;
         //= exception dfcsd-start
-        if !self.follows && target >= arrived {
+        if !self.follows_target && target >= arrived {
             self.window = most;
             return;
         }
-        let from = if self.follows { self.window } else { arrived };
-        self.follows = true;
+        let from = if self.follows_target { self.window } else { arrived };
+        self.follows_target = true;
         self.window = from + (target - from).clamp(-self.mss, self.mss);
     }
 }
@@ -151,7 +165,8 @@ mod tests {
     use crate::tests_support::{MSS, arrival, ctx, view};
     use proptest::prelude::*;
 
-    /// Equations 12 and 13 and section 4.2 in the paper's letters, in segments and milliseconds.
+    /// Literal transcription of equations 12 and 13 and of section 4.2 with the paper's symbols, in segments and
+    /// milliseconds.
     struct Literal {
         alpha_d: f64,
         is_direct: bool,
@@ -159,13 +174,13 @@ mod tests {
         rwnd: f64,
         d_s: f64,
         last: Option<f64>,
-        came: f64,
+        arrived_in_rtt: f64,
         was_below: bool,
     }
 
     impl Literal {
         fn packet(&mut self, now: f64, rtt: f64, size_s: f64, size_min: f64, size_max: f64) -> f64 {
-            self.came += 1.0;
+            self.arrived_in_rtt += 1.0;
             let last = *self.last.get_or_insert(now);
             if now - last >= rtt {
                 if rtt < self.d_s {
@@ -176,14 +191,18 @@ mod tests {
                     alpha_s = self.alpha_d * ((size_min - size_s) / (size_max - size_min)).exp();
                 }
                 let target = if rtt > self.d_s { alpha_s * rtt / (rtt - self.d_s) } else { f64::INFINITY };
-                let most = 4.0 * self.came;
+                let most = 4.0 * self.arrived_in_rtt;
                 let target = if target > most { most } else { target };
                 if self.is_direct {
                     self.rwnd = target;
                 } else if !self.was_below {
-                    if target < self.came {
+                    if target < self.arrived_in_rtt {
                         self.was_below = true;
-                        self.rwnd = if self.came - target > 1.0 { self.came - 1.0 } else { target };
+                        self.rwnd = if self.arrived_in_rtt - target > 1.0 {
+                            self.arrived_in_rtt - 1.0
+                        } else {
+                            target
+                        };
                     } else {
                         self.rwnd = most;
                     }
@@ -194,7 +213,7 @@ mod tests {
                 } else {
                     self.rwnd = target;
                 }
-                self.came = 0.0;
+                self.arrived_in_rtt = 0.0;
                 self.last = Some(now);
             }
             if self.rwnd < self.floor { self.floor } else { self.rwnd }
@@ -218,14 +237,14 @@ mod tests {
                 rwnd: initial as f64,
                 d_s: f64::INFINITY,
                 last: None,
-                came: 0.0,
+                arrived_in_rtt: 0.0,
                 was_below: false,
             };
             let mut now = 0;
             for (received, (gap, rtt)) in (1..).zip(steps) {
                 now += gap;
                 let at = Time(now * 1_000_000);
-                // Others of the device: one that has received least, one that has received most.
+                // Other connections of the device: the one with the fewest and the one with the most received bytes.
                 let (least, most) = (shortest.min(received), (shortest + beyond).max(received));
                 let device = Device {
                     connections: 3,
@@ -243,8 +262,8 @@ mod tests {
         }
     }
 
-    /// The backlog in segments after 400 round trips over a link of 1 segment each 5 ms and so long a base round trip,
-    /// with round trips as they are when the window of the one before stands in the queue.
+    /// Returns the backlog in segments after 400 RTTs. The link serves one segment per 5 ms and has the given base RTT;
+    /// each RTT follows from the window of the previous one.
     fn settled(params: Params, base_ms: u64) -> f64 {
         let mut dfcsd = Dfcsd::new(params, &ctx());
         let (base, slot) = (Span::from_millis(base_ms), Span::from_millis(5));
@@ -264,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_point_is_the_backlog_where_the_pipe_is_shorter_than_it() {
+    fn the_direct_update_settles_at_the_backlog_if_the_bdp_is_smaller() {
         // W - BDP = backlog = 8, BDP = 4.
         let backlog = settled(Params { backlog: 8.0, ..Params::default() }, 20);
         assert!((backlog - 8.0).abs() < 1.0, "{backlog}");
     }
 
     #[test]
-    fn steps_settle_where_the_direct_update_swings() {
+    fn the_step_update_settles_where_the_direct_update_oscillates() {
         // BDP = 40, ten times the backlog.
         let params = Params { update: Update::Step, ..Params::default() };
         let backlog = settled(params, 200);
@@ -279,7 +298,7 @@ mod tests {
         assert!((settled(Params::default(), 200) - 4.0).abs() > 4.0);
     }
 
-    /// What is offered after a round trip of 40 ms and a least one of 20 ms, by sizes in segments.
+    /// Returns the window after an RTT of 40 ms with a minimum RTT of 20 ms, by sizes in segments.
     fn offered(size: u64, least: u64, most: u64) -> Bytes {
         let mut dfcsd = Dfcsd::new(Params::default(), &ctx());
         let device = Device {
@@ -299,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_connection_has_a_window_e_times_smaller() {
+    fn the_longest_connection_has_one_eth_of_the_window() {
         // 4 * 40 / (40 - 20) = 8 segments
         assert_eq!(offered(10, 10, 1000), Bytes(8 * MSS));
         assert_eq!(offered(500, 500, 500), Bytes(8 * MSS));

@@ -1,4 +1,4 @@
-//! Dynamic receive window adjustment.
+//! Dynamic receive window adjustment (DRWA).
 
 use super::parts::round::Rounds;
 use super::parts::small_windows::MAX_SHIFT;
@@ -6,47 +6,55 @@ use super::{Advertisement, Capabilities, ReceiverContext, RecvView, RwndControll
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-/// DRWA: the window follows the bytes of a round trip, less the more the round trip has grown.
+/// DRWA: rwnd = lambda (RTTmin / RTT) cwnd_est, updated once per RTT; settles at RTT = lambda RTTmin.
 ///
-/// Once per round trip, when data is copied to the application,
-/// `cwnd_est = alpha * cwnd_est + (1 - alpha) * copied` and `rwnd = lambda * RTTmin / RTT * cwnd_est`. Its
-/// fixed point is RTT = lambda * RTTmin. RTTmin does not expire, as in the paper: a longer route is taken
-/// for a queue for ever after, unless `base_history` lets it.
+/// Once per RTT, when data is copied to the application, the receiver estimates the sender's cwnd from the bytes copied
+/// in that RTT and sets the window:
 ///
-/// Where the paper is silent: before the first estimate `initial` is offered, and never less than `floor`
-/// segments; the round-trip time is the receiver's mean over the last round trip, from timestamps where
-/// they are exchanged. Without them it is the time in which a window arrives, so that an initial window that is
-/// larger than the path makes RTTmin that of a full queue. What was offered is not taken back: a whole receive
-/// buffer, offered at the beginning, would govern until as much has arrived. Without a floor the formula shrinks
-/// the window to nothing where the round trip is longer than lambda * RTTmin whatever the window, as in a cell
-/// that many users share.
+/// ```math
+/// \mathrm{cwnd\_est} \leftarrow \alpha \, \mathrm{cwnd\_est} + (1 - \alpha) \, \mathrm{copied}
+/// ```
+///
+/// ```math
+/// \mathrm{rwnd} = \lambda \, \frac{\mathit{RTT}_{\min}}{\mathit{RTT}} \, \mathrm{cwnd\_est}
+/// ```
+///
+/// The fixed point is RTT = lambda RTTmin. RTTmin does not expire, as in the paper: after a change to a longer route,
+/// the added delay counts as queueing delay for the rest of the connection, unless `base_history` is set.
+///
+/// Where the paper is silent: the receiver offers `initial` before the first estimate, and never less than `floor`
+/// segments. RTT is the receiver's mean over the last round trip, from timestamps where both ends use them. Without
+/// timestamps it is the time in which one window of data arrives; an initial window above the BDP then makes RTTmin the
+/// RTT of a full queue. An offered window is not taken back: a whole receive buffer, offered at the start, would stay
+/// in effect until that much data has arrived. Without a floor, the formula shrinks the window to zero where the RTT
+/// exceeds lambda RTTmin at any window, as in a cell shared by many UEs.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Jiang, Wang, Lee, Rhee: Tackling Bufferbloat in 3G/4G Networks, IMC 2012, section 4")]
 pub struct Params {
-    /// How far the round-trip time may grow.
+    /// Target ratio of RTT to RTTmin.
     #[param(default = 3.0, range = 0.1..=100.0, unit = "1", source = "IMC 2012 §4.2")]
     pub lambda: f64,
-    /// Weight of the former estimate.
+    /// Weight of the previous estimate in cwnd_est.
     #[param(default = 0.875, range = 0.0..=0.999, unit = "1", source = "IMC 2012 §4.2")]
     pub alpha: f64,
-    /// What is offered before the first estimate.
+    /// Window offered before the first estimate.
     #[param(default = Bytes(64 * 1024), range = Bytes(1024)..=Bytes(1 << 30))]
-    #[param(unit = "B", source = "not given; Linux tcp_rmem (second value) less its overhead")]
+    #[param(unit = "B", source = "not in the paper: Linux tcp_rmem (second value) less its overhead")]
     pub initial: Bytes,
-    /// The least window that is offered; 0: what the formula gives.
+    /// Minimum offered window; 0: no minimum.
     #[param(default = 2, range = 0..=1000)]
     #[param(
         unit = "segments",
-        source = "not given; two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)"
+        source = "not in the paper: two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)"
     )]
     pub floor: u64,
-    /// How long a least round trip is remembered; none: for ever.
+    /// Time after which an RTTmin sample expires; `none`: never expires.
     #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
-    #[param(unit = "time", source = "IMC 2012 §4.2 (the least so far); RFC 6817 §2.5 lets it expire")]
+    #[param(unit = "time", source = "IMC 2012 §4.2 (minimum so far); RFC 6817 §2.5: it expires")]
     pub base_history: Option<Span>,
 }
 
-/// The state of DRWA.
+/// State of DRWA.
 #[derive(Clone, Debug)]
 pub struct Drwa {
     params: Params,
@@ -56,7 +64,7 @@ pub struct Drwa {
 }
 
 impl Drwa {
-    /// A receiver that knows nothing yet.
+    /// Creates the state before the first measurement.
     pub fn new(params: Params, _: &ReceiverContext) -> Drwa {
         let rounds = Rounds::new(params.base_history);
         Drwa { params, rounds, cwnd_est: None, window: None }
@@ -72,7 +80,7 @@ impl RwndController for Drwa {
         let estimate = self.cwnd_est.map_or(copied, |former| alpha * former + (1.0 - alpha) * copied);
         self.cwnd_est = Some(estimate);
         self.window =
-            Some((self.params.lambda * (round.least.0 as f64 / round.rtt.0 as f64) * estimate) as u64);
+            Some((self.params.lambda * (round.min_rtt.0 as f64 / round.rtt.0 as f64) * estimate) as u64);
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -92,8 +100,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn fixed_point_is_lambda_times_the_least_round_trip() {
-        // A bottleneck of 10 segments per 20 ms, of which 20 ms is propagation: RTT = W / B.
+    fn fixed_point_is_lambda_times_rtt_min() {
+        // The bottleneck serves 10 segments per 20 ms and the base RTT is 20 ms: RTT = W / B.
         let mut drwa = Drwa::new(Params::default(), &ctx());
         let base = Span::from_millis(20);
         let mut now = Time::ZERO;
@@ -110,7 +118,7 @@ mod tests {
         assert!((rtt.as_millis() - 3.0 * base.as_millis()).abs() < 0.5, "{rtt:?}");
     }
 
-    /// The paper's steps 1-4 in its own words and order, in floating milliseconds.
+    /// Literal transcription of the paper's steps 1 to 4, in floating-point milliseconds.
     struct Literal {
         lambda: f64,
         alpha: f64,
@@ -165,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_route_is_believed_when_the_history_is_over() {
+    fn a_longer_rtt_min_is_accepted_when_the_history_expires() {
         let window = |base_history| {
             let mut drwa = Drwa::new(Params { alpha: 0.0, base_history, ..Params::default() }, &ctx());
             for second in 0..20 {

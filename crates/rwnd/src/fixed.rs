@@ -1,28 +1,28 @@
-//! A window that does not change.
+//! A constant receive window.
 
 use super::{Advertisement, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Time};
 
-/// A constant receive window: the free buffer, at most `limit`.
+/// Fixed: constant receive window; the free buffer, at most `limit`.
 ///
-/// Without a limit this is plain flow control, as ns-3 has it.
+/// Without a limit this is plain flow control, as in ns-3.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 9293 §3.8.6")]
 pub struct Params {
-    /// The most that is offered.
+    /// Maximum offered window; `none`: no limit.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 30), unit = "B", source = "RFC 9293 §3.8.6")]
     pub limit: Option<Bytes>,
 }
 
-/// The state of a constant window.
+/// State of a constant window.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     limit: Bytes,
 }
 
 impl Fixed {
-    /// A window of at most `limit`.
+    /// Creates a window of at most `limit`.
     pub fn new(params: Params, ctx: &ReceiverContext) -> Fixed {
         Fixed { limit: params.limit.unwrap_or(ctx.buffer) }
     }

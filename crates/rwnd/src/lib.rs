@@ -1,17 +1,17 @@
-//! Receive-window control: what a receiver offers, and what it can know.
+//! Receive-window control: controllers at the receiver, and receiver-side measurements from TCP headers.
 //!
-//! A [controller](RwndController) is policy: it decides the window. An [`Observer`] reads the headers of one direction of
-//! a connection and measures what controllers decide by: arrivals, round trips, retransmissions. It also keeps the right
-//! edge of the window, with rounding and silly-window avoidance. Neither depends on an endpoint, a clock or a
-//! simulator; any end of a connection can drive them, simulated or real:
+//! A [controller](RwndController) sets the window. An [`Observer`] reads the headers of one direction of a connection
+//! and measures the inputs of controllers: arrivals, RTT samples, retransmissions. It also keeps the right edge of the
+//! window, with rounding and silly-window avoidance. Neither depends on an endpoint, a clock or a simulator. Simulated
+//! and real endpoints drive them in the same way:
 //!
-//! * each incoming data segment, or several merged: [`Observer::on_segment`], [`RwndController::on_segment`] and, when the
-//!   application takes data, [`RwndController::on_copied`];
+//! * each incoming data segment, or several merged: [`Observer::on_segment`], [`RwndController::on_segment`] and, when
+//!   the application takes data, [`RwndController::on_copied`];
 //! * each outgoing ACK: [`RwndController::window`], [`Observer::edge_for`], then [`Observer::on_sent`] and
 //!   [`RwndController::on_advertised`].
 //!
 //! A controller declares its needs as [`Capabilities`]. One that sends instructions to the data sender also implements
-//! [`SenderHalf`], and the [`Carriage`] says which header field carries them.
+//! [`SenderHalf`]. The [`Carriage`] selects the header field that carries the instructions.
 //!
 //! ```
 //! use airwnd_catalog::{Node, Param};
@@ -27,10 +27,10 @@
 //!
 //! let ack = |observer: &mut Observer, controller: &mut dyn airwnd_rwnd::RwndController, now| {
 //!     let view = observer.view(buffer, Bytes::ZERO, Device::default());
-//!     let said = controller.window(now, &view);
-//!     let edge = observer.edge_for(&said, view.free);
+//!     let advertisement = controller.window(now, &view);
+//!     let edge = observer.edge_for(&advertisement, view.free);
 //!     observer.on_sent(now, &Outgoing { ack: observer.nxt(), edge, ts_val: None });
-//!     controller.on_advertised(now, &said);
+//!     controller.on_advertised(now, &advertisement);
 //!     observer.field(observer.nxt())
 //! };
 //! assert_eq!(ack(&mut observer, &mut *controller, Time(0)), 512); // 64 KiB in units of 128 B
@@ -72,7 +72,7 @@ pub use timestamps::{TimestampClock, Timestamps};
 use airwnd_catalog::family;
 use airwnd_units::Bytes;
 
-/// Receive-window control: what the receiver offers.
+/// Receive-window control: the window that the receiver advertises.
 #[family(name = "rwnd", build = fn(ctx: &ReceiverContext) -> Box<dyn RwndController>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -87,16 +87,17 @@ pub enum Spec {
     Oracle(oracle::Params),
 }
 
-/// Any connection: what a controller declares does not depend on it.
+/// Placeholder connection: capabilities do not depend on the connection.
 const ANY: ReceiverContext = ReceiverContext { mss: Bytes(1460), buffer: Bytes(65_535), seed: 0 };
 
 impl Spec {
-    /// What a controller with these parameters declares.
+    /// Returns the capabilities of a controller with these parameters.
     pub fn capabilities(&self) -> Capabilities {
         self.build(&ANY).capabilities()
     }
 
-    /// The half of this controller that runs at the sender of the data, and how it is instructed; `None` if it has none.
+    /// Returns the part of this controller that runs at the data sender, and the carriage of its instructions; `None`:
+    /// no such part.
     pub fn sender_half(&self) -> Option<(Carriage, Box<dyn SenderHalf>)> {
         let controller = self.build(&ANY);
         controller.capabilities().sender_half.zip(controller.sender_half())
@@ -151,9 +152,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// No member starves a sender: whatever arrives, it offers two segments or speaks in codes.
+        /// Every algorithm offers at least two segments, or sends a code, after any sequence of arrivals.
         #[test]
-        fn every_member_leaves_room_for_two_segments(
+        fn every_algorithm_offers_at_least_two_segments(
             events in prop::collection::vec((1..80_u64, 1..200_u64, 1..20_u64), 1..200),
         ) {
             for kind in Spec::kinds() {

@@ -1,67 +1,67 @@
-//! What a receiver can see in TCP headers: arrivals, round trips, retransmissions and the window's right edge.
+//! Measurements of a receiver from TCP headers: arrivals, RTT, retransmissions and the window's right edge.
 
 use crate::ranges::Ranges;
 use crate::timestamps::{self, TimestampClock, Timestamps};
 use crate::{Advertisement, Arrival, Device, RecvView, Seq, SeqRange};
 use airwnd_units::{Bytes, Span, Time};
 
-/// An incoming segment, or several of one connection in one observation: header fields, and what the host knows.
+/// An incoming segment, or several of one connection merged: header fields and host-side information.
 ///
-/// Several segments may be merged (GRO, or a report each millisecond) if they are consecutive: the first sequence number,
-/// the sum of the lengths and the timestamps of the last.
+/// Several segments may be merged (GRO, or a report each millisecond) if they are consecutive: the first sequence
+/// number, the sum of the lengths and the timestamps of the last.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming {
     /// Sequence number of the first byte.
     pub seq: Seq,
     /// Payload bytes.
     pub len: u32,
-    /// Segments with payload that the observation stands for, at least 1.
+    /// Number of merged segments with payload, at least 1.
     pub segments: u32,
     /// Whether a FIN follows the payload.
     pub fin: bool,
-    /// The timestamps option.
+    /// Timestamps option.
     pub timestamps: Option<Timestamps>,
     /// Time since the segment was sent, see [`Arrival::one_way_delay`].
     pub one_way_delay: Option<Span>,
 }
 
-/// The header fields of an outgoing segment.
+/// Header fields of an outgoing segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// The acknowledgment number.
+    /// Acknowledgment number.
     pub ack: Seq,
-    /// The right edge of the window that it offers: `ack` and the window field, shifted.
+    /// Right edge of the offered window: `ack` plus the scaled window field.
     pub edge: Seq,
-    /// TSval, if it has timestamps.
+    /// TSval, if the segment has timestamps.
     pub ts_val: Option<u32>,
 }
 
-/// What an incoming segment brought.
+/// Result of an incoming segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
-    /// What to pass to the controller, if the segment has payload.
+    /// Input of the controller, if the segment has payload.
     pub arrival: Arrival,
-    /// Bytes that are in order now and were not before: those of this segment, and those that waited for it.
+    /// Bytes that became in order: those of this segment, and those received earlier behind the gap that it fills.
     pub in_order: u32,
-    /// The range that holds its payload, if something before it is missing.
+    /// Range that contains the payload, if data before it is missing.
     pub early: Option<SeqRange>,
-    /// Whether all is in order up to the peer's FIN, for the first time.
+    /// Whether all data up to the peer's FIN has become in order with this segment.
     pub finished: bool,
 }
 
-/// Measures one direction of a connection from its headers, at the receiver or on a router that all of them pass.
+/// Measures one direction of a connection from its headers, at the receiver or on a router on the path of all segments.
 ///
-/// Input: incoming segments and outgoing ACKs. Output: the [`Arrival`]s and [`RecvView`]s that controllers decide by, and
-/// the right edge of the window after rounding. It keeps no payload, reads no clock and does no I/O.
+/// Input: incoming segments and outgoing ACKs. Output: the [`Arrival`]s and [`RecvView`]s that controllers use, and the
+/// right edge of the window after rounding. It stores no payload, reads no clock and does no I/O.
 #[derive(Clone, Debug)]
 pub struct Observer {
     mss: u32,
     may_shrink: bool,
     /// RCV.NXT
     nxt: Seq,
-    /// The right edge: the farthest that was ever offered, unless the controller takes back.
+    /// Right edge: the maximum ever offered, unless the controller may shrink the window.
     edge: Seq,
-    /// Shift of the window fields that go out.
+    /// Shift of outgoing window fields.
     shift: u8,
     early: Ranges,
     /// Sequence number of the peer's FIN.
@@ -72,8 +72,8 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Before the handshake. `may_shrink`: whether a window that was offered may be
-    /// [taken back](crate::Capabilities::may_shrink).
+    /// Creates an observer before the handshake. `may_shrink`: whether the controller may [take
+    /// back](crate::Capabilities::may_shrink) an offered window.
     pub fn new(mss: Bytes, may_shrink: bool) -> Observer {
         Observer {
             mss: mss.0 as u32,
@@ -89,62 +89,63 @@ impl Observer {
         }
     }
 
-    /// The peer's SYN has this sequence number. With a `clock` both ends exchange timestamps.
+    /// Processes the peer's SYN with sequence number `irs`. `clock`: clock of the outgoing TSvals; `None`: no
+    /// timestamps.
     pub fn synchronise(&mut self, irs: Seq, clock: Option<TimestampClock>) {
         self.nxt = irs + 1;
         self.edge = self.nxt;
         self.rtt = ReceiverRtt { clock, ..ReceiverRtt::default() };
     }
 
-    /// Shift of the window fields that go out after the handshake (RFC 7323 §2.2); zero before, and without the option
-    /// on both SYNs.
+    /// Sets the shift of window fields sent after the handshake (RFC 7323 §2.2). It is zero before, and if the option
+    /// is missing on one SYN.
     pub fn set_shift(&mut self, shift: u8) {
         self.shift = shift;
     }
 
-    /// The next byte that is expected.
+    /// Returns the next expected sequence number.
     #[inline]
     pub fn nxt(&self) -> Seq {
         self.nxt
     }
 
-    /// The right edge of the window.
+    /// Returns the right edge of the window.
     #[inline]
     pub fn edge(&self) -> Seq {
         self.edge
     }
 
-    /// Bytes offered beyond the next expected one.
+    /// Returns the bytes offered beyond the next expected one.
     #[inline]
     pub fn offered(&self) -> u32 {
         self.edge.since(self.nxt)
     }
 
-    /// Payload bytes received in order.
+    /// Returns the payload bytes received in order.
     #[inline]
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// Whether something before the highest byte is missing.
+    /// Returns whether data below the highest received byte is missing.
     #[inline]
     pub fn has_gap(&self) -> bool {
         !self.early.is_empty()
     }
 
-    /// Round-trip time seen from here: mean of the samples of the last round trip.
+    /// Returns the receiver's RTT: mean of the samples of the last round trip.
     pub fn rtt(&self) -> Option<Span> {
         self.rtt.mean
     }
 
-    /// First part of a range that has arrived before.
+    /// Returns the first part of `range` that was received before.
     #[inline]
     pub fn already_here(&self, range: SeqRange) -> Option<SeqRange> {
         let taken = SeqRange { start: range.start, end: range.end.min(self.nxt) };
         if taken.start.is_before(taken.end) { Some(taken) } else { self.early.overlap(range) }
     }
 
-    /// The state that a controller decides by. `free` and `unread`: room in the receive buffer, and bytes in it.
+    /// Returns the input state of a controller. `free` and `unread`: free space and unread bytes of the receive buffer.
     #[inline]
     pub fn view(&self, free: Bytes, unread: Bytes, device: Device) -> RecvView {
         RecvView {
@@ -160,7 +161,7 @@ impl Observer {
         }
     }
 
-    /// A segment arrived of which some part is in the window.
+    /// Processes an incoming segment that is at least partly in the window.
     #[inline]
     pub fn on_segment(&mut self, now: Time, segment: &Incoming) -> Observed {
         let before = self.nxt;
@@ -214,7 +215,7 @@ impl Observer {
         Observed { arrival, in_order, early, finished }
     }
 
-    /// A segment arrived of which no part is in the window, so that the receiver refuses it.
+    /// Processes an incoming segment that is outside the window, which the receiver refuses.
     pub fn on_refused(&mut self, now: Time, segment: &Incoming) {
         if segment.len > 0 {
             self.note_retransmission(now, segment);
@@ -228,24 +229,25 @@ impl Observer {
         self.retransmissions.note(now, segment.timestamps, below, is_old, patience);
     }
 
-    /// RCV.HGH of RFC 9840 §4.3: the end of what has come.
+    /// RCV.HGH of RFC 9840 §4.3: end of the received data.
     fn highest(&self) -> Seq {
         self.early.end().unwrap_or(self.nxt)
     }
 
-    /// The right edge after an advertisement, with room for `free` bytes in the receive buffer. It does not move back
-    /// unless the controller [may shrink](crate::Capabilities::may_shrink) its window, and does not move by small steps (silly windows).
+    /// Returns the right edge for an advertisement, with `free` bytes free in the receive buffer. It does not move back
+    /// unless the controller [may shrink](crate::Capabilities::may_shrink) its window, and does not move in small steps
+    /// (silly window avoidance).
     #[inline]
-    pub fn edge_for(&self, said: &Advertisement, free: Bytes) -> Seq {
-        match *said {
+    pub fn edge_for(&self, advertisement: &Advertisement, free: Bytes) -> Seq {
+        match *advertisement {
             Advertisement::Window(window) => self.moved_edge(self.whole_units(window, free)),
-            // The sender takes it for the whole window, however little that is wider.
+            // The sender interprets a code as the full window, so the edge moves even by small steps.
             Advertisement::Code { window, .. } => self.edge.max(self.nxt + window.min(free).0 as u32),
         }
     }
 
-    /// A window below what is free is rounded up to what the field can say (Linux __tcp_select_window), so that a coarse
-    /// window scale cannot round two segments to zero: they are nothing in units of 4 KiB.
+    /// Rounds a window below the free buffer up to the unit of the window field (Linux __tcp_select_window), so that
+    /// coarse window scaling cannot round two segments to zero: two segments are less than one unit of 4 KiB.
     fn whole_units(&self, window: Bytes, free: Bytes) -> u32 {
         let window = window.0.min(free.0);
         let rounded = window.next_multiple_of(1 << self.shift);
@@ -262,15 +264,16 @@ impl Observer {
         }
     }
 
-    /// The window field of a segment that acknowledges all before `ack`. Rounded down: with scaling the edge seems
-    /// to waver by less than one unit (RFC 7323 §2.4).
+    /// Returns the window field of a segment that acknowledges all bytes before `ack`. Rounded down: with scaling the
+    /// edge appears to move by less than one unit (RFC 7323 §2.4).
     #[inline]
     pub fn field(&self, ack: Seq) -> u16 {
         (self.edge.since(ack) >> self.shift).min(u32::from(u16::MAX)) as u16
     }
 
-    /// A segment with an acknowledgment goes out, also one with a window chosen elsewhere (by a kernel, by a host behind a
-    /// router). Bytes before `ack` count as received even if they were not observed; those up to the edge may arrive.
+    /// Processes an outgoing segment with an ACK, also one with a window chosen elsewhere (by a kernel, by a host
+    /// behind a router). Bytes before `ack` count as received even if they were not observed; bytes up to the edge may
+    /// arrive.
     #[inline]
     pub fn on_sent(&mut self, now: Time, sent: &Outgoing) {
         if sent.ack.is_after(self.nxt) {
@@ -290,23 +293,23 @@ impl Observer {
     }
 }
 
-/// Detection of retransmissions.
+/// Retransmission detection at the receiver.
 #[derive(Clone, Copy, Debug, Default)]
 struct Retransmissions {
-    /// TSV.HGH of RFC 9840 §4.3: the TSval of the segment that brought the highest byte.
+    /// TSV.HGH of RFC 9840 §4.3: TSval of the segment that brought the highest byte.
     highest_val: Option<u32>,
-    /// Since when something has been missing.
+    /// Time since which data is missing.
     gap_since: Option<Time>,
-    /// Whether a retransmission has arrived that no [`Arrival`] has reported.
+    /// Whether a retransmission has arrived since the last reported [`Arrival`].
     seen: bool,
 }
 
 impl Retransmissions {
-    /// A segment: whether it begins below the highest byte, and whether it brings nothing.
+    /// Processes a segment. `below`: it starts below the highest byte. `is_old`: it brings no new bytes.
     fn note(&mut self, now: Time, timestamps: Option<Timestamps>, below: bool, is_old: bool, patience: Span) {
         self.seen |= below
             && match (timestamps, self.highest_val) {
-                //= RFC 9840 §4.3: it left after the highest byte, and yet comes before it
+                //= RFC 9840 §4.3: sent after the highest byte, although its sequence number is lower
                 (Some(Timestamps { val, .. }), Some(highest)) => val.wrapping_sub(highest) as i32 > 0,
                 _ => is_old || self.gap_since.is_some_and(|since| now.since(since) >= patience),
             };
@@ -317,15 +320,15 @@ impl Retransmissions {
     }
 }
 
-/// The round-trip time as a receiver sees it.
+/// RTT estimation at the receiver.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReceiverRtt {
-    /// The clock of the TSvals that go out; `None`: no timestamps.
+    /// Clock of the outgoing TSvals; `None`: no timestamps.
     clock: Option<TimestampClock>,
     last_echo: Option<u32>,
-    /// With an unknown clock: the TSval whose echo is waited for, and when it went out.
+    /// With an unknown clock: TSval whose echo is awaited, and the time at which it was sent.
     awaited: Option<(u32, Time)>,
-    /// Without timestamps: where the window that was offered at that time ends.
+    /// Without timestamps: right edge of an offered window, and the time of the offer.
     mark: Option<(Seq, Time)>,
     round_end: Time,
     sum: u64,
@@ -336,8 +339,8 @@ struct ReceiverRtt {
 
 impl ReceiverRtt {
     //= RFC 9840 §4.2.1
-    /// A round-trip time from the first data that echoes this TSval: later data waited at the sender. What echoes an older
-    /// one was overtaken.
+    /// Returns an RTT sample for the first data that echoes this TSval; later data was delayed at the sender. Data that
+    /// echoes an older TSval was reordered.
     fn on_echo(&mut self, now: Time, echo: u32) -> Option<Span> {
         let clock = self.clock?;
         self.mark = None;
@@ -352,13 +355,13 @@ impl ReceiverRtt {
             }
             TimestampClock::Unknown => {
                 let (val, since) = self.awaited.take_if(|(val, _)| echo.wrapping_sub(*val) as i32 >= 0)?;
-                // A newer one is the echo of a later ACK: the awaited one was lost, or overtaken.
+                // A newer TSval echoes a later ACK: the awaited ACK was lost or reordered.
                 (echo == val).then(|| now - since)
             }
         }
     }
 
-    /// A TSval goes out.
+    /// Records an outgoing TSval.
     fn on_tsval(&mut self, now: Time, val: u32) {
         if self.clock == Some(TimestampClock::Unknown)
             && self.awaited.is_none()
@@ -368,21 +371,21 @@ impl ReceiverRtt {
         }
     }
 
-    /// Without timestamps: how far the sender may go from now on, unless an earlier end is waited for.
+    /// Without timestamps: records the right edge of an offer, unless an earlier one is pending.
     fn on_offer(&mut self, now: Time, edge: Seq) {
         if self.last_echo.is_none() {
             self.mark.get_or_insert((edge, now));
         }
     }
 
-    /// Without timestamps: a round trip has passed when all has come that an offer allowed, or more if the sender did not
-    /// use the offer up at once.
+    /// Without timestamps: returns an RTT sample when all data allowed by an offer has arrived. The sample is longer
+    /// than the RTT if the sender did not use the offer at once.
     fn on_window(&mut self, now: Time, nxt: Seq) -> Option<Span> {
         let (_, since) = self.mark.take_if(|(end, _)| !nxt.is_before(*end))?;
         Some(now - since)
     }
 
-    /// The mean of the samples of one round trip; before the first is over, the first sample.
+    /// Averages the samples of one round trip; before the first round trip is complete, the mean is the first sample.
     fn on_sample(&mut self, now: Time, sample: Span) {
         self.sum += sample.0;
         self.count += 1;
@@ -405,7 +408,7 @@ mod tests {
     const MSS: u32 = 536;
     const FREE: Bytes = Bytes(1 << 24);
 
-    /// A receiver that always offers the same window.
+    /// A receiver with a constant window.
     struct Bench {
         observer: Observer,
         window: Bytes,
@@ -428,8 +431,8 @@ mod tests {
             self.observer.field(ack)
         }
 
-        /// Segment `index` arrives at a time, sent at another; what its arrival is said to be, if it is taken.
-        fn hear(&mut self, index: u32, sent_ms: u32, at_ms: u64) -> Option<bool> {
+        /// Delivers segment `index`; returns whether it counts as a retransmission, or `None` if it was refused.
+        fn deliver(&mut self, index: u32, sent_ms: u32, at_ms: u64) -> Option<bool> {
             let now = Time(at_ms * 1_000_000);
             let val = sent_ms.wrapping_sub(10);
             let segment = Incoming {
@@ -453,58 +456,64 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_from_below_that_left_later_is_a_retransmission() {
-        // Sequence numbers and timestamps wrap on the way.
+    fn a_lower_segment_with_a_newer_tsval_is_a_retransmission() {
+        // Sequence numbers and timestamps wrap in this test.
         let mut bench = Bench::new(Bytes(1 << 20), true);
         bench.observer.set_shift(5);
-        assert_eq!([bench.hear(0, 5, 30), bench.hear(2, 6, 31), bench.hear(4, 8, 33)], [Some(false); 3]);
-        // Overtaken: it left before the highest, or in the same tick.
-        assert_eq!([bench.hear(1, 7, 34), bench.hear(3, 8, 90)], [Some(false); 2]);
-        // Sent again, after the highest.
-        assert_eq!([bench.hear(5, 60, 91), bench.hear(8, 61, 92)], [Some(false); 2]);
-        assert_eq!([bench.hear(6, 95, 120), bench.hear(7, 95, 120)], [Some(true); 2]);
-        assert_eq!(bench.hear(9, 95, 121), Some(false));
+        assert_eq!(
+            [bench.deliver(0, 5, 30), bench.deliver(2, 6, 31), bench.deliver(4, 8, 33)],
+            [Some(false); 3]
+        );
+        // Reordered: sent before the highest byte, or in the same tick.
+        assert_eq!([bench.deliver(1, 7, 34), bench.deliver(3, 8, 90)], [Some(false); 2]);
+        // Retransmitted after the highest byte.
+        assert_eq!([bench.deliver(5, 60, 91), bench.deliver(8, 61, 92)], [Some(false); 2]);
+        assert_eq!([bench.deliver(6, 95, 120), bench.deliver(7, 95, 120)], [Some(true); 2]);
+        assert_eq!(bench.deliver(9, 95, 121), Some(false));
     }
 
     #[test]
-    fn what_is_refused_is_told_with_the_next_arrival() {
+    fn a_refused_retransmission_is_reported_with_the_next_arrival() {
         let mut bench = Bench::new(Bytes(1 << 15), true);
-        assert_eq!([bench.hear(0, 15, 30), bench.hear(1, 16, 31)], [Some(false); 2]);
-        assert_eq!([bench.hear(0, 200, 215), bench.hear(0, 202, 217)], [None; 2]);
-        assert_eq!([bench.hear(2, 201, 218), bench.hear(3, 219, 220)], [Some(true), Some(false)]);
-        // An old one that was under way for long is refused and means nothing.
-        assert_eq!([bench.hear(1, 17, 221), bench.hear(4, 220, 222)], [None, Some(false)]);
+        assert_eq!([bench.deliver(0, 15, 30), bench.deliver(1, 16, 31)], [Some(false); 2]);
+        assert_eq!([bench.deliver(0, 200, 215), bench.deliver(0, 202, 217)], [None; 2]);
+        assert_eq!([bench.deliver(2, 201, 218), bench.deliver(3, 219, 220)], [Some(true), Some(false)]);
+        // A segment that was in flight for long is refused and is not a retransmission.
+        assert_eq!([bench.deliver(1, 17, 221), bench.deliver(4, 220, 222)], [None, Some(false)]);
     }
 
     #[test]
-    fn without_timestamps_a_retransmission_is_what_comes_late_or_for_nothing() {
+    fn without_timestamps_late_or_duplicate_data_is_a_retransmission() {
         let mut bench = Bench::new(Bytes(20 * u64::from(MSS)), false);
         for index in 0..60 {
-            // A window in 20 ms: the round-trip time, as far as it can be seen.
-            assert_eq!(bench.hear(index, 0, u64::from(index)), Some(false));
+            // A window arrives in 20 ms: the observable RTT.
+            assert_eq!(bench.deliver(index, 0, u64::from(index)), Some(false));
         }
         assert_eq!(bench.observer.rtt(), Some(Span::from_millis(20)));
-        assert_eq!([bench.hear(61, 0, 61), bench.hear(60, 0, 70)], [Some(false); 2]);
-        assert_eq!([bench.hear(63, 0, 71), bench.hear(62, 0, 82)], [Some(false), Some(true)]);
-        assert_eq!([bench.hear(62, 0, 83), bench.hear(64, 0, 84)], [None, Some(true)]);
+        assert_eq!([bench.deliver(61, 0, 61), bench.deliver(60, 0, 70)], [Some(false); 2]);
+        assert_eq!([bench.deliver(63, 0, 71), bench.deliver(62, 0, 82)], [Some(false), Some(true)]);
+        assert_eq!([bench.deliver(62, 0, 83), bench.deliver(64, 0, 84)], [None, Some(true)]);
     }
 
     #[test]
-    fn a_shift_does_not_take_away_a_small_window() {
+    fn window_scaling_does_not_round_a_small_window_to_zero() {
         let two = Bytes(2 * u64::from(MSS));
         let mut bench = Bench::new(two, true);
         bench.observer.set_shift(11);
         // 1072 B are half a unit of 2 KiB.
         assert_eq!(bench.offer(Time::ZERO), 1);
-        assert_eq!([bench.hear(0, 15, 30), bench.hear(1, 15, 30), bench.hear(2, 15, 30)], [Some(false); 3]);
+        assert_eq!(
+            [bench.deliver(0, 15, 30), bench.deliver(1, 15, 30), bench.deliver(2, 15, 30)],
+            [Some(false); 3]
+        );
         assert_eq!(bench.offer(Time::ZERO), 1);
-        // What is free is not exceeded.
+        // The window does not exceed the free buffer.
         assert_eq!(bench.observer.whole_units(two, Bytes(1500)), 1072);
         assert_eq!(bench.observer.whole_units(two, Bytes(4000)), 2048);
     }
 
     #[test]
-    fn an_older_echo_is_no_sample() {
+    fn an_older_echo_yields_no_sample() {
         let clock = Some(TimestampClock::Ticks(Span::from_millis(1)));
         let mut rtt = ReceiverRtt { clock, ..ReceiverRtt::default() };
         let mut is_sample = |echo| rtt.on_echo(Time(1 << 50), echo).is_some();
@@ -512,16 +521,16 @@ mod tests {
     }
 
     #[test]
-    fn with_an_unknown_clock_a_round_trip_is_from_a_tsval_to_its_echo() {
+    fn with_an_unknown_clock_a_sample_lasts_from_a_tsval_to_its_echo() {
         let clock = Some(TimestampClock::Unknown);
         let mut rtt = ReceiverRtt { clock, ..ReceiverRtt::default() };
         let at = |ms: u64| Time(ms * 1_000_000);
-        // The clock counts quarters of a second from anywhere.
+        // The clock counts quarters of a second from an arbitrary origin.
         rtt.on_tsval(at(0), u32::MAX);
         rtt.on_tsval(at(20), u32::MAX);
         assert_eq!(rtt.on_echo(at(50), u32::MAX), Some(Span::from_millis(50)));
         assert_eq!(rtt.on_echo(at(60), u32::MAX), None);
-        // The ACK that is waited for was lost: the echo of a later one is no answer to it.
+        // The awaited ACK was lost: the echo of a later ACK yields no sample.
         rtt.on_tsval(at(100), 0);
         rtt.on_tsval(at(350), 1);
         assert_eq!(rtt.on_echo(at(400), 1), None);
@@ -530,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgments_tell_of_data_that_passed_elsewhere() {
+    fn acks_account_for_data_that_was_not_observed() {
         let mut observer = Observer::new(Bytes(1000), false);
         observer.synchronise(Seq(u32::MAX), None);
         let segment = Incoming {
@@ -544,7 +553,7 @@ mod tests {
         observer.on_sent(Time::ZERO, &Outgoing { ack: Seq(0), edge: Seq(10_000), ts_val: None });
         let observed = observer.on_segment(Time::ZERO, &segment);
         assert!(observed.in_order == 0 && observer.has_gap());
-        // Windows that another has rounded down do not take back.
+        // Windows rounded down by another host do not move the edge back.
         observer.on_sent(Time::ZERO, &Outgoing { ack: Seq(2000), edge: Seq(9990), ts_val: None });
         assert_eq!((observer.nxt(), observer.received(), observer.has_gap()), (Seq(3000), 3000, false));
         assert_eq!(observer.edge(), Seq(10_000));

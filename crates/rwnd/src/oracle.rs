@@ -1,50 +1,61 @@
-//! A window from what only an oracle knows.
+//! The BDP window of an ideal receiver that knows the link.
 
-use super::parts::small_windows::LEAST;
+use super::parts::small_windows::MIN_SEGMENTS;
 use super::{Advertisement, Capabilities, DeviceLink, ReceiverContext, RecvView, RwndController, Wants};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-/// Oracle: the bound that a receiver could reach, told the link's rate and the empty round trip. It cannot be deployed.
+/// Oracle: rwnd = known link rate x base RTT plus a small standing queue; an upper bound, not deployable.
 ///
-/// rwnd = (rate * (RTTbase + `standing`) + `extra` segments) / connections, at least two segments. The rate is what
-/// full segments' payload can come at to the device now: the least on its way of each wire's rate, what each
-/// recording will carry in the next round trip, and what the cell would carry at the UE's newest report,
-/// shared equally with the other devices whose senders have more to send, after what those take that do not. RTTbase
-/// follows from the route: its delays, the transmission of a full segment and an ACK, and an idle cell's own delays.
+/// The window is a share of the link's BDP, at least two segments:
 ///
-/// In a cell whose scheduler follows the channel (PF) it is no bound on throughput among several devices: who always
-/// has a queue is served at his best moments, and gets more than an equal share of the whole.
+/// ```math
+/// \mathrm{rwnd} = \frac{\mathrm{rate} \cdot (\mathit{RTT}_{\text{base}} + \mathrm{standing}) +
+/// \mathrm{extra} \cdot \mathrm{MSS}}{\mathrm{connections}}
+/// ```
 ///
-/// It knows these at no cost and at once, and who shares what some 10 ms later; no receiver can. It does not know
-/// what its sender will do: one that loses segments or reduces cwnd for other reasons leaves the link idle.
+/// The rate is the payload rate at which full segments can reach the device now: the minimum along the path of each
+/// wire's rate, the capacity of each link trace over the next RTT, and the rate of the cell at the UE's newest CQI
+/// report. Each is shared equally with the other devices that have backlogged senders, after subtracting the traffic of
+/// devices without one. RTTbase follows from the route: its delays, the transmission of a full segment and an ACK, and
+/// the delays of an idle cell.
+///
+/// In a cell with a channel-aware scheduler (PF) this is no bound on throughput among several devices: a backlogged UE
+/// is served at its channel peaks and receives more than an equal share.
+///
+/// The oracle has these values at no cost and without delay, and the sharing of links and cells with a delay of about
+/// 10 ms; no receiver can have them. It does not predict its sender: a sender that loses segments, or reduces cwnd for
+/// other reasons, leaves the link idle.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Kleinrock, ICC 1979: power is greatest with rate * RTTbase under way; the rest is airwnd's"
+    source = "Kleinrock, ICC 1979: power is maximal with rate * RTTbase in flight; the rest is airwnd's"
 )]
 pub struct Params {
-    /// Time for which a standing queue keeps the link busy.
+    /// Queueing delay of the standing queue that keeps the link busy.
     #[param(default = Span::from_millis(2), range = Span::ZERO..=Span::from_secs(10))]
-    #[param(unit = "time", source = "not given; a TTI in which ACKs gather, and one in which segments do")]
+    #[param(
+        unit = "time",
+        source = "not in the paper: one TTI in which ACKs accumulate, and one in which segments do"
+    )]
     pub standing: Span,
-    /// Segments of a standing queue besides.
+    /// Additional segments of the standing queue.
     #[param(default = 2, range = 0..=1000)]
     #[param(
         unit = "segments",
-        source = "not given; an ACK waits for the second segment (RFC 1122 §4.2.3.2), and then two go at \
-                  once"
+        source = "not in the paper: an ACK waits for the second segment (RFC 1122 §4.2.3.2), which \
+                  releases two segments at once"
     )]
     pub extra: u64,
 }
 
-/// The state of an oracle.
+/// State of an oracle.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     params: Params,
 }
 
 impl Oracle {
-    /// A receiver that will be told.
+    /// Creates an oracle, which gets the link's figures with each view.
     pub fn new(params: Params, _: &ReceiverContext) -> Oracle {
         Oracle { params }
     }
@@ -62,7 +73,7 @@ impl RwndController for Oracle {
     }
 
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {
-        view.offer(view.device.link.map_or(Bytes::ZERO, |link| self.share(&link, view)), LEAST)
+        view.offer(view.device.link.map_or(Bytes::ZERO, |link| self.share(&link, view)), MIN_SEGMENTS)
     }
 }
 
@@ -75,7 +86,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Its formula in floating seconds over random links.
+        /// Compares with the formula in floating-point seconds over random links.
         #[test]
         fn agrees_with_a_literal_transcription(
             rate in 0..2_000_000_000_u64,

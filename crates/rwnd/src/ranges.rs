@@ -1,10 +1,10 @@
-//! Bytes that arrived out of order, as ranges.
+//! Ranges of bytes received out of order.
 
 use crate::{Seq, SeqRange};
 
-/// Disjoint ranges of sequence numbers in ascending order, none touching the next.
+/// Disjoint, non-adjacent ranges of sequence numbers in ascending order.
 ///
-/// The vector keeps its capacity, so once a connection has seen its worst reordering it allocates nothing.
+/// The vector keeps its capacity: it allocates no memory once it has held the connection's worst reordering.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranges(Vec<SeqRange>);
 
@@ -17,12 +17,12 @@ impl Ranges {
         self.0.is_empty()
     }
 
-    /// Where the last range ends.
+    /// Returns the end of the last range.
     pub fn end(&self) -> Option<Seq> {
         self.0.last().map(|held| held.end)
     }
 
-    /// Adds a range; returns the merged range that now holds it, and how many of its bytes are new.
+    /// Adds a range; returns the merged range that contains it, and the number of its bytes that are new.
     pub fn insert(&mut self, range: SeqRange) -> (SeqRange, u32) {
         let first = self.0.partition_point(|held| held.end.is_before(range.start));
         let after = first + self.0[first..].partition_point(|held| !held.start.is_after(range.end));
@@ -42,15 +42,15 @@ impl Ranges {
         (merged, merged.end - merged.start - held_bytes)
     }
 
-    /// The first part of `range` that is held.
+    /// Returns the first part of `range` that is held.
     pub fn overlap(&self, range: SeqRange) -> Option<SeqRange> {
         let held = self.0.get(self.0.partition_point(|held| !held.end.is_after(range.start)))?;
         let common = SeqRange { start: held.start.max(range.start), end: held.end.min(range.end) };
         common.start.is_before(common.end).then_some(common)
     }
 
-    /// All before `next` is in order; returns where the order now ends, past a range that `next` touches,
-    /// and how many bytes up to there were held.
+    /// Marks all bytes before `next` as in order. Returns the new end of the data in order, including a range adjacent
+    /// to `next`, and the number of bytes up to there that were held.
     pub fn advance(&mut self, mut next: Seq) -> (Seq, u32) {
         let done = self.0.partition_point(|held| !held.start.is_after(next));
         let mut bytes = 0;
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_merge() {
+    fn adjacent_ranges_merge() {
         let mut ranges = Ranges::new();
         assert_eq!(ranges.insert(block(10, 20)), (block(10, 20), 10));
         assert_eq!(ranges.insert(block(30, 40)), (block(30, 40), 10));

@@ -1,84 +1,101 @@
-//! Less than best effort, by the receiver.
+//! Less-than-best-effort transport by the receiver (rLEDBAT).
 
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController};
-use crate::ledbat::{Decrease, LEAST, Ledbat, QueueingDelay, Rules, Sign, Window};
+use crate::ledbat::{Decrease, Ledbat, MIN_SEGMENTS, QueueingDelay, Rules, Sign, Window};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
-/// rLEDBAT: the receive window is LEDBAT++'s congestion window, so that a download gives way to other traffic.
+/// rLEDBAT: LEDBAT++ at the receiver; reduces rwnd once queueing delay exceeds a target, so that downloads yield.
 ///
-/// RCV.WND = min(fc.WND, rl.WND): the free buffer, and a window that the receiver keeps by the algorithm of
-/// `ledbat-plus-plus`, with what arrives in place of what is acknowledged. D is the least of the last `current_filter`
-/// round-trip times less base, the least of `base_history` minutes; a round-trip time is a TSval's way on an
-/// ACK to the sender and back on the first data that echoes it. G = 1 / min(16, ceil(2 target / base)). A round trip
-/// adds G segments if D <= target; else rl.WND changes by max(G - constant rl.WND (D / target - 1), -rl.WND / 2),
-/// a decrease at once and at most one in a round trip. A segment that was sent again halves it, at most once in a round
-/// trip. The first slow start, the slowdowns and the least window, two segments, are those of `ledbat-plus-plus`.
+/// The receive window is the minimum of the free buffer, fc.WND, and a window rl.WND that the receiver keeps by the
+/// algorithm of `ledbat-plus-plus`, with arriving bytes in place of acknowledged bytes:
 ///
-/// What was offered is not taken back: a decrease takes effect as fast as data arrives. Windows are not scaled by more
-/// than 2^11. rl.WND also grows while the sender does not use it up, as in the RFC, up to the receive buffer. A sender
-/// that pauses between writes answers late, which counts as a queue.
+/// ```math
+/// \mathrm{RCV.WND} = \min(\mathrm{fc.WND}, \mathrm{rl.WND})
+/// ```
+///
+/// The queueing delay D is the minimum of the last `current_filter` RTT samples less `base`, the minimum of
+/// `base_history` minutes. An RTT sample is the time from a TSval sent on an ACK to the first data that echoes it. The
+/// gain is
+///
+/// ```math
+/// G = \frac{1}{\min(\mathrm{slowest}, \mathrm{ceil}(2 \, \mathrm{target} / \mathrm{base}))}
+/// ```
+///
+/// If D <= target, an RTT adds G segments. Otherwise rl.WND, in segments, changes by
+///
+/// ```math
+/// \max(G - \mathrm{constant} \cdot \mathrm{rl.WND} \, (\frac{D}{\mathrm{target}} - 1), \, -\frac{\mathrm{rl.WND}}{2})
+/// ```
+///
+/// A decrease is applied at once, at most one per RTT. A retransmission halves rl.WND, at most once per RTT. The
+/// initial slow start, the slowdowns and the minimum window of two segments are those of `ledbat-plus-plus`.
+///
+/// An offered window is not taken back: a decrease takes effect as data arrives. The window scale is at most 2^11.
+/// rl.WND also grows while the sender does not use it, as in the RFC, up to the receive buffer. If a sender pauses
+/// between writes, its late response counts as queueing delay.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 9840; draft-irtf-iccrg-ledbat-plus-plus-01")]
 pub struct Params {
-    /// The queueing delay that it aims at (T).
+    /// Target queueing delay (T).
     #[param(default = Span::from_millis(60), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9840 §4.2.1 (T); draft-irtf-iccrg-ledbat-plus-plus-01 §4.5")]
     pub target: Span,
-    /// Whether it aims at base where that is less, so that short paths are not made twice as long and more.
+    /// Whether the target is the base delay where that is smaller, so that queueing does not more than double the RTT
+    /// of short paths.
     #[param(default = false)]
     #[param(unit = "1", source = "github.com/net-research/rledbat_module (RLEDBAT2: min(60 ms, base RTT))")]
     pub within_base: bool,
-    /// The least gain is 1 over this.
+    /// Reciprocal of the minimum gain.
     #[param(default = 16.0, range = 1.0..=1000.0)]
     #[param(
         unit = "1",
         source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.2; XNU tcp_rledbat.c GAIN_CONSTANT"
     )]
     pub slowest: f64,
-    /// How strongly delay beyond the target tells.
+    /// Weight of delay beyond the target.
     #[param(default = 1.0, range = 0.0..=100.0)]
     #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.3 (Constant)")]
     pub constant: f64,
-    /// Part of the target that ends the first slow start.
+    /// Share of the target at which the initial slow start ends.
     #[param(default = 0.75, range = 0.0..=10.0)]
     #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.1 (3/4)")]
     pub slow_start_exit: f64,
-    /// How much longer than a slowdown the time to the next one is; 9 costs a tenth of the throughput at most.
+    /// Time to the next slowdown over the length of the last one; 9 costs at most a tenth of the throughput.
     #[param(default = 9.0, range = 0.0..=1000.0)]
     #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.4")]
     pub interval: f64,
-    /// Minutes that the base delay is remembered.
+    /// Length of the base delay history.
     #[param(default = 10, range = 1..=1000)]
     #[param(unit = "min", source = "RFC 9840 §4.2.1 (N); RFC 6817 §2.5 (BASE_HISTORY)")]
     pub base_history: u32,
-    /// Samples whose least is the current delay.
+    /// Number of newest samples; their minimum is the current delay.
     #[param(default = 4, range = 1..=1000, unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER)")]
     pub current_filter: u32,
 }
 
-/// The state of rLEDBAT.
+/// State of rLEDBAT.
 #[derive(Clone, Debug)]
 pub struct Rledbat {
     ledbat: Ledbat,
-    /// rl.WND cannot mean more, in segments.
-    most: f64,
-    /// Until when another retransmission tells nothing new.
+    /// Maximum of rl.WND in segments: the receive buffer.
+    max_segments: f64,
+    /// Time until which further retransmissions are ignored.
     halved_until: Time,
 }
 
 impl Rledbat {
-    /// A receiver that knows nothing yet.
+    /// Creates the state before the first measurement.
     pub fn new(params: Params, ctx: &ReceiverContext) -> Rledbat {
         let Params { target, within_base, slowest, constant, slow_start_exit, interval, .. } = params;
         let decrease = Decrease::Once;
         let rules = Rules { target, within_base, slowest, constant, slow_start_exit, interval, decrease };
         let delay = QueueingDelay::new(params.current_filter, params.base_history);
         let mss = ctx.mss.0 as f64;
-        let window = Window::new(ctx.mss, Bytes((LEAST * mss) as u64), Bytes(u64::MAX));
-        let most = (ctx.buffer.0 as f64 / mss).max(LEAST);
-        Rledbat { ledbat: Ledbat::new(rules, window, delay), most, halved_until: Time::ZERO }
+        let window = Window::new(ctx.mss, Bytes((MIN_SEGMENTS * mss) as u64), Bytes(u64::MAX));
+        let max_segments = (ctx.buffer.0 as f64 / mss).max(MIN_SEGMENTS);
+        Rledbat { ledbat: Ledbat::new(rules, window, delay), max_segments, halved_until: Time::ZERO }
     }
 
     //= RFC 9840 §4.3
@@ -111,7 +128,7 @@ impl RwndController for Rledbat {
         }
         self.ledbat.on_delivered(arrival.now, arrival.new);
         let window = &mut self.ledbat.window;
-        window.set(window.segments().min(self.most));
+        window.set(window.segments().min(self.max_segments));
     }
 
     //= RFC 9840 §4.1
@@ -125,21 +142,21 @@ mod tests {
     use super::*;
     use crate::tests_support::{MSS, arrival, ctx, view};
 
-    /// A receiver on a path of 50 ms, as it is told of data each `gap_ms`.
-    struct Told {
+    /// A receiver on a path with a base RTT of 50 ms.
+    struct Bench {
         rwnd: Rledbat,
         now: Time,
     }
 
-    impl Told {
-        fn new(params: Params) -> Told {
-            let mut told = Told { rwnd: Rledbat::new(params, &ctx()), now: Time(1_000_000_000) };
-            told.hear(0, 50, 0, false);
-            told
+    impl Bench {
+        fn new(params: Params) -> Bench {
+            let mut bench = Bench { rwnd: Rledbat::new(params, &ctx()), now: Time(1_000_000_000) };
+            bench.deliver(0, 50, 0, false);
+            bench
         }
 
-        /// The window in segments after so many more.
-        fn hear(&mut self, gap_ms: u64, rtt_ms: u64, segments: u64, retransmission: bool) -> f64 {
+        /// Delivers data `gap_ms` after the last and returns the window in segments.
+        fn deliver(&mut self, gap_ms: u64, rtt_ms: u64, segments: u64, retransmission: bool) -> f64 {
             self.now += Span::from_millis(gap_ms);
             let rtt = Some(Span::from_millis(rtt_ms));
             let view = view(rtt);
@@ -151,14 +168,14 @@ mod tests {
             window.0 as f64 / MSS as f64
         }
 
-        /// After the first slow start, with 20 segments and no slowdown due.
-        fn steady(params: Params) -> Told {
-            let mut told = Told::new(params);
-            told.rwnd.ledbat.window.set(20.0);
-            told.hear(1, 100, 1, false);
-            assert!(!told.rwnd.ledbat.window.in_slow_start());
-            told.rwnd.ledbat.phase = crate::ledbat::Phase::Steady { slowdown_at: Time(u64::MAX) };
-            told
+        /// Creates a bench after the initial slow start, with 20 segments and no slowdown due.
+        fn steady(params: Params) -> Bench {
+            let mut bench = Bench::new(params);
+            bench.rwnd.ledbat.window.set(20.0);
+            bench.deliver(1, 100, 1, false);
+            assert!(!bench.rwnd.ledbat.window.in_slow_start());
+            bench.rwnd.ledbat.phase = crate::ledbat::Phase::Steady { slowdown_at: Time(u64::MAX) };
+            bench
         }
     }
 
@@ -167,50 +184,50 @@ mod tests {
     }
 
     #[test]
-    fn a_decrease_comes_at_once_and_once_in_a_round_trip() {
-        let mut told = Told::steady(unfiltered());
+    fn a_decrease_is_applied_at_once_and_once_per_rtt() {
+        let mut bench = Bench::steady(unfiltered());
         // G = 1 / ceil(120 / 50) = 1/3; 1/3 - 20 (75 / 60 - 1) = -4.67 segments
-        let lowered = told.hear(10, 125, 1, false);
+        let lowered = bench.deliver(10, 125, 1, false);
         assert!((lowered - 15.333).abs() < 1e-3, "{lowered}");
-        assert_eq!(told.hear(124, 125, 1, false), lowered);
-        assert!(told.hear(1, 125, 1, false) < lowered);
+        assert_eq!(bench.deliver(124, 125, 1, false), lowered);
+        assert!(bench.deliver(1, 125, 1, false) < lowered);
     }
 
     #[test]
-    fn below_the_target_a_round_trip_adds_the_gain() {
-        let mut told = Told::steady(unfiltered());
-        assert!((told.hear(10, 110, 20, false) - 20.333).abs() < 1e-3);
+    fn below_the_target_an_rtt_adds_the_gain() {
+        let mut bench = Bench::steady(unfiltered());
+        assert!((bench.deliver(10, 110, 20, false) - 20.333).abs() < 1e-3);
     }
 
     #[test]
-    fn a_retransmission_halves_once_in_a_round_trip() {
-        let mut told = Told::steady(unfiltered());
-        assert_eq!(told.hear(10, 100, 1, true), 10.0);
-        assert_eq!(told.hear(99, 100, 1, true), 10.0);
-        assert_eq!(told.hear(1, 100, 1, true), 5.0);
+    fn a_retransmission_halves_once_per_rtt() {
+        let mut bench = Bench::steady(unfiltered());
+        assert_eq!(bench.deliver(10, 100, 1, true), 10.0);
+        assert_eq!(bench.deliver(99, 100, 1, true), 10.0);
+        assert_eq!(bench.deliver(1, 100, 1, true), 5.0);
         for _ in 0..10 {
-            told.hear(100, 100, 1, true);
+            bench.deliver(100, 100, 1, true);
         }
-        assert_eq!(told.hear(100, 100, 1, true), 2.0);
+        assert_eq!(bench.deliver(100, 100, 1, true), 2.0);
     }
 
     #[test]
     fn the_target_can_be_the_base_delay() {
-        // 55 ms of queue are more than the base of 50 ms: 1/2 - 20 (55 / 50 - 1)
-        let mut told = Told::steady(Params { within_base: true, ..unfiltered() });
-        assert!((told.hear(10, 105, 20, false) - 18.5).abs() < 1e-3);
+        // 55 ms of queueing delay exceed the base delay of 50 ms: 1/2 - 20 (55 / 50 - 1)
+        let mut bench = Bench::steady(Params { within_base: true, ..unfiltered() });
+        assert!((bench.deliver(10, 105, 20, false) - 18.5).abs() < 1e-3);
     }
 
     #[test]
-    fn its_window_is_never_more_than_the_buffer() {
-        let mut told = Told::new(Params::default());
+    fn the_window_never_exceeds_the_buffer() {
+        let mut bench = Bench::new(Params::default());
         for _ in 0..100 {
-            told.hear(50, 50, 1000, false);
+            bench.deliver(50, 50, 1000, false);
         }
         let buffer = ctx().buffer;
-        assert_eq!(told.rwnd.ledbat.window.cwnd(), buffer);
+        assert_eq!(bench.rwnd.ledbat.window.cwnd(), buffer);
         let free = Bytes(5 * MSS);
-        let offered = RwndController::window(&told.rwnd, told.now, &RecvView { free, ..view(None) });
+        let offered = RwndController::window(&bench.rwnd, bench.now, &RecvView { free, ..view(None) });
         assert_eq!(offered, Advertisement::Window(free));
     }
 }

@@ -1,4 +1,4 @@
-//! Receiver-side TCP adaptive queue control: a reconstruction.
+//! Receiver-side TCP adaptive queue control (RTAC): a reconstruction.
 
 use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
@@ -7,19 +7,34 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-/// RTAC, a reconstruction: Reno's window at the receiver, behind a RED that the receiver imagines.
+/// RTAC (reconstruction): AIMD window at the receiver; RED on an estimated queue of assumed size marks segments.
 ///
-/// **The paper's text was not at hand.** Its abstract and the papers that compare with it say: it runs at the receiver,
-/// joins an AQM to the window growth of loss-based TCP, estimates the delay and the data in flight, assumes the
-/// queue's length, and shares with ordinary TCP. What follows fits that; its equations and numbers are ours, and
-/// what it shows is no evidence about the real RTAC.
+/// **The paper's text was not available.** According to its abstract and to the papers that compare with it, RTAC runs
+/// at the receiver, combines AQM with the window growth of loss-based TCP, estimates the delay and the data in flight,
+/// assumes the queue's length, and shares fairly with ordinary TCP. The following is consistent with these statements.
+/// Its equations and numbers are ours, and its results are no evidence about the original RTAC.
 ///
-/// Once per round trip, with F the bytes that it brought: `q = F * (1 - RTTmin / RTT)`, of which `avg` is the
-/// moving average (`weight`). Each data segment is marked with probability p: 0 below `min_th`, rising to
-/// `max_p` at `max_th`, 1 from there on, both thresholds as parts of the assumed `queue`. The first mark in a
-/// round trip halves the window, and F if that is less; a round trip without one adds a segment. Before the first
-/// mark `initial` is offered, then four times what a round trip brought, as in slow start. What was offered is not
-/// taken back: a window shrinks by what arrives.
+/// Once per RTT the receiver estimates the queue from F, the bytes received in that RTT:
+///
+/// ```math
+/// q = F \, (1 - \frac{\mathit{RTT}_{\min}}{\mathit{RTT}})
+/// ```
+///
+/// `avg` is the moving average of q with weight `weight`. Each data segment is marked with the probability p of RED,
+/// where x is `avg` as a fraction of the assumed `queue`:
+///
+/// ```math
+/// p = \begin{cases}
+/// 0 & x < \mathrm{min\_th} \\
+/// \mathrm{max\_p} \, \frac{x - \mathrm{min\_th}}{\mathrm{max\_th} - \mathrm{min\_th}} &
+/// \mathrm{min\_th} \le x < \mathrm{max\_th} \\
+/// 1 & x \ge \mathrm{max\_th}
+/// \end{cases}
+/// ```
+///
+/// The first mark in an RTT sets the window to `min(window, F) / 2`. An RTT without a mark adds one segment. Before the
+/// first mark the receiver offers `initial`, then four times the bytes of the last RTT, as in slow start. An offered
+/// window is not taken back: the right edge stays, and the window shrinks as data arrives.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "our reconstruction of Im, Joo, Lee, Bahk: Receiver-Side TCP Countermeasure to Bufferbloat in \
@@ -27,49 +42,49 @@ use airwnd_units::{Bytes, Span, Time};
     check
 )]
 pub struct Params {
-    /// The queue that the bottleneck is assumed to have.
+    /// Assumed queue length of the bottleneck.
     #[param(default = 50, range = 1..=1_000_000)]
     #[param(
         unit = "segments",
-        source = "assumed by RTAC, as ARWA 2019 §2 says; DFCSD 2019 §5: the buffer there"
+        source = "assumed by RTAC according to ARWA 2019 §2; DFCSD 2019 §5: the buffer there"
     )]
     pub queue: u64,
-    /// Average queue from which on segments are marked, as a part of `queue`.
+    /// Average queue at which marking begins, as a fraction of `queue`.
     #[param(default = 0.8, range = 0.0..=1.0)]
     #[param(
         unit = "1",
-        source = "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6"
+        source = "our reconstruction, fitted to DFCSD 2019 Table 1; experiments/dfcsd-2019/fig6"
     )]
     pub min_th: f64,
-    /// Average queue from which on all are.
+    /// Average queue at which every segment is marked, as a fraction of `queue`.
     #[param(default = 1.0, range = 0.0..=1.0)]
     #[param(
         unit = "1",
-        source = "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6"
+        source = "our reconstruction, fitted to DFCSD 2019 Table 1; experiments/dfcsd-2019/fig6"
     )]
     pub max_th: f64,
-    /// Probability of a mark at the upper threshold.
+    /// Marking probability at `max_th`.
     #[param(default = 0.1, range = 0.0..=1.0)]
     #[param(unit = "1", source = "our reconstruction; ns-2 RED linterm_ = 10")]
     pub max_p: f64,
-    /// Weight of a round trip's queue in the average.
+    /// Weight of the newest queue estimate in the average.
     #[param(default = 0.1, range = 0.001..=1.0)]
     #[param(
         unit = "1",
-        source = "our reconstruction, so that DFCSD 2019 Table 1 comes out; experiments/dfcsd-2019/fig6"
+        source = "our reconstruction, fitted to DFCSD 2019 Table 1; experiments/dfcsd-2019/fig6"
     )]
     pub weight: f64,
-    /// What is offered before the first round trip is known.
+    /// Window offered before the first RTT sample.
     #[param(default = Bytes(64 * 1024), range = Bytes(1024)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "our reconstruction; Linux tcp_rmem (second value) less its overhead")]
     pub initial: Bytes,
-    /// The least window that is offered.
+    /// Minimum offered window.
     #[param(default = 2, range = 1..=1000)]
     #[param(unit = "segments", source = "two segments keep a receiver's ACKs going (RFC 9293 §3.8.6.3)")]
     pub floor: u64,
-    /// How long a least round trip is remembered; none: for ever.
+    /// Time after which an RTTmin sample expires; `none`: never expires.
     #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
-    #[param(unit = "time", source = "as the others (DRWA, DFCSD); RFC 6817 §2.5 lets it expire")]
+    #[param(unit = "time", source = "as in DRWA and DFCSD; RFC 6817 §2.5: it expires")]
     pub base_history: Option<Span>,
 }
 
@@ -82,27 +97,27 @@ impl Params {
     }
 }
 
-/// The state of RTAC.
+/// State of RTAC.
 #[derive(Clone, Debug)]
 pub struct Rtac {
     params: Params,
     mss: f64,
     rounds: Rounds,
     random: Stream,
-    /// Bytes that the last round trip brought.
+    /// Bytes received in the last RTT.
     flight: f64,
-    /// The average queue in segments.
+    /// Average queue in segments.
     average: Option<f64>,
     probability: f64,
     is_marked: bool,
-    /// In bytes.
+    /// Window in bytes.
     window: f64,
-    /// Whether there has been a mark.
+    /// Whether a segment has been marked.
     is_avoiding: bool,
 }
 
 impl Rtac {
-    /// A receiver that knows nothing yet.
+    /// Creates the state before the first measurement.
     pub fn new(params: Params, ctx: &ReceiverContext) -> Rtac {
         Rtac {
             mss: ctx.mss.0 as f64,
@@ -118,7 +133,7 @@ impl Rtac {
         }
     }
 
-    /// Floyd and Jacobson 1993, section 4, without spacing.
+    /// Returns the marking probability of RED (Floyd and Jacobson 1993, section 4) without spacing of marks.
     fn mark_probability(&self, average: f64) -> f64 {
         let Params { queue, min_th, max_th, max_p, .. } = self.params;
         let part = average / queue as f64;
@@ -132,9 +147,9 @@ impl Rtac {
     }
 
     fn end_round(&mut self, round: Round) {
-        let Round { bytes: arrived, rtt, least } = round;
+        let Round { bytes: arrived, rtt, min_rtt } = round;
         self.flight = arrived as f64;
-        let queue = self.flight / self.mss * (1.0 - least.0 as f64 / rtt.0 as f64);
+        let queue = self.flight / self.mss * (1.0 - min_rtt.0 as f64 / rtt.0 as f64);
         let weight = self.params.weight;
         let average = self.average.map_or(queue, |former| former + weight * (queue - former));
         self.average = Some(average);
@@ -151,7 +166,7 @@ impl Rtac {
 impl RwndController for Rtac {
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
         let may_mark = self.probability > 0.0 && !self.is_marked;
-        // One draw for each segment up to the first mark.
+        // One draw per segment up to the first mark.
         if may_mark && (0..arrival.segments).any(|_| self.random.uniform() < self.probability) {
             self.is_marked = true;
             self.is_avoiding = true;
@@ -177,12 +192,12 @@ mod tests {
     use crate::tests_support::{MSS, arrival, ctx, view};
     use proptest::prelude::*;
 
-    /// The docstring's sentences in their order, in segments and seconds.
+    /// Literal transcription of the documented rules, in segments and milliseconds.
     struct Literal {
         p: Params,
         draws: Stream,
         round_start: Option<f64>,
-        came: f64,
+        arrived_in_rtt: f64,
         f: f64,
         avg: Option<f64>,
         prob: f64,
@@ -199,7 +214,7 @@ mod tests {
                 p,
                 draws: Stream::new(ctx().seed, "rtac"),
                 round_start: None,
-                came: 0.0,
+                arrived_in_rtt: 0.0,
                 f: 0.0,
                 avg: None,
                 prob: 0.0,
@@ -218,7 +233,7 @@ mod tests {
                     self.ever_marked = true;
                 }
             }
-            self.came += 1.0;
+            self.arrived_in_rtt += 1.0;
             let start = *self.round_start.get_or_insert(now);
             if now - start < rtt {
                 return;
@@ -226,7 +241,7 @@ mod tests {
             if rtt < self.rtt_min {
                 self.rtt_min = rtt;
             }
-            self.f = self.came;
+            self.f = self.arrived_in_rtt;
             let q = self.f * (1.0 - self.rtt_min / rtt);
             self.avg = match self.avg {
                 None => Some(q),
@@ -242,13 +257,13 @@ mod tests {
                 self.prob = 1.0;
             }
             if !self.ever_marked {
-                self.rwnd = 4.0 * self.came;
+                self.rwnd = 4.0 * self.arrived_in_rtt;
             } else if !self.had_mark_in_round {
                 self.rwnd += 1.0;
             }
             self.had_mark_in_round = false;
             self.round_start = Some(now);
-            self.came = 0.0;
+            self.arrived_in_rtt = 0.0;
         }
     }
 
@@ -278,7 +293,7 @@ mod tests {
         }
     }
 
-    /// A round trip of so many segments.
+    /// Plays one RTT of `segments` segments and returns the window.
     fn round(rtac: &mut Rtac, now: &mut Time, segments: u64, rtt_ms: u64) -> Bytes {
         let rtt = Span::from_millis(rtt_ms);
         for _ in 0..segments {
@@ -290,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_imagined_queue_halves_and_an_empty_one_adds_a_segment() {
+    fn a_full_estimated_queue_halves_the_window_and_an_empty_one_adds_a_segment() {
         let params = Params { min_th: 0.2, max_th: 0.6, weight: 1.0, ..Params::default() };
         let mut rtac = Rtac::new(params, &ctx());
         let mut now = Time::ZERO;

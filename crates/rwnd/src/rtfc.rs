@@ -1,32 +1,38 @@
-//! Receiver-based flow control by the link's rate: a reconstruction.
+//! Receiver-based flow control from the rate of the radio link (RTFC): a reconstruction.
 
-use super::parts::small_windows::LEAST;
+use super::parts::small_windows::MIN_SEGMENTS;
 use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController, Wants};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-/// How measured round trips become the one that counts.
+/// RTT filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Filter {
-    /// The least of all.
+    /// Minimum of all samples.
     #[word = "least"]
     Least,
-    /// An average, which queues enter.
+    /// Moving average, which includes queueing delay.
     #[word = "mean"]
     Mean,
 }
 
-/// RTFC, a reconstruction: the window follows what the radio link offers to the UE.
+/// RTFC (reconstruction): rwnd = rate x RTT, with the rate that the radio link currently offers to the UE.
 ///
-/// Liu and others let a UE read the available bandwidth of its wireless link from its own radio, and calculate
-/// the receive window from it as it changes. Of their text only the abstracts could be had, of the paper and of a
-/// later chapter, where the method is called ABRWDA. So the formula is ours: rwnd = rate * RTT, at least two segments,
-/// where the RTT is the least that the receiver has measured (`filter = "least"`), or an average of its measurements
-/// in which the former ones weigh `weight` (`filter = "mean"`). With the mean a queue sustains itself: what was under
-/// way while it stood is what is offered next.
+/// Liu and others read the available bandwidth of the wireless link from the UE's own radio and calculate the receive
+/// window from it as it changes. Only the abstracts of the paper and of a later chapter, which calls the method ABRWDA,
+/// were available. The formula is therefore ours, with a minimum of two segments:
 ///
-/// The rate is the one that `oracle` is told, with the payload of full segments; no UE knows it that well. It is
-/// that of the device: several connections of one offer too much. Before the first RTT `initial` is offered.
+/// ```math
+/// \mathrm{rwnd} = \mathrm{rate} \cdot \mathit{RTT}
+/// ```
+///
+/// With `filter = "least"` the RTT is the minimum measured by the receiver. With `filter = "mean"` it is a moving
+/// average of its samples in which the previous average has weight `weight`. With the mean a queue sustains itself: the
+/// data in flight while the queue existed is the next window.
+///
+/// The rate is the one that `oracle` uses, the payload rate of full segments; no real UE knows it that precisely. It is
+/// the rate of the device: several connections of one device offer too much. Before the first RTT sample the receiver
+/// offers `initial`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "after the abstracts of Liu, Ren, Shu, Zhang, Dai: Mitigating Bufferbloat with Receiver-based \
@@ -34,20 +40,21 @@ pub enum Filter {
               is airwnd's"
 )]
 pub struct Params {
-    /// How measured round trips become the one that counts.
+    /// RTT filter.
     #[param(default = Filter::Least)]
-    #[param(unit = "word", source = "not given; with the mean queues sustain themselves")]
+    #[param(unit = "word", source = "not in the paper: with the mean queues sustain themselves")]
     pub filter: Filter,
-    /// Weight of the former average in the mean.
-    #[param(default = 0.875, range = 0.0..=0.999, unit = "1", source = "not given; RFC 6298 §2, alpha")]
+    /// Weight of the previous average in the mean.
+    #[param(default = 0.875, range = 0.0..=0.999)]
+    #[param(unit = "1", source = "not in the paper: RFC 6298 §2, alpha")]
     pub weight: f64,
-    /// What is offered before the first round trip is known.
+    /// Window offered before the first RTT sample.
     #[param(default = Bytes(64 * 1024), range = Bytes(1024)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "our reconstruction; Linux tcp_rmem (second value) less its overhead")]
     pub initial: Bytes,
 }
 
-/// The state of RTFC.
+/// State of RTFC.
 #[derive(Clone, Debug)]
 pub struct Rtfc {
     params: Params,
@@ -55,7 +62,7 @@ pub struct Rtfc {
 }
 
 impl Rtfc {
-    /// A receiver that has measured nothing yet.
+    /// Creates the state before the first measurement.
     //= exception rtfc-reconstructed
     pub fn new(params: Params, _: &ReceiverContext) -> Rtfc {
         Rtfc { params, rtt: None }
@@ -84,7 +91,7 @@ impl RwndController for Rtfc {
         let window = known.map_or(self.params.initial, |(link, rtt)| {
             Bytes((link.rate.0 as f64 * rtt.as_secs() / 8.0) as u64)
         });
-        view.offer(window, LEAST)
+        view.offer(window, MIN_SEGMENTS)
     }
 }
 
@@ -97,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The reconstruction's definition, in floating seconds.
+        /// Compares with the reconstruction's definition, in floating-point seconds.
         #[test]
         fn agrees_with_a_literal_transcription(
             steps in prop::collection::vec((10_000..50_000_000_u64, prop::option::of(5..400_u64)), 1..200),

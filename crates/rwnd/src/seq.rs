@@ -1,4 +1,4 @@
-//! Sequence numbers that wrap.
+//! TCP sequence numbers with wrap-around.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -11,31 +11,31 @@ use std::ops::{Add, AddAssign, Sub};
 pub struct Seq(pub u32);
 
 impl Seq {
-    /// Whether this number comes before `other`.
+    /// Returns whether this number precedes `other`.
     #[inline]
     pub fn is_before(self, other: Seq) -> bool {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
-    /// Whether this number comes after `other`.
+    /// Returns whether this number follows `other`.
     #[inline]
     pub fn is_after(self, other: Seq) -> bool {
         other.is_before(self)
     }
 
-    /// The number of bytes from `earlier` to here, or zero if `earlier` lies ahead.
+    /// Returns the number of bytes from `earlier` to this number, or zero if `earlier` follows it.
     #[inline]
     pub fn since(self, earlier: Seq) -> u32 {
         if self.is_after(earlier) { self - earlier } else { 0 }
     }
 
-    /// The later of two.
+    /// Returns the later of two numbers.
     #[inline]
     pub fn max(self, other: Seq) -> Seq {
         if self.is_before(other) { other } else { self }
     }
 
-    /// The earlier of two.
+    /// Returns the earlier of two numbers.
     #[inline]
     pub fn min(self, other: Seq) -> Seq {
         if self.is_after(other) { other } else { self }
@@ -88,7 +88,7 @@ pub struct SeqRange {
 }
 
 impl SeqRange {
-    /// Whether it holds no number.
+    /// Returns whether the range is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.start == self.end

@@ -1,8 +1,8 @@
-//! The timestamps option (RFC 7323 §3.2).
+//! The TCP timestamps option (RFC 7323 §3.2).
 
 use airwnd_units::{Span, Time};
 
-/// The timestamps of a segment, in ticks of its sender's timestamp clock.
+/// Timestamps of a segment, in ticks of its sender's timestamp clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
     /// TSval: the clock when the segment was sent.
@@ -11,23 +11,23 @@ pub struct Timestamps {
     pub ecr: u32,
 }
 
-/// What is known of the clock behind the TSvals that go out from the observed end.
+/// Clock of the TSvals that the observed end sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampClock {
-    /// Whole ticks of this length of the clock that `now` is read from: each echo gives the time of its TSval.
+    /// The clock of `now` in whole ticks of this length: each echo yields the time of its TSval.
     Ticks(Span),
-    /// Tick and offset are unknown, as on a router: the observer remembers when a TSval first went out.
+    /// Tick and offset are unknown, as on a router: the observer stores the time at which a TSval was first sent.
     Unknown,
 }
 
-/// A timestamp clock with this tick, at this time.
+/// Returns the reading at `now` of a timestamp clock with this tick.
 #[inline]
 pub fn ticks(tick: Span, now: Time) -> u32 {
     (now.0 / tick.0) as u32
 }
 
-/// Time since a clock with this tick, which shows `now`, showed the echoed value, in whole ticks. A zero is taken as a
-/// microsecond, as ns-3 does: an estimator cannot work with none.
+/// Returns the time since a clock with this tick, which reads `now`, showed the echoed value, in whole ticks. Zero is
+/// replaced by one microsecond, as in ns-3: an RTT estimator cannot work with zero.
 #[inline]
 pub fn elapsed(tick: Span, now: u32, ecr: u32) -> Span {
     (tick * u64::from(now.wrapping_sub(ecr))).max(Span::from_micros(1))

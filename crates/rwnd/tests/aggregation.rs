@@ -1,8 +1,9 @@
-//! Arrivals may be aggregated: one trace, whole and merged, and how far each control's windows differ.
+//! Aggregation of arrivals: the same trace segment by segment and merged, and bounds on the difference of each
+//! controller's windows.
 //!
-//! The trace is that of a cell: each millisecond brings a burst of segments, or none. It comes segment by segment; in runs
-//! of 2 to 40 consecutive ones, as GRO merges them; and as a report at the end of each millisecond. What is decided is
-//! compared and not applied, so that all see the same data.
+//! The trace is that of a cell: each millisecond brings a burst of segments, or none. It is played segment by segment;
+//! in runs of 2 to 40 consecutive segments, as merged by GRO; and as one report at the end of each millisecond. Windows
+//! are compared and not applied, so that all variants process the same data.
 
 use airwnd_catalog::{Node, Param};
 use airwnd_kernel::Stream;
@@ -18,87 +19,90 @@ const MSS: u32 = 1448;
 const TICK: Span = Span::from_millis(1);
 const BUFFER: Bytes = Bytes(1 << 24);
 
-/// How far windows may differ in nine of ten milliseconds. A control that decides once in a round trip may decide up to two
-/// round trips later, so windows for merged segments are compared with the range for whole ones within two round trips.
+/// Bound on the difference of windows in nine of ten milliseconds. A controller that decides once per RTT may decide up
+/// to two RTTs later. Windows for merged segments are therefore compared with the range of windows for single segments
+/// within two RTTs.
 struct Bound {
     rwnd: &'static str,
-    /// A part of the window, beyond that range.
-    part: f64,
+    /// Maximum difference outside that range, as a share of the window.
+    share: f64,
     why: &'static str,
 }
 
 const BOUNDS: [Bound; 13] = [
-    Bound { rwnd: r#"kind = "fixed""#, part: 0.0, why: "it is constant" },
-    Bound { rwnd: r#"kind = "oracle""#, part: 0.0, why: "it follows from the link's figures alone" },
+    Bound { rwnd: r#"kind = "fixed""#, share: 0.0, why: "the window is constant" },
+    Bound { rwnd: r#"kind = "oracle""#, share: 0.0, why: "the window depends on the link's figures only" },
     Bound {
         rwnd: "kind = \"autotuning\"\nvariant = \"linux-5.4\"\nmax = \"6 MiB\"",
-        part: 0.2,
-        why: "the most that a round trip brought, of which one may hold a burst more, stays",
+        share: 0.2,
+        why: "the maximum of bytes per RTT persists, and one RTT may contain one more burst",
     },
     Bound {
         rwnd: "kind = \"autotuning\"\nvariant = \"linux-6.18\"",
-        part: 0.5,
-        why: "as before, and the growth rate of round trips multiplies the burst",
+        share: 0.5,
+        why: "as before, and the growth rate multiplies the burst",
     },
     Bound {
         rwnd: r#"kind = "drwa""#,
-        part: 0.15,
-        why: "a round trip may hold a burst more, and the mean of its samples has fewer",
+        share: 0.15,
+        why: "an RTT may contain one more burst, and its mean has fewer samples",
     },
-    Bound { rwnd: r#"kind = "dfcsd""#, part: 0.1, why: "as drwa; above that where no queue can be measured" },
+    Bound { rwnd: r#"kind = "dfcsd""#, share: 0.1, why: "as drwa; more where no queue can be measured" },
     Bound {
         rwnd: "kind = \"dfcsd\"\nupdate = \"step\"",
-        part: 3.0,
-        why: "the round trip in which it begins to follow its target leaves four times what came for what came",
+        share: 3.0,
+        why: "when it begins to follow its target the window falls from four times the bytes of an RTT to those bytes",
     },
     Bound {
         rwnd: r#"kind = "rtac""#,
-        part: 7.0,
-        why: "the first mark comes by chance, and takes the window from four times what came to a half of that",
+        share: 7.0,
+        why: "the first mark is random, and reduces the window from four times the bytes of an RTT to half of them",
     },
-    Bound { rwnd: r#"kind = "rtfc""#, part: 0.0, why: "the least sample is that of a burst" },
+    Bound { rwnd: r#"kind = "rtfc""#, share: 0.0, why: "the minimum sample is that of a burst" },
     Bound {
         rwnd: "kind = \"rtfc\"\nfilter = \"mean\"",
-        part: 0.01,
+        share: 0.01,
         why: "samples are of whole ticks, few of which fall into a burst",
     },
     Bound {
         rwnd: r#"kind = "rledbat""#,
-        part: 3.0,
-        why: "slow start may end a round trip earlier or later, a factor of two, and so may each slowdown",
+        share: 3.0,
+        why: "slow start and each slowdown may end one RTT earlier or later, a factor of two",
     },
     Bound {
         rwnd: r#"kind = "arwa""#,
-        part: 0.0,
-        why: "its window is constant; codes have a bound of their own",
+        share: 0.0,
+        why: "the window is constant; codes have a separate bound",
     },
-    Bound { rwnd: "kind = \"arwa\"\ndelay = \"queueing\"", part: 0.0, why: "as before" },
+    Bound { rwnd: "kind = \"arwa\"\ndelay = \"queueing\"", share: 0.0, why: "as before" },
 ];
 
-/// Percentage points by which the mean change of cwnd that ARWA asks for may differ: it estimates each 16 packets or more,
-/// which a run may make more of, and codes that follow each other closely are lessened by the former.
+/// Maximum difference in percentage points of the mean change of cwnd that ARWA's codes request. ARWA estimates after
+/// 16 packets or more, and merging raises that number; a code that follows another closely is reduced by the earlier
+/// one.
 const CODES: f64 = 10.0;
 
-/// A trace of so many milliseconds, its base round trip, and the most segments in a burst.
+/// Parameters of a trace: seed, base RTT, and maximum number of segments in a burst.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     seed: u64,
     base_ms: u64,
     burst: u64,
-    /// Of a thousand segments.
+    /// Lost segments per thousand.
     lost: u64,
 }
 
 const LENGTH_MS: u64 = 4000;
 
-/// Arriving segments in order of time.
+/// Returns the arriving segments in chronological order.
 fn trace(setting: Setting) -> Vec<(Time, Incoming)> {
     let mut random = Stream::new(setting.seed, "trace");
     let mut draw = |below: u64| random.next_u64() % below;
     let base = Span::from_millis(setting.base_ms);
-    let (mut came, mut next) = (Vec::new(), Seq(1));
+    let (mut arrivals, mut next) = (Vec::new(), Seq(1));
     let mut lost: Vec<(Time, Seq)> = Vec::new();
-    // The queue grows or drains for some time, never by as much as time goes on; no queue in the first round trips.
+    // The queueing delay rises or falls for some time, always more slowly than time passes; there is no queue in the
+    // first RTTs.
     let (mut queue, mut slope, mut until, mut newest) = (0.0, 0.0, 4 * setting.base_ms, 0);
     for ms in setting.base_ms..LENGTH_MS {
         if ms >= until {
@@ -136,14 +140,14 @@ fn trace(setting: Setting) -> Vec<(Time, Incoming)> {
                 }),
                 one_way_delay: Some(one_way_delay),
             };
-            came.push((now, segment));
+            arrivals.push((now, segment));
         }
     }
-    came
+    arrivals
 }
 
-/// The trace with consecutive segments of each millisecond merged while `joins` says so, given how many there are; each
-/// arrives when `at` says, given the time of the last of them.
+/// Merges consecutive segments of each millisecond while `joins`, given their number, returns true. `at` maps the time
+/// of the last merged segment to the arrival time.
 fn merge(
     whole: &[(Time, Incoming)],
     mut joins: impl FnMut(u32) -> bool,
@@ -167,19 +171,19 @@ fn merge(
     merged.iter().map(|(now, segment)| (at(*now), *segment)).collect()
 }
 
-/// What a control says at the end of each millisecond; it is asked so many times, and also with each arrival if that is
-/// more than once.
-fn decisions(spec: &Spec, base: Span, came: &[(Time, Incoming)], asked: u32) -> Vec<Advertisement> {
+/// Returns the controller's advertisement at the end of each millisecond. `asked`: number of calls of `window` each
+/// time; if above one, also with each arrival.
+fn decisions(spec: &Spec, base: Span, arrivals: &[(Time, Incoming)], asked: u32) -> Vec<Advertisement> {
     let mut control = spec.build(&ReceiverContext { mss: Bytes(u64::from(MSS)), buffer: BUFFER, seed: 1 });
     let mut observer = Observer::new(Bytes(u64::from(MSS)), false);
     observer.synchronise(Seq(0), Some(TimestampClock::Ticks(TICK)));
     observer.set_shift(14);
     let link = Some(DeviceLink { rate: BitRate(50_000_000), base_rtt: base });
-    let mut said = Vec::new();
-    let mut came = came.iter().peekable();
+    let mut advertised = Vec::new();
+    let mut arrivals = arrivals.iter().peekable();
     for ms in 0..LENGTH_MS {
         let end = Time((ms + 1) * 1_000_000);
-        while let Some((now, segment)) = came.next_if(|(now, _)| *now < end) {
+        while let Some((now, segment)) = arrivals.next_if(|(now, _)| *now < end) {
             let edge = observer.nxt() + BUFFER.0 as u32;
             observer.on_sent(*now, &Outgoing { ack: observer.nxt(), edge, ts_val: None });
             let observed = observer.on_segment(*now, segment);
@@ -206,28 +210,28 @@ fn decisions(spec: &Spec, base: Span, came: &[(Time, Incoming)], asked: u32) -> 
             assert_eq!(control.window(end, &view), now);
         }
         control.on_advertised(end, &now);
-        said.push(now);
+        advertised.push(now);
     }
-    said
+    advertised
 }
 
-fn bytes(said: &Advertisement) -> f64 {
-    match said {
+fn bytes(advertised: &Advertisement) -> f64 {
+    match advertised {
         Advertisement::Window(window) | Advertisement::Code { window, .. } => window.0 as f64,
     }
 }
 
-/// By what part the windows of merged arrivals lie outside the range of those of whole ones within two round trips: in
-/// each millisecond, in ascending order.
+/// Returns, in ascending order over the milliseconds, the share by which windows of merged arrivals are outside the
+/// range of windows of single segments within two RTTs.
 fn excess(whole: &[Advertisement], merged: &[Advertisement], reach: usize) -> Vec<f64> {
     let mut all: Vec<f64> = merged
         .iter()
         .enumerate()
-        .map(|(place, said)| {
+        .map(|(place, advertised)| {
             let near = &whole[place.saturating_sub(reach)..(place + reach + 1).min(whole.len())];
-            let least = near.iter().map(bytes).fold(f64::INFINITY, f64::min);
-            let greatest = near.iter().map(bytes).fold(0.0, f64::max);
-            f64::max(0.0, f64::max(least / bytes(said), bytes(said) / greatest) - 1.0)
+            let min = near.iter().map(bytes).fold(f64::INFINITY, f64::min);
+            let max = near.iter().map(bytes).fold(0.0, f64::max);
+            f64::max(0.0, f64::max(min / bytes(advertised), bytes(advertised) / max) - 1.0)
         })
         .collect();
     all.sort_by(f64::total_cmp);
@@ -235,11 +239,11 @@ fn excess(whole: &[Advertisement], merged: &[Advertisement], reach: usize) -> Ve
 }
 
 fn read(text: &str) -> Spec {
-    let node = Node::from_toml(text, "test").expect("it is TOML");
-    Spec::read(&node).expect("it is a receive-window control")
+    let node = Node::from_toml(text, "test").expect("valid TOML");
+    Spec::read(&node).expect("a receive-window controller")
 }
 
-/// The trace merged as by GRO, and as reports at the end of each millisecond.
+/// Returns the trace merged as by GRO, and as reports at the end of each millisecond.
 fn merges(setting: Setting, whole: &[(Time, Incoming)]) -> [Vec<(Time, Incoming)>; 2] {
     let mut random = Stream::new(setting.seed, "runs");
     let gro = merge(whole, |segments| u64::from(segments) < 2 + random.next_u64() % 39, |last| last);
@@ -247,11 +251,11 @@ fn merges(setting: Setting, whole: &[(Time, Incoming)]) -> [Vec<(Time, Incoming)
     [gro, reports]
 }
 
-/// The mean change of cwnd in percent that codes ask for.
-fn mean_change(said: &[Advertisement]) -> Option<f64> {
-    let changes: Vec<f64> = said
+/// Returns the mean change of cwnd in percent that the codes request.
+fn mean_change(advertised: &[Advertisement]) -> Option<f64> {
+    let changes: Vec<f64> = advertised
         .iter()
-        .filter_map(|said| match said {
+        .filter_map(|advertised| match advertised {
             Advertisement::Code { code, .. } if code.get() <= 100 => Some(-f64::from(code.get())),
             Advertisement::Code { code, .. } => Some(f64::from(code.get()) - 100.0),
             Advertisement::Window(_) => None,
@@ -274,28 +278,28 @@ fn cases(cases: u32) -> ProptestConfig {
 }
 
 #[test]
-fn every_control_has_a_bound() {
+fn every_controller_has_a_bound() {
     for kind in Spec::kinds() {
-        assert!(BOUNDS.iter().any(|bound| read(bound.rwnd).kind() == kind), "{kind} has none");
+        assert!(BOUNDS.iter().any(|bound| read(bound.rwnd).kind() == kind), "no bound for {kind}");
     }
 }
 
 #[test]
-fn merged_arrivals_move_windows_no_further_than_their_bounds() {
+fn merged_arrivals_change_windows_within_the_bounds() {
     proptest!(cases(16), |(setting in settings())| {
         let whole = trace(setting);
         let merged = merges(setting, &whole);
         let base = Span::from_millis(setting.base_ms);
-        // A queue makes a round trip three times the base at most.
+        // With the queue an RTT is at most three times the base RTT.
         let reach = 2 * 3 * setting.base_ms as usize;
         for bound in &BOUNDS {
             let spec = read(bound.rwnd);
             let of_whole = decisions(&spec, base, &whole, 1);
-            for came in &merged {
-                let of_merged = decisions(&spec, base, came, 1);
+            for arrivals in &merged {
+                let of_merged = decisions(&spec, base, arrivals, 1);
                 let excess = excess(&of_whole, &of_merged, reach);
                 let found = excess[excess.len() * 9 / 10];
-                prop_assert!(found <= bound.part, "{}: {found}, though {}", bound.rwnd, bound.why);
+                prop_assert!(found <= bound.share, "{}: {found}, though {}", bound.rwnd, bound.why);
                 let changes = mean_change(&of_whole).zip(mean_change(&of_merged));
                 let differ = changes.map_or(0.0, |(one, other)| (one - other).abs());
                 prop_assert!(differ <= CODES, "{}: {changes:?} % of cwnd", bound.rwnd);
@@ -304,9 +308,9 @@ fn merged_arrivals_move_windows_no_further_than_their_bounds() {
     });
 }
 
-/// The window is a question, and so is what is said between arrivals.
+/// `window` has no side effects.
 #[test]
-fn asking_again_changes_nothing() {
+fn repeated_calls_of_window_change_nothing() {
     proptest!(cases(4), |(setting in settings())| {
         let whole = trace(setting);
         let base = Span::from_millis(setting.base_ms);
@@ -317,10 +321,10 @@ fn asking_again_changes_nothing() {
     });
 }
 
-/// Without timestamps a round trip is the time in which a window arrives: merged, at most a burst longer or shorter.
+/// Without timestamps an RTT sample is the time in which one window arrives: merged, it differs by at most a burst.
 #[test]
-fn a_round_trip_by_window_differs_by_a_burst() {
-    let rtt = |came: &[(Time, Incoming)], window: u32| {
+fn an_rtt_sample_by_window_differs_by_at_most_a_burst() {
+    let rtt = |arrivals: &[(Time, Incoming)], window: u32| {
         let mut observer = Observer::new(Bytes(u64::from(MSS)), false);
         observer.synchronise(Seq(0), None);
         observer.set_shift(10);
@@ -329,13 +333,13 @@ fn a_round_trip_by_window_differs_by_a_burst() {
             observer.on_sent(now, &Outgoing { ack, edge: ack + window, ts_val: None });
         };
         offer(&mut observer, Time::ZERO);
-        for (now, segment) in came {
+        for (now, segment) in arrivals {
             observer.on_segment(*now, segment);
             offer(&mut observer, *now);
         }
-        observer.rtt().expect("several windows came")
+        observer.rtt().expect("several windows arrived")
     };
-    // Ten segments each millisecond.
+    // Ten segments per millisecond.
     let bursts: Vec<(Time, Incoming)> = (0..4000_u32)
         .map(|place| {
             let now = Time(u64::from(place / 10) * 1_000_000 + u64::from(place % 10) * 10_000);
@@ -347,8 +351,8 @@ fn a_round_trip_by_window_differs_by_a_burst() {
         .collect();
     for window in [35, 200, 1000] {
         let one = rtt(&bursts, window * MSS);
-        for came in merges(Setting { seed: 1, base_ms: 0, burst: 10, lost: 0 }, &bursts) {
-            let other = rtt(&came, window * MSS);
+        for arrivals in merges(Setting { seed: 1, base_ms: 0, burst: 10, lost: 0 }, &bursts) {
+            let other = rtt(&arrivals, window * MSS);
             assert!(one.0.abs_diff(other.0) <= 1_000_000, "{one} {other} for {window} segments");
         }
     }

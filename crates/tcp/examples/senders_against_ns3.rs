@@ -1,4 +1,4 @@
-//! Draws the congestion window of each sender over that of ns-3: `cargo run --release -p airwnd-tcp --example
+//! Plots the congestion window of each sender over that of ns-3: `cargo run --release -p airwnd-tcp --example
 //! senders_against_ns3 -- docs/img/senders-against-ns3.svg`.
 
 #[path = "../tests/support/mod.rs"]
@@ -10,7 +10,7 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Write;
 use support::{Link, Net, plain_window};
 
-/// ns-3's name, ours with the settings that are ns-3's.
+/// ns-3's name, and our algorithm with ns-3's settings.
 const SENDERS: [(&str, &str); 15] = [
     ("newreno", "kind = \"newreno\""),
     ("linux-reno", "kind = \"newreno\"\ngrowth = \"per-byte\""),
@@ -35,7 +35,7 @@ const SENDERS: [(&str, &str); 15] = [
 const STEP: Span = Span::from_millis(200);
 const STEPS: u64 = 299;
 const COLUMNS: usize = 3;
-/// A panel in points, its frame within, and the window at its top in segments.
+/// Size of a panel in points, its frame, and the maximum window of its axis in segments.
 const PANEL: (f64, f64) = (230.0, 120.0);
 const FRAME: (f64, f64, f64, f64) = (30.0, 18.0, 192.0, 78.0);
 const HIGHEST: f64 = 250.0;

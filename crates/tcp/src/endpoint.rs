@@ -1,4 +1,4 @@
-//! One end of a connection: the states of RFC 9293 around a sending and a receiving half.
+//! Endpoint of a connection: the states of RFC 9293 around a sending and a receiving half.
 
 use crate::receiver::Receiver;
 use crate::rwnd::{Carriage, TimestampClock, timestamps};
@@ -15,128 +15,127 @@ use std::num::NonZeroU16;
 pub enum State {
     /// No connection.
     Closed,
-    /// Waiting for a SYN.
+    /// Waiting for the peer's SYN.
     Listen,
-    /// Our SYN is out.
+    /// Our SYN was sent.
     SynSent,
-    /// SYNs were exchanged, ours is not acknowledged.
+    /// SYNs were exchanged; ours is not acknowledged.
     SynReceived,
-    /// Data flows.
+    /// Data transfer.
     Established,
-    /// Our FIN is out or queued.
+    /// Our FIN was sent or is queued.
     FinWait1,
     /// Our FIN is acknowledged.
     FinWait2,
-    /// The peer's FIN came.
+    /// The peer's FIN was received.
     CloseWait,
     /// Both FINs crossed.
     Closing,
-    /// The peer's FIN came, ours is out or queued.
+    /// The peer's FIN was received; ours was sent or is queued.
     LastAck,
-    /// Waiting for old segments to die.
+    /// Waiting for old segments to expire.
     TimeWait,
 }
 
 impl State {
-    /// Whether there may be a connection whose data this end has not said or heard the end of.
+    /// Returns true if the connection is open or being opened, and neither end has sent its FIN.
     pub fn is_open(self) -> bool {
         matches!(self, State::Listen | State::SynSent | State::SynReceived | State::Established)
     }
 }
 
-/// Why a connection ended early.
+/// Reason for an early end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Too many timeouts in a row.
+    /// Too many consecutive timeouts.
     TimedOut,
     /// The peer sent a reset.
     Reset,
 }
 
-/// What has happened at an endpoint.
+/// Counters of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Segments handed out, of any kind.
+    /// Segments sent, of any kind.
     pub segments_sent: u64,
-    /// Segments taken in, of any kind.
+    /// Segments received, of any kind.
     pub segments_received: u64,
-    /// Segments with payload handed out, retransmissions included.
+    /// Segments with payload sent, including retransmissions.
     pub data_segments_sent: u64,
-    /// Segments with payload taken in.
+    /// Segments with payload received.
     pub data_segments_received: u64,
-    /// Segments without payload, SYN, FIN or RST handed out.
+    /// Segments sent without payload, SYN, FIN or RST.
     pub acks_sent: u64,
-    /// Payload handed out, without retransmissions.
+    /// Payload bytes sent, without retransmissions.
     pub bytes_sent: Bytes,
-    /// Sequence space that the peer acknowledged.
+    /// Sequence space acknowledged by the peer.
     pub bytes_acked: Bytes,
-    /// Payload received in order.
+    /// Payload bytes received in order.
     pub bytes_received: Bytes,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
-    /// Payload sent again.
+    /// Payload bytes retransmitted.
     pub bytes_retransmitted: Bytes,
-    /// Fast recoveries begun.
+    /// Fast retransmits (fast recoveries started).
     pub fast_retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Probes of a closed window.
     pub window_probes: u64,
-    /// Duplicate ACKs taken in; with SACK, ACKs that reported something new above.
+    /// Duplicate ACKs received; with SACK, ACKs that newly SACK data.
     pub duplicate_acks: u64,
-    /// Segments taken in that offer no window, without those with SYN, FIN or RST.
+    /// Segments received with a zero window, except SYN, FIN and RST.
     pub zero_windows: u64,
-    /// Segments that the peer reported to have come twice (D-SACK).
+    /// Segments reported as duplicates by the peer (D-SACK).
     pub dsacks: u64,
-    /// Reductions of the window that were taken back, since nothing had been lost.
+    /// Window reductions undone because no segment had been lost.
     pub reductions_undone: u64,
     /// Tail loss probes.
     pub tail_probes: u64,
-    /// Window codes obeyed.
+    /// Window codes applied.
     pub codes_obeyed: u64,
     /// Window codes sent.
     pub codes_sent: u64,
-    /// Data segments that brought nothing new.
+    /// Data segments received without new data.
     pub duplicates_received: u64,
-    /// Data segments that came before their turn.
+    /// Data segments received out of order.
     pub out_of_order_received: u64,
-    /// Reductions of the window for marked packets.
+    /// Window reductions due to ECN marks.
     pub ecn_reductions: u64,
-    /// Data segments that came marked (CE).
+    /// Data segments received with a mark (CE).
     pub marked_received: u64,
-    /// Segments that had an old timestamp (RFC 7323 §5, PAWS) or lay outside the window.
+    /// Segments refused for an old timestamp (RFC 7323 §5, PAWS) or a position outside the window.
     pub segments_refused: u64,
 }
 
-/// What an endpoint is made from.
+/// Parameters of a new endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct EndpointSetup<'a> {
     /// The stack's parameters.
     pub config: &'a Config,
-    /// Congestion control of what is sent from here.
+    /// Congestion control of the sending half.
     pub cc: &'a cc::Spec,
-    /// Receive-window control of what is received here.
+    /// Receive-window control of the receiving half.
     pub rwnd: &'a rwnd::Spec,
-    /// Receive-window control at the other end, whose half at the sender runs here.
+    /// Receive-window control at the peer, whose sender half runs here.
     pub peer_rwnd: &'a rwnd::Spec,
-    /// The first sequence number.
+    /// Initial sequence number.
     pub iss: Seq,
-    /// Names the random draws of the congestion control and of the receive-window control.
+    /// Seed of the random draws of the congestion control and the receive-window control.
     pub seed: u64,
 }
 
-/// One end of a connection.
+/// Endpoint of a connection.
 ///
-/// After each call that is not a question, ask [`poll_transmit`](Endpoint::poll_transmit) for segments until
-/// it has none, and then [`next_timeout`](Endpoint::next_timeout) when to come back with
-/// [`on_timeout`](Endpoint::on_timeout).
+/// After each call that changes it, call [`poll_transmit`](Endpoint::poll_transmit) until it returns `None`, then
+/// [`next_timeout`](Endpoint::next_timeout) for the time of the next [`on_timeout`](Endpoint::on_timeout).
 #[derive(Debug)]
 pub struct Endpoint {
     state: State,
     sender: Sender,
     receiver: Receiver,
     config: Config,
-    /// How window codes travel in the segments that come in.
+    /// Encoding of window codes in received segments.
     codes_in: Option<Carriage>,
 
     handshake: Handshake,
@@ -152,12 +151,12 @@ pub struct Endpoint {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Handshake {
-    /// A SYN, or in SYN-RECEIVED a SYN with ACK, waits to go out.
+    /// A SYN, or in SYN-RECEIVED a SYN/ACK, is due.
     due: bool,
     sent_at: Option<Time>,
     timeout_at: Option<Time>,
     retries: u32,
-    /// Options that the peer's SYN did not bring.
+    /// Options of the peer's SYN, once received.
     peer: Option<PeerSyn>,
 }
 
@@ -167,21 +166,21 @@ struct PeerSyn {
     window_scale: Option<u8>,
     sack_permitted: bool,
     timestamps: bool,
-    /// The answer's bits about ECN.
+    /// ECN control bits of the SYN/ACK.
     ecn_answer: Flags,
 }
 
-/// Timestamps in force (RFC 7323 §4.3).
+/// State of negotiated timestamps (RFC 7323 §4.3).
 #[derive(Clone, Copy, Debug)]
 struct Clock {
-    /// TS.Recent: what we echo.
+    /// TS.Recent: the timestamp to echo.
     recent: u32,
     /// Last.ACK.sent
     last_ack_sent: Seq,
 }
 
 impl Endpoint {
-    /// A closed endpoint.
+    /// Creates a closed endpoint.
     pub fn new(setup: &EndpointSetup<'_>) -> Endpoint {
         let EndpointSetup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
         let controller = rwnd.build(&config.receiver_context(seed));
@@ -204,9 +203,9 @@ impl Endpoint {
         }
     }
 
-    // What the application does.
+    // Application interface.
 
-    /// Opens actively: a SYN will go out.
+    /// Opens actively by sending a SYN.
     pub fn connect(&mut self) {
         assert_eq!(self.state, State::Closed, "only a closed endpoint can connect");
         self.state = State::SynSent;
@@ -220,27 +219,28 @@ impl Endpoint {
         self.state = State::Listen;
     }
 
-    /// Leaves bytes to be sent, also before the connection stands; returns how many the send buffer took.
+    /// Appends bytes to the send buffer, also before the connection is established; returns the number of bytes
+    /// accepted.
     pub fn write(&mut self, bytes: Bytes) -> Bytes {
         Bytes(self.sender.write(bytes.0))
     }
 
-    /// The application always has data: the send buffer is full of whole segments until `close`.
+    /// Makes the application an endless source: the send buffer is full of whole segments until `close`.
     pub fn write_endlessly(&mut self) {
         self.sender.write_endlessly();
     }
 
-    /// Nothing more will be written: after what was, a FIN goes out.
+    /// Ends the application's data: a FIN follows the bytes written so far.
     ///
-    /// Before the handshake ends this waits for it (RFC 9293 §3.10.4 would forget the connection in
-    /// SYN-SENT), so that connect, write, close is a whole flow.
+    /// During the handshake the FIN waits until the connection is established, so that connect, write, close is a
+    /// complete flow.
     pub fn close(&mut self) {
         if std::mem::replace(&mut self.shut, true) {
             return;
         }
         match self.state {
             State::Closed | State::Listen => self.end(None),
-            // RFC 9293 §3.10.4 would delete the connection; connect, write, close is a whole flow here.
+            // RFC 9293 §3.10.4 deletes the connection in SYN-SENT; here connect, write, close is a complete flow.
             State::SynSent | State::SynReceived => self.sender.close(),
             State::Established => {
                 self.sender.close();
@@ -254,7 +254,7 @@ impl Endpoint {
         }
     }
 
-    /// Ends the connection at once with a reset.
+    /// Aborts the connection with a reset.
     pub fn abort(&mut self) {
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
             self.pending_reset = Some((self.sender.nxt(), Some(self.receiver.nxt())));
@@ -262,31 +262,30 @@ impl Endpoint {
         self.end(None);
     }
 
-    /// Whether the application reads what arrives at once, as it does unless told otherwise, or calls
-    /// [`read`](Endpoint::read).
+    /// Sets whether the application reads data on arrival (the default) or by calls of [`read`](Endpoint::read).
     pub fn read_at_once(&mut self, at_once: bool) {
         self.receiver.read_at_once(at_once);
     }
 
-    /// What the receive-window control wants to know of the device. It does not change.
+    /// Returns the device information that the receive-window control needs. It does not change.
     pub fn wants_of_device(&self) -> rwnd::Wants {
         self.receiver.wants()
     }
 
-    /// What the receive-window control goes by from now on, besides its own connection.
+    /// Sets the device information for the receive-window control.
     pub fn tell_of_device(&mut self, device: rwnd::Device) {
-        self.receiver.tell_of_device(device);
+        self.receiver.set_device(device);
     }
 
-    /// The application takes up to `max` bytes that arrived in order; returns how many there were.
+    /// Reads up to `max` bytes that were received in order; returns the number read.
     pub fn read(&mut self, now: Time, max: Bytes) -> Bytes {
         let max = max.0.min(u64::from(u32::MAX)) as u32;
         Bytes(u64::from(self.receiver.read(now, max)))
     }
 
-    // What the network does.
+    // Network interface.
 
-    /// A segment arrived.
+    /// Processes a received segment.
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.stats.segments_received += 1;
         let opens_or_ends = Flags::SYN | Flags::FIN | Flags::RST;
@@ -305,7 +304,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 §3.10.7.1: a reset that the peer will accept.
+    /// Queues a reset that is acceptable to the peer (RFC 9293 §3.10.7.1).
     fn refuse(&mut self, segment: &Segment) {
         self.pending_reset = Some(if segment.flags.has(Flags::ACK) {
             (segment.ack, None)
@@ -409,7 +408,7 @@ impl Endpoint {
         self.state = if self.shut { State::FinWait1 } else { State::Established };
     }
 
-    /// RFC 9293 §3.10.7.4: every state in which both sequence numbers are known.
+    /// Processes a segment in a state in which both sequence numbers are known (RFC 9293 §3.10.7.4).
     fn on_synchronised(&mut self, now: Time, segment: &Segment) {
         let flags = segment.flags;
         if !self.timestamps_are_new(segment) || !self.receiver.accepts(segment) {
@@ -417,7 +416,7 @@ impl Endpoint {
             return;
         }
         if flags.has(Flags::RST) {
-            //= RFC 9293 §3.10.7.4 (RFC 5961): a reset must hit the next byte, else it is challenged
+            //= RFC 9293 §3.10.7.4 (RFC 5961): a reset must match RCV.NXT, otherwise a challenge ACK is sent
             if segment.seq == self.receiver.nxt() {
                 self.end(Some(Failure::Reset));
             } else {
@@ -445,7 +444,7 @@ impl Endpoint {
         }
     }
 
-    /// A retransmission that we have, a probe of a closed window, a lost handshake's segment.
+    /// Processes a duplicate retransmission, a probe of a closed window, or a segment of an incomplete handshake.
     fn on_unacceptable(&mut self, now: Time, segment: &Segment) {
         if segment.flags.has(Flags::RST) {
             return;
@@ -456,9 +455,9 @@ impl Endpoint {
             return;
         }
         //= RFC 9293 §3.10.7.4: with a closed window, valid ACKs are still accepted
-        // So are those of a prober that does not know yet that its byte was taken: were both ends to ignore what
-        // the other says, neither would ever learn of the other's window.
-        let expected = segment.seq == self.receiver.nxt() || self.sender.is_news(segment.ack);
+        // The same holds for ACKs of a peer that probes and does not know yet that its byte was accepted. If both ends
+        // ignored each other's ACKs, neither would learn of the other's window update.
+        let expected = segment.seq == self.receiver.nxt() || self.sender.acks_new_data(segment.ack);
         let probing = segment.seq + 1 == self.receiver.nxt() && !segment.flags.has(Flags::SYN);
         if segment.flags.has(Flags::ACK) && (probing || (self.receiver.offered() == 0 && expected)) {
             self.on_acknowledgment(now, segment);
@@ -466,20 +465,21 @@ impl Endpoint {
         if segment.flags.has(Flags::FIN) && self.state == State::TimeWait {
             self.start_time_wait(now);
         }
-        // Two ends that refuse each other's empty segments would answer for ever (Linux tcp_oow_rate_limited).
+        // Two ends that refuse each other's empty segments would loop indefinitely (Linux tcp_oow_rate_limited).
         if segment.space() > 0 {
             self.receiver.on_refused(now, segment);
             self.receiver.ack_soon();
         }
     }
 
-    /// RFC 7323 §5.3: a timestamp that is older than what we echo betrays a segment from before the wrap.
+    /// Returns false for a segment from before a wrap of sequence numbers: its timestamp is older than the one to echo
+    /// (RFC 7323 §5.3).
     fn timestamps_are_new(&self, segment: &Segment) -> bool {
         let (Some(clock), false) = (self.timestamps, segment.flags.has(Flags::RST)) else { return true };
         segment.timestamps.is_some_and(|timestamps| timestamps.val.wrapping_sub(clock.recent) as i32 >= 0)
     }
 
-    /// RFC 7323 §4.3 (2): echo the timestamp of the segment at the left edge of what was last acknowledged.
+    /// Records the timestamp of the segment at the left edge of the last ACK (RFC 7323 §4.3 (2)).
     fn remember_timestamp(&mut self, segment: &Segment) {
         if let (Some(clock), Some(timestamps)) = (&mut self.timestamps, segment.timestamps)
             && !segment.seq.is_after(clock.last_ack_sent)
@@ -488,7 +488,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns whether the rest of the segment may be looked at.
+    /// Processes the ACK; returns true if the rest of the segment may be processed.
     fn on_acknowledgment(&mut self, now: Time, segment: &Segment) -> bool {
         match self.sender.position(segment.ack) {
             Position::Old => return true,
@@ -561,9 +561,9 @@ impl Endpoint {
         self.time_wait_until = None;
     }
 
-    // Time.
+    // Timers.
 
-    /// When [`on_timeout`](Endpoint::on_timeout) shall be called, if nothing happens before.
+    /// Returns the time at which [`on_timeout`](Endpoint::on_timeout) is to be called if no segment arrives before.
     pub fn next_timeout(&self) -> Option<Time> {
         match self.state {
             State::Closed | State::Listen => None,
@@ -575,7 +575,7 @@ impl Endpoint {
         }
     }
 
-    /// Time has come to `now`; calling it early does nothing.
+    /// Processes the timers due at `now`; an early call has no effect.
     pub fn on_timeout(&mut self, now: Time) {
         if self.handshake.timeout_at.is_some_and(|at| at <= now) {
             self.on_handshake_timeout();
@@ -607,9 +607,9 @@ impl Endpoint {
         self.handshake.due = true;
     }
 
-    // Segments.
+    // Transmission.
 
-    /// The next segment to send now, if there is one.
+    /// Returns the next segment to send now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let segment = self.next_segment(now)?;
         self.stats.segments_sent += 1;
@@ -635,9 +635,9 @@ impl Endpoint {
                 }
             }
         }
-        self.receiver.wants_ack().then(|| {
+        self.receiver.ack_is_due().then(|| {
             self.stats.acks_sent += 1;
-            // Beyond a FIN there is nothing to send, so this is SND.NXT also then.
+            // After a FIN no data follows, so SND.NXT is right in these states, too.
             let flags = Flags::ACK | self.receiver.congestion_flags(true);
             self.stamp(now, self.sender.nxt(), flags)
         })
@@ -650,12 +650,12 @@ impl Endpoint {
         let retransmission = self.handshake.sent_at.is_some();
         self.handshake.sent_at.get_or_insert(now);
         self.handshake.timeout_at = Some(now + self.sender.rtt().rto());
-        let answers = self.state == State::SynReceived;
-        let peer = self.handshake.peer.filter(|_| answers);
-        //= RFC 3168 §6.1.1.1: a SYN that was lost is repeated without asking for ECN, lest it was refused for that
-        let asks = if retransmission { Flags::default() } else { ecn::request(self.config.ecn) };
+        let is_syn_ack = self.state == State::SynReceived;
+        let peer = self.handshake.peer.filter(|_| is_syn_ack);
+        //= RFC 3168 §6.1.1.1: a SYN is retransmitted without an ECN request, which may have caused its loss
+        let request = if retransmission { Flags::default() } else { ecn::request(self.config.ecn) };
         let answer = peer.map_or(Flags::default(), |peer| peer.ecn_answer);
-        let flags = if answers { Flags::SYN | Flags::ACK | answer } else { Flags::SYN | asks };
+        let flags = if is_syn_ack { Flags::SYN | Flags::ACK | answer } else { Flags::SYN | request };
         let mut segment = self.stamp(now, self.sender.una(), flags);
         let offers_scale = self.config.window_scaling && peer.is_none_or(|peer| peer.window_scale.is_some());
         let offers_timestamps = self.config.timestamps && peer.is_none_or(|peer| peer.timestamps);
@@ -681,7 +681,7 @@ impl Endpoint {
         segment
     }
 
-    /// A segment without payload and with all that goes along: acknowledgment, window, timestamps, SACK.
+    /// Builds a segment without payload, with acknowledgment, window, timestamps and SACK blocks.
     fn stamp(&mut self, now: Time, seq: Seq, flags: Flags) -> Segment {
         let ack = if flags.has(Flags::ACK) { self.receiver.nxt() } else { Seq(0) };
         self.stamp_with(now, seq, flags, ack)
@@ -721,8 +721,8 @@ impl Endpoint {
         }
     }
 
-    /// The least shift with which the whole buffer can be offered (RFC 7323 §2.3), or the largest that leaves the
-    /// receive-window control its steps.
+    /// Returns the minimum shift with which the whole buffer can be advertised (RFC 7323 §2.3), limited to the maximum
+    /// that preserves the receive-window control's granularity.
     fn own_shift(&self) -> u8 {
         let most = self.receiver.max_shift().min(14);
         (0..most).find(|shift| self.config.receive_buffer.0 >> shift <= u64::from(u16::MAX)).unwrap_or(most)
@@ -732,14 +732,14 @@ impl Endpoint {
         timestamps::ticks(self.config.timestamp_tick, now)
     }
 
-    /// The time since the segment that this one echoes was sent, see [`timestamps::elapsed`].
+    /// Returns the time since the transmission of the segment that this one echoes, see [`timestamps::elapsed`].
     fn elapsed(&self, now: Time, segment: &Segment) -> Option<Span> {
         self.timestamps?;
         let now = self.ticks(now);
         Some(timestamps::elapsed(self.config.timestamp_tick, now, segment.timestamps?.ecr))
     }
 
-    /// When the segment had left that this one echoes: the last instant of its tick.
+    /// Returns the upper bound of the transmission time of the echoed segment: the last instant of its tick.
     fn echoed_by(&self, now: Time, segment: &Segment) -> Option<Time> {
         self.timestamps?;
         let ago = self.ticks(now).wrapping_sub(segment.timestamps?.ecr);
@@ -748,8 +748,8 @@ impl Endpoint {
         Some(Time(end.checked_sub(1)?))
     }
 
-    /// From the tick at which a segment left here to the tick at which its echo left there; clocks may differ, but
-    /// not by so much that it seems negative.
+    /// Returns the one-way delay by timestamps, from the tick of a segment's transmission here to the tick of its echo
+    /// at the peer. Clocks may differ; a negative difference counts as zero.
     fn one_way_delay(&self, segment: &Segment) -> Option<Span> {
         self.timestamps?;
         let Timestamps { val, ecr } = segment.timestamps?;
@@ -757,19 +757,19 @@ impl Endpoint {
         Some(self.config.timestamp_tick * ticks as u64)
     }
 
-    // Questions.
+    // Queries.
 
-    /// The state of the connection.
+    /// Returns the state of the connection.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Why the connection ended early, if it did.
+    /// Returns the reason for an early end of the connection.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// Counters.
+    /// Returns the counters.
     pub fn stats(&self) -> Stats {
         let sent = self.sender.counts();
         Stats {
@@ -793,92 +793,92 @@ impl Endpoint {
         }
     }
 
-    /// Payload received in order.
+    /// Returns the payload bytes received in order.
     pub fn bytes_received(&self) -> Bytes {
         Bytes(self.receiver.received())
     }
 
-    /// The congestion window; during fast recovery what the repair allows.
+    /// Returns cwnd; during fast recovery the window of the recovery algorithm.
     pub fn cwnd(&self) -> Bytes {
         Bytes(self.sender.window())
     }
 
-    /// The slow-start threshold.
+    /// Returns ssthresh.
     pub fn ssthresh(&self) -> Bytes {
         self.sender.cc().ssthresh()
     }
 
-    /// The congestion controller.
+    /// Returns the congestion control.
     pub fn cc(&self) -> &dyn cc::CongestionControl {
         self.sender.cc()
     }
 
-    /// For how long what has kept it from sending more, since the connection was established.
+    /// Returns the time spent in each send limit since the connection was established.
     pub fn limited(&self, now: Time) -> Limited {
         self.sender.limited(now)
     }
 
-    /// The window that the peer offers.
+    /// Returns the window advertised by the peer.
     pub fn peer_window(&self) -> Bytes {
         Bytes(u64::from(self.sender.peer_window()))
     }
 
-    /// The window that is offered here: bytes that may still come.
+    /// Returns the advertised window: bytes that may still arrive.
     pub fn offered_window(&self) -> Bytes {
         Bytes(u64::from(self.receiver.offered()))
     }
 
-    /// Bytes thought to be in the network.
+    /// Returns the estimated bytes in the network.
     pub fn in_flight(&self) -> Bytes {
         Bytes(u64::from(self.sender.in_flight()))
     }
 
-    /// Bytes sent and not cumulatively acknowledged.
+    /// Returns the bytes sent and not cumulatively acknowledged.
     pub fn outstanding(&self) -> Bytes {
         Bytes(u64::from(self.sender.outstanding()))
     }
 
-    /// Bytes written and not sent; zero for an endless source.
+    /// Returns the bytes written and not sent; zero for an endless source.
     pub fn queued(&self) -> Bytes {
         Bytes(self.sender.queued())
     }
 
-    /// Whether the application has written more than was sent.
+    /// Returns true if the application has written more than was sent.
     pub fn has_more(&self) -> bool {
         self.sender.has_more()
     }
 
-    /// Bytes that the application has not read.
+    /// Returns the received bytes that the application has not read.
     pub fn unread(&self) -> Bytes {
         Bytes(u64::from(self.receiver.unread()))
     }
 
-    /// Smoothed round-trip time of the sender.
+    /// Returns the sender's smoothed RTT.
     pub fn srtt(&self) -> Option<Span> {
         self.sender.rtt().srtt()
     }
 
-    /// The sender's newest round-trip time sample, once: what arrived since the last call.
+    /// Returns the sender's most recent RTT sample since the last call.
     pub fn take_rtt_sample(&mut self) -> Option<Span> {
         self.sender.take_rtt_sample()
     }
 
-    /// Least round-trip time of the sender.
+    /// Returns the sender's minimum RTT.
     pub fn min_rtt(&self) -> Option<Span> {
         self.sender.rtt().min()
     }
 
-    /// Retransmission timeout.
+    /// Returns the retransmission timeout.
     pub fn rto(&self) -> Span {
         self.sender.rtt().rto()
     }
 
-    /// The round-trip time as the receiver sees it.
+    /// Returns the receiver's RTT estimate.
     pub fn receiver_rtt(&self) -> Option<Span> {
         self.receiver.rtt()
     }
 
-    /// Whether a loss is being repaired.
+    /// Returns true during loss recovery.
     pub fn is_recovering(&self) -> bool {
         self.sender.is_recovering()
     }

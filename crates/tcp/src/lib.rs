@@ -1,11 +1,11 @@
 //! TCP endpoints without I/O.
 //!
-//! An [`Endpoint`] is told of segments and of time and asked for segments and for its next deadline; it knows
-//! no clock, no network and no random numbers, and holds no payload. Both directions carry data.
+//! An [`Endpoint`] takes segments and the time as input and returns segments to send and its next deadline. It has no
+//! clock, no network and no source of randomness, and stores no payload. Both directions carry data.
 //!
-//! * Policy is in two families, one file an algorithm: [`cc`] (how much to send) and [`rwnd`] (how much to
-//!   offer), a crate of its own.
-//! * What a TCP of some year does by default is one table: [`stack`].
+//! * Two families of algorithms, one file each: congestion control ([`cc`]) and, in a separate crate, receive-window
+//!   control ([`rwnd`]).
+//! * Defaults of TCP implementations as one table: [`stack`].
 //!
 //! ```
 //! use airwnd_tcp::{Endpoint, Seq, EndpointSetup, Stack, cc, rwnd};

@@ -1,4 +1,4 @@
-//! The receiving half: acknowledgments, what the application reads, the offered window.
+//! The receiving half: ACKs, application reads, and the advertised window.
 
 use crate::ecn::Echo;
 use crate::rwnd::{
@@ -12,11 +12,11 @@ use airwnd_units::{Bytes, Span, Time};
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// What has come, and what was offered.
+    /// Received sequence space and the advertised window.
     observer: Observer,
-    /// Blocks as they were last reported, newest first (RFC 2018 §4).
+    /// SACK blocks in the order of the last report, most recent first (RFC 2018 §4).
     blocks: SackBlocks,
-    /// Whether what comes twice is reported, and what the next ACK has to report (RFC 2883 §4).
+    /// Whether duplicates are reported, and the duplicate for the next ACK (RFC 2883 §4).
     reports_duplicates: bool,
     duplicate: Option<SackBlock>,
     unread: u32,
@@ -29,11 +29,11 @@ pub(crate) struct Receiver {
     device: Device,
 
     echo: Echo,
-    /// An ACK of what came before the segment that changed the state of marking.
+    /// Pending ACK of the data before the segment that changed the marking state.
     earlier: Option<(Seq, Flags)>,
     ack_count: u32,
     ack_timeout: Span,
-    /// Segments that are still acknowledged at once, and how many that is at the beginning.
+    /// Remaining segments to acknowledge at once, and their initial number.
     quick_acks: u32,
     quick_acks_at_first: u32,
     quick_acks_after_pause: bool,
@@ -45,20 +45,20 @@ pub(crate) struct Receiver {
     compression: SackCompression,
 }
 
-/// ACKs of segments that came out of order, put off so that one reports several.
+/// SACK compression: delays ACKs of out-of-order segments so that one ACK reports several.
 #[derive(Clone, Copy, Debug)]
 struct SackCompression {
     most: Span,
-    /// Segments out of order since RCV.NXT moved, up to so many as go at once.
+    /// Out-of-order segments acknowledged at once since RCV.NXT moved.
     seen: u32,
     nxt: Seq,
-    /// ACKs put off since the last one that went.
+    /// ACKs delayed since the last one sent.
     held: u32,
 }
 
 impl SackCompression {
-    /// For how long the ACK of a segment out of order waits: not at all for the first three, which a sender may take for
-    /// a loss by, and after so many others; a twentieth of the round trip at the most.
+    /// Returns the delay of an out-of-order segment's ACK. `None`: no delay for the first three segments, which may
+    /// trigger fast retransmit, and after 44 delayed ACKs. The delay is at most a twentieth of the RTT.
     fn wait(&mut self, nxt: Seq, rtt: Option<Span>) -> Option<Span> {
         const AT_ONCE: u32 = 3;
         const HELD: u32 = 44;
@@ -107,7 +107,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's first sequence number is known, and whether both ends exchange timestamps.
+    /// Sets the peer's initial sequence number and, if timestamps were negotiated, their clock.
     pub fn synchronise(&mut self, irs: Seq, clock: Option<TimestampClock>) {
         self.observer.synchronise(irs, clock);
     }
@@ -116,39 +116,39 @@ impl Receiver {
         self.observer.set_shift(shift);
     }
 
-    /// Both ends have agreed on ECN.
+    /// Sets the negotiated ECN mode.
     pub fn agree_on_ecn(&mut self, mode: Ecn, is_client: bool) {
         self.echo = Echo::new(mode, is_client);
     }
 
-    /// Without SACK nobody learns from a late ACK what it is for.
+    /// Disables SACK compression without SACK, where a delayed ACK does not identify the segment that triggered it.
     pub fn agree_on_sack(&mut self, agreed: bool) {
         if !agreed {
             self.compression.most = Span::ZERO;
         }
     }
 
-    /// The control bits about congestion of the segment that goes out now; `pure` if it has no payload.
+    /// Returns the ECN control bits of the segment sent now; `pure`: a segment without payload.
     pub fn congestion_flags(&mut self, pure: bool) -> Flags {
         self.echo.flags(pure)
     }
 
-    /// An ACK that must go out before anything else: its number and control bits.
+    /// Takes the acknowledgment number and control bits of an ACK that must precede all other segments.
     pub fn take_earlier_ack(&mut self) -> Option<(Seq, Flags)> {
         self.earlier.take()
     }
 
-    /// Packets that came marked.
+    /// Returns the number of marked packets received.
     pub fn marked(&self) -> u64 {
         self.echo.marked()
     }
 
-    /// RCV.NXT
+    /// Returns RCV.NXT.
     pub fn nxt(&self) -> Seq {
         self.observer.nxt()
     }
 
-    /// Bytes offered beyond RCV.NXT.
+    /// Returns the advertised bytes beyond RCV.NXT.
     pub fn offered(&self) -> u32 {
         self.observer.offered()
     }
@@ -165,7 +165,7 @@ impl Receiver {
         self.observer.rtt()
     }
 
-    /// The largest shift of the window fields that its controller can do with.
+    /// Returns the maximum window scale shift that the controller supports.
     pub fn max_shift(&self) -> u8 {
         self.capabilities.max_window_scale
     }
@@ -174,12 +174,12 @@ impl Receiver {
         self.capabilities.wants
     }
 
-    /// Whether it may send codes in an option.
+    /// Returns true if window codes are carried in an option.
     pub fn has_code_option(&self) -> bool {
         self.capabilities.sender_half == Some(Carriage::TcpOption)
     }
 
-    pub fn tell_of_device(&mut self, device: Device) {
+    pub fn set_device(&mut self, device: Device) {
         self.device = device;
     }
 
@@ -187,24 +187,24 @@ impl Receiver {
         self.reads_at_once = at_once;
     }
 
-    /// RFC 9293 §3.10.7.4, table 6: whether any of the segment lies in the window.
+    /// Returns true if any part of the segment is in the window (RFC 9293 §3.10.7.4, table 6).
     pub fn accepts(&self, segment: &Segment) -> bool {
         let (first, end) = (segment.seq, segment.end());
         let (nxt, edge) = (self.observer.nxt(), self.observer.edge());
         match (segment.space(), self.offered()) {
             (0, 0) => first == nxt,
             (0, _) => !first.is_before(nxt) && first.is_before(edge),
-            // A FIN takes no buffer: it may come through a closed window.
+            // A FIN occupies no buffer and is accepted at a closed window.
             (_, 0) => segment.len == 0 && first == nxt,
             _ => first.is_before(edge) && end.is_after(nxt),
         }
     }
 
-    /// Takes the payload and FIN of an acceptable segment. A sender that has paused for longer than `timeout` has begun
-    /// anew.
+    /// Processes the payload and FIN of an acceptable segment. A pause longer than `timeout` counts as a restart of the
+    /// sender.
     pub fn on_data(&mut self, now: Time, segment: &Segment, timeout: Span) -> Observed {
         if segment.len > 0 {
-            self.note_mark(segment);
+            self.on_mark(segment);
             self.note_pause(now, timeout);
             self.note_duplicate(segment);
         }
@@ -217,7 +217,7 @@ impl Receiver {
         }
         self.ack_now |= observed.finished;
         if segment.len > 0 {
-            self.tell_controller(&observed);
+            self.notify_controller(&observed);
             self.decide_ack(now, segment.seq + u32::from(segment.len), &observed);
         }
         observed
@@ -230,23 +230,23 @@ impl Receiver {
         }
     }
 
-    fn note_mark(&mut self, segment: &Segment) {
-        let haste = self.echo.on_data(segment);
-        self.ack_now |= haste.at_once;
-        if haste.earlier_first && self.unacknowledged > 0 {
+    fn on_mark(&mut self, segment: &Segment) {
+        let trigger = self.echo.on_data(segment);
+        self.ack_now |= trigger.at_once;
+        if trigger.earlier_first && self.unacknowledged > 0 {
             self.earlier = Some((self.nxt(), self.echo.earlier_flags()));
             self.unacknowledged = 0;
             self.ack_at = None;
         }
     }
 
-    /// A segment of which no part is acceptable.
+    /// Processes a segment of which no part is acceptable.
     pub fn on_refused(&mut self, now: Time, segment: &Segment) {
         self.observer.on_refused(now, &incoming(now, segment));
         self.note_duplicate(segment);
     }
 
-    /// For the next ACK, the first part of what came twice, if there are several.
+    /// Records the first duplicate part of a segment for the next ACK's D-SACK block.
     fn note_duplicate(&mut self, segment: &Segment) {
         if self.reports_duplicates {
             let whole = SackBlock { start: segment.seq, end: segment.seq + u32::from(segment.len) };
@@ -279,7 +279,7 @@ impl Receiver {
         }
     }
 
-    fn tell_controller(&mut self, observed: &Observed) {
+    fn notify_controller(&mut self, observed: &Observed) {
         let view = self.view();
         self.controller.on_segment(&observed.arrival, &view);
         if self.reads_at_once {
@@ -299,12 +299,12 @@ impl Receiver {
             return;
         }
         if observed.in_order == 0 || self.observer.has_gap() || filled_a_gap {
-            //= RFC 5681 §4.2: out of order, duplicate, or filling a gap: at once
+            //= RFC 5681 §4.2: immediate ACK of an out-of-order, duplicate or gap-filling segment
             self.ack_now = true;
             return;
         }
         self.unacknowledged += 1;
-        // A single bit, so that a run of growing windows does not save up quick ACKs for after it.
+        // Sets one bit, so that repeated window growth does not accumulate quick ACKs.
         self.quick_acks |= u32::from(self.controller.has_opened());
         let quick = self.quick_acks > 0;
         self.quick_acks -= u32::from(quick);
@@ -315,7 +315,8 @@ impl Receiver {
         }
     }
 
-    /// A segment has come out of order: its ACK goes now or soon. A third block is more than the next ACK may hold.
+    /// Schedules the ACK of an out-of-order segment, at once or delayed. A third block fills the next ACK, so it is
+    /// sent at once.
     fn ack_early(&mut self, now: Time) {
         let is_crowded = !self.blocks[2].is_empty();
         match self.compression.wait(self.nxt(), self.rtt()).filter(|_| !is_crowded) {
@@ -327,7 +328,7 @@ impl Receiver {
         }
     }
 
-    /// The application takes up to `max` bytes.
+    /// Reads up to `max` bytes for the application; returns the number read.
     pub fn read(&mut self, now: Time, max: u32) -> u32 {
         let taken = max.min(self.unread);
         if taken == 0 {
@@ -336,7 +337,7 @@ impl Receiver {
         self.unread -= taken;
         let view = self.view();
         self.controller.on_copied(now, Bytes(u64::from(taken)), &view);
-        //= RFC 9293 §3.8.6.2.2: tell of a wider window only when it is worth a segment
+        //= RFC 9293 §3.8.6.2.2: advertise a larger window only if it grew by enough
         let wider = (view.free.0 as u32).saturating_sub(self.offered());
         if wider >= (2 * self.mss).min(self.buffer / 2) {
             self.ack_now = true;
@@ -349,29 +350,29 @@ impl Receiver {
         self.observer.view(free, Bytes(u64::from(self.unread)), self.device)
     }
 
-    /// The window for the segment with this TSval that goes out now.
+    /// Returns the encoded window for the segment sent now with this TSval.
     pub fn offer(&mut self, now: Time, ts_val: Option<u32>) -> Encoded {
         let view = self.view();
-        let said = self.controller.window(now, &view);
-        let (ack, edge) = (self.nxt(), self.observer.edge_for(&said, view.free));
+        let advertisement = self.controller.window(now, &view);
+        let (ack, edge) = (self.nxt(), self.observer.edge_for(&advertisement, view.free));
         self.observer.on_sent(now, &Outgoing { ack, edge, ts_val });
-        self.controller.on_advertised(now, &said);
-        let code = match said {
+        self.controller.on_advertised(now, &advertisement);
+        let code = match advertisement {
             Advertisement::Window(_) => None,
             Advertisement::Code { code, .. } => Some(code),
         };
         Carriage::encode(self.capabilities.sender_half, self.observer.field(ack), code)
     }
 
-    /// The field of an ACK that ends at `ack`.
+    /// Returns the window field of an ACK with acknowledgment number `ack`.
     pub fn field_beyond(&self, ack: Seq) -> u16 {
         self.observer.field(ack)
     }
 
-    /// Blocks for the segment that goes out now, at most `limit`.
+    /// Returns at most `limit` SACK blocks for the segment sent now.
     pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
         let mut blocks = self.blocks;
-        //= RFC 2883 §4: the duplicate first, then as ever
+        //= RFC 2883 §4: the duplicate precedes the other blocks
         if let Some(duplicate) = self.duplicate {
             blocks.rotate_right(1);
             blocks[0] = duplicate;
@@ -393,7 +394,7 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    pub fn wants_ack(&self) -> bool {
+    pub fn ack_is_due(&self) -> bool {
         self.ack_now
     }
 
@@ -407,7 +408,7 @@ impl Receiver {
     }
 }
 
-/// The header fields that an observer looks at. The simulation knows when a segment was sent.
+/// Extracts the header fields for the observer. The simulation provides the exact one-way delay.
 fn incoming(now: Time, segment: &Segment) -> Incoming {
     Incoming {
         seq: segment.seq,
@@ -420,7 +421,7 @@ fn incoming(now: Time, segment: &Segment) -> Incoming {
 }
 
 impl Config {
-    /// What a receive-window control is told of a connection with these parameters.
+    /// Returns the context for building a receive-window control of a connection with these parameters.
     pub fn receiver_context(&self, seed: u64) -> ReceiverContext {
         ReceiverContext { mss: Bytes(u64::from(self.mss)), buffer: self.receive_buffer, seed }
     }

@@ -1,4 +1,4 @@
-//! What travels between two endpoints: a TCP header, and the length of a payload that is never stored.
+//! TCP segments: the header, and the length of a payload that is never stored.
 
 use crate::Seq;
 pub use airwnd_kernel::Codepoint;
@@ -21,25 +21,25 @@ impl Flags {
     pub const RST: Flags = Flags(0x04);
     /// The acknowledgment field is significant.
     pub const ACK: Flags = Flags(0x10);
-    /// Congestion was met (RFC 3168 §6.1), and the lowest bit of [`ace`](Flags::ace).
+    /// ECN echo: congestion encountered (RFC 3168 §6.1); also the lowest bit of [`ace`](Flags::ace).
     pub const ECE: Flags = Flags(0x40);
-    /// The window was reduced for it (RFC 3168 §6.1).
+    /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Flags = Flags(0x80);
-    /// Accurate ECN (RFC 9768 §2.1), and the highest bit of [`ace`](Flags::ace).
+    /// Accurate ECN (RFC 9768 §2.1); also the highest bit of [`ace`](Flags::ace).
     pub const AE: Flags = Flags(0x100);
 
-    /// Whether all bits of `other` are set.
+    /// Returns true if all bits of `other` are set.
     pub fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The bits AE, CWR and ECE as a number: after an accurate handshake a count of marked packets, modulo 8
+    /// Returns the bits AE, CWR and ECE as a number. After an accurate ECN handshake it counts marked packets, modulo 8
     /// (RFC 9768 §3.2.2).
     pub fn ace(self) -> u8 {
         (self.0 >> 6 & 7) as u8
     }
 
-    /// These bits as they are on the wire.
+    /// Encodes a count in the bits AE, CWR and ECE.
     pub fn from_ace(count: u8) -> Flags {
         Flags(u16::from(count & 7) << 6)
     }
@@ -52,67 +52,67 @@ impl BitOr for Flags {
     }
 }
 
-/// Bytes that arrived above the cumulative acknowledgment: `start` is the first, `end` the one after the last. One without
-/// bytes marks an unused place.
+/// Bytes received above the cumulative acknowledgment: `start` is the first, `end` the one after the last. An empty
+/// block marks an unused slot.
 pub type SackBlock = SeqRange;
 
-/// Selective acknowledgments on one segment; unused places are empty and come last.
+/// SACK blocks of one segment; unused slots are empty and last.
 ///
-/// Three, not four: that is what fits beside timestamps (RFC 2018 §3), which every preset but ns-2's sends.
+/// Three, not four: the maximum next to timestamps (RFC 2018 §3), which every preset but ns-2's sends.
 pub type SackBlocks = [SackBlock; 3];
 
 /// A TCP segment in an IPv4 packet, without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// When the endpoint handed the segment over. Not on the wire: a real receiver sees no more of it than the tick of
-    /// the timestamp clock, see [`rwnd::Arrival::one_way_delay`](crate::rwnd::Arrival::one_way_delay).
+    /// Transmission time at the sending endpoint. Not on the wire: a real receiver has only the tick of the timestamp
+    /// clock, see [`rwnd::Arrival::one_way_delay`](crate::rwnd::Arrival::one_way_delay).
     pub sent_at: Time,
     /// Sequence number of the first byte.
     pub seq: Seq,
-    /// The next byte expected, if `flags` has [`Flags::ACK`].
+    /// Next sequence number expected, if `flags` has [`Flags::ACK`].
     pub ack: Seq,
     /// RFC 7323 timestamps.
     pub timestamps: Option<Timestamps>,
-    /// RFC 2018 blocks.
+    /// SACK blocks (RFC 2018).
     pub sack: SackBlocks,
     /// Payload bytes.
     pub len: u16,
-    /// The window field as it is on the wire, not shifted.
+    /// Window field as on the wire, not shifted.
     pub window: u16,
     /// Maximum segment size option; on a SYN only.
     pub mss: Option<NonZeroU16>,
     /// Window scale option; on a SYN only.
     pub window_scale: Option<u8>,
-    /// A window code carried as an option, see [`rwnd::Carriage`](crate::rwnd::Carriage).
+    /// Window code as an option, see [`rwnd::Carriage`](crate::rwnd::Carriage).
     pub code: Option<NonZeroU8>,
     /// Control bits.
     pub flags: Flags,
-    /// The ECN field of its IP header.
+    /// ECN field of the IP header.
     pub ecn: Codepoint,
     /// SACK-permitted option; on a SYN only.
     pub sack_permitted: bool,
-    /// Whether any byte of it was sent before. Not on the wire.
+    /// True if any byte was sent before. Not on the wire.
     pub retransmission: bool,
 }
 
 impl Segment {
-    /// The most option bytes that a TCP header holds (data offset 15 words).
+    /// Maximum option bytes of a TCP header (data offset 15 words).
     pub const MAX_OPTION_BYTES: u32 = 40;
-    /// Kind, length, experiment identifier and code: an experimental option (RFC 6994 §3).
+    /// Size of the experimental option for a window code (RFC 6994 §3): kind, length, experiment identifier and code.
     pub(crate) const CODE_OPTION_BYTES: u32 = 5;
     pub(crate) const TIMESTAMPS_BYTES: u32 = 10;
 
-    /// The sequence space it takes: payload, SYN and FIN.
+    /// Returns the length in sequence space: payload, SYN and FIN.
     pub fn space(&self) -> u32 {
         u32::from(self.len) + u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN))
     }
 
-    /// The sequence number after its last.
+    /// Returns the sequence number after the last one.
     pub fn end(&self) -> Seq {
         self.seq + self.space()
     }
 
-    /// Bytes of IPv4 and TCP header, options padded to a multiple of four.
+    /// Returns the bytes of IPv4 and TCP header, with options padded to a multiple of four.
     pub fn header_bytes(&self) -> Bytes {
         let blocks = self.sack.iter().filter(|block| !block.is_empty()).count() as u32;
         let sack = if blocks > 0 { 2 + 8 * blocks } else { 0 };
@@ -125,7 +125,7 @@ impl Segment {
         Bytes(u64::from(20 + 20 + options.next_multiple_of(4)))
     }
 
-    /// Bytes of the IPv4 packet.
+    /// Returns the bytes of the IPv4 packet.
     pub fn wire_bytes(&self) -> Bytes {
         self.header_bytes() + Bytes(u64::from(self.len))
     }
@@ -135,7 +135,7 @@ impl Segment {
 pub(crate) mod tests_support {
     use super::*;
 
-    /// 1000 bytes, and nothing that a header need not have.
+    /// A segment with 1000 bytes of payload and no optional header fields.
     pub fn plain() -> Segment {
         Segment {
             sent_at: Time::ZERO,
@@ -162,12 +162,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_is_small() {
+    fn the_size_of_a_segment_is_72_bytes() {
         assert_eq!(size_of::<Segment>(), 72);
     }
 
     #[test]
-    fn the_count_lies_across_three_bits() {
+    fn the_ace_count_spans_ae_cwr_and_ece() {
         assert_eq!(Flags::from_ace(5), Flags::AE | Flags::ECE);
         assert_eq!((Flags::ACK | Flags::CWR | Flags::ECE).ace(), 3);
     }

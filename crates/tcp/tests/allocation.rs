@@ -1,4 +1,4 @@
-//! Once a connection is warm it allocates nothing.
+//! A connection allocates no memory in steady state.
 
 mod support;
 
@@ -16,7 +16,7 @@ thread_local! {
 }
 
 #[allow(unsafe_code, reason = "an allocator is")]
-// SAFETY: both calls are handed on to the system's allocator as they are.
+// SAFETY: both calls are passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
@@ -49,13 +49,13 @@ fn allocations_of(stack: Stack, cc: &cc::Spec, rwnd: &rwnd::Spec) -> u64 {
     net.run_until(Time(5_000_000_000));
     let before = COUNT.get();
     net.run_until(Time(30_000_000_000));
-    let again = net.ends[0].stats().retransmissions;
-    assert!(again > 10, "losses are part of it: {again} with {}", rwnd.kind());
+    let retransmissions = net.ends[0].stats().retransmissions;
+    assert!(retransmissions > 10, "the path has losses: {retransmissions} with {}", rwnd.kind());
     COUNT.get() - before
 }
 
 #[test]
-fn controllers_that_remember_reserve_it() {
+fn stateful_controllers_reserve_their_memory() {
     for cc in ["c2tcp", "verus", "sprout", "copa", "dctcp", "prague", "bbr", "bbr3"] {
         let node = Node::from_json(&format!("\"{cc}\""), "test").expect("it is JSON");
         let spec = cc::Spec::read(&node).expect("it is a congestion control");
@@ -65,7 +65,7 @@ fn controllers_that_remember_reserve_it() {
 }
 
 #[test]
-fn a_warm_transfer_with_losses_allocates_nothing() {
+fn steady_state_with_losses_allocates_nothing() {
     for window in rwnd::Spec::kinds() {
         let node = Node::from_json(&format!("\"{window}\""), "test").expect("it is JSON");
         let spec = rwnd::Spec::read(&node).expect("it is a receive-window control");

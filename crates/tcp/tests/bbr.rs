@@ -1,4 +1,4 @@
-//! BBR on a wire of 10 Mbit/s and 25 ms each way: a packet each 0.845 ms, 60 of them on the way.
+//! BBR on a wire of 10 Mbit/s and 25 ms each way: one packet per 0.845 ms, 60 packets in flight.
 
 use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
@@ -6,9 +6,9 @@ use airwnd_tcp::{Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 const MSS: u64 = 1000;
-/// 60 segments are one bandwidth-delay product.
-const PRODUCT: f64 = 60.0 * MSS as f64;
-/// 10 Mbit/s less 56 bytes of headers on 1000.
+/// The BDP is 60 segments.
+const BDP: f64 = 60.0 * MSS as f64;
+/// 10 Mbit/s minus 56 bytes of headers per 1000 bytes.
 const FULL_KBPS: f64 = 9470.0;
 const EMPTY_PATH_MS: f64 = 25.84;
 const BOTH: [&str; 2] = ["bbr", "bbr3"];
@@ -38,7 +38,7 @@ fn ms(ms: u64) -> Time {
     Time(ms * 1_000_000)
 }
 
-/// Goodput in kbit/s and mean queueing delay in ms from now until `end`.
+/// Returns goodput in kbit/s and mean queueing delay in ms from now until `end`.
 fn measure(net: &mut Net, end: Time) -> (f64, f64) {
     let (start, delay) = (net.now, net.delay[1]);
     let received = net.ends[1].stats().bytes_received;
@@ -48,11 +48,11 @@ fn measure(net: &mut Net, end: Time) -> (f64, f64) {
     (8e-3 * bytes / (end - start).as_secs(), waited - EMPTY_PATH_MS)
 }
 
-/// Linux 6.18, 10 Mbit/s, 25 ms, 100 packets: with its own buffer Startup ends at 0.79 to 0.80 s; with SO_SNDBUF at
-/// 128 KiB at 0.44 s if the writer blocks, and not at all if it writes 16 or 256 KiB anew whenever it may, since Linux
-/// asks as a write begins whether the sender is idle.
+/// Measured with Linux 6.18, 10 Mbit/s, 25 ms, 100 packets. With its own buffer Startup ends at 0.79 to 0.80 s. With
+/// SO_SNDBUF of 128 KiB it ends at 0.44 s if the writer blocks, and never if it writes 16 or 256 KiB whenever possible,
+/// because Linux checks for an idle sender at the start of a write.
 #[test]
-fn a_full_send_buffer_does_not_hold_startup() {
+fn a_full_send_buffer_does_not_prolong_startup() {
     for stack in [Stack::Ns3v44, Stack::Linux] {
         for (cc, endless) in [("bbr", true), ("bbr", false), ("bbr3", true)] {
             let node = Node::from_json(&format!("\"{cc}\""), "test").expect("it is JSON");
@@ -67,7 +67,7 @@ fn a_full_send_buffer_does_not_hold_startup() {
             }
             net.open();
             net.run_until(ms(1000));
-            // In Startup 2.9 times the bandwidth goes out, or all that the buffer holds waits in the queue.
+            // In Startup the sender would send at 2.9 times the bandwidth, or the whole buffer would wait in the queue.
             let (goodput, queueing) = measure(&mut net, ms(10_000));
             println!("{cc}, {stack:?}: {goodput:.0} kbit/s, {queueing:.2} ms queued from 1 s on");
             assert!(goodput > 0.9 * FULL_KBPS, "{cc}, {stack:?}: {goodput} kbit/s");
@@ -80,23 +80,23 @@ fn a_full_send_buffer_does_not_hold_startup() {
 }
 
 #[test]
-fn a_deep_queue_stays_short() {
+fn no_standing_queue_in_a_large_buffer() {
     for cc in BOTH {
         let mut net = bulk(cc, 1000);
         net.run_until(ms(5000));
         let (goodput, queueing) = measure(&mut net, ms(65_000));
         println!("{cc}: {goodput:.0} kbit/s, {queueing:.2} ms queued, {} drops", net.links[0].drops);
-        // A probe of 200 ms and two round trips each 5 or 10 s cost no more than a twentieth.
+        // A probe of 200 ms and two RTTs every 5 or 10 s costs at most a twentieth.
         assert!(goodput > 0.95 * FULL_KBPS, "{cc}: {goodput} kbit/s");
-        // Two products would be 50 ms.
+        // A window of two BDPs would queue for 50 ms.
         assert!(queueing < 8.0, "{cc}: {queueing} ms");
         assert_eq!(net.links[0].drops, 0, "{cc}");
     }
 }
 
-/// Five packets of queue: version 1 does not mind what it loses, version 3 keeps that below 2 %.
+/// A queue of five packets: version 1 does not react to losses, version 3 keeps them below 2 %.
 #[test]
-fn a_shallow_queue_is_filled_or_respected() {
+fn a_small_buffer_limits_losses_of_version_3_only() {
     let [one, three] = BOTH.map(|cc| {
         let mut net = bulk(cc, 5);
         net.run_until(ms(60_000));
@@ -108,7 +108,7 @@ fn a_shallow_queue_is_filled_or_respected() {
     assert!(three.1 < 0.02 && three.1 < one.1 / 5.0, "{one:?} {three:?} lost");
 }
 
-/// Startup doubles the rate in each round trip, stands still for three, and what it queued is gone in the next.
+/// Startup doubles the rate each RTT and ends after three RTTs without growth; Drain empties the queue in the next RTT.
 #[test]
 fn startup_fills_the_pipe_and_drains_it() {
     for (cc, most) in [("bbr", 3.2), ("bbr3", 2.4)] {
@@ -116,18 +116,18 @@ fn startup_fills_the_pipe_and_drains_it() {
         let mut in_flight = [0.0_f64; 2];
         for step in 0..150 {
             net.run_until(ms(10 * step));
-            let late = usize::from(step > 110);
-            in_flight[late] = in_flight[late].max(net.ends[0].in_flight().0 as f64 / PRODUCT);
+            let after = usize::from(step > 110);
+            in_flight[after] = in_flight[after].max(net.ends[0].in_flight().0 as f64 / BDP);
         }
-        assert!((1.8..most).contains(&in_flight[0]), "{cc}: {} products in Startup", in_flight[0]);
-        assert!(in_flight[1] < 1.45, "{cc}: {} products after it", in_flight[1]);
+        assert!((1.8..most).contains(&in_flight[0]), "{cc}: {} BDPs in Startup", in_flight[0]);
+        assert!(in_flight[1] < 1.45, "{cc}: {} BDPs after it", in_flight[1]);
     }
 }
 
-/// Each 10 s for 200 ms with four segments, or each 5 s with half a product.
+/// ProbeRTT: every 10 s for 200 ms with four segments, or every 5 s with half a BDP.
 #[test]
-fn the_round_trip_time_is_probed_in_time() {
-    for (cc, low, dips) in [("bbr", 4500.0, 5), ("bbr3", 0.55 * PRODUCT, 11)] {
+fn probe_rtt_is_periodic() {
+    for (cc, low, dips) in [("bbr", 4500.0, 5), ("bbr3", 0.55 * BDP, 11)] {
         let mut net = bulk(cc, 100);
         let (mut began, mut lengths) = (None, Vec::new());
         for step in 200..6000 {
@@ -147,8 +147,8 @@ fn the_round_trip_time_is_probed_in_time() {
     }
 }
 
-/// 10, 2 and 20 Mbit/s for 20 s each. In the end the queue is shorter than the product: version 3 loses by each probe
-/// and holds back for a while, and without RACK a retransmission that is lost takes a timeout.
+/// 10, 2 and 20 Mbit/s for 20 s each. At the end the queue is shorter than the BDP: version 3 loses packets in each probe
+/// and sends below the bandwidth for a while, and without RACK a lost retransmission costs a timeout.
 #[test]
 fn the_rate_follows_the_path() {
     for (cc, part) in [("bbr", 0.95), ("bbr3", 0.8)] {
@@ -167,10 +167,10 @@ fn the_rate_follows_the_path() {
     }
 }
 
-/// 4 MB at once teach what the path can do. An application that then writes an eighth of that neither unteaches it nor
-/// makes it more; but for a probe of the round-trip time here and there, where no pause stands for it.
+/// 4 MB at once let the sender measure the path. Subsequent writes of an eighth of the rate neither lower nor raise the
+/// estimates, except for an occasional ProbeRTT where no pause takes its place.
 #[test]
-fn an_application_that_sends_little_changes_nothing() {
+fn an_application_limited_flow_keeps_its_estimates() {
     for cc in BOTH {
         let mut net = wire(cc, 1000);
         net.write(0, Bytes(4_000_000));
@@ -195,9 +195,9 @@ fn an_application_that_sends_little_changes_nothing() {
     }
 }
 
-/// One packet of a hundred is lost at random, which says nothing about congestion: NewReno is left with a ninth.
+/// One percent of packets is lost at random, unrelated to congestion: NewReno's goodput falls to a ninth.
 #[test]
-fn losses_by_chance_cost_little() {
+fn random_losses_cost_little() {
     let goodput = |cc: &str, one_of: u64| {
         let mut net = bulk(cc, 100);
         let mut draw = 1_u64;
@@ -211,15 +211,15 @@ fn losses_by_chance_cost_little() {
     let [one, three, newreno] = ["bbr", "bbr3", "newreno"].map(|cc| goodput(cc, 100));
     println!("1 % lost: {one:.0}, {three:.0} and NewReno {newreno:.0} kbit/s");
     assert!(one > 0.9 * FULL_KBPS, "{one} kbit/s");
-    // Each lossy round trip of CRUISE takes 1 % until the next probe.
+    // Each RTT of CRUISE with a loss costs 1 % until the next probe.
     assert!(three > 0.65 * FULL_KBPS && three > 4.0 * newreno, "{three} kbit/s, {newreno}");
 }
 
-/// The path stands still for a second, so that the timer expires with nothing lost: the answer to the original
-/// transmission takes the reduction back, and recovery is over for the model as well. What version 3 saves at the first
-/// loss it saves again when the losses end a probe (draft-ietf-ccwg-bbr-06 §5.5.10.2 and §5.3.3.9): headroom is left.
+/// The path pauses for a second, so that the timer expires without a loss. The ACK of the original transmission undoes
+/// the reduction and ends recovery in the model, too. Version 3 saves its state at the first loss and again when losses
+/// end a probe (draft-ietf-ccwg-bbr-06 §5.5.10.2 and §5.3.3.9), so headroom is left.
 #[test]
-fn a_pause_of_the_path_is_taken_back() {
+fn a_spurious_timeout_after_a_pause_is_undone() {
     for cc in BOTH {
         let mut net = wire_between(Stack::Linux, cc, 100);
         net.links[0].pause = Some((ms(8000), Span::from_secs(1)));

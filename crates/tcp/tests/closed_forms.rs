@@ -1,4 +1,4 @@
-//! The whole against formulas.
+//! Endpoints, path and algorithms against closed-form results.
 
 use crate::support::{Link, Net, newreno, plain_window};
 use airwnd_catalog::{Node, Param};
@@ -7,11 +7,12 @@ use airwnd_tcp::stack::{Flight, Recovery};
 use airwnd_tcp::{Config, Endpoint, EndpointSetup, Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-/// The threshold in segments that slow start ends at.
+/// Slow-start threshold in segments.
 const START: f64 = 20.0;
 
-/// Segments per round trip of a sender that loses every `period`-th packet of a path without queue, an ACK for each. It
-/// starts with a window of `start`, and a loss there unless it is `START`; the second half of the time counts.
+/// Returns the mean window in segments of a sender that loses every `period`-th packet on a path without queue, with an
+/// ACK for each segment. Slow start ends at a window of `start`, by a loss unless `start` is `START`; the second half
+/// of the time is measured.
 fn mean_window(cc: &str, period: u64, rtt: Span, seconds: u64, start: f64) -> f64 {
     let cc = cc::Spec::read(&Node::from_toml(cc, "test").unwrap()).unwrap();
     let config = Config {
@@ -26,7 +27,7 @@ fn mean_window(cc: &str, period: u64, rtt: Span, seconds: u64, start: f64) -> f6
     };
     let link = || Link::new(BitRate(10_000_000_000), Span(rtt.0 / 2), 1_000_000);
     let mut links = [link(), link()];
-    // In slow start the n-th packet leaves at a window of n / 2.
+    // In slow start the n-th packet is sent at a window of n / 2.
     let first = if start == START { 0 } else { 2 * start as u64 };
     let mut count = 0;
     links[0].loses = Box::new(move |segment| {
@@ -53,10 +54,10 @@ fn assert_window(cc: &str, period: u64, measured: f64, law: f64, percent: f64) {
     );
 }
 
-/// Every 1/p-th packet is lost: the window is a sawtooth between W and W/2 of 3/8 W^2 packets, so
-/// `W = sqrt(8 / (3 p))` and the mean 3/4 W: throughput = MSS / RTT * sqrt(3 / (2 p)) (Mathis et al., 1997).
+/// Every 1/p-th packet is lost. The window is a sawtooth between W and W/2 with 3/8 W^2 packets per period, so `W =
+/// sqrt(8 / (3 p))`, the mean is 3/4 W, and throughput = MSS / RTT * sqrt(3 / (2 p)) (Mathis et al., 1997).
 #[test]
-fn newreno_obeys_the_inverse_square_root_law() {
+fn newreno_follows_the_inverse_square_root_law() {
     let cc = "kind = \"newreno\"\ngrowth = \"per-byte\"";
     for period in [200_u64, 800, 3200] {
         let measured = mean_window(cc, period, Span::from_millis(100), 400, START);
@@ -64,11 +65,11 @@ fn newreno_obeys_the_inverse_square_root_law() {
     }
 }
 
-/// RFC 9438 §5.1 eq. 5: the mean window is (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) where that is above
-/// Reno's, if each loss comes at Wmax. With losses at even distances that is where the window goes to, but slowly: W is
-/// flat at Wmax. It comes down from above and up from below, and ends within 12 % on either side.
+/// RFC 9438 §5.1 eq. 5: the mean window is (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) where that exceeds
+/// Reno's, if each loss occurs at Wmax. With evenly spaced losses the window converges to that, but slowly, because W
+/// is flat at Wmax. It approaches from above and from below and ends within 12 % on either side.
 #[test]
-fn cubic_obeys_its_response_function() {
+fn cubic_follows_its_response_function() {
     for (c, beta) in [(0.4_f64, 0.7_f64), (2.0, 0.8)] {
         let cc = format!(
             "kind = \"cubic\"\nvariant = \"rfc9438\"\nslow_start = \"standard\"\nc = {c:?}\nbeta = {beta:?}\nfast_convergence = false"
@@ -77,7 +78,7 @@ fn cubic_obeys_its_response_function() {
         let law =
             (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25) * (rtt.as_secs() * period as f64).powf(0.75);
         for start in [1.25, 0.8] {
-            // The mean of a saw tooth is a quarter of a loss below its top.
+            // The mean of a sawtooth is a quarter of a reduction below its maximum.
             let top = start * law / (1.0 - (1.0 - beta) / 4.0);
             let measured = mean_window(&cc, period, rtt, 600, top);
             println!("{cc} from {start}: {measured:.1}, law {law:.1}, ratio {:.3}", measured / law);
@@ -90,7 +91,7 @@ fn cubic_obeys_its_response_function() {
     }
 }
 
-/// RFC 9438 §4.3, §5.2: over short or lossy paths CUBIC has the mean window of Reno, sqrt(3 / (2 p)).
+/// RFC 9438 §4.3, §5.2: over short or lossy paths CUBIC has Reno's mean window, sqrt(3 / (2 p)).
 #[test]
 fn cubic_is_reno_friendly() {
     let cc = "kind = \"cubic\"\nvariant = \"rfc9438\"\nslow_start = \"standard\"\nfast_convergence = false";
@@ -100,10 +101,10 @@ fn cubic_is_reno_friendly() {
     }
 }
 
-/// RFC 3649 §5 eq. 1: W = 0.12 / p^0.835 above 38 segments, Reno's below. The table of its Appendix B has whole segments
-/// for the growth, rounded up, which is worth 17 % where it is 2 to 4.
+/// RFC 3649 §5 eq. 1: W = 0.12 / p^0.835 above 38 segments, Reno's below. The table of Appendix B rounds the growth up
+/// to whole segments, a difference of 17 % where growth is 2 to 4.
 #[test]
-fn highspeed_obeys_its_response_function() {
+fn highspeed_follows_its_response_function() {
     for (response, percent) in [("table", 20.0), ("formula", 6.0)] {
         let cc = format!("kind = \"highspeed\"\nresponse = \"{response}\"");
         for period in [200_u64, 3000, 10_000, 50_000] {
@@ -115,9 +116,9 @@ fn highspeed_obeys_its_response_function() {
     }
 }
 
-/// A window W and no queue: throughput = W / RTT.
+/// A window W without queue: throughput = W / RTT.
 #[test]
-fn a_window_limited_flow_has_a_window_per_round_trip() {
+fn a_window_limited_flow_sends_one_window_per_rtt() {
     let cc = cc::Spec::Fixed(cc::fixed::Params { segments: 20 });
     let config = Config { mss: 1000, delayed_ack_count: 1, ..Stack::Ns3v44.config() };
     let link = || Link::new(BitRate(1_000_000_000), Span::from_millis(50), 1000);
@@ -125,14 +126,14 @@ fn a_window_limited_flow_has_a_window_per_round_trip() {
     net.ends[0].write_endlessly();
     net.open();
     net.run_until(Time(100_000_000_000));
-    // One segment takes 8.4 us on each way, twice: negligible against 100 ms.
+    // Serialization takes 8.4 us in each direction: negligible against 100 ms.
     let expected = 20.0 * 1000.0 * 8.0 / 0.1 / 1e3;
     assert!((net.goodput_kbps(1) / expected - 1.0).abs() < 0.01, "{} {expected}", net.goodput_kbps(1));
 }
 
-/// DRWA's fixed point is RTT = lambda * RTTmin, however deep the buffer.
+/// DRWA's fixed point is RTT = lambda * RTTmin for any buffer size.
 #[test]
-fn drwa_holds_the_round_trip_at_lambda_times_the_least() {
+fn drwa_settles_at_lambda_times_the_minimum_rtt() {
     for lambda in [2.0, 3.0] {
         let drwa = rwnd::Spec::Drwa(rwnd::drwa::Params { lambda, ..Default::default() });
         let config = Config {
@@ -153,10 +154,10 @@ fn drwa_holds_the_round_trip_at_lambda_times_the_least() {
     }
 }
 
-/// With ARWA the window, not the buffer, decides the delay: 131072 B offered and no loss would keep
-/// 8 * 131072 / 10 Mbit/s = 105 ms less 25 ms of return path in front of the receiver.
+/// With ARWA the window instead of the buffer determines the delay: 131072 B advertised without loss would keep 8 *
+/// 131072 / 10 Mbit/s = 105 ms minus 25 ms of return path before the receiver.
 #[test]
-fn arwa_lowers_the_delay_by_either_carriage() {
+fn arwa_lowers_the_delay_with_either_carriage() {
     let run = |rwnd: &rwnd::Spec| {
         let link = |limit| Link::new(BitRate(10_000_000), Span::from_millis(25), limit);
         let config = Config { mss: 512, ..Stack::Ns3v26.config() };
@@ -172,14 +173,14 @@ fn arwa_lowers_the_delay_by_either_carriage() {
         let net = run(&rwnd::Spec::Arwa(rwnd::arwa::Params { carriage, ..Default::default() }));
         assert!(net.mean_delay_ms(1) < 60.0, "{} ms", net.mean_delay_ms(1));
         assert!(net.goodput_kbps(1) > 8000.0, "{} kbit/s", net.goodput_kbps(1));
-        let (obeyed, sent) = (net.ends[0].stats().codes_obeyed, net.ends[1].stats().codes_sent);
-        assert!(sent - obeyed < 10, "all codes but those under way are obeyed: {obeyed} of {sent}");
+        let (applied, sent) = (net.ends[0].stats().codes_obeyed, net.ends[1].stats().codes_sent);
+        assert!(sent - applied < 10, "all codes except those in flight are applied: {applied} of {sent}");
         net.goodput_kbps(1)
     });
     assert!((in_field / in_option - 1.0).abs() < 0.01, "{in_field} {in_option}");
 }
 
-/// A sender that knows nothing of ARWA ignores codes in an option: it goes on as if nothing had been said.
+/// A sender without ARWA ignores codes in an option and behaves as if there were none.
 #[test]
 fn a_plain_sender_ignores_codes_in_an_option() {
     let config = Config { mss: 512, ..Stack::Ns3v26.config() };
@@ -196,16 +197,16 @@ fn a_plain_sender_ignores_codes_in_an_option() {
         net
     };
     let carriage = Carriage::TcpOption;
-    let (told, untold) =
+    let (with_codes, without_codes) =
         (run(&rwnd::Spec::Arwa(rwnd::arwa::Params { carriage, ..Default::default() })), run(&plain));
-    assert!(told.ends[1].stats().codes_sent > 100 && told.ends[0].stats().codes_obeyed == 0);
-    assert_eq!(told.goodput_kbps(1), untold.goodput_kbps(1));
+    assert!(with_codes.ends[1].stats().codes_sent > 100 && with_codes.ends[0].stats().codes_obeyed == 0);
+    assert_eq!(with_codes.goodput_kbps(1), without_codes.goodput_kbps(1));
 }
 
-/// A source slower than its path has no queue to shed, and is told to raise cwnd all the time: no further
-/// than the window, from where codes can bring it down again.
+/// A source slower than its path builds no queue, and all codes ask to raise cwnd: it stays at or below the window,
+/// from which codes can lower it again.
 #[test]
-fn arwa_raises_cwnd_to_the_window_at_most() {
+fn arwa_raises_cwnd_to_at_most_the_window() {
     let link = || Link::new(BitRate(10_000_000), Span::from_millis(5), 1000);
     let config = Config { mss: 512, ..Stack::Ns3v26.config() };
     let arwa = rwnd::arwa::Params::default();

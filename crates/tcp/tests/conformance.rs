@@ -1,7 +1,7 @@
-//! What every congestion control keeps to when it governs a real sender, whatever its rule.
+//! Requirements on every congestion control with a real sender.
 //!
-//! The bounds on windows under random events are beside the trait (`src/cc/mod.rs`); here a sender, a path and a
-//! receiver are around it.
+//! The bounds on windows under random events are tested next to the trait (`src/cc/mod.rs`); these tests include a
+//! sender, a path and a receiver.
 
 use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
@@ -10,20 +10,20 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 
 const MSS: u64 = 1000;
 
-/// Those that by their definition send what they were told, whatever happens.
-const HEEDLESS: [&str; 2] = ["fixed", "constant"];
+/// Controls with a fixed window or rate by definition.
+const UNRESPONSIVE: [&str; 2] = ["fixed", "constant"];
 
-/// Those with a model of the path: the first ten segments double the window whoever limits it
-/// (draft-ietf-ccwg-bbr-06 §5.6.4.6), and to two products they add room for quanta and for bunches of ACKs.
+/// Controls with a model of the path. The first ten segments double the window regardless of what limits it
+/// (draft-ietf-ccwg-bbr-06 §5.6.4.6), and two BDPs have room added for send quanta and ACK aggregation.
 const MODELS: [&str; 2] = ["bbr", "bbr3"];
-/// Its window is what the link will deliver, whatever is used of it.
+/// Its window is a forecast of the link's deliveries, independent of its use.
 const FORECASTS: &str = "sprout";
-/// It takes the time that a delayed ACK waits for a queue, and stays at a few segments where ACKs are delayed.
+/// It takes the delay of a delayed ACK for queueing delay and stays at a few segments if ACKs are delayed.
 const YIELDS_TO_DELAYED_ACKS: &str = "lp";
-/// What senders that yield to others keep of a path with losses is little.
+/// Background transports keep little of a lossy path.
 const YIELDING: [&str; 2] = ["lp", "ledbat-plus-plus"];
 
-fn everyone() -> impl Iterator<Item = (String, cc::Spec)> {
+fn all_controls() -> impl Iterator<Item = (String, cc::Spec)> {
     let inside = |name: &String| !["plugin", "python"].contains(&name.as_str());
     cc::Spec::kinds().into_iter().filter(inside).map(|name| {
         let node = Node::from_json(&format!("\"{name}\""), "test").expect("it is JSON");
@@ -43,7 +43,7 @@ fn config() -> Config {
     }
 }
 
-/// 10 Mbit/s and 25 ms each way, a queue of 100 packets.
+/// 10 Mbit/s, 25 ms each way, and a queue of 100 packets.
 fn net(config: &Config, cc: &cc::Spec) -> Net {
     let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), 100);
     Net::new(config, cc, &plain_window(), [link(), link()])
@@ -53,11 +53,11 @@ fn ms(ms: u64) -> Time {
     Time(ms * 1_000_000)
 }
 
-/// An application that writes two segments each 50 ms never uses ten: the window is no measure of the path.
+/// An application that writes two segments every 50 ms never uses ten: its use is no measure of the path.
 #[test]
-fn a_window_that_the_application_does_not_fill_does_not_grow() {
-    // `fixed` has the window that it was told from the beginning.
-    for (name, spec) in everyone().filter(|(name, _)| name != "fixed" && name != FORECASTS) {
+fn an_application_limited_window_does_not_grow() {
+    // `fixed` has its configured window from the start.
+    for (name, spec) in all_controls().filter(|(name, _)| name != "fixed" && name != FORECASTS) {
         let mut net = net(&config(), &spec);
         net.open();
         let mut most = Bytes::ZERO;
@@ -68,45 +68,45 @@ fn a_window_that_the_application_does_not_fill_does_not_grow() {
             most = most.max(net.ends[0].cwnd());
         }
         let allowed = if MODELS.contains(&name.as_str()) { 20 } else { 10 };
-        assert!(most <= Bytes(allowed * MSS), "{name}: {most} with two segments in a round trip");
+        assert!(most <= Bytes(allowed * MSS), "{name}: {most} with two segments per RTT");
         net.run_until(ms(31_000));
         assert_eq!(net.ends[1].stats().bytes_received, Bytes(1200 * MSS), "{name}");
         let limited = net.ends[0].limited(net.now);
-        // A model paces what little there is.
+        // A model paces even small amounts of data.
         assert!(limited.application + limited.pacing > Span::from_secs(30), "{name}: {limited:?}");
     }
 }
 
-/// A receiver that offers twenty segments is the limit: the window may double what it sees used, and no more.
+/// A receiver that advertises twenty segments is the limit: the window may double the used window, but not exceed that.
 #[test]
-fn a_window_that_the_receiver_does_not_let_fill_does_not_grow() {
+fn a_receiver_limited_window_does_not_grow() {
     let config = Config { receive_buffer: Bytes(20 * MSS), ..config() };
-    let bounded = |name: &str| !HEEDLESS.contains(&name) && name != FORECASTS;
-    for (name, spec) in everyone().filter(|(name, _)| bounded(name)) {
+    let bounded = |name: &str| !UNRESPONSIVE.contains(&name) && name != FORECASTS;
+    for (name, spec) in all_controls().filter(|(name, _)| bounded(name)) {
         let mut net = net(&config, &spec);
         net.ends[0].write_endlessly();
         net.open();
         net.run_until(ms(30_000));
         let cwnd = net.ends[0].cwnd();
         let allowed = if MODELS.contains(&name.as_str()) { 50 } else { 40 };
-        assert!(cwnd <= Bytes(allowed * MSS), "{name}: {cwnd} while 20 segments are offered");
+        assert!(cwnd <= Bytes(allowed * MSS), "{name}: {cwnd} while 20 segments are advertised");
         if name == YIELDS_TO_DELAYED_ACKS {
             continue;
         }
         let goodput = net.goodput_kbps(1);
         // 20 segments of 8 kbit in 50.9 ms
-        assert!(goodput > 0.9 * 3143.0, "{name}: {goodput} kbit/s of what the receiver lets through");
+        assert!(goodput > 0.9 * 3143.0, "{name}: {goodput} kbit/s at the receiver's limit");
         let limited = net.ends[0].limited(net.now);
-        // A model paces at what the receiver lets through.
+        // A model paces at the rate that the receiver's window allows.
         let limit = limited.receive_window + limited.pacing;
         assert!(limit > Span::from_secs(29), "{name}: {limited:?}");
     }
 }
 
-/// Five segments of one window are lost: one reduction.
+/// Five losses in one window cause one reduction.
 #[test]
-fn losses_of_one_window_are_one_sign() {
-    for (name, spec) in everyone().filter(|(name, _)| name != YIELDS_TO_DELAYED_ACKS) {
+fn losses_of_one_window_are_one_congestion_event() {
+    for (name, spec) in all_controls().filter(|(name, _)| name != YIELDS_TO_DELAYED_ACKS) {
         let mut net = net(&config(), &spec);
         let mut count = 0;
         net.links[0].loses = Box::new(move |segment| {
@@ -121,14 +121,14 @@ fn losses_of_one_window_are_one_sign() {
         let stats = net.ends[0].stats();
         assert_eq!(net.ends[1].stats().bytes_received, Bytes(75 * MSS), "{name}");
         assert_eq!((stats.fast_retransmits, stats.timeouts), (1, 0), "{name}: {stats:?}");
-        assert_eq!(stats.retransmissions, 5, "{name}: what is lost is sent again, once");
+        assert_eq!(stats.retransmissions, 5, "{name}: each lost segment is retransmitted once");
     }
 }
 
-/// One packet of fifty is lost, by a fixed rule: the flow goes on, and what is left of the rate is used.
+/// One packet in fifty is lost by a fixed rule: the flow continues and uses the remaining capacity.
 #[test]
 fn no_flow_starves_on_a_lossy_path() {
-    for (name, spec) in everyone() {
+    for (name, spec) in all_controls() {
         let mut net = net(&config(), &spec);
         let mut draw = 1_u64;
         net.links[0].loses = Box::new(move |_| {
@@ -140,7 +140,7 @@ fn no_flow_starves_on_a_lossy_path() {
         net.run_until(ms(60_000));
         let goodput = net.goodput_kbps(1);
         println!("{name}: {goodput:.0} kbit/s");
-        let least = if YIELDING.contains(&name.as_str()) { 100.0 } else { 500.0 };
-        assert!(goodput > least, "{name}: {goodput} kbit/s");
+        let minimum = if YIELDING.contains(&name.as_str()) { 100.0 } else { 500.0 };
+        assert!(goodput > minimum, "{name}: {goodput} kbit/s");
     }
 }

@@ -21,28 +21,28 @@ fn config(ecn: Ecn) -> Config {
     }
 }
 
-/// A client whose peer agrees with these bits.
-fn client(ecn: Ecn, asks: Flags, agrees: Flags) -> Script {
+/// Returns a client whose peer replies with these bits.
+fn client(ecn: Ecn, request: Flags, reply: Flags) -> Script {
     let mut script = Script::new(&config(ecn));
-    script.connect_with(None, asks, agrees);
+    script.connect_with(None, request, reply);
     script
 }
 
-/// A client that has sent ten segments.
-fn sending(ecn: Ecn, asks: Flags, agrees: Flags) -> Script {
-    let mut script = client(ecn, asks, agrees);
+/// Returns a client that has written 100 segments, ten of which fit the window.
+fn sending(ecn: Ecn, request: Flags, reply: Flags) -> Script {
+    let mut script = client(ecn, request, reply);
     script.end.write(Bytes(100_000));
     script
 }
 
-/// An ACK of so many bytes with bits about congestion.
+/// Injects an ACK of `acked` bytes with ECN bits.
 fn ack(script: &mut Script, acked: u32, congestion: Flags) {
     let template = script.blank();
     let ack = template.ack + acked;
     script.inject(Segment { ack, flags: Flags::ACK | congestion, ..template });
 }
 
-/// Data from the peer, marked or not, with control bits.
+/// Injects data from the peer with an ECN field and control bits.
 fn data(script: &mut Script, number: u32, ecn: Codepoint, bits: Flags) {
     let seq = IRS + 1 + number * 1000;
     let template = script.blank();
@@ -56,10 +56,10 @@ fn congestion_bits(segment: &Segment) -> Flags {
 mod handshake {
     use super::*;
 
-    fn answer_to(ecn: Ecn, asks: Flags) -> Flags {
+    fn answer_to(ecn: Ecn, request: Flags) -> Flags {
         let mut script = Script::new(&config(ecn));
         script.end.listen();
-        let syn = Segment { seq: IRS, flags: Flags::SYN | asks, ..script.blank() };
+        let syn = Segment { seq: IRS, flags: Flags::SYN | request, ..script.blank() };
         script.inject(syn);
         let answer = script.sent()[0];
         assert_eq!(answer.ecn, Codepoint::NotEct);
@@ -68,9 +68,9 @@ mod handshake {
 
     /// RFC 3168 §6.1.1, RFC 9768 Table 2.
     #[test]
-    fn a_listener_agrees_to_what_both_know() {
+    fn a_listener_agrees_to_the_best_common_mode() {
         let nothing = Flags::default();
-        for (ours, asks, answer) in [
+        for (ours, request, answer) in [
             (Ecn::Off, ECN_SETUP, nothing),
             (Ecn::Classic, nothing, nothing),
             (Ecn::Classic, ECN_SETUP, Flags::ECE),
@@ -79,33 +79,33 @@ mod handshake {
             (Ecn::Accurate, ECN_SETUP, Flags::ECE),
             (Ecn::Accurate, ACCURATE, Flags::CWR),
         ] {
-            assert_eq!(answer_to(ours, asks), answer, "{ours:?} asked with {asks:?}");
+            assert_eq!(answer_to(ours, request), answer, "{ours:?} after a request {request:?}");
         }
     }
 
     #[test]
-    fn a_client_sends_capable_packets_only_if_the_peer_agreed() {
-        for (ecn, asks, agrees, sent) in [
+    fn a_client_sends_ecn_capable_packets_only_after_agreement() {
+        for (ecn, request, reply, sent) in [
             (Ecn::Off, Flags::default(), Flags::ECE, Codepoint::NotEct),
             (Ecn::Classic, ECN_SETUP, Flags::default(), Codepoint::NotEct),
             (Ecn::Classic, ECN_SETUP, Flags::ECE, Codepoint::Ect0),
-            // The peer echoes what it was asked: it knows nothing of ECN.
+            // The peer echoes the request: it does not support ECN.
             (Ecn::Classic, ECN_SETUP, ECN_SETUP, Codepoint::NotEct),
             (Ecn::Dctcp, ECN_SETUP, Flags::ECE, Codepoint::Ect0),
             (Ecn::Accurate, ACCURATE, Flags::CWR, Codepoint::Ect0),
             (Ecn::Accurate, ACCURATE, Flags::ECE, Codepoint::Ect0),
             (Ecn::Accurate, ACCURATE, ACCURATE, Codepoint::NotEct),
         ] {
-            let mut script = sending(ecn, asks, agrees);
+            let mut script = sending(ecn, request, reply);
             let first = script.sent();
             let data: Vec<&Segment> = first.iter().filter(|segment| segment.len > 0).collect();
             assert!(data.len() == 10 && data.iter().all(|segment| segment.ecn == sent), "{ecn:?}: {data:?}");
         }
     }
 
-    /// RFC 3168 §6.1.1.1: it may be ECN that something on the path does not like.
+    /// RFC 3168 §6.1.1.1: a middlebox may drop packets with ECN bits.
     #[test]
-    fn a_syn_is_repeated_without_asking() {
+    fn a_retransmitted_syn_has_no_ecn_request() {
         let mut script = Script::new(&config(Ecn::Accurate));
         script.end.connect();
         assert_eq!(script.sent()[0].flags, Flags::SYN | ACCURATE);
@@ -113,9 +113,9 @@ mod handshake {
         assert_eq!(script.sent()[0].flags, Flags::SYN);
     }
 
-    /// RFC 9768 §3.2.2.1: the ACK of the SYN/ACK says how that came, later ones count from 5.
+    /// RFC 9768 §3.2.2.1: the ACK of the SYN/ACK echoes its ECN field; later ACKs count from 5.
     #[test]
-    fn the_first_ack_tells_how_the_answer_came() {
+    fn the_first_ack_echoes_the_ecn_field_of_the_syn_ack() {
         let mut script = client(Ecn::Accurate, ACCURATE, Flags::CWR);
         assert_eq!(script.sent()[0].flags.ace(), 0b010);
         data(&mut script, 0, Codepoint::Ect0, Flags::default());
@@ -133,18 +133,18 @@ mod classic {
         script
     }
 
-    /// RFC 3168 §6.1.2: half the window once, CWR on the next new segment, and only there.
+    /// RFC 3168 §6.1.2: the window is halved once; CWR is on the next new segment only.
     #[test]
-    fn an_echo_halves_the_window_once_in_a_round_trip() {
+    fn an_echo_halves_the_window_once_per_rtt() {
         let mut script = ten_sent();
         script.at(50);
         ack(&mut script, 1000, Flags::ECE);
-        // Half of the nine segments that are left in flight.
+        // Half of the nine segments left in flight.
         script.expect_cwnd(4500);
         for acked in [2000, 3000, 4000, 5000] {
             ack(&mut script, acked, Flags::ECE);
         }
-        // Nothing grows by ACKs with ECE, nothing goes out while more than the window is in flight.
+        // ACKs with ECE cause no growth, and nothing is sent while more than the window is in flight.
         script.expect_cwnd(4500).expect_data(&[]);
         for (acked, cwr) in [(7000, true), (8000, false)] {
             ack(&mut script, acked, Flags::ECE);
@@ -152,16 +152,16 @@ mod classic {
             assert_eq!(sent, [cwr]);
         }
         assert_eq!(script.end.stats().ecn_reductions, 1);
-        // What was sent after the reduction meets congestion again.
+        // Data sent after the reduction encounters congestion again.
         script.at(100);
         ack(&mut script, 11_000, Flags::ECE);
         assert_eq!(script.end.stats().ecn_reductions, 2);
         script.expect_cwnd(2000);
     }
 
-    /// RFC 3168 §6.1.3: ECE until CWR comes; a mark on the segment with CWR counts anew.
+    /// RFC 3168 §6.1.3: ECE until CWR is received; a mark on the segment with CWR sets ECE again.
     #[test]
-    fn the_receiver_echoes_until_it_hears_of_the_reduction() {
+    fn the_receiver_sets_ece_until_it_receives_cwr() {
         let mut script = client(Ecn::Classic, ECN_SETUP, Flags::ECE);
         script.sent();
         let none = Flags::default();
@@ -175,29 +175,29 @@ mod classic {
             data(&mut script, number, ecn, bits);
             data(&mut script, number + 1, Codepoint::Ect0, none);
             let acks = script.sent();
-            assert_eq!(acks.len(), 1, "a mark makes no ACK more");
+            assert_eq!(acks.len(), 1, "a mark triggers no additional ACK");
             assert_eq!(acks[0].flags.has(Flags::ECE), echoed, "after segment {number}");
         }
         assert_eq!(script.end.stats().marked_received, 2);
     }
 
-    /// RFC 3168 §6.1.5; a loss and marks in one window are one reduction (§6.1.2).
+    /// RFC 3168 §6.1.5; a loss and marks in one window cause one reduction (§6.1.2).
     #[test]
-    fn a_repair_is_not_capable_and_covers_the_marks_of_its_window() {
+    fn retransmissions_are_not_ecn_capable_and_loss_and_marks_reduce_once() {
         let mut script = ten_sent();
         script.at(50);
         for blocks in [[(1000, 2000)], [(1000, 3000)], [(1000, 4000)]] {
             script.ack_sack(0, &blocks);
         }
-        let repair = script.sent()[0];
-        assert_eq!((repair.retransmission, repair.ecn), (true, Codepoint::NotEct));
+        let retransmission = script.sent()[0];
+        assert_eq!((retransmission.retransmission, retransmission.ecn), (true, Codepoint::NotEct));
         let before = script.end.ssthresh();
         ack(&mut script, 4000, Flags::ECE);
         assert_eq!((script.end.stats().ecn_reductions, script.end.ssthresh()), (0, before));
     }
 
     #[test]
-    fn what_is_no_data_is_not_capable() {
+    fn segments_without_data_are_not_ecn_capable() {
         let mut script = ten_sent();
         script.at(50);
         data(&mut script, 0, Codepoint::Ect0, Flags::default());
@@ -210,9 +210,9 @@ mod classic {
 mod dctcp {
     use super::*;
 
-    /// RFC 8257 §3.2: the state changes with an ACK of its own for what came before.
+    /// RFC 8257 §3.2: a state change triggers a separate ACK of the earlier data.
     #[test]
-    fn each_ack_tells_whether_what_it_acknowledges_was_marked() {
+    fn each_ack_reports_whether_its_data_was_marked() {
         let mut script = client(Ecn::Dctcp, ECN_SETUP, Flags::ECE);
         script.sent();
         data(&mut script, 0, Codepoint::Ect0, Flags::default());
@@ -220,13 +220,13 @@ mod dctcp {
         data(&mut script, 1, Codepoint::Ce, Flags::default());
         let acks = script.sent();
         let first_byte = IRS + 1;
-        let told = |segment: &Segment| (segment.ack - first_byte, segment.flags.has(Flags::ECE));
-        assert_eq!(acks.iter().map(told).collect::<Vec<_>>(), [(1000, false)]);
+        let report = |segment: &Segment| (segment.ack - first_byte, segment.flags.has(Flags::ECE));
+        assert_eq!(acks.iter().map(report).collect::<Vec<_>>(), [(1000, false)]);
         data(&mut script, 2, Codepoint::Ce, Flags::default());
-        assert_eq!(script.sent().iter().map(told).collect::<Vec<_>>(), [(3000, true)]);
+        assert_eq!(script.sent().iter().map(report).collect::<Vec<_>>(), [(3000, true)]);
         data(&mut script, 3, Codepoint::Ce, Flags::default());
         data(&mut script, 4, Codepoint::Ect0, Flags::default());
-        assert_eq!(script.sent().iter().map(told).collect::<Vec<_>>(), [(4000, true)]);
+        assert_eq!(script.sent().iter().map(report).collect::<Vec<_>>(), [(4000, true)]);
     }
 }
 
@@ -239,9 +239,9 @@ mod accurate {
         script
     }
 
-    /// RFC 9768 §3.2.2.5.1: at the first mark after none, and at every second.
+    /// RFC 9768 §3.2.2.5.1: an ACK at the first mark after unmarked data, and at every second mark.
     #[test]
-    fn marks_hasten_acks_and_are_counted() {
+    fn marks_trigger_acks_and_are_counted() {
         let mut script = client(Ecn::Accurate, ACCURATE, Flags::CWR);
         script.sent();
         let mut counts = Vec::new();
@@ -261,21 +261,21 @@ mod accurate {
     }
 
     #[test]
-    fn the_count_that_goes_round_is_understood() {
+    fn a_wrapped_count_is_decoded() {
         let mut script = ten_sent();
         script.at(50);
         // Five marks so far: the peer counts 5 + 5 = 10, and the field says 2.
         for (acked, count) in [(1000, 6), (3000, 0), (5000, 2)] {
             ack(&mut script, acked, Flags::from_ace(count));
         }
-        assert_eq!(script.end.stats().ecn_reductions, 1, "once in a window of data");
+        assert_eq!(script.end.stats().ecn_reductions, 1, "once per window of data");
         ack(&mut script, 6000, Flags::from_ace(2));
-        assert_eq!(script.end.stats().ecn_reductions, 1, "no news of marks");
+        assert_eq!(script.end.stats().ecn_reductions, 1, "no new marks");
     }
 
-    /// An old count on an ACK that brings nothing is not taken for seven marks.
+    /// An old count on an ACK without progress is not interpreted as seven marks.
     #[test]
-    fn an_ack_without_progress_tells_nothing_of_marks() {
+    fn an_ack_without_progress_reports_no_marks() {
         let mut script = ten_sent();
         script.at(50);
         ack(&mut script, 5000, Flags::from_ace(6));

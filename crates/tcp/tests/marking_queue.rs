@@ -1,4 +1,4 @@
-//! Senders that heed marks, over a queue that marks above a threshold.
+//! ECN responses of senders to a queue that marks above a threshold.
 
 use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
@@ -7,13 +7,13 @@ use airwnd_tcp::{Config, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 const RATE: BitRate = BitRate(10_000_000);
-/// A segment with its headers, as the link counts it.
+/// A segment with its headers and link overhead.
 const PACKET: Bytes = Bytes(1000 + 52 + 2);
 const ONE_WAY: Span = Span::from_millis(25);
-/// Packets at which the queue begins to mark (K).
+/// Marking threshold (K) in packets.
 const K: usize = 20;
 
-/// What queue and window do in steady state.
+/// Queue and window in steady state.
 #[derive(Debug)]
 struct Steady {
     queue: Vec<f64>,
@@ -54,57 +54,57 @@ fn run(cc: &str, ecn: Ecn, mark_above: usize) -> Steady {
     steady
 }
 
-fn least(values: &[f64]) -> f64 {
+fn min_of(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-fn greatest(values: &[f64]) -> f64 {
+fn max_of(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
-/// Packets that the path holds without a queue.
-fn product() -> f64 {
+/// Returns the BDP in packets.
+fn bdp_packets() -> f64 {
     RATE.0 as f64 * 2.0 * ONE_WAY.as_secs() / PACKET.bits() as f64
 }
 
-/// The most that payload can be of the link.
+/// Returns the maximum goodput of the link.
 fn full_kbps() -> f64 {
     RATE.0 as f64 / 1e3 * 1000.0 / PACKET.0 as f64
 }
 
-/// A window grows from one mark to the next by a segment in a round trip up to W* + 1, W* = C RTT + K, and all of a
-/// round trip is marked. So alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, the window falls by
-/// D = (W* + 1) alpha / 2, and the queue goes from K + 1 down to K + 1 - D (Alizadeh et al., SIGCOMM 2010, section 3.3).
+/// Between marks the window grows by one segment per RTT up to W* + 1, with W* = C RTT + K, and all packets of one RTT
+/// are marked. So alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, the window decreases by D = (W* + 1) alpha / 2,
+/// and the queue oscillates between K + 1 and K + 1 - D (Alizadeh et al., SIGCOMM 2010, section 3.3).
 #[test]
-fn dctcp_keeps_the_queue_below_the_threshold_by_its_amplitude() {
-    let star = product() + K as f64;
-    let wanted = (2.0 * star + 1.0) / ((star + 1.0) * (star + 1.0));
-    let mut alpha = wanted.sqrt();
+fn dctcp_queue_oscillates_below_the_threshold_with_its_amplitude() {
+    let star = bdp_packets() + K as f64;
+    let right_hand_side = (2.0 * star + 1.0) / ((star + 1.0) * (star + 1.0));
+    let mut alpha = right_hand_side.sqrt();
     for _ in 0..20 {
-        alpha = (wanted / (1.0 - alpha / 4.0)).sqrt();
+        alpha = (right_hand_side / (1.0 - alpha / 4.0)).sqrt();
     }
     let amplitude = (star + 1.0) * alpha / 2.0;
     for (settings, ecn) in [("", Ecn::Dctcp), ("growth = \"per-byte\"", Ecn::Accurate)] {
         let steady = run(&format!("kind = \"dctcp\"\n{settings}"), ecn, K);
-        let (low, high) = (least(&steady.queue), greatest(&steady.queue));
-        let swing = greatest(&steady.window) - least(&steady.window);
-        assert!((swing / amplitude - 1.0).abs() < 0.1, "window by {swing}, {amplitude} wanted");
-        assert!((high - (K as f64 + 1.0)).abs() <= 1.0, "queue up to {high}");
+        let (low, high) = (min_of(&steady.queue), max_of(&steady.queue));
+        let swing = max_of(&steady.window) - min_of(&steady.window);
+        assert!((swing / amplitude - 1.0).abs() < 0.1, "window amplitude {swing}, expected {amplitude}");
+        assert!((high - (K as f64 + 1.0)).abs() <= 1.0, "maximum queue {high}");
         assert!(
             (low - (K as f64 + 1.0 - amplitude)).abs() <= 1.5,
-            "queue down to {low}, {amplitude} below wanted"
+            "minimum queue {low}, expected {amplitude} below the maximum"
         );
         assert!(steady.goodput_kbps > 0.995 * full_kbps(), "{} kbit/s", steady.goodput_kbps);
         assert_eq!(steady.drops, 0);
     }
 }
 
-/// The same queue with feedback that only says that there are marks: the window halves, as NewReno's does.
+/// The same queue with feedback that reports only the presence of marks: the window is halved, as by NewReno.
 #[test]
-fn with_the_feedback_of_rfc_3168_both_halve() {
+fn with_rfc_3168_feedback_both_halve_the_window() {
     for cc in ["kind = \"dctcp\"", "kind = \"newreno\""] {
         let steady = run(cc, Ecn::Classic, K);
-        let ratio = least(&steady.window) / greatest(&steady.window);
+        let ratio = min_of(&steady.window) / max_of(&steady.window);
         assert!((ratio - 0.5).abs() < 0.02, "{cc}: {ratio}");
     }
 }
@@ -112,7 +112,7 @@ fn with_the_feedback_of_rfc_3168_both_halve() {
 #[test]
 fn prague_keeps_the_queue_around_the_threshold() {
     let steady = run("kind = \"prague\"", Ecn::Accurate, K);
-    let (low, high) = (least(&steady.queue), greatest(&steady.queue));
+    let (low, high) = (min_of(&steady.queue), max_of(&steady.queue));
     assert!(high <= K as f64 + 2.0 && low >= K as f64 / 2.0, "queue from {low} to {high}");
     assert!(steady.goodput_kbps > 0.995 * full_kbps(), "{} kbit/s", steady.goodput_kbps);
     assert_eq!(steady.drops, 0);

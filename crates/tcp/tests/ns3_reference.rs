@@ -1,8 +1,8 @@
-//! Runs of ns-3 3.44 repeated here: one NewReno flow, delayed ACKs, a drop-tail queue of 100 packets.
+//! Runs of ns-3 3.44 reproduced: one NewReno flow, delayed ACKs, a drop-tail queue of 100 packets.
 //!
-//! The expected numbers are ns-3's: goodput is application bytes over the whole run, delay the mean of all
-//! forward packets from sending host to receiving host. Its links carry two bytes of PPP on each packet.
-//! `cargo test -p airwnd-tcp --test suite ns3_reference:: -- --nocapture` prints every comparison.
+//! The expected numbers are ns-3's. Goodput is application bytes over the whole run, delay the mean over all forward
+//! packets from sending host to receiving host. Links add two bytes of PPP to each packet. `cargo test -p airwnd-tcp
+//! --test suite ns3_reference:: -- --nocapture` prints every comparison.
 
 use crate::support::{Link, Net, newreno, plain_window};
 use airwnd_tcp::{Config, Segment, Stack};
@@ -13,7 +13,7 @@ fn stack(mss: u16, buffer: u64) -> Config {
     Config { mss, send_buffer: buffer, receive_buffer: buffer, ..Stack::Ns3v44.config() }
 }
 
-/// A bulk flow; `loses` says which forward packets the last hop loses.
+/// Runs a bulk flow; `loses` selects the forward packets lost on the last hop.
 fn run(
     config: &Config,
     link: &dyn Fn() -> Link,
@@ -36,7 +36,7 @@ fn assert_within(what: &str, ours: f64, theirs: f64, percent: f64) {
     assert!(off.abs() <= percent, "{what}: {ours:.3} differs from ns-3's {theirs:.3} by {off:.2} %");
 }
 
-/// 10 Mbit/s, 25 ms one way (the 1 Gbit/s, 1 us hop before it adds 9 us to ns-3's delay).
+/// 10 Mbit/s, 25 ms one way (ns-3's 1 Gbit/s, 1 us hop before it adds 9 us of delay).
 fn slow() -> Link {
     Link::new(BitRate(10_000_000), Span::from_millis(25), 100)
 }
@@ -47,7 +47,7 @@ fn lossy() -> Link {
 }
 
 #[test]
-fn sawtooth_of_a_full_buffer() {
+fn sawtooth_with_a_full_buffer() {
     let net = run(&stack(1000, 4_194_304), &slow, Box::new(|_| false), 60);
     let stats = net.ends[0].stats();
     assert_within("goodput in kbit/s", net.goodput_kbps(1), 9452.13, 0.1);
@@ -59,7 +59,7 @@ fn sawtooth_of_a_full_buffer() {
 
 /// ns-3's trace enters recovery at 0.6405, 11.573, 29.489 and 47.404 s, with thresholds 119500 and 79500 B.
 #[test]
-fn sawtooth_in_time() {
+fn times_of_the_sawtooth() {
     let mut links = [slow(), slow()];
     links[0].loses = Box::new(|_| false);
     let mut net = Net::new(&stack(1000, 4_194_304), &newreno(), &plain_window(), links);
@@ -97,7 +97,7 @@ fn lossless_25_mbps() {
     assert_within("delay in ms", net.mean_delay_ms(1), 41.8996, 1.0);
 }
 
-/// Loses the same data packets as an error model with this hash that ns-3 was run with.
+/// Loses the same data packets as ns-3's run with an error model that uses this hash.
 fn hash_loss(seed: u64, rate: f64) -> Box<dyn FnMut(&Segment) -> bool> {
     let mut count = 0_u64;
     Box::new(move |segment| {
@@ -115,12 +115,12 @@ fn hash_loss(seed: u64, rate: f64) -> Box<dyn FnMut(&Segment) -> bool> {
 }
 
 #[test]
-fn packets_lost_one_by_one() {
-    // (loss rate, buffer, goodput and delay of seeds 1 to 3, how near ours must come in percent)
+fn losses_of_single_packets() {
+    // (loss rate, buffer, goodput and delay of seeds 1 to 3, tolerance in percent)
     let runs = [
         (0.001, 4_194_304, [(16_562.7, 10.5795), (17_194.7, 10.4572), (17_233.4, 11.4318)], 1.0),
         (0.01, 4_194_304, [(4457.52, 8.83896), (4998.03, 8.84051), (4620.97, 8.85374)], 2.0),
-        // Here lost retransmissions and timeouts decide, and the first difference grows.
+        // Lost retransmissions and timeouts dominate here, and the first difference grows.
         (0.03, 131_072, [(1979.71, 8.82031), (2037.74, 8.82172), (1859.0, 8.83167)], 4.0),
     ];
     for (rate, buffer, theirs, percent) in runs {

@@ -1,8 +1,8 @@
-//! One flow of each congestion control as ns-3 3.44 ran it: 10 Mbit/s, 25 ms one way, a drop-tail queue of 100
-//! packets, 1000-byte segments, delayed ACKs, 60 s.
+//! One flow per congestion control as run by ns-3 3.44: 10 Mbit/s, 25 ms one way, a drop-tail queue of 100 packets,
+//! 1000-byte segments, delayed ACKs, 60 s.
 //!
-//! Goodput is application bytes over the whole run; the queueing delay is the mean forward delay less what an empty
-//! path takes. `cargo test -p airwnd-tcp --test suite ns3_senders:: -- --nocapture` prints every comparison.
+//! Goodput is application bytes over the whole run; queueing delay is the mean forward delay minus that of an empty
+//! path. `cargo test -p airwnd-tcp --test suite ns3_senders:: -- --nocapture` prints every comparison.
 
 use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
@@ -10,7 +10,7 @@ use airwnd_kernel::Stream;
 use airwnd_tcp::{Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-/// 25 ms, 1054 bytes at 10 Mbit/s and over the 1 Gbit/s, 1 us hop before it.
+/// 25 ms plus 1054 bytes at 10 Mbit/s and over the preceding 1 Gbit/s, 1 us hop.
 const EMPTY_PATH_MS: f64 = 25.0 + 0.8432 + 0.0094;
 
 struct Reference {
@@ -52,7 +52,7 @@ fn assert_near(cc: &str, theirs: &Reference) {
     assert!(of_delay.abs() <= 10.0, "{cc}: queueing delay off by {of_delay:.2} %");
 }
 
-/// HyStart by ns-3.44's limits: a train as long as a round trip, a delay twice the least.
+/// HyStart with ns-3.44's limits: an ACK train as long as the RTT, a delay of twice the minimum RTT.
 #[test]
 fn cubic() {
     let cc = "kind = \"cubic\"\nvariant = \"linux\"\nslow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1 s\"}";
@@ -75,8 +75,8 @@ fn hybla() {
     assert_near(cc, &Reference { goodput_kbps: 9452.13, delay_ms: 80.272 });
 }
 
-/// ns-3's Veno takes the samples of one ACK for a round trip: fewer than three, so that it is always NewReno.
-/// Ours grows half as fast where a queue stands; its saw teeth are longer, as high, and give the same means.
+/// ns-3's Veno counts the samples of one ACK per RTT: fewer than three, so it always behaves as NewReno. Ours grows
+/// half as fast with a standing queue; its sawteeth are longer but as high, and give the same means.
 #[test]
 fn veno() {
     assert_near("kind = \"veno\"", &Reference { goodput_kbps: 9452.13, delay_ms: 80.0854 });
@@ -89,16 +89,17 @@ fn scalable() {
     assert_near(cc, &Reference { goodput_kbps: 9381.87, delay_ms: 92.6778 });
 }
 
-/// ns-3 leaves Wmax lower after the second loss of an overflow (exception bic-fast-convergence), so its saw teeth are
-/// shorter: 1.87 s, with that rule ours 2.03 s, without it 2.87 s.
+/// ns-3 reduces Wmax further after the second loss of an overflow (exception bic-fast-convergence), so its sawteeth are
+/// shorter: 1.87 s; ours 2.03 s with that rule, 2.87 s without.
 #[test]
 fn bic() {
     assert_near("kind = \"bic\"", &Reference { goodput_kbps: 9383.33, delay_ms: 82.6607 });
 }
 
-/// ns-3's run (3451.2 kbit/s, 26.28 ms) is not met: its Vegas cuts cwnd RTTmin / RTT to whole segments. On this path,
-/// where RTTmin is the 50 ms of the handshake and RTT 52.3 ms with data, 23 - floor(23 x 50 / 52.3) = 2 segments,
-/// no less than alpha, so it stays at a window of 23, which needs 60. Uncut the queue is 23 (1 - 50 / 52.3) = 1.01.
+/// ns-3's run (3451.2 kbit/s, 26.28 ms) is not reproduced: its Vegas truncates cwnd RTTmin / RTT to whole segments. On
+/// this path RTTmin is the 50 ms of the handshake and RTT 52.3 ms with data, so 23 - floor(23 x 50 / 52.3) = 2
+/// segments, not less than alpha, and the window stays at 23 instead of the required 60. Without truncation the queue
+/// is 23 (1 - 50 / 52.3) = 1.01.
 #[test]
 fn vegas() {
     let mut net = run("kind = \"vegas\"");
@@ -110,34 +111,33 @@ fn vegas() {
     assert_eq!(net.links[0].drops, 0);
 }
 
-/// ns-3's queueing delay (48.07 ms) is not met: it counts growth in whole segments for each ACK, so that two segments
-/// times alpha < 0.5 are none, and takes smoothed round-trip times for samples. With both of these here the window
-/// stays at 119 segments from 7 s on, as in ns-3 at 120, and the queueing delay is 47.4 ms; with either alone it goes
-/// on.
+/// ns-3's queueing delay (48.07 ms) is not reproduced: it counts growth in whole segments per ACK, so that two segments
+/// times alpha < 0.5 give none, and uses smoothed RTTs as samples. With both rules here the window stays at 119
+/// segments from 7 s on (120 in ns-3), and the queueing delay is 47.4 ms; with either rule alone it keeps growing.
 #[test]
 fn illinois() {
     let mut net = run("kind = \"illinois\"");
     net.run_until(Time(60_000_000_000));
     println!("illinois: goodput {:.1} / 9452.0 kbit/s, {:.2} ms", net.goodput_kbps(1), net.mean_delay_ms(1));
     assert!((net.goodput_kbps(1) / 9452.0 - 1.0).abs() < 0.05, "{} kbit/s", net.goodput_kbps(1));
-    assert!(net.ends[0].stats().fast_retransmits > 4, "the window goes on growing until the buffer is full");
+    assert!(net.ends[0].stats().fast_retransmits > 4, "the window grows until the buffer is full");
 }
 
-/// ns-3 adds alpha bytes for each ACK, not alpha / cwnd segments (exception htcp-growth): losses are 5.15 s apart
-/// there, 5.13 s with that rule here, 2.7 s without it. The saw teeth are as high, so that the means agree.
+/// ns-3 adds alpha bytes per ACK instead of alpha / cwnd segments (exception htcp-growth): losses are 5.15 s apart
+/// there, here 5.13 s with that rule and 2.7 s without. The sawteeth are equally high, so the means agree.
 #[test]
 fn htcp() {
     assert_near("kind = \"htcp\"", &Reference { goodput_kbps: 9420.93, delay_ms: 68.1635 });
 }
 
-/// ns-3 divides 1 by phi in whole numbers, which is 0: any queue is slow there. Reno's estimate so begins earlier, at a
-/// smaller window, and the drain at 6.7 s goes down to 71 segments rather than to the estimate's 103.
+/// ns-3 divides 1 by phi in integer arithmetic, which gives 0: any queue counts as slow. So Reno's estimate starts
+/// earlier, at a smaller window, and the drain at 6.7 s goes down to 71 segments instead of the estimate's 103.
 #[test]
 fn yeah() {
     assert_near("kind = \"yeah\"\nphi = 1000.0", &Reference { goodput_kbps: 9452.13, delay_ms: 78.6293 });
 }
 
-/// ns-3 has no ALLOWED_INCREASE, so that a full window cannot grow.
+/// ns-3 has no ALLOWED_INCREASE, so a full window cannot grow.
 #[test]
 fn ledbat() {
     assert_near(
@@ -146,20 +146,20 @@ fn ledbat() {
     );
 }
 
-/// ns-3's queueing delay (66.24 ms) is not met: its rate sample outlives the ACK. `TcpRateLinux::SkbDelivered` goes on
-/// with the interval of an earlier packet unless more had been delivered when this one was sent, so that three packets
-/// between two ACKs make the next rate too large by one in 60, more than the margin of 1 % takes off, and the queue
-/// grows until the window of two products stops it. With that rule here it is 41 ms, without it 3.9 ms. ns-3's window
-/// also leaves its probes of the round-trip time by overflow (4294967295 B) and slow start.
+/// ns-3's queueing delay (66.24 ms) is not reproduced: its rate sample persists beyond the ACK.
+/// `TcpRateLinux::SkbDelivered` keeps the interval of an earlier packet unless more had been delivered when this one
+/// was sent. Three packets between two ACKs therefore raise the next rate by one in 60, more than the 1 % margin
+/// subtracts, and the queue grows until the window of two BDPs stops it. With that rule here the queueing delay is 41
+/// ms, without it 3.9 ms. ns-3's window also leaves ProbeRTT by an overflow (4294967295 B) and slow start.
 #[test]
 fn bbr() {
     let cc = "kind = \"bbr\"\nquantum = \"segment\"\npolicer = false\nequal_refreshes = true";
     let mut net = run(cc);
-    // As there: two products and a little, four segments while the round-trip time is probed.
+    // As in ns-3: two BDPs and a little more, four segments in ProbeRTT.
     for (ms, theirs) in [(450, 181_000.0), (8000, 128_000.0), (10_200, 4000.0)] {
         net.run_until(Time(ms * 1_000_000));
         let ours = net.ends[0].cwnd().0 as f64;
-        assert!((ours / theirs - 1.0).abs() < 0.05, "cwnd {ours} B, {theirs} B there after {ms} ms");
+        assert!((ours / theirs - 1.0).abs() < 0.05, "cwnd {ours} B, {theirs} B in ns-3 after {ms} ms");
     }
     net.run_until(Time(60_000_000_000));
     let queueing = net.mean_delay_ms(1) - EMPTY_PATH_MS;
@@ -168,9 +168,8 @@ fn bbr() {
     assert!(queueing < 8.0, "{queueing} ms");
 }
 
-/// 2 % of the packets lost over 25 Mbit/s and 16 ms, where a lost retransmission waits a second for its timeout: ns-3's
-/// mean of eight seeds is 14.36 Mbit/s (12.3 to 15.8). Its samples count an ACK too many (exception
-/// westwood-plus-samples).
+/// 2 % loss over 25 Mbit/s and 16 ms, where a lost retransmission waits one second for its timeout. ns-3's mean of
+/// eight seeds is 14.36 Mbit/s (12.3 to 15.8). Its samples count one ACK too many (exception westwood-plus-samples).
 #[test]
 fn westwood_plus_over_packet_errors() {
     let goodput = |seed: u64| {
@@ -200,8 +199,9 @@ fn westwood_plus_over_packet_errors() {
 }
 
 /// Two flows, the second 0.1 s later: ns-3 has 9424.7 kbit/s, 85.38 ms and 254 drops. Its PRR multiplies bytes in 32
-/// bits, so that after 45 segments nothing goes out until the flight is at the threshold (exception
-/// prr-thirty-two-bits); and a timeout does not make it forget Wmax. Counted right the sender sends on, and more is lost.
+/// bits, so that after 45 segments nothing is sent until bytes in flight are at ssthresh (exception
+/// prr-thirty-two-bits); and Wmax survives a timeout. With correct arithmetic the sender continues, and more packets
+/// are lost.
 #[test]
 fn two_cubic_flows() {
     let run = |prr_wraps: bool| {
@@ -246,15 +246,15 @@ fn two_cubic_flows() {
     assert!(shorter < delay && more > 1.15 * drops, "{shorter} ms, {more} drops");
 }
 
-/// Linux counts segments rather than ACKs. It halves cwnd where ours halves the flight, which is as large here.
+/// Linux counts segments instead of ACKs. It halves cwnd where ours halves bytes in flight, which are equal here.
 #[test]
 fn linux_reno() {
     let cc = "kind = \"newreno\"\ngrowth = \"per-byte\"";
     assert_near(cc, &Reference { goodput_kbps: 9460.13, delay_ms: 80.4389 });
 }
 
-/// Both stay between one and three segments: at three the third waits for a delayed ACK for a round trip, which by
-/// timestamps is one-way delay, 78 ms instead of 26, and so an indication of congestion.
+/// Both stay between one and three segments. At three the third segment's ACK is delayed for an RTT, which timestamps
+/// report as one-way delay: 78 ms instead of 26, an indication of congestion.
 #[test]
 fn lp() {
     let cc = "kind = \"lp\"\nextremes = \"renewed\"";

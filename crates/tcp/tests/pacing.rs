@@ -1,4 +1,4 @@
-//! Pacing: when segments go out, in scripts and over a path.
+//! Pacing: transmission times of segments, in scripts and over a path.
 
 use crate::support::script::{Script, segments};
 use airwnd_tcp::stack::Pacing;
@@ -9,9 +9,9 @@ fn config(pacing: Pacing) -> Config {
     Config { mss: 1000, initial_rto: Span::from_secs(1), pacing, ..Stack::Ns3v44.config() }
 }
 
-/// In slow start two windows in a round trip: ten segments of a window, one each 50 ms / 2 / 10.
+/// In slow start pacing is at two windows per RTT: ten segments of a window, one per 50 ms / 2 / 10.
 #[test]
-fn a_window_is_spread_over_the_round_trip() {
+fn a_window_is_spread_over_the_rtt() {
     let mut script = Script::new(&config(Pacing::Always));
     script.connect(None);
     script.end.write(Bytes(100_000));
@@ -23,12 +23,12 @@ fn a_window_is_spread_over_the_round_trip() {
             script.at_time(next);
         }
     }
-    // The window is full: there is nothing to wait for but an ACK, a timeout, and the pace of the last segment.
+    // The window is full: the timer is the earliest of ACK, retransmission timeout, and pacing of the last segment.
     script.expect_data(&[]);
 }
 
 #[test]
-fn without_pacing_the_window_goes_out_at_once() {
+fn without_pacing_the_window_is_sent_at_once() {
     for pacing in [Pacing::Never, Pacing::AsAsked] {
         let mut script = Script::new(&config(pacing));
         script.connect(None);
@@ -37,15 +37,15 @@ fn without_pacing_the_window_goes_out_at_once() {
     }
 }
 
-/// A timeout falls due while segments wait for their pace: the repair waits as well, and is not forgotten.
+/// A timeout expires while segments wait for pacing: the retransmission waits, too, and is not lost.
 #[test]
-fn a_repair_keeps_the_pace() {
+fn a_retransmission_is_paced() {
     let mut script = Script::new(&config(Pacing::Always));
     script.connect(None);
     script.end.write(Bytes(10_000));
     let mut sent = script.sent().len();
     while sent < 10 {
-        let due = script.end.next_timeout().expect("something waits");
+        let due = script.end.next_timeout().expect("a segment is waiting");
         script.at_time(due);
         sent += script.sent().len();
     }

@@ -1,4 +1,4 @@
-//! Whatever the network does to segments, the bytes arrive, in order and once.
+//! Under any loss, delay and duplication of segments, the bytes arrive in order and exactly once.
 
 use airwnd_tcp::segment::Flags;
 use airwnd_tcp::stack::Recovery;
@@ -9,9 +9,9 @@ use proptest::test_runner::RngSeed;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What happens to each segment in turn: lost, late, doubled. When the list is at its end, nothing does.
+/// Impairment of each segment in turn: loss, delay, duplication. Segments beyond the list are not impaired.
 #[derive(Clone, Copy, Debug)]
-struct Mishap {
+struct Impairment {
     lost: bool,
     delay_ms: u64,
     doubled: bool,
@@ -19,17 +19,17 @@ struct Mishap {
 
 #[derive(Clone, Debug)]
 struct Case {
-    mishaps: Vec<Mishap>,
+    impairments: Vec<Impairment>,
     bytes: [u64; 2],
     iss: [u32; 2],
     config: Config,
     rwnd: rwnd::Spec,
-    /// How much the applications read every 7 ms; none if they read at once.
+    /// Bytes that the applications read every 7 ms; `None`: they read at once.
     reads: Option<u64>,
 }
 
-fn mishap() -> impl Strategy<Value = Mishap> {
-    (0..100_u32, 1..60_u64, 0..100_u32).prop_map(|(loss, delay, double)| Mishap {
+fn impairment() -> impl Strategy<Value = Impairment> {
+    (0..100_u32, 1..60_u64, 0..100_u32).prop_map(|(loss, delay, double)| Impairment {
         lost: loss < 12,
         delay_ms: if loss < 80 { 20 } else { delay },
         doubled: double < 5,
@@ -63,9 +63,9 @@ fn cases() -> impl Strategy<Value = Case> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
     let reads = prop_oneof![Just(None), Just(None), (200..5000_u64).prop_map(Some)];
     let basics =
-        (prop::collection::vec(mishap(), 0..1000), [1..120_000_u64, 0..20_000_u64], any::<[u32; 2]>());
+        (prop::collection::vec(impairment(), 0..1000), [1..120_000_u64, 0..20_000_u64], any::<[u32; 2]>());
     (basics, stacks, recoveries, buffers, switches, rwnds(), reads).prop_map(
-        |((mishaps, bytes, iss), stack, recovery, buffer, (sack, nagle, wrap), rwnd, reads)| {
+        |((impairments, bytes, iss), stack, recovery, buffer, (sack, nagle, wrap), rwnd, reads)| {
             let mut config = stack.config();
             config.sack &= sack;
             config.nagle = nagle;
@@ -75,16 +75,16 @@ fn cases() -> impl Strategy<Value = Case> {
             config.max_retries = 1000;
             config.persist_timeout = Span::from_millis(200);
             let iss = if wrap { iss.map(|n| u32::MAX - n % 50_000) } else { iss };
-            Case { mishaps, bytes, iss, config, rwnd, reads }
+            Case { impairments, bytes, iss, config, rwnd, reads }
         },
     )
 }
 
-/// What a peer may do, checked at each segment.
+/// Checks the protocol rules for a peer at each segment.
 struct Watch {
     next: Seq,
     acked: Option<Seq>,
-    /// The farthest right edge that the other end has offered us, and that we offer.
+    /// Maximum right edge advertised by the other end, and by this one.
     allowed: Option<Seq>,
     edge: Option<Seq>,
     largest: u32,
@@ -102,10 +102,10 @@ impl Watch {
         }
         let end = segment.end();
         if segment.retransmission {
-            assert!(segment.seq.is_before(self.next), "a retransmission of nothing old");
+            assert!(segment.seq.is_before(self.next), "a retransmission of unsent data");
             self.next = self.next.max(end);
         } else if segment.space() > 0 {
-            assert_eq!(segment.seq, self.next, "new data follows the old");
+            assert_eq!(segment.seq, self.next, "new data follows earlier data");
             self.next = end;
         }
         if let Some(allowed) = self.allowed.filter(|_| segment.len > 0 && !segment.retransmission) {
@@ -119,7 +119,7 @@ impl Watch {
             let former = self.acked.replace(segment.ack);
             assert!(
                 former.is_none_or(|former| !segment.ack.is_before(former)),
-                "acknowledgments do not go back"
+                "acknowledgment numbers do not decrease"
             );
         }
         if codes_in_field && (1..=120).contains(&segment.window) {
@@ -128,9 +128,9 @@ impl Watch {
         let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.shift };
         let edge = segment.ack + (u32::from(segment.window) << shift);
         if let Some(former) = self.edge.filter(|_| !segment.flags.has(Flags::SYN)) {
-            let taken_back = former.since(edge);
+            let reduction = former.since(edge);
             let unit = if codes_in_field { 121 << self.shift } else { 1 << self.shift };
-            assert!(taken_back < unit, "{taken_back} bytes that were offered are taken back");
+            assert!(reduction < unit, "the advertised edge moved back by {reduction} bytes");
             self.edge = Some(former.max(edge));
         } else if segment.flags.has(Flags::ACK) {
             self.edge = Some(edge);
@@ -165,7 +165,7 @@ fn deliver(case: &Case) {
     let mut ends = [Endpoint::new(&setup(case.iss[0])), Endpoint::new(&setup(case.iss[1]))];
     let mut watches = [Watch::new(case.iss[0]), Watch::new(case.iss[1])];
     let in_field = case.rwnd.capabilities().sender_half == Some(rwnd::Carriage::WindowField);
-    let mut mishaps = case.mishaps.iter();
+    let mut impairments = case.impairments.iter();
     let mut wire: BTreeMap<(Time, u64), (usize, Segment)> = BTreeMap::new();
     let mut count = 0;
     let mut left = case.bytes;
@@ -186,12 +186,15 @@ fn deliver(case: &Case) {
                 ends[i].close();
             }
             while let Some(segment) = ends[i].poll_transmit(now) {
-                let mishap =
-                    mishaps.next().copied().unwrap_or(Mishap { lost: false, delay_ms: 20, doubled: false });
+                let impairment = impairments.next().copied().unwrap_or(Impairment {
+                    lost: false,
+                    delay_ms: 20,
+                    doubled: false,
+                });
                 watches[i].on_sent(&segment, in_field);
-                for _ in 0..if mishap.lost { 0 } else { 1 + u32::from(mishap.doubled) } {
+                for _ in 0..if impairment.lost { 0 } else { 1 + u32::from(impairment.doubled) } {
                     count += 1;
-                    wire.insert((now + Span::from_millis(mishap.delay_ms), count), (1 - i, segment));
+                    wire.insert((now + Span::from_millis(impairment.delay_ms), count), (1 - i, segment));
                 }
             }
         }
@@ -207,7 +210,7 @@ fn deliver(case: &Case) {
         let timers = ends.iter().filter_map(Endpoint::next_timeout);
         let next = timers.chain(wire.keys().next().map(|(at, _)| *at)).chain(tick).map(Reverse).max();
         let Some(Reverse(at)) = next else {
-            panic!("nothing is left to happen in round {round}: {:?} {:?}", ends[0].state(), ends[1].state())
+            panic!("no pending event in round {round}: {:?} {:?}", ends[0].state(), ends[1].state())
         };
         now = now.max(at);
         if let (Some(amount), true) = (case.reads, tick == Some(now)) {
@@ -228,7 +231,7 @@ fn deliver(case: &Case) {
             );
             ends[to].on_segment(now, &segment);
             let received = ends[to].stats().bytes_received;
-            assert!(received <= Bytes(case.bytes[1 - to]), "more arrived than was written");
+            assert!(received <= Bytes(case.bytes[1 - to]), "more bytes arrived than were written");
         }
     }
     panic!(
@@ -244,7 +247,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         cases: 3000,
         max_shrink_iters: 2000,
-        // The same cases on every machine; PROPTEST_RNG_SEED asks for others.
+        // The same cases on every machine; PROPTEST_RNG_SEED selects others.
         rng_seed: RngSeed::Fixed(std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)),
         ..ProptestConfig::default()
     })]

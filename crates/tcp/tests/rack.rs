@@ -1,6 +1,6 @@
-//! Losses found by time, and reductions taken back, in scripts: time, segment in, segments out.
+//! RACK loss detection and undo of reductions, in scripts: time, segment in, segments out.
 //!
-//! The round trip is 50 ms and the least one too, so overtaken segments are waited for 12.5 ms.
+//! RTT and minimum RTT are 50 ms, so the reordering window is 12.5 ms.
 
 use crate::support;
 use crate::support::script::{IRS, ISS, Script, segments};
@@ -8,12 +8,12 @@ use airwnd_tcp::segment::{SackBlock, SackBlocks, Timestamps};
 use airwnd_tcp::{Config, Segment, Seq, Stack, cc};
 use airwnd_units::{Bytes, Span};
 
-/// Linux without timestamps, which scripts answer in a way of their own, and with segments of round numbers.
+/// Linux without timestamps, which scripts handle in a special way, and with segments of 1000 bytes.
 fn config() -> Config {
     Config { mss: 1000, timestamps: false, ..Stack::Linux.config() }
 }
 
-/// Established at 50 ms, and so many bytes written.
+/// Returns a connection established at 50 ms that has written `bytes` bytes.
 fn sending(config: &Config, bytes: u64) -> Script {
     let mut script = Script::new(config);
     script.connect(None);
@@ -21,21 +21,21 @@ fn sending(config: &Config, bytes: u64) -> Script {
     script
 }
 
-/// Ten of ever more segments are out since 50 ms.
+/// Returns a sender with more data that sent ten segments at 50 ms.
 fn ten_sent() -> Script {
     let mut script = sending(&config(), 100_000);
     script.expect_data(&segments(0, 10));
     script
 }
 
-/// Ten segments are out since 50 ms, and that is all there is.
+/// Returns a sender without further data that sent ten segments at 50 ms.
 fn last_ten_sent() -> Script {
     let mut script = sending(&config(), 10_000);
     script.expect_data(&segments(0, 10));
     script
 }
 
-/// An ACK that also echoes a timestamp of `sent_ms`.
+/// Injects an ACK that also echoes a timestamp of `sent_ms`.
 fn ack_echoing(script: &mut Script, acked: u32, sent_ms: u32) {
     let template = script.blank();
     let timestamps = template.timestamps.map(|stamps| Timestamps { ecr: sent_ms, ..stamps });
@@ -46,10 +46,10 @@ mod reordering {
     use super::*;
 
     #[test]
-    fn what_comes_within_the_window_is_not_sent_again() {
+    fn an_arrival_within_the_window_is_not_retransmitted() {
         let mut script = ten_sent();
         script.at(100).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
-        // Sent at 50, and due a round trip and a quarter later.
+        // Sent at 50 ms, lost one RTT and a quarter after that.
         script.expect_timer_in(Span::from_micros(12_500));
         script.at(112).ack(2000).expect_data(&segments(11, 2));
         script.at(130);
@@ -58,7 +58,7 @@ mod reordering {
     }
 
     #[test]
-    fn what_comes_later_is_sent_again() {
+    fn a_later_segment_is_retransmitted() {
         let mut script = ten_sent();
         script.at(100).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
         script.at(113).expect_data(&[(0, 1000)]);
@@ -69,7 +69,7 @@ mod reordering {
     }
 
     #[test]
-    fn three_above_are_enough_as_long_as_nothing_was_ever_reordered() {
+    fn three_sacks_above_suffice_before_any_reordering() {
         let mut script = ten_sent();
         script.at(100).ack_sack(0, &[(1000, 3000)]).expect_data(&segments(10, 2));
         assert!(!script.end.is_recovering());
@@ -78,13 +78,13 @@ mod reordering {
     }
 
     #[test]
-    fn after_reordering_three_above_are_not_enough() {
+    fn three_sacks_above_do_not_suffice_after_reordering() {
         let mut script = ten_sent();
         script.at(100).ack_sack(0, &[(1000, 2000)]).ack(2000);
         assert_eq!(script.data_out(), segments(10, 2));
         script.at(101).ack_sack(2000, &[(3000, 8000)]);
         assert!(!script.data_out().contains(&(2000, 1000)));
-        // 50 + 51 + 12.5
+        // 50 + 51 + 12.5 ms
         script.at(113);
         assert!(!script.end.is_recovering());
         script.at(114);
@@ -93,21 +93,21 @@ mod reordering {
     }
 
     #[test]
-    fn a_needless_retransmission_widens_the_window() {
+    fn a_spurious_retransmission_enlarges_the_window() {
         let mut script = ten_sent();
         script.at(100).ack_sack(0, &[(1000, 2000)]);
         script.at(113);
         script.sent();
-        // The segment itself came, and then its second copy.
+        // The original arrived, and then its retransmission.
         script.at(115).ack(2000);
         script.at(165).ack_sack(10_000, &[(0, 1000)]);
         assert_eq!((script.end.stats().dsacks, script.end.stats().reductions_undone), (1, 1));
-        assert_eq!(script.end.cwnd(), Bytes(10_000), "and is taken back");
+        assert_eq!(script.end.cwnd(), Bytes(10_000), "the reduction is undone");
         script.sent();
         script.at(215).ack_sack(10_000, &[(11_000, 12_000)]);
         let timer = script.end.next_timeout().map(|at| at - script.now);
         let quarter = script.end.min_rtt().map(|min| Span(min.0 / 4));
-        assert!(timer > quarter, "{timer:?} after the segment that came, not {quarter:?}");
+        assert!(timer > quarter, "{timer:?} after the arrival instead of {quarter:?}");
     }
 }
 
@@ -115,14 +115,14 @@ mod lost_retransmission {
     use super::*;
 
     #[test]
-    fn is_found_by_what_was_sent_after_it() {
+    fn is_detected_by_later_data() {
         let mut script = ten_sent();
         script.at(100).ack_sack(0, &[(1000, 4000)]);
         assert_eq!(script.data_out()[0], (0, 1000));
         script.at(101).ack_sack(0, &[(1000, 10_000)]);
         let later = script.data_out();
         assert!(!later.is_empty() && later.iter().all(|(seq, _)| *seq >= 10_000));
-        // The retransmission is lost, what was sent 1 ms after it is not.
+        // The retransmission is lost; data sent 1 ms later is not.
         script.at(151).ack_sack(0, &[(1000, 11_000)]);
         assert_eq!(script.data_out()[0], (0, 1000));
         script.at(201).ack(11_000);
@@ -131,7 +131,7 @@ mod lost_retransmission {
     }
 
     #[test]
-    fn is_not_found_by_counting() {
+    fn is_not_detected_by_counting() {
         let loss_detection = airwnd_tcp::stack::LossDetection::Duplicates;
         let mut script = sending(&Config { loss_detection, tail_loss_probe: false, ..config() }, 100_000);
         script.expect_data(&segments(0, 10));
@@ -148,18 +148,18 @@ mod tail {
     use super::*;
 
     #[test]
-    fn is_probed_with_new_data_after_two_round_trips() {
+    fn is_probed_with_new_data_after_two_rtts() {
         let mut script = ten_sent();
         script.expect_timer_in(Span::from_millis(100));
         script.at(150).expect_data(&[(10_000, 1000)]);
         assert_eq!((script.end.stats().tail_probes, script.end.stats().retransmissions), (1, 0));
-        // One at a time: then the timeout, 250 ms after the probe.
+        // One probe at a time: the timeout follows 250 ms after the probe.
         script.expect_timer_in(Span::from_millis(250)).at(400).expect_data(&[(0, 1000)]);
         assert_eq!((script.end.stats().tail_probes, script.end.stats().timeouts), (1, 1));
     }
 
     #[test]
-    fn is_probed_with_its_last_segment_if_there_is_nothing_else() {
+    fn is_probed_with_its_last_segment_without_new_data() {
         let mut script = last_ten_sent();
         script.at(150).expect_data(&[(9000, 1000)]).expect_cwnd(10_000);
     }
@@ -167,7 +167,7 @@ mod tail {
     #[test]
     fn is_repaired_by_fast_recovery() {
         let mut script = last_ten_sent();
-        // Seven arrive, the last three do not.
+        // Seven segments arrive, the last three do not.
         script.at(100).ack(7000).expect_data(&[]).expect_timer_in(Span::from_millis(100));
         script.at(200).expect_data(&[(9000, 1000)]);
         script.at(250).ack_sack(7000, &[(9000, 10_000)]);
@@ -180,10 +180,10 @@ mod tail {
     }
 
     #[test]
-    fn that_the_probe_itself_repairs_is_a_loss_all_the_same() {
+    fn a_loss_repaired_by_the_probe_reduces_the_window() {
         let mut script = last_ten_sent();
         script.at(100).ack(9000).at(200);
-        // One segment is out: 200 ms for a delayed ACK, but the timeout comes first.
+        // One segment is outstanding: 200 ms for a delayed ACK, but the retransmission timeout is earlier.
         script.expect_data(&[]).expect_timer_in(Span::from_millis(150));
         script.at(350).expect_data(&[(9000, 1000)]);
         script.at(400).ack(10_000);
@@ -196,11 +196,11 @@ mod tail {
     }
 
     #[test]
-    fn that_had_arrived_is_no_loss() {
+    fn a_probe_of_delivered_data_is_no_loss() {
         let mut script = last_ten_sent();
         script.at(100).ack(9000).at(350);
         script.expect_data(&[(9000, 1000)]);
-        // The delayed ACK was lost; the second copy is reported.
+        // The delayed ACK was lost; the duplicate is reported.
         script.at(400).ack_sack(10_000, &[(9000, 10_000)]);
         let before = script.end.cwnd();
         script.end.write(Bytes(1000));
@@ -247,24 +247,25 @@ mod duplicates {
         script.data(1000, 1000);
         assert_eq!(blocks(&mut script), SackBlocks::default());
         script.data(1500, 1000);
-        assert_eq!(blocks(&mut script)[0], block(1500, 2000), "the part of it that was here");
+        assert_eq!(blocks(&mut script)[0], block(1500, 2000), "the duplicate part");
     }
 
     #[test]
-    fn are_reported_before_the_block_that_holds_them() {
+    fn are_reported_before_the_block_that_contains_them() {
         let mut script = receiving();
         script.at(100).data(2000, 1000).data(5000, 1000);
         script.sent();
         script.data(2000, 1000);
         assert_eq!(blocks(&mut script), [block(2000, 3000), block(2000, 3000), block(5000, 6000)]);
-        // The fourth segment out of order waits for others.
+        // The ACK of the fourth out-of-order segment is delayed.
         script.data(3000, 1000).at(102);
         assert_eq!(blocks(&mut script), [block(2000, 4000), block(5000, 6000), SackBlock::default()]);
     }
 
-    /// Linux sends three at once and then one in 1.1 ms, or with the 45th; where the gap is filled it answers at once.
+    /// Linux sends three at once, then one per 1.1 ms or at the 45th segment; a segment that fills the gap is
+    /// acknowledged at once.
     #[test]
-    fn of_segments_out_of_order_are_compressed_from_the_fourth_on() {
+    fn acks_of_out_of_order_segments_are_compressed_from_the_fourth_on() {
         let mut script = receiving();
         let mut sent = Vec::new();
         for place in 1..=50 {
@@ -283,7 +284,7 @@ mod duplicates {
     }
 
     #[test]
-    fn are_not_reported_by_stacks_that_do_not_know_it() {
+    fn are_not_reported_by_stacks_without_dsack() {
         let mut script = Script::new(&Config { dsack: false, ..config() });
         script.connect(None);
         script.sent();
@@ -292,13 +293,14 @@ mod duplicates {
     }
 
     #[test]
-    fn of_the_network_are_counted_and_believed_no_more() {
+    fn made_by_the_network_are_counted_but_disable_undo() {
         let mut script = ten_sent();
         script.at(100).ack_sack(5000, &[(0, 1000)]);
         script.sent();
         assert_eq!(script.end.stats().dsacks, 1);
         script.at(120).ack_sack(5000, &[(6000, 7000)]);
-        // Nothing was sent again, so the window is what it was: sent at 50, 70 to the arrival, and 12.5.
+        // No retransmission is involved, so the reordering window is unchanged: sent at 50 ms, 70 ms to the arrival,
+        // and 12.5 ms.
         script.expect_timer_in(Span::from_micros(12_500));
     }
 }
@@ -314,9 +316,9 @@ mod timeout {
     }
 
     #[test]
-    fn that_was_spurious_restores_the_window() {
+    fn a_spurious_one_restores_the_window() {
         let mut script = timed_out(&config());
-        // The ACKs of the first flight were late. Two new segments go out instead of old ones.
+        // The ACKs of the first flight were late. Two new segments are sent instead of old ones.
         script.at(310).ack(1000).expect_data(&segments(10, 2));
         assert!(script.end.is_recovering());
         script.at(311).ack(2000);
@@ -324,15 +326,15 @@ mod timeout {
         let stats = script.end.stats();
         assert_eq!((stats.timeouts, stats.retransmissions, stats.reductions_undone), (1, 1, 1));
         assert!(script.end.cwnd() >= Bytes(10_000), "{}", script.end.cwnd());
-        assert!(script.end.ssthresh() > Bytes(1 << 30), "no loss, so no threshold");
-        assert!(script.data_out().iter().all(|(seq, _)| *seq >= 12_000), "nothing old is sent again");
+        assert!(script.end.ssthresh() > Bytes(1 << 30), "no loss, so ssthresh is unlimited");
+        assert!(script.data_out().iter().all(|(seq, _)| *seq >= 12_000), "no retransmissions");
     }
 
     #[test]
-    fn that_was_genuine_does_not() {
+    fn a_genuine_one_does_not_restore_the_window() {
         let mut script = timed_out(&config());
         script.at(350).ack(1000).expect_data(&segments(10, 2));
-        // The new data arrives, and the old is missing.
+        // The new data arrives; old data is missing.
         script.at(400).ack_sack(1000, &[(10_000, 11_000)]);
         assert_eq!(script.data_out()[0], (1000, 1000));
         assert!(script.end.is_recovering());
@@ -341,13 +343,13 @@ mod timeout {
     }
 
     #[test]
-    fn is_judged_without_sack_by_two_acks_in_a_row() {
+    fn without_sack_two_consecutive_acks_decide() {
         let mut script = timed_out(&Config { sack: false, ..config() });
         script.at(310).ack(1000).expect_data(&segments(10, 2));
         script.at(311).ack(2000);
         assert_eq!(script.end.stats().reductions_undone, 1);
         let mut script = timed_out(&Config { sack: false, ..config() });
-        // The head's retransmission and what had come before it: this proves nothing.
+        // The ACK covers the head's retransmission and earlier arrivals: no proof.
         script.at(350).ack(4000).expect_data(&segments(10, 2));
         assert!(script.end.is_recovering());
         script.at(400).ack(4000);
@@ -356,7 +358,7 @@ mod timeout {
     }
 
     #[test]
-    fn sends_lost_segments_at_once_if_there_is_nothing_new() {
+    fn retransmits_lost_segments_at_once_without_new_data() {
         let mut script = sending(&Config { tail_loss_probe: false, ..config() }, 10_000);
         script.expect_data(&segments(0, 10));
         script.at(300).expect_data(&[(0, 1000)]);
@@ -364,34 +366,34 @@ mod timeout {
     }
 
     #[test]
-    fn leaves_in_the_network_what_was_just_sent() {
+    fn does_not_mark_recent_segments_lost() {
         let mut script = sending(&Config { tail_loss_probe: false, ..config() }, 5000);
         script.expect_data(&segments(0, 5));
         script.at(100).ack(1000).expect_data(&[]);
         script.at(340).end.write(Bytes(1000));
         script.expect_data(&[(5000, 1000)]);
-        // A round trip takes 50 ms: what was sent at 50 ms is late, what was sent at 340 ms is not.
+        // The RTT is 50 ms: data sent at 50 ms is late, data sent at 340 ms is not.
         script.at(350).expect_data(&[(1000, 1000)]).expect_cwnd(2000);
         assert_eq!((script.end.stats().timeouts, script.end.in_flight()), (1, Bytes(2000)));
     }
 
     #[test]
-    fn does_not_come_before_overtaken_segments_were_waited_for() {
+    fn waits_for_the_reordering_timer() {
         let mut script = sending(&Config { tail_loss_probe: false, ..config() }, 100_000);
         script.expect_data(&segments(0, 10));
         script.at(295).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
-        // The timeout would be at 300 ms; the newest arrival took 245 ms.
+        // The retransmission timeout would be at 300 ms; the newest arrival took 245 ms.
         script.expect_timer_in(Span::from_micros(12_500));
         script.at(308).expect_data(&[(0, 1000)]);
         assert_eq!((script.end.stats().timeouts, script.end.stats().fast_retransmits), (0, 1));
     }
 
     #[test]
-    fn doubles_until_a_new_round_trip_time_comes() {
+    fn doubles_until_the_next_rtt_sample() {
         let mut script = timed_out(&config());
         script.expect_timer_in(Span::from_millis(500)).at(800).expect_data(&[(0, 1000)]);
         script.expect_timer_in(Span::from_millis(1000)).at(1800).expect_data(&[(0, 1000)]);
-        assert_eq!(script.end.ssthresh(), Bytes(5000), "held for the same segment");
+        assert_eq!(script.end.ssthresh(), Bytes(5000), "unchanged for the same segment");
         assert_eq!(script.end.stats().timeouts, 3);
     }
 }
@@ -407,7 +409,7 @@ mod timestamps {
     }
 
     #[test]
-    fn that_answer_the_first_sending_take_a_timeout_back() {
+    fn of_the_original_transmission_undo_a_timeout() {
         let mut script = stamped();
         script.at(300).expect_data(&[(0, 1000)]);
         script.at(310);
@@ -418,7 +420,7 @@ mod timestamps {
     }
 
     #[test]
-    fn that_answer_the_retransmission_do_not() {
+    fn of_the_retransmission_do_not_undo_a_timeout() {
         let mut script = stamped();
         script.at(300).expect_data(&[(0, 1000)]);
         script.at(350);
@@ -428,7 +430,7 @@ mod timestamps {
     }
 
     #[test]
-    fn take_back_a_fast_recovery() {
+    fn undo_a_fast_recovery() {
         let mut script = stamped();
         script.at(100).ack_sack(0, &[(1000, 4000)]);
         assert_eq!(script.data_out()[0], (0, 1000));
@@ -441,7 +443,7 @@ mod timestamps {
 }
 
 #[test]
-fn d_sacks_of_all_retransmissions_restore_the_window_after_the_recovery() {
+fn d_sacks_of_all_retransmissions_restore_the_window_after_recovery() {
     let mut script = ten_sent();
     script.at(100).ack_sack(0, &[(1000, 4000)]);
     assert_eq!(script.data_out()[0], (0, 1000));
@@ -464,7 +466,7 @@ fn a_closed_window_is_probed_after_a_retransmission_timeout() {
     script.at(300).expect_data(&[(0, 1)]).expect_timer_in(Span::from_millis(500));
 }
 
-/// The examples of RFC 9937 §8: twenty segments are out and the window is twenty.
+/// The examples of RFC 9937 §8: twenty segments are in flight and cwnd is twenty.
 mod proportional_rate_reduction {
     use super::*;
 
@@ -475,15 +477,15 @@ mod proportional_rate_reduction {
         script
     }
 
-    /// Figure 1: segment 0 is lost. Two segments by limited transmit, the retransmission, and then new data on every
-    /// second ACK. The figure has the last but two on ACK 19, when the flight is at the threshold and §6.2 allows none;
-    /// it goes out on ACK 20.
+    /// Figure 1: segment 0 is lost. Two segments by limited transmit, the retransmission, then new data on every second
+    /// ACK. In the figure the last but two is sent on ACK 19, when bytes in flight equal ssthresh and §6.2 allows none;
+    /// here it is sent on ACK 20.
     #[test]
-    fn one_loss_halves_the_flight_evenly() {
+    fn one_loss_halves_bytes_in_flight_evenly() {
         let mut script = twenty_sent();
         let mut next = 20;
         for number in 1..=21 {
-            // The two of limited transmit come back a round trip after they were sent.
+            // The ACKs of the two limited-transmit segments arrive one RTT after these were sent.
             let at = if number < 20 { 100 + number } else { 131 + number };
             script.at(u64::from(at)).ack_sack(0, &[(1000, 1000 * (number + 1))]);
             let expected = match number {
@@ -500,9 +502,9 @@ mod proportional_rate_reduction {
         script.at(153).ack(22_000).expect_data(&segments(next, 1)).expect_cwnd(10_000);
     }
 
-    /// Figure 2: segments 0 to 14 are lost. What is lost is sent again one for one.
+    /// Figure 2: segments 0 to 14 are lost. Each delivered segment allows one retransmission.
     #[test]
-    fn many_losses_are_repaired_as_fast_as_segments_arrive() {
+    fn many_losses_are_retransmitted_one_per_delivered_segment() {
         let mut script = twenty_sent();
         script.ack_sack(0, &[(15_000, 16_000)]).expect_data(&segments(20, 1));
         script.ack_sack(0, &[(15_000, 17_000)]).expect_data(&segments(21, 1));
@@ -510,13 +512,13 @@ mod proportional_rate_reduction {
             script.ack_sack(0, &[(15_000, 18_000 + 1000 * number)]).expect_data(&segments(number, 1));
             assert_eq!(script.end.in_flight(), Bytes(5000));
         }
-        // ACKs of new data let one more out each.
+        // ACKs of new data allow one more each.
         script.at(150).ack_sack(1000, &[(15_000, 20_000)]).expect_data(&segments(3, 2));
         script.ack_sack(2000, &[(15_000, 20_000)]).expect_data(&segments(5, 2));
     }
 }
 
-/// Behaviour that the public packetdrill scripts for Linux expect (google/packetdrill, gtests/net/tcp).
+/// Behaviour expected by the public packetdrill scripts for Linux (google/packetdrill, gtests/net/tcp).
 mod as_linux {
     use super::*;
 
@@ -530,7 +532,7 @@ mod as_linux {
 
     /// fast_recovery/prr-ss-10pkt-lost-1
     #[test]
-    fn one_segment_for_each_that_arrives_while_the_flight_is_at_the_threshold() {
+    fn one_segment_per_delivered_one_while_in_flight_equals_ssthresh() {
         let mut script = cubic(10_000);
         script.expect_data(&segments(0, 10));
         script.at(105).ack_sack(0, &[(1000, 2000)]).at(106).ack_sack(0, &[(1000, 3000)]).expect_data(&[]);
@@ -547,7 +549,7 @@ mod as_linux {
 
     /// fast_recovery/prr-ss-30pkt-lost1_4
     #[test]
-    fn four_losses_are_repaired_one_for_one_and_the_threshold_holds_after() {
+    fn four_losses_are_retransmitted_one_for_one_and_ssthresh_limits_afterwards() {
         let mut script = cubic(10_000);
         script.expect_data(&segments(0, 10));
         script.at(105).ack_sack(0, &[(4000, 5000)]).at(107).ack_sack(0, &[(4000, 6000)]).expect_data(&[]);
@@ -565,7 +567,7 @@ mod as_linux {
 
     /// fast_retransmit/fr-4pkt-sack
     #[test]
-    fn three_sacks_of_four_segments_are_a_loss() {
+    fn three_sacks_of_four_segments_indicate_a_loss() {
         let mut script = sending(&config(), 4000);
         script.expect_data(&segments(0, 4));
         script.at(100).ack_sack(0, &[(1000, 2000)]).ack_sack(0, &[(1000, 3000)]).expect_data(&[]);
@@ -575,7 +577,7 @@ mod as_linux {
 
     /// limited_transmit/limited-transmit-sack
     #[test]
-    fn the_first_two_sacks_let_one_segment_out_each() {
+    fn the_first_two_sacks_allow_one_segment_each() {
         let mut script = sending(&config(), 15_000);
         script.expect_data(&segments(0, 10));
         script.at(110).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);

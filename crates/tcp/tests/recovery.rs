@@ -1,4 +1,4 @@
-//! What today's loss recovery is for: tails, reordering and delays that are no losses, on a path of links.
+//! Modern loss recovery over a path of links: tail losses, reordering, and delays without loss.
 
 use crate::support::{Link, Net, newreno, plain_window};
 use airwnd_catalog::{Node, Param};
@@ -12,7 +12,7 @@ fn config(stack: Stack) -> Config {
     Config { mss: MSS as u16, send_buffer: buffer, receive_buffer: buffer, ..stack.config() }
 }
 
-/// 10 Mbit/s and 25 ms each way, a queue of 100 packets.
+/// 10 Mbit/s, 25 ms each way, and a queue of 100 packets.
 fn net(config: &Config, cc: &cc::Spec) -> Net {
     let link = || Link::new(BitRate(10_000_000), Span::from_millis(25), 100);
     Net::new(config, cc, &plain_window(), [link(), link()])
@@ -22,7 +22,7 @@ fn ms(ms: u64) -> Time {
     Time(ms * 1_000_000)
 }
 
-/// When thirty segments have arrived of which the last `lost` are lost once, and what it took.
+/// Returns the completion time and statistics of a transfer of thirty segments of which the last `lost` are lost once.
 fn short_transfer(stack: Stack, lost: u32) -> (Time, Stats) {
     let mut net = net(&config(stack), &newreno());
     let mut count = 0;
@@ -35,7 +35,7 @@ fn short_transfer(stack: Stack, lost: u32) -> (Time, Stats) {
     for step in 0..10_000 {
         net.run_until(ms(step));
         if net.ends[1].stats().bytes_received == Bytes(30 * MSS) {
-            // What the ACKs of the last segments say is still to come.
+            // Wait for the ACKs of the last segments.
             net.run_until(ms(step + 1000));
             return (ms(step), net.ends[0].stats());
         }
@@ -44,27 +44,27 @@ fn short_transfer(stack: Stack, lost: u32) -> (Time, Stats) {
 }
 
 #[test]
-fn lost_tails_cost_a_probe_and_no_timeout() {
+fn tail_losses_cost_a_probe_and_no_timeout() {
     let (whole, _) = short_transfer(Stack::Linux, 0);
     for lost in 1..=4 {
         let (done, stats) = short_transfer(Stack::Linux, lost);
         assert_eq!((stats.timeouts, stats.tail_probes), (0, 1), "{lost} lost: {stats:?}");
         assert_eq!(stats.retransmissions, u64::from(lost), "{lost} lost");
-        // Two round trips until the probe, one for its answer and, while the flight comes down, one for each segment;
-        // with a single segment out a delayed ACK is waited for.
+        // Two RTTs until the probe, one for its ACK and, while bytes in flight decrease, one per segment; with a single
+        // segment outstanding, also the delayed ACK.
         let most = if lost == 1 { 400 } else { 170 + 60 * u64::from(lost) };
-        assert!(done - whole < Span::from_millis(most), "{lost} lost: {done:?} and not {whole:?}");
+        assert!(done - whole < Span::from_millis(most), "{lost} lost: {done:?} instead of {whole:?}");
         let (late, stats) = short_transfer(Stack::Ns3v44, lost);
         assert_eq!(stats.timeouts, 1);
         assert!(late > done, "{lost} lost: {late:?} without probes, {done:?} with them");
     }
 }
 
-/// Every hundredth packet comes 8 ms late, past eight others.
+/// Runs a flow in which every hundredth packet is 8 ms late, overtaken by eight others.
 fn reordered(stack: Stack) -> (f64, Stats) {
     let mut net = net(&config(stack), &newreno());
     let mut count = 0;
-    net.links[0].detains = Box::new(move |segment| {
+    net.links[0].extra_delay = Box::new(move |segment| {
         count += u64::from(segment.len > 0);
         Span::from_millis(if segment.len > 0 && count % 100 == 0 { 8 } else { 0 })
     });
@@ -75,18 +75,18 @@ fn reordered(stack: Stack) -> (f64, Stats) {
 }
 
 #[test]
-fn reordering_is_no_loss_once_it_was_seen() {
+fn reordering_is_no_loss_once_detected() {
     let (by_time, stats) = reordered(Stack::Linux);
     println!("linux: {by_time:.0} kbit/s, {stats:?}");
     assert!(by_time > 9000.0, "{by_time} kbit/s");
-    // The queue overflows too, once in a while: those are losses.
+    // Occasional queue overflows cause genuine losses.
     assert!(stats.retransmissions < 100, "{stats:?}");
     let (by_count, stats) = reordered(Stack::Ns3v44);
     println!("ns3.44: {by_count:.0} kbit/s, {stats:?}");
     assert!(stats.fast_retransmits > 20 && by_count < by_time, "{by_count} kbit/s: {stats:?}");
 }
 
-/// The link sends nothing for 1.5 s.
+/// Runs a flow over a link that sends nothing for 1.5 s.
 fn interrupted(config: &Config) -> (Bytes, Stats) {
     let mut net = net(config, &newreno());
     net.links[0].pause = Some((ms(3000), Span::from_millis(1500)));
@@ -97,7 +97,7 @@ fn interrupted(config: &Config) -> (Bytes, Stats) {
 }
 
 #[test]
-fn a_pause_of_the_path_is_taken_back() {
+fn a_spurious_timeout_after_a_pause_is_undone() {
     let (bytes, stats) = interrupted(&config(Stack::Linux));
     println!("{bytes} {stats:?}");
     assert_eq!((stats.timeouts, stats.reductions_undone), (2, 1), "{stats:?}");
@@ -109,7 +109,7 @@ fn a_pause_of_the_path_is_taken_back() {
     assert!(bytes > bytes_without, "{bytes} and {bytes_without}");
 }
 
-/// Five segments of one window are lost, whoever decides the window: one recovery.
+/// Five losses in one window cause one recovery with every congestion control.
 #[test]
 fn losses_of_one_window_are_one_recovery() {
     let kinds = cc::Spec::kinds();

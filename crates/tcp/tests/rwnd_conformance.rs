@@ -1,6 +1,6 @@
-//! What every receive-window control keeps to around a real sender and receiver, whatever its rule.
+//! Requirements on every receive-window control with a real sender and receiver.
 //!
-//! The least window under random events is beside the trait (`crates/rwnd/src/lib.rs`).
+//! The minimum window under random events is tested next to the trait (`crates/rwnd/src/lib.rs`).
 
 use crate::support::{Link, Net, newreno};
 use airwnd_catalog::{Node, Param};
@@ -16,7 +16,7 @@ fn spec(text: &str) -> rwnd::Spec {
     rwnd::Spec::read(&node).expect("it is a receive-window control")
 }
 
-fn everyone() -> impl Iterator<Item = (String, rwnd::Spec)> {
+fn all_controls() -> impl Iterator<Item = (String, rwnd::Spec)> {
     rwnd::Spec::kinds().into_iter().map(|name| (name.clone(), spec(&format!("kind = \"{name}\""))))
 }
 
@@ -29,17 +29,17 @@ fn ms(ms: u64) -> Time {
     Time(ms * 1_000_000)
 }
 
-/// How the receiving application reads.
+/// Behaviour of the reading application.
 #[derive(Clone, Copy, Debug)]
 enum Reader {
     AtOnce,
-    /// So many bytes each millisecond.
+    /// Reads this many bytes per millisecond.
     Slowly(u64),
-    /// All that there is, each 400 ms: the window closes meanwhile.
+    /// Reads all data every 400 ms: the window closes in between.
     NowAndThen,
 }
 
-/// The time in seconds that a transfer takes, if it takes no more than a minute.
+/// Returns the completion time of a transfer in seconds, or infinity if it exceeds one minute.
 fn transfer(config: &Config, rwnd: &rwnd::Spec, link: (u64, u64), bytes: Bytes, reader: Reader) -> f64 {
     let (kbps, base_ms) = link;
     let wire = || Link::new(BitRate(kbps * 1000), Span::from_millis(base_ms) / 2, 1_000_000);
@@ -67,10 +67,10 @@ fn transfer(config: &Config, rwnd: &rwnd::Spec, link: (u64, u64), bytes: Bytes, 
     f64::INFINITY
 }
 
-/// Within thrice the time that the link needs and ten round trips: rLEDBAT steps aside now and then, and DFCSD swings.
+/// At most three times the link's duration plus ten RTTs: rLEDBAT has periodic slowdowns, and DFCSD oscillates.
 #[test]
-fn a_link_without_losses_is_drained() {
-    for (name, rwnd) in everyone() {
+fn a_lossless_link_is_utilized() {
+    for (name, rwnd) in all_controls() {
         for (kbps, base_ms) in [(500, 200), (10_000, 50), (100_000, 10)] {
             let bytes = Bytes(kbps * 1000 / 8 * 3 / 2);
             let most = 3.0 * 1.5 + 10.0 * base_ms as f64 / 1000.0;
@@ -85,11 +85,11 @@ fn a_link_without_losses_is_drained() {
     }
 }
 
-/// With a window that closes again and again as well: a fifth longer than the reader takes, and two seconds, at most.
+/// At most a fifth longer than the reader takes plus two seconds, even with a window that closes repeatedly.
 #[test]
-fn a_slow_reader_gets_all() {
+fn a_slow_reader_receives_all_bytes() {
     let bytes = Bytes(100_000);
-    for (name, rwnd) in everyone() {
+    for (name, rwnd) in all_controls() {
         for (reader, buffer, reads_s) in [
             (Reader::Slowly(50), 1 << 16, 100_000.0 / 50e3),
             (Reader::NowAndThen, 1 << 16, 0.4 * 100_000.0 / 65_536.0),
@@ -102,25 +102,25 @@ fn a_slow_reader_gets_all() {
     }
 }
 
-/// The window's unit, of up to 16 KiB, may be more than the window.
+/// The unit of the scaled window, up to 16 KiB, may exceed the window.
 #[test]
-fn no_shift_takes_the_window_away() {
+fn no_window_scale_shift_closes_the_window() {
     let two_segments = ("two segments".to_string(), spec("kind = \"fixed\"\nlimit = \"1072B\""));
-    for (name, rwnd) in everyone().chain([two_segments]) {
+    for (name, rwnd) in all_controls().chain([two_segments]) {
         for shift in 7..=14 {
             let config = Config { mss: 536, receive_buffer: Bytes(65_535 << shift), ..config() };
             let took = transfer(&config, &rwnd, (2_000, 20), Bytes(100_000), Reader::AtOnce);
-            // 94 round trips of two segments; the link needs 0.45 s.
+            // 94 RTTs of two segments; the link needs 0.45 s.
             assert!(took <= 0.5 + 94.0 * 0.03, "{name}: {took} s with a shift of {shift}");
         }
     }
 }
 
-/// Two connections of a device through one queue of 100 packets: in every two seconds both receive something.
+/// Two connections of a UE through one queue of 100 packets: both receive data in every two seconds.
 #[test]
-fn none_of_two_connections_starves() {
+fn neither_of_two_connections_starves() {
     let fixed = spec("kind = \"fixed\"");
-    for (name, rwnd) in everyone() {
+    for (name, rwnd) in all_controls() {
         for other in [&rwnd, &fixed] {
             let link = |limit| Link::new(BitRate(5_000_000), Span::from_millis(25), limit);
             let mut net = Net::new(&config(), &newreno(), &rwnd, [link(100), link(1000)]);
@@ -144,7 +144,7 @@ fn none_of_two_connections_starves() {
     }
 }
 
-/// By chance, from a linear congruential sequence, in so many of a hundred cases.
+/// Returns true at random in `percent` of the calls, from a linear congruential sequence.
 fn chance(mut state: u64, percent: u64) -> impl FnMut() -> bool {
     move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -152,26 +152,27 @@ fn chance(mut state: u64, percent: u64) -> impl FnMut() -> bool {
     }
 }
 
-/// Over a path that loses, delays and reorders, to an application that reads or does not.
+/// Over a path that loses, delays and reorders, with an application that reads at once or slowly.
 #[test]
-fn what_was_offered_stays_offered_and_fits_the_buffer() {
+fn the_advertised_edge_never_moves_back_and_fits_the_buffer() {
     let setting = (1..u64::MAX, 0..4_u64, 0..4_u64, 1_000..20_000_u64, 20..200_u64, prop::bool::ANY);
     let runs = ProptestConfig { cases: 8, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
     proptest!(runs, |((seed, losses, overtaken, kbps, base_ms, reads) in setting)| {
-        for (name, rwnd) in everyone() {
+        for (name, rwnd) in all_controls() {
             let config = Config { receive_buffer: Bytes(1 << 17), ..config() };
             let link = || Link::new(BitRate(kbps * 1000), Span::from_millis(base_ms) / 2, 200);
-            let (mut is_lost, mut is_detained) = (chance(seed, losses), chance(seed + 1, overtaken));
+            let (mut is_lost, mut is_delayed) = (chance(seed, losses), chance(seed + 1, overtaken));
             let mut forward = link();
             forward.loses = Box::new(move |_| is_lost());
-            forward.detains =
-                Box::new(move |_| if is_detained() { Span::from_millis(7) } else { Span::ZERO });
+            forward.extra_delay =
+                Box::new(move |_| if is_delayed() { Span::from_millis(7) } else { Span::ZERO });
             let mut back = link();
             let may_be_code = rwnd.capabilities().sender_half == Some(rwnd::Carriage::WindowField);
-            let least = if reads && !may_be_code { MSS } else { 0 };
+            let minimum = if reads && !may_be_code { MSS } else { 0 };
             back.loses = Box::new(move |ack| {
-                // 128 KiB take a shift of 2; what is offered may be a segment short of two, so that no small steps are told.
-                assert!(ack.window_scale.is_some() || u64::from(ack.window) << 2 >= least, "{ack:?}");
+                // 128 KiB need a shift of 2; the window may be one segment below two, so that no silly windows are
+                // advertised.
+                assert!(ack.window_scale.is_some() || u64::from(ack.window) << 2 >= minimum, "{ack:?}");
                 false
             });
             let mut net = Net::new(&config, &newreno(), &rwnd, [forward, back]);

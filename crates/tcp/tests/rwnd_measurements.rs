@@ -1,4 +1,4 @@
-//! The round-trip time that a receiver sees, where the true one is known.
+//! The receiver's RTT estimate compared with the known RTT.
 
 use crate::support::{Link, Net, newreno};
 use airwnd_tcp::{Config, Stack, rwnd};
@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// Segments that the receiver's window has room for.
+/// Receive window in segments.
 const WINDOW: u64 = 20;
-/// The way there and back, and the time of 1054 B and of an acknowledgment of 54 B on a link of 40 Mbit/s.
+/// Propagation both ways, and serialization of 1054 B and of an ACK of 54 B at 40 Mbit/s.
 const TRUE_MS: f64 = 50.0 + 0.2108 + 0.0108;
 
 const TICKS: [Option<Span>; 4] =
@@ -28,13 +28,13 @@ fn config(tick: Option<Span>, delayed_ack_count: u32) -> Config {
     }
 }
 
-/// Mean of the receiver's round-trip time over 10 s, and its least and greatest values, in ms.
-fn seen(config: &Config, mut write: impl FnMut(&mut Net)) -> (f64, f64, f64) {
+/// Returns mean, minimum and maximum of the receiver's RTT over 10 s, in ms.
+fn measure(config: &Config, mut write: impl FnMut(&mut Net)) -> (f64, f64, f64) {
     let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params { limit: Some(Bytes(WINDOW * 1000)) });
     let link = || Link::new(BitRate(40_000_000), Span::from_millis(25), 1000);
     let mut net = Net::new(config, &newreno(), &rwnd, [link(), link()]);
     net.open();
-    let (mut sum, mut least, mut most) = (0.0, f64::INFINITY, 0.0);
+    let (mut sum, mut min, mut max) = (0.0, f64::INFINITY, 0.0);
     for at_ms in 0..11_000 {
         net.run_until(Time(at_ms * 1_000_000));
         write(&mut net);
@@ -42,22 +42,22 @@ fn seen(config: &Config, mut write: impl FnMut(&mut Net)) -> (f64, f64, f64) {
         if at_ms >= 1000 {
             let rtt = net.ends[1].receiver_rtt().unwrap().as_millis();
             sum += rtt;
-            least = f64::min(least, rtt);
-            most = f64::max(most, rtt);
+            min = f64::min(min, rtt);
+            max = f64::max(max, rtt);
         }
     }
-    (sum / 10_000.0, least, most)
+    (sum / 10_000.0, min, max)
 }
 
-/// RFC 9840 §4.2.1: a receiver that sends no data must have its TSvals differ. Ours are read from a clock that goes on, and
-/// so each acknowledgment after a tick begins a sample: some in a round trip at least.
+/// RFC 9840 §4.2.1: a receiver that sends no data must vary its TSvals. Here a continuous clock provides them, so each
+/// ACK after a tick starts a sample: at least several per RTT.
 #[test]
-fn acknowledgments_carry_a_new_timestamp_each_tick() {
+fn acks_carry_a_new_timestamp_each_tick() {
     for tick in [Span::from_millis(1), Span::from_millis(10)] {
         let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params::default());
         let wire = || Link::new(BitRate(40_000_000), Span::from_millis(25), 1000);
-        let (told, heard) = (Rc::new(RefCell::new(BTreeSet::new())), Rc::new(RefCell::new(BTreeSet::new())));
-        let (acks, data) = (told.clone(), heard.clone());
+        let (sent, echoed) = (Rc::new(RefCell::new(BTreeSet::new())), Rc::new(RefCell::new(BTreeSet::new())));
+        let (acks, data) = (sent.clone(), echoed.clone());
         let (mut there, mut back) = (wire(), wire());
         there.loses = Box::new(move |segment| {
             data.borrow_mut().insert(segment.timestamps.unwrap().ecr);
@@ -71,16 +71,19 @@ fn acknowledgments_carry_a_new_timestamp_each_tick() {
         net.ends[0].write_endlessly();
         net.open();
         net.run_until(Time(3_000_000_000));
-        let (told, heard) = (told.borrow().len(), heard.borrow().len());
+        let (sent, echoed) = (sent.borrow().len(), echoed.borrow().len());
         let ticks = Span::from_secs(3).0 / tick.0;
-        assert!(told.min(heard) as u64 * 10 >= ticks * 8, "{told} told, {heard} echoed with ticks of {tick}");
+        assert!(
+            sent.min(echoed) as u64 * 10 >= ticks * 8,
+            "{sent} sent, {echoed} echoed with ticks of {tick}"
+        );
     }
 }
 
-/// A write of so many segments each `gap_ms`.
-fn seen_of_writes(config: &Config, segments: u64, gap_ms: u64) -> (f64, f64, f64) {
+/// Measures a sender that writes `segments` segments every `gap_ms`.
+fn measure_writes(config: &Config, segments: u64, gap_ms: u64) -> (f64, f64, f64) {
     let mut count = 0;
-    seen(config, |net| {
+    measure(config, |net| {
         count += 1;
         if count % gap_ms == 0 {
             net.write(0, Bytes(segments * 1000));
@@ -89,39 +92,39 @@ fn seen_of_writes(config: &Config, segments: u64, gap_ms: u64) -> (f64, f64, f64
 }
 
 #[test]
-fn a_sender_that_fills_the_window_shows_the_round_trip() {
+fn a_sender_that_fills_the_window_gives_the_true_rtt() {
     for tick in TICKS {
         for delayed_ack_count in [1, 2] {
-            let found = seen(&config(tick, delayed_ack_count), |net| net.ends[0].write_endlessly());
-            let (mean, least, most) = found;
-            // A mean of samples in whole ticks; without timestamps an offer of two segments is used up by the second.
+            let found = measure(&config(tick, delayed_ack_count), |net| net.ends[0].write_endlessly());
+            let (mean, min, max) = found;
+            // Samples are whole ticks. Without timestamps, an advertisement of two more segments is filled by the second.
             let tick_ms = tick.map_or(0.25, Span::as_millis);
             assert!((mean - TRUE_MS).abs() < tick_ms / 2.0 + 0.1, "{tick:?}, {delayed_ack_count}: {found:?}");
-            assert!(least > TRUE_MS - tick_ms && most < TRUE_MS + tick_ms, "{tick:?}: {found:?}");
+            assert!(min > TRUE_MS - tick_ms && max < TRUE_MS + tick_ms, "{tick:?}: {found:?}");
         }
     }
 }
 
-/// The sender answers with the data that it has next.
+/// The sender echoes the timestamp with its next data.
 #[test]
-fn a_sender_that_waits_for_its_application_lengthens_the_samples() {
+fn an_application_limited_sender_lengthens_the_samples() {
     for (tick, delayed_ack_count) in
         [(Span::from_millis(1), 1), (Span::from_millis(1), 2), (Span::from_millis(10), 1)]
     {
         for (gap_ms, expected_ms) in [(7, 56.0), (30, 60.0)] {
-            let (mean, least, most) = seen_of_writes(&config(Some(tick), delayed_ack_count), 1, gap_ms);
+            let (mean, min, max) = measure_writes(&config(Some(tick), delayed_ack_count), 1, gap_ms);
             let tick_ms = tick.as_millis();
             assert!((mean - expected_ms).abs() < tick_ms, "{mean} ms for a write each {gap_ms} ms");
-            assert!(least > TRUE_MS - tick_ms && most <= expected_ms + tick_ms, "{least}..{most} ms");
+            assert!(min > TRUE_MS - tick_ms && max <= expected_ms + tick_ms, "{min}..{max} ms");
         }
     }
 }
 
-/// The window is a measure of the round trip only for one who fills it.
+/// Without timestamps the estimate is the time that one window of data takes.
 #[test]
-fn without_timestamps_it_is_the_time_that_a_window_takes() {
+fn without_timestamps_the_estimate_is_the_time_of_one_window() {
     for (gap_ms, delayed_ack_count) in [(7, 1), (7, 2), (30, 1)] {
-        let (mean, _, _) = seen_of_writes(&config(None, delayed_ack_count), 1, gap_ms);
+        let (mean, _, _) = measure_writes(&config(None, delayed_ack_count), 1, gap_ms);
         let expected = (WINDOW * gap_ms) as f64;
         assert!((mean - expected).abs() < 1.0, "{mean} ms for {expected} ms");
     }

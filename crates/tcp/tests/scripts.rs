@@ -1,4 +1,4 @@
-//! TCP in scripts: time, segment in, segments out.
+//! Endpoint tests in scripts: time, segment in, segments out.
 
 use crate::support;
 use crate::support::script::{IRS, Script, segments};
@@ -7,7 +7,7 @@ use airwnd_tcp::stack::Recovery;
 use airwnd_tcp::{Config, Failure, Segment, Seq, Stack, State};
 use airwnd_units::{Bytes, Span};
 
-/// As RFCs have it: SACK, no delays of ACKs that a script would have to mind, one second of RTO.
+/// As in the RFCs: SACK, no ACK delays that a script would have to consider, an RTO of one second.
 fn config() -> Config {
     Config {
         mss: 1000,
@@ -33,7 +33,7 @@ fn established(config: &Config) -> Script {
     script
 }
 
-/// Established, and ten segments out.
+/// Returns an established connection with ten segments in flight.
 fn ten_sent(config: &Config) -> Script {
     let mut script = established(config);
     script.end.write(Bytes(100_000));
@@ -45,12 +45,12 @@ mod handshake {
     use super::*;
 
     #[test]
-    fn syn_carries_the_options_and_the_answer_is_acknowledged() {
+    fn syn_carries_the_options_and_the_syn_ack_is_acknowledged() {
         let mut script = Script::new(&config());
         script.end.connect();
         let syn = script.sent()[0];
         assert_eq!((syn.flags, syn.seq, syn.space()), (Flags::SYN, Seq(0), 1));
-        // 131072 >> 2 is the first that fits 16 bits.
+        // 131072 >> 2 is the first value that fits 16 bits.
         assert_eq!((syn.mss.unwrap().get(), syn.window_scale, syn.sack_permitted), (1000, Some(2), true));
         assert_eq!(syn.timestamps, Some(Timestamps { val: 0, ecr: 0 }));
         script.at(50);
@@ -63,7 +63,7 @@ mod handshake {
         };
         script.inject(answer).expect_acks(&[0]);
         assert_eq!(script.end.state(), State::Established);
-        // The window of a SYN is not scaled, the next one is.
+        // The window of a SYN is not scaled; the next one is.
         assert_eq!(script.end.peer_window(), Bytes(60_000));
         script.ack(0);
         assert_eq!(script.end.peer_window(), Bytes(60_000 << 7));
@@ -71,7 +71,7 @@ mod handshake {
     }
 
     #[test]
-    fn passive_side_answers_and_offers_only_what_was_offered() {
+    fn the_listener_replies_with_the_clients_options_only() {
         let mut script = Script::new(&config());
         script.end.listen();
         let syn = Segment { seq: IRS, flags: Flags::SYN, timestamps: None, ..script.blank() };
@@ -85,7 +85,7 @@ mod handshake {
     }
 
     #[test]
-    fn syn_is_repeated_with_back_off_and_given_up() {
+    fn syn_is_retransmitted_with_back_off_until_failure() {
         let mut script = Script::new(&Config { max_retries: 2, ..config() });
         script.end.connect();
         script.sent();
@@ -98,7 +98,7 @@ mod handshake {
     }
 
     #[test]
-    fn both_may_open_at_once() {
+    fn simultaneous_open() {
         let mut script = Script::new(&config());
         script.end.connect();
         script.sent();
@@ -113,7 +113,7 @@ mod handshake {
     }
 
     #[test]
-    fn a_reset_refuses_and_a_stray_segment_is_reset() {
+    fn a_reset_ends_the_handshake_and_a_stray_segment_is_reset() {
         let mut script = Script::new(&config());
         script.end.connect();
         script.sent();
@@ -127,7 +127,7 @@ mod handshake {
     }
 
     #[test]
-    fn the_smaller_segment_size_holds() {
+    fn the_smaller_mss_applies() {
         let mut script = Script::new(&Config { mss: 1460, ..config() });
         script.connect(None);
         script.end.write(Bytes(3000));
@@ -139,15 +139,16 @@ mod recovery {
     use super::*;
 
     #[test]
-    fn third_duplicate_sends_the_head_again() {
+    fn the_third_duplicate_ack_retransmits_the_head() {
         let mut script = ten_sent(&without_sack());
         script.at(100).ack(0).expect_data(&[(10_000, 1000)]);
         script.ack(0).expect_data(&[(11_000, 1000)]);
         script.ack(0).expect_data(&[(0, 1000)]);
-        // ssthresh from 12 segments of which 3 have left: 9 / 2
+        // ssthresh from 12 segments of which 3 have been delivered: 9 / 2
         assert_eq!(script.end.ssthresh(), Bytes(4500));
         assert!(script.end.is_recovering());
-        // 12 sent, 3 left, 1 lost and sent again: 9 in flight. Each duplicate takes one off: at 4 one may go.
+        // 12 sent, 3 delivered, 1 lost and retransmitted: 9 in flight. Each duplicate ACK subtracts one; at 4 one may
+        // be sent.
         for _ in 0..4 {
             script.ack(0).expect_data(&[]);
         }
@@ -165,12 +166,12 @@ mod recovery {
         script.at(100).ack(0).expect_data(&[]);
         script.ack(0).expect_data(&[]);
         script.ack(0).expect_data(&[(0, 1000)]);
-        // 10 sent, 3 have left: 7 / 2
+        // 10 sent, 3 delivered: 7 / 2
         assert_eq!(script.end.ssthresh(), Bytes(3500));
     }
 
     #[test]
-    fn threshold_from_all_outstanding_data_as_rfc_5681_has_it() {
+    fn ssthresh_from_all_outstanding_data_as_in_rfc_5681() {
         let flight = airwnd_tcp::stack::Flight::Outstanding;
         let mut script = ten_sent(&Config { loss_flight: flight, limited_transmit: false, ..without_sack() });
         script.at(100).ack(0).ack(0).ack(0);
@@ -178,7 +179,7 @@ mod recovery {
     }
 
     #[test]
-    fn a_partial_ack_sends_the_next_hole_and_stays() {
+    fn a_partial_ack_retransmits_the_next_hole_and_continues_recovery() {
         let mut script = ten_sent(&without_sack());
         script.at(100).ack(0).ack(0).ack(0);
         assert_eq!(script.data_out()[0], (0, 1000));
@@ -194,11 +195,11 @@ mod recovery {
         script.at(200).ack(9000);
         assert!(script.end.is_recovering());
         script.ack(10_000);
-        assert!(!script.end.is_recovering(), "all that was sent when the loss was noticed is acknowledged");
+        assert!(!script.end.is_recovering(), "all data sent before the loss was detected is acknowledged");
     }
 
     #[test]
-    fn reno_ends_with_the_first_new_ack() {
+    fn reno_recovery_ends_with_the_first_new_ack() {
         let mut script = ten_sent(&Config { recovery: Recovery::Reno, ..without_sack() });
         script.at(100).ack(0).ack(0).ack(0);
         script.sent();
@@ -208,7 +209,7 @@ mod recovery {
     }
 
     #[test]
-    fn sack_sends_each_hole_once_as_the_pipe_allows() {
+    fn sack_retransmits_each_hole_once_as_the_pipe_allows() {
         let mut script = ten_sent(&config());
         // Segments 0 and 4 are lost.
         script.at(100).ack_sack(0, &[(1000, 2000)]).expect_data(&[(10_000, 1000)]);
@@ -218,7 +219,7 @@ mod recovery {
         script.expect_cwnd(4000);
         script.ack_sack(0, &[(5000, 6000), (1000, 4000)]).expect_data(&[]);
         script.ack_sack(0, &[(5000, 7000), (1000, 4000)]).expect_data(&[]);
-        // The third above segment 4: lost. 12 sent, 6 SACKed, 2 lost, 1 sent again: 5 in flight.
+        // The third SACK above segment 4 indicates its loss. 12 sent, 6 SACKed, 2 lost, 1 retransmitted: 5 in flight.
         script.ack_sack(0, &[(5000, 8000), (1000, 4000)]).expect_data(&[]);
         assert_eq!(script.end.in_flight(), Bytes(5000));
         script.ack_sack(0, &[(5000, 9000), (1000, 4000)]).expect_data(&[]);
@@ -230,18 +231,18 @@ mod recovery {
     }
 
     #[test]
-    fn prr_sends_one_for_two_while_the_flight_halves() {
+    fn prr_sends_one_segment_per_two_acks_while_reducing() {
         let mut script = ten_sent(&Config { recovery: Recovery::Prr, limited_transmit: true, ..config() });
         script.at(100).ack_sack(0, &[(1000, 2000)]).ack_sack(0, &[(1000, 3000)]);
         script.expect_data(&segments(10, 2));
         script.ack_sack(0, &[(1000, 4000)]).expect_data(&[(0, 1000)]);
-        // RecoverFS = 12 - 3 - 1 = 8, ssthresh = 4: from now on every second ACK lets one out.
+        // RecoverFS = 12 - 3 - 1 = 8, ssthresh = 4: from now on every second ACK allows one segment.
         let mut sent = 0;
         for end in 5..=10 {
             script.ack_sack(0, &[(1000, end * 1000)]);
             sent += script.data_out().len();
         }
-        // delivered 1 + 6 = 7 segments: 7 * 4 / 8 = 3.5 may be out, of which the head was one.
+        // Delivered 1 + 6 = 7 segments: 7 * 4 / 8 = 3.5 may be sent, including the head.
         assert_eq!(sent, 2);
     }
 
@@ -259,20 +260,20 @@ mod timeout {
     use super::*;
 
     #[test]
-    fn everything_is_sent_again_in_slow_start() {
+    fn everything_is_retransmitted_in_slow_start() {
         let mut script = ten_sent(&config());
         script.expect_timer_in(Span::from_secs(1));
         script.at(1050).expect_data(&[(0, 1000)]).expect_cwnd(1000);
         assert_eq!(script.end.ssthresh(), Bytes(5000));
         script.at(1100).ack(1000).expect_cwnd(2000).expect_data(&[(1000, 1000), (2000, 1000)]);
-        // The receiver had the rest.
+        // The receiver had the other segments.
         script.at(1150).ack(10_000);
         assert_eq!(script.end.stats().timeouts, 1);
         assert_eq!(script.data_out()[0], (10_000, 1000));
     }
 
     #[test]
-    fn what_was_sacked_is_not_sent_again() {
+    fn sacked_segments_are_not_retransmitted() {
         let mut script = ten_sent(&config());
         script.at(100).ack_sack(0, &[(2000, 4000)]);
         script.sent();
@@ -281,7 +282,7 @@ mod timeout {
     }
 
     #[test]
-    fn it_doubles_and_karn_keeps_it_until_a_clean_sample() {
+    fn rto_doubles_and_stays_until_a_sample_of_data_sent_once() {
         let mut script = ten_sent(&without_sack());
         script.expect_timer_in(Span::from_secs(1));
         script.at(1050);
@@ -289,19 +290,19 @@ mod timeout {
         script.expect_timer_in(Span::from_secs(2)).at(3050);
         script.sent();
         script.expect_timer_in(Span::from_secs(4));
-        // The threshold is held for the same segment.
+        // ssthresh is kept for the same segment.
         assert_eq!(script.end.ssthresh(), Bytes(5000));
         script.at(3100).ack(1000);
         script.sent();
-        assert_eq!(script.end.rto(), Span::from_secs(4), "an ACK of a retransmission says nothing");
+        assert_eq!(script.end.rto(), Span::from_secs(4), "an ACK of a retransmission is no sample");
         script.at(3200).ack(10_000);
         script.sent();
         script.at(3250).ack(11_000);
-        assert_eq!(script.end.rto(), Span::from_secs(1), "new data sent once does");
+        assert_eq!(script.end.rto(), Span::from_secs(1), "an ACK of data sent once is a sample");
     }
 
     #[test]
-    fn too_many_end_the_connection() {
+    fn too_many_timeouts_abort_the_connection() {
         let mut script = ten_sent(&Config { max_retries: 2, ..config() });
         for at in [1050, 3050, 7050] {
             script.at(at);
@@ -311,7 +312,7 @@ mod timeout {
     }
 
     #[test]
-    fn no_fast_retransmit_for_what_the_timeout_sends_again() {
+    fn no_fast_retransmit_for_data_retransmitted_after_a_timeout() {
         let mut script = ten_sent(&without_sack());
         script.at(1050);
         script.sent();
@@ -328,17 +329,17 @@ mod window {
     use super::*;
 
     #[test]
-    fn no_byte_goes_beyond_it() {
+    fn no_byte_exceeds_it() {
         let mut script = established(&config());
         script.ack_window(0, 2500);
         script.end.write(Bytes(10_000));
-        // 2500: two full segments; the rest would be silly.
+        // 2500 bytes: two full segments; the rest would be a silly window.
         script.expect_data(&segments(0, 2));
         script.at(100).ack_window(2000, 2500).expect_data(&segments(2, 2));
     }
 
     #[test]
-    fn a_closed_window_is_probed_ever_more_rarely() {
+    fn a_closed_window_is_probed_at_doubling_intervals() {
         let mut script = established(&config());
         script.ack_window(0, 0);
         script.end.write(Bytes(5000));
@@ -347,7 +348,7 @@ mod window {
         script.at(5100).ack_window(0, 0).expect_data(&[]);
         script.at(15_050).expect_data(&[(0, 1)]);
         assert_eq!(script.end.stats().window_probes, 2);
-        // It opens: all is sent from the first byte on, the probe has left no trace.
+        // The window opens: all data is sent from the first byte, unaffected by the probe.
         script.at(15_100).ack_window(0, 10_000).expect_data(&segments(0, 5));
         script.at(15_150).ack(5000);
         assert_eq!(script.end.outstanding(), Bytes(0));
@@ -355,7 +356,7 @@ mod window {
     }
 
     #[test]
-    fn a_probe_that_was_taken_counts() {
+    fn an_accepted_probe_counts_as_sent() {
         let mut script = established(&config());
         script.ack_window(0, 0);
         script.end.write(Bytes(2001));
@@ -365,7 +366,7 @@ mod window {
     }
 
     #[test]
-    fn a_silly_window_is_used_only_when_nothing_better_comes() {
+    fn a_silly_window_is_used_only_after_the_probe_timeout() {
         let mut script = established(&config());
         script.ack_window(0, 300);
         script.end.write(Bytes(5000));
@@ -379,7 +380,7 @@ mod window {
     }
 
     #[test]
-    fn nagle_waits_for_the_acknowledgment() {
+    fn nagle_waits_for_the_ack() {
         let mut script = established(&Config { nagle: true, ..config() });
         script.end.write(Bytes(100));
         script.expect_data(&[(0, 100)]);
@@ -394,7 +395,7 @@ mod window {
     }
 
     #[test]
-    fn an_old_ack_does_not_narrow_it() {
+    fn an_old_ack_does_not_reduce_it() {
         let mut script = ten_sent(&config());
         script.at(100).ack_window(5000, 60_000);
         script.sent();
@@ -417,14 +418,14 @@ mod receiver {
     }
 
     #[test]
-    fn outgoing_data_carries_the_acknowledgment() {
+    fn outgoing_data_carries_the_ack() {
         let mut script = established(&config());
         script.sent();
         script.at(100).data(0, 1000);
         script.end.write(Bytes(1000));
         let sent = script.sent();
         assert_eq!((sent.len(), sent[0].len, sent[0].ack), (1, 1000, IRS + 1001));
-        assert_eq!(script.end.stats().acks_sent, 1, "that of the SYN");
+        assert_eq!(script.end.stats().acks_sent, 1, "the ACK of the SYN/ACK");
     }
 
     #[test]
@@ -451,14 +452,14 @@ mod receiver {
     }
 
     #[test]
-    fn an_unread_buffer_closes_the_window_and_a_good_read_opens_it() {
+    fn unread_data_closes_the_window_and_a_large_read_opens_it() {
         let mut script = established(&Config { receive_buffer: Bytes(4000), ..config() });
         script.end.read_at_once(false);
         assert_eq!(script.sent()[0].window, 4000);
         script.at(100).data(0, 1000).data(1000, 1000).data(2000, 1000).data(3000, 1000);
         let ack = script.sent().pop().unwrap();
         assert_eq!((ack.ack, ack.window), (IRS + 4001, 0));
-        // A probe is refused and answered.
+        // A probe is refused and acknowledged.
         script.at(200).data(4000, 1).expect_acks(&[4000]);
         assert_eq!(script.end.read(script.now, Bytes(500)), Bytes(500));
         script.expect_acks(&[]);
@@ -474,9 +475,9 @@ mod receiver {
         script.sent();
         script.at(100).data(0, 1000);
         script.at(110).data(1000, 1000);
-        // RFC 7323 §4.3: so that the delayed ACK counts in the sender's RTT.
+        // RFC 7323 §4.3: the sender's RTT includes the delay of the ACK.
         assert_eq!(script.sent()[0].timestamps.unwrap().ecr, 1_000_100);
-        // A segment beyond a gap does not change it, one that fills it does.
+        // A segment beyond a gap does not change it; one that fills the gap does.
         script.at(120).data(3000, 1000);
         assert_eq!(script.sent()[0].timestamps.unwrap().ecr, 1_000_100);
         script.at(130).data(2000, 1000);
@@ -493,7 +494,7 @@ mod receiver {
             timestamps: Some(Timestamps { val, ecr: 0 }),
             ..script.blank()
         };
-        // Forward by almost 2^31 twice, over the wrap, and a little more.
+        // Forward by almost 2^31 twice, across the wrap, and a little more.
         let first = 1_000_050_u32;
         let values = [0x7fff_0000, 0xfffe_0000, 0xfffe_0007].map(|step| first.wrapping_add(step));
         for (i, val) in values.into_iter().enumerate() {
@@ -525,7 +526,7 @@ mod close {
         script.data(0, 1000).at(150).fin(1000).expect_acks(&[1001]);
         assert_eq!(script.end.state(), State::TimeWait);
         script.expect_timer_in(Span::from_secs(240));
-        // A repeated FIN is acknowledged and the wait begins anew.
+        // A retransmitted FIN is acknowledged and restarts the wait.
         script.at(1000).fin(1000).expect_acks(&[1001]).expect_timer_in(Span::from_secs(240));
         script.at(241_000);
         assert_eq!((script.end.state(), script.end.failure()), (State::Closed, None));
@@ -549,7 +550,7 @@ mod close {
     }
 
     #[test]
-    fn both_at_once() {
+    fn simultaneously() {
         let mut script = established(&config());
         script.sent();
         script.end.close();
@@ -562,7 +563,7 @@ mod close {
     }
 
     #[test]
-    fn a_lost_fin_is_sent_again() {
+    fn a_lost_fin_is_retransmitted() {
         let mut script = established(&config());
         script.sent();
         script.end.close();
@@ -584,7 +585,7 @@ mod close {
     }
 
     #[test]
-    fn a_reset_must_hit_the_next_byte() {
+    fn a_reset_must_match_rcv_nxt() {
         let mut script = established(&config());
         script.sent();
         let blind = Segment { seq: IRS + 100, flags: Flags::RST, ..script.blank() };
@@ -606,7 +607,7 @@ mod close {
 }
 
 #[test]
-fn sequence_numbers_wrap_in_the_middle_of_recovery() {
+fn sequence_numbers_wrap_during_recovery() {
     let mut script =
         Script::with(&config(), support::newreno(), support::plain_window(), Seq(u32::MAX - 3000), IRS);
     script.connect(None);

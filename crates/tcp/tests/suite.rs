@@ -1,5 +1,5 @@
-//! The tests of endpoints as one program: linking one is faster than linking one for each file, and all cores are busy
-//! until the last test.
+//! The tests of endpoints as one program: linking one program is faster than linking one per file, and all cores are
+//! busy until the last test.
 
 mod support;
 
@@ -20,7 +20,7 @@ mod rwnd_fixed_points;
 mod rwnd_measurements;
 mod scripts;
 
-/// A file that is missing above would be neither compiled nor run.
+/// A file missing above would be neither compiled nor run.
 #[test]
 fn every_file_of_tests_is_in_a_suite() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");

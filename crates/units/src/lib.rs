@@ -1,8 +1,8 @@
 //! Physical units as types.
 //!
-//! A byte count is never mistaken for a packet count, a decibel never for a ratio, and text carries its
-//! unit: `"20ms"`, `"64KiB"`, `"-96dBm"`. What counts is an integer (nanoseconds, bytes, bits per second);
-//! what is measured on a logarithmic scale is a float.
+//! Separate types keep byte counts apart from packet counts and decibels apart from ratios. Text carries its unit:
+//! `"20ms"`, `"64KiB"`, `"-96dBm"`. Counted quantities (nanoseconds, bytes, bits per second) are integers; quantities
+//! on a logarithmic or continuous scale are floats.
 //!
 //! ```
 //! use airwnd_units::{BitRate, Bytes, Span};
@@ -24,7 +24,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub, SubAssign};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
-/// A length of time in nanoseconds.
+/// A duration in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub u64);
 
@@ -67,77 +67,77 @@ pub struct Degrees(pub f64);
 impl Time {
     /// The start of the simulation.
     pub const ZERO: Time = Time(0);
-    /// Later than every event.
+    /// Sentinel later than any event.
     pub const NEVER: Time = Time(u64::MAX);
 
-    /// Seconds since the start, for reports.
+    /// Returns the seconds since the start, for reports.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The time since `earlier`, or zero if `earlier` lies in the future.
+    /// Returns the time since `earlier`, or zero if `earlier` is in the future.
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero duration.
     pub const ZERO: Span = Span(0);
-    /// Longer than every simulation.
+    /// The maximum duration; longer than any simulation.
     pub const MAX: Span = Span(u64::MAX);
 
-    /// A span of whole nanoseconds.
+    /// Creates a span of whole nanoseconds.
     pub const fn from_nanos(n: u64) -> Span {
         Span(n)
     }
-    /// A span of whole microseconds.
+    /// Creates a span of whole microseconds.
     pub const fn from_micros(n: u64) -> Span {
         Span(n * 1_000)
     }
-    /// A span of whole milliseconds.
+    /// Creates a span of whole milliseconds.
     pub const fn from_millis(n: u64) -> Span {
         Span(n * 1_000_000)
     }
-    /// A span of whole seconds.
+    /// Creates a span of whole seconds.
     pub const fn from_secs(n: u64) -> Span {
         Span(n * 1_000_000_000)
     }
-    /// The span nearest to a number of seconds; negative and NaN give zero.
+    /// Creates the span nearest to a number of seconds; negative numbers and NaN give zero.
     pub fn from_secs_f64(seconds: f64) -> Span {
         Span((seconds * 1e9).round() as u64)
     }
-    /// In seconds.
+    /// Returns the span in seconds.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// In milliseconds.
+    /// Returns the span in milliseconds.
     pub fn as_millis(self) -> f64 {
         self.0 as f64 / 1e6
     }
 }
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
-    /// The difference, or zero if `other` is larger.
+    /// Returns the difference, or zero if `other` is larger.
     pub fn saturating_sub(self, other: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(other.0))
     }
-    /// In bits.
+    /// Returns the number of bits.
     pub fn bits(self) -> u64 {
         self.0 * 8
     }
 }
 
 impl BitRate {
-    /// The time that `bytes` take on the wire at this rate, rounded up to a nanosecond; zero at rate zero,
-    /// which stands for a link without serialisation.
+    /// Returns the serialization time of `bytes` at this rate, rounded up to a nanosecond. Rate zero denotes a link
+    /// without serialization and gives zero.
     pub fn transmission_time(self, bytes: Bytes) -> Span {
         if self.0 == 0 {
             return Span::ZERO;
         }
-        // Packets fit 64 bits, where a division costs a fraction of what it costs in 128.
+        // A packet's product fits 64 bits; 64-bit division is several times faster than 128-bit division.
         match bytes.bits().checked_mul(1_000_000_000) {
             Some(bit_nanos) => Span(bit_nanos.div_ceil(self.0)),
             None => {
@@ -147,7 +147,7 @@ impl BitRate {
         }
     }
 
-    /// The rate at which `bytes` pass in `span`; zero for an empty span.
+    /// Returns the average rate of `bytes` over `span`; zero for an empty span.
     pub fn of(bytes: Bytes, span: Span) -> BitRate {
         if span.0 == 0 {
             return BitRate(0);
@@ -155,39 +155,39 @@ impl BitRate {
         BitRate((u128::from(bytes.bits()) * 1_000_000_000 / u128::from(span.0)) as u64)
     }
 
-    /// In kbit/s, for reports.
+    /// Returns the rate in kbit/s, for reports.
     pub fn as_kbps(self) -> f64 {
         self.0 as f64 / 1e3
     }
 }
 
 impl Tti {
-    /// The length of a TTI: one subframe (TS 36.211 §4).
+    /// Duration of a TTI: one subframe (TS 36.211 §4).
     pub const SPAN: Span = Span::from_millis(1);
 
-    /// When this TTI begins.
+    /// Returns the start time of this TTI.
     pub fn start(self) -> Time {
         Time(self.0 * Tti::SPAN.0)
     }
 }
 
 impl Db {
-    /// The ratio as a factor of power.
+    /// Converts to a power ratio.
     pub fn linear(self) -> f64 {
         libm::pow(10.0, self.0 / 10.0)
     }
-    /// The decibels of a factor of power.
+    /// Converts from a power ratio.
     pub fn from_linear(ratio: f64) -> Db {
         Db(10.0 * libm::log10(ratio))
     }
 }
 
 impl Dbm {
-    /// In milliwatts.
+    /// Converts to milliwatts.
     pub fn milliwatts(self) -> f64 {
         libm::pow(10.0, self.0 / 10.0)
     }
-    /// From milliwatts.
+    /// Converts from milliwatts.
     pub fn from_milliwatts(power: f64) -> Dbm {
         Dbm(10.0 * libm::log10(power))
     }
@@ -218,7 +218,7 @@ macro_rules! additive {
 }
 additive!(Span, Bytes, BitRate, Db, Metres, Hertz, Degrees);
 
-/// What lies beyond the last instant is [`Time::NEVER`].
+/// Saturates at [`Time::NEVER`].
 impl Add<Span> for Time {
     type Output = Time;
     fn add(self, span: Span) -> Time {
@@ -326,10 +326,10 @@ mod tests {
         // 1 B at 3 bit/s: 8/3 s
         assert_eq!(BitRate(3).transmission_time(Bytes(1)), Span(2_666_666_667));
         assert_eq!(BitRate(0).transmission_time(Bytes(1500)), Span::ZERO);
-        // 1 TB at 1 bit/s: longer than all time
+        // 1 TB at 1 bit/s: saturates
         assert_eq!(BitRate(1).transmission_time(Bytes(1 << 40)), Span::MAX);
         assert_eq!(Time(5) + Span::MAX, Time::NEVER);
-        // 8 TB at 8 Tbit/s: beyond 64 bits in bits times nanoseconds
+        // 8 TB at 8 Tbit/s: bits times nanoseconds exceed 64 bits
         assert_eq!(
             BitRate(8_000_000_000_000).transmission_time(Bytes(8_000_000_000_001)),
             Span(8_000_000_001)

@@ -4,7 +4,7 @@ use crate::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Span, Speed, Time};
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a text is not a quantity; the message says what is allowed.
+/// Error from parsing a quantity; the message lists the allowed forms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError(String);
 
@@ -15,18 +15,18 @@ impl fmt::Display for UnitError {
 }
 impl std::error::Error for UnitError {}
 
-/// A unit type that is written as a number followed by a unit.
+/// A unit type with a text form: a number followed by a unit.
 pub trait Quantity: Sized + Copy + PartialOrd + FromStr<Err = UnitError> + fmt::Display {
-    /// What the type measures, as in "a time".
+    /// Noun phrase for the measured quantity, such as "a time".
     const WHAT: &'static str;
-    /// The accepted unit texts with their factors; the first with factor one is the base unit.
+    /// Accepted unit names with their factors; the first with factor one is the base unit.
     const UNITS: &'static [(&'static str, f64)];
-    /// An example for messages.
+    /// Example for messages.
     const EXAMPLE: &'static str;
 
-    /// From a number in the base unit, or why not.
+    /// Converts from a number in the base unit; the error is the reason for rejection.
     fn from_base(value: f64) -> Result<Self, String>;
-    /// The number in the base unit.
+    /// Converts to a number in the base unit.
     fn to_base(self) -> f64;
 }
 
@@ -72,7 +72,7 @@ fn show<Q: Quantity>(quantity: Q, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let base = Q::UNITS.iter().find(|(_, factor)| *factor == 1.0).expect("every quantity has a base unit");
     let (unit, factor) = Q::UNITS
         .iter()
-        .rev() // of equal factors the first is the usual spelling
+        .rev() // among equal factors the first is the usual spelling
         .filter(|(_, factor)| exact(*factor))
         .max_by(|a, b| a.1.total_cmp(&b.1))
         .unwrap_or(base);
@@ -104,7 +104,7 @@ macro_rules! quantity {
     };
 }
 
-/// A non-negative whole number, allowing for the rounding of a decimal fraction times its factor.
+/// Rounds to a non-negative whole number, tolerating the rounding error of a decimal fraction times its factor.
 fn whole(value: f64, unit: &str) -> Result<u64, String> {
     if value < 0.0 {
         return Err("must not be negative".into());
@@ -119,7 +119,7 @@ fn whole(value: f64, unit: &str) -> Result<u64, String> {
 }
 
 fn finite(value: f64) -> Result<f64, String> {
-    // -0.0 is 0.0 to a user.
+    // Normalizes -0.0, which users read as 0.
     if value.is_finite() { Ok(value + 0.0) } else { Err("is not a finite number".into()) }
 }
 

@@ -4,22 +4,30 @@ use airwnd_catalog::Params;
 use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_units::{Bytes, Span};
 
-/// Gentle: steers the queueing delay to a target.
+/// Gentle: delay-based; changes cwnd in proportion to the distance of the queueing delay from a target.
 ///
-/// cwnd <- cwnd + gain * (1 - (RTT - RTTmin) / target) * MSS * acked / cwnd for each ACK, cwnd / 2 at a loss.
+/// For each ACK of `acked` bytes
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} + \mathrm{gain} \,
+/// (1 - \frac{\mathit{RTT} - \mathit{RTT}_{\min}}{\mathrm{target}}) \,
+/// \frac{\mathrm{MSS} \cdot \mathrm{acked}}{\mathrm{cwnd}}
+/// ```
+///
+/// A congestion event halves cwnd.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 6817 §2.4.2, simplified")]
 pub struct Params {
-    /// Queueing delay that it aims at.
+    /// Target queueing delay.
     #[param(default = Span::from_millis(25), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "the example")]
     pub target: Span,
-    /// Segments that the window grows by in a round trip while there is no queue.
+    /// Increase per round trip without queueing delay.
     #[param(default = 1.0, range = 0.01..=100.0, unit = "segments", source = "RFC 6817 §2.4.2 (GAIN)")]
     pub gain: f64,
 }
 
-/// The state of a gentle controller.
+/// State of a gentle controller.
 #[derive(Clone, Debug)]
 pub struct Gentle {
     params: Params,
@@ -29,7 +37,7 @@ pub struct Gentle {
 }
 
 impl Gentle {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Gentle {
         let (mss, cwnd) = (ctx.mss.0 as f64, ctx.initial_window.0 as f64);
         Gentle { params, mss, cwnd, ssthresh: ctx.initial_ssthresh }
@@ -40,7 +48,7 @@ impl CongestionControl for Gentle {
     fn on_ack(&mut self, ack: &Ack) {
         let (Some(rtt), Some(min_rtt)) = (ack.rtt, ack.min_rtt) else { return };
         let missing = 1.0 - (rtt.as_secs() - min_rtt.as_secs()) / self.params.target.as_secs();
-        // However long the queue, the window shrinks by no more than what was acknowledged.
+        // However long the queue, an ACK reduces the window by at most the acknowledged bytes.
         let step = (self.params.gain * missing * self.mss / self.cwnd).max(-1.0);
         self.cwnd = (self.cwnd + step * ack.acked.0 as f64).max(2.0 * self.mss);
     }
@@ -85,7 +93,7 @@ mod tests {
             round: 1,
             ..Ack::default()
         };
-        // no queue: one segment more for a window of ACKs
+        // no queue: one segment more per window of ACKs
         gentle.on_ack(&ack(50));
         assert_eq!(gentle.cwnd(), Bytes(11_000));
         // twice the target: one segment less, here for 10/11 of a window

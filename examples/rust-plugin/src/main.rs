@@ -1,4 +1,4 @@
-//! Runs a scenario file that may use the plug-in `gentle`, and prints the outcome as JSON.
+//! Runs a scenario file that may use the plug-in `gentle`, and prints the results as JSON.
 
 mod gentle;
 
@@ -30,9 +30,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_queue_is_as_short_as_it_shall_be() {
+    fn the_queueing_delay_stays_near_the_target() {
         let outcome = simulate(concat!(env!("CARGO_MANIFEST_DIR"), "/scenario.toml")).unwrap();
-        // Less than 13 ms of way and 50 ms of queue: what ACKs wait for uplink grants looks like queue as well.
+        // Less than the path's 13 ms plus 50 ms of queue: the ACKs' wait for uplink grants counts as queueing delay.
         // CUBIC in the same cell: 651 ms.
         let delay = outcome.totals().delay_ms.unwrap();
         assert!((30.0..60.0).contains(&delay), "{delay} ms");
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_named() {
+    fn a_missing_file_is_named() {
         assert!(simulate("nowhere.toml").unwrap_err().to_string().starts_with("nowhere.toml: "));
     }
 }

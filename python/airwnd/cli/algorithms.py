@@ -1,6 +1,7 @@
 """``airwnd list`` and ``airwnd explain``: algorithms, stacks, presets, keys, and columns of results."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from airwnd.cli import completion
 if TYPE_CHECKING:
     from airwnd.algorithms import Algorithm, Family, Parameter
     from airwnd.columns import Column, Table
+    from airwnd.glossary import Term
     from airwnd.preset import Preset
     from airwnd.sections import Section
     from airwnd.stacks import Stack
@@ -81,9 +83,9 @@ def _presets() -> "Family":
 
 
 @click.command()
-@click.argument("name", shell_complete=completion.topics)
+@click.argument("name", nargs=-1, required=True, metavar="NAME", shell_complete=completion.topics)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per match.")
-def explain(name: str, as_json: bool) -> None:
+def explain(name: tuple[str, ...], as_json: bool) -> None:
     """Explain what NAME stands for.
 
     \b
@@ -93,10 +95,11 @@ def explain(name: str, as_json: bool) -> None:
     rlc, flow.cc            a section or a key of a scenario
     rlc.queue.buffer        a parameter of the algorithms that a key takes
     pdf, flows.delay_ms_p95 columns of the results: unit, meaning
+    cwnd, standing queue    a term of the glossary: meaning, unit, source
     """  # noqa: D301 (click wants the backspace)
     from airwnd.topics import find
 
-    topics = find(name)
+    topics = find(" ".join(name))
     if as_json:
         click.echo(json.dumps([_as_json(topic) for topic in topics], default=_inner, ensure_ascii=False))
         return
@@ -135,6 +138,7 @@ def _merged(topics: Iterable["Topic"]) -> Iterator["Topic"]:
 def _explain(topic: "Topic") -> None:
     from airwnd.algorithms import Algorithm, Family, Parameter
     from airwnd.columns import Column, Table
+    from airwnd.glossary import Term
     from airwnd.preset import Preset
     from airwnd.sections import Section
 
@@ -153,6 +157,8 @@ def _explain(topic: "Topic") -> None:
             _explain_column(column, topic.name)
         case Parameter() as parameter:
             _explain_parameter(parameter, topic.name)
+        case Term() as term:
+            _explain_term(term)
         case stack:
             _explain_stack(stack)
     if toml := _toml(topic):
@@ -264,11 +270,32 @@ def _explain_column(column: "Column", name: str) -> None:
     _paragraph(column.meaning, 6)
 
 
+def _explain_term(term: "Term") -> None:
+    _heading(term.name, f"{term.heading.removeprefix(term.name)}  (term)")
+    _paragraph(term.meaning)
+    click.echo()
+    _paragraph(f"Source: {term.source}", 0, 2)
+    _paragraph(f"Code: {term.code}", 0, 2)
+    if term.also:
+        _paragraph(f"Elsewhere called: {', '.join(term.also)}", 0, 2)
+    if term.see:
+        _paragraph(f"See also: {', '.join(f'`airwnd explain {each}`' for each in term.see)}", 0, 2)
+
+
 def _details(text: str) -> None:
-    """Print paragraphs behind an empty line each."""
-    for paragraph in filter(None, text.strip().split("\n\n")):
-        click.echo()
-        _paragraph(" ".join(paragraph.split()))
+    """Print paragraphs and equations behind an empty line each."""
+    from airwnd.equations import plain
+
+    for index, part in enumerate(re.split(r"^```math\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)):
+        if index % 2:
+            click.echo()
+            for line in plain(part).splitlines():
+                # An equation that is cut is wrong: it may be wider than the terminal.
+                click.echo(f"    {line}")
+            continue
+        for paragraph in filter(str.strip, part.split("\n\n")):
+            click.echo()
+            _paragraph(" ".join(paragraph.split()))
 
 
 def _value(value: object) -> str:

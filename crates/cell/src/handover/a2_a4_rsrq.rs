@@ -1,23 +1,29 @@
-//! To a better cell when the own one becomes bad.
+//! Handover to a better cell once the serving cell's quality is low.
 
 use super::{Event, Handover, Quantity, Report, Trigger, rsrq_of_index};
 use crate::identity::CellId;
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Span};
 
-/// A2-A4-RSRQ: while the serving cell's quality is below a threshold, to the neighbour with the best quality if
-/// that is better by an offset.
+/// A2-A4-RSRQ: if the serving cell's RSRQ is below a threshold, hands over to the best neighbour that is better by an
+/// offset.
 ///
-/// Thresholds and offsets count in steps of 0.5 dB, as reports do (RSRQ_00 to RSRQ_34). Neighbours are known from
-/// their last report, however old.
+/// Event A2 (serving cell worse than `serving_threshold`) starts the decision. Event A4 keeps the last reported RSRQ of
+/// each neighbour, however old. The UE is handed over to the neighbour with the highest RSRQ if
+///
+/// ```math
+/// \mathrm{RSRQ}_{\mathrm{neighbour}} \ge \mathrm{RSRQ}_{\mathrm{serving}} + \mathrm{offset}
+/// ```
+///
+/// Thresholds and offsets are in steps of 0.5 dB, the resolution of measurement reports (RSRQ_00 to RSRQ_34).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.331 §5.5.4.3, §5.5.4.5; ns-3 a2-a4-rsrq-handover-algorithm.cc")]
 pub struct Params {
-    /// The serving cell is bad below this index.
+    /// RSRQ index of the serving cell below which event A2 occurs.
     #[param(default = 30, range = 0..=34)]
     #[param(unit = "0.5 dB", source = "ns-3 A2A4RsrqHandoverAlgorithm::ServingCellThreshold")]
     pub serving_threshold: u8,
-    /// A neighbour is better enough from this difference of indices on.
+    /// Minimum difference of RSRQ indices between neighbour and serving cell.
     #[param(default = 1, range = 0..=34)]
     #[param(unit = "0.5 dB", source = "ns-3 A2A4RsrqHandoverAlgorithm::NeighbourCellOffset")]
     pub neighbour_offset: u8,
@@ -28,12 +34,12 @@ const A2: usize = 0;
 /// The algorithm for one UE.
 pub struct A2A4Rsrq {
     params: Params,
-    /// What was last heard of each neighbour, by cell.
+    /// Last reported index of each neighbour, by cell.
     neighbours: Vec<Option<u8>>,
 }
 
 impl A2A4Rsrq {
-    /// For a UE.
+    /// The algorithm for one UE.
     pub fn new(params: Params) -> Self {
         A2A4Rsrq { params, neighbours: Vec::new() }
     }
@@ -90,12 +96,12 @@ mod tests {
         let mut report = |trigger, serving, neighbours: &[Measured]| {
             algorithm.on_report(&Report { trigger, serving: measured(0, serving), neighbours })
         };
-        assert_eq!(report(A2, -10.0, &[]), None, "nobody is known");
+        assert_eq!(report(A2, -10.0, &[]), None, "no neighbour is known");
         assert_eq!(report(1, -10.0, &[measured(2, -9.0), measured(1, -9.4)]), None);
         assert_eq!(report(A2, -9.5, &[]), None, "one step");
         assert_eq!(report(A2, -10.0, &[]), Some(CellId(2)), "two steps");
         report(1, -10.0, &[measured(2, -15.0)]);
-        assert_eq!(report(A2, -12.0, &[]), Some(CellId(1)), "what is new counts");
+        assert_eq!(report(A2, -12.0, &[]), Some(CellId(1)), "the newest report counts");
         algorithm.on_handover();
         let again =
             algorithm.on_report(&Report { trigger: A2, serving: measured(1, -15.0), neighbours: &[] });

@@ -1,41 +1,41 @@
-//! When a UE gives its cell up.
+//! Radio link failure.
 
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Span, Time};
 
-/// Radio-link failure: a UE that has not heard its cell's control channels for long enough looks for another.
+/// Radio link failure: a UE whose control channels stay below Qout for long enough searches for another cell.
 ///
-/// N310 periods in a row below Qout start T310; N311 periods in a row above Qin stop it; when it expires the
-/// link has failed. The UE then looks for the strongest cell above Qin and accesses it.
+/// N310 consecutive periods below Qout start T310. N311 consecutive periods above Qin stop it. When T310 expires, the
+/// link has failed. The UE then searches for the strongest cell above Qin and accesses it.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.331 §5.3.11, §5.3.7; TS 36.133 §7.6", check)]
 pub struct Params {
-    /// Qout: below this SINR a control channel is lost in one of ten cases.
+    /// Qout: SINR below which one in ten control channel transmissions is lost.
     #[param(default = Db(-5.0), range = Db(-30.0)..=Db(30.0), unit = "dB", source = "ns-3 LteUePhy::Qout")]
     pub q_out: Db,
-    /// Qin: above this SINR in one of fifty.
+    /// Qin: SINR above which at most one in fifty is lost.
     #[param(default = Db(-3.9), range = Db(-30.0)..=Db(30.0), unit = "dB", source = "ns-3 LteUePhy::Qin")]
     pub q_in: Db,
-    /// A period below Qout is out of sync.
+    /// Evaluation period of Qout: one such period below Qout counts as out of sync.
     #[param(default = Span::from_millis(200), range = Span::from_millis(10)..=Span::from_secs(10))]
     #[param(unit = "time", source = "TS 36.133 §7.6.2.1; ns-3 LteUePhy::NumQoutEvalSf")]
     pub out_period: Span,
-    /// A period above Qin is in sync.
+    /// Evaluation period of Qin: one such period above Qin counts as in sync.
     #[param(default = Span::from_millis(100), range = Span::from_millis(10)..=Span::from_secs(10))]
     #[param(unit = "time", source = "TS 36.133 §7.6.2.1; ns-3 LteUePhy::NumQinEvalSf")]
     pub in_period: Span,
-    /// Periods out of sync in a row that start T310.
+    /// Consecutive out-of-sync periods that start T310.
     #[param(default = 6, range = 1..=20, unit = "periods", source = "ns-3 LteUeRrc::N310")]
     pub n310: u64,
-    /// Periods in sync in a row that stop T310.
+    /// Consecutive in-sync periods that stop T310.
     #[param(default = 2, range = 1..=10, unit = "periods", source = "ns-3 LteUeRrc::N311")]
     pub n311: u64,
-    /// T310.
+    /// T310: time from loss of synchronisation to radio link failure.
     #[param(default = Span::from_secs(1), range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 LteUeRrc::T310")]
     pub t310: Span,
-    /// From the failure to the first packet in another cell, if one is found at once: cell search, system information
-    /// and random access.
+    /// Time from the failure to the first packet in another cell, if one is found at once: cell search, system
+    /// information and random access.
     #[param(default = Span::from_millis(200), range = Span::from_millis(1)..=Span::from_secs(60))]
     #[param(
         unit = "time",
@@ -54,18 +54,18 @@ impl Params {
     }
 }
 
-/// What a UE makes of its cell's control channels.
+/// Link monitor of a UE: SINR of its cell's control channels against Qout and Qin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Monitor {
-    /// Since when the SINR has been below Qout, or above Qin while T310 runs.
+    /// Start of the current interval below Qout, or above Qin while T310 runs.
     since: Option<Time>,
-    /// When T310 expires.
+    /// Expiry of T310.
     t310: Option<Time>,
 }
 
 impl Monitor {
-    /// The control channels are heard at this SINR from now on; tells whether the link has failed.
-    pub fn hear(&mut self, now: Time, sinr: Db, params: &Params) -> bool {
+    /// The control channels have this SINR from now on. Returns whether the link has failed.
+    pub fn update(&mut self, now: Time, sinr: Db, params: &Params) -> bool {
         let good = match self.t310 {
             None => sinr < params.q_out,
             Some(_) => sinr > params.q_in,
@@ -91,11 +91,13 @@ impl Monitor {
 mod tests {
     use super::*;
 
-    /// The SINR at each 10 ms; when the link fails, in ms.
+    /// Time in ms at which the link fails, with a new SINR every 10 ms.
     fn fails_at(sinr: impl Fn(u64) -> f64) -> Option<u64> {
         let params = Params::default();
         let mut monitor = Monitor::default();
-        (0..1000).map(|step| step * 10).find(|ms| monitor.hear(Time(ms * 1_000_000), Db(sinr(*ms)), &params))
+        (0..1000)
+            .map(|step| step * 10)
+            .find(|ms| monitor.update(Time(ms * 1_000_000), Db(sinr(*ms)), &params))
     }
 
     #[test]
@@ -103,7 +105,7 @@ mod tests {
         // 6 x 200 ms, then 1 s
         assert_eq!(fails_at(|_| -6.0), Some(2200));
         assert_eq!(fails_at(|_| -4.9), None);
-        // one better moment begins the count anew
+        // a single better sample restarts the count
         assert_eq!(fails_at(|ms| if ms == 1000 { -4.5 } else { -6.0 }), Some(1010 + 2200));
     }
 
@@ -111,7 +113,7 @@ mod tests {
     fn two_good_periods_stop_t310() {
         assert_eq!(fails_at(|ms| if (1500..=1700).contains(&ms) { -3.0 } else { -6.0 }), Some(1710 + 2200));
         assert_eq!(fails_at(|ms| if (1500..=1690).contains(&ms) { -3.0 } else { -6.0 }), Some(2200));
-        // between Qout and Qin nothing is in sync
+        // an SINR between Qout and Qin is not in sync
         assert_eq!(fails_at(|ms| if ms >= 1500 { -4.5 } else { -6.0 }), Some(2200));
     }
 }

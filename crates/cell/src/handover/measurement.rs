@@ -1,17 +1,17 @@
-//! What a UE hears of the cells, and what it has to report of it.
+//! Measurements of a UE and their reporting events.
 
 use super::{Event, Measured, Report, Trigger};
 use crate::identity::CellId;
 use crate::phy::link_budget::rsrp;
 use airwnd_units::{Db, Dbm, Time};
 
-/// The most neighbours in a report.
+/// Maximum number of neighbours in a report.
 //= TS 36.331 §6.4
 const MOST_REPORTED: usize = 8;
 
 /// A UE's measurements of all cells.
 pub(crate) struct Measurements {
-    /// Sums over the layer-1 period in decibels: of what is heard of each cell on a PRB, and of everything.
+    /// Sums over the layer-1 period in decibels: received power of each cell on a PRB, and of all cells and noise.
     //= exception measurements-without-fading
     powers: Vec<f64>,
     total: f64,
@@ -19,20 +19,20 @@ pub(crate) struct Measurements {
     /// By cell, once the first period is over.
     filtered: Vec<Measured>,
     watches: Vec<Watch>,
-    /// The neighbours of a report; kept for its capacity.
+    /// Neighbours of a report. Kept for its capacity.
     neighbours: Vec<Measured>,
 }
 
-/// An event that is watched for.
+/// A configured reporting event.
 struct Watch {
     trigger: Trigger,
-    /// By cell; A2 is about the serving one.
+    /// By cell; A2 applies to the serving one.
     cells: Vec<Phase>,
-    /// When the event is reported again.
+    /// Time of the next repetition of the report.
     again: Option<Time>,
 }
 
-/// How far an event is with a cell.
+/// State of an event for one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Outside,
@@ -56,34 +56,34 @@ impl Measurements {
         }
     }
 
-    /// How many events are watched for.
+    /// Number of configured events.
     pub fn watches(&self) -> usize {
         self.watches.len()
     }
 
-    /// Whether there is a sample in this layer-1 period.
+    /// Whether this layer-1 period has a sample.
     pub fn has_samples(&self) -> bool {
         self.samples > 0
     }
 
-    /// A sample: what is heard of each cell on a PRB and the noise there, in mW.
+    /// Adds a sample: the received power of each cell on a PRB and the noise there, in mW.
     //= exception rsrq-at-full-load
-    pub fn sample(&mut self, heard: &[f64], noise: f64) {
-        for (sum, power) in self.powers.iter_mut().zip(heard) {
+    pub fn sample(&mut self, powers: &[f64], noise: f64) {
+        for (sum, power) in self.powers.iter_mut().zip(powers) {
             *sum += Db::from_linear(*power).0;
         }
-        self.total += Db::from_linear(noise + heard.iter().sum::<f64>()).0;
+        self.total += Db::from_linear(noise + powers.iter().sum::<f64>()).0;
         self.samples += 1;
     }
 
-    /// A layer-1 period ends: its mean goes into the filter with a weight.
+    /// Ends a layer-1 period: its mean enters the layer-3 filter with this weight.
     //= TS 36.331 §5.5.3.2
     pub fn filter(&mut self, weight: f64) {
         let mean = |sum: f64| sum / f64::from(self.samples);
         let total = mean(self.total);
         for (cell, sum) in self.powers.iter_mut().enumerate() {
             let power = mean(std::mem::take(sum));
-            // Two symbols of each PRB carry reference signals, as ns-3 counts.
+            // Two symbols of each PRB carry reference signals, as in ns-3.
             let new = Measured {
                 cell: CellId(cell as u16),
                 rsrp: rsrp(Dbm(power)),
@@ -100,15 +100,15 @@ impl Measurements {
         (self.total, self.samples) = (0.0, 0);
     }
 
-    /// Whether an event is entered or left now: whether its time to trigger begins with any cell.
-    pub fn look(&mut self, now: Time, watch: usize, serving: usize) -> bool {
+    /// Evaluates the conditions of an event. Returns whether a time to trigger starts for any cell.
+    pub fn evaluate(&mut self, now: Time, watch: usize, serving: usize) -> bool {
         let Watch { trigger, cells, .. } = &mut self.watches[watch];
         let own = self.filtered[serving].of(trigger.quantity);
         let hysteresis = trigger.hysteresis.0;
         let mut begins = false;
         for (cell, phase) in cells.iter_mut().enumerate() {
             let measured = self.filtered[cell].of(trigger.quantity);
-            // By how much the condition is exceeded.
+            // Excess over the threshold of the condition.
             let excess = match trigger.event {
                 Event::A2(threshold) if cell == serving => threshold - measured,
                 Event::A3(offset) if cell != serving => measured - own - offset.0,
@@ -129,7 +129,7 @@ impl Measurements {
         begins
     }
 
-    /// The time to trigger is over for those with whom it began long enough ago; tells whether to report.
+    /// Ends the times to trigger that have elapsed. Returns whether to report.
     pub fn trigger(&mut self, now: Time, watch: usize) -> bool {
         let Watch { trigger, cells, again } = &mut self.watches[watch];
         let mut entered = false;
@@ -149,17 +149,17 @@ impl Measurements {
         entered && again.is_none()
     }
 
-    /// What is watched for.
+    /// The configured event.
     pub fn watched(&self, watch: usize) -> &Trigger {
         &self.watches[watch].trigger
     }
 
-    /// Whether the event is to be reported again now.
+    /// Whether the event's report is repeated now.
     pub fn is_due(&self, now: Time, watch: usize) -> bool {
         self.watches[watch].again == Some(now)
     }
 
-    /// The report of an event, which is due again later.
+    /// The report of an event; its repetition is due at `again`.
     pub fn report(&mut self, watch: usize, serving: usize, again: Time) -> Report<'_> {
         let Watch { trigger, cells, again: due } = &mut self.watches[watch];
         *due = Some(again);
@@ -172,9 +172,9 @@ impl Measurements {
         Report { trigger: watch, serving: self.filtered[serving], neighbours: &self.neighbours }
     }
 
-    /// The UE has changed cells: all events begin anew.
+    /// Resets all events after a change of cells.
     //= TS 36.331 §5.5.6.1
-    pub fn forget_events(&mut self) {
+    pub fn reset_events(&mut self) {
         for watch in &mut self.watches {
             watch.cells.fill(Phase::Outside);
             watch.again = None;
@@ -206,21 +206,21 @@ mod tests {
         Time(millis * 1_000_000)
     }
 
-    /// Two cells heard at these powers in dBm on a PRB.
-    fn hear(measurements: &mut Measurements, powers: [f64; 2]) {
+    /// Samples two cells with these received powers in dBm on a PRB.
+    fn sample(measurements: &mut Measurements, powers: [f64; 2]) {
         measurements.sample(&powers.map(|power| Dbm(power).milliwatts()), Dbm(-112.0).milliwatts());
     }
 
     #[test]
     fn layer_one_averages_decibels_and_layer_three_weighs() {
         let mut measurements = Measurements::new(2, vec![A3]);
-        hear(&mut measurements, [-80.0, -90.0]);
-        hear(&mut measurements, [-84.0, -90.0]);
+        sample(&mut measurements, [-80.0, -90.0]);
+        sample(&mut measurements, [-84.0, -90.0]);
         measurements.filter(0.5);
         let rsrp = |measurements: &Measurements| measurements.filtered[0].rsrp.0;
-        // the first one is taken as it is; 10 log10(12) = 10.79 dB from a PRB to an element
+        // the first value is taken unfiltered; 10 log10(12) = 10.79 dB from a PRB to a resource element
         assert!((rsrp(&measurements) + 82.0 + 10.7918).abs() < 1e-3);
-        hear(&mut measurements, [-78.0, -90.0]);
+        sample(&mut measurements, [-78.0, -90.0]);
         measurements.filter(0.5);
         assert!((rsrp(&measurements) + 80.0 + 10.7918).abs() < 1e-3);
     }
@@ -228,10 +228,10 @@ mod tests {
     #[test]
     fn quality_is_at_most_half() {
         let mut measurements = Measurements::new(2, vec![A3]);
-        hear(&mut measurements, [-60.0, -160.0]);
+        sample(&mut measurements, [-60.0, -160.0]);
         measurements.filter(1.0);
         assert!((measurements.filtered[0].rsrq.0 + 3.0103).abs() < 1e-3);
-        hear(&mut measurements, [-60.0, -60.0]);
+        sample(&mut measurements, [-60.0, -60.0]);
         measurements.filter(1.0);
         assert!((measurements.filtered[1].rsrq.0 + 6.0206).abs() < 1e-3);
     }
@@ -239,25 +239,28 @@ mod tests {
     #[test]
     fn an_event_has_to_last() {
         let mut measurements = Measurements::new(2, vec![A3]);
-        let mut look = |now, powers| {
-            hear(&mut measurements, powers);
+        let mut step = |now, powers| {
+            sample(&mut measurements, powers);
             measurements.filter(1.0);
-            let begins = measurements.look(now, 0, 0);
+            let begins = measurements.evaluate(now, 0, 0);
             (begins, measurements.trigger(now, 0))
         };
-        assert_eq!(look(ms(200), [-80.0, -77.5]), (false, false), "within the hysteresis");
-        assert_eq!(look(ms(400), [-80.0, -76.5]), (true, false));
-        assert_eq!(look(ms(600), [-80.0, -77.5]), (false, false), "it did not last");
-        assert_eq!(look(ms(800), [-80.0, -76.5]), (true, false));
-        assert_eq!(look(ms(1000), [-80.0, -76.0]), (false, false));
+        assert_eq!(step(ms(200), [-80.0, -77.5]), (false, false), "within the hysteresis");
+        assert_eq!(step(ms(400), [-80.0, -76.5]), (true, false));
+        assert_eq!(step(ms(600), [-80.0, -77.5]), (false, false), "it did not last");
+        assert_eq!(step(ms(800), [-80.0, -76.5]), (true, false));
+        assert_eq!(step(ms(1000), [-80.0, -76.0]), (false, false));
         assert!(!measurements.trigger(ms(1055), 0));
         assert!(measurements.trigger(ms(1056), 0));
         let report = measurements.report(0, 0, ms(2080));
         assert_eq!(report.neighbours.iter().map(|cell| cell.cell.0).collect::<Vec<_>>(), [1]);
         assert!(measurements.is_due(ms(2080), 0));
-        assert!(!measurements.look(ms(1200), 0, 0), "it lasts, and is left only below minus the hysteresis");
-        measurements.forget_events();
+        assert!(
+            !measurements.evaluate(ms(1200), 0, 0),
+            "it lasts, and is left only below minus the hysteresis"
+        );
+        measurements.reset_events();
         assert!(!measurements.is_due(ms(2080), 0));
-        assert!(measurements.look(ms(1200), 0, 0), "a new cell begins anew");
+        assert!(measurements.evaluate(ms(1200), 0, 0), "events restart in a new cell");
     }
 }

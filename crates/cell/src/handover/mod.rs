@@ -1,8 +1,8 @@
-//! When a UE changes cells, and how.
+//! Handover: measurements, decision algorithms and radio link failure.
 //!
-//! A UE measures all cells and reports what its cell has asked to hear of ([`Trigger`]); the cell's algorithm
-//! decides from these reports ([`Handover`]). What a decision sets in motion is the same for all algorithms, and not
-//! here.
+//! A UE measures all cells and reports the events that its cell has configured ([`Trigger`]). The cell's algorithm
+//! decides on these reports ([`Handover`]). The execution of a handover is the same for all algorithms and not part of
+//! this module.
 
 pub(crate) mod link_failure;
 pub(crate) mod measurement;
@@ -15,7 +15,7 @@ use airwnd_units::{Db, Dbm, Span};
 pub use link_failure::Params as LinkFailure;
 pub use settings::{Forwarding, Settings};
 
-/// Handover algorithm: when a cell hands a UE over, and to which.
+/// Handover algorithm: when a cell hands a UE over, and to which target.
 #[family(name = "handover", build = fn() -> Box<dyn Handover>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -24,22 +24,22 @@ pub enum Spec {
     A2A4Rsrq(a2_a4_rsrq::Params),
 }
 
-/// An event that a UE reports (TS 36.331 §5.5.4).
+/// A configured reporting event of a UE (TS 36.331 §5.5.4).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trigger {
-    /// What has to happen.
+    /// Condition.
     pub event: Event,
-    /// What is compared.
+    /// Compared quantity.
     pub quantity: Quantity,
-    /// Hys: by how much more than the condition asks for it is entered and left.
+    /// Hys: hysteresis of the entering and leaving conditions.
     pub hysteresis: Db,
-    /// For how long it has to last.
+    /// Time for which the condition must hold.
     pub time_to_trigger: Span,
-    /// reportInterval: how often it is reported again while it lasts.
+    /// reportInterval: interval between reports while the event lasts.
     pub interval: Span,
 }
 
-/// What can happen among measurements.
+/// Condition of a reporting event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// The serving cell becomes worse than a threshold, in dBm or dB.
@@ -50,7 +50,7 @@ pub enum Event {
     A4(f64),
 }
 
-/// What is measured.
+/// Measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Reference signal received power (TS 36.214 §5.1.1).
@@ -64,9 +64,9 @@ pub enum Quantity {
 pub struct Measured {
     /// The cell.
     pub cell: CellId,
-    /// Power of one of its reference-signal elements.
+    /// Power of one reference-signal resource element.
     pub rsrp: Dbm,
-    /// That power over all power received, on as many PRBs.
+    /// That power over the total received power of the same number of PRBs.
     pub rsrq: Db,
 }
 
@@ -78,43 +78,42 @@ impl Measured {
         }
     }
 
-    /// RSRP_xx as a report conveys it, 0 to 97.
+    /// RSRP_xx in a report, 0 to 97.
     //= TS 36.133 §9.1.4
     pub fn rsrp_index(&self) -> u8 {
         (self.rsrp.0 + 141.0).floor().clamp(0.0, 97.0) as u8
     }
 
-    /// RSRQ_xx as a report conveys it, 0 to 34.
+    /// RSRQ_xx in a report, 0 to 34.
     //= TS 36.133 §9.1.7
     pub fn rsrq_index(&self) -> u8 {
         (2.0 * self.rsrq.0 + 40.0).floor().clamp(0.0, 34.0) as u8
     }
 }
 
-/// The lowest RSRQ in dB that is reported as this index.
+/// The minimum RSRQ in dB that is reported as this index.
 pub(crate) fn rsrq_of_index(index: u8) -> f64 {
     (f64::from(index) - 40.0) / 2.0
 }
 
-/// What a UE reports.
+/// Measurement report of a UE.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// Which of [`Handover::triggers`] it is about.
+    /// Index of the event in [`Handover::triggers`].
     pub trigger: usize,
     /// The serving cell.
     pub serving: Measured,
-    /// The neighbours for which the event lasts, the best first, at most eight; none for A2.
+    /// Neighbours for which the event holds, the best first, at most eight; empty for A2.
     pub neighbours: &'a [Measured],
 }
 
-/// Decides for one UE.
+/// Handover algorithm of one UE.
 pub trait Handover: Send {
-    /// What the UE shall report; asked once.
+    /// Reporting events to configure at the UE; called once.
     fn triggers(&self) -> Vec<Trigger>;
-    /// A report comes: the cell to hand the UE over to, if any. Reports that come while a handover is under way
-    /// are not shown.
+    /// Handles a report. Returns the target cell, if any. Not called for reports during a handover.
     fn on_report(&mut self, report: &Report<'_>) -> Option<CellId>;
-    /// The UE has changed cells: what was known of it at the old one is forgotten.
+    /// The UE has changed cells: discards what was known from the old one.
     fn on_handover(&mut self) {}
 }
 

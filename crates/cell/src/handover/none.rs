@@ -4,16 +4,16 @@ use super::{Handover, Report, Trigger};
 use crate::identity::CellId;
 use airwnd_catalog::Params;
 
-/// None: every UE keeps the cell that it has at first.
+/// None: every UE stays in its initial cell.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 NoOpHandoverAlgorithm")]
 pub struct Params {}
 
-/// An algorithm that never decides.
+/// An algorithm without handovers.
 pub struct Never;
 
 impl Never {
-    /// For a UE.
+    /// The algorithm for one UE.
     pub fn new(_params: Params) -> Self {
         Never
     }

@@ -1,59 +1,58 @@
-//! What a handover can be set to.
+//! Settings of handovers.
 
 use super::{LinkFailure, Spec};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::Span;
 
-/// What becomes of the packets that wait for a UE when it changes cells.
+/// Treatment of packets that wait for a UE when it changes cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Forwarding {
-    /// All of which nothing has been sent are forwarded; in acknowledged mode also what has not been acknowledged.
+    /// Packets of which no part has been sent are forwarded; in acknowledged mode also those not yet acknowledged.
     #[word = "waiting"]
     Waiting,
-    /// Only those that arrive at the old cell afterwards are forwarded.
+    /// Only packets that arrive at the old cell after the UE has left it are forwarded.
     #[word = "arriving"]
     Arriving,
-    /// None is forwarded.
+    /// No packet is forwarded.
     #[word = "nothing"]
     Nothing,
 }
 
-/// Handover: what UEs measure, who decides, and how a handover takes place.
+/// Handover: measurements of UEs, decision algorithm and execution.
 ///
-/// The steps: the old cell decides and asks the new one (preparation), the command reaches the UE, which leaves
-/// the old cell and accesses the new one (random access); then the gateway is told (path switch). What comes on the old
-/// path meanwhile is forwarded over X2, and goes before what comes on the new one.
+/// Steps of a handover: the old cell decides and requests a slot in the target (preparation). The command reaches the
+/// UE, which leaves the old cell and accesses the target (random access). Then the target informs the gateway (path
+/// switch). Packets that still arrive on the old path are forwarded over X2 and precede those on the new path.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.300 §10.1.2; TS 36.331 §5.5")]
 pub struct Settings {
-    /// Who decides.
+    /// Decision algorithm.
     #[param(default = Spec::Never(Default::default()), unit = "1", source = "ns-3 LteHelper default")]
     pub algorithm: Spec,
-    /// Layer-1 filter: a UE averages its measurements over this period, and then looks whether to report.
+    /// Layer-1 filter: period over which a UE averages its measurements before it evaluates reporting events.
     #[param(default = Span::from_millis(200), range = Span::from_millis(10)..=Span::from_secs(10))]
     #[param(unit = "time", source = "TS 36.133 §8.1.2.2.1; ns-3 LteUePhy::UeMeasurementsFilterPeriod")]
     pub measurement_period: Span,
-    /// Layer-3 filter: k, by which a new measurement weighs 2^(-k/4) and the filtered ones before it the rest.
+    /// Layer-3 filter: coefficient k; a new measurement has the weight 2^(-k/4), the previous filtered value the rest.
     #[param(default = 4, range = 0..=19)]
     #[param(unit = "1", source = "TS 36.331 §5.5.3.2; ns-3 LteEnbRrc::RsrpFilterCoefficient")]
     pub filter_coefficient: u8,
-    /// From the decision to the command at the UE, besides two crossings of X2.
+    /// Time from the decision to the command at the UE, in addition to two X2 delays.
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 LteRrcProtocolIdeal")]
     pub preparation: Span,
-    /// From the command to the first packet in the new cell: synchronisation and random access.
+    /// Time from the command to the first packet in the new cell: synchronisation and random access.
     #[param(default = Span::from_millis(4), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 reference run S6: 4.2 ms")]
     pub random_access: Span,
-    /// From then until the gateway sends to the new cell.
+    /// Time from then until the gateway sends to the new cell.
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 PointToPointEpcHelper, S11LinkDelay")]
     pub path_switch: Span,
-    /// What becomes of waiting packets. Uplink packets that wait at the UE stay there with `waiting`, else they
-    /// are dropped.
+    /// Treatment of waiting packets. Uplink packets at the UE stay there with `waiting`; otherwise they are dropped.
     #[param(default = Forwarding::Waiting, unit = "word", source = "TS 36.300 §10.1.2.3")]
     pub forwarding: Forwarding,
-    /// Radio-link failure and re-establishment; none: a UE stays with its cell whatever it hears.
+    /// Radio link failure and re-establishment; `none`: a UE keeps its cell at any SINR.
     #[param(default = None, unit = "1", source = "airwnd")]
     pub link_failure: Option<LinkFailure>,
 }

@@ -1,4 +1,4 @@
-//! The downlink MAC of a cell: HARQ first, then what the scheduler grants.
+//! The downlink MAC of a cell: HARQ retransmissions first, then the grants of the scheduler.
 
 use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
@@ -16,11 +16,10 @@ use airwnd_units::{Bytes, Span, Tti};
 
 /// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).
 pub(crate) const DECISION_TO_AIR: u64 = 2;
-/// TTIs from a transmission to the decision that can answer its feedback: 4 in the UE (TS 36.213
-/// §10.1), one on air.
+/// TTIs from a transmission to the decision that can react to its feedback: 4 in the UE (TS 36.213 §10.1), one on air.
 const AIR_TO_FEEDBACK: u64 = 5;
-/// TTIs after which a process whose feedback never came is free again (ns-3 HARQ_DL_TIMEOUT of 11, found
-/// expired at the next trigger).
+/// TTIs after which a process without feedback is free again (ns-3 HARQ_DL_TIMEOUT of 11, found expired at the next
+/// trigger).
 const FEEDBACK_TIMEOUT: u64 = 12;
 /// The downlink side of a cell.
 pub(crate) struct Downlink {
@@ -31,12 +30,12 @@ pub(crate) struct Downlink {
     users: Vec<User>,
     processes: Vec<[Option<Process>; PROCESSES as usize]>,
     feedback: Pipeline<Feedback>,
-    /// Retransmissions that found no room, first come first served.
+    /// Retransmissions that found no free RBGs, first in first out.
     postponed: Vec<(u16, u8)>,
     air: Pipeline<OnAir>,
     backlogged: usize,
     pub figures: DownlinkFigures,
-    /// Transmissions, if somebody wants to see them.
+    /// Log of transmissions, if enabled.
     pub log: Option<Log>,
     // Scratch lists, kept for their capacity.
     answers: Vec<Feedback>,
@@ -47,16 +46,16 @@ pub(crate) struct Downlink {
     decoded: Vec<(u32, Content)>,
 }
 
-/// What decides in each TTI whether a user may be served; its blocks lie apart.
+/// Per-TTI scheduling state of a UE; its blocks are stored separately.
 #[derive(Clone, Copy, Default)]
 struct User {
-    /// What the MAC believes to wait: the last report less what was granted since.
+    /// Backlog known to the MAC: the last report minus the bytes granted since.
     queue: BufferStatus,
-    /// The last TTI in which a retransmission was scheduled: no new data in the same one.
+    /// Last TTI with a retransmission, in which no new data is scheduled.
     retransmitted: Option<Tti>,
-    /// HARQ processes in use, a bit each.
+    /// HARQ processes in use, one bit each.
     busy: u8,
-    /// The process used last.
+    /// Last process used.
     last: u8,
 }
 
@@ -70,7 +69,7 @@ struct Process {
 enum Feedback {
     Ack(u16, u8),
     Nack(u16, u8),
-    /// The assignment was lost; nobody answered.
+    /// The assignment was lost; there is no feedback.
     Silence(u16, u8),
 }
 
@@ -88,7 +87,7 @@ struct OnAir {
     rbgs: Rbgs,
 }
 
-/// What a cell's downlink has done.
+/// Counters of a cell's downlink.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DownlinkFigures {
     pub prbs: u64,
@@ -130,7 +129,7 @@ impl Downlink {
         }
     }
 
-    /// A user joins at the first free slot.
+    /// Adds a UE at the first free slot.
     pub fn admit(&mut self, slot: u16, bearer: crate::bearer::Bearer) {
         self.scheduler.admit(slot, &bearer);
         settle(&mut self.users, slot, User::default());
@@ -141,7 +140,7 @@ impl Downlink {
         self.views.reserve(self.users.len());
     }
 
-    /// The user of a slot leaves: what its HARQ processes hold is gone.
+    /// Removes the UE of a slot and discards its HARQ processes.
     //= TS 36.321 §5.9
     pub fn release(&mut self, slot: u16) {
         self.scheduler.release(slot);
@@ -153,7 +152,7 @@ impl Downlink {
         self.air.retain(|sent| sent.slot != slot);
     }
 
-    /// RLC reports what waits for a user.
+    /// Buffer status reported by RLC.
     pub fn on_report(&mut self, slot: u16, waiting: BufferStatus) {
         self.set_queue(slot, waiting);
     }
@@ -165,7 +164,7 @@ impl Downlink {
         *queue = waiting;
     }
 
-    /// What the groups of the carrier would carry in a TTI, all of them granted to the user of a slot with this report.
+    /// Bytes that the carrier would carry in a TTI if all RBGs were granted to the UE of a slot with this report.
     pub fn whole(&self, slot: u16, state: &ChannelState) -> Bytes {
         let block = |cqi: Cqi, groups: u32| {
             let mcs = self.outer_loop.as_ref().map_or(mcs_of(cqi), |outer_loop| outer_loop.mcs(slot, cqi));
@@ -184,17 +183,17 @@ impl Downlink {
         }
     }
 
-    /// Whether a TTI has anything to do here.
+    /// Whether no TTI is needed.
     pub fn is_idle(&self) -> bool {
         self.backlogged == 0 && self.postponed.is_empty() && self.feedback.is_empty() && self.air.is_empty()
     }
 
-    /// TTIs have passed unscheduled.
+    /// TTIs have passed without scheduling.
     pub fn on_idle(&mut self, ttis: u64) {
         self.scheduler.on_idle(ttis);
     }
 
-    /// The scheduling decisions of a TTI. `report` finds the latest channel report of a user.
+    /// Makes the scheduling decisions of a TTI. `report` returns the latest channel report of a UE.
     pub fn schedule(
         &mut self,
         tti: Tti,
@@ -210,18 +209,15 @@ impl Downlink {
         }
         self.views.clear();
         if self.backlogged > 0 {
-            let heeds_delay = self.scheduler.heeds_delay();
+            let uses_delay = self.scheduler.uses_delay();
             for (slot, user) in (0..).zip(&self.users) {
                 if user.queue.total() > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti)
                 {
                     let report = report(radio, slot);
                     let state = &radio.reports(cell)[report as usize];
                     let (wideband, flat) = (state.wideband, state.flat);
-                    let head_of_line = if heeds_delay {
-                        ues.get(users[slot as usize]).head_of_line(tti)
-                    } else {
-                        Span::ZERO
-                    };
+                    let head_of_line =
+                        if uses_delay { ues.get(users[slot as usize]).head_of_line(tti) } else { Span::ZERO };
                     let queue = user.queue.total();
                     self.views.push(UeView { queue, head_of_line, report, slot, wideband, flat });
                 }
@@ -235,7 +231,7 @@ impl Downlink {
         let grants = std::mem::take(&mut self.grants);
         //= exception no-pdcch-limit
         for (slot, rbgs) in grants.iter() {
-            let view = views.iter().find(|view| view.slot == slot).expect("grants go to viewed users");
+            let view = views.iter().find(|view| view.slot == slot).expect("grants go to listed UEs");
             let cqi = match self.scheduler.link_adaptation() {
                 LinkAdaptation::Wideband => view.wideband,
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
@@ -265,7 +261,7 @@ impl Downlink {
         let user = &mut self.users[slot as usize];
         user.busy |= 1 << process;
         user.last = process;
-        // ns-3 combines a new block with the soft bits of one that failed four times; here each block starts clean.
+        // ns-3 combines a new block with the soft bits of one that failed four times; here each block starts with none.
         self.processes[slot as usize][process as usize] = Some(held);
         if block.content.is_some() {
             self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
@@ -276,7 +272,7 @@ impl Downlink {
         self.served.push((slot, block.size));
     }
 
-    /// Handles the feedback that has come in and schedules retransmissions; returns the groups left free.
+    /// Handles received feedback and schedules retransmissions; returns the free RBGs.
     fn retransmit(&mut self, tti: Tti, radio: &Radio) -> Rbgs {
         let mut free = Rbgs::first(radio.rbgs());
         let mut answers = std::mem::take(&mut self.answers);
@@ -295,7 +291,7 @@ impl Downlink {
                 }
                 Feedback::Nack(slot, process) => {
                     let held = self.processes[slot as usize][process as usize].as_ref();
-                    let used = held.expect("a process waits for its feedback").block.transmissions;
+                    let used = held.expect("a process is kept until its feedback").block.transmissions;
                     if used >= self.max_transmissions {
                         self.free(slot, process);
                     } else {
@@ -308,7 +304,7 @@ impl Downlink {
         free
     }
 
-    /// Outer-loop link adaptation learns from first transmissions that met the channel.
+    /// Updates outer-loop link adaptation by first transmissions with ACK or NACK.
     fn adapt(&mut self, answer: Feedback) {
         let Some(outer_loop) = &mut self.outer_loop else { return };
         let (slot, process, decoded) = match answer {
@@ -317,7 +313,7 @@ impl Downlink {
             Feedback::Silence(..) => return,
         };
         let held = self.processes[slot as usize][process as usize].as_ref();
-        if held.expect("a process waits for its feedback").block.transmissions == 1 {
+        if held.expect("a process is kept until its feedback").block.transmissions == 1 {
             outer_loop.on_feedback(slot, decoded);
         }
     }
@@ -327,15 +323,15 @@ impl Downlink {
         self.users[slot as usize].busy &= !(1 << process);
     }
 
-    /// On the same groups if they are free, otherwise on as many others behind the last of them, otherwise
-    /// in the next TTI. A user gets one retransmission per TTI.
+    /// Resends on the same RBGs if they are free, otherwise on the same number of RBGs after the last of them,
+    /// otherwise in the next TTI. A UE gets one retransmission per TTI.
     fn resend(&mut self, tti: Tti, slot: u16, process: u8, free: &mut Rbgs) {
         let user = &mut self.users[slot as usize];
         let held = self.processes[slot as usize][process as usize].as_mut();
-        let held = held.expect("a process waits to be sent again");
+        let held = held.expect("a process is kept until its retransmission");
         let Some(rbgs) = place(held.rbgs, *free, self.grid.rbgs).filter(|_| user.retransmitted != Some(tti))
         else {
-            // ns-3 also sends the postponed block at once, over another user's.
+            // ns-3 also sends the postponed block at once, on top of another UE's.
             self.postponed.push((slot, process));
             return;
         };
@@ -345,13 +341,12 @@ impl Downlink {
         self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
     }
 
-    /// The groups on which the cell sends data in this TTI.
+    /// The RBGs on which the cell sends data in this TTI.
     pub fn on_air(&self, tti: Tti) -> Rbgs {
         self.air.at(tti).iter().fold(Rbgs::default(), |all, sent| all.union(sent.rbgs))
     }
 
-    /// What the UEs make of this TTI, in which the cells send on `on_air`: the decoded PDUs with their
-    /// UEs.
+    /// Receives a TTI at the UEs, with the cells' transmissions in `on_air`. Returns the decoded PDUs with their UEs.
     pub fn receive(
         &mut self,
         tti: Tti,
@@ -411,12 +406,12 @@ impl User {
     fn next_free(&self) -> u8 {
         let free =
             (1..=PROCESSES).map(|step| (self.last + step) % PROCESSES).find(|p| self.busy >> p & 1 == 0);
-        free.expect("only users with a free process are served")
+        free.expect("only UEs with a free process are served")
     }
 }
 
-/// Where a retransmission that used `old` goes among the free groups: the same place, or as many groups
-/// searched cyclically from behind the last one.
+/// RBGs of a retransmission that used `old`: the same ones, or the same number of free ones, searched cyclically from
+/// after the last one.
 fn place(old: Rbgs, free: Rbgs, rbgs: u8) -> Option<Rbgs> {
     if old.without(free).is_empty() {
         return Some(old);
@@ -443,10 +438,10 @@ mod tests {
     fn a_retransmission_keeps_its_place_or_moves_behind_it() {
         let old = Rbgs(0b0000_0110);
         assert_eq!(place(old, Rbgs(0xff), 8), Some(old));
-        // group 1 is taken: search 3, 4, ..., 7, 0, 1
+        // RBG 1 is taken: search 3, 4, ..., 7, 0, 1
         assert_eq!(place(old, Rbgs(0b1111_0101), 8), Some(Rbgs(0b0011_0000)));
         assert_eq!(place(old, Rbgs(0b1000_0101), 8), Some(Rbgs(0b1000_0001)));
-        // the last old group is not looked at again, so one free group is not enough
+        // the last old RBG is not searched again, so one free RBG is not enough
         assert_eq!(place(old, Rbgs(0b0000_0101), 8), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What went over the downlink's resource blocks, written down for a while.
+//! Log of downlink transmissions in a range of TTIs.
 
 use super::sched::Rbgs;
 use crate::identity::{CellId, UeId};
@@ -9,36 +9,36 @@ use std::ops::Range;
 /// A transmission of a downlink block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// When it was on air.
+    /// TTI of the transmission.
     pub tti: Tti,
-    /// Who sent it.
+    /// Cell that sent it.
     pub cell: CellId,
-    /// Whom it was for.
+    /// UE that it was sent to.
     pub ue: UeId,
-    /// The resource-block groups that it took.
+    /// Its RBGs.
     pub rbgs: Rbgs,
-    /// Counts the transmissions of its block: 1 is new data, more are retransmissions.
+    /// Transmission number of its block: 1 is new data, higher numbers are retransmissions.
     pub transmission: u8,
     /// Modulation and coding scheme.
     pub mcs: Mcs,
     /// Size of the transport block.
     pub size: Bytes,
-    /// What the UE made of it.
+    /// Outcome at the UE.
     pub reception: Reception,
 }
 
-/// What a UE made of a transmission.
+/// Outcome of a transmission at the UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception {
     /// The block was decoded.
     Decoded,
-    /// It was not, and may be sent again.
+    /// The block was not decoded; HARQ may retransmit it.
     Failed,
-    /// The UE did not hear that there was something for it.
+    /// The UE did not decode the assignment.
     AssignmentLost,
 }
 
-/// The transmissions of a cell in a stretch of TTIs.
+/// The transmissions of a cell in a range of TTIs.
 pub(crate) struct Log {
     pub ttis: Range<Tti>,
     pub rows: Vec<Allocation>,

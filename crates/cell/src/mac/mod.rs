@@ -18,44 +18,44 @@ use airwnd_units::{Bytes, Tti};
 pub(crate) struct Block {
     pub mcs: crate::phy::Mcs,
     pub size: Bytes,
-    /// What it carries; a grant to an empty buffer is padding.
+    /// Its content; a grant to an empty buffer is padding.
     pub content: Option<Content>,
     pub soft: crate::phy::error_model::SoftBits,
     /// Transmissions so far, this one included.
     pub transmissions: u8,
 }
 
-/// Work that is due in a later TTI, at most [`Pipeline::DEPTH`] - 1 ahead.
+/// Work due in a later TTI, at most [`Pipeline::DEPTH`] - 1 TTIs ahead.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline<T> {
     stages: Vec<Vec<T>>,
 }
 
 impl<T> Pipeline<T> {
-    /// Longer than every delay of the MAC.
+    /// Exceeds every delay of the MAC.
     pub const DEPTH: usize = 16;
 
     pub fn new() -> Self {
         Pipeline { stages: (0..Self::DEPTH).map(|_| Vec::with_capacity(16)).collect() }
     }
-    /// Room for so much work in each TTI.
+    /// Reserves capacity for this many entries per TTI.
     pub fn reserve(&mut self, most: usize) {
         self.stages.iter_mut().for_each(|stage| make_room(stage, most));
     }
-    /// Puts work into the TTI in which it is due.
+    /// Adds work to the TTI in which it is due.
     pub fn push(&mut self, due: Tti, work: T) {
         self.stages[due.0 as usize % Self::DEPTH].push(work);
     }
-    /// Swaps what is due in this TTI with an empty list.
+    /// Swaps the entries due in this TTI with an empty list.
     pub fn take(&mut self, tti: Tti, into: &mut Vec<T>) {
         into.clear();
         std::mem::swap(&mut self.stages[tti.0 as usize % Self::DEPTH], into);
     }
-    /// Strikes out work that has lost its purpose.
+    /// Removes entries that are obsolete.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.stages.iter_mut().for_each(|stage| stage.retain(&mut keep));
     }
-    /// What is due in this TTI.
+    /// Entries due in this TTI.
     pub fn at(&self, tti: Tti) -> &[T] {
         &self.stages[tti.0 as usize % Self::DEPTH]
     }
@@ -64,19 +64,19 @@ impl<T> Pipeline<T> {
     }
 }
 
-/// Room for so many entries in all.
+/// Reserves capacity for this many entries in total.
 pub(crate) fn make_room<T>(list: &mut Vec<T>, most: usize) {
     list.reserve(most.saturating_sub(list.len()));
 }
 
-/// What has become of a UE's transport blocks in one direction.
+/// Counters of a UE's transport blocks in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BlockFigures {
     /// First transmissions.
     pub first: u64,
     /// First transmissions that were not decoded.
     pub first_failed: u64,
-    /// Transmissions, first and repeated.
+    /// All transmissions, including retransmissions.
     pub all: u64,
     /// Transmissions after which the block was not decoded.
     pub all_failed: u64,

@@ -1,4 +1,4 @@
-//! Outer-loop link adaptation: the base station corrects the UEs' reports by what became of its blocks.
+//! Outer-loop link adaptation (OLLA): the eNB corrects CQI reports by HARQ feedback.
 
 use crate::phy::error_model::{ErrorModel, Transmission};
 use crate::phy::tables::{mcs_of, transport_block};
@@ -7,13 +7,18 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::Db;
 
-/// Outer-loop link adaptation: an offset to each user's CQI, in decibels, that holds the share of first
-/// transmissions that fail at its target.
+/// Outer-loop link adaptation: a per-UE SINR offset, driven by HARQ feedback, holds the initial BLER at its target.
 ///
-/// Reports are old, coarse and cautious. A first transmission that fails lowers the user's offset by `step`,
-/// one that is decoded raises it by step target / (1 - target): the two balance where a share of `target`
-/// fails. A block's scheme is the fastest one that needs at most as much SINR for `target` errors over the
-/// whole carrier as the scheme of the CQI, plus the offset. The scheduler still sees the reports themselves.
+/// CQI reports are delayed, coarse and conservative. A first transmission that fails lowers the UE's offset by `step`.
+/// One that is decoded raises it by
+///
+/// ```math
+/// \mathrm{step} \cdot \frac{\mathrm{target}}{1 - \mathrm{target}}
+/// ```
+///
+/// The two balance where a fraction `target` of first transmissions fails. The MCS of a block is the highest one whose
+/// required SINR, for `target` errors over the whole carrier, is at most that of the reported CQI's MCS plus the
+/// offset. The scheduler still uses the reports themselves.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Sampath, Kumar and Holtzman, VTC 1997: On setting reverse link power control target SIR in a \
@@ -21,44 +26,43 @@ use airwnd_units::Db;
               and noisy channel feedback"
 )]
 pub struct Params {
-    /// Share of first transmissions that fails.
+    /// Target fraction of first transmissions that fail.
     #[param(default = 0.1, range = 0.001..=0.9, unit = "1", source = "TS 36.213 §7.2.3")]
     pub target: f64,
-    /// How far one failure lowers the offset.
+    /// Decrease of the offset per failure.
     #[param(default = Db(0.5), range = Db(0.001)..=Db(5.0))]
-    #[param(unit = "dB", source = "a choice: about half of what lies between two schemes")]
+    #[param(unit = "dB", source = "a choice: about half the distance between two MCSs")]
     pub step: Db,
-    /// The offset at the least and at the most, on either side of zero: what it may gather while no scheme is
-    /// slow or fast enough.
+    /// Bound of the offset on either side of zero, which it reaches while no MCS is low or high enough.
     #[param(default = Db(10.0), range = Db(0.0)..=Db(30.0))]
-    #[param(unit = "dB", source = "a choice: half of what lies between CQI 1 and CQI 15")]
+    #[param(unit = "dB", source = "a choice: half the distance between CQI 1 and CQI 15")]
     pub bound: Db,
 }
 
-/// Schemes that have a transport block size of their own.
-const SCHEMES: usize = Mcs::MAX.0 as usize + 1;
+/// MCSs with a transport block size of their own.
+const MCS_COUNT: usize = Mcs::MAX.0 as usize + 1;
 
-/// The outer loops of a cell's users.
+/// Outer loops of a cell's UEs.
 #[derive(Clone, Debug)]
 pub(crate) struct OuterLoop {
     params: Params,
-    /// The SINR at which a block of each scheme over the whole carrier fails with the target's probability.
-    needs: [Db; SCHEMES],
+    /// SINR at which a block of each MCS over the whole carrier fails with the target probability.
+    needs: [Db; MCS_COUNT],
     /// By slot.
     offsets: Vec<Db>,
 }
 
 impl OuterLoop {
-    /// Loops without users, for UEs that decode as `receiver` does.
+    /// Loops without UEs, for receivers that decode as `receiver` does.
     pub fn new(params: Params, receiver: &dyn ErrorModel, carrier: Prbs) -> OuterLoop {
-        let mut needs = [Db(0.0); SCHEMES];
+        let mut needs = [Db(0.0); MCS_COUNT];
         for (mcs, need) in Mcs::all().zip(&mut needs) {
             *need = needed_sinr(receiver, mcs, carrier, params.target);
         }
         OuterLoop { params, needs, offsets: Vec::new() }
     }
 
-    /// A user joins at a slot.
+    /// Adds a UE at a slot.
     pub fn admit(&mut self, slot: u16) {
         let place = usize::from(slot);
         if place == self.offsets.len() {
@@ -67,14 +71,14 @@ impl OuterLoop {
         self.offsets[place] = Db(0.0);
     }
 
-    /// The scheme for a user who reports this CQI.
+    /// The MCS for a UE that reports this CQI.
     pub fn mcs(&self, slot: u16, cqi: Cqi) -> Mcs {
         let reported = mcs_of(cqi);
         let need = self.needs[usize::from(reported.0)];
         let allowed = need + self.offsets[usize::from(slot)];
         let fits = |mcs: &Mcs| self.needs[usize::from(mcs.0)] <= allowed;
         if allowed >= need {
-            // A scheme that needs no more is no correction: where nothing fails all need the same.
+            // An MCS that requires no more SINR is no correction: without errors all require the same.
             let harder = |mcs: &Mcs| *mcs > reported && self.needs[usize::from(mcs.0)] > need;
             Mcs::all().filter(|mcs| harder(mcs) && fits(mcs)).last().unwrap_or(reported)
         } else {
@@ -82,7 +86,7 @@ impl OuterLoop {
         }
     }
 
-    /// The feedback of a first transmission to a user has come.
+    /// Handles the HARQ feedback of a first transmission.
     pub fn on_feedback(&mut self, slot: u16, decoded: bool) {
         let Params { target, step, bound } = self.params;
         let offset = &mut self.offsets[usize::from(slot)];
@@ -91,14 +95,14 @@ impl OuterLoop {
     }
 }
 
-/// The SINR at which a block of a scheme fails with this probability, within -30 to 60 dB.
+/// The SINR, within -30 to 60 dB, at which a block of an MCS fails with this probability.
 fn needed_sinr(receiver: &dyn ErrorModel, mcs: Mcs, prbs: Prbs, target: f64) -> Db {
     let block = transport_block(Direction::Down, mcs, prbs);
     let fails = |sinr: f64| {
         receiver.first_block_error(&Transmission { mcs, block, sinr: Sinr::Flat(Db(sinr)) }) > target
     };
     let (mut low, mut high) = (-30.0, 60.0);
-    // To a ten-thousandth of a decibel: 90 dB / 2^20.
+    // Resolution of a ten-thousandth of a decibel: 90 dB / 2^20.
     for _ in 0..20 {
         let middle = (low + high) / 2.0;
         if fails(middle) { low = middle } else { high = middle }
@@ -151,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_fails_nothing_is_corrected() {
+    fn without_errors_nothing_is_corrected() {
         let mut outer = outer_loop(&NoErrors::new(none::Params {}));
         (0..1000).for_each(|_| outer.on_feedback(0, true));
         assert_eq!(outer.mcs(0, Cqi(7)), mcs_of(Cqi(7)));
     }
 
-    /// A user at a constant SINR who reports as if it were `bias` more: the share of blocks that fail.
+    /// Fraction of failed blocks of a UE at a constant SINR whose reports exceed it by `bias`.
     fn failing(outer: &mut OuterLoop, sinr: Db, bias: Db) -> f64 {
         let receiver: Arc<dyn ErrorModel> = Arc::new(receiver());
         let rule = BlockErrorTarget::new(Default::default(), &receiver);
@@ -179,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn reports_too_good_or_too_bad_end_at_the_target() {
-        // An offset that stays between its bounds has fallen as far as it has risen: failed x step equals decoded x
-        // step x target / (1 - target), but for the width of the bounds over the blocks: 20 / 0.5 / 10 000.
+    fn biased_reports_converge_to_the_target() {
+        // An offset that stays within its bounds has fallen as far as it has risen: failed x step equals decoded x step
+        // x target / (1 - target), except for the width of the bounds over the blocks: 20 / 0.5 / 10 000.
         for bias in [-4.0, 0.0, 4.0] {
             for sinr in [3.0, 9.0, 15.0] {
                 let mut outer = outer_loop(&receiver());

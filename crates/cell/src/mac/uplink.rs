@@ -1,8 +1,8 @@
 //! The uplink MAC of a cell: buffer status reports, grants, synchronous HARQ.
 //!
-//! A UE reports its buffer, is granted PRBs, sends, and repeats what the base station did not decode.
-//! Grants and feedback travel as control messages; grants can be lost. Buffer reports do so too, or are requested: then
-//! a UE sends a scheduling request, and reports within its blocks.
+//! A UE reports its buffer, is granted PRBs, transmits, and retransmits what the eNB did not decode. Grants and
+//! feedback are control messages; grants can be lost. Ideal buffer reports are control messages, too. Otherwise a UE
+//! sends a scheduling request (SR), and reports within its blocks.
 
 use super::control_elements::{Elements, Headroom};
 use super::power_control;
@@ -19,36 +19,36 @@ use crate::ue::UeTable;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
 
-/// TTIs from a buffer status report to the grant that can follow it: 4 in the UE, 1 on air.
+/// TTIs from a buffer status report to the earliest grant: 4 in the UE, 1 on air.
 pub(crate) const REPORT_TO_DECISION: u64 = 5;
 /// TTIs from a grant to its reception (ns-3 LteEnbPhy::MacToChannelDelay).
 pub(crate) const DECISION_TO_GRANT: u64 = 2;
 /// TTIs from the reception of a grant to the transmission (TS 36.213 §8.0).
 pub(crate) const GRANT_TO_AIR: u64 = 4;
-/// TTIs from a transmission to the decision that can answer it.
-// The standard repeats after 8 TTI (TS 36.321 §5.4.2), ns-3 LENA after 7, by a new grant that can be lost.
+/// TTIs from a transmission to the decision that can react to it.
+// The standard retransmits after 8 TTI (TS 36.321 §5.4.2), ns-3 LENA after 7, by a new grant that can be lost.
 const AIR_TO_FEEDBACK: u64 = 1;
-/// TTIs after which a process sends again, and as many processes.
+/// TTIs between two transmissions of a process, and the number of processes.
 const ROUND_TRIP: u64 = DECISION_TO_GRANT + GRANT_TO_AIR + AIR_TO_FEEDBACK;
 const _: () = assert!(ROUND_TRIP <= PROCESSES as u64, "RLC keeps what each process sends");
-/// TTIs from a scheduling request or a block on air to the decision that can answer what it says: with
-/// [`DECISION_TO_GRANT`] 1 on air and 3 in the base station (TR 36.881 Table 5.2.1-1).
+/// TTIs from a scheduling request or a block on air to the decision that can use its content: with
+/// [`DECISION_TO_GRANT`] 1 on air and 3 in the eNB (TR 36.881 Table 5.2.1-1).
 pub(crate) const AIR_TO_DECISION: u64 = 2;
-/// TTIs from the decision on a TPC command to the transmission that obeys it (TS 36.213 §5.1.1.1, K_PUSCH = 4).
+/// TTIs from the decision on a TPC command to the first transmission that applies it (TS 36.213 §5.1.1.1, K_PUSCH = 4).
 const DECISION_TO_AIR: u64 = DECISION_TO_GRANT + GRANT_TO_AIR;
-/// Weight of a received block in what is corrected of a user's expected SINR.
-// A choice: a few blocks show the interference, and one does not hide it.
+/// Weight of a received block in the correction of a UE's expected SINR.
+// A choice: a few blocks show the interference, and a single one does not hide it.
 const CORRECTION_WEIGHT: f64 = 0.125;
-/// What is kept of the correction at each sounding.
+/// Factor by which the correction decays at each sounding.
 const CORRECTION_KEPT: f64 = 0.9;
-/// How far the expected SINR is corrected at most.
-const MOST_CORRECTION: f64 = 20.0;
-/// Share of first transmissions that the margin lets fail (TS 36.213 §7.2.3 for the downlink), how far a failure raises
-/// the margin, and its most, in decibels.
-// The step and the most are choices: those of the downlink's outer loop.
+/// Maximum correction of the expected SINR, in decibels.
+const MAX_CORRECTION: f64 = 20.0;
+/// Fraction of first transmissions that fail at the chosen margin (TS 36.213 §7.2.3 for the downlink), increase of the
+/// margin per failure, and its maximum, in decibels.
+// Step and maximum are choices: those of the downlink's outer loop.
 const FAILURES: f64 = 0.1;
 const MARGIN_STEP: f64 = 0.5;
-const MOST_MARGIN: f64 = 10.0;
+const MAX_MARGIN: f64 = 10.0;
 
 /// Upper ends of the buffer size levels 1 to 62 in bytes; level 63 is beyond (TS 36.321 Table 6.1.3.1-1).
 const BUFFER_LEVELS: [u64; 62] = [
@@ -58,7 +58,7 @@ const BUFFER_LEVELS: [u64; 62] = [
     79846, 93749, 109_439, 128_125, 150_000,
 ];
 
-/// A buffer size as a status report conveys it: rounded up to the end of its level.
+/// The buffer size in a status report: rounded up to the end of its level.
 fn quantised(buffer: Bytes) -> Bytes {
     if buffer == Bytes::ZERO {
         return Bytes::ZERO;
@@ -73,17 +73,17 @@ pub(crate) struct Uplink {
     prbs: Prbs,
     max_transmissions: u8,
     schemes: Schemes,
-    /// The corrections of UEs' power; none with an open loop.
+    /// Closed-loop power control; `None`: open loop.
     closed_loop: Option<power_control::Params>,
     request_grant: Bytes,
-    /// What the base station believes to wait, by slot.
+    /// Backlog known to the eNB, by slot.
     buffers: Vec<Bytes>,
     backlogged: usize,
-    /// What the last sounding of each user allows.
+    /// CQI of each UE's last sounding.
     sounded: Vec<Option<Cqi>>,
-    /// SINR of the last sounding of each user.
+    /// SINR of each UE's last sounding.
     sounding_sinr: Vec<Option<Db>>,
-    /// What else is known of each user.
+    /// Other knowledge of each UE.
     known: Vec<Known>,
     reports: Pipeline<Report>,
     grants: Pipeline<Grant>,
@@ -101,68 +101,68 @@ pub(crate) struct Uplink {
     decoded: Vec<(u32, Content)>,
 }
 
-/// What a cell's uplink has done.
+/// Counters of a cell's uplink.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UplinkFigures {
     pub prbs: u64,
     pub bytes: u64,
 }
 
-/// What a base station learns of a UE's buffer.
+/// Buffer information that the eNB receives from a UE.
 #[derive(Clone, Copy, Debug)]
-enum News {
-    /// This much waits.
+enum BufferNews {
+    /// Current backlog.
     Waits(Bytes),
-    /// A scheduling request: something waits.
+    /// A scheduling request: the backlog is not zero.
     Request,
-    /// This much waited when the block was built that answered the grant up to which so many bytes had been granted.
+    /// Backlog when the UE built the block for a grant; `granted`: bytes granted up to that grant.
     Waited { waiting: Bytes, granted: u64 },
-    /// The block that answered this grant was full: neither padding nor a report. Something may still wait.
+    /// The block for this grant was full, with neither padding nor a report. The backlog may not be zero.
     Full { granted: u64 },
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Report {
     slot: u16,
-    news: News,
+    news: BufferNews,
 }
 
-/// What a base station knows of a user's power and grants, besides its soundings.
+/// The eNB's knowledge of a UE's power and grants, other than its soundings.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    /// Power headroom of a grant of one PRB, after all TPC commands so far; none before the first report.
+    /// Power headroom of a grant of one PRB, after all TPC commands so far; `None` before the first report.
     headroom: Option<Db>,
     /// Sum of the TPC commands so far.
     commanded: Db,
-    /// The part of it that the last sounding obeyed.
+    /// Part of `commanded` that the last sounding applied.
     sounded_at: Db,
-    /// The last TPC command, and the first TTI that obeys it.
+    /// Last TPC command, and the first TTI that applies it.
     command: (Db, Tti),
-    /// How far blocks are received above what soundings let expect.
+    /// Smoothed difference between the SINR of received blocks and the SINR expected from soundings.
     correction: Db,
-    /// What is kept from the corrected SINR, since interference is not always at its mean.
+    /// Margin subtracted from the corrected SINR, since interference fluctuates.
     margin: Db,
-    /// Bytes granted for new data so far, and up to where the newest report in a block answers.
+    /// Bytes granted for new data so far, and up to the grant answered by the newest report in a block.
     granted: u64,
     answered: u64,
 }
 
 impl Known {
-    /// What is expected of the user's grants by a sounding over the carrier, without interference.
+    /// The SINR expected for the UE's grants, from a sounding over the carrier, without interference.
     fn density(&self, sounding: Db, carrier: Prbs) -> Density {
         let since = self.commanded - self.sounded_at;
         let ceiling = match self.headroom {
-            // The sounding was limited by what headroom there was then.
+            // The sounding was limited by the power headroom at that time.
             Some(headroom) => sounding + Db((width(carrier) - headroom - since).0.max(0.0)) + since,
             None => sounding,
         };
         Density { ceiling, headroom: self.headroom }
     }
 
-    /// A first transmission was decoded or failed: the margin grows and shrinks so that a share of [`FAILURES`] fails.
-    fn learn(&mut self, failed: bool) {
+    /// Adapts the margin to a first transmission, so that a fraction [`FAILURES`] of them fails.
+    fn update_margin(&mut self, failed: bool) {
         let step = if failed { MARGIN_STEP } else { -MARGIN_STEP * FAILURES / (1.0 - FAILURES) };
-        self.margin.0 = (self.margin.0 + step).clamp(0.0, MOST_MARGIN);
+        self.margin.0 = (self.margin.0 + step).clamp(0.0, MAX_MARGIN);
     }
 }
 
@@ -175,18 +175,18 @@ struct Grant {
     /// TPC command.
     command: Db,
     context: Context,
-    /// The block to send again, and what it says; none for new data.
+    /// Block to retransmit and its control elements; `None`: new data.
     again: Option<(Block, Elements)>,
 }
 
-/// What the base station remembers of a grant until it is answered.
+/// Context of a grant, kept until its block is received.
 #[derive(Clone, Copy, Debug, Default)]
 struct Context {
-    /// Bytes granted to the user up to and with this grant.
+    /// Bytes granted to the UE up to and including this grant.
     granted: u64,
-    /// TPC commands up to and with this grant.
+    /// TPC commands up to and including this grant.
     commanded: Db,
-    /// SINR expected without correction; none if too little is known.
+    /// Expected SINR without correction; `None` if too little is known.
     expected: Option<Db>,
 }
 
@@ -230,7 +230,7 @@ impl Uplink {
         }
     }
 
-    /// A user joins at the first free slot.
+    /// Adds a UE at the first free slot.
     pub fn admit(&mut self, slot: u16) {
         settle(&mut self.buffers, slot, Bytes::ZERO);
         settle(&mut self.sounded, slot, None);
@@ -240,7 +240,7 @@ impl Uplink {
         self.make_room();
     }
 
-    /// A TTI has at most a grant for each user, and a request beside the report in a block.
+    /// Reserves capacity: per TTI at most one grant for each UE, and one request in addition to the report in a block.
     fn make_room(&mut self) {
         let users = self.buffers.len();
         make_room(&mut self.views, users);
@@ -258,12 +258,12 @@ impl Uplink {
         make_room(&mut self.decoded, granted);
     }
 
-    /// TTIs have passed unscheduled.
+    /// TTIs have passed without scheduling.
     pub fn on_idle(&mut self, ttis: u64) {
         self.scheduler.on_idle(ttis);
     }
 
-    /// The user of a slot leaves: its reports, grants and blocks are gone.
+    /// Removes the UE of a slot with its reports, grants and blocks.
     //= TS 36.321 §5.9
     pub fn release(&mut self, slot: u16) {
         self.set_buffer(slot, Bytes::ZERO);
@@ -275,20 +275,20 @@ impl Uplink {
         self.undecoded.retain(|sending| sending.slot != slot);
     }
 
-    /// A UE sends a buffer status report.
+    /// Sends a buffer status report of a UE.
     //= exception ideal-buffer-reports
     pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
-        let news = News::Waits(quantised(waiting));
+        let news = BufferNews::Waits(quantised(waiting));
         self.reports.push(tti + REPORT_TO_DECISION, Report { slot, news });
     }
 
-    /// A UE sends a scheduling request.
+    /// Sends a scheduling request of a UE.
     //= exception requests-arrive
     pub fn on_request(&mut self, tti: Tti, slot: u16) {
-        self.reports.push(tti + AIR_TO_DECISION, Report { slot, news: News::Request });
+        self.reports.push(tti + AIR_TO_DECISION, Report { slot, news: BufferNews::Request });
     }
 
-    /// The base station has measured a user's sounding signal.
+    /// Handles a UE's sounding signal, measured by the eNB.
     pub fn on_sounding(&mut self, tti: Tti, slot: u16, sinr: Db) {
         let place = slot as usize;
         self.sounding_sinr[place] = Some(sinr);
@@ -296,7 +296,7 @@ impl Uplink {
         let (command, obeyed_from) = known.command;
         let ahead = if obeyed_from > tti { command } else { Db(0.0) };
         known.sounded_at = known.commanded - ahead;
-        // A user whose interference allowed no more grants is tried again.
+        // Retry of a UE whose interference prevented further grants.
         known.correction.0 *= CORRECTION_KEPT;
         if self.known[place].margin > Db(0.0) && !self.reaches(slot) {
             self.known[place].margin.0 *= CORRECTION_KEPT;
@@ -306,7 +306,7 @@ impl Uplink {
         }
     }
 
-    /// What is known of a user's uplink, corrected by how its blocks were received.
+    /// The link state of a UE's uplink, corrected by the reception of its blocks.
     fn link(&self, slot: u16) -> Link {
         let place = slot as usize;
         if !self.schemes.fits_widths() {
@@ -319,17 +319,17 @@ impl Uplink {
         }))
     }
 
-    /// SINR of a user's last sounding.
+    /// SINR of a UE's last sounding.
     pub fn sounding_sinr(&self, slot: u16) -> Option<Db> {
         self.sounding_sinr[slot as usize]
     }
 
-    /// Whether a user can be granted anything.
+    /// Whether a UE can be granted anything.
     pub fn reaches(&self, slot: u16) -> bool {
         self.schemes.fit(self.link(slot), Bytes::ZERO, self.prbs.0).is_some()
     }
 
-    /// Whether a TTI has anything to do here.
+    /// Whether no TTI is needed.
     pub fn is_idle(&self) -> bool {
         self.reports.is_empty()
             && self.grants.is_empty()
@@ -338,7 +338,7 @@ impl Uplink {
             && !self.can_grant()
     }
 
-    /// Whether somebody who can be granted waits: a user out of reach must not keep the cell awake.
+    /// Whether a reachable UE has data: a UE out of reach must not keep the cell active.
     fn can_grant(&self) -> bool {
         self.backlogged > 0
             && (0..).zip(&self.buffers).any(|(slot, buffer)| *buffer > Bytes::ZERO && self.reaches(slot))
@@ -351,7 +351,7 @@ impl Uplink {
         *buffer = bytes;
     }
 
-    /// The scheduling decisions of a TTI. Retransmissions keep their PRBs; the scheduler shares out the others.
+    /// Makes the scheduling decisions of a TTI. Retransmissions keep their PRBs; the scheduler assigns the others.
     pub fn schedule(&mut self, tti: Tti) {
         let mut reports = std::mem::take(&mut self.due_reports);
         self.reports.take(tti, &mut reports);
@@ -371,20 +371,20 @@ impl Uplink {
     fn on_report(&mut self, Report { slot, news }: Report) {
         let known = &mut self.known[slot as usize];
         match news {
-            News::Waits(waiting) => self.set_buffer(slot, waiting),
-            News::Request => {
+            BufferNews::Waits(waiting) => self.set_buffer(slot, waiting),
+            BufferNews::Request => {
                 let waiting = self.buffers[slot as usize].max(self.request_grant);
                 self.set_buffer(slot, waiting);
             }
-            // HARQ may bring an older report behind a newer one.
-            News::Waited { waiting, granted } if granted >= known.answered => {
+            // HARQ can deliver an older report after a newer one.
+            BufferNews::Waited { waiting, granted } if granted >= known.answered => {
                 known.answered = granted;
                 let since = Bytes(known.granted - granted);
                 self.set_buffer(slot, waiting.saturating_sub(since));
             }
-            News::Waited { .. } => {}
-            // Nothing else would bring the base station's and the UE's books together but retxBSR-Timer.
-            News::Full { granted } => {
+            BufferNews::Waited { .. } => {}
+            // Otherwise only retxBSR-Timer would resolve a mismatch between the backlogs known to the eNB and the UE.
+            BufferNews::Full { granted } => {
                 if granted == known.granted && self.buffers[slot as usize] == Bytes::ZERO {
                     self.set_buffer(slot, self.request_grant);
                 }
@@ -392,7 +392,7 @@ impl Uplink {
         }
     }
 
-    /// Shares out what retransmissions leave.
+    /// Assigns the PRBs that retransmissions leave free.
     fn share(&mut self, tti: Tti, free: FreePrbs) {
         self.views.clear();
         for (slot, buffer) in (0..).zip(&self.buffers) {
@@ -424,16 +424,16 @@ impl Uplink {
         self.shares = shares;
     }
 
-    /// A user's scheme over these PRBs; the lowest before the first sounding, none if out of reach.
+    /// A UE's MCS over these PRBs: the lowest before the first sounding; `None` if out of reach.
     fn mcs(&self, slot: u16, prbs: Prbs) -> Option<Mcs> {
         let link = self.link(slot);
-        // Where width and scheme go together the scheduler has granted what fits, or a first try.
+        // With fitted widths, the scheduler has granted a width that fits, or a blind first grant.
         self.schemes
             .mcs(link, prbs)
             .or(matches!(link, Link::Headroom(Some(Density { headroom: None, .. }))).then_some(Mcs(0)))
     }
 
-    /// The TPC command that goes with a grant.
+    /// The TPC command sent with a grant.
     //= TS 36.213 §5.1.1.1
     fn command(&mut self, tti: Tti, slot: u16, prbs: Prbs) -> Db {
         let place = slot as usize;
@@ -453,7 +453,7 @@ impl Uplink {
         command
     }
 
-    /// What is remembered of a grant over these PRBs.
+    /// The context of a grant over these PRBs.
     fn context(&self, slot: u16, prbs: Prbs) -> Context {
         let known = &self.known[slot as usize];
         let sounding = self.sounding_sinr[slot as usize].filter(|_| known.headroom.is_some());
@@ -484,8 +484,8 @@ impl Uplink {
         self.due_sendings = failed;
     }
 
-    /// The UEs act on the grants that reach them in this TTI.
-    pub fn obey(
+    /// Handles the grants that reach the UEs in this TTI.
+    pub fn receive_grants(
         &mut self,
         tti: Tti,
         users: &[u32],
@@ -531,13 +531,13 @@ impl Uplink {
         self.due_grants = grants;
     }
 
-    /// What is sent to this cell in this TTI.
+    /// The transmissions to this cell in this TTI.
     pub fn on_air(&self, tti: Tti) -> &[Sending] {
         self.air.at(tti)
     }
 
-    /// The base station decodes a TTI: the decoded PDUs with their UEs. `signals` are all cells' signals
-    /// of this TTI with their cell.
+    /// Receives a TTI at the eNB. Returns the decoded PDUs with their UEs. `signals` holds the signals of this TTI and
+    /// their cells, over all cells.
     pub fn receive(
         &mut self,
         tti: Tti,
@@ -558,12 +558,12 @@ impl Uplink {
                 let correction = &mut self.known[sending.slot as usize].correction;
                 let off = radio.received_sinr() - expected - *correction;
                 correction.0 =
-                    (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MOST_CORRECTION, MOST_CORRECTION);
+                    (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
             }
             let failed = ue.uplink.draw(tti, 0) < probability;
             ue.uplink.blocks.count(&sending.block, failed);
             if self.schemes.fits_widths() && sending.block.transmissions == 1 {
-                self.known[sending.slot as usize].learn(failed);
+                self.known[sending.slot as usize].update_margin(failed);
             }
             if failed {
                 self.undecoded.push(tti + AIR_TO_FEEDBACK, *sending);
@@ -573,8 +573,8 @@ impl Uplink {
                 if ues.request_grants() {
                     let granted = context.granted;
                     let news = match elements.buffer {
-                        Some(waiting) => News::Waited { waiting: quantised(waiting), granted },
-                        None => News::Full { granted },
+                        Some(waiting) => BufferNews::Waited { waiting: quantised(waiting), granted },
+                        None => BufferNews::Full { granted },
                     };
                     self.reports.push(tti + AIR_TO_DECISION, Report { slot, news });
                 }

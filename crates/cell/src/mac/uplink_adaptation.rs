@@ -1,4 +1,4 @@
-//! Link adaptation in the uplink: how wide a grant is, and with which scheme.
+//! Link adaptation in the uplink: width and MCS of a grant.
 
 use crate::phy::amc::steps::Steps;
 use crate::phy::amc::{self, Amc};
@@ -9,56 +9,57 @@ use airwnd_catalog::Choice;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
-/// The narrowest run of PRBs with one scheme for all widths (ns-3 rr-ff-mac-scheduler.cc).
+/// The narrowest allocation, if one MCS serves all widths (ns-3 rr-ff-mac-scheduler.cc).
 pub const SMALLEST_SHARE: u16 = 3;
-/// The smallest block that is worth a grant where widths are fitted: RLC's and PDCP's headers, a buffer status report,
-/// a power headroom report.
+/// The minimum block size for a grant with fitted widths: RLC's and PDCP's headers, a buffer status report, a power
+/// headroom report.
 const SMALLEST_BLOCK: Bytes = Bytes(8);
-/// The width of a grant to a UE of which the base station knows too little to fit one: the narrowest on which
-/// MCS 0 carries [`SMALLEST_BLOCK`].
+/// The width of a grant to a UE without power headroom or sounding reports to fit one: the narrowest on which MCS 0
+/// carries [`SMALLEST_BLOCK`].
 const BLIND_WIDTH: u16 = 4;
-/// The PRBs over which the steps between schemes are taken: those of a narrow grant, whose short blocks need most.
+/// The PRBs over which the SINR thresholds of CQIs are computed: a narrow grant, whose short blocks need the highest
+/// SINR.
 const STEPS_WIDTH: Prbs = Prbs(3);
 
-/// How wide an uplink grant is, and with which scheme.
+/// Selection of width and MCS of an uplink grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum UplinkAdaptation {
-    /// Width and scheme are independent: the sounding over the whole carrier decides on the scheme of any grant, so a
-    /// UE that cannot fill the carrier is out of reach.
+    /// Width and MCS are independent: the sounding over the whole carrier determines the MCS of every grant, so a UE
+    /// whose power cannot fill the carrier is out of reach.
     #[word = "carrier"]
     Carrier,
-    /// Width and scheme go together: the base station knows a UE's power headroom, and grants the width that
-    /// carries most, so narrow grants reach far.
+    /// Width and MCS are chosen together: from the UE's power headroom, the eNB grants the width that carries the
+    /// most data, so narrow grants extend coverage.
     #[word = "headroom"]
     Headroom,
 }
 
-/// What the base station knows of a user's uplink.
+/// The eNB's knowledge of a UE's uplink.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Link {
-    /// One scheme for all widths: the CQI of the last sounding, none before the first one.
+    /// One MCS for all widths: the CQI of the last sounding; `None` before the first one.
     Carrier(Option<Cqi>),
-    /// The scheme depends on the width; none before the first sounding.
+    /// The MCS depends on the width; `None` before the first sounding.
     Headroom(Option<Density>),
 }
 
-/// A user's SINR by the width of a grant: its power is spread over the PRBs once the grant is wide.
+/// A UE's SINR as a function of the width of a grant: in wide grants its maximum power is spread over the PRBs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Density {
-    /// SINR on a PRB while the UE's power does not limit it.
+    /// SINR per PRB while the UE's power is not the limit.
     pub ceiling: Db,
-    /// Power headroom of a grant of one PRB; none if the UE has not reported any yet, and the SINR is taken to be
-    /// the same for all widths.
+    /// Power headroom of a grant of one PRB; `None` if the UE has not reported any yet: the SINR is then assumed equal
+    /// for all widths.
     pub headroom: Option<Db>,
 }
 
 impl Density {
-    /// Of a UE with this headroom and SINR on a single PRB.
+    /// The density of a UE with this headroom and SINR on a single PRB.
     pub fn alone(headroom: Db, sinr: Db) -> Density {
         Density { ceiling: Db(sinr.0 + (-headroom.0).max(0.0)), headroom: Some(headroom) }
     }
 
-    /// SINR on each PRB of a grant whose width in decibels is 10 log10(PRBs).
+    /// SINR per PRB of a grant of this width, 10 log10(PRBs) in decibels.
     pub fn sinr(&self, width: Db) -> Db {
         Db(self.ceiling.0 - self.headroom.map_or(0.0, |headroom| (width - headroom).0.max(0.0)))
     }
@@ -69,7 +70,7 @@ pub fn width(prbs: Prbs) -> Db {
     Db::from_linear(f64::from(prbs.0))
 }
 
-/// From what is known of a link to the schemes of grants.
+/// Maps the state of a link to the width and MCS of grants.
 #[derive(Clone, Debug)]
 pub struct Schemes {
     by_width: Option<ByWidth>,
@@ -79,12 +80,12 @@ pub struct Schemes {
 struct ByWidth {
     steps: Steps,
     schemes: [Mcs; Cqi::MAX.0 as usize + 1],
-    /// Widths that can be granted, and each in decibels.
+    /// Widths that can be granted, in PRBs and in decibels.
     widths: Vec<(u16, Db)>,
 }
 
 impl Schemes {
-    /// The rule of a carrier of this width, for blocks that are received as the error model has it.
+    /// The rule for a carrier of this width and blocks received according to the error model.
     pub fn new(adaptation: UplinkAdaptation, errors: &error_model::Spec, carrier: Prbs) -> Schemes {
         let by_width = || {
             let receiver = match errors {
@@ -99,7 +100,7 @@ impl Schemes {
         Schemes { by_width: (adaptation == UplinkAdaptation::Headroom).then(by_width) }
     }
 
-    /// One scheme for all widths.
+    /// One MCS for all widths.
     pub fn for_carrier() -> Schemes {
         Schemes { by_width: None }
     }
@@ -109,18 +110,18 @@ impl Schemes {
         self.by_width.is_some()
     }
 
-    /// The scheme of a grant over these PRBs; none if the user is out of reach.
+    /// The MCS of a grant over these PRBs; `None` if the UE is out of reach.
     pub fn mcs(&self, link: Link, prbs: Prbs) -> Option<Mcs> {
         match (link, &self.by_width) {
             (Link::Carrier(None) | Link::Headroom(None), _) => Some(Mcs(0)),
             (Link::Carrier(Some(cqi)), _) => (cqi > Cqi::OUT_OF_RANGE).then(|| mcs_of(cqi)),
             (Link::Headroom(Some(density)), Some(by_width)) => by_width.mcs(density, width(prbs)),
-            (Link::Headroom(Some(_)), None) => unreachable!("densities are for fitted widths"),
+            (Link::Headroom(Some(_)), None) => unreachable!("only fitted widths have densities"),
         }
     }
 
-    /// The narrowest grant of at most `most` PRBs that carries `wanted`, else the one that carries most; none if the
-    /// user is out of reach.
+    /// The narrowest grant of at most `most` PRBs that carries `wanted`, otherwise the one that carries the most;
+    /// `None` if the UE is out of reach.
     pub fn fit(&self, link: Link, wanted: Bytes, most: u16) -> Option<(u16, Mcs)> {
         let blind = (BLIND_WIDTH.min(most), Mcs(0));
         match (link, &self.by_width) {
@@ -133,11 +134,11 @@ impl Schemes {
                 let enough = |prbs: &u16| transport_block(Direction::Up, mcs, Prbs(*prbs)) >= wanted;
                 Some(((SMALLEST_SHARE..most).find(enough).unwrap_or(most), mcs))
             }
-            (Link::Headroom(Some(_)), None) => unreachable!("densities are for fitted widths"),
+            (Link::Headroom(Some(_)), None) => unreachable!("only fitted widths have densities"),
         }
     }
 
-    /// The narrowest grant to a link without interference: its PRBs, and its CQI.
+    /// PRBs and CQI of the narrowest grant to a link without interference.
     pub(crate) fn narrowest(&self, carrier: Db, density: Density) -> (Prbs, Cqi) {
         match &self.by_width {
             None => (Prbs(SMALLEST_SHARE), sounded_cqi(carrier)),
@@ -175,7 +176,7 @@ impl ByWidth {
         let mut best = None;
         let mut carried = SMALLEST_BLOCK - Bytes(1);
         for (prbs, width) in self.widths.iter().take_while(|(prbs, _)| *prbs <= most) {
-            // Wider grants of a UE at its maximum power only lower the SINR.
+            // At maximum power, wider grants only lower the SINR.
             let Some(mcs) = self.mcs(density, *width) else { break };
             let size = transport_block(Direction::Up, mcs, Prbs(*prbs));
             if size > carried {
@@ -189,7 +190,7 @@ impl ByWidth {
     }
 }
 
-/// Whether a width has the factors 2, 3 and 5 only, as the uplink's Fourier transform asks.
+/// Whether a width has only the factors 2, 3 and 5, as the uplink's DFT requires.
 //= TS 36.211 §5.3.3
 fn is_transformable(prbs: u16) -> bool {
     let mut rest = prbs;
@@ -201,13 +202,13 @@ fn is_transformable(prbs: u16) -> bool {
     rest == 1
 }
 
-/// Gap of the SINR to Shannon's formula in link adaptation, linear, for a bit error rate of 5e-5.
+/// Gap of link adaptation to Shannon capacity, linear, for a bit error rate of 5e-5.
 fn shannon_gap() -> f64 {
     -libm::log(5.0 * 5e-5) / 1.5
 }
 
-/// The CQI for a sounding signal. The figure has eighths of a decibel, cut towards zero, as the scheduler interface of
-/// ns-3 carries it.
+/// The CQI for a sounding signal. The SINR is quantised to eighths of a decibel, truncated towards zero, as in the
+/// scheduler interface of ns-3.
 pub(crate) fn sounded_cqi(sinr: Db) -> Cqi {
     let eighths = (sinr.0 * 8.0) as i32;
     cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / shannon_gap()))
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn power_is_spread_once_it_is_used_up() {
+    fn maximum_power_is_spread_over_the_prbs() {
         // 20 dB on a PRB, and power for 2 PRBs: over 20 PRBs a tenth of it, 10 dB less
         let density = Density { ceiling: Db(20.0), headroom: Some(width(Prbs(2))) };
         assert_eq!(density.sinr(width(Prbs(1))), Db(20.0));
@@ -250,7 +251,7 @@ mod tests {
         let small = schemes.fit(near, Bytes(60), 50).unwrap();
         assert!(size(small) >= Bytes(60) && small.0 <= 2, "{small:?}");
         assert_eq!(schemes.fit(near, Bytes(1 << 20), 50).unwrap().0, 50);
-        // All widths beyond power's carry less, though their PRBs are more.
+        // Wider grants than power allows carry less, although they have more PRBs.
         let far = link(2.0, -1.0);
         let widest = schemes.fit(far, Bytes(1 << 20), 50).unwrap();
         assert!(widest.0 < 20, "{widest:?}");

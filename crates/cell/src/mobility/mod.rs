@@ -1,13 +1,13 @@
-//! Where UEs go.
+//! Trajectories of UEs.
 //!
-//! A place is a function of time and of the UE's own random stream, addressed by the number of the leg: how often
-//! somebody looks, and what the network does, changes no way.
+//! A position is a function of time and of the UE's own random stream, addressed by the number of the leg. It does not
+//! depend on earlier queries or on the network.
 
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
-/// Mobility: how the UEs of a group move from where they are placed.
+/// Mobility: movement of the UEs of a group from their initial positions.
 #[family(name = "mobility", build = fn(start: Point, stream: Stream) -> Box<dyn Mobility>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -21,31 +21,31 @@ pub enum Spec {
 /// A point on the map: east and north of the origin.
 pub type Point = [Metres; 2];
 
-/// A way over the map.
+/// The trajectory of a UE.
 pub trait Mobility: Send {
-    /// Where the UE is. Instants count from the start of the simulation and never run back.
+    /// Position of the UE. Times count from the start of the simulation and never decrease.
     fn position(&mut self, now: Time) -> Point;
-    /// Whether it may ever be elsewhere than at the start.
+    /// Whether the position can ever differ from the initial one.
     fn moves(&self) -> bool {
         true
     }
-    /// The area in which it has to start; none: anywhere. The least and the greatest coordinate, east and north.
+    /// Area in which the UE must start: minimum and maximum coordinate, east and north; `None`: anywhere.
     fn area(&self) -> Option<[[Metres; 2]; 2]> {
         None
     }
 }
 
 impl Spec {
-    /// Whether a UE may be placed there: the key at fault, and what is wrong with it.
+    /// Checks an initial position.
     ///
     /// # Errors
-    /// A place outside the area that the UE moves in.
+    /// The key at fault and a message, if the position is outside the area of the model.
     pub fn check_start(&self, start: Point) -> Result<(), (&'static str, String)> {
         let area = self.build(start, Stream::new(0, "nothing is drawn")).area();
-        for (axis, key, [least, most]) in area.into_iter().flat_map(|[x, y]| [(0, "x", x), (1, "y", y)]) {
-            if !(least..=most).contains(&start[axis]) {
+        for (axis, key, [min, max]) in area.into_iter().flat_map(|[x, y]| [(0, "x", x), (1, "y", y)]) {
+            if !(min..=max).contains(&start[axis]) {
                 let message = format!(
-                    "a UE is placed at {key} = {}, outside {least}..{most}; a walk begins inside",
+                    "a UE is placed at {key} = {}, outside {min}..{max}; a walk begins inside",
                     start[axis]
                 );
                 return Err((key, message));
@@ -55,23 +55,23 @@ impl Spec {
     }
 }
 
-fn check_speeds(least: Speed, most: Speed) -> Result<(), (&'static str, String)> {
-    if least > most {
-        return Err(("min_speed", format!("the lowest speed {least} exceeds the highest {most}")));
+fn check_speeds(min: Speed, max: Speed) -> Result<(), (&'static str, String)> {
+    if min > max {
+        return Err(("min_speed", format!("the lowest speed {min} exceeds the highest {max}")));
     }
     Ok(())
 }
 
 fn check_area(x: &[Metres; 2], y: &[Metres; 2]) -> Result<(), (&'static str, String)> {
-    for (key, [least, most]) in [("x", x), ("y", y)] {
-        if least >= most {
-            return Err((key, format!("the area has no width: {least} is not below {most}")));
+    for (key, [min, max]) in [("x", x), ("y", y)] {
+        if min >= max {
+            return Err((key, format!("the area has no width: {min} is not below {max}")));
         }
     }
     Ok(())
 }
 
-/// The point a part of the way from one to another, 0 at the first.
+/// The point at a fraction of the way between two points, 0 at the first.
 fn between(from: Point, to: Point, part: f64) -> Point {
     [0, 1].map(|axis| Metres(from[axis].0 + part * (to[axis].0 - from[axis].0)))
 }
@@ -80,14 +80,14 @@ fn distance(from: Point, to: Point) -> Metres {
     Metres(libm::hypot(to[0].0 - from[0].0, to[1].0 - from[1].0))
 }
 
-/// How long a distance takes, at least a nanosecond, so that every leg ends behind its beginning.
+/// Travel time over a distance, at least a nanosecond, so that every leg ends after it begins.
 fn travel_time(distance: Metres, speed: Speed) -> Span {
     Span::from_secs_f64(distance.0 / speed.0).max(Span(1))
 }
 
-/// A number uniform between two.
-fn uniform(stream: Stream, position: u64, least: f64, most: f64) -> f64 {
-    least + (most - least) * stream.at(position)
+/// A number uniform between `min` and `max`.
+fn uniform(stream: Stream, position: u64, min: f64, max: f64) -> f64 {
+    min + (max - min) * stream.at(position)
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
         Spec::read(&Node::from_toml(toml, "test").unwrap()).unwrap()
     }
 
-    fn way(toml: &str, seed: u64) -> Box<dyn Mobility> {
+    fn path(toml: &str, seed: u64) -> Box<dyn Mobility> {
         spec(toml).build(START, Stream::new(seed, "mobility").child(3))
     }
 
@@ -118,43 +118,43 @@ mod tests {
 
     #[test]
     fn a_constant_velocity_is_kept() {
-        let mut way = way(kinds()[1], 1);
-        let [x, y] = way.position(Time(2_500_000_000));
+        let mut path = path(kinds()[1], 1);
+        let [x, y] = path.position(Time(2_500_000_000));
         assert!((x.0 - 10.0).abs() < 1e-9 && (y.0 - 30.0).abs() < 1e-9, "{x} {y}");
     }
 
     #[test]
-    fn only_the_static_stand_still() {
+    fn only_static_ues_stay_in_place() {
         for toml in kinds() {
-            let mut way = way(toml, 1);
-            let moved = (1..100).any(|step| way.position(Time(step * 100_000_000)) != START);
-            assert_eq!(moved, way.moves(), "{toml}");
+            let mut path = path(toml, 1);
+            let moved = (1..100).any(|step| path.position(Time(step * 100_000_000)) != START);
+            assert_eq!(moved, path.moves(), "{toml}");
         }
     }
 
     proptest! {
-        /// Where somebody is does not depend on when somebody has looked before.
+        /// Position does not depend on earlier queries.
         #[test]
-        fn looking_changes_no_way(seed in 0u64..1000, mut looks in prop::collection::vec(0u64..40_000, 0..30)) {
-            looks.sort_unstable();
+        fn queries_do_not_change_the_trajectory(seed in 0u64..1000, mut times in prop::collection::vec(0u64..40_000, 0..30)) {
+            times.sort_unstable();
             for toml in kinds() {
-                let mut watched = way(toml, seed);
-                for look in &looks {
-                    watched.position(Time(look * 1_000_000));
+                let mut queried = path(toml, seed);
+                for time in &times {
+                    queried.position(Time(time * 1_000_000));
                 }
                 let end = Time(41_234_567_891);
-                prop_assert_eq!(watched.position(end), way(toml, seed).position(end));
+                prop_assert_eq!(queried.position(end), path(toml, seed).position(end));
             }
         }
 
-        /// No step is longer than the highest speed allows, and random ways stay in their area.
+        /// No step is longer than the maximum speed allows, and random trajectories stay in their area.
         #[test]
         fn steps_are_bounded(seed in 0u64..1000) {
             for toml in &kinds()[2..4] {
-                let mut way = way(toml, seed);
-                let mut before = way.position(Time::ZERO);
+                let mut path = path(toml, seed);
+                let mut before = path.position(Time::ZERO);
                 for step in 1..200u64 {
-                    let now = way.position(Time(step * 250_000_000));
+                    let now = path.position(Time(step * 250_000_000));
                     prop_assert!(distance(before, now).0 <= 30.0 * 0.25 + 1e-6, "{:?} {:?}", before, now);
                     prop_assert!(now.iter().all(|axis| axis.0.abs() <= 1000.0 + 1e-9));
                     before = now;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn contradictions_are_reported() {
         let contradiction = |toml: &str| spec(toml).check_values().unwrap_err();
         assert_eq!(
             contradiction("kind = \"random-walk-2d\"\nmin_speed = \"5m/s\""),

@@ -1,27 +1,27 @@
-//! Along the points of a file.
+//! Motion along the points of a file.
 
 use super::{Mobility, Point, between, distance};
 use airwnd_catalog::{Fault, Files, Params, csv};
 use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
-/// The greatest coordinate in metres, and the latest instant in seconds.
+/// Maximum coordinate in metres, and the latest time in seconds.
 const FARTHEST: f64 = 1e6;
 const LATEST: f64 = 31_536_000.0;
 
-/// Path: along the points of a CSV file, straight and evenly from one to the next; at the last it stays.
+/// Path: linear interpolation between the timed points of a CSV file; the UE stays at the last point.
 ///
-/// The file begins with a line of column names, of which `t_s`, `x_m` and `y_m` are needed. Time counts from the start
-/// of the simulation, before the warm-up; until the first point's time the UE stands there, wherever it is
-/// placed. The path is relative to the scenario's folder. When a scenario is loaded the rows take the place of the
-/// file, so that a resolved scenario stands alone.
+/// The file starts with a line of column names, of which `t_s`, `x_m` and `y_m` are required. Times count from the
+/// start of the simulation, before the warm-up. Until the time of the first point the UE is at that point, regardless
+/// of its placement. The path is relative to the scenario's folder. When a scenario is loaded, `rows` takes the content
+/// of the file, so that a resolved scenario is self-contained.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "a recorded or planned way", check, files)]
+#[params(source = "a recorded or planned trajectory", check, files)]
 pub struct Params {
-    /// The file; once it has been read, `rows` holds what it said.
+    /// File; once it has been read, `rows` holds its content.
     #[param(unit = "path", source = "the scenario")]
     pub path: String,
-    /// Above this speed from one point to the next is a mistake in the file.
+    /// Maximum speed between two points; a higher one is reported as a mistake in the file.
     #[param(default = Speed(150.0), range = Speed(0.1)..=Speed(10_000.0))]
     #[param(unit = "m/s", source = "faster than trains")]
     pub max_speed: Speed,
@@ -43,12 +43,12 @@ impl Params {
 /// A UE that follows a path.
 pub struct Path {
     points: Vec<(Time, Point)>,
-    /// The points whose time has come.
+    /// Number of points whose time has passed.
     passed: usize,
 }
 
 impl Path {
-    /// A UE at the beginning of a path that has been checked.
+    /// A UE at the start of a path that has been checked.
     pub fn new(params: Params, _start: Point, _stream: Stream) -> Self {
         let point = |row: &[f64; 3]| (instant(row), place(row));
         Path { points: params.rows.iter().map(point).collect(), passed: 0 }
@@ -63,7 +63,7 @@ impl Mobility for Path {
         let point = |index: usize| self.points[index.min(self.points.len() - 1)];
         let ((from_at, from), (to_at, to)) = (point(self.passed.saturating_sub(1)), point(self.passed));
         let part = now.since(from_at).as_secs() / (to_at - from_at).as_secs();
-        // Before the first point and behind the last there is no way to be on.
+        // Before the first point and after the last one, both ends of the interval are the same point.
         if part.is_finite() { between(from, to, part) } else { to }
     }
 }
@@ -79,10 +79,10 @@ fn place(row: &[f64; 3]) -> Point {
 /// Checks the rows of a path.
 ///
 /// # Errors
-/// The place of the row at fault, and what is wrong with it.
+/// Index and message of the row at fault.
 fn check(rows: &[[f64; 3]], max_speed: Speed) -> Result<(), (usize, String)> {
     let (Some(first), Some(_)) = (rows.first(), rows.get(1)) else {
-        return Err((rows.len(), "a path has at least two points".into()));
+        return Err((rows.len(), "a path needs at least two points".into()));
     };
     let outside = |row: &[f64; 3]| {
         !(0.0..=LATEST).contains(&row[0]) || row[1..].iter().any(|axis| axis.abs() > FARTHEST)
@@ -99,11 +99,11 @@ fn check(rows: &[[f64; 3]], max_speed: Speed) -> Result<(), (usize, String)> {
         if instant(next) <= instant(before) {
             return Err((row, format!("{} s is not after the {} s before it", next[0], before[0])));
         }
-        let (way, time) = (distance(place(before), place(next)), instant(next) - instant(before));
-        let speed = Speed(way.0 / time.as_secs());
+        let (length, time) = (distance(place(before), place(next)), instant(next) - instant(before));
+        let speed = Speed(length.0 / time.as_secs());
         if speed > max_speed {
             let message = format!(
-                "a jump: {way} in {time} are {:.1} m/s; at most {max_speed} are allowed (max_speed)",
+                "a jump: {length} in {time} are {:.1} m/s; at most {max_speed} are allowed (max_speed)",
                 speed.0
             );
             return Err((row, message));
@@ -113,10 +113,10 @@ fn check(rows: &[[f64; 3]], max_speed: Speed) -> Result<(), (usize, String)> {
     Ok(())
 }
 
-/// The rows of a CSV text that make a path.
+/// Parses the rows of a path from CSV text.
 ///
 /// # Errors
-/// The line at fault, and what is wrong with it.
+/// Line and message of the mistake.
 pub fn parse(text: &str, max_speed: Speed) -> Result<Vec<[f64; 3]>, (usize, String)> {
     let table = csv::Table::of(text)?;
     let (t, x, y) = (table.need("t_s")?, table.need("x_m")?, table.need("y_m")?);
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_between_points_is_straight_and_even() {
+    fn motion_between_points_is_linear() {
         let rows = parse("t_s,x_m,note,y_m\n1,0,a,0\n\n3,20,b,40\n4,20,c,40\n", Speed(30.0)).unwrap();
         let params = Params { path: String::new(), max_speed: Speed(30.0), rows };
         let mut path = Path::new(params, [Metres(7.0); 2], Stream::new(1, "mobility"));
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(mistake(" \n"), (1, "the file is empty".into()));
         assert_eq!(mistake("t,x_m,y_m\n0,0,0"), (1, "there is no column `t_s`".into()));
         assert_eq!(mistake("t_s,x_m,y_m\n"), (1, "no rows; at least one point is required".into()));
-        assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n"), (2, "a path has at least two points".into()));
+        assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n"), (2, "a path needs at least two points".into()));
         assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n\n1,b,0"), (4, "`b` in column `x_m` is not a number".into()));
         assert_eq!(
             mistake("t_s,x_m,y_m\n0,0,0\n2,1,0\n1,2,0"),

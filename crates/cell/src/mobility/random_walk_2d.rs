@@ -6,7 +6,7 @@ use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 use std::f64::consts::TAU;
 
-/// When a new direction is taken.
+/// End of a leg of a random walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Mode {
     /// After `time`.
@@ -17,16 +17,16 @@ pub enum Mode {
     Distance,
 }
 
-/// Random walk in an area: straight legs, each with its own speed and direction, both uniform.
+/// 2D random walk in a rectangle: straight legs, each with a uniform random speed and direction.
 ///
-/// Where a leg meets the edge of the area it is reflected, and goes on with what is left of it.
+/// Legs are reflected at the edges of the area.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 random-walk-2d-mobility-model.cc", check)]
 pub struct Params {
-    /// What ends a leg.
+    /// Criterion that ends a leg.
     #[param(default = Mode::Distance, unit = "word", source = "ns-3 RandomWalk2dMobilityModel::Mode")]
     pub mode: Mode,
-    /// Length of a leg in mode `time`.
+    /// Duration of a leg in mode `time`.
     #[param(default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "ns-3 RandomWalk2dMobilityModel::Time")]
     pub time: Span,
@@ -34,11 +34,11 @@ pub struct Params {
     #[param(default = Metres(1.0), range = Metres(0.01)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 RandomWalk2dMobilityModel::Distance")]
     pub distance: Metres,
-    /// Lowest speed of a leg.
+    /// Minimum speed of a leg.
     #[param(default = Speed(2.0), range = Speed(0.01)..=Speed(300.0))]
     #[param(unit = "m/s", source = "ns-3 RandomWalk2dMobilityModel::Speed")]
     pub min_speed: Speed,
-    /// Highest speed of a leg.
+    /// Maximum speed of a leg.
     #[param(default = Speed(4.0), range = Speed(0.01)..=Speed(300.0))]
     #[param(unit = "m/s", source = "ns-3 RandomWalk2dMobilityModel::Speed")]
     pub max_speed: Speed,
@@ -63,7 +63,7 @@ impl Params {
 pub struct RandomWalk2d {
     params: Params,
     stream: Stream,
-    /// Which leg it is on, where and when that began and ends.
+    /// Number of the current leg, its start point, start time and end time.
     leg: u64,
     from: Point,
     began: Time,
@@ -73,7 +73,7 @@ pub struct RandomWalk2d {
 }
 
 impl RandomWalk2d {
-    /// A UE that leaves a place inside the area.
+    /// A UE that starts inside the area.
     pub fn new(params: Params, start: Point, stream: Stream) -> Self {
         let mut walk = RandomWalk2d {
             params,
@@ -88,7 +88,7 @@ impl RandomWalk2d {
         walk
     }
 
-    /// Draws speed and direction of the leg that begins.
+    /// Draws speed and direction of the next leg.
     fn draw(&mut self) {
         let params = &self.params;
         let speed = uniform(self.stream, 2 * self.leg, params.min_speed.0, params.max_speed.0);
@@ -101,7 +101,7 @@ impl RandomWalk2d {
             };
     }
 
-    /// The place on this leg.
+    /// The position on this leg.
     fn on_leg(&self, at: Time) -> Point {
         let since = (at - self.began).as_secs();
         let bounds = [&self.params.x, &self.params.y];
@@ -109,12 +109,12 @@ impl RandomWalk2d {
     }
 }
 
-/// A coordinate folded at two walls as often as it takes.
-fn reflected(free: f64, [least, most]: &[Metres; 2]) -> Metres {
-    let width = most.0 - least.0;
-    let over = libm::fmod(free - least.0, 2.0 * width);
+/// A coordinate reflected between two walls.
+fn reflected(free: f64, [min, max]: &[Metres; 2]) -> Metres {
+    let width = max.0 - min.0;
+    let over = libm::fmod(free - min.0, 2.0 * width);
     let over = if over < 0.0 { over + 2.0 * width } else { over };
-    Metres(least.0 + if over > width { 2.0 * width - over } else { over })
+    Metres(min.0 + if over > width { 2.0 * width - over } else { over })
 }
 
 impl Mobility for RandomWalk2d {

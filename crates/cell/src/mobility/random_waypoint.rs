@@ -1,26 +1,26 @@
-//! From point to point.
+//! Random waypoint model.
 
 use super::{Mobility, Point, between, check_area, check_speeds, distance, travel_time, uniform};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Metres, Span, Speed, Time};
 
-/// Random waypoint: pause, then straight to a point uniform in an area at a uniform speed, and again.
+/// Random waypoint: repeatedly pauses, then moves straight to a uniform random point of a rectangle at a uniform speed.
 ///
-/// The time average of the speed is lower than its mean, since slow legs last longer; a lowest speed near zero makes
-/// UEs slower and slower (Yoon, Liu and Noble, INFOCOM 2003).
+/// The time average of the speed is lower than the mean of the distribution, since slow legs last longer. With a
+/// minimum speed near zero, the average speed decays over time (Yoon, Liu and Noble, INFOCOM 2003).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Johnson and Maltz 1996; ns-3 random-waypoint-mobility-model.cc", check)]
 pub struct Params {
-    /// Lowest speed of a leg.
+    /// Minimum speed of a leg.
     #[param(default = Speed(0.3), range = Speed(0.01)..=Speed(300.0))]
     #[param(unit = "m/s", source = "ns-3 RandomWaypointMobilityModel::Speed")]
     pub min_speed: Speed,
-    /// Highest speed of a leg.
+    /// Maximum speed of a leg.
     #[param(default = Speed(0.7), range = Speed(0.01)..=Speed(300.0))]
     #[param(unit = "m/s", source = "ns-3 RandomWaypointMobilityModel::Speed")]
     pub max_speed: Speed,
-    /// Time at each point, the first included.
+    /// Pause at each point, including the first.
     #[param(default = Span::from_secs(2), range = Span::ZERO..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "ns-3 RandomWaypointMobilityModel::Pause")]
     pub pause: Span,
@@ -41,11 +41,11 @@ impl Params {
     }
 }
 
-/// A UE that goes from point to point.
+/// A UE that moves between random points.
 pub struct RandomWaypoint {
     params: Params,
     stream: Stream,
-    /// Which leg it is on, from where to where, when it leaves and when it arrives.
+    /// Number of the current leg, its end points, departure and arrival.
     leg: u64,
     from: Point,
     to: Point,
@@ -54,7 +54,7 @@ pub struct RandomWaypoint {
 }
 
 impl RandomWaypoint {
-    /// A UE that waits at its first point.
+    /// A UE that pauses at its first point.
     pub fn new(params: Params, start: Point, stream: Stream) -> Self {
         let mut way = RandomWaypoint {
             params,
@@ -69,10 +69,9 @@ impl RandomWaypoint {
         way
     }
 
-    /// Draws the next point and the speed there; the UE has just arrived at `from`.
+    /// Draws the next point and the speed towards it; the UE has just arrived at `from`.
     fn draw(&mut self) {
-        let draw =
-            |place: u64, [least, most]: [f64; 2]| uniform(self.stream, 3 * self.leg + place, least, most);
+        let draw = |place: u64, [min, max]: [f64; 2]| uniform(self.stream, 3 * self.leg + place, min, max);
         let edges = |bounds: &[Metres; 2]| [bounds[0].0, bounds[1].0];
         let params = &self.params;
         self.to = [Metres(draw(0, edges(&params.x))), Metres(draw(1, edges(&params.y)))];

@@ -1,4 +1,4 @@
-//! Standing still.
+//! UEs without motion.
 
 use super::{Mobility, Point};
 use airwnd_catalog::Params;
@@ -10,13 +10,13 @@ use airwnd_units::Time;
 #[params(source = "ns-3 ConstantPositionMobilityModel")]
 pub struct Params {}
 
-/// A UE that stands still.
+/// A UE that does not move.
 pub struct Static {
     place: Point,
 }
 
 impl Static {
-    /// A UE at a place.
+    /// A UE at this position.
     pub fn new(_params: Params, start: Point, _stream: Stream) -> Self {
         Static { place: start }
     }

@@ -1,4 +1,4 @@
-//! Powers on one resource block: what is sent, what arrives, what the receiver adds.
+//! Transmitted power, received power and noise per resource block.
 
 use super::Prbs;
 use airwnd_units::{Db, Dbm, Hertz};
@@ -10,7 +10,7 @@ pub const SUBCARRIERS_PER_PRB: f64 = 12.0;
 /// Thermal noise kT at 290 K in dBm per hertz, -173.98 rounded as link budgets do (and ns-3).
 pub const THERMAL_NOISE_DBM_PER_HERTZ: f64 = -174.0;
 
-/// The receiver's noise on one resource block: kT x 180 kHz raised by the noise figure.
+/// The receiver's noise on one resource block: kT x 180 kHz, raised by the noise figure.
 pub fn noise_per_prb(noise_figure: Db) -> Dbm {
     Dbm(THERMAL_NOISE_DBM_PER_HERTZ) + Db::from_linear(PRB_BANDWIDTH.0) + noise_figure
 }
@@ -25,7 +25,7 @@ pub fn rsrp(received_per_prb: Dbm) -> Dbm {
     received_per_prb - Db::from_linear(SUBCARRIERS_PER_PRB)
 }
 
-/// Signal over the sum of noise and interferers, all on the same resource block.
+/// Ratio of the signal to the sum of noise and interferers, all on the same resource block.
 pub fn sinr(signal: Dbm, noise: Dbm, interferers: impl IntoIterator<Item = Dbm>) -> Db {
     let disturbance: f64 = interferers.into_iter().map(Dbm::milliwatts).sum();
     signal - Dbm::from_milliwatts(noise.milliwatts() + disturbance)

@@ -1,4 +1,4 @@
-//! The radio: path loss, antennas, link budget, link adaptation and block errors, all pure functions.
+//! Physical layer: path loss, antennas, link budget, link adaptation and block errors, all as pure functions.
 
 pub mod amc;
 pub mod antenna;
@@ -25,17 +25,17 @@ pub struct Cqi(pub u8);
 pub struct Prbs(pub u16);
 
 impl Mcs {
-    /// The highest scheme with its own transport block size.
+    /// The highest MCS with its own transport block size.
     pub const MAX: Mcs = Mcs(28);
 
-    /// Every scheme, slowest first.
+    /// All MCSs, lowest first.
     pub fn all() -> impl Iterator<Item = Mcs> {
         (0..=Mcs::MAX.0).map(Mcs)
     }
 }
 
 impl Cqi {
-    /// The UE can decode nothing at the target error rate.
+    /// No MCS meets the target error rate.
     pub const OUT_OF_RANGE: Cqi = Cqi(0);
     /// The best channel that can be reported.
     pub const MAX: Cqi = Cqi(15);
@@ -58,12 +58,12 @@ impl Position {
         Position { x: Metres(x), y: Metres(y), z: Metres(z) }
     }
 
-    /// The straight line to `other`, heights included.
+    /// The distance to `other` in space, including heights.
     pub fn distance(self, other: Position) -> Metres {
         Metres(libm::hypot(self.ground_distance(other).0, other.z.0 - self.z.0))
     }
 
-    /// The distance to `other` on the map.
+    /// The horizontal distance to `other`.
     pub fn ground_distance(self, other: Position) -> Metres {
         Metres(libm::hypot(other.x.0 - self.x.0, other.y.0 - self.y.0))
     }
@@ -72,14 +72,14 @@ impl Position {
 /// The signal to interference and noise ratio over the resource blocks of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sinr<'a> {
-    /// The same on every block: a channel without fading under full interference.
+    /// The same on every block: a channel without fading and with uniform interference.
     Flat(Db),
     /// Groups of blocks, each with its own ratio.
     Groups(&'a [(Db, Prbs)]),
 }
 
 impl Sinr<'_> {
-    /// The mean over resource blocks of a function of their ratio; zero without blocks.
+    /// The mean of a function of the ratio over all resource blocks; zero without blocks.
     pub fn mean(&self, of: impl Fn(Db) -> f64) -> f64 {
         match self {
             Sinr::Flat(sinr) => of(*sinr),
@@ -95,8 +95,8 @@ impl Sinr<'_> {
 
 /// The probability that PCFICH and PDCCH are not decoded.
 ///
-/// Q((SINR + 8 dB) / 2.42 dB): a fit to the curve of 3GPP R4-081920, within 0.04 from -9 dB on. The curve ends
-/// at -1 dB, with 0.2 %; better channels lose nothing, as in ns-3 LENA.
+/// Q((SINR + 8 dB) / 2.42 dB): a fit to the curve of 3GPP R4-081920, within 0.04 from -9 dB on. The curve ends at -1
+/// dB, with 0.2 %; above it no control channel is lost, as in ns-3 LENA.
 //= exception control-error-curve
 pub fn control_error(sinr: Db) -> f64 {
     if sinr > Db(-1.0) {

@@ -1,41 +1,45 @@
-//! Log-normal shadowing: one constant offset per user and site, or per user and cell.
+//! Log-normal shadowing: one constant offset per UE and site, or per UE and cell.
 
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::Db;
 
-/// Which links of a user share a draw.
+/// Links of a UE with a common draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Sectors {
-    /// Those to the sectors of a site, which look past the same obstacles.
+    /// All sectors of a site have the same loss, because they share the obstacles.
     #[word = "shared"]
     Shared,
-    /// None: each sector has its own, as in ns-3, where each base station's node has.
+    /// Each sector has a separate loss, as in ns-3, where each eNB node has one.
     #[word = "independent"]
     Independent,
 }
 
-/// Log-normal shadowing: a Gaussian loss in decibels, drawn once per user and site.
+/// Log-normal shadowing: a Gaussian loss in decibels, drawn once per UE and site.
 ///
-/// The loss is sigma (sqrt(c) A + sqrt(1 - c) B) with the correlation c, A a standard normal draw per user and B one per
-/// user and site. It does not change as the user moves, so it suits users that stand still or walk.
+/// ```math
+/// \mathrm{loss} = \sigma \, (\sqrt{c} \, A + \sqrt{1 - c} \, B)
+/// ```
+///
+/// c is the correlation, A a standard normal draw per UE and B one per UE and site. The loss does not change as the UE
+/// moves, so the model suits UEs that are static or move at walking speed.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TR 36.942 §4.5.2 (LogF)")]
 pub struct Params {
-    /// Standard deviation of the loss; zero switches shadowing off.
+    /// Standard deviation of the loss; zero disables shadowing.
     #[param(default = Db(8.0), range = Db(0.0)..=Db(20.0), unit = "dB", source = "TR 36.814 Table A.2.1.1-2")]
     pub sigma: Db,
-    /// Correlation of a user's losses to different sites.
+    /// Correlation of a UE's losses to different sites.
     #[param(default = 0.5, range = 0.0..=1.0)]
     #[param(unit = "1", source = "TR 36.942 §4.5.2; ns-3 BuildingsPropagationLossModel: 0")]
     pub correlation: f64,
-    /// Whether the sectors of a site have the same loss.
+    /// Losses of the sectors of a site.
     #[param(default = Sectors::Shared)]
     #[param(unit = "word", source = "TR 36.942 §4.5.2; ns-3 BuildingsPropagationLossModel: independent")]
     pub sectors: Sectors,
 }
 
-/// The shadowing of every link.
+/// Shadowing of all links.
 #[derive(Clone, Debug)]
 pub struct Shadowing {
     params: Params,
@@ -43,12 +47,12 @@ pub struct Shadowing {
 }
 
 impl Shadowing {
-    /// Shadowing whose draws come from `stream` and from nothing else.
+    /// Shadowing with all draws from `stream`.
     pub fn new(params: Params, stream: Stream) -> Shadowing {
         Shadowing { params, stream }
     }
 
-    /// The loss, of either sign, to be added to the path loss between this user and this cell of a site.
+    /// The loss, of either sign, to be added to the path loss between this UE and this cell of a site.
     //= exception shadowing-stays
     pub fn loss(&self, ue: u32, site: u32, cell: u32) -> Db {
         let Params { sigma, correlation, sectors } = self.params;
@@ -63,9 +67,9 @@ impl Shadowing {
     }
 }
 
-/// The stream of a user's common draw, beside those of sites, whose numbers have 32 bits.
+/// The stream of a UE's common draw, distinct from those of sites, whose numbers have 32 bits.
 const COMMON: u64 = 1 << 32;
-/// The streams of draws by cell.
+/// The parent stream of draws by cell.
 const INDEPENDENT: u64 = COMMON + 1;
 
 /// A standard normal number from two uniform on [0, 1) (Box and Muller 1958).
@@ -82,7 +86,7 @@ mod tests {
         Shadowing::new(params, Stream::new(1, "shadowing"))
     }
 
-    /// The covariance of the losses of 1e5 users over two links, over the variance of the distribution.
+    /// The covariance of the losses of 1e5 UEs over two links, relative to the variance of the distribution.
     fn correlation(shadowing: &Shadowing, one: (u32, u32), other: (u32, u32)) -> f64 {
         let product = |ue| shadowing.loss(ue, one.0, one.1).0 * shadowing.loss(ue, other.0, other.1).0;
         (0..100_000).map(product).sum::<f64>() / 1e5 / 64.0
@@ -90,7 +94,7 @@ mod tests {
 
     #[test]
     fn losses_have_the_moments_of_the_distribution() {
-        // mean 0, standard deviation 8 dB; of 1e5 draws their standard errors are 0.025 and 0.018
+        // mean 0, standard deviation 8 dB; with 1e5 draws their standard errors are 0.025 and 0.018
         for (correlated, sectors) in
             [(0.0, Sectors::Shared), (0.5, Sectors::Shared), (0.5, Sectors::Independent)]
         {
@@ -105,7 +109,7 @@ mod tests {
 
     /// Standard errors are at most 0.0045 (a square of a normal number has variance 2).
     #[test]
-    fn sites_are_correlated_as_asked_and_sectors_share_or_do_not() {
+    fn sites_and_sectors_have_the_configured_correlation() {
         for asked in [0.0, 0.5, 0.8] {
             let shared = shadowing(asked, Sectors::Shared);
             assert!((correlation(&shared, (0, 0), (1, 3)) - asked).abs() < 0.02);

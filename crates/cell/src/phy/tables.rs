@@ -1,10 +1,10 @@
-//! The tables of TS 36.213 and TS 36.212 that link adaptation needs.
+//! Tables of TS 36.213 and TS 36.212 for link adaptation.
 
 use super::{Cqi, Mcs, Prbs};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Hertz};
 
-/// The largest resource allocation with a transport block size.
+/// Maximum resource allocation with a transport block size.
 pub const MAX_PRBS: Prbs = Prbs(110);
 
 /// A modulation of LTE's shared channels.
@@ -32,7 +32,7 @@ impl Modulation {
     }
 }
 
-/// TS 36.213 Table 7.1.7.2.1-1, in bits. The cell (1 PRB, I_TBS 6) has the standard's 328, not ns-3's 88.
+/// TS 36.213 Table 7.1.7.2.1-1, in bits. The entry (1 PRB, I_TBS 6) is the standard's 328, not ns-3's 88.
 const TRANSPORT_BLOCK_BITS: [[u32; 27]; 110] = rows(include_str!("../../data/transport_block_bits.csv"));
 
 /// Downlink Q_m and I_TBS, uplink Q_m and I_TBS, efficiency in hundredths of a bit per symbol.
@@ -42,7 +42,7 @@ const MCS: [[u32; 5]; 29] = rows(include_str!("../../data/mcs.csv"));
 /// so that a CQI and its MCS have the same number.
 const CQI_EFFICIENCY: [u32; 16] = [0, 15, 23, 38, 60, 88, 118, 148, 191, 241, 273, 332, 390, 452, 512, 555];
 
-/// Whole numbers separated by commas and line ends; lines that begin with '#' are comments.
+/// Parses whole numbers separated by commas and line ends; lines that begin with '#' are comments.
 const fn rows<const COLUMNS: usize, const ROWS: usize>(csv: &str) -> [[u32; COLUMNS]; ROWS] {
     let text = csv.as_bytes();
     let mut table = [[0; COLUMNS]; ROWS];
@@ -67,7 +67,7 @@ const fn rows<const COLUMNS: usize, const ROWS: usize>(csv: &str) -> [[u32; COLU
     table
 }
 
-/// The modulation of a scheme.
+/// The modulation of an MCS.
 ///
 /// Panics above MCS 28: 29 to 31 only mark retransmissions.
 pub fn modulation(direction: Direction, mcs: Mcs) -> Modulation {
@@ -79,7 +79,7 @@ pub fn modulation(direction: Direction, mcs: Mcs) -> Modulation {
     }
 }
 
-/// The row I_TBS of the transport block size table for a scheme.
+/// The row I_TBS of the transport block size table for an MCS.
 pub fn tbs_index(direction: Direction, mcs: Mcs) -> u8 {
     let [_, downlink, _, uplink, _] = MCS[usize::from(mcs.0)];
     match direction {
@@ -88,7 +88,7 @@ pub fn tbs_index(direction: Direction, mcs: Mcs) -> u8 {
     }
 }
 
-/// The transport block that a scheme sends on `prbs` blocks in one TTI; nothing on no blocks.
+/// The transport block size of an MCS on `prbs` blocks in one TTI; zero on no blocks.
 ///
 /// Panics above 110 blocks.
 pub fn transport_block(direction: Direction, mcs: Mcs, prbs: Prbs) -> Bytes {
@@ -99,7 +99,7 @@ pub fn transport_block(direction: Direction, mcs: Mcs, prbs: Prbs) -> Bytes {
     Bytes(u64::from(bits / 8))
 }
 
-/// Information bits per modulation symbol of a scheme (R1-081483, two decimals).
+/// Information bits per modulation symbol of an MCS (R1-081483, two decimals).
 pub fn mcs_efficiency(mcs: Mcs) -> f64 {
     f64::from(mcs_efficiency_x100(mcs)) / 100.0
 }
@@ -109,19 +109,19 @@ pub fn cqi_efficiency(cqi: Cqi) -> f64 {
     f64::from(CQI_EFFICIENCY[usize::from(cqi.0)]) / 100.0
 }
 
-/// The nominal code rate of a scheme in the downlink: efficiency / Q_m.
+/// The nominal code rate of an MCS in the downlink: efficiency / Q_m.
 //= exception nominal-code-rate
 pub fn code_rate(mcs: Mcs) -> f64 {
     mcs_efficiency(mcs) / f64::from(modulation(Direction::Down, mcs).order())
 }
 
-/// The highest CQI that is less efficient than `efficiency`, CQI 0 if none is.
+/// The highest CQI that is less efficient than `efficiency`; CQI 0 if there is none.
 pub fn cqi_below(efficiency: f64) -> Cqi {
     let below = (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| cqi_efficiency(*cqi) < efficiency);
     below.last().unwrap_or(Cqi::OUT_OF_RANGE)
 }
 
-/// The fastest scheme that is not more efficient than the CQI, MCS 0 for CQI 0.
+/// The highest MCS that is not more efficient than the CQI; MCS 0 for CQI 0.
 pub fn mcs_of(cqi: Cqi) -> Mcs {
     let within = |mcs: &Mcs| mcs_efficiency_x100(*mcs) <= CQI_EFFICIENCY[usize::from(cqi.0)];
     Mcs::all().take_while(within).last().unwrap_or(Mcs(0))
@@ -141,7 +141,8 @@ pub fn rbg_size(bandwidth: Prbs) -> Prbs {
     })
 }
 
-/// The transmission bandwidth N_RB of a channel bandwidth (TS 36.101 Table 5.6-1), if it is LTE's.
+/// The transmission bandwidth N_RB of a channel bandwidth (TS 36.101 Table 5.6-1); `None` if it is not an LTE
+/// bandwidth.
 pub fn transmission_bandwidth(channel: Hertz) -> Option<Prbs> {
     let known = [(1.4e6, 6), (3e6, 15), (5e6, 25), (10e6, 50), (15e6, 75), (20e6, 100)];
     known.iter().find(|(hertz, _)| *hertz == channel.0).map(|(_, blocks)| Prbs(*blocks))
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transport_blocks_of_known_cells() {
+    fn transport_blocks_of_known_entries() {
         // MCS 28 is I_TBS 26; 48 PRB carry 35160 bits
         assert_eq!(transport_block(Direction::Down, Mcs(28), Prbs(48)), Bytes(35160 / 8));
         assert_eq!(transport_block(Direction::Down, Mcs(28), Prbs(100)), Bytes(75376 / 8));
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn every_second_scheme_is_the_scheme_of_a_cqi() {
+    fn every_second_mcs_belongs_to_a_cqi() {
         // R1-081483 places MCS 2 (i - 1) at CQI i and the odd ones between
         for cqi in 1..=15 {
             assert_eq!(mcs_of(Cqi(cqi)), Mcs(2 * (cqi - 1)));
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn modulations_and_rates_of_the_schemes() {
+    fn modulations_and_code_rates_of_mcs() {
         let orders: Vec<u32> = Mcs::all().map(|mcs| modulation(Direction::Down, mcs).order()).collect();
         assert_eq!(orders, [vec![2; 10], vec![4; 7], vec![6; 12]].concat());
         let orders: Vec<u32> = Mcs::all().map(|mcs| modulation(Direction::Up, mcs).order()).collect();
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn bandwidths_have_their_groups() {
+    fn bandwidths_have_their_rbg_sizes() {
         let sizes: Vec<u16> = [6, 15, 25, 50, 75, 100].map(|n| rbg_size(Prbs(n)).0).to_vec();
         assert_eq!(sizes, [1, 2, 2, 3, 4, 4]);
         assert_eq!(transmission_bandwidth(Hertz(10e6)), Some(Prbs(50)));

@@ -1,4 +1,4 @@
-//! What becomes of transport blocks.
+//! Decoding of transport blocks.
 
 use crate::mac::Block;
 use crate::phy::error_model::{ErrorModel, SoftBits, Transmission};
@@ -6,16 +6,16 @@ use crate::phy::{Mcs, Prbs, Sinr};
 use airwnd_units::{Bytes, Db};
 use std::sync::Arc;
 
-/// First transmissions over flat channels that are remembered.
-const REMEMBERED: usize = 1024;
+/// Cached first transmissions over flat channels.
+const CACHED: usize = 1024;
 
-/// The receivers' error model with a memory.
+/// The receivers' error model with a cache.
 pub(crate) struct Decoder {
     errors: Arc<dyn ErrorModel>,
     known: Vec<Decoded>,
 }
 
-/// What became of a first transmission over a flat channel.
+/// Result of a first transmission over a flat channel.
 #[derive(Clone, Copy, Default)]
 struct Decoded {
     sinr: Db,
@@ -27,11 +27,11 @@ struct Decoded {
 
 impl Decoder {
     pub fn new(errors: Arc<dyn ErrorModel>) -> Decoder {
-        Decoder { errors, known: vec![Decoded::default(); REMEMBERED] }
+        Decoder { errors, known: vec![Decoded::default(); CACHED] }
     }
 
-    /// A block is received over runs of PRBs, each with its SINR: its soft buffer grows, and the probability that it
-    /// does not suffice is returned.
+    /// Receives a block over runs of PRBs, each with its SINR. Adds to the block's soft bits and returns the
+    /// probability that it is not decoded.
     pub fn decode(&mut self, runs: &[(Db, Prbs)], block: &mut Block) -> f64 {
         let sinr = match runs {
             [(sinr, _)] => Sinr::Flat(*sinr),

@@ -1,4 +1,4 @@
-//! The fading of all links, TTI by TTI.
+//! Fading of all links, TTI by TTI.
 
 use super::UplinkSignal;
 use super::gains::Gains;
@@ -11,34 +11,34 @@ use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, Time, Tti};
 
-/// Links of a direction whose newest gains are remembered: control channels, block and report ask for the same.
-const REMEMBERED: usize = 64;
-/// The most links that have room for their sinusoids from the start, 1.7 kB each.
+/// Links per direction with cached gains: control channels, block and report use the same.
+const CACHED: usize = 64;
+/// Maximum number of links with preallocated sinusoids, 1.7 kB each.
 const RESERVED: usize = 1 << 16;
-/// The part of what disturbs a receiver below which a signal's fading is left out.
+/// Fraction of the noise and interference below which an interferer's fading is neglected.
 const WEAK: f64 = 0.01;
 
 /// Small-scale fading between all cells and all UEs.
 ///
-/// A gain follows from the seed, the link and the place of the UE, whoever asks for it and when.
+/// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
 pub(crate) struct LinkFading {
     line: DelayLine,
     rbg_prbs: usize,
     interference: bool,
-    downlink: Way,
-    uplink: Way,
+    downlink: LinkDirection,
+    uplink: LinkDirection,
     /// By UE.
     motions: Vec<Motion>,
-    /// Whether fading goes with the UEs and not at a speed that the scenario sets.
+    /// Whether fading follows the motion of the UEs instead of a configured speed.
     own_pace: bool,
-    /// The downlink's carrier, which wavelengths are those of.
+    /// Carrier frequency of the downlink, to which wavelengths refer.
     frequency: Hertz,
-    // Scratch, by PRB: SINR, linear, and the power that disturbs, in mW.
+    // Scratch, by PRB: linear SINR, and noise plus interference in mW.
     sinrs: Vec<f64>,
     disturbance: Vec<f64>,
 }
 
-/// Where a UE was last, and how it goes on: in wavelengths in a second, which is its Doppler shift.
+/// Last position of a UE and its velocity, in wavelengths and wavelengths per second, which is the Doppler shift.
 #[derive(Clone, Copy)]
 struct Motion {
     place: Wavelengths,
@@ -57,7 +57,7 @@ impl Motion {
 }
 
 impl LinkFading {
-    /// The fading that a setup asks for, if any.
+    /// The fading of a setup; `None`: no fading.
     pub fn of(setup: &RanSetup, prbs: Prbs, rbg_prbs: u16) -> Option<LinkFading> {
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
@@ -77,25 +77,25 @@ impl LinkFading {
             velocity: Wavelengths::east(velocity(ue)),
         };
         let line = DelayLine::new(fading.taps(), prbs);
-        let way = |name, frequency: Hertz| {
+        let direction = |name, frequency: Hertz| {
             let links = setup.ues.len() * setup.cells.len();
-            Way {
+            LinkDirection {
                 stream: Stream::new(setup.seed, name),
                 scale: frequency.0 / carrier.downlink_frequency.0,
                 cells: setup.cells.len(),
-                // Room that no link uses is never touched.
+                // Unused capacity is never touched.
                 sinusoids: Vec::with_capacity(links.min(RESERVED) * line.sinusoids()),
                 drawn: vec![None; links],
-                known: vec![None; REMEMBERED],
-                gains: vec![0.0; REMEMBERED * usize::from(prbs.0)],
+                known: vec![None; CACHED],
+                gains: vec![0.0; CACHED * usize::from(prbs.0)],
             }
         };
         Some(LinkFading {
             rbg_prbs: rbg_prbs.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
-            downlink: way("downlink fading", carrier.downlink_frequency),
-            uplink: way("uplink fading", carrier.uplink_frequency),
+            downlink: direction("downlink fading", carrier.downlink_frequency),
+            uplink: direction("uplink fading", carrier.uplink_frequency),
             motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
             frequency: carrier.downlink_frequency,
@@ -105,8 +105,8 @@ impl LinkFading {
         })
     }
 
-    /// A UE is here now, and goes on as it has come.
-    // Where a UE turns, its fading jumps by up to what it covers in a `radio.position_period`.
+    /// Moves a UE and extrapolates its velocity.
+    // When a UE changes direction, its fading jumps by at most the distance it covers in a `radio.position_period`.
     pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         if !self.own_pace {
             return;
@@ -122,8 +122,7 @@ impl LinkFading {
         *motion = Motion { place: to, since: now, velocity };
     }
 
-    /// The linear SINR at which a UE hears its cell on each PRB in a TTI, while the other cells send on these
-    /// groups.
+    /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs.
     pub fn downlink(
         &mut self,
         gains: &Gains,
@@ -131,39 +130,38 @@ impl LinkFading {
         sent: impl Fn(usize) -> Rbgs,
         tti: Tti,
     ) -> &[f64] {
-        let heard = gains.heard(ue);
-        let others = || (0..heard.len()).filter(|cell| *cell != serving && !sent(*cell).is_empty());
-        let total = gains.ue_noise(ue) + others().map(|cell| heard[cell]).sum::<f64>();
+        let received = gains.received(ue);
+        let others = || (0..received.len()).filter(|cell| *cell != serving && !sent(*cell).is_empty());
+        let total = gains.ue_noise(ue) + others().map(|cell| received[cell]).sum::<f64>();
         let place = self.motions[ue].at(tti);
         self.disturbance.fill(gains.ue_noise(ue));
         for cell in others() {
             let sent = sent(cell);
-            // Each fading interferer costs as much as the signal. Forty of those left steady would swing the sum by
+            // Each fading interferer costs as much as the signal. Forty of those kept constant would change the sum by
             // 0.3 dB.
-            if self.interference && heard[cell] >= WEAK * total {
+            if self.interference && received[cell] >= WEAK * total {
                 let faded = self.downlink.gains(&mut self.line, (ue, cell), place, tti);
                 for (prb, disturbance) in self.disturbance.iter_mut().enumerate() {
                     if sent.contains((prb / self.rbg_prbs) as u8) {
-                        *disturbance += heard[cell] * f64::from(faded[prb]);
+                        *disturbance += received[cell] * f64::from(faded[prb]);
                     }
                 }
             } else {
                 for (prb, disturbance) in self.disturbance.iter_mut().enumerate() {
                     if sent.contains((prb / self.rbg_prbs) as u8) {
-                        *disturbance += heard[cell];
+                        *disturbance += received[cell];
                     }
                 }
             }
         }
         let own = self.downlink.gains(&mut self.line, (ue, serving), place, tti);
         for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
-            *sinr = heard[serving] * f64::from(own[prb]) / self.disturbance[prb];
+            *sinr = received[serving] * f64::from(own[prb]) / self.disturbance[prb];
         }
         &self.sinrs
     }
 
-    /// The linear SINR at which a cell hears a UE on each of the PRBs that it sends on, while others send to
-    /// other cells.
+    /// The linear SINR of a UE at a cell on each PRB of its transmission, while others send to other cells.
     pub fn uplink<'a>(
         &mut self,
         gains: &Gains,
@@ -202,22 +200,22 @@ impl LinkFading {
 }
 
 /// One direction of all links.
-struct Way {
+struct LinkDirection {
     stream: Stream,
-    /// Wavelengths of this direction's carrier in one of the downlink's.
+    /// Ratio of this direction's carrier frequency to the downlink's.
     scale: f64,
     cells: usize,
-    /// Those of the links that have mattered so far, one after the other.
+    /// Sinusoids of the links used so far, one after the other.
     sinusoids: Vec<Sinusoid>,
-    /// Where those of a link begin, `[ue * cells + cell]`.
+    /// Start of a link's sinusoids, `[ue * cells + cell]`.
     drawn: Vec<Option<usize>>,
-    /// Which link's gains of which TTI lie in each row of `gains`.
+    /// Link and TTI of the gains in each row of `gains`.
     known: Vec<Option<(usize, Tti)>>,
     /// `[row * prbs + prb]`
     gains: Vec<f32>,
 }
 
-impl Way {
+impl LinkDirection {
     /// The gain of each PRB of a link whose UE is at `place` in this TTI.
     fn gains(
         &mut self,
@@ -227,8 +225,8 @@ impl Way {
         tti: Tti,
     ) -> &[f32] {
         let link = ue * self.cells + cell;
-        let prbs = self.gains.len() / REMEMBERED;
-        let row = link % REMEMBERED;
+        let prbs = self.gains.len() / CACHED;
+        let row = link % CACHED;
         let gains = &mut self.gains[row * prbs..][..prbs];
         if self.known[row] != Some((link, tti)) {
             self.known[row] = Some((link, tti));
@@ -262,7 +260,7 @@ mod tests {
     use crate::settings::CellSite;
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 
-    /// A UE 400 m from its cell, and another cell this far from it.
+    /// A UE 400 m from its cell, and another cell at this distance from it.
     fn setup(other: f64, fading: fading::Spec) -> RanSetup {
         let cell = |x| CellSite {
             site: 0,
@@ -301,7 +299,7 @@ mod tests {
         fading::Spec::Eva(fading::eva::Params { speed, doppler: None, interference })
     }
 
-    /// What disturbs each PRB over the noise while the other cell sends.
+    /// Noise plus interference of each PRB relative to the noise while the other cell sends.
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
         let gains = Gains::new(&setup, Prbs(50));
@@ -316,17 +314,17 @@ mod tests {
     }
 
     #[test]
-    fn interference_fades_if_it_is_asked_to_and_strong_enough() {
+    fn interference_fades_if_enabled_and_strong_enough() {
         assert!(varies(&disturbance(600.0, true)));
         assert!(!varies(&disturbance(600.0, false)));
-        // 26 dBm on a PRB, Friis at 2.12 GHz: the noise of -112.4 dBm is met at 94 km, a hundredth of it at 940 km.
+        // 26 dBm on a PRB, Friis at 2.12 GHz: equal to the noise of -112.4 dBm at 94 km, a hundredth of it at 940 km.
         let (near, far) = (disturbance(600e3, true), disturbance(1200e3, true));
         assert!(varies(&near) && !varies(&far));
         assert!(far[0] > 1.005, "it still disturbs");
     }
 
     #[test]
-    fn a_signal_has_its_mean_power_and_meets_no_gain_twice() {
+    fn a_signal_has_its_mean_power_and_reproducible_gains() {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
@@ -335,7 +333,7 @@ mod tests {
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
-        let expected = gains.heard(0)[0] / gains.ue_noise(0);
+        let expected = gains.received(0)[0] / gains.ue_noise(0);
         let ratio = means.iter().sum::<f64>() / 20_000.0 / expected;
         assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
         for tti in [19_000, 5, 777] {
@@ -344,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_uplink_fades_apart() {
+    fn the_uplink_fades_independently() {
         let setup = setup(600.0, eva(None, true));
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();

@@ -1,4 +1,4 @@
-//! The gains of all links, as far as they follow from where everybody is.
+//! Gains of all links, as far as they depend on positions.
 
 use crate::phy::antenna::{Antenna, Bearing};
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
@@ -18,17 +18,17 @@ pub(crate) struct Gains {
     downlink_frequency: Hertz,
     uplink_frequency: Hertz,
     /// Received power per PRB in mW, `[ue * cells + cell]`.
-    heard: Vec<f64>,
+    received: Vec<f64>,
     /// Factor from a UE's transmit power to a cell's received power, `[ue * cells + cell]`.
     uplink: Vec<f64>,
-    /// How often each UE's gains have changed.
+    /// Number of changes of each UE's gains.
     changes: Vec<u64>,
     /// Noise per PRB in mW.
     ue_noise: Vec<f64>,
     cell_noise: Vec<f64>,
 }
 
-/// A cell's antenna and what it sends.
+/// Antenna and transmit power of a cell.
 pub(super) struct Mast {
     pub site: CellSite,
     antenna: Box<dyn Antenna>,
@@ -63,7 +63,7 @@ impl Gains {
             cells: setup.cells.iter().map(|site| Mast::new(site, prbs)).collect(),
             downlink_frequency: setup.carrier.downlink_frequency,
             uplink_frequency: setup.carrier.uplink_frequency,
-            heard: vec![0.0; links],
+            received: vec![0.0; links],
             uplink: vec![0.0; links],
             changes: vec![0; setup.ues.len()],
             ue_noise: setup.ues.iter().map(|ue| noise_per_prb(ue.noise_figure).milliwatts()).collect(),
@@ -79,7 +79,7 @@ impl Gains {
         gains
     }
 
-    /// A UE is here from now on.
+    /// Moves a UE.
     pub fn place(&mut self, ue: usize, position: Position) {
         let first = ue * self.cells.len();
         for (cell, mast) in (0..).zip(&self.cells) {
@@ -94,28 +94,28 @@ impl Gains {
                 let link = LinkGeometry { a: site.position, b: position, frequency };
                 self.propagation.path_loss(&link) - gain
             };
-            self.heard[link] = (*power_per_prb - loss(self.downlink_frequency)).milliwatts();
+            self.received[link] = (*power_per_prb - loss(self.downlink_frequency)).milliwatts();
             self.uplink[link] = (-loss(self.uplink_frequency)).linear();
         }
         self.changes[ue] += 1;
     }
 
-    /// The power per PRB in mW at which a UE hears each cell.
-    pub fn heard(&self, ue: usize) -> &[f64] {
-        &self.heard[ue * self.cells.len()..][..self.cells.len()]
+    /// The received power per PRB in mW of each cell at a UE.
+    pub fn received(&self, ue: usize) -> &[f64] {
+        &self.received[ue * self.cells.len()..][..self.cells.len()]
     }
 
-    /// The factor from a UE's transmit power to what a cell receives.
+    /// The factor from a UE's transmit power to a cell's received power.
     pub fn uplink(&self, ue: usize, cell: usize) -> f64 {
         self.uplink[ue * self.cells.len() + cell]
     }
 
-    /// The downlink's loss with antenna gains, as the UE estimates it.
+    /// The downlink's path loss with antenna gains, as the UE estimates it.
     pub fn loss(&self, ue: usize, cell: usize) -> Db {
-        self.cells[cell].power_per_prb - Dbm::from_milliwatts(self.heard(ue)[cell])
+        self.cells[cell].power_per_prb - Dbm::from_milliwatts(self.received(ue)[cell])
     }
 
-    /// A number that changes whenever a UE's gains do.
+    /// A number that changes with every change of a UE's gains.
     pub fn version(&self, ue: usize) -> u64 {
         self.changes[ue]
     }

@@ -1,4 +1,4 @@
-//! The radio environment over the plane: what a UE would hear at each point.
+//! Radio environment map: reception of a UE at each point of a grid.
 
 use super::gains::Mast;
 use super::strongest;
@@ -9,7 +9,7 @@ use crate::phy::{Position, Prbs};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Metres};
 
-/// Who listens, wherever that is.
+/// The receiver of a map.
 #[derive(Clone, Copy, Debug)]
 pub struct Listener {
     /// Height above ground.
@@ -18,26 +18,27 @@ pub struct Listener {
     pub noise_figure: Db,
 }
 
-/// What is heard at the points of a grid, row by row: `[y * columns + x]`.
+/// Reception at the points of a grid, row by row: `[y * columns + x]`.
 #[derive(Clone, Debug)]
 pub struct RadioMap {
-    /// SINR in dB of the cell that is heard best, while all cells send on all their PRBs: its received power over the
-    /// noise and the sum of the others', P_best / (N + sum P - P_best).
+    /// SINR in dB of the strongest cell while all cells send on all their PRBs: P_best / (N + sum P - P_best), with N
+    /// the noise and P the received powers.
     pub sinr_db: Vec<f64>,
     /// RSRP in dBm of that cell.
     pub rsrp_dbm: Vec<f64>,
-    /// SINR in dB at which that cell receives a UE there that sends over the whole carrier, without interference.
+    /// SINR in dB at which that cell receives a UE at this point that sends over the whole carrier, without
+    /// interference.
     pub uplink_sinr_db: Vec<f64>,
     /// The same on each PRB of the narrowest grant.
     pub uplink_narrow_sinr_db: Vec<f64>,
-    /// That cell's number, the first of equals.
+    /// Number of that cell; the lowest of several equal ones.
     pub cell: Vec<u32>,
 }
 
 impl RadioMap {
-    /// The map of a setup over the points that have one of these `x` (east) and one of these `y` (north).
+    /// Computes the map of a setup over all points of the grid spanned by `x` (east) and `y` (north).
     ///
-    /// Shadowing and fading are left out, for they are drawn for UEs, not for places: it is a map of medians. Its
+    /// Shadowing and fading are omitted because they are drawn per UE, not per position: the map shows medians. Its
     /// SINR is that of ns-3's RadioEnvironmentMapHelper.
     pub fn new(setup: &RanSetup, listener: Listener, x: &[Metres], y: &[Metres]) -> RadioMap {
         let prbs: Prbs = setup.carrier.bandwidth.prbs();
@@ -53,13 +54,13 @@ impl RadioMap {
             uplink_narrow_sinr_db: Vec::with_capacity(points),
             cell: Vec::with_capacity(points),
         };
-        let mut heard = vec![0.0; masts.len()];
+        let mut received = vec![0.0; masts.len()];
         for y in y {
             for x in x {
                 let here = Position { x: *x, y: *y, z: listener.height };
-                // The sectors of a site share their path.
+                // The sectors of a site share their path loss.
                 let mut before: Option<(Position, Db)> = None;
-                for (power, mast) in heard.iter_mut().zip(&masts) {
+                for (power, mast) in received.iter_mut().zip(&masts) {
                     let there = mast.site.position;
                     let loss = before.filter(|(position, _)| *position == there).map(|(_, loss)| loss);
                     let loss = loss.unwrap_or_else(|| {
@@ -69,11 +70,11 @@ impl RadioMap {
                     before = Some((there, loss));
                     *power = (mast.power_per_prb + mast.gain(here) - loss).milliwatts();
                 }
-                let best = strongest(&heard);
+                let best = strongest(&received);
                 let others: f64 =
-                    heard.iter().enumerate().filter(|(cell, _)| *cell != best).map(|(_, p)| p).sum();
-                map.sinr_db.push(Db::from_linear(heard[best] / (noise + others)).0);
-                map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(heard[best])).0);
+                    received.iter().enumerate().filter(|(cell, _)| *cell != best).map(|(_, p)| p).sum();
+                map.sinr_db.push(Db::from_linear(received[best] / (noise + others)).0);
+                map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(received[best])).0);
                 map.cell.push(best as u32);
                 let mast = &masts[best];
                 let link = LinkGeometry {
@@ -83,7 +84,7 @@ impl RadioMap {
                 };
                 let gain = mast.gain(here) - propagation.path_loss(&link);
                 let noise = noise_per_prb(mast.site.noise_figure);
-                let loss = mast.power_per_prb - Dbm::from_milliwatts(heard[best]);
+                let loss = mast.power_per_prb - Dbm::from_milliwatts(received[best]);
                 let control = &setup.mac.power_control;
                 let snr =
                     |prbs: Prbs| power_per_prb(control.total_power(prbs, loss, Db(0.0)), prbs) + gain - noise;

@@ -1,8 +1,8 @@
-//! Who hears whom how well.
+//! Radio channel between cells and UEs.
 //!
-//! Gains change when UEs move ([`Radio::place`]); what changes from TTI to TTI is who transmits where. Channel
-//! reports are remembered by that pattern and the state of the user's channel, so that a saturated cell computes
-//! each of them once.
+//! Gains change when UEs move ([`Radio::place`]); from TTI to TTI only the pattern of transmissions changes. Channel
+//! reports are cached by that pattern and the state of the UE's channel, so that a saturated cell computes each of them
+//! once.
 
 mod decoder;
 mod fading;
@@ -35,11 +35,11 @@ pub(crate) struct Radio {
     amc: Box<dyn Amc>,
     decoder: Decoder,
     gains: Gains,
-    /// None: channels are flat, and change only when UEs move.
+    /// `None`: channels are flat, and change only when UEs move.
     fading: Option<Faded>,
-    /// The TTI that is on air.
+    /// The TTI on air.
     now: Tti,
-    /// The cell that serves each UE, and the downlink's loss to it.
+    /// Serving cell of each UE, and the downlink's path loss from it.
     serving: Vec<(usize, Db)>,
     /// By cell.
     reports: Vec<Reports>,
@@ -47,7 +47,7 @@ pub(crate) struct Radio {
     runs: Vec<(Db, Prbs)>,
 }
 
-/// Channels that fade, and where each CQI of a group begins.
+/// Fading channels, and the SINR threshold of each CQI in an RBG.
 struct Faded {
     links: LinkFading,
     steps: Steps,
@@ -67,7 +67,7 @@ impl Radio {
         let prbs = setup.carrier.bandwidth.prbs();
         let rbg_prbs = rbg_size(prbs).0;
         let errors: Arc<dyn ErrorModel> = setup.radio.error_model.build().into();
-        // Link adaptation sees the channel as the receiver does, also where that never errs.
+        // Link adaptation assumes the receiver's error model; with an error-free one, mutual information.
         let receiver = match &setup.radio.error_model {
             error_model::Spec::NoErrors(_) => {
                 error_model::Spec::MutualInformation(Default::default()).build().into()
@@ -78,7 +78,7 @@ impl Radio {
         let amc = setup.radio.amc.build(&receiver);
         let fading = LinkFading::of(setup, prbs, rbg_prbs)
             .map(|links| Faded { links, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
-        let strongest = |ue| (strongest(gains.heard(ue)), Db(0.0));
+        let strongest = |ue| (strongest(gains.received(ue)), Db(0.0));
         Radio {
             prbs,
             rbg_prbs,
@@ -95,27 +95,27 @@ impl Radio {
         }
     }
 
-    /// This TTI is on air from now on.
+    /// Starts a TTI.
     pub fn begin(&mut self, tti: Tti) {
         self.now = tti;
     }
 
-    /// The cell that a UE hears best, the first of equals.
+    /// The strongest cell at a UE; the first of several equal ones.
     pub fn strongest(&self, ue: usize) -> usize {
-        strongest(self.gains.heard(ue))
+        strongest(self.gains.received(ue))
     }
 
-    /// A cell has places for this many users.
+    /// Reserves space for this many UEs of a cell.
     pub fn reserve(&mut self, cell: usize, slots: usize) {
         self.reports[cell].reserve(slots);
     }
 
-    /// A cell serves a UE from now on.
+    /// Sets the serving cell of a UE.
     pub fn serve(&mut self, ue: usize, cell: usize) {
         self.serving[ue] = (cell, self.gains.loss(ue, cell));
     }
 
-    /// A UE is here from now on.
+    /// Moves a UE.
     pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         self.gains.place(ue, position);
         if let Some(faded) = &mut self.fading {
@@ -124,15 +124,15 @@ impl Radio {
         self.serve(ue, self.serving[ue].0);
     }
 
-    /// Groups that can be scheduled.
+    /// Number of RBGs that can be scheduled.
     pub fn rbgs(&self) -> u8 {
         self.rbgs
     }
-    /// The PRBs of a set of groups.
+    /// The PRBs of a set of RBGs.
     pub fn prbs_of(&self, rbgs: Rbgs) -> Prbs {
         Prbs(rbgs.count() as u16 * self.rbg_prbs)
     }
-    /// PRBs of a whole group.
+    /// PRBs of a whole RBG.
     pub fn rbg_prbs(&self) -> Prbs {
         Prbs(self.rbg_prbs)
     }
@@ -140,34 +140,34 @@ impl Radio {
     pub fn prbs(&self) -> Prbs {
         self.prbs
     }
-    /// The received power of one reference-signal element, measured for so long that fading averages out.
+    /// The received power of one reference-signal resource element, averaged over fading.
     //= exception rsrp-averages-fading
     pub fn rsrp(&self, ue: usize, cell: usize) -> Dbm {
-        crate::phy::link_budget::rsrp(Dbm::from_milliwatts(self.gains.heard(ue)[cell]))
+        crate::phy::link_budget::rsrp(Dbm::from_milliwatts(self.gains.received(ue)[cell]))
     }
 
-    /// The power per PRB in mW at which a UE hears each cell, and its noise.
-    pub fn heard(&self, ue: usize) -> (&[f64], f64) {
-        (self.gains.heard(ue), self.gains.ue_noise(ue))
+    /// The received power per PRB in mW of each cell at a UE, and the noise.
+    pub fn received(&self, ue: usize) -> (&[f64], f64) {
+        (self.gains.received(ue), self.gains.ue_noise(ue))
     }
 
-    /// The cell that a UE hears best besides this one.
+    /// The strongest cell at a UE other than this one.
     pub fn strongest_but(&self, ue: usize, serving: usize) -> Option<usize> {
-        let heard = self.gains.heard(ue);
-        let others = (0..heard.len()).filter(|cell| *cell != serving);
-        others.reduce(|best, cell| if heard[cell] > heard[best] { cell } else { best })
+        let received = self.gains.received(ue);
+        let others = (0..received.len()).filter(|cell| *cell != serving);
+        others.reduce(|best, cell| if received[cell] > received[best] { cell } else { best })
     }
 
     fn disturbance(&self, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
-        let others = self.gains.heard(ue).iter().zip(on_air).enumerate();
+        let others = self.gains.received(ue).iter().zip(on_air).enumerate();
         let interference = others
             .filter(|(cell, (_, sent))| *cell != serving && sent.contains(group))
             .map(|(_, (power, _))| *power);
         self.gains.ue_noise(ue) + interference.sum::<f64>()
     }
 
-    /// A UE receives a block on `rbgs` while the cells send on `on_air`: its soft buffer grows, and the
-    /// probability that it cannot be decoded is returned.
+    /// Receives a block at a UE on `rbgs` while the cells send on `on_air`. Adds to the block's soft bits and returns
+    /// the probability that it is not decoded.
     pub fn receive_downlink(
         &mut self,
         ue: u32,
@@ -189,10 +189,10 @@ impl Radio {
             self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
             return;
         }
-        let signal = self.gains.heard(ue)[serving];
+        let signal = self.gains.received(ue)[serving];
         self.runs.clear();
         let mut rest = rbgs;
-        // All groups on which the same cells interfere share one SINR.
+        // All RBGs with the same interfering cells share one SINR.
         while let Some(first) = rest.iter().next() {
             let mut alike = rest;
             for (_, sent) in on_air.iter().enumerate().filter(|(cell, _)| *cell != serving) {
@@ -205,7 +205,7 @@ impl Radio {
         }
     }
 
-    /// The SINR of control channels over a channel that fades, in the TTI on air. None if channels do not fade.
+    /// The SINR of control channels over a fading channel in the TTI on air. `None` if channels do not fade.
     pub fn faded_control_sinr(&mut self, ue: usize) -> Option<Db> {
         let Faded { links, .. } = self.fading.as_mut()?;
         let everywhere = |_| Rbgs(u32::MAX);
@@ -215,28 +215,26 @@ impl Radio {
     /// The SINR of control channels, which every cell sends at full power in every TTI.
     //= exception control-at-full-load
     pub fn control_sinr(&self, ue: usize, serving: usize) -> Db {
-        let heard = self.gains.heard(ue);
-        let signal = heard[serving];
-        let others: f64 = heard.iter().sum::<f64>() - signal;
+        let received = self.gains.received(ue);
+        let signal = received[serving];
+        let others: f64 = received.iter().sum::<f64>() - signal;
         Db::from_linear(signal / (self.gains.ue_noise(ue) + others.max(0.0)))
     }
 
-    /// What a cell's users report after a TTI in which the cells sent on `on_air`: where reports of that
-    /// pattern are kept.
+    /// The cache entry for reports of a cell's UEs after a TTI in which the cells sent on `on_air`.
     ///
-    /// The signal is that of the reference symbols, the interference that of the other cells' data. A
-    /// UE measures interference only while its own cell sends data; otherwise it reports noise alone, as
-    /// in ns-3 LENA.
+    /// The signal is that of the reference symbols, the interference that of the other cells' data. A UE measures
+    /// interference only while its own cell sends data; otherwise it reports noise alone, as in ns-3 LENA.
     pub fn pattern(&mut self, cell: usize, on_air: &[Rbgs]) -> usize {
         //= exception cqi-needs-own-data
         let quiet = on_air[cell].is_empty();
         self.reports[cell].place(|index| if quiet || index == cell { Rbgs::default() } else { on_air[index] })
     }
 
-    /// Where the report of the user in `slot` lies for a pattern; it is measured if nobody asked before.
-    /// `measured` is the TTI at whose start that is, or was.
+    /// The index of the report of the UE in `slot` for a pattern; the report is computed if it is not cached.
+    /// `measured` is the TTI at whose start it is, or was, measured.
     pub fn report(&mut self, cell: usize, place: usize, slot: u16, ue: usize, measured: Tti) -> u32 {
-        // A channel that fades is another one in each TTI.
+        // A fading channel differs in each TTI.
         let version = if self.fading.is_some() { measured.0 } else { self.gains.version(ue) };
         let (at, known) = self.reports[cell].find(place, slot, ue as u32, version);
         if !known {
@@ -246,12 +244,12 @@ impl Radio {
         at as u32
     }
 
-    /// A cell's reports, by the places that [`Radio::report`] gives.
+    /// A cell's reports, by the indices that [`Radio::report`] returns.
     pub fn reports(&self, cell: usize) -> &[ChannelState] {
         self.reports[cell].states()
     }
 
-    /// The mean SINR over the PRBs behind a user's report.
+    /// The mean SINR over the PRBs of a UE's report.
     pub fn mean_sinr(&mut self, cell: usize, place: usize, slot: u16, ue: usize, measured: Tti) -> Db {
         if let Some(Faded { links, .. }) = &mut self.fading {
             let on_air = self.reports[cell].pattern(place);
@@ -263,9 +261,9 @@ impl Radio {
         self.reports[cell].sinr(report as usize)
     }
 
-    /// A report of a channel that fades.
+    /// A report of a fading channel.
     fn measure_faded(&mut self, ue: usize, cell: usize, place: usize, measured: Tti) -> (ChannelState, Db) {
-        let Faded { links, steps } = self.fading.as_mut().expect("asked for channels that fade");
+        let Faded { links, steps } = self.fading.as_mut().expect("called for fading channels only");
         let on_air = self.reports[cell].pattern(place);
         let sinrs = links.downlink(&self.gains, (ue, cell), |other| on_air[other], measured);
         let width = usize::from(self.rbg_prbs);
@@ -279,12 +277,12 @@ impl Radio {
         (ChannelState::new(wideband, groups), mean)
     }
 
-    /// PRBs beyond the last whole group are never scheduled; their SINR is taken as the mean of the others.
+    /// PRBs beyond the last whole RBG are never scheduled; their SINR is taken as the mean of the others.
     fn measure(&mut self, ue: usize, cell: usize, place: usize, measured: Tti) -> (ChannelState, Db) {
         if self.fading.is_some() {
             return self.measure_faded(ue, cell, place, measured);
         }
-        let signal = self.gains.heard(ue)[cell];
+        let signal = self.gains.received(ue)[cell];
         let mut runs = std::mem::take(&mut self.runs);
         runs.clear();
         let on_air = self.reports[cell].pattern(place);
@@ -313,18 +311,18 @@ impl Radio {
         (report, mean)
     }
 
-    /// The power per PRB in mW at which a UE sends on `prbs` after these TPC commands.
+    /// The transmit power per PRB in mW of a UE on `prbs` after these TPC commands.
     pub fn uplink_power(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> f64 {
         let total = control.total_power(prbs, self.serving[ue].1, commanded);
         (total - Db::from_linear(f64::from(prbs.0))).milliwatts()
     }
 
-    /// The loss of a UE's downlink with antenna gains, as it estimates it.
+    /// The path loss of a UE's downlink with antenna gains, as the UE estimates it.
     pub fn loss(&self, ue: usize) -> Db {
         self.serving[ue].1
     }
 
-    /// The SINR of the uplink block that was received last: of a flat channel with the same capacity.
+    /// The SINR of the last received uplink block: that of a flat channel with the same capacity.
     pub fn received_sinr(&self) -> Db {
         match self.runs[..] {
             [(sinr, _)] => sinr,
@@ -335,21 +333,21 @@ impl Radio {
         }
     }
 
-    /// The SINR per PRB at which a UE that sends on `prbs` is received by its cell if no other one sends.
+    /// The SINR per PRB of a UE on `prbs` at its cell without interference.
     pub fn uplink_snr(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> Db {
         let cell = self.serving[ue].0;
         let received = self.uplink_power(ue, prbs, control, commanded) * self.gains.uplink(ue, cell);
         Db::from_linear(received / self.gains.cell_noise(cell))
     }
 
-    /// The SINR of a UE's downlink if no other cell sends, and the CQI of that.
+    /// The SINR of a UE's downlink without interference, and its CQI.
     pub fn downlink_snr(&self, ue: usize) -> (Db, Cqi) {
-        let sinr = Db::from_linear(self.gains.heard(ue)[self.serving[ue].0] / self.gains.ue_noise(ue));
+        let sinr = Db::from_linear(self.gains.received(ue)[self.serving[ue].0] / self.gains.ue_noise(ue));
         (sinr, self.amc.cqi(Sinr::Flat(sinr), self.prbs))
     }
 
-    /// A cell receives a block from a UE while others send to the other cells: the soft buffer grows,
-    /// and the probability that it cannot be decoded is returned.
+    /// Receives a block at a cell while other UEs send to other cells. Adds to the block's soft bits and returns the
+    /// probability that it is not decoded.
     pub fn receive_uplink<'a>(
         &mut self,
         cell: usize,
@@ -414,16 +412,16 @@ impl Radio {
 /// The SINR of a flat channel with the mean capacity of these PRBs, whose SINR is linear.
 //= exception groups-by-capacity
 fn effective(prbs: &[f64]) -> Db {
-    // A logarithm of a product instead of several: four factors stay within the numbers.
+    // One logarithm of a product replaces four; four factors do not overflow.
     let product = |prbs: &[f64]| prbs.iter().map(|sinr| 1.0 + sinr).product();
     let capacity = prbs.chunks(4).map(|prbs| libm::log2(product(prbs))).sum::<f64>();
     let sinr = libm::exp2(capacity / prbs.len() as f64) - 1.0;
-    // Little beside 1 is lost in it, and capacity is proportional to it.
-    let is_little = sinr < 1e-9;
-    Db::from_linear(if is_little { prbs.iter().sum::<f64>() / prbs.len() as f64 } else { sinr })
+    // Values far below 1 lose precision in 1 + SINR; there capacity is proportional to SINR.
+    let is_small = sinr < 1e-9;
+    Db::from_linear(if is_small { prbs.iter().sum::<f64>() / prbs.len() as f64 } else { sinr })
 }
 
-/// The loudest cell, the first of equals.
-fn strongest(heard: &[f64]) -> usize {
-    (1..heard.len()).fold(0, |best, cell| if heard[cell] > heard[best] { cell } else { best })
+/// The cell with the highest received power; the first of several equal ones.
+fn strongest(received: &[f64]) -> usize {
+    (1..received.len()).fold(0, |best, cell| if received[cell] > received[best] { cell } else { best })
 }

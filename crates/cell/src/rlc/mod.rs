@@ -1,12 +1,12 @@
 //! Radio link control (TS 36.322), with PDCP's header (TS 36.323).
 //!
-//! Downlink and uplink use the same two halves: a transmitter queues SDUs, segments and concatenates them into PDUs
-//! of whatever size the MAC grants; a receiver reorders PDUs and reassembles SDUs. In unacknowledged mode ([`um`])
-//! what is lost is lost; in acknowledged mode ([`am`]) it is sent again.
+//! Downlink and uplink use the same two entities. A transmitter queues SDUs, and segments and concatenates them into
+//! PDUs of the size that the MAC grants. A receiver reorders PDUs and reassembles SDUs. In unacknowledged mode ([`um`])
+//! lost PDUs stay lost; in acknowledged mode ([`am`]) they are retransmitted.
 //!
-//! Payload bytes do not exist in a simulator, but their positions do: the SDUs of a bearer, one after the
-//! other, form a stream of bytes, and a PDU is an interval of it. So a PDU is three numbers, and reassembly
-//! asks which SDUs lie wholly inside what has arrived.
+//! The simulator has no payload bytes, only their positions: the SDUs of a bearer, one after the other, form a stream
+//! of bytes, and a PDU is an interval of it. A PDU is therefore three numbers, and reassembly determines which SDUs lie
+//! entirely within the received intervals.
 
 pub mod am;
 mod one_way;
@@ -20,32 +20,32 @@ use airwnd_kernel::Key;
 use airwnd_links::aqm;
 use airwnd_units::Bytes;
 
-/// An SDU: an IP packet on its way through a bearer, its size with IP and PDCP headers.
+/// An SDU: an IP packet inside a bearer; the size includes the IP and PDCP headers.
 pub use airwnd_links::aqm::Waiting as Sdu;
 
 /// PDCP data PDU header with a 12-bit sequence number (TS 36.323 §6.2.3).
 //= exception pdcp-plain
 pub const PDCP_HEADER: Bytes = Bytes(2);
 
-/// What RLC tells the MAC to wait.
+/// Buffer status reported to the MAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferStatus {
-    /// The STATUS PDU that is due.
+    /// STATUS PDU that is due.
     pub status: Bytes,
-    /// What is to be sent again, or may have to.
+    /// Bytes to retransmit, or that may have to be.
     pub again: Bytes,
-    /// What is new.
+    /// New bytes.
     pub new: Bytes,
 }
 
 impl BufferStatus {
-    /// All of it.
+    /// Sum of all parts.
     pub fn total(&self) -> Bytes {
         self.status + self.again + self.new
     }
 
-    /// What the base station believes to be left after a block of `size` bytes. The block is taken for what comes
-    /// first and fits.
+    /// Updates the eNB's view after a block of `size` bytes: the block is attributed to the first part that it can
+    /// hold.
     //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
     pub fn on_block_down(&mut self, size: Bytes) {
         if self.status > Bytes::ZERO && size >= self.status {
@@ -57,7 +57,7 @@ impl BufferStatus {
         }
     }
 
-    /// What a UE believes to be left after a block of `size` bytes.
+    /// Updates the UE's view after a block of `size` bytes.
     //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
     pub fn on_block_up(&mut self, size: Bytes) {
         let mut size = size;
@@ -72,33 +72,33 @@ impl BufferStatus {
     }
 }
 
-/// Why a packet was dropped inside a bearer.
+/// Reason for a drop inside a bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropCause {
-    /// The queue before RLC dropped it.
+    /// Dropped by the queue before RLC.
     Queue(aqm::Cause),
-    /// It had waited for PDCP's discard timer.
+    /// Expiry of PDCP's discard timer.
     Discarded,
-    /// A part of the SDU was in a transport block that HARQ gave up.
+    /// A part of the SDU was in a transport block that HARQ did not deliver.
     RadioLoss,
-    /// It was on air when the UE left the cell, or was not forwarded.
+    /// On air when the UE left the cell, or not forwarded.
     Handover,
-    /// It was on air when the radio link failed.
+    /// On air when the radio link failed.
     LinkFailure,
 }
 
-/// What becomes of SDUs that are not just delivered.
+/// Drops and marks inside a bearer.
 pub trait BearerEvents {
     /// Called once for each SDU that is dropped.
     fn dropped(&mut self, sdu: Sdu, cause: DropCause);
-    /// The queue has set the packet's ECN field to "congestion experienced".
+    /// Called when the queue has set the packet's ECN field to "congestion experienced".
     fn marked(&mut self, packet: Key);
 }
 
-/// Tells what a bearer's queue does as the bearer's doing.
-struct Told<'a>(&'a mut dyn BearerEvents);
+/// Passes the events of a bearer's queue on as events of the bearer.
+struct QueueToBearer<'a>(&'a mut dyn BearerEvents);
 
-impl aqm::QueueEvents for Told<'_> {
+impl aqm::QueueEvents for QueueToBearer<'_> {
     fn dropped(&mut self, sdu: Sdu, cause: aqm::Cause) {
         self.0.dropped(sdu, DropCause::Queue(cause));
     }
@@ -107,7 +107,7 @@ impl aqm::QueueEvents for Told<'_> {
     }
 }
 
-/// A closure hears of drops.
+/// A closure receives drops.
 #[cfg(test)]
 impl<F: FnMut(Sdu, DropCause)> BearerEvents for F {
     fn dropped(&mut self, sdu: Sdu, cause: DropCause) {
@@ -128,12 +128,12 @@ mod tests {
         Sdu { packet, size, arrived: Time::ZERO, flow: 0, ecn: Codepoint::NotEct }
     }
 
-    /// A transmitter whose queue holds this much.
+    /// A transmitter with a queue of this capacity.
     pub fn transmitter(buffer: Bytes) -> um::Tx {
         um::Tx::new(queue(buffer))
     }
 
-    /// A queue that holds this much.
+    /// A queue of this capacity.
     pub fn queue(buffer: Bytes) -> Box<dyn aqm::QueueDisc> {
         let params = aqm::drop_tail::Params { buffer, packets: None };
         aqm::Spec::DropTail(params)

@@ -9,16 +9,16 @@ use std::collections::VecDeque;
 /// HARQ processes of a UE and direction (TS 36.213 §7).
 pub const PROCESSES: u8 = 8;
 
-/// From the beginning of a TTI until a UE knows its grants: three symbols of fourteen (TS 36.211 §6.7). Timers
-/// that a UE starts when it obeys one run that much longer.
+/// Time from the start of a TTI until a UE has decoded its grants: three symbols of fourteen (TS 36.211 §6.7). Timers
+/// that a UE starts with a grant run that much longer.
 const CONTROL_REGION: Span = Span(Tti::SPAN.0 * 3 / 14);
 
-/// What RLC has put into a transport block.
+/// Content of a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A PDU.
     Um(um::Pdu),
-    /// PDUs that lie with the bearer, under the number of the block's HARQ process.
+    /// PDUs stored with the bearer, under the number of the block's HARQ process.
     Am(u8),
 }
 
@@ -28,23 +28,23 @@ pub enum Content {
     reason = "unacknowledged mode is the usual one, and a box would cost every TTI"
 )]
 pub enum OneWay {
-    /// In unacknowledged mode.
+    /// Unacknowledged mode.
     Um(um::Tx, um::Rx),
-    /// In acknowledged mode.
+    /// Acknowledged mode.
     Am(Box<Acknowledged>),
 }
 
-/// Transmitter and receiver in acknowledged mode, and what lies between them.
+/// Transmitter and receiver in acknowledged mode, and the PDUs between them.
 pub struct Acknowledged {
     params: am::Params,
     tx: am::Tx,
     rx: am::Rx,
-    /// What is on its way, by HARQ process.
+    /// PDUs on air, by HARQ process.
     blocks: [am::Block; PROCESSES as usize],
 }
 
 impl OneWay {
-    /// Both ends as they are set up.
+    /// Both entities in their initial state.
     pub fn new(rlc: &settings::Rlc, queue: Box<dyn QueueDisc>) -> OneWay {
         let timer = rlc.discard_timer.span();
         match rlc.mode {
@@ -60,12 +60,12 @@ impl OneWay {
         }
     }
 
-    /// Whether what is lost is sent again.
+    /// Whether lost PDUs are retransmitted.
     pub fn is_acknowledged(&self) -> bool {
         matches!(self, OneWay::Am(_))
     }
 
-    /// A packet arrives from above, its size that with its IP header.
+    /// Enqueues a packet from the upper layer; its size includes the IP header.
     pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
         match self {
             OneWay::Um(tx, _) => tx.enqueue(packet, events),
@@ -73,8 +73,8 @@ impl OneWay {
         }
     }
 
-    /// Fills a block of `size` bytes that a HARQ process will send. `other` is the other direction, of which STATUS
-    /// PDUs tell. `told` is what a UE's MAC was told to wait; none: the base station sends. Returns nothing if
+    /// Fills a block of `size` bytes for a HARQ process. `other` is the other direction, to which STATUS PDUs refer.
+    /// `reported` is the buffer status reported to the UE's MAC; `None`: the eNB is the sender. Returns `None` if
     /// nothing is sent.
     pub fn transmit(
         &mut self,
@@ -82,7 +82,7 @@ impl OneWay {
         size: Bytes,
         process: u8,
         other: &mut OneWay,
-        told: Option<BufferStatus>,
+        reported: Option<BufferStatus>,
         events: &mut dyn BearerEvents,
     ) -> Option<Content> {
         match (self, other) {
@@ -90,14 +90,14 @@ impl OneWay {
                 tx.transmit(now, size, &mut |sdu| rx.expect(sdu), events).map(Content::Um)
             }
             (OneWay::Am(way), OneWay::Am(other)) => {
-                let filled = way.fill(now, size, process, &mut other.rx, told, events);
+                let filled = way.fill(now, size, process, &mut other.rx, reported, events);
                 filled.then_some(Content::Am(process))
             }
             _ => unreachable!("both directions of a bearer have one mode"),
         }
     }
 
-    /// A block was decoded. SDUs that are complete and in order are handed to `deliver`.
+    /// Handles a decoded block. Passes SDUs that are complete and in order to `deliver`.
     pub fn receive(
         &mut self,
         now: Time,
@@ -122,7 +122,7 @@ impl OneWay {
         }
     }
 
-    /// When the next timer of either end expires.
+    /// Next expiry of a timer at either end.
     pub fn deadline(&self) -> Option<Time> {
         match self {
             OneWay::Um(_, rx) => rx.deadline(),
@@ -130,7 +130,7 @@ impl OneWay {
         }
     }
 
-    /// Lets the timers expire that are due.
+    /// Handles expired timers.
     pub fn expire(&mut self, now: Time, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
         match self {
             OneWay::Um(_, rx) => rx.expire(now, deliver, events),
@@ -141,7 +141,7 @@ impl OneWay {
         }
     }
 
-    /// What is reported to the MAC of the end that sends; `other` is the other direction.
+    /// Buffer status reported to the MAC of the sender; `other` is the other direction.
     pub fn reported(&self, now: Time, other: &OneWay) -> BufferStatus {
         match (self, other) {
             (OneWay::Am(way), OneWay::Am(other)) => {
@@ -153,20 +153,22 @@ impl OneWay {
         }
     }
 
-    /// Whether the MAC of the end that sends has something to hear that it was not told yet.
-    pub fn take_news(&mut self, other: &mut OneWay) -> bool {
+    /// Whether a report to the MAC of the sender is pending; clears the flag.
+    pub fn take_pending_report(&mut self, other: &mut OneWay) -> bool {
         match (self, other) {
-            (OneWay::Am(way), OneWay::Am(other)) => way.tx.take_news() | other.rx.take_news(),
+            (OneWay::Am(way), OneWay::Am(other)) => {
+                way.tx.take_pending_report() | other.rx.take_pending_report()
+            }
             _ => false,
         }
     }
 
-    /// Whether a PDU has been sent again as often as it may be.
+    /// Whether a PDU has reached the maximum number of retransmissions.
     pub fn has_failed(&self) -> bool {
         matches!(self, OneWay::Am(way) if way.tx.has_failed())
     }
 
-    /// What waits for its first transmission, counting the rest of a partly sent SDU.
+    /// Bytes and packets that wait for their first transmission, including the rest of a partly sent SDU.
     pub fn backlog(&self) -> Backlog {
         match self {
             OneWay::Um(tx, _) => tx.backlog(),
@@ -174,7 +176,7 @@ impl OneWay {
         }
     }
 
-    /// When the oldest SDU arrived of which something is to be sent.
+    /// Arrival of the oldest SDU with bytes to send.
     pub fn oldest(&self) -> Option<Time> {
         match self {
             OneWay::Um(tx, _) => tx.oldest(),
@@ -190,9 +192,9 @@ impl OneWay {
         }
     }
 
-    /// Ends both entities and begins anew (TS 36.322 §5.4). Gives back, in order, the SDUs that are to be sent again:
-    /// in acknowledged mode all that are not acknowledged, in unacknowledged mode those of which nothing has been
-    /// sent; the others are lost by this cause.
+    /// Re-establishes both entities (TS 36.322 §5.4). Returns, in order, the SDUs to send again: in acknowledged mode
+    /// all that are not acknowledged, in unacknowledged mode those of which no part has been sent. The others are
+    /// dropped with this cause.
     //= TS 36.323 §5.2
     pub fn release(
         &mut self,
@@ -214,7 +216,7 @@ impl OneWay {
         }
     }
 
-    /// Takes SDUs that go before all that wait.
+    /// Enqueues returned SDUs ahead of all waiting ones.
     pub fn resume(&mut self, returned: impl IntoIterator<Item = Returned>) {
         match self {
             OneWay::Um(tx, _) => tx.resume(returned),
@@ -224,13 +226,13 @@ impl OneWay {
 }
 
 impl Acknowledged {
-    /// PDUs within the transmitting window.
+    /// Number of PDUs within the transmitting window.
     #[cfg(test)]
     pub fn in_window(&self) -> u64 {
         self.tx.in_window()
     }
 
-    /// STATUS PDU first, then what is to be sent again, then what is new; tells whether there was any.
+    /// Fills a block: STATUS PDU first, then retransmissions, then new data. Returns whether the block has any content.
     //= TS 36.322 §5.1.3.1.1
     fn fill(
         &mut self,
@@ -238,14 +240,14 @@ impl Acknowledged {
         size: Bytes,
         process: u8,
         answered: &mut am::Rx,
-        told: Option<BufferStatus>,
+        reported: Option<BufferStatus>,
         events: &mut dyn BearerEvents,
     ) -> bool {
         let Acknowledged { params, tx, rx, blocks } = self;
         let block = &mut blocks[process as usize];
         block.clear();
         let mut room = size;
-        let sent_at = if told.is_some() { now + CONTROL_REGION } else { now };
+        let sent_at = if reported.is_some() { now + CONTROL_REGION } else { now };
         let mut send_status = |block: &mut am::Block, room: Bytes| {
             let size = answered.send_status(sent_at, room, &mut block.status);
             block.has_status |= size.is_some();
@@ -253,10 +255,12 @@ impl Acknowledged {
         };
         let standard = params.conduct == am::Conduct::Standard;
         //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
-        if let Some(told) = told.filter(|told| !standard && told.status > Bytes::ZERO && size > told.status) {
-            send_status(block, told.status);
-            room -= told.status;
-            if room <= Bytes(7) || told.again + told.new == Bytes::ZERO {
+        if let Some(reported) =
+            reported.filter(|reported| !standard && reported.status > Bytes::ZERO && size > reported.status)
+        {
+            send_status(block, reported.status);
+            room -= reported.status;
+            if room <= Bytes(7) || reported.again + reported.new == Bytes::ZERO {
                 return block.has_status;
             }
         }

@@ -1,21 +1,21 @@
-//! From SDUs to the data fields of PDUs: what both modes do before a PDU gets its number.
+//! Segmentation of SDUs into the data fields of PDUs, common to both modes.
 
-use super::{BearerEvents, DropCause, PDCP_HEADER, Sdu, Told};
+use super::{BearerEvents, DropCause, PDCP_HEADER, QueueToBearer, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// The longest piece that an 11-bit length indicator can describe (TS 36.322 §6.2.2.5): a longer one must
-/// be the last of its PDU.
+/// Maximum length that an 11-bit length indicator can describe (TS 36.322 §6.2.2.5): a longer SDU segment must be the
+/// last of its PDU.
 const LONGEST_CONCATENATED: Bytes = Bytes(2047);
 
-/// An SDU that a bearer gives back when its RLC is established anew.
+/// An SDU returned by a bearer when its RLC is re-established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Returned {
     /// The SDU.
     pub sdu: Sdu,
-    /// The receiver has it; only the transmitter does not know. It is sent again, and discarded there
-    /// (TS 36.323 §5.1.2.1.4).
+    /// Whether the receiver has it although the transmitter lacks the acknowledgment. It is then sent again, and
+    /// discarded at the receiver (TS 36.323 §5.1.2.1.4).
     pub delivered: bool,
 }
 
@@ -30,23 +30,23 @@ pub(super) struct DataField {
     pub pieces: u64,
 }
 
-/// The queue of a bearer, and the SDU that is being cut.
+/// Queue of a bearer, and the SDU being segmented.
 pub(super) struct Segmenter {
     queue: Box<dyn QueueDisc>,
-    /// What an earlier RLC entity gave back: it goes first.
+    /// SDUs returned by an earlier RLC entity; they are sent first.
     returned: VecDeque<Returned>,
-    /// Bytes of it.
+    /// Their bytes.
     returned_bytes: Bytes,
-    /// The SDU of which a part has been sent, and the bytes that remain of it.
+    /// The partly sent SDU, and its remaining bytes.
     partial: Option<(Sdu, Bytes)>,
     /// End of the stream of bytes that have been put into PDUs.
     sent: u64,
-    /// For how long an SDU may wait of which nothing has been sent.
+    /// Maximum waiting time of an SDU of which no part has been sent.
     discard_timer: Span,
 }
 
 impl Segmenter {
-    /// Nothing queued, and no discard timer.
+    /// An empty queue without discard timer.
     pub fn new(queue: Box<dyn QueueDisc>) -> Self {
         Segmenter {
             queue,
@@ -58,31 +58,30 @@ impl Segmenter {
         }
     }
 
-    /// SDUs of which nothing has been sent may wait for so long; none: for ever.
+    /// Sets the discard timer: maximum waiting time of SDUs of which no part has been sent; `None`: no limit.
     pub fn discarding(self, discard_timer: Option<Span>) -> Self {
         Segmenter { discard_timer: discard_timer.unwrap_or(Span::MAX), ..self }
     }
 
-    /// A packet arrives from above, its size that with its IP header.
+    /// Enqueues a packet from the upper layer; its size includes the IP header.
     pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
         let sdu = Sdu { size: packet.size + PDCP_HEADER, ..packet };
-        // What has expired takes no room from it.
+        // Expired SDUs do not occupy buffer space.
         //= TS 36.323 §5.4
-        // An expired SDU is discarded when RLC reaches it or the next one arrives; until then it only counts against
-        // the buffer.
+        // An expired SDU is discarded when RLC reaches it or the next SDU arrives; until then it only occupies buffer
+        // space.
         if self.discard_timer < Span::MAX {
             let discard = &mut |old| events.dropped(old, DropCause::Discarded);
             self.queue.expire(sdu.arrived, self.discard_timer, discard);
         }
-        self.queue.enqueue(sdu.arrived, sdu, self.held(), &mut Told(events));
+        self.queue.enqueue(sdu.arrived, sdu, self.held(), &mut QueueToBearer(events));
     }
 
-    /// Cuts a data field that leaves room for its length indicators within `room`. Each SDU that goes on air for
-    /// the first time is handed to `begun`, in the order of the stream. Returns nothing if nothing waits.
+    /// Cuts a data field that leaves space for its length indicators within `room`. Passes each SDU that goes on air
+    /// for the first time to `begun`, in stream order. Returns `None` if no SDU waits.
     ///
-    /// Each piece but the last has a length indicator of 12 bits, which packs into 2, 1, 2, 1, ... bytes. Up to
-    /// two bytes are left unused rather than spent on a piece that its length indicator would eat, as in ns-3
-    /// LENA.
+    /// Each SDU segment except the last has a length indicator of 12 bits; indicators pack into 2, 1, 2, 1, ... bytes.
+    /// Up to two bytes stay unused if the length indicator of another segment would fill them, as in ns-3 LENA.
     pub fn cut(
         &mut self,
         now: Time,
@@ -114,7 +113,7 @@ impl Segmenter {
             }
             self.sent += remaining.0;
             room -= remaining;
-            // As ns-3 LENA packs, rather than begin an SDU of which its length indicator leaves nothing.
+            // As in ns-3 LENA: the SDU is not started if its length indicator would take the remaining space.
             if room <= Bytes(2) {
                 break;
             }
@@ -129,7 +128,7 @@ impl Segmenter {
             return Some(returned);
         }
         loop {
-            let sdu = self.queue.dequeue(now, &mut Told(events))?;
+            let sdu = self.queue.dequeue(now, &mut QueueToBearer(events))?;
             //= TS 36.323 §5.4
             if now.since(sdu.arrived) < self.discard_timer {
                 return Some(Returned { sdu, delivered: false });
@@ -143,7 +142,7 @@ impl Segmenter {
         self.sent
     }
 
-    /// What waits, counting the rest of a partly sent SDU.
+    /// Bytes and packets that wait, including the rest of a partly sent SDU.
     pub fn backlog(&self) -> Backlog {
         let queued = self.queue.backlog();
         Backlog {
@@ -152,20 +151,20 @@ impl Segmenter {
         }
     }
 
-    /// When the oldest SDU arrived of which something is to be sent for the first time.
+    /// Arrival of the oldest SDU with bytes to send for the first time.
     pub fn oldest(&self) -> Option<Time> {
         let partial = self.partial.map(|(sdu, _)| sdu.arrived);
         let returned = self.returned.front().map(|returned| returned.sdu.arrived);
         [partial, returned, self.queue.oldest()].into_iter().flatten().min()
     }
 
-    /// SDUs of which nothing has been sent yet, and that the receiver does not have.
+    /// SDUs of which no part has been sent and which the receiver does not have.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         let returned = self.returned.iter().filter(|returned| !returned.delivered);
         returned.map(|returned| &returned.sdu).chain(self.queue.inside())
     }
 
-    /// Gives back the SDUs of which nothing has been sent, in their order, and begins a new stream.
+    /// Returns the SDUs of which no part has been sent, in order, and starts a new stream.
     pub fn release(&mut self, now: Time, into: &mut VecDeque<Returned>, events: &mut dyn BearerEvents) {
         while let Some(next) = self.next(now, events) {
             into.push_back(next);
@@ -174,7 +173,7 @@ impl Segmenter {
         self.sent = 0;
     }
 
-    /// Takes SDUs that go before all that comes.
+    /// Enqueues returned SDUs ahead of all others.
     pub fn resume(&mut self, returned: impl IntoIterator<Item = Returned>) {
         for returned in returned {
             self.returned_bytes += returned.sdu.size;
@@ -182,7 +181,7 @@ impl Segmenter {
         }
     }
 
-    /// What is no longer the queue's, but waits all the same.
+    /// Waiting bytes outside the queue.
     fn held(&self) -> Bytes {
         self.returned_bytes + self.partial.map_or(Bytes::ZERO, |(_, remaining)| remaining)
     }

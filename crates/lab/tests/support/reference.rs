@@ -1,4 +1,4 @@
-//! The reference pages: what the catalogue, the schema and `specs/exceptions.toml` say, as Markdown.
+//! The reference pages, generated from the catalogue, the schema and `specs/exceptions.toml` as Markdown.
 
 use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, ParamSet, Params, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
@@ -12,24 +12,27 @@ use std::fmt::Write as _;
 pub mod marks;
 
 const EXCEPTIONS: &str = include_str!("../../../../specs/exceptions.toml");
-/// The end of each page.
+/// Last line of each page.
 const ORIGIN: &str =
-    "Made from the code by `cargo run -p airwnd-lab --example reference -- docs/reference`.\n";
+    "Generated from the code by `cargo run -p airwnd-lab --example reference -- docs/reference`.\n";
+/// Introduction of the page of each family.
+const FAMILY: &str = "Each section describes one algorithm: rule, source and parameters. `airwnd explain NAME` prints \
+                      the same text.\n\n";
 
 /// An entry of `specs/exceptions.toml`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "specs/exceptions.toml")]
 pub struct Exception {
-    /// The word of its mark in the code.
+    /// Identifier, as in its mark in the code.
     #[param(unit = "text", source = "airwnd")]
     pub id: String,
-    /// The heading that it stands under.
+    /// Topic, which selects the heading on the page.
     #[param(unit = "text", source = "airwnd")]
     pub topic: String,
-    /// How much it matters: 1 most, 3 least.
+    /// Importance: 1 highest, 3 lowest.
     #[param(range = 1..=3, unit = "1", source = "airwnd")]
     pub importance: u32,
-    /// The standard, paper or program that it differs from.
+    /// Standard, paper or program with which it disagrees.
     #[param(unit = "text", source = "airwnd")]
     pub source: String,
     /// The difference.
@@ -38,10 +41,10 @@ pub struct Exception {
     /// The reason.
     #[param(unit = "text", source = "airwnd")]
     pub why: String,
-    /// Scenarios, users or results that it changes.
+    /// Affected scenarios, UEs or results.
     #[param(unit = "text", source = "airwnd")]
     pub affects: String,
-    /// How much it changes them.
+    /// Size of the effect.
     #[param(unit = "text", source = "airwnd")]
     pub effect: String,
 }
@@ -55,7 +58,7 @@ pub struct Exceptions {
     pub exception: Vec<Exception>,
 }
 
-/// The topics of exceptions in the order of the page, with their headings.
+/// Topics of exceptions in the order of the page, with their headings.
 const TOPICS: [(&str, &str); 8] = [
     ("scope", "Not modelled"),
     ("radio", "Radio"),
@@ -64,10 +67,17 @@ const TOPICS: [(&str, &str); 8] = [
     ("core", "Core network and traffic"),
     ("tcp", "TCP"),
     ("rwnd", "Receive-window control"),
-    ("engine", "Randomness and figures"),
+    ("engine", "Random streams and Wi-Fi"),
 ];
 
-/// The entries of `specs/exceptions.toml`, the most important first.
+/// The levels of importance, with their meanings.
+const IMPORTANCE: [(u32, &str); 3] = [
+    (1, "These change results of ordinary scenarios by several per cent or more"),
+    (2, "These change results of the scenarios that they affect"),
+    (3, "These have a small or rare effect"),
+];
+
+/// Returns the entries of `specs/exceptions.toml`, the most important first.
 pub fn exceptions() -> Vec<Exception> {
     let node = Node::from_toml(EXCEPTIONS, "specs/exceptions.toml").unwrap_or_else(|error| panic!("{error}"));
     let mut exceptions = Exceptions::read(&node).unwrap_or_else(|error| panic!("{error}")).exception;
@@ -75,7 +85,7 @@ pub fn exceptions() -> Vec<Exception> {
     exceptions
 }
 
-/// The files that mark each exception.
+/// Returns the files that mark each exception.
 pub fn marked_files() -> BTreeMap<String, BTreeSet<String>> {
     let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for mark in marks::marks() {
@@ -87,7 +97,7 @@ pub fn marked_files() -> BTreeMap<String, BTreeSet<String>> {
     files
 }
 
-/// Every page: its file name and its text.
+/// Returns the file name and the text of every page.
 pub fn pages() -> Vec<(String, String)> {
     let families = catalogue();
     let mut pages = vec![
@@ -105,12 +115,18 @@ pub fn pages() -> Vec<(String, String)> {
 fn index(families: &[FamilyInfo]) -> String {
     let mut page = String::from(
         "# Reference\n\n\
+         These pages list every key, algorithm, parameter and result column, with its unit, range, default and \
+         source.\n\n\
          - [Scenario files](scenario.md): every section and key\n\
          - [TCP stacks](tcp.md): the stacks and their parameters\n\
-         - [Presets](presets.md): values of ns-3 or of an earlier version for what a scenario does not write\n\
+         - [Presets](presets.md): values of ns-3 or of an earlier version for keys that a scenario does not write\n\
          - [Results](results.md): every table of a run and its columns\n\
-         - [Models and their limits](limits.md): where results differ from a standard, a paper or ns-3, and by how much\n\n\
-         | Family | Members |\n|---|---|\n",
+         - [Models and their limits](limits.md): differences of the results from standards, papers and ns-3, and their \
+         size\n\
+         - [Glossary](../glossary.md): the terms\n\n\
+         A *family* is a set of interchangeable algorithms. `airwnd list` and `airwnd explain NAME` print the same \
+         texts.\n\n\
+         | Family | Algorithms |\n|---|---|\n",
     );
     for FamilyInfo { name, summary, members, .. } in families {
         let member = |member: &AlgorithmInfo| format!("[`{0}`]({name}.md#{0})", member.name);
@@ -128,6 +144,7 @@ fn family_page(family: &FamilyInfo) -> String {
     if !meaning.is_empty() {
         writeln!(page, "{}\n", sentence(meaning)).unwrap();
     }
+    page += FAMILY;
     for member in &family.members {
         let AlgorithmInfo { name, summary, details, source, params } = member;
         write!(page, "## {name}\n\n{summary}\n\n").unwrap();
@@ -157,9 +174,9 @@ fn tcp() -> String {
     let (stack, parameters) = infos.split_first().expect("a stack comes first");
     let columns: Vec<_> = Stack::ALL.iter().map(|stack| stack.config().entries()).collect();
     let mut page = format!(
-        "# TCP stacks (`[tcp]`)\n\n`stack` chooses a column ({} unless said otherwise); any other key of \
-         `[tcp]` overrides one row. What a stack does against an RFC is in [Models and their \
-         limits](limits.md#tcp).\n\n| Parameter |",
+        "# TCP stacks (`[tcp]`)\n\nThis page lists the parameters of the TCP endpoints and their values in each \
+         stack. `stack` selects a column (default: {}); any other key of `[tcp]` overrides one row. [Models and their \
+         limits](limits.md#tcp) lists the deviations of a stack from the RFCs.\n\n| Parameter |",
         stack.default.as_ref().map_or(String::new(), value),
     );
     for stack in Stack::ALL {
@@ -183,12 +200,13 @@ fn tcp() -> String {
 fn presets_page() -> String {
     let mut page = String::from(
         "# Presets\n\n\
-         `preset = \"ns3.44\"` at the top of a scenario gives every key that the scenario does not write the value \
-         that another simulator, or an earlier version of airwnd, has. A value in a section holds for that section, and for each entry of a repeated \
-         one; a value of a member, as `codel` of [`aqm`](aqm.md#codel), wherever that member is chosen. Where the \
-         scenario chooses another member or another TCP stack, what the preset says about its own does not hold. \
-         `preset = \"none\"` is airwnd's own defaults. [Compare with ns-3](../how-to/compare-with-ns3.md) shows how \
-         presets are used.\n\n",
+         This page lists the values that each preset sets. A preset, such as `preset = \"ns3.44\"` at the top of a \
+         scenario, replaces the defaults of all keys that the scenario does not write by the values of another \
+         simulator or of an earlier version of airwnd. A value in a section applies to that section, and to each entry \
+         of a repeated section. A value of an algorithm, such as `codel` of [`aqm`](aqm.md#codel), applies wherever \
+         the algorithm is selected. If the scenario selects another algorithm or another TCP stack than the preset, \
+         the preset's values for its own selection do not apply. `preset = \"none\"` selects airwnd's own defaults. \
+         [How to compare with ns-3](../how-to/compare-with-ns3.md) shows how to use presets.\n\n",
     );
     for PresetInfo { name, summary, values } in presets() {
         write!(page, "## {name}\n\n{summary}\n\n").unwrap();
@@ -209,12 +227,15 @@ fn presets_page() -> String {
 fn scenario(families: &[FamilyInfo]) -> String {
     let mut page = String::from(
         "# Scenario files\n\n\
-         TOML, or the same shape as JSON or a Python dictionary. Unknown keys, missing units and values out of \
-         range are errors that name file, line, key and what is allowed. A quantity is a text with its unit: \
-         `\"20ms\"`, `\"64KiB\"`, `\"-96dBm\"`. Where a family is expected, a word chooses a member with its \
-         defaults, `\"drwa\"`, and a table sets its parameters, `{kind = \"drwa\", lambda = 2.0}`. What may have no \
-         value takes `\"none\"`. `preset` [replaces the defaults](presets.md). `airwnd check FILE --json` writes a \
-         scenario out with every default; `airwnd schema` prints the JSON Schema.\n\n",
+         This page lists every section and key of a scenario. A scenario is a TOML file, or the same structure in \
+         JSON or as a Python dictionary. Unknown keys, missing units and values out of range are errors that name \
+         file, line, key and the allowed values.\n\n\
+         - A quantity is a string with its unit: `\"20ms\"`, `\"64KiB\"`, `\"-96dBm\"`.\n\
+         - A key of a family accepts the name of an algorithm, `\"drwa\"`, or a table with its parameters, `{kind = \
+         \"drwa\", lambda = 2.0}`. Other parameters have their defaults.\n\
+         - An optional key accepts `\"none\"`.\n\
+         - `preset` [replaces the defaults](presets.md).\n\n\
+         `airwnd check FILE --json` prints a scenario with every default; `airwnd schema` prints the JSON Schema.\n\n",
     );
     section(&mut page, families, "", &schema());
     page + ORIGIN
@@ -223,11 +244,12 @@ fn scenario(families: &[FamilyInfo]) -> String {
 fn results() -> String {
     let mut page = String::from(
         "# Results\n\n\
-         The tables of a run. A column has the same name in `airwnd run --json`, in the data frames of \
-         [`airwnd.Run`](../python-api.md), in Parquet files, and as `TABLE.COLUMN` in the measures of an \
-         [experiment](../how-to/reproduce-a-paper.md). `airwnd explain TABLE.COLUMN` shows one. `run` is the top \
-         level of the JSON, `totals` and `conservation` are objects in it, and the tables from `flows` to `ues` \
-         arrays of objects; the tables from `series` on are data frames only. A value that does not exist is null.\n\n",
+         This page lists the tables of a run and their columns. A column has the same name in `airwnd run --json`, in \
+         the data frames of [`airwnd.Run`](../python-api.md), in Parquet files, and as `TABLE.COLUMN` in the measures \
+         of an [experiment](../how-to/reproduce-a-paper.md). `airwnd explain TABLE.COLUMN` prints one. In the JSON, \
+         `run` is the top level, `totals` and `conservation` are objects, and the tables from `flows` to `ues` are \
+         arrays of objects. The tables from `series` on are available as data frames only. A missing value is \
+         null.\n\n",
     );
     for TableInfo { name, meaning, columns } in tables() {
         write!(page, "## `{name}`\n\n{meaning}\n\n| Column | Type | Unit | Meaning |\n|---|---|---|---|\n")
@@ -241,7 +263,7 @@ fn results() -> String {
     page + ORIGIN
 }
 
-/// A table of a section's keys, and the sections below it.
+/// Appends the table of a section's keys, and the sections below it.
 fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json) {
     let heading = if path.is_empty() { "Top level".to_string() } else { format!("`{path}`") };
     let SectionInfo { summary, details, source, .. } = sections()
@@ -267,7 +289,7 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
         }
         let default = match property.get("default") {
             _ if required.contains(&key.as_str()) => "required".to_string(),
-            Some(Json::Object(of)) if !of.contains_key("kind") => "see there".to_string(),
+            Some(Json::Object(of)) if !of.contains_key("kind") => "see section".to_string(),
             Some(Json::Array(items)) if items.is_empty() => "none".to_string(),
             Some(default) => value(default.get("kind").unwrap_or(default)),
             None => String::new(),
@@ -279,21 +301,21 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
     page.push('\n');
     for (place, inner) in below {
         if place == "[tcp]" {
-            *page += "## `[tcp]`\n\nTCP at both ends. Its keys, and what each stack sets: [TCP stacks](tcp.md).\n\n";
+            *page += "## `[tcp]`\n\nTCP at both endpoints. [TCP stacks](tcp.md) lists its keys and the values of each stack.\n\n";
         } else {
             section(page, families, &place, inner);
         }
     }
 }
 
-/// How a section is headed: `[mac]`, `[mac.power_control]`, `[[site]]`.
+/// Returns the heading of a section: `[mac]`, `[mac.power_control]`, `[[site]]`.
 fn place_of(path: &str, key: &str, property: &Json) -> String {
     let within = path.trim_matches(['[', ']']);
     let full = if within.is_empty() { key.to_string() } else { format!("{within}.{key}") };
     if property.get("items").is_some() { format!("[[{full}]]") } else { format!("[{full}]") }
 }
 
-/// The schema of a key's value, where it may have none as well.
+/// Returns the schema of a key's value, without the alternative `none`.
 fn value_of(property: &Json) -> &Json {
     match property["anyOf"].as_array().map(Vec::as_slice) {
         Some([value, none]) if none["const"] == "none" => value,
@@ -301,7 +323,7 @@ fn value_of(property: &Json) -> &Json {
     }
 }
 
-/// What a key takes.
+/// Returns the allowed values of a key.
 fn kind_of(families: &[FamilyInfo], place: &str, property: &Json) -> String {
     let words = |words: &Json| {
         let words = words.as_array().into_iter().flatten().map(value);
@@ -324,17 +346,18 @@ fn kind_of(families: &[FamilyInfo], place: &str, property: &Json) -> String {
         let anchor: String = place.chars().filter(|c| !"[].".contains(*c)).collect();
         return format!("[`{place}`](#{anchor})");
     }
-    let quantity = |property: &Json| {
-        let example = property["examples"][0].as_str().map(|example| format!("as `\"{example}\"`"));
-        example.unwrap_or_else(|| property["type"].as_str().unwrap_or("").to_string())
-    };
+    let example = |of: &Json| of["examples"][0].as_str().map(|example| format!("`\"{example}\"`"));
+    let json_type = |of: &Json| of["type"].as_str().unwrap_or("").to_string();
     match property.get("items") {
-        Some(items) => format!("list of {}", quantity(items)),
-        None => quantity(property),
+        Some(items) => match example(items) {
+            Some(example) => format!("list of values such as {example}"),
+            None => format!("list of {}s", json_type(items)),
+        },
+        None => example(property).map_or(json_type(property), |example| format!("e.g. {example}")),
     }
 }
 
-/// The schema's description of a key: what it says, and where that comes from.
+/// Splits the schema's description of a key into meaning and source.
 fn split_source(description: &str) -> (&str, &str) {
     let (meaning, source) = description.rsplit_once(" Source: ").unwrap_or((description, ""));
     (meaning, source.trim_end_matches('.'))
@@ -345,18 +368,21 @@ fn limits() -> String {
     let files = marked_files();
     let mut page = String::from(
         "# Models and their limits\n\n\
-         Where results differ from a standard, a paper or a reference program, and what is not modelled. Each entry \
-         says what differs, which scenarios it affects and how much, as far as that is known; the code marks its place \
-         with `//= exception <id>`. Under each heading the most important entries come first. How far results agree \
-         with ns-3 and Linux is in [Validation](../validation.md).\n\n\
-         ## Most important\n\n\
-         These change results of ordinary scenarios by several per cent or more:\n\n\
-         | Entry | Affects |\n|---|---|\n",
+         This page lists where results differ from a standard, a paper or a reference program, and what is not \
+         modelled. Each entry gives the difference, the scenarios, UEs or flows that are affected, the size of the \
+         effect where it is known, and the reason. The code marks its place with `//= exception <id>`. Under each \
+         heading the entries are ordered by importance. [Validation](../validation.md) shows how well results agree \
+         with ns-3 and Linux.\n\n\
+         ## By importance\n\n",
     );
-    for Exception { id, affects, .. } in exceptions.iter().take_while(|exception| exception.importance == 1) {
-        writeln!(page, "| [{id}](#{id}) | {} |", cell(affects)).unwrap();
+    for (importance, meaning) in IMPORTANCE {
+        write!(page, "{meaning}:\n\n| Entry | Affects |\n|---|---|\n").unwrap();
+        for exception in exceptions.iter().filter(|exception| exception.importance == importance) {
+            let Exception { id, affects, .. } = exception;
+            writeln!(page, "| [{id}](#{id}) | {} |", cell(affects)).unwrap();
+        }
+        page.push('\n');
     }
-    page.push('\n');
     for (topic, heading) in TOPICS {
         write!(page, "## {heading}\n\n").unwrap();
         for exception in exceptions.iter().filter(|exception| exception.topic == topic) {
@@ -379,7 +405,7 @@ fn limits() -> String {
     page + ORIGIN
 }
 
-/// A JSON value as it would be written in a scenario.
+/// Formats a JSON value as in a scenario.
 fn value(json: &Json) -> String {
     match json {
         Json::Null => "none".to_string(),
@@ -393,12 +419,12 @@ fn inline(table: &Map<String, Json>) -> String {
     format!("{{{}}}", entries.join(", "))
 }
 
-/// A text inside a table.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// A clause that begins as a sentence does.
+/// Capitalises the first letter of a clause.
 fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())

@@ -6,43 +6,55 @@ use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_o
 use airwnd_catalog::Params;
 use airwnd_units::{Span, Time};
 
-/// Adaptive RED: gentle RED that moves max_p until the average stands midway between the thresholds.
+/// Adaptive RED: gentle RED that adapts max_p to keep the average queue midway between the thresholds.
 ///
-/// Every `interval`, max_p += min(alpha, max_p / 4) if the average is above the target and max_p at most `top`;
-/// max_p *= beta if it is below and max_p at least `bottom`. The target are the middle fifth of the way between the
-/// thresholds. As [`gentle-red`](#gentle-red) for the rest.
+/// The target range is the middle fifth between the thresholds. Every `interval`, if the average is above the target
+/// range and max_p is at most `top`, max_p increases additively:
+///
+/// ```math
+/// \mathrm{max\_p} \leftarrow \mathrm{max\_p} + \min(\alpha, \mathrm{max\_p} / 4)
+/// ```
+///
+/// If the average is below the target range and max_p is at least `bottom`, it decreases multiplicatively:
+///
+/// ```math
+/// \mathrm{max\_p} \leftarrow \beta \cdot \mathrm{max\_p}
+/// ```
+///
+/// Everything else is as in [`gentle-red`](#gentle-red).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Floyd, Gummadi and Shenker, Adaptive RED, 2001", check)]
 pub struct Params {
-    /// Average queue from which on packets are dropped.
+    /// Average queue at which dropping begins.
     #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Adaptive RED 2001 §3.4")]
     pub min_th: f64,
-    /// Average queue at which they are with max_p; at twice as much all are.
+    /// Average queue at which the drop probability is max_p; at twice this value every packet is dropped.
     #[param(default = 15.0, range = 0.0..=1e9, unit = "packets", source = "Adaptive RED 2001 §3.4: 3 min_th")]
     pub max_th: f64,
-    /// Probability of a drop at `max_th`, to begin with.
+    /// Initial drop probability at `max_th`.
     #[param(default = 0.02, range = 0.0..=1.0, unit = "1", source = "ns-3 RedQueueDisc::LInterm")]
     pub max_p: f64,
-    /// How often max_p is adapted.
+    /// Interval between adaptations of max_p.
     #[param(default = Span::from_millis(500), range = Span::from_millis(1)..=Span::from_secs(1000))]
     #[param(unit = "time", source = "Adaptive RED 2001, figure 4")]
     pub interval: Span,
-    /// The most by which max_p grows.
+    /// Maximum increase of max_p per interval.
     #[param(default = 0.01, range = 0.0..=1.0, unit = "1", source = "Adaptive RED 2001, figure 4")]
     pub alpha: f64,
-    /// The part of max_p that is left when it shrinks.
+    /// Factor by which max_p decreases.
     #[param(default = 0.9, range = 0.0..=1.0, unit = "1", source = "Adaptive RED 2001, figure 4")]
     pub beta: f64,
-    /// max_p above which it grows no more.
+    /// Value of max_p above which it does not increase.
     #[param(default = 0.5, range = 0.0..=1.0, unit = "1", source = "Adaptive RED 2001, figure 4")]
     pub top: f64,
-    /// max_p below which it shrinks no more.
+    /// Value of max_p below which it does not decrease.
     #[param(default = 0.01, range = 0.0..=1.0, unit = "1", source = "Adaptive RED 2001, figure 4")]
     pub bottom: f64,
-    /// Weight of a queue in the average; none: 1 - exp(-1 / C) at C packets a second, 0.002 if the rate varies.
+    /// Weight of the current queue in the average; `none`: 1 - exp(-1 / C) for a link of C packets per second, 0.002 if
+    /// the rate varies.
     #[param(default = None, range = 1e-9..=1.0, unit = "1", source = "Adaptive RED 2001 §3.4, w_q")]
     pub weight: Option<f64>,
-    /// How drops are spaced.
+    /// Spacing of drops.
     #[param(default = Spacing::Uniform)]
     #[param(unit = "word", source = "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_")]
     pub spacing: Spacing,
@@ -51,18 +63,18 @@ pub struct Params {
     pub common: Common,
 }
 
-/// The weight where no rate is known to compute it from.
+/// Weight for queues without a known rate.
 const WEIGHT: f64 = 0.002;
 
 /// A queue with adaptive RED.
 pub type AdaptiveRed = Early<Adaptation>;
 
-/// Parameters of which one moves.
+/// The curve of adaptive RED, with the current max_p.
 pub struct Adaptation {
     params: Params,
     max_p: f64,
     average: f64,
-    /// When max_p was last adapted.
+    /// Time of the last adaptation of max_p.
     adapted: Time,
 }
 
@@ -108,7 +120,7 @@ impl Curve for Adaptation {
 
     fn verdict(&mut self, now: Time, average: f64) -> Verdict {
         let Params { min_th, max_th, interval, .. } = self.params;
-        // The average stays as it was while nothing comes.
+        // The average does not change without arrivals.
         while now.since(self.adapted) >= interval {
             self.adapted += interval;
             self.adapt();
@@ -123,7 +135,7 @@ mod tests {
     use super::*;
     use airwnd_units::BitRate;
 
-    /// max_p after so many intervals with an average.
+    /// Returns max_p after a number of intervals at a constant average.
     fn after(intervals: u64, average: f64, max_p: f64) -> f64 {
         let mut curve = Adaptation::from(Params { max_p, ..Params::default() });
         curve.verdict(Time::ZERO, average);
@@ -131,21 +143,21 @@ mod tests {
         curve.max_p
     }
 
-    /// Up by 0.01 or a quarter, down by a tenth, and not at all in the middle fifth: averages of 9 to 11.
+    /// Increase by 0.01 or a quarter, decrease by a tenth, no change in the middle fifth: averages of 9 to 11.
     #[test]
     fn max_p_follows_the_average() {
         assert!((after(1, 11.1, 0.1) - 0.11).abs() < 1e-12);
         assert!((after(1, 11.1, 0.02) - 0.025).abs() < 1e-12);
         assert!((after(3, 8.9, 0.1) - 0.1 * 0.9_f64.powi(3)).abs() < 1e-12);
         assert_eq!((after(100, 9.1, 0.1), after(100, 10.9, 0.1)), (0.1, 0.1));
-        // The last step may pass the bounds.
+        // The last step may exceed the bounds.
         assert!((0.5..0.51 + 1e-12).contains(&after(1000, 20.0, 0.1)));
         assert!((0.009..0.01).contains(&after(1000, 0.0, 0.1)));
     }
 
-    /// 1 - exp(-1 / C): at 10 Mbit/s C are 1250 packets of 1000 B a second.
+    /// 1 - exp(-1 / C): at 10 Mbit/s, C is 1250 packets of 1000 B per second.
     #[test]
-    fn the_weight_comes_from_the_rate() {
+    fn the_weight_follows_from_the_rate() {
         let curve = Adaptation::from(Params::default());
         let ctx = crate::aqm::tests::ctx();
         let weight = |rate| curve.settings(&QueueContext { rate, ..ctx }).weight;

@@ -1,46 +1,52 @@
 //! AVQ: adaptive virtual queue.
 
-use super::fifo::tells_of;
+use super::fifo::delegate_to_fifo;
 use super::parts::limit::Limit;
 use super::parts::pace::Pace;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-/// AVQ: drops what would overflow a virtual queue whose capacity is moved until the link is used as desired.
+/// AVQ: drops packets that overflow a virtual queue whose capacity adapts to a target link utilisation.
 ///
-/// The virtual queue has the buffer of the real one and is served at C~ <= C. At each arrival of b bytes after t
-/// seconds, C~ <- max(min(C~ + alpha gamma C t, C) - alpha b, 0): it falls when more comes than gamma C.
+/// The virtual queue has the buffer of the real one and is served at a virtual capacity V, at most the capacity C of
+/// the link. Each arrival of b bytes, t seconds after the last, updates V:
+///
+/// ```math
+/// V \leftarrow \max(\min(V + \alpha \gamma C \, t, C) - \alpha b, 0)
+/// ```
+///
+/// V decreases while the arrival rate exceeds gamma C.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Kunniyur and Srikant, SIGCOMM 2001: Analysis and design of an adaptive virtual queue (AVQ) \
               algorithm"
 )]
 pub struct Params {
-    /// How fast the virtual capacity moves.
+    /// Adaptation rate of the virtual capacity.
     #[param(default = 0.15, range = 0.0..=1000.0, unit = "1/s", source = "Kunniyur and Srikant 2001 §5")]
     pub alpha: f64,
-    /// Desired utilisation of the link.
+    /// Target utilisation of the link.
     #[param(default = 0.98, range = 0.0..=1.0, unit = "1", source = "Kunniyur and Srikant 2001 §5")]
     pub gamma: f64,
-    /// The link's capacity C; none: its rate, measured if it varies.
+    /// Capacity C of the link; `none`: its rate, measured if the rate varies.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "Kunniyur and Srikant 2001, figure 1")]
     pub capacity: Option<BitRate>,
-    /// Mark packets that can say so instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "Kunniyur and Srikant 2001, figure 1")]
     pub ecn: bool,
-    /// Size of the buffer, real and virtual.
+    /// Buffer size of the real and the virtual queue.
     #[param(default = Bytes(100_000), range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "Kunniyur and Srikant 2001 §5: 100 packets of 1000 B")]
     pub buffer: Bytes,
-    /// Largest number of packets in the real queue, counting a partly sent one; none: no limit.
+    /// Maximum number of packets in the real queue, including a partly sent one; `none`: no limit.
     #[param(default = None, range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Kunniyur and Srikant 2001, figure 1")]
     pub packets: Option<u64>,
 }
 
-/// A FIFO beside a virtual queue.
+/// A FIFO with a virtual queue.
 pub struct Avq {
     params: Params,
     limit: Limit,
@@ -48,14 +54,14 @@ pub struct Avq {
     pace: Pace,
     /// Bytes in the virtual queue.
     virtual_queue: f64,
-    /// In bytes per second; none: nothing is known of the real one yet.
+    /// In bytes per second; `None`: the real capacity is not known yet.
     virtual_capacity: Option<f64>,
-    /// When the last packet came.
+    /// Time of the last arrival.
     last: Time,
 }
 
 impl Avq {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
         Avq {
             limit: Limit { bytes: Some(params.buffer), packets: params.packets },
@@ -68,7 +74,7 @@ impl Avq {
         }
     }
 
-    /// Whether a packet of this size overflows the virtual queue.
+    /// Returns whether a packet of this size overflows the virtual queue, and updates it.
     //= Kunniyur and Srikant 2001, figure 1
     fn overflows(&mut self, now: Time, size: Bytes) -> bool {
         let Params { alpha, gamma, buffer, .. } = self.params;
@@ -115,7 +121,7 @@ impl QueueDisc for Avq {
         }
     }
 
-    tells_of!(queue);
+    delegate_to_fifo!(queue);
 }
 
 #[cfg(test)]
@@ -124,7 +130,7 @@ mod tests {
     use crate::aqm::tests::{Seen, ctx, packet};
     use airwnd_units::Span;
 
-    /// A capacity of 1 MB/s, and packets of 1000 B that come evenly and leave at once.
+    /// Sends packets of 1000 B at even gaps through a queue of 1 MB/s, each dequeued at once.
     fn drops(gap_us: u64, count: u32) -> (Avq, usize) {
         let ctx = QueueContext { rate: Some(BitRate(8_000_000)), ..ctx() };
         let (mut queue, mut seen) = (Avq::new(Params::default(), &ctx), Seen::default());
@@ -136,16 +142,16 @@ mod tests {
         (queue, seen.dropped.len())
     }
 
-    /// A load below gamma C is not touched, and the virtual capacity stays that of the link.
+    /// A load below gamma C passes unchanged, and the virtual capacity stays at that of the link.
     #[test]
-    fn a_load_as_desired_passes() {
+    fn a_load_below_the_target_passes() {
         let (queue, dropped) = drops(1030, 100_000);
         assert_eq!(dropped, 0);
-        // Each arrival takes alpha b from what has come back to C.
+        // Each arrival subtracts alpha b after the capacity has returned to C.
         assert!((queue.virtual_capacity.unwrap() - (1e6 - 0.15 * 1000.0)).abs() < 1.0);
     }
 
-    /// dC~/dt = alpha (gamma C - lambda): a load of 1.25 C takes 0.15 * 0.27 of C each second.
+    /// dV/dt = alpha (gamma C - lambda): a load of 1.25 C reduces V by 0.15 * 0.27 of C per second.
     #[test]
     fn an_overload_lowers_the_virtual_capacity() {
         let (queue, dropped) = drops(800, 12_500);

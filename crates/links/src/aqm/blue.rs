@@ -1,49 +1,50 @@
 //! BLUE.
 
-use super::fifo::tells_of;
+use super::fifo::delegate_to_fifo;
 use super::parts::limit::Limit;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-/// BLUE: drops at random with a probability that losses raise and idleness lowers.
+/// BLUE: drops arriving packets at random; the probability rises on buffer overflow and falls when the queue is idle.
 ///
-/// pm += d1 when a packet finds no room, or more than `level` packets; pm -= d2 when the queue becomes empty, and
-/// again while it stays so; neither within `freeze_time` of the last change. Queue lengths do not count otherwise.
+/// The drop probability pm increases by d1 when a packet finds no room, or more than `level` packets. It decreases by
+/// d2 when the queue becomes empty, and again while the queue stays empty. Consecutive changes are more than
+/// `freeze_time` apart. Queue lengths have no other effect.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Feng, Shin, Kandlur and Saha, The BLUE active queue management algorithms, IEEE/ACM \
               Transactions on Networking 10(4), 2002")]
 pub struct Params {
-    /// Least time between two changes of pm.
+    /// Minimum time between two changes of pm.
     #[param(default = Span::from_millis(100), range = Span(1)..=Span::from_secs(1000))]
     #[param(unit = "time", source = "Feng et al. 2002 §III; ns-1.1 blue.cc")]
     pub freeze_time: Span,
-    /// What a loss adds to pm.
+    /// Increment of pm on a loss.
     #[param(default = 0.0025, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Feng et al. 2002 §III; ns-1.1 blue.cc")]
     pub d1: f64,
-    /// What idleness takes from pm.
+    /// Decrement of pm on idleness.
     #[param(default = 0.00025, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Feng et al. 2002 §III; ns-1.1 blue.cc")]
     pub d2: f64,
-    /// Packets above which an arrival counts as a loss; none: real losses only.
+    /// Number of queued packets above which an arrival counts as a loss; `none`: buffer overflows only.
     #[param(default = None, range = 0..=1_000_000_000)]
     #[param(unit = "packets", source = "Feng et al. 2002, figure 2, L")]
     pub level: Option<u64>,
-    /// Mark packets that can say so instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "Feng et al. 2002 §III")]
     pub ecn: bool,
-    /// Largest number of packets, counting a partly sent one.
+    /// Maximum number of packets, including a partly sent one; `none`: no limit.
     #[param(default = Some(100), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 reference run S5")]
     pub packets: Option<u64>,
-    /// Size of the buffer; none: no limit in bytes.
+    /// Buffer size; `none`: no limit in bytes.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40), unit = "B", source = "ns-3 reference run S5")]
     pub buffer: Option<Bytes>,
 }
 
-/// A FIFO that BLUE guards.
+/// A FIFO managed by BLUE.
 pub struct Blue {
     params: Params,
     limit: Limit,
@@ -54,7 +55,7 @@ pub struct Blue {
 }
 
 impl Blue {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
         let limit = Limit { bytes: params.buffer, packets: params.packets };
         let (queue, stream) = (Fifo::default(), ctx.stream);
@@ -69,7 +70,7 @@ impl Blue {
         }
     }
 
-    /// The queue has become empty, or has been so until now.
+    /// Handles an idle event: the queue becomes empty, or has been empty until now.
     //= Feng et al. 2002, figure 2
     fn on_idle(&mut self, now: Time) {
         if now.since(self.last_update) > self.params.freeze_time {
@@ -78,11 +79,11 @@ impl Blue {
         }
     }
 
-    /// What has come of idleness since the queue became empty.
+    /// Applies the idle events since the queue became empty.
     fn catch_up(&mut self, now: Time) {
         let changes = now.since(self.last_update).0.saturating_sub(1) / self.params.freeze_time.0;
-        // The queue does not learn when the link behind it becomes idle: staying empty counts as an idle event after
-        // each freeze_time.
+        // The queue is not notified when the link behind it becomes idle: while the queue stays empty, each freeze_time
+        // counts as an idle event.
         self.pm = (self.pm - changes as f64 * self.params.d2).max(0.0);
         self.last_update += self.params.freeze_time * changes;
     }
@@ -123,7 +124,7 @@ impl QueueDisc for Blue {
         }
     }
 
-    tells_of!(queue);
+    delegate_to_fifo!(queue);
 }
 
 #[cfg(test)]
@@ -131,9 +132,9 @@ mod tests {
     use super::*;
     use crate::aqm::tests::{Seen, ctx, packet};
 
-    /// Losses every 30 ms for 3.05 s change pm every 120 ms, the first ones after more than 100 ms.
+    /// Losses every 30 ms for 3.05 s change pm every 120 ms, the first change after more than 100 ms.
     #[test]
-    fn losses_raise_the_probability_once_in_a_freeze_time() {
+    fn losses_raise_the_probability_once_per_freeze_time() {
         let mut queue = Blue::new(Params { packets: Some(1), ..Params::default() }, &ctx());
         let mut seen = Seen::default();
         for step in 0..=100 {
@@ -143,9 +144,9 @@ mod tests {
         assert!((queue.pm - 25.0 * 0.0025).abs() < 1e-12, "{}", queue.pm);
     }
 
-    /// An empty queue lowers it once in a freeze time, down to nothing.
+    /// An empty queue lowers pm once per freeze time, down to zero.
     #[test]
-    fn idleness_lowers_it() {
+    fn idleness_lowers_the_probability() {
         let mut queue = Blue::new(Params::default(), &ctx());
         let mut seen = Seen::default();
         let mut serve = |queue: &mut Blue, ms| {
@@ -156,22 +157,23 @@ mod tests {
         };
         queue.pm = 0.01;
         queue.last_update = Time::ZERO;
-        // The queue has been empty since the beginning: at 100, 200, 300 and 400 ms, and when it is again at 450 ms not.
+        // The queue is empty from the start: decrements at 100, 200, 300 and 400 ms, and none when it becomes empty
+        // again at 450 ms.
         assert!((serve(&mut queue, 450) - (0.01 - 4.0 * 0.00025)).abs() < 1e-12);
         assert_eq!(serve(&mut queue, 100_000), 0.0);
     }
 
-    /// Above `level` an arrival is a loss though it finds room.
+    /// Above `level` an arrival counts as a loss even if it fits.
     #[test]
-    fn a_level_counts_as_loss() {
+    fn an_arrival_above_level_counts_as_a_loss() {
         let mut queue = Blue::new(Params { level: Some(2), ..Params::default() }, &ctx());
         let mut seen = Seen::default();
-        let mut come = |key| {
+        let mut arrive = |key| {
             let now = Time::ZERO + Span::from_secs(u64::from(key) + 1);
             queue.enqueue(now, packet(key, 1000, now), Bytes::ZERO, &mut seen);
             queue.pm
         };
-        assert_eq!((0..4).map(&mut come).collect::<Vec<_>>(), [0.0, 0.0, 0.0, 0.0025]);
+        assert_eq!((0..4).map(&mut arrive).collect::<Vec<_>>(), [0.0, 0.0, 0.0, 0.0025]);
         assert_eq!(queue.backlog().packets, 4);
     }
 }

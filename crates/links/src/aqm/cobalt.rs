@@ -1,6 +1,6 @@
-//! COBALT: CoDel and BLUE alternate.
+//! COBALT: CoDel combined with BLUE.
 
-use super::fifo::tells_of;
+use super::fifo::delegate_to_fifo;
 use super::parts::control_law::{ControlLaw, Root};
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
@@ -9,39 +9,39 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-/// COBALT: CoDel for senders that respond, BLUE for those that do not.
+/// COBALT: CoDel for responsive flows, combined with BLUE for unresponsive ones.
 ///
-/// CoDel's part signals like `codel`; but a packet below `target` does not end a spell at once: the count of its
-/// signals goes down as it went up, one with each interval / sqrt(n). BLUE's part drops at random, with a
-/// probability that grows by `increment` when the buffer is full and shrinks by `decrement` when it is empty, both
-/// at most once in `target`; it marks nothing. The last packet of the queue is not dropped.
+/// The CoDel part signals like `codel`, except that a packet below `target` does not end the dropping state at once:
+/// the count of signals decreases as it increased, by one per interval / sqrt(n). The BLUE part drops at random. Its
+/// probability grows by `increment` when the buffer is full and shrinks by `decrement` when it is empty, both at most
+/// once per `target`. BLUE marks nothing. The last packet of the queue is not dropped.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Linux sch_cake.c, cobalt_*; Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, LANMAN 2018"
 )]
 pub struct Params {
-    /// What a packet may wait.
+    /// Target queueing delay.
     #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
     pub target: Span,
-    /// For how long packets may wait longer; about the longest usual round-trip time.
+    /// Time for which packets may exceed the target; about the maximum usual RTT.
     #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
     pub interval: Span,
-    /// What a full buffer adds to BLUE's probability.
+    /// Increment of BLUE's probability when the buffer is full.
     #[param(default = 1.0 / 256.0, range = 0.0..=1.0, unit = "1", source = "Linux sch_cake.c, p_inc")]
     pub increment: f64,
-    /// What an empty one takes from it.
+    /// Decrement of BLUE's probability when the buffer is empty.
     #[param(default = 1.0 / 4096.0, range = 0.0..=1.0, unit = "1", source = "Linux sch_cake.c, p_dec")]
     pub decrement: f64,
-    /// Mark packets that can say so instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
     pub ecn: bool,
-    /// Largest number of packets, counting a partly sent one.
+    /// Maximum number of packets, including a partly sent one; `none`: no limit.
     #[param(default = Some(1000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 CobaltQueueDisc, DEFAULT_COBALT_LIMIT")]
     pub packets: Option<u64>,
-    /// Size of the buffer; none: no limit in bytes.
+    /// Buffer size; `none`: no limit in bytes.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 CobaltQueueDisc: the same in bytes")]
     pub buffer: Option<Bytes>,
@@ -54,17 +54,17 @@ pub struct Cobalt {
     queue: Fifo,
     draws: Stream,
     dropping: bool,
-    /// Signals of this spell, or what is left of those of the last one.
+    /// Signals of this dropping state, or the rest of those of the last one.
     count: u32,
-    /// When the next signal is due, or the next is taken off the count.
+    /// Time of the next signal, or of the next decrement of the count.
     drop_next: Time,
-    /// BLUE's probability, and when it changed.
+    /// BLUE's probability, and the time of its last change.
     probability: f64,
     changed: Time,
 }
 
 impl Cobalt {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
         Cobalt {
             // Linux approximates 1 / sqrt(n) by a table and Newton's method, within 0.1 %.
@@ -80,7 +80,7 @@ impl Cobalt {
         }
     }
 
-    /// BLUE's probability of a drop.
+    /// Returns BLUE's drop probability.
     pub fn probability(&self) -> f64 {
         self.probability
     }
@@ -121,7 +121,7 @@ impl Cobalt {
         self.drop_next = self.law.after(self.drop_next);
     }
 
-    /// Whether the packet that leaves is to be dropped; it may have been marked instead.
+    /// Returns whether the departing packet is to be dropped; it may have been marked instead.
     //= Linux sch_cake.c, cobalt_should_drop
     fn should_drop(&mut self, packet: &mut Waiting, now: Time, events: &mut dyn QueueEvents) -> bool {
         let over = now.since(packet.arrived) > self.params.target;
@@ -178,7 +178,7 @@ impl QueueDisc for Cobalt {
         None
     }
 
-    tells_of!(queue, expire);
+    delegate_to_fifo!(queue, expire);
 }
 
 impl FlowQueue for Cobalt {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_packet_goes() {
+    fn the_last_packet_is_not_dropped() {
         let mut cobalt = Cobalt::new(Params::default(), &ctx());
         cobalt.probability = 1.0;
         let mut seen = Seen::default();
@@ -216,13 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn blue_learns_from_full_and_empty_buffers_once_in_a_target() {
+    fn blue_adapts_to_full_and_empty_buffers_once_per_target() {
         let mut cobalt = Cobalt::new(Params { packets: Some(1), ..Params::default() }, &ctx());
         let mut seen = Seen::default();
         for ms in 10..16 {
             cobalt.enqueue(at(ms), packet(0, 1000, at(ms)), Bytes::ZERO, &mut seen);
         }
-        // The first was taken, the second found it full at 11 ms; the next counts after 16 ms.
+        // The first packet was queued, the second found the buffer full at 11 ms; the next change is possible after 16
+        // ms.
         assert_eq!(cobalt.probability(), 1.0 / 256.0);
         cobalt.enqueue(at(17), packet(0, 1000, at(17)), Bytes::ZERO, &mut seen);
         assert_eq!(cobalt.probability(), 2.0 / 256.0);

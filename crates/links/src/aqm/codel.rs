@@ -1,6 +1,6 @@
 //! CoDel: controlled delay.
 
-use super::fifo::tells_of;
+use super::fifo::delegate_to_fifo;
 use super::parts::control_law::ControlLaw;
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
@@ -10,31 +10,36 @@ use airwnd_units::{Bytes, Span, Time};
 
 pub use super::parts::control_law::Root;
 
-/// CoDel: signals congestion once packets have waited too long for too long, then ever more often.
+/// CoDel: drops or marks at the head once queueing delay exceeds a target for an interval, then at rising frequency.
 ///
-/// A packet that leaves after more than `target`, each one for `interval`, begins a spell of dropping; the n-th
-/// signal of a spell is followed by the next after interval / sqrt(n). A spell ends with a packet that waited less,
-/// or when no more than `mtu` bytes are left. One that begins soon after another begins at the rate at which that
-/// ended. A signal is a drop at the head of the queue, or a mark.
+/// If every packet leaves after more than `target` for a whole `interval`, CoDel enters the dropping state. There it
+/// signals congestion by a drop at the head of the queue, or a mark. The time from the n-th signal to the next is
+///
+/// ```math
+/// t_{n+1} - t_n = \frac{\mathrm{interval}}{\sqrt{n}}
+/// ```
+///
+/// The dropping state ends with a packet that has waited less than `target`, or when at most `mtu` bytes are left. If
+/// CoDel re-enters it soon after, it resumes at the former rate.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 8289")]
 pub struct Params {
-    /// What a packet may wait.
+    /// Target queueing delay.
     #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 8289 §5.3, TARGET")]
     pub target: Span,
-    /// For how long all may wait longer; about the longest usual round-trip time.
+    /// Time for which every packet may exceed the target; about the maximum usual RTT.
     #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "RFC 8289 §5.3, INTERVAL")]
     pub interval: Span,
-    /// Nothing is dropped while no more than this waits.
+    /// Backlog up to which nothing is dropped.
     #[param(default = Bytes(1500), range = Bytes(0)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "RFC 8289 §5.3, maxpacket: the interface's MTU")]
     pub mtu: Bytes,
-    /// Mark packets that can say so instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "RFC 7567 §4.2.1")]
     pub ecn: bool,
-    /// How 1 / sqrt(n) is computed.
+    /// Computation of 1 / sqrt(n).
     #[param(default = Root::Exact)]
     #[param(
         unit = "word",
@@ -42,11 +47,11 @@ pub struct Params {
                   CoDelQueueDisc::NewtonStep"
     )]
     pub root: Root,
-    /// Largest number of packets, counting a partly sent one.
+    /// Maximum number of packets, including a partly sent one; `none`: no limit.
     #[param(default = Some(1000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Linux sch_codel.c, DEFAULT_CODEL_LIMIT")]
     pub packets: Option<u64>,
-    /// Size of the buffer; none: no limit in bytes.
+    /// Buffer size; `none`: no limit in bytes.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "Linux sch_codel: packets only")]
     pub buffer: Option<Bytes>,
@@ -57,23 +62,23 @@ pub struct Codel {
     params: Params,
     law: ControlLaw,
     queue: Fifo,
-    /// In a spell of dropping.
+    /// Whether the dropping state is active.
     dropping: bool,
-    /// From when on all have waited too long for too long.
+    /// Time from which the delay counts as above the target for a whole interval.
     first_above: Option<Time>,
-    /// When the next signal of a spell is due.
+    /// Time of the next signal in the dropping state.
     drop_next: Time,
-    /// Signals of this spell, and what there was to begin with.
+    /// Signals in this dropping state, and their number at its start.
     count: u32,
     last_count: u32,
 }
 
-/// A spell that begins within so many intervals goes on at the rate of the last one.
+/// Number of intervals within which a new dropping state resumes the rate of the last one.
 //= RFC 8289 §5.5
 const MEMORY: u64 = 16;
 
 impl Codel {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: Params, _ctx: &QueueContext) -> Self {
         Codel {
             law: ControlLaw::new(params.interval, params.root),
@@ -87,7 +92,8 @@ impl Codel {
         }
     }
 
-    /// The head, and whether it may be dropped: packets have waited longer than the target for an interval.
+    /// Removes the head and returns whether it may be dropped: packets have waited longer than the target for an
+    /// interval.
     //= RFC 8289 §5.6
     fn take(&mut self, now: Time) -> Option<(Waiting, bool)> {
         let Some(packet) = self.queue.pop() else {
@@ -102,7 +108,7 @@ impl Codel {
         Some((packet, now >= first_above))
     }
 
-    /// Tells the packet's sender of congestion: by a mark, with which it comes back, or by dropping it.
+    /// Signals congestion to the packet's sender: marks the packet and returns it, or drops it.
     fn signal(&self, mut packet: Waiting, events: &mut dyn QueueEvents) -> Option<Waiting> {
         if self.params.ecn && packet.mark(events) {
             return Some(packet);
@@ -111,9 +117,14 @@ impl Codel {
         None
     }
 
-    /// The signals of a spell that are due. A long queue may take several at once.
+    /// Applies the due signals of the dropping state; a long queue may receive several at once.
     //= RFC 8289 §5.5
-    fn go_on(&mut self, mut packet: Waiting, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn continue_dropping(
+        &mut self,
+        mut packet: Waiting,
+        now: Time,
+        events: &mut dyn QueueEvents,
+    ) -> Option<Waiting> {
         while now >= self.drop_next {
             self.count = self.count.saturating_add(1);
             self.law.count(self.count);
@@ -132,9 +143,14 @@ impl Codel {
         Some(packet)
     }
 
-    /// The first signal of a spell.
+    /// Enters the dropping state with its first signal.
     //= RFC 8289 §5.5
-    fn begin(&mut self, packet: Waiting, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
+    fn start_dropping(
+        &mut self,
+        packet: Waiting,
+        now: Time,
+        events: &mut dyn QueueEvents,
+    ) -> Option<Waiting> {
         let packet = match self.signal(packet, events) {
             Some(marked) => Some(marked),
             None => self.take(now).map(|(next, _)| next),
@@ -176,13 +192,13 @@ impl QueueDisc for Codel {
             self.dropping = false;
             Some(packet)
         } else if self.dropping {
-            self.go_on(packet, now, events)
+            self.continue_dropping(packet, now, events)
         } else {
-            self.begin(packet, now, events)
+            self.start_dropping(packet, now, events)
         }
     }
 
-    tells_of!(queue, expire);
+    delegate_to_fifo!(queue, expire);
 }
 
 impl FlowQueue for Codel {
@@ -207,8 +223,8 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// Packets that came at once, taken one in 10 ms: signals after 110 ms, the interval and the target later than
-    /// the first that has waited too long.
+    /// Returns the signals for packets that arrive at once and leave one per 10 ms. The signal comes after 110 ms, one
+    /// interval after the first packet that exceeds the target.
     fn signals(ecn: Codepoint) -> (Vec<u32>, Vec<u32>) {
         let mut codel = Codel::new(Params::default(), &ctx());
         let mut seen = Seen::default();
@@ -217,21 +233,21 @@ mod tests {
             codel.enqueue(at(0), packet, Bytes::ZERO, &mut seen);
         }
         for step in 0..14 {
-            codel.dequeue(at(10 * step), &mut seen).expect("there are packets");
+            codel.dequeue(at(10 * step), &mut seen).expect("the queue has packets");
         }
         (seen.dropped.into_iter().map(|(key, _)| key).collect(), seen.marked)
     }
 
     #[test]
-    fn the_first_signal_comes_an_interval_after_the_target_is_missed() {
-        // Packet 1 leaves at 10 ms, after more than 5 ms; packet 11 at 110 ms.
+    fn the_first_signal_comes_an_interval_after_the_target_is_exceeded() {
+        // Packet 1 leaves at 10 ms, after more than 5 ms; packet 11 leaves at 110 ms.
         assert_eq!(signals(Codepoint::NotEct), (vec![11], vec![]));
         assert_eq!(signals(Codepoint::Ect0), (vec![], vec![11]));
     }
 
-    /// However long it has waited: behind it there is no more than an MTU.
+    /// Nothing is dropped at any delay while at most an MTU is left behind the packet.
     #[test]
-    fn a_packet_of_little_backlog_goes() {
+    fn a_backlog_of_one_mtu_is_never_dropped() {
         let (mut codel, mut seen) = (Codel::new(Params::default(), &ctx()), Seen::default());
         for ms in 0..1000 {
             codel.enqueue(at(ms + 200), packet(0, 750, at(ms)), Bytes::ZERO, &mut seen);

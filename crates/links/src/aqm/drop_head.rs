@@ -1,14 +1,14 @@
 //! Drop-head.
 
-use super::fifo::tells_of;
+use super::fifo::delegate_to_fifo;
 use super::parts::limit::Limit;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Time};
 
-/// Drop-head: a packet that does not fit pushes out the oldest ones.
+/// Drop-head: an arriving packet that does not fit into the buffer displaces the oldest packets.
 ///
-/// Its sender learns of the loss a queueing delay earlier than with drop-tail, and what is delivered is younger. A
+/// The sender detects the loss one queueing delay earlier than with drop-tail, and the delivered packets are newer. A
 /// packet larger than the whole buffer is dropped itself.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
@@ -16,11 +16,11 @@ use airwnd_units::{Bytes, Time};
               ATM"
 )]
 pub struct Params {
-    /// Size of the buffer; in a bearer with PDCP headers.
+    /// Buffer size; in a bearer with PDCP headers.
     #[param(default = Bytes(10 * 1024), range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 LteRlcUm::MaxTxBufferSize")]
     pub buffer: Bytes,
-    /// Largest number of packets, counting a partly sent one; none: no limit.
+    /// Maximum number of packets, including a partly sent one; `none`: no limit.
     #[param(default = None, range = 1..=1_000_000_000, unit = "packets", source = "no limit in ns-3 LENA")]
     pub packets: Option<u64>,
 }
@@ -32,7 +32,7 @@ pub struct DropHead {
 }
 
 impl DropHead {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: Params, _ctx: &QueueContext) -> Self {
         let limit = Limit { bytes: Some(params.buffer), packets: params.packets };
         DropHead { limit, queue: Fifo::default() }
@@ -54,7 +54,7 @@ impl QueueDisc for DropHead {
         self.queue.pop()
     }
 
-    tells_of!(queue, expire);
+    delegate_to_fifo!(queue, expire);
 }
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::aqm::tests::{Seen, ctx, packet};
 
-    /// What a queue with these limits drops, one packet of each size coming after the other.
+    /// Returns the drops of a queue with these limits for consecutive packets of these sizes.
     fn dropped(params: Params, sizes: &[u64], held: u64) -> Vec<u32> {
         let (mut queue, mut seen) = (DropHead::new(params, &ctx()), Seen::default());
         for (key, size) in (0..).zip(sizes) {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room() {
+    fn the_oldest_packets_are_dropped() {
         let bytes = |buffer| Params { buffer: Bytes(buffer), packets: None };
         assert_eq!(dropped(bytes(3000), &[1000, 1000, 1000, 500], 0), [0]);
         assert_eq!(dropped(bytes(3000), &[1000, 1000, 1000, 1500], 0), [0, 1]);
@@ -83,9 +83,9 @@ mod tests {
         assert_eq!(dropped(packets, &[1, 1, 1], 1), [0, 1]);
     }
 
-    /// What can never fit pushes out the others and then has no room itself.
+    /// A packet that can never fit displaces all others and is then dropped itself.
     #[test]
-    fn a_giant_does_not_stay() {
+    fn a_packet_larger_than_the_buffer_is_dropped() {
         let params = Params { buffer: Bytes(3000), packets: None };
         assert_eq!(dropped(params.clone(), &[1000, 3001], 0), [0, 1]);
         assert_eq!(dropped(params, &[1000], 2500), [0]);

@@ -1,25 +1,25 @@
 //! Drop-tail.
 
-use super::fifo::tells_of;
+use super::fifo::delegate_to_fifo;
 use super::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Time};
 
-/// Drop-tail: a packet that does not fit into the buffer is dropped.
+/// Drop-tail: drops an arriving packet that does not fit into the buffer.
 ///
-/// The limit is in bytes (in a bearer with PDCP headers), in packets, or both. What RLC still holds of a partly
-/// sent SDU counts against it, as in ns-3 LENA.
+/// The limit is in bytes (in a bearer with PDCP headers), in packets, or both. The rest of a partly sent SDU in RLC
+/// counts against it, as in ns-3 LENA.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 lte-rlc-um.cc, DoTransmitPdcpPdu")]
 pub struct Params {
-    /// Size of the buffer; every TCP result depends on it.
+    /// Buffer size; every TCP result depends on it.
     #[param(default = Bytes(1_000_000), range = Bytes(1)..=Bytes(1 << 40))]
     #[param(
         unit = "B",
         source = "hundreds of ms to seconds of a cell (Jiang et al., CellNet 2012); ns-3 LENA: 10 KiB"
     )]
     pub buffer: Bytes,
-    /// Largest number of packets, counting a partly sent one.
+    /// Maximum number of packets, including a partly sent one; `none`: no limit.
     #[param(default = None, range = 1..=1_000_000_000, unit = "packets", source = "no limit in ns-3 LENA")]
     pub packets: Option<u64>,
 }
@@ -31,7 +31,7 @@ pub struct DropTail {
 }
 
 impl DropTail {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: Params, _ctx: &QueueContext) -> Self {
         DropTail { params, queue: Fifo::default() }
     }
@@ -53,7 +53,7 @@ impl QueueDisc for DropTail {
         self.queue.pop()
     }
 
-    tells_of!(queue, expire);
+    delegate_to_fifo!(queue, expire);
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_counts_bytes_and_what_rlc_holds() {
+    fn the_limit_counts_bytes_including_those_held_by_rlc() {
         let mut queue = DropTail::new(Params { buffer: Bytes(3000), packets: None }, &ctx());
         assert!(offer(&mut queue, 1030, 0));
         assert!(!offer(&mut queue, 1030, 941));

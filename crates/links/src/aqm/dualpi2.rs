@@ -1,4 +1,4 @@
-//! DualPI2: two queues, one for low latency.
+//! DualPI2: a low-latency and a classic queue with coupled signals.
 
 use super::parts::limit::Limit;
 use super::parts::ticks::Ticks;
@@ -7,51 +7,61 @@ use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Codepoint;
 use airwnd_units::{Bytes, Span, Time};
 
-/// Which of the two queues sends next.
+/// Scheduler of the two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Scheduler {
-    /// The one that has a credit; that of the low-latency queue is larger.
+    /// Weighted round robin by credit; the low-latency queue has the larger weight.
     #[word = "wrr"]
     Wrr,
-    /// The one whose head has waited longer, the low-latency one with a lead.
+    /// The queue whose head has waited longer, with a lead for the low-latency queue.
     #[word = "ts-fifo"]
     TsFifo,
 }
 
-/// DualPI2: L4S packets (ECT(1), CE) and the others in a queue each, coupled so that their flows share alike.
+/// DualPI2: separate queues for L4S packets (ECT(1), CE) and classic ones, with coupled signals for equal flow rates.
 ///
-/// Every min(`target`, `rtt_max` / 3), and so at most 100,000 times a second, a base probability p' grows by alpha
-/// (delay - `target`) + beta (delay - delay before), alpha = 0.1 T / `rtt_max`^2, beta = 0.3 / `rtt_max`, of the queue
-/// whose head has waited longer. A classic packet is marked or dropped with probability p'^2; an L4S packet is marked
-/// with `k` p', or with that of a ramp over its own delay if that is larger. When k p' reaches 1, both queues drop with
-/// p'^2, and mark what they can. A bearer serves its queue once in a millisecond: there the ramp is to begin at some
-/// milliseconds.
+/// A PI controller updates a base probability p' every T = min(`target`, `rtt_max` / 3), and so at most 100,000 times
+/// per second. The delay is that of the queue whose head has waited longer:
+///
+/// ```math
+/// p' \leftarrow p' + \alpha \, (\mathrm{delay} - \mathrm{target}) +
+/// \beta \, (\mathrm{delay} - \mathrm{delay}_{\mathrm{old}})
+/// ```
+///
+/// ```math
+/// \alpha = \frac{0.1 \, T}{\mathrm{rtt\_max}^2}, \, \beta = \frac{0.3}{\mathrm{rtt\_max}}
+/// ```
+///
+/// A classic packet is marked or dropped with probability p'^2. An L4S packet is marked with probability `k` p', or
+/// with that of a ramp over its own delay if that is larger. When k p' reaches 1, both queues drop with probability
+/// p'^2, and the remaining L4S packets are marked. A bearer is served once per TTI; there the ramp should begin at
+/// several milliseconds.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 9332 appendix A")]
 pub struct Params {
-    /// The delay to hold of classic packets.
+    /// Target queueing delay of classic packets.
     #[param(default = Span::from_millis(15), range = Span::from_micros(10)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9332 appendix A.1, target")]
     pub target: Span,
-    /// The longest round-trip time for which it is tuned.
+    /// Maximum RTT for which the controller is tuned.
     #[param(default = Span::from_millis(100), range = Span::from_micros(100)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9332 appendix A.1, RTT_max")]
     pub rtt_max: Span,
-    /// Coupling factor: window fairness at 2.
+    /// Coupling factor; 2 gives equal windows.
     #[param(default = 2.0, range = 0.1..=100.0, unit = "1", source = "RFC 9332 appendix A.1, k")]
     pub k: f64,
-    /// Delay from which on L4S packets are marked.
+    /// Delay at which marking of L4S packets begins.
     #[param(default = Span::from_micros(800), range = Span(0)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9332 appendix A.1, minTh")]
     pub min_th: Span,
-    /// By how much longer all are; zero: a step.
+    /// Width of the marking ramp, above which every L4S packet is marked; zero: a step.
     #[param(default = Span::from_micros(400), range = Span(0)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9332 appendix A.1, range")]
     pub range: Span,
-    /// L4S packets that must be left behind for that.
+    /// Number of L4S packets that must remain in the queue for a mark by the ramp.
     #[param(default = 1, range = 0..=1_000_000, unit = "packets", source = "RFC 9332 appendix A.1, Th_len")]
     pub th_len: u64,
-    /// Which queue sends next.
+    /// Scheduler of the two queues.
     #[param(default = Scheduler::Wrr, unit = "word", source = "RFC 9332 appendix A.2")]
     pub scheduler: Scheduler,
     /// Share of the classic queue while both have packets, with `wrr`.
@@ -61,15 +71,15 @@ pub struct Params {
     #[param(default = Span::from_millis(50), range = Span(0)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9332 appendix A.2, tshift")]
     pub tshift: Span,
-    /// Room that there must be for a packet, whatever its size; the head start of the low-latency queue.
+    /// Minimum free space for a packet of any size; also the initial credit of the low-latency queue.
     #[param(default = Bytes(1500), range = Bytes(0)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "RFC 9332 appendix A.1, MTU")]
     pub mtu: Bytes,
-    /// Largest number of packets in both queues, counting a partly sent one.
+    /// Maximum number of packets in both queues, including a partly sent one; `none`: no limit.
     #[param(default = Some(10_000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Linux sch_dualpi2.c, dualpi2_reset_default")]
     pub packets: Option<u64>,
-    /// Most bytes in both queues; none: no limit in bytes.
+    /// Maximum number of bytes in both queues; `none`: no limit.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "RFC 9332 appendix A.1, limit: 250 ms of the link's rate")]
     pub buffer: Option<Bytes>,
@@ -83,7 +93,7 @@ pub struct DualPi2 {
     beta: f64,
     low_latency: Side,
     classic: Side,
-    /// Above zero it is the classic queue's turn.
+    /// Above zero the classic queue is next.
     credit: f64,
     base: f64,
     delay_before: f64,
@@ -92,17 +102,17 @@ pub struct DualPi2 {
 #[derive(Default)]
 struct Side {
     queue: Fifo,
-    /// What signals have been due in part.
+    /// Fraction of the next signal accumulated so far.
     count: f64,
 }
 
 impl Side {
-    /// How long the head has waited.
+    /// Returns the waiting time of the head.
     fn delay(&self, now: Time) -> Span {
         self.queue.head().map_or(Span::ZERO, |head| now.since(head.arrived))
     }
 
-    /// True for this share of the packets, as evenly as can be.
+    /// Returns true for this share of the packets, as evenly as possible.
     //= RFC 9332 appendix A.1
     fn recur(&mut self, likelihood: f64) -> bool {
         self.count += likelihood;
@@ -115,7 +125,7 @@ impl Side {
 }
 
 impl DualPi2 {
-    /// Empty queues.
+    /// Creates empty queues.
     pub fn new(params: Params, _ctx: &QueueContext) -> Self {
         let period = params.target.min(params.rtt_max / 3);
         let rtt = params.rtt_max.as_secs();
@@ -134,12 +144,12 @@ impl DualPi2 {
         queues
     }
 
-    /// The base probability p'.
+    /// Returns the base probability p'.
     pub fn base_probability(&self) -> f64 {
         self.base
     }
 
-    /// The credit after an idle time: the low-latency queue's.
+    /// Returns the credit after an idle time, which favours the low-latency queue.
     //= Linux sch_dualpi2.c, dualpi2_calculate_c_protection
     fn head_start(&self) -> f64 {
         self.params.mtu.0 as f64 * (2.0 * self.params.classic_weight - 1.0)
@@ -162,7 +172,7 @@ impl DualPi2 {
         self.delay_before = delay;
     }
 
-    /// Whether the low-latency queue sends next; one of them has a packet.
+    /// Returns whether the low-latency queue is next; at least one queue has a packet.
     //= RFC 9332 appendix A.2
     fn is_low_latency_next(&self, now: Time) -> bool {
         let (low, classic) = (&self.low_latency, &self.classic);
@@ -175,7 +185,7 @@ impl DualPi2 {
         }
     }
 
-    /// Takes the next packet out; tells whether it is an L4S packet, and what its going costs its queue.
+    /// Removes the next packet; returns it, whether it is an L4S packet, and the credit that its departure costs.
     fn take(&mut self, now: Time) -> Option<(Waiting, bool, f64)> {
         if self.backlog().packets == 0 {
             self.credit = self.head_start();
@@ -191,7 +201,7 @@ impl DualPi2 {
         Some((packet, low_latency, cost))
     }
 
-    /// The probability of a mark by the low-latency queue's own delay.
+    /// Returns the marking probability from the delay of the low-latency queue.
     //= RFC 9332 appendix A.1, figure 5
     fn native(&self, delay: Span) -> f64 {
         let Params { min_th, range, .. } = self.params;
@@ -204,7 +214,7 @@ impl DualPi2 {
         }
     }
 
-    /// Whether an L4S packet is dropped; it may be marked.
+    /// Returns whether an L4S packet is dropped; otherwise it may be marked.
     //= RFC 9332 appendix A.2, figure 7
     fn drops_low_latency(&mut self, packet: &mut Waiting, now: Time, events: &mut dyn QueueEvents) -> bool {
         let coupled = self.params.k * self.base;
@@ -227,7 +237,7 @@ impl DualPi2 {
         false
     }
 
-    /// Whether a classic packet is dropped; it may be marked.
+    /// Returns whether a classic packet is dropped; otherwise it may be marked.
     //= RFC 9332 appendix A.2, figure 7
     fn drops_classic(&mut self, packet: &mut Waiting, events: &mut dyn QueueEvents) -> bool {
         let probability = self.base * self.base;
@@ -276,7 +286,7 @@ impl QueueDisc for DualPi2 {
         [&self.low_latency, &self.classic].into_iter().filter_map(|part| part.queue.oldest()).min()
     }
 
-    /// By turns of the scheduler, if none of them is dropped and no time passes.
+    /// In the order of the scheduler, if none is dropped and no time passes.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_> {
         let mut low = self.low_latency.queue.iter().peekable();
         let mut classic = self.classic.queue.iter().peekable();
@@ -309,7 +319,8 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// Classic packets 0 to 9 came at 0 ms, L4S packets 10 to 19 at 10 ms; what leaves at 10 ms.
+    /// Returns the order in which packets leave at 10 ms; classic packets 0 to 9 arrive at 0 ms, L4S packets 10 to 19
+    /// at 10 ms.
     fn order(params: Params) -> Vec<u32> {
         let mut queues = DualPi2::new(params, &ctx());
         let mut seen = Seen::default();
@@ -325,14 +336,14 @@ mod tests {
     }
 
     #[test]
-    fn l4s_packets_go_first_but_for_a_share() {
-        // Credit: -1500 (1 - 1/2) at first, 1/4 of what an L4S packet has, 3/4 of what a classic one has.
+    fn l4s_packets_precede_all_but_a_share_of_classic_ones() {
+        // Credit: -1500 (1 - 1/2) at first; an L4S packet adds 1/4 of its size, a classic packet subtracts 3/4.
         let left = order(Params { classic_weight: 0.25, ..Params::default() });
         assert_eq!(left[..11], [10, 11, 12, 13, 0, 14, 15, 16, 1, 17, 18]);
     }
 
     #[test]
-    fn a_time_shift_lets_classic_packets_wait_longer() {
+    fn a_time_shift_delays_classic_packets() {
         let shifted = |ms| {
             order(Params { scheduler: Scheduler::TsFifo, tshift: Span::from_millis(ms), ..Params::default() })
         };
@@ -352,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_marked_as_evenly_as_can_be() {
+    fn a_share_is_marked_evenly() {
         let mut side = Side::default();
         let marked: Vec<u32> = (1..=12).filter(|_| side.recur(0.25)).collect();
         assert_eq!(marked, [5, 9]);

@@ -1,12 +1,12 @@
-//! Packets in the order in which they came, and their bytes.
+//! A first-in, first-out queue and its backlog in bytes.
 
 use super::{Backlog, Waiting};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// The methods of a [`QueueDisc`](super::QueueDisc) that only pass on to its [`Fifo`], the field of this name: what
-/// waits in it. `expire` stays with who has more to do when packets go.
-macro_rules! tells_of {
+/// Implements the methods of a [`QueueDisc`](super::QueueDisc) that delegate to its [`Fifo`], the field of this name.
+/// `expire` is optional, for disciplines that must react to expired packets.
+macro_rules! delegate_to_fifo {
     ($fifo:ident, expire) => {
         fn expire(
             &mut self,
@@ -17,7 +17,7 @@ macro_rules! tells_of {
             self.$fifo.expire(now, lifetime, expired);
         }
 
-        $crate::aqm::fifo::tells_of!($fifo);
+        $crate::aqm::fifo::delegate_to_fifo!($fifo);
     };
     ($fifo:ident) => {
         fn backlog(&self) -> $crate::aqm::Backlog {
@@ -33,9 +33,9 @@ macro_rules! tells_of {
         }
     };
 }
-pub(in crate::aqm) use tells_of;
+pub(in crate::aqm) use delegate_to_fifo;
 
-/// A queue without a discipline.
+/// A FIFO queue without a discipline.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     packets: VecDeque<Waiting>,
@@ -55,14 +55,14 @@ impl Fifo {
         self.packets.push_back(packet);
     }
 
-    /// Takes the oldest packet.
+    /// Removes and returns the oldest packet.
     pub fn pop(&mut self) -> Option<Waiting> {
         let packet = self.packets.pop_front()?;
         self.bytes -= packet.size;
         Some(packet)
     }
 
-    /// Takes out the packets that have waited for a lifetime.
+    /// Removes the packets that have waited for `lifetime`.
     pub fn expire(&mut self, now: Time, lifetime: Span, expired: &mut dyn FnMut(Waiting)) {
         while self.oldest().is_some_and(|arrived| now.since(arrived) >= lifetime)
             && let Some(packet) = self.pop()
@@ -71,37 +71,37 @@ impl Fifo {
         }
     }
 
-    /// The oldest packet.
+    /// Returns the oldest packet.
     pub fn head(&self) -> Option<&Waiting> {
         self.packets.front()
     }
 
-    /// When the oldest packet arrived.
+    /// Returns the arrival time of the oldest packet.
     pub fn oldest(&self) -> Option<Time> {
         self.head().map(|packet| packet.arrived)
     }
 
-    /// How many packets wait.
+    /// Returns the number of packets.
     pub fn packets(&self) -> u64 {
         self.packets.len() as u64
     }
 
-    /// How many bytes wait.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> Bytes {
         self.bytes
     }
 
-    /// Whether nothing waits.
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
-    /// What waits.
+    /// Returns the backlog.
     pub fn backlog(&self) -> Backlog {
         Backlog { bytes: self.bytes, packets: self.packets() }
     }
 
-    /// The packets, the oldest first.
+    /// Returns the packets, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.packets.iter()
     }

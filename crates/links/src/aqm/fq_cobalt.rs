@@ -7,60 +7,60 @@ use super::parts::limit::Limit;
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
 
-/// FQ-COBALT: CAKE without its shaper: a queue with COBALT for each flow, served in turn, new flows first.
+/// FQ-COBALT: CAKE without its shaper; per-flow queues with COBALT, served by deficit round robin, new flows first.
 ///
-/// Turns are those of `fq-codel`. A flow whose place is taken by another one moves to the next of a set of `ways`
-/// places, so that flows share a queue only if their set is full. Of CAKE there are not: the shaper and what it
-/// tunes, tins for classes of service, fairness between hosts, the filter of ACKs, and the decay of queues that are
-/// empty.
+/// Queues are served as in `fq-codel`. A flow whose queue is occupied by another flow takes the next free one of a set
+/// of `ways` queues. Flows share a queue only if their set is full. Not included from CAKE: the shaper and the
+/// parameters that it tunes, tins for classes of service, fairness between hosts, the ACK filter, and the decay of
+/// empty queues.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Linux sch_cake.c; Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, LANMAN 2018")]
 pub struct Params {
-    /// Queues that there may be; rounded up to a multiple of `ways`.
+    /// Maximum number of queues, rounded up to a multiple of `ways`.
     #[param(default = 1024, range = 1..=65_536, unit = "queues", source = "Linux sch_cake.c, CAKE_QUEUES")]
     pub flows: u32,
-    /// Places that a flow may take.
+    /// Number of queues among which a flow is placed.
     #[param(default = 8, range = 1..=1024, unit = "queues", source = "Linux sch_cake.c, CAKE_SET_WAYS")]
     pub ways: u32,
-    /// Bytes that a queue sends in its turn.
+    /// Bytes that a queue sends per round.
     #[param(default = Bytes(1514), range = Bytes(64)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "Linux sch_cake.c, cake_set_rate")]
     pub quantum: Bytes,
-    /// What a packet may wait.
+    /// Target queueing delay.
     #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
     pub target: Span,
-    /// For how long packets of a flow may wait longer.
+    /// Time for which packets of a flow may exceed the target.
     #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
     pub interval: Span,
-    /// What an overflow adds to BLUE's probability of the fattest queue.
+    /// Increment of BLUE's probability of the longest queue on overflow.
     #[param(default = 1.0 / 256.0, range = 0.0..=1.0, unit = "1", source = "Linux sch_cake.c, p_inc")]
     pub increment: f64,
-    /// What an empty queue takes from it.
+    /// Decrement of BLUE's probability of an empty queue.
     #[param(default = 1.0 / 4096.0, range = 0.0..=1.0, unit = "1", source = "Linux sch_cake.c, p_dec")]
     pub decrement: f64,
-    /// Mark packets that can say so instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
     pub ecn: bool,
-    /// Largest number of packets in all queues, counting a partly sent one; none: no limit in packets.
+    /// Maximum number of packets in all queues, including a partly sent one; `none`: no limit.
     #[param(default = Some(10_240), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 FqCobaltQueueDisc::MaxSize; Linux sch_cake.c, cake_init")]
     pub packets: Option<u64>,
-    /// Most bytes in all queues; none: no limit in bytes.
+    /// Maximum number of bytes in all queues; `none`: no limit.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 FqCobaltQueueDisc: packets only")]
     pub buffer: Option<Bytes>,
-    /// Most packets that go at once when there are too many.
+    /// Maximum number of packets dropped at once on overflow.
     #[param(default = 1, range = 1..=1_000_000, unit = "packets", source = "Linux sch_cake.c, cake_drop")]
     pub drop_batch: u32,
 }
 
-/// COBALT for each flow.
+/// Per-flow queues with COBALT.
 pub type FqCobalt = Flows<Cobalt>;
 
 impl FqCobalt {
-    /// Empty queues.
+    /// Creates empty queues.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
         let settings = Settings {
             queues: params.flows.next_multiple_of(params.ways),

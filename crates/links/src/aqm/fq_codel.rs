@@ -7,37 +7,37 @@ use super::parts::limit::Limit;
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
 
-/// FQ-CoDel: a queue with CoDel for each flow, served in turn, new flows first.
+/// FQ-CoDel: per-flow queues with CoDel, served by deficit round robin, new flows first.
 ///
-/// Flows are told apart by a hash of addresses and ports with a random salt, so that some may share a queue. A
-/// queue sends `quantum` bytes in its turn; one whose packets leave at once stays new and overtakes the others. What
-/// exceeds the limit goes from the head of the fattest queue.
+/// Flows are classified by a hash of addresses and ports with a random salt, so some may share a queue. A queue sends
+/// `quantum` bytes per round. A sparse flow, whose packets leave at once, counts as new again and precedes the others.
+/// On overflow packets are dropped from the head of the longest queue.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 8290")]
 pub struct Params {
-    /// Queues that there may be.
+    /// Maximum number of queues.
     #[param(default = 1024, range = 1..=65_536, unit = "queues", source = "RFC 8290 §5.2.4")]
     pub flows: u32,
-    /// Bytes that a queue sends in its turn.
+    /// Bytes that a queue sends per round.
     #[param(default = Bytes(1514), range = Bytes(64)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "RFC 8290 §5.2.5")]
     pub quantum: Bytes,
-    /// What a packet may wait.
+    /// Target queueing delay.
     #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 8290 §5.2.2")]
     pub target: Span,
-    /// For how long all of a flow may wait longer.
+    /// Time for which every packet of a flow may exceed the target.
     #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "RFC 8290 §5.2.1")]
     pub interval: Span,
-    /// Nothing of a flow is dropped while no more than this of it waits.
+    /// Backlog of a flow up to which none of its packets is dropped.
     #[param(default = Bytes(1500), range = Bytes(0)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "RFC 8289 §5.3, maxpacket: the interface's MTU")]
     pub mtu: Bytes,
-    /// Mark packets that can say so instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "RFC 8290 §5.2.6")]
     pub ecn: bool,
-    /// How 1 / sqrt(n) is computed.
+    /// Computation of 1 / sqrt(n).
     #[param(default = Root::Exact)]
     #[param(
         unit = "word",
@@ -45,23 +45,23 @@ pub struct Params {
                   CoDelQueueDisc::NewtonStep"
     )]
     pub root: Root,
-    /// Largest number of packets in all queues, counting a partly sent one.
+    /// Maximum number of packets in all queues, including a partly sent one; `none`: no limit.
     #[param(default = Some(10_240), range = 1..=1_000_000_000, unit = "packets", source = "RFC 8290 §5.2.3")]
     pub packets: Option<u64>,
-    /// Most bytes in all queues; none: no limit in bytes.
+    /// Maximum number of bytes in all queues; `none`: no limit.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "RFC 8290 §5.2.3: packets only")]
     pub buffer: Option<Bytes>,
-    /// Most packets that go at once when there are too many.
+    /// Maximum number of packets dropped at once on overflow.
     #[param(default = 64, range = 1..=1_000_000, unit = "packets", source = "RFC 8290 §4.1")]
     pub drop_batch: u32,
 }
 
-/// CoDel for each flow.
+/// Per-flow queues with CoDel.
 pub type FqCodel = Flows<Codel>;
 
 impl FqCodel {
-    /// Empty queues.
+    /// Creates empty queues.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
         let settings = Settings {
             queues: params.flows,

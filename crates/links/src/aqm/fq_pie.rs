@@ -7,41 +7,41 @@ use super::pie::{Control, Pie};
 use airwnd_catalog::Params;
 use airwnd_units::Bytes;
 
-/// FQ-PIE: a queue with PIE for each flow, served in turn, new flows first.
+/// FQ-PIE: per-flow queues with PIE, served by deficit round robin, new flows first.
 ///
-/// Flows and turns are those of `fq-codel`.
+/// Flows are classified and queues are served as in `fq-codel`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Linux sch_fq_pie.c; ns-3 FqPieQueueDisc")]
 pub struct Params {
-    /// Queues that there may be.
+    /// Maximum number of queues.
     #[param(default = 1024, range = 1..=65_536, unit = "queues", source = "Linux sch_fq_pie.c, fq_pie_init")]
     pub flows: u32,
-    /// Bytes that a queue sends in its turn.
+    /// Bytes that a queue sends per round.
     #[param(default = Bytes(1514), range = Bytes(64)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "Linux sch_fq_pie.c, fq_pie_init: the device's MTU")]
     pub quantum: Bytes,
     /// The parameters of [`Control`].
     #[param(flatten)]
     pub control: Control,
-    /// Largest number of packets in all queues, counting a partly sent one.
+    /// Maximum number of packets in all queues, including a partly sent one; `none`: no limit.
     #[param(default = Some(10_240), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Linux sch_fq_pie.c, fq_pie_init")]
     pub packets: Option<u64>,
-    /// Most bytes in all queues; none: no limit in bytes.
+    /// Maximum number of bytes in all queues; `none`: no limit.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 FqPieQueueDisc: packets only")]
     pub buffer: Option<Bytes>,
-    /// Most packets that go at once when there are too many.
+    /// Maximum number of packets dropped at once on overflow.
     #[param(default = 64, range = 1..=1_000_000)]
     #[param(unit = "packets", source = "ns-3 FqPieQueueDisc::DropBatchSize")]
     pub drop_batch: u32,
 }
 
-/// PIE for each flow.
+/// Per-flow queues with PIE.
 pub type FqPie = Flows<Pie>;
 
 impl FqPie {
-    /// Empty queues.
+    /// Creates empty queues.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
         let settings = Settings {
             queues: params.flows,

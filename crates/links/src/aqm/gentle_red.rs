@@ -5,25 +5,25 @@ use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_o
 use airwnd_catalog::Params;
 use airwnd_units::Time;
 
-/// Gentle RED: RED whose probability rises on from max_p to 1 between max_th and 2 max_th.
+/// Gentle RED: RED whose drop probability rises linearly from max_p to 1 between max_th and 2 max_th.
 ///
-/// As [`red`](#red) below max_th; from 2 max_th on all are dropped.
+/// Below max_th as [`red`](#red); at or above 2 max_th every packet is dropped.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Floyd, Recommendation on using the gentle_ variant of RED, 2000", check)]
 pub struct Params {
-    /// Average queue from which on packets are dropped.
+    /// Average queue at which dropping begins.
     #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
     pub min_th: f64,
-    /// Average queue at which they are with `max_p`; at twice as much all are.
+    /// Average queue at which the drop probability is `max_p`; at twice this value every packet is dropped.
     #[param(default = 15.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
     pub max_th: f64,
-    /// Probability of a drop at `max_th`.
+    /// Drop probability at `max_th`.
     #[param(default = 0.02, range = 0.0..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5: 1/50")]
     pub max_p: f64,
-    /// Weight of a queue in the average.
+    /// Weight of the current queue in the average.
     #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5, w_q")]
     pub weight: f64,
-    /// How drops are spaced.
+    /// Spacing of drops.
     #[param(default = Spacing::Uniform)]
     #[param(unit = "word", source = "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_")]
     pub spacing: Spacing,
@@ -51,7 +51,7 @@ impl Curve for Params {
     }
 }
 
-/// What becomes of a packet by the curve that has no jump at `max_th`.
+/// Returns the verdict for an average by the curve without a jump at `max_th`.
 //= Floyd 2000
 pub(super) fn gentle(average: f64, min_th: f64, max_th: f64, max_p: f64) -> Verdict {
     if average < min_th {
@@ -70,10 +70,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_curve_has_no_jump_below_its_end() {
+    fn the_curve_has_no_jump_below_2_max_th() {
         let at = |average| gentle(average, 5.0, 15.0, 0.02);
         assert_eq!((at(4.99), at(10.0)), (Verdict::Pass, Verdict::Chance(0.01)));
-        // From max_p at max_th to 1 at twice as much.
+        // From max_p at max_th to 1 at 2 max_th.
         assert_eq!((at(15.0), at(22.5)), (Verdict::Chance(0.02), Verdict::Chance(0.51)));
         assert_eq!(at(30.0), Verdict::Drop);
     }

@@ -1,8 +1,7 @@
-//! Queue disciplines: what may wait before a link or a radio bearer, what of it is dropped or marked, and what
-//! leaves first.
+//! Queue disciplines before a link or a radio bearer: admission, drops and marks, and the order of departure.
 //!
-//! A discipline works on whole packets. In a bearer it stands above segmentation: once RLC has sent part of an
-//! SDU, the rest belongs to RLC.
+//! A discipline processes whole packets. In a bearer it is above segmentation: once RLC has sent part of an SDU, the
+//! rest is in RLC's buffer.
 
 mod fifo;
 mod parts;
@@ -34,32 +33,32 @@ pub enum Spec {
     DualPi2(dualpi2::Params),
 }
 
-/// Where a queue stands.
+/// Environment of a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueContext {
-    /// Its random numbers, and nobody else's.
+    /// Random numbers of this queue alone.
     pub stream: Stream,
-    /// The constant rate at which it is served; none: the rate varies.
+    /// Constant service rate; `None`: the rate varies.
     pub rate: Option<BitRate>,
 }
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The packet's key in the owner's slab.
+    /// Key of the packet in the owner's slab.
     pub packet: Key,
-    /// Its size on the link, or of the SDU, with headers.
+    /// Size on the link, or of the SDU, with headers.
     pub size: Bytes,
-    /// When it entered the queue.
+    /// Time of entry into the queue.
     pub arrived: Time,
-    /// The flow that it belongs to: what a hash of its addresses and ports would tell.
+    /// Flow of the packet, as a hash of its addresses and ports would identify it.
     pub flow: u32,
-    /// Its ECN field.
+    /// ECN field.
     pub ecn: Codepoint,
 }
 
 impl Waiting {
-    /// Marks the packet, if its transport heeds marks; tells whether it does.
+    /// Marks the packet if its transport is ECN-capable; returns whether it is.
     //= RFC 3168 §5
     pub fn mark(&mut self, events: &mut dyn QueueEvents) -> bool {
         let capable = self.ecn.is_capable();
@@ -71,7 +70,7 @@ impl Waiting {
     }
 }
 
-/// How much waits in a queue.
+/// Packets and bytes in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Bytes, with the headers that count against the buffer.
@@ -80,41 +79,42 @@ pub struct Backlog {
     pub packets: u64,
 }
 
-/// Why a queue dropped a packet.
+/// Reason of a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// There was no room for it, or for what came after it.
+    /// Buffer overflow: no room for the packet or for a later one.
     Full,
-    /// The discipline dropped it before the queue was full, to tell its sender of congestion.
+    /// Early drop by the discipline, before the queue is full, to signal congestion to the sender.
     Early,
 }
 
-/// What becomes of packets that a queue does not just pass on.
+/// Receiver of a queue's drops and marks.
 pub trait QueueEvents {
-    /// Called once for each packet that is dropped, whether it was inside or not.
+    /// Called once per dropped packet, whether it was in the queue or not.
     fn dropped(&mut self, packet: Waiting, cause: Cause);
-    /// The packet goes on with its ECN field set to "congestion experienced".
+    /// Called when a packet in the queue is marked: its ECN field is "congestion experienced".
     fn marked(&mut self, packet: Key);
 }
 
-/// A queue that decides what to drop or mark, and in what order packets leave.
+/// A queue discipline: selects the packets to drop or mark, and the order of departure.
 ///
-/// Time comes as an argument and never runs back. Between two calls the queue's contents do not change: a
-/// discipline with a clock of its own catches up at the next call.
+/// Time is an argument and never decreases. Between two calls the queue's contents do not change: a discipline with a
+/// timer catches up at the next call.
 pub trait QueueDisc: Send {
-    /// A packet arrives. `held` is what the owner still holds of a partly sent packet: it counts against the buffer,
-    /// but can no longer be dropped. The packet is queued, or handed to `events`; so may others be.
+    /// Enqueues an arriving packet, or passes it to `events`; other packets may be passed to `events`, too. `held`:
+    /// bytes of a partly sent packet that the owner still holds. They count against the buffer but can no longer be
+    /// dropped.
     fn enqueue(&mut self, now: Time, packet: Waiting, held: Bytes, events: &mut dyn QueueEvents);
-    /// The owner takes the next packet. Packets dropped on the way are handed to `events`.
+    /// Removes and returns the next packet. Packets dropped in the process are passed to `events`.
     fn dequeue(&mut self, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting>;
-    /// Takes out the packets that have waited for a lifetime, for whoever limits it. A discipline that does not keep
-    /// packets in their order leaves them until they are dequeued.
+    /// Removes the packets that have waited for `lifetime`, for owners that limit it. A discipline that does not keep
+    /// packets in order leaves them until they are dequeued.
     fn expire(&mut self, _now: Time, _lifetime: Span, _expired: &mut dyn FnMut(Waiting)) {}
-    /// What waits now.
+    /// Returns the backlog.
     fn backlog(&self) -> Backlog;
-    /// When the oldest packet inside arrived; none: nothing waits. Schedulers ask for it in each TTI.
+    /// Returns the arrival time of the oldest packet; `None`: the queue is empty. Schedulers call it in each TTI.
     fn oldest(&self) -> Option<Time>;
-    /// The packets inside, in the order in which they would leave if nothing were dropped.
+    /// Returns the queued packets in the order in which they would leave without drops.
     fn inside(&self) -> Box<dyn Iterator<Item = &Waiting> + '_>;
 }
 
@@ -123,17 +123,17 @@ pub(crate) mod tests {
     use super::*;
     use airwnd_units::Span;
 
-    /// A place whose service varies.
+    /// A context with a varying service rate.
     pub fn ctx() -> QueueContext {
         QueueContext { stream: Stream::new(1, "test queue"), rate: None }
     }
 
-    /// A packet of flow 0 whose transport does not know ECN.
+    /// Returns a packet of flow 0 that is not ECN-capable.
     pub fn packet(key: u32, size: u64, arrived: Time) -> Waiting {
         Waiting { packet: Key(key), size: Bytes(size), arrived, flow: 0, ecn: Codepoint::NotEct }
     }
 
-    /// What a queue told.
+    /// Drops and marks of a queue.
     #[derive(Default)]
     pub struct Seen {
         pub dropped: Vec<(u32, Cause)>,
@@ -150,17 +150,17 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn only_what_knows_ecn_is_marked() {
+    fn only_ecn_capable_packets_are_marked() {
         let mut seen = Seen::default();
-        let mut deaf = packet(0, 100, Time::ZERO);
-        assert!(!deaf.mark(&mut seen));
+        let mut not_capable = packet(0, 100, Time::ZERO);
+        assert!(!not_capable.mark(&mut seen));
         let mut capable = Waiting { ecn: Codepoint::Ect0, ..packet(1, 100, Time::ZERO) };
         assert!(capable.mark(&mut seen));
         assert_eq!((capable.ecn, seen.marked), (Codepoint::Ce, vec![1]));
     }
 
     #[test]
-    fn every_discipline_knows_its_oldest_packet() {
+    fn every_discipline_reports_its_oldest_packet() {
         for kind in Spec::kinds() {
             let node = airwnd_catalog::Node::from_json(&format!("\"{kind}\""), "test").unwrap();
             let mut queue = <Spec as airwnd_catalog::Param>::read(&node).unwrap().build(&ctx());

@@ -1,6 +1,6 @@
-//! PIE: proportional integral controller, enhanced.
+//! PIE: proportional integral controller enhanced.
 
-use super::fifo::tells_of;
+use super::fifo::delegate_to_fifo;
 use super::parts::flows::FlowQueue;
 use super::parts::limit::Limit;
 use super::parts::ticks::Ticks;
@@ -9,88 +9,95 @@ use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-/// What is taken for the queueing delay.
+/// Estimator of the queueing delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Estimator {
-    /// What the packet that left last has waited; none if the queue is empty.
+    /// Waiting time of the last departed packet; zero if the queue is empty.
     #[word = "timestamps"]
     Timestamps,
-    /// The backlog over the rate at which packets leave.
+    /// Backlog over the departure rate.
     #[word = "departure-rate"]
     DepartureRate,
 }
 
-/// The controller of a queue with PIE, alone or one of many.
+/// Controller of a PIE queue, alone or one of many.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 8033")]
 pub struct Control {
-    /// The delay to hold.
+    /// Target queueing delay.
     #[param(default = Span::from_millis(15), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 8033 appendix A, QDELAY_REF")]
     pub qdelay_ref: Span,
-    /// How often p is computed.
+    /// Interval between updates of p.
     #[param(default = Span::from_millis(15), range = Span::from_micros(10)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 8033 appendix A, T_UPDATE")]
     pub t_update: Span,
-    /// For how long a burst passes.
+    /// Duration of a burst that passes without drops.
     #[param(default = Span::from_millis(150), range = Span(0)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 8033 appendix A, MAX_BURST")]
     pub max_burst: Span,
-    /// Gain of the distance from the reference.
+    /// Gain of the deviation from the target delay.
     #[param(default = 0.125, range = 0.0..=1000.0, unit = "1/s", source = "RFC 8033 appendix A, alpha")]
     pub alpha: f64,
-    /// Gain of the change.
+    /// Gain of the change of the delay.
     #[param(default = 1.25, range = 0.0..=1000.0, unit = "1/s", source = "RFC 8033 appendix A, beta")]
     pub beta: f64,
-    /// Size of a packet, for "a queue of two packets".
+    /// Packet size that defines "a queue of two packets".
     #[param(default = Bytes(1024), range = Bytes(0)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "RFC 8033 appendix A, MEAN_PKTSIZE; RFC 8034 appendix A")]
     pub mean_pktsize: Bytes,
-    /// What is taken for the delay.
+    /// Estimator of the queueing delay.
     #[param(default = Estimator::Timestamps)]
     #[param(unit = "word", source = "RFC 8033 appendix A; `departure-rate`: §5.2 and appendix B")]
     pub estimator: Estimator,
-    /// Bytes after which the departure rate is known.
+    /// Number of bytes per measurement of the departure rate.
     #[param(default = Bytes(1 << 14), range = Bytes(1)..=Bytes(1 << 16))]
     #[param(unit = "B", source = "RFC 8033 appendix B, DQ_THRESHOLD")]
     pub dq_threshold: Bytes,
-    /// Keep drops from following each other too soon or too late: none before p sums to 0.85, one at 8.5.
+    /// Limit the gaps between drops: no drop before p sums to 0.85, always one at 8.5.
     #[param(default = true, unit = "true or false", source = "RFC 8033 §5.4")]
     pub derandomize: bool,
-    /// Above 0.1, p grows by no more than 0.02 at once.
+    /// Limit the increase of p to 0.02 per update above 0.1.
     #[param(default = true, unit = "true or false", source = "RFC 8033 §5.5")]
     pub cap_adjustment: bool,
-    /// Mark packets that can say so instead of dropping them.
+    /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "RFC 8033 §5.1")]
     pub ecn: bool,
-    /// p from which on they are dropped as well.
+    /// Value of p at and above which ECN-capable packets are dropped as well.
     #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "RFC 8033 §5.1, mark_ecnth")]
     pub mark_ecnth: f64,
 }
 
-/// PIE: drops at random as packets come, with a probability that a proportional integral controller holds.
+/// PIE: drops arriving packets at random; a proportional-integral controller sets the probability from queueing delay.
 ///
-/// Every `t_update` p grows by alpha (delay - `qdelay_ref`) + beta (delay - delay before), scaled down the smaller p
-/// is: by 2 below 0.1 to 2048 below 10^-6. It decays by 2 % where there is no delay. Nothing is dropped while the
-/// delay is below half of its reference and p below 0.2, nor of a queue of two packets, nor in the first `max_burst`
-/// of a congestion. Below `mark_ecnth` packets that can say so are marked instead. It is never turned off (§5.3).
+/// Every `t_update` the controller updates the drop probability p:
+///
+/// ```math
+/// p \leftarrow p + \alpha \, (\mathrm{delay} - \mathrm{qdelay\_ref}) +
+/// \beta \, (\mathrm{delay} - \mathrm{delay}_{\mathrm{old}})
+/// ```
+///
+/// The step is scaled down for small p: by 2 below 0.1, up to 2048 below 10^-6. p decays by 2 % per update while there
+/// is no delay. Nothing is dropped while the delay is below half of its target and p below 0.2, from a queue of at most
+/// two packets, or in the first `max_burst` of a congestion period. Below `mark_ecnth` ECN-capable packets are marked
+/// instead. PIE is never turned off (§5.3).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 8033")]
 pub struct Params {
     /// The parameters of [`Control`].
     #[param(flatten)]
     pub control: Control,
-    /// Largest number of packets, counting a partly sent one.
+    /// Maximum number of packets, including a partly sent one; `none`: no limit.
     #[param(default = Some(1000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Linux sch_pie.c, pie_params_init")]
     pub packets: Option<u64>,
-    /// Size of the buffer; none: no limit in bytes.
+    /// Buffer size; `none`: no limit in bytes.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "Linux sch_pie: packets only")]
     pub buffer: Option<Bytes>,
 }
 
-/// A FIFO that PIE guards.
+/// A FIFO managed by PIE.
 pub struct Pie {
     control: Control,
     limit: Limit,
@@ -98,7 +105,7 @@ pub struct Pie {
     draws: Stream,
     ticks: Ticks,
     probability: f64,
-    /// What p has summed to since the last signal.
+    /// Sum of p since the last signal.
     accumulated: f64,
     burst_allowance: Span,
     delay: Span,
@@ -106,13 +113,13 @@ pub struct Pie {
     departures: Departures,
 }
 
-/// How long DQ_THRESHOLD bytes take to leave.
+/// Time in which DQ_THRESHOLD bytes leave.
 //= RFC 8033 appendix B
 #[derive(Clone, Copy, Default)]
 struct Departures {
-    /// Since when, and how many bytes since.
+    /// Start of the current measurement, and bytes since then.
     measured: Option<(Time, Bytes)>,
-    /// In seconds; zero before the first measurement.
+    /// Mean in seconds; zero before the first measurement.
     mean: f64,
 }
 
@@ -133,13 +140,13 @@ impl Departures {
     }
 }
 
-/// By what the step of p is divided while p is below a bound.
+/// Upper bounds of p, and the divisor of the step of p below them.
 //= RFC 8033 §4.2
 const TUNING: [(f64, f64); 6] =
     [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (0.01, 8.0), (0.1, 2.0)];
 
 impl Pie {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
         let limit = Limit { bytes: params.buffer, packets: params.packets };
         Pie::within(limit, params.control, ctx)
@@ -161,7 +168,7 @@ impl Pie {
         }
     }
 
-    /// The probability of a drop.
+    /// Returns the drop probability.
     pub fn probability(&self) -> f64 {
         self.probability
     }
@@ -173,7 +180,7 @@ impl Pie {
         self.ticks.skip(now);
     }
 
-    /// Whether an update would change nothing that is not set anew when a packet comes.
+    /// Returns whether an update would change only values that the next arrival resets.
     fn is_at_rest(&self) -> bool {
         self.probability == 0.0
             && self.delay == Span::ZERO
@@ -197,7 +204,7 @@ impl Pie {
             step = step.min(0.02);
         }
         self.probability += step;
-        // Appendix B decays below half of the reference already.
+        // Appendix B already decays p below half of the target.
         if self.delay == Span::ZERO && self.delay_before == Span::ZERO {
             self.probability *= 0.98;
         }
@@ -206,7 +213,7 @@ impl Pie {
         self.burst_allowance = Span(self.burst_allowance.0.saturating_sub(self.control.t_update.0));
     }
 
-    /// Whether the packet that comes is to be dropped or marked.
+    /// Returns whether the arriving packet is to be dropped or marked.
     //= RFC 8033 §4.1, §4.4
     fn signals(&mut self) -> bool {
         let half = self.control.qdelay_ref / 2;
@@ -269,13 +276,13 @@ impl QueueDisc for Pie {
         Some(packet)
     }
 
-    tells_of!(queue, expire);
+    delegate_to_fifo!(queue, expire);
 }
 
 impl FlowQueue for Pie {
     type Params = Control;
 
-    /// What all queues together hold is limited elsewhere.
+    /// The owner limits the sum of all queues.
     fn make(control: &Control, ctx: &QueueContext) -> Self {
         Pie::within(Limit { bytes: None, packets: None }, control.clone(), ctx)
     }
@@ -298,7 +305,7 @@ mod tests {
         Time::ZERO + Span::from_millis(ms)
     }
 
-    /// The instants at which a load of two, one packet in a millisecond, loses packets.
+    /// Returns the times of drops under a load of twice the service rate, one packet per millisecond.
     fn dropped_at(params: Params, until_ms: u64) -> Vec<u64> {
         let mut pie = Pie::new(params, &ctx());
         let mut drops = Vec::new();
@@ -314,14 +321,14 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_passes() {
-        // The delay passes half of its reference with the eighth packet that waits; then 150 ms.
+    fn a_burst_passes_without_drops() {
+        // The delay exceeds half of its target with the eighth queued packet; then 150 ms pass.
         let first = |max_burst| dropped_at(controlled(Control { max_burst, ..Control::default() }), 2000)[0];
         let (at_once, later) = (first(Span::ZERO), first(Span::from_millis(400)));
         assert!(at_once < 400 && later > 400, "{at_once} {later}");
     }
 
-    /// The gains of the RFC are for p >= 0.1; below, a step is as much smaller as its bound.
+    /// The gains of the RFC are for p >= 0.1; for smaller p the step is divided as listed.
     #[test]
     fn a_small_probability_grows_slowly() {
         let mut pie = Pie::new(controlled(Control { max_burst: Span::ZERO, ..Control::default() }), &ctx());
@@ -342,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_follow_each_other_evenly() {
+    fn derandomized_drops_are_more_even() {
         let spread = |derandomize| {
             let mut pie = Pie::new(controlled(Control { derandomize, ..Control::default() }), &ctx());
             pie.probability = 0.1;

@@ -5,27 +5,39 @@ use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_o
 use airwnd_catalog::Params;
 use airwnd_units::Time;
 
-/// RED: drops at random as packets come, the more the longer the average queue.
+/// RED: drops arriving packets at random; the probability grows with the average queue between two thresholds.
 ///
-/// p = max_p (avg - min_th) / (max_th - min_th) between the thresholds, and spaced; from max_th on all are dropped.
-/// avg <- (1 - weight) avg + weight q at each arrival; while the queue is empty it decays as if typical packets had
-/// come and found none. What is partly sent does not count in q, no more than what a link transmits.
+/// Between the thresholds the drop probability is linear in the average queue; at or above max_th every packet is
+/// dropped:
+///
+/// ```math
+/// p = \mathrm{max\_p} \, \frac{\mathrm{avg} - \mathrm{min\_th}}{\mathrm{max\_th} - \mathrm{min\_th}}
+/// ```
+///
+/// `spacing` then spreads the drops. Each arrival updates the average with the queue q that it finds:
+///
+/// ```math
+/// \mathrm{avg} \leftarrow (1 - \mathrm{weight}) \, \mathrm{avg} + \mathrm{weight} \cdot q
+/// ```
+///
+/// While the queue is empty the average decays as if typical packets had arrived and found an empty queue. A partly
+/// sent packet does not count in q, as on a link, where the packet in transmission does not count either.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993", check)]
 pub struct Params {
-    /// Average queue from which on packets are dropped.
+    /// Average queue at which dropping begins.
     #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
     pub min_th: f64,
-    /// Average queue from which on all are.
+    /// Average queue at which every packet is dropped.
     #[param(default = 15.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
     pub max_th: f64,
-    /// Probability of a drop at the upper threshold.
+    /// Drop probability at `max_th`.
     #[param(default = 0.02, range = 0.0..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5: 1/50")]
     pub max_p: f64,
-    /// Weight of a queue in the average.
+    /// Weight of the current queue in the average.
     #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5, w_q")]
     pub weight: f64,
-    /// How drops are spaced.
+    /// Spacing of drops.
     #[param(default = Spacing::Uniform)]
     #[param(unit = "word", source = "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_")]
     pub spacing: Spacing,
@@ -68,7 +80,7 @@ mod tests {
     use airwnd_kernel::Codepoint;
     use airwnd_units::{BitRate, Bytes, Span};
 
-    /// Packets of 1000 B, one a millisecond, that nobody serves: the average and what was dropped.
+    /// Enqueues one packet of 1000 B per millisecond without service; returns the queue and its drops.
     fn fill(params: Params, count: u32, ecn: Codepoint) -> (Red, Seen) {
         let (mut queue, mut seen) = (Red::new(params, &ctx()), Seen::default());
         for key in 0..count {
@@ -78,7 +90,7 @@ mod tests {
         (queue, seen)
     }
 
-    /// avg_n of a queue that grows by one: n - (1 - (1 - w)^n) (1 - w) / w, with q = 0 at first.
+    /// avg_n of a queue that grows by one packet per arrival: n - (1 - (1 - w)^n) (1 - w) / w, with q = 0 at first.
     //= Floyd and Jacobson 1993, equation 2
     #[test]
     fn the_average_follows_a_growing_queue() {
@@ -91,24 +103,25 @@ mod tests {
         assert_eq!(seen.dropped, []);
     }
 
-    /// p between the thresholds is a straight line.
+    /// p is linear between the thresholds.
     #[test]
-    fn the_curve_is_a_line_with_a_jump() {
+    fn the_curve_is_linear_with_a_jump_at_max_th() {
         let mut params = Params::default();
         let mut at = |average| params.verdict(Time::ZERO, average);
         assert_eq!((at(4.99), at(5.0)), (Verdict::Pass, Verdict::Chance(0.0)));
         assert_eq!((at(10.0), at(15.0)), (Verdict::Chance(0.01), Verdict::Drop));
     }
 
-    /// With p = 1 / 50 and spacing the gaps are uniform on 1..50, or on 50..100: means of 25.5 and 75. Without, 50.
+    /// With p = 1 / 50 and spacing the gaps are uniform on 1..50, or on 50..100: means of 25.5 and 75. Without spacing
+    /// the mean is 50.
     #[test]
-    fn spacing_gives_the_gaps_their_distribution() {
-        for (spacing, least, most, mean) in [
+    fn spacing_sets_the_distribution_of_gaps() {
+        for (spacing, min, max, mean) in [
             (Spacing::Uniform, 1, 50, 25.5),
             (Spacing::Wait, 50, 100, 75.0),
             (Spacing::None, 1, u64::MAX, 50.0),
         ] {
-            // An average of 10 of 5..15: half of max_p.
+            // An average of 10 in 5..15: half of max_p.
             let params = Params { spacing, max_p: 0.04, ..Params::default() };
             let mut queue = Red::new(params, &ctx());
             let (mut gaps, mut gap) = (Vec::new(), 0);
@@ -119,17 +132,17 @@ mod tests {
                     gaps.push(std::mem::take(&mut gap));
                 }
             }
-            // The first gap began below the threshold.
+            // The first gap started below the threshold.
             let gaps = &gaps[1..];
-            assert!(gaps.iter().all(|gap| (least..=most).contains(gap)), "{spacing:?}");
+            assert!(gaps.iter().all(|gap| (min..=max).contains(gap)), "{spacing:?}");
             let found = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
             assert!((found / mean - 1.0).abs() < 0.03, "{spacing:?}: {found}");
         }
     }
 
-    /// Ten packet times of idleness are ten arrivals at an empty queue.
+    /// Ten packet times of idleness count as ten arrivals at an empty queue.
     #[test]
-    fn an_empty_queue_lets_the_average_decay() {
+    fn the_average_decays_while_the_queue_is_empty() {
         let rate = Some(BitRate(8_000_000));
         let mut queue = Red::new(
             Params { weight: 0.1, max_p: 0.0, ..Params::default() },
@@ -146,9 +159,9 @@ mod tests {
         assert!((queue.average() / before - 0.9_f64.powi(10)).abs() < 1e-12);
     }
 
-    /// Below the upper threshold packets that can say so are marked, above it they are dropped as any others.
+    /// Below max_th ECN-capable packets are marked; above it they are dropped like all others.
     #[test]
-    fn marks_stand_for_drops_between_the_thresholds() {
+    fn marks_replace_drops_between_the_thresholds() {
         let params = Params { weight: 1.0, min_th: 0.0, max_p: 1.0, max_th: 10.0, ..Params::default() };
         let (queue, seen) = fill(params.clone(), 30, Codepoint::Ect0);
         assert!(!seen.marked.is_empty() && seen.marked.iter().all(|key| *key < 11), "{:?}", seen.marked);

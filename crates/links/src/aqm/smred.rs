@@ -5,32 +5,49 @@ use super::parts::early::{Common, Curve, Early, Settings, Spacing, Verdict, in_o
 use airwnd_catalog::Params;
 use airwnd_units::Time;
 
-/// SmRED-i: RED that drops less below the middle of its thresholds and more above it.
+/// SmRED-i: RED with a lower drop probability below the midpoint of the thresholds and a higher one above it.
 ///
-/// p = max_p x^i below Target = (min_th + max_th) / 2, max_p x^(1/i) above, with x = (avg - min_th) /
-/// (max_th - min_th): at Target it jumps, with i = 4 from max_p / 16 to 0.84 max_p. From max_th on all are dropped.
-/// What the paper leaves open is a parameter: the average is [`red`](#red)'s, and its drops are not spaced.
+/// The drop probability depends on the position x of the average between the thresholds and changes form at Target =
+/// (min_th + max_th) / 2:
+///
+/// ```math
+/// x = \frac{\mathrm{avg} - \mathrm{min\_th}}{\mathrm{max\_th} - \mathrm{min\_th}}
+/// ```
+///
+/// ```math
+/// p = \begin{cases}
+/// \mathrm{max\_p} \, x^i & \mathrm{avg} < \mathrm{Target} \\
+/// \mathrm{max\_p} \, x^{1/i} & \mathrm{avg} \ge \mathrm{Target}
+/// \end{cases}
+/// ```
+///
+/// At Target the probability jumps, with i = 4 from max_p / 16 to 0.84 max_p. At or above max_th every packet is
+/// dropped.
+///
+/// Where the paper is silent, a parameter decides: by default the average is that of [`red`](#red), and drops are not
+/// spaced.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Paul, Kawakami, Tachibana and Hasegawa, Electronics (MDPI), 2017: SmRED", check)]
 pub struct Params {
-    /// The i of SmRED-i.
+    /// Exponent i of SmRED-i.
     #[param(default = 4, range = 2..=1000, unit = "1", source = "SmRED 2017 §6: SmRED-4")]
     pub i: u32,
-    /// Average queue from which on packets are dropped.
+    /// Average queue at which dropping begins.
     #[param(default = 20.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1")]
     pub min_th: f64,
-    /// Average queue from which on all are.
+    /// Average queue at which every packet is dropped.
     #[param(default = 60.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1: 3 min_th")]
     pub max_th: f64,
-    /// Probability of a drop at the upper threshold.
+    /// Drop probability at `max_th`.
     #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "SmRED 2017 §5.1")]
     pub max_p: f64,
-    /// Weight of a queue in the average.
-    #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "not said; Floyd and Jacobson 1993 §5")]
+    /// Weight of the current queue in the average.
+    #[param(default = 0.002, range = 1e-9..=1.0)]
+    #[param(unit = "1", source = "not in the paper: Floyd and Jacobson 1993 §5")]
     pub weight: f64,
-    /// How drops are spaced.
+    /// Spacing of drops.
     #[param(default = Spacing::None)]
-    #[param(unit = "word", source = "SmRED 2017, equation 5: the probability of a drop")]
+    #[param(unit = "word", source = "SmRED 2017, equation 5: the drop probability")]
     pub spacing: Spacing,
     /// The parameters of [`Common`].
     #[param(flatten)]
@@ -82,7 +99,7 @@ mod tests {
         }
     }
 
-    /// Pmax / 2^i below the middle, Pmax / 2^(1/i) from there on.
+    /// Pmax / 2^i below the midpoint, Pmax / 2^(1/i) above it.
     #[test]
     fn the_probability_jumps_at_target() {
         for i in 2..=5 {
@@ -94,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_those_of_red() {
+    fn the_curve_equals_red_at_the_thresholds() {
         let mut params = Params::default();
         assert_eq!(params.verdict(Time::ZERO, 19.99), Verdict::Pass);
         assert_eq!(params.verdict(Time::ZERO, 20.0), Verdict::Chance(0.0));

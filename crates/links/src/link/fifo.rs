@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 
 /// A FIFO queue, a [`Service`](super::Service), then a constant delay.
 ///
-/// Since all of it is FIFO, a packet's times are known when it enters; only the head needs an event. The owner
-/// schedules one when [`Link::send`] says so, and again while [`Link::arrive`] names a next time. A lost packet
-/// takes its time on the link like any other, and is given up at the end.
+/// All parts are FIFO, so the times of a packet are known when it enters, and only the head needs an event. The owner
+/// schedules one when [`Link::send`] returns it, and again while [`Link::arrive`] returns a next time. A lost packet
+/// occupies the link like any other and is discarded at the end.
 pub struct Link<T> {
     server: Server,
     framing: Bytes,
@@ -17,29 +17,29 @@ pub struct Link<T> {
     queue: Queue,
     loss: Option<Box<dyn Loss>>,
     in_flight: VecDeque<Passage<T>>,
-    /// How many of `in_flight` have left the queue, as of the last look.
+    /// Number of packets in `in_flight` that had left the queue at the last check.
     begun: usize,
-    /// The sizes of the others.
+    /// Total size of the others.
     waiting_bytes: Bytes,
-    /// When the last packet has gone.
+    /// End of the last transmission.
     free_at: Time,
-    /// How many packets have entered.
+    /// Number of packets that have entered.
     entered: u64,
-    /// The bytes of those that have arrived or were lost.
+    /// Bytes of packets that have arrived or were lost.
     sent_bytes: Bytes,
     figures: Figures,
 }
 
-/// What may wait, and from where on packets are marked instead of waiting unnoticed.
+/// Limits of the queue, and thresholds of marking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
-    /// Packets that may wait besides the one in transmission; none: no limit.
+    /// Maximum number of waiting packets, without the one in transmission; `None`: no limit.
     pub packets: Option<u64>,
-    /// Bytes that may wait besides the packet in transmission; none: no limit.
+    /// Maximum number of waiting bytes, without the packet in transmission; `None`: no limit.
     pub bytes: Option<Bytes>,
-    /// A packet that finds more packets waiting is to be marked.
+    /// Number of waiting packets above which an arriving packet is to be marked.
     pub mark_above: Option<u64>,
-    /// A packet that will wait longer is to be marked.
+    /// Waiting time above which a packet is to be marked.
     pub mark_above_delay: Option<Span>,
 }
 
@@ -52,38 +52,39 @@ struct Passage<T> {
     item: T,
 }
 
-/// What became of a packet that the link took.
+/// Result of a packet accepted by the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Asks for an event when this packet, now the head, arrives; none: one is pending for an earlier packet.
+    /// Time of the event to schedule, the arrival of this packet as the new head; `None`: an event for an earlier
+    /// packet is pending.
     pub event: Option<Time>,
-    /// The packet is to be marked if it can be.
+    /// Whether the packet is to be marked if it is ECN-capable.
     pub mark: bool,
 }
 
-/// The link's queue is full: the packet is handed back.
+/// The link's queue is full; the packet is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused<T>(pub T);
 
-/// The packet did not survive the link.
+/// The packet was lost on the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost<T>(pub T);
 
 impl Queue {
-    /// Whether one more packet of this size may wait besides these.
+    /// Returns whether a packet of this size may wait in addition to these.
     pub(super) fn has_room(&self, waiting: u64, waiting_bytes: Bytes, size: Bytes) -> bool {
         self.packets.is_none_or(|limit| waiting < limit)
             && self.bytes.is_none_or(|limit| waiting_bytes + size <= limit)
     }
 
-    /// Whether a packet that finds so many waiting is to be marked.
+    /// Returns whether a packet that finds `waiting` packets is to be marked.
     pub(super) fn marks(&self, waiting: u64) -> bool {
         self.mark_above.is_some_and(|limit| waiting > limit)
     }
 }
 
 impl<T> Link<T> {
-    /// An idle link.
+    /// Creates an idle link.
     pub fn new(server: Server, delay: Span, queue: Queue) -> Self {
         Link {
             framing: server.framing(),
@@ -101,7 +102,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// The link with this rule of which packets it loses.
+    /// Sets the loss model of the link.
     pub fn losing(self, loss: Box<dyn Loss>) -> Self {
         Link { loss: Some(loss), ..self }
     }
@@ -109,7 +110,7 @@ impl<T> Link<T> {
     /// Sends a packet of `size`.
     ///
     /// # Errors
-    /// The packet, if its queue is full. A link that is idle takes any packet.
+    /// Returns the packet if its queue is full. An idle link accepts any packet.
     pub fn send(&mut self, now: Time, size: Bytes, item: T) -> Result<Sent, Refused<T>> {
         let size = size + self.framing;
         let waiting = self.waiting(now);
@@ -128,11 +129,11 @@ impl<T> Link<T> {
         Ok(Sent { event, mark })
     }
 
-    /// Serves a packet of `size`, with framing, that came at `came`: when it leaves the queue, and when it arrives if
-    /// it is the head.
+    /// Serves a packet of `size`, with framing, that arrived at `since`. Returns when it leaves the queue, and when
+    /// it arrives if it is the head.
     #[inline]
-    pub(super) fn carry(&mut self, came: Time, size: Bytes, item: T) -> (Time, Option<Time>) {
-        let served = self.server.serve(came, size);
+    pub(super) fn carry(&mut self, since: Time, size: Bytes, item: T) -> (Time, Option<Time>) {
+        let served = self.server.serve(since, size);
         self.free_at = served.ends;
         let arrives = served.ends + self.delay;
         let packet = Passing { number: self.entered, size, at: arrives };
@@ -143,12 +144,12 @@ impl<T> Link<T> {
         (served.begins, (self.in_flight.len() == 1).then_some(arrives))
     }
 
-    /// When a packet would leave the queue that came now.
+    /// Returns when a packet that arrives now would leave the queue.
     pub(super) fn begins(&self, now: Time) -> Time {
         self.server.begins(now)
     }
 
-    /// From when on fewer packets than this wait; none: they do already.
+    /// Returns the time from which fewer packets than this wait; `None`: fewer wait already.
     pub(super) fn has_fewer_from(&self, packets: usize) -> Option<Time> {
         self.in_flight
             .len()
@@ -157,28 +158,28 @@ impl<T> Link<T> {
             .map(|one| one.begins)
     }
 
-    /// What it adds to each packet.
+    /// Returns the framing of each packet.
     pub fn framing(&self) -> Bytes {
         self.framing
     }
 
-    /// What it has counted, for what stands before it.
+    /// Returns the counters, for the queue in front of the link.
     pub(super) fn figures_mut(&mut self) -> &mut Figures {
         &mut self.figures
     }
 
-    /// A packet that was to be marked could be.
+    /// Counts a packet that was marked.
     pub fn count_mark(&mut self) {
         self.figures.marked += 1;
     }
 
-    /// The packet that arrives now or turns out to be lost, and when the next one does.
+    /// Returns the packet that arrives now, or is lost now, and the arrival time of the next packet.
     pub fn arrive(&mut self, now: Time) -> (Result<T, Lost<T>>, Option<Time>) {
         let head = self.in_flight.pop_front().expect("an arrival is scheduled for a packet");
-        debug_assert_eq!(head.arrives, now, "a packet arrives when it was said to");
+        debug_assert_eq!(head.arrives, now, "a packet arrives at its scheduled time");
         match self.begun.checked_sub(1) {
             Some(begun) => self.begun = begun,
-            // It has left the queue since the last look.
+            // It has left the queue since the last check.
             None => self.waiting_bytes -= head.size,
         }
         self.sent_bytes += head.size;
@@ -193,7 +194,7 @@ impl<T> Link<T> {
         (arrived, self.in_flight.front().map(|next| next.arrives))
     }
 
-    /// How many packets wait, without the one in transmission.
+    /// Returns the number of waiting packets, without the one in transmission.
     pub fn waiting(&mut self, now: Time) -> u64 {
         while let Some(packet) = self.in_flight.get(self.begun).filter(|packet| packet.begins <= now) {
             self.waiting_bytes -= packet.size;
@@ -202,18 +203,18 @@ impl<T> Link<T> {
         (self.in_flight.len() - self.begun) as u64
     }
 
-    /// How many bytes wait, without the packet in transmission.
+    /// Returns the number of waiting bytes, without the packet in transmission.
     pub fn waiting_bytes(&mut self, now: Time) -> Bytes {
         self.waiting(now);
         self.waiting_bytes
     }
 
-    /// The packets inside: waiting, in transmission or under way.
+    /// Returns the packets inside: waiting, in transmission or in flight.
     pub fn inside(&self) -> impl Iterator<Item = &T> {
         self.in_flight.iter().map(|packet| &packet.item)
     }
 
-    /// What it did until now.
+    /// Returns the counters until now.
     pub fn figures(&self, now: Time) -> Figures {
         let mut figures = self.figures;
         for packet in &self.in_flight {
@@ -224,33 +225,33 @@ impl<T> Link<T> {
         figures
     }
 
-    /// Bytes that have left the queue's end for the way until now.
+    /// Returns the bytes whose transmission has ended by now.
     pub fn sent_bytes(&self, now: Time) -> Bytes {
         let gone = self.in_flight.iter().take_while(|packet| packet.arrives <= now + self.delay);
         gone.fold(self.sent_bytes, |sum, packet| sum + packet.size)
     }
 
-    /// Its rate, if it is constant and there is one.
+    /// Returns the rate; `None`: the rate varies or is not limited.
     pub fn rate(&self) -> Option<BitRate> {
         self.server.rate()
     }
 
-    /// From its queue's end to its other end.
+    /// Returns the propagation delay, from the end of the queue to the other end.
     pub fn delay(&self) -> Span {
         self.delay
     }
 
-    /// The rate at which it can send between two instants; none: no limit.
+    /// Returns the mean rate at which it can send between two instants; `None`: no limit.
     pub fn rate_between(&self, from: Time, to: Time) -> Option<BitRate> {
         self.rate().or_else(|| self.capacity(from, to).map(|bytes| BitRate::of(bytes, to.since(from))))
     }
 
-    /// How long a packet takes that comes at an instant and finds nobody here.
+    /// Returns the time that a packet takes from an instant on, over an idle link.
     pub fn crossing(&self, from: Time, size: Bytes) -> Span {
         self.server.alone(from, size + self.framing) + self.delay
     }
 
-    /// How much it could send between two instants; none: no limit.
+    /// Returns the capacity between two instants; `None`: no limit.
     pub fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
         self.server.capacity(from, to)
     }
@@ -269,7 +270,7 @@ mod tests {
         Link::new(Server::Wire(Wire::new(BitRate(10_000_000), Bytes::ZERO)), delay, queue)
     }
 
-    /// At most so many packets wait.
+    /// A queue of at most `packets` packets.
     fn at_most(packets: u64) -> Queue {
         Queue { packets: Some(packets), ..Queue::default() }
     }
@@ -290,7 +291,7 @@ mod tests {
         assert_eq!(link.arrive(Time(27_000_000)), (Ok('b'), None));
     }
 
-    /// What is lost holds up the packets behind it, and arrives when it would have.
+    /// A lost packet delays the packets behind it, and its loss occurs at its arrival time.
     #[test]
     fn a_lost_packet_occupies_the_link() {
         let script = scripted::Params { packets: vec![0, 2], instants: Vec::new() };
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(link.send(Time(0), Bytes(1250), 'a'), head(1_000_000));
         assert_eq!(link.send(Time(0), Bytes(1250), 'b'), BEHIND);
         assert_eq!(link.send(Time(0), Bytes(1250), 'c'), BEHIND);
-        // The queue refuses a packet: the script does not count it.
+        // The full queue drops a packet: the script does not count it.
         assert_eq!(link.send(Time(0), Bytes(1250), 'd'), Err(Refused('d')));
         assert_eq!(link.arrive(Time(1_000_000)), (Err(Lost('a')), Some(Time(2_000_000))));
         assert_eq!(link.arrive(Time(2_000_000)), (Ok('b'), Some(Time(3_000_000))));
@@ -320,10 +321,10 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_may_be_full_of_bytes() {
+    fn a_queue_may_be_limited_in_bytes() {
         let mut link =
             wire(Span::ZERO, Queue { packets: Some(3), bytes: Some(Bytes(1000)), ..Queue::default() });
-        // An idle wire takes what its queue would not.
+        // An idle wire accepts a packet larger than its queue.
         assert!(link.send(Time(0), Bytes(1250), 'a').is_ok());
         assert_eq!(link.send(Time(0), Bytes(1001), 'b'), Err(Refused('b')));
         assert!(link.send(Time(0), Bytes(600), 'c').is_ok());
@@ -335,7 +336,7 @@ mod tests {
 
     /// Three packets of 1 ms: one waits for 1 ms, one for 2 ms.
     #[test]
-    fn what_waits_is_summed_over_time() {
+    fn waiting_packets_are_integrated_over_time() {
         let mut link = wire(Span::ZERO, Queue::default());
         for name in ['a', 'b', 'c'] {
             link.send(Time(0), Bytes(1250), name).unwrap();
@@ -349,21 +350,22 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_asked_for_above_the_step() {
+    fn packets_above_the_threshold_are_to_be_marked() {
         let marks = |queue: Queue| -> Vec<bool> {
             let mut link = wire(Span::ZERO, queue);
             (0..4).map(|name| link.send(Time(0), Bytes(1250), name).unwrap().mark).collect()
         };
-        // Found waiting: 0, 0, 1, 2.
+        // Packets found waiting: 0, 0, 1, 2.
         let above = Queue { mark_above: Some(1), ..Queue::default() };
         assert_eq!(marks(above), [false, false, false, true]);
-        // Will wait: 0, 1, 2, 3 ms.
+        // Waiting times: 0, 1, 2, 3 ms.
         let later = Queue { mark_above_delay: Some(Span::from_millis(1)), ..Queue::default() };
         assert_eq!(marks(later), [false, false, true, true]);
     }
 
     proptest! {
-        /// No packet overtakes, none arrives before its own serialisation, no queue exceeds its limit.
+        /// Packets stay in order, no packet arrives before the end of its serialisation, and no queue exceeds its
+        /// limit.
         #[test]
         fn fifo_and_bounded(gaps in prop::collection::vec((0u64..2_000_000, 1u64..1500), 1..200), limit in 1u64..10) {
             let mut link = wire(Span::from_micros(10), at_most(limit));

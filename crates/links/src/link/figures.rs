@@ -1,40 +1,40 @@
-//! What a link or a medium did in one direction.
+//! Counters of a link or medium in one direction.
 
 use airwnd_units::{Bytes, Span};
 
-/// What was carried in one direction, and what waited. Sizes are those on the link, with framing.
+/// Counters of one direction: packets carried and queued. Sizes are those on the link, with framing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Packets that arrived at its end.
+    /// Packets that arrived at the end of the link.
     pub packets: u64,
     /// Their bytes.
     pub bytes: Bytes,
-    /// Packets that a queue had no room for.
+    /// Packets dropped because the queue was full.
     pub refused: u64,
-    /// Packets that a queue discipline dropped before its queue was full.
+    /// Packets dropped by a queue discipline before its queue was full.
     pub early: u64,
-    /// Packets that it lost; on a medium, behind link-layer recovery.
+    /// Packets lost; on a medium, after link-layer recovery.
     pub lost: u64,
-    /// Packets that it marked.
+    /// Packets marked.
     pub marked: u64,
-    /// Most packets that ever waited; on a medium, at all senders of a direction.
+    /// Maximum number of waiting packets; on a medium, over all senders of a direction.
     pub most_packets: u64,
-    /// Most bytes that ever waited.
+    /// Maximum number of waiting bytes.
     pub most_bytes: Bytes,
-    /// Sum over time of the packets that wait, in nanoseconds.
+    /// Integral over time of the waiting packets, in nanoseconds.
     pub packet_nanos: u128,
-    /// Sum over time of the bytes that wait, in nanoseconds.
+    /// Integral over time of the waiting bytes, in nanoseconds.
     pub byte_nanos: u128,
 }
 
 impl Figures {
-    /// So much waits now.
+    /// Updates the maxima with the current queue.
     pub(super) fn note_queue(&mut self, packets: u64, bytes: Bytes) {
         self.most_packets = self.most_packets.max(packets);
         self.most_bytes = self.most_bytes.max(bytes);
     }
 
-    /// A packet of this size waits, or has waited, for so long.
+    /// Adds the waiting time of a packet of this size to the integrals.
     pub(super) fn add_wait(&mut self, size: Bytes, time: Span) {
         self.packet_nanos += u128::from(time.0);
         self.byte_nanos += u128::from(size.0) * u128::from(time.0);

@@ -1,40 +1,40 @@
-//! One direction of a link whose queue a discipline manages.
+//! One direction of a link with a queue discipline.
 
 use super::{Figures, Link};
 use crate::aqm::{Backlog, Cause, QueueDisc, QueueEvents, Waiting};
 use airwnd_kernel::Key;
 use airwnd_units::{Bytes, Time};
 
-/// A queue discipline, and behind it a [`Link`] that takes a packet from it whenever it is free.
+/// A queue discipline followed by a [`Link`] that takes a packet from it whenever it is free.
 ///
-/// A discipline may drop at any time what waits, so no packet's times are known before it leaves the queue: each
-/// departure needs an event, besides those of the link's arrivals. The owner schedules what [`Due`] says; an event that
-/// an arrival has overtaken says nothing. An interface may take packets from the discipline ahead of their transmission,
-/// into a ring where they wait beyond its reach.
+/// A discipline may drop waiting packets at any time, so the times of a packet are not known before it leaves the
+/// queue. Each departure therefore needs an event, in addition to those of the link's arrivals. The owner schedules the
+/// events in [`Due`]; an event made obsolete by an arrival has no effect. An interface may take packets from the
+/// discipline ahead of their transmission into a ring, where the discipline cannot drop them.
 ///
-/// Behind drop-tail, and without a ring, all packets have the times of a link that computes them at entry.
+/// With drop-tail and without a ring, all packets have the times of a link that computes them at entry.
 pub struct Managed {
     queue: Box<dyn QueueDisc>,
-    /// It counts for both.
+    /// Holds the counters of both.
     link: Link<Key>,
-    /// Packets that the ring holds.
+    /// Capacity of the ring in packets.
     ring: usize,
-    /// Since when something waits, and when the next packet leaves the queue; none: nothing waits.
+    /// Time since which packets wait, and time of the next departure from the queue; `None`: the queue is empty.
     next: Option<(Time, Time)>,
-    /// When the interface would have taken the next packet from the queue that it has emptied.
+    /// Time at which the interface would have taken the next packet, after it emptied the queue.
     idle: Option<Time>,
 }
 
-/// The events that a managed link asks for.
+/// Events to schedule for a managed link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
-    /// The next packet leaves the queue: [`Managed::depart`].
+    /// Time at which the next packet leaves the queue: [`Managed::depart`].
     pub departure: Option<Time>,
-    /// The head of the link arrives at its end: [`Link::arrive`].
+    /// Time at which the head of the link arrives at its end: [`Link::arrive`].
     pub arrival: Option<Time>,
 }
 
-/// Counts what the queue tells, and hands it on.
+/// Counts drops and marks of the queue, and forwards them.
 struct Counted<'a> {
     now: Time,
     figures: &'a mut Figures,
@@ -57,21 +57,22 @@ impl QueueEvents for Counted<'_> {
 }
 
 impl Managed {
-    /// An idle link, whose own queue has no limit, behind an empty queue and a ring of so many packets.
+    /// Creates an idle link, without a separate queue limit, behind an empty queue discipline and a ring of `ring`
+    /// packets.
     pub fn new(link: Link<Key>, queue: Box<dyn QueueDisc>, ring: usize) -> Managed {
         Managed { queue, link, ring, next: None, idle: None }
     }
 
-    /// A packet arrives, its size without framing.
+    /// Enqueues an arriving packet; its size is without framing.
     pub fn send(&mut self, now: Time, packet: Waiting, events: &mut dyn QueueEvents) -> Due {
-        // What leaves the queue at this very instant leaves before it.
+        // Departures at this instant precede the arrival.
         let mut due = self.depart(now, events);
         let packet = Waiting { size: packet.size + self.link.framing(), ..packet };
         let counted = &mut Counted { now, figures: self.link.figures_mut(), events };
-        // Disciplines learn from being found empty; that it happened is told when it matters next.
+        // Some disciplines react to a dequeue from the empty queue; it is delivered with the next arrival.
         if let Some(at) = self.idle.take_if(|at| *at <= now) {
             let packet = self.queue.dequeue(at, counted);
-            debug_assert!(packet.is_none(), "nothing came since it was emptied");
+            debug_assert!(packet.is_none(), "no packet arrived since the queue was emptied");
         }
         self.queue.enqueue(now, packet, Bytes::ZERO, counted);
         if self.next.is_none() && self.queue.backlog().packets > 0 {
@@ -80,13 +81,13 @@ impl Managed {
             let arrival = self.depart(now, events).arrival.or(due.arrival);
             due = Due { departure: self.departure(), arrival };
         }
-        // The queue is at its longest behind an arrival, without what has left it at once.
+        // The maximum of the queue occurs after an arrival, without packets that leave at once.
         let Backlog { bytes, packets } = self.backlog(now);
         self.link.figures_mut().note_queue(packets, bytes);
         due
     }
 
-    /// Packets leave the queue that are due by now.
+    /// Removes the packets that are due by now from the queue.
     pub fn depart(&mut self, now: Time, events: &mut dyn QueueEvents) -> Due {
         let mut due = Due::default();
         while let Some((since, _)) = self.next.filter(|(_, at)| *at <= now) {
@@ -106,7 +107,7 @@ impl Managed {
         due
     }
 
-    /// When the interface takes the next packet of those that wait since then.
+    /// Returns when the interface takes the next of the packets that have waited since `since`.
     fn pulls(&self, since: Time) -> Time {
         match self.ring {
             0 => self.link.begins(since),
@@ -118,28 +119,28 @@ impl Managed {
         self.next.map(|(_, at)| at)
     }
 
-    /// What waits, with framing and without the packet in transmission.
+    /// Returns the backlog, with framing and without the packet in transmission.
     pub fn backlog(&mut self, now: Time) -> Backlog {
         let Backlog { bytes, packets } = self.queue.backlog();
         Backlog { bytes: bytes + self.link.waiting_bytes(now), packets: packets + self.link.waiting(now) }
     }
 
-    /// The link behind the queue.
+    /// Returns the link behind the queue.
     pub fn link(&self) -> &Link<Key> {
         &self.link
     }
 
-    /// As [`Managed::link`], to take what arrives.
+    /// Returns the link mutably, for arrivals.
     pub fn link_mut(&mut self) -> &mut Link<Key> {
         &mut self.link
     }
 
-    /// How many packets are inside: waiting, in transmission or on its way.
+    /// Returns the number of packets inside: waiting, in transmission or in flight.
     pub fn inside(&self) -> usize {
         self.queue.inside().count() + self.link.inside().count()
     }
 
-    /// What it did until now.
+    /// Returns the counters until now.
     pub fn figures(&self, now: Time) -> Figures {
         let mut figures = self.link.figures(now);
         for packet in self.queue.inside() {
@@ -161,9 +162,9 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::{Arc, Mutex};
 
-    /// Arrivals with their instants, the most that ever waited, and the sums of waiting times.
+    /// Arrivals with their times, the maximum backlog, and the integrals of waiting packets and bytes.
     #[derive(Debug, Default, PartialEq)]
-    struct Story {
+    struct Outcome {
         arrived: Vec<(Time, u32)>,
         dropped: Vec<u32>,
         most: (u64, Bytes),
@@ -183,53 +184,53 @@ mod tests {
         trace::Params { down, up, rate_up, format, start, digest }.server(Direction::Down, Time::ZERO)
     }
 
-    /// The limit of a drop-tail queue, and the packets that come: gaps in microseconds, sizes.
+    /// Limit of a drop-tail queue, and arriving packets: gaps in microseconds, sizes.
     type Case = (u64, Vec<(u64, u64)>);
 
-    fn plain(server: Server, (limit, packets): &Case) -> Story {
+    fn plain(server: Server, (limit, packets): &Case) -> Outcome {
         let queue = Queue { packets: Some(*limit), ..Queue::default() };
         let mut link = Link::new(server, DELAY, queue);
-        let (mut story, mut now, mut next) = (Story::default(), Time::ZERO, None);
+        let (mut outcome, mut now, mut next) = (Outcome::default(), Time::ZERO, None);
         for (number, (gap, size)) in (0..).zip(packets) {
             now += Span::from_micros(*gap);
             while let Some(at) = next.filter(|at| *at <= now) {
                 let (key, following) = link.arrive(at);
-                story.arrived.push((at, key.unwrap()));
+                outcome.arrived.push((at, key.unwrap()));
                 next = following;
             }
             match link.send(now, Bytes(*size), number) {
                 Ok(sent) => next = next.or(sent.event),
-                Err(_) => story.dropped.push(number),
+                Err(_) => outcome.dropped.push(number),
             }
         }
         while let Some(at) = next {
             let (key, following) = link.arrive(at);
-            story.arrived.push((at, key.unwrap()));
+            outcome.arrived.push((at, key.unwrap()));
             next = following;
         }
         let figures = link.figures(Time::NEVER);
-        Story {
+        Outcome {
             most: (figures.most_packets, figures.most_bytes),
             waited: (figures.packet_nanos, figures.byte_nanos),
-            ..story
+            ..outcome
         }
     }
 
-    fn managed(server: Server, (limit, packets): &Case, ring: usize) -> Story {
+    fn managed(server: Server, (limit, packets): &Case, ring: usize) -> Outcome {
         let link = Link::new(server, DELAY, Queue::default());
         let params = drop_tail::Params { buffer: Bytes(1 << 30), packets: Some(*limit) };
         let mut link = Managed::new(link, Spec::DropTail(params).build(&ctx()), ring);
-        let (mut story, mut now) = (Story::default(), Time::ZERO);
+        let (mut outcome, mut now) = (Outcome::default(), Time::ZERO);
         let (mut arrival, mut departure): (Option<Time>, Option<Time>) = (None, None);
         let mut seen = Seen::default();
-        let mut coming = (0..).zip(packets).peekable();
+        let mut upcoming = (0..).zip(packets).peekable();
         loop {
-            let comes = coming.peek().map(|(_, (gap, _))| now + Span::from_micros(*gap));
-            let Some(at) = [comes, arrival, departure].into_iter().flatten().min() else { break };
+            let next_packet = upcoming.peek().map(|(_, (gap, _))| now + Span::from_micros(*gap));
+            let Some(at) = [next_packet, arrival, departure].into_iter().flatten().min() else { break };
             let mut due = Due::default();
-            // The arrival comes before the departure of the same instant: it must not jump the queue.
-            if comes == Some(at) {
-                let (number, (_, size)) = coming.next().unwrap();
+            // An arrival is processed before a departure at the same instant and must not overtake it.
+            if next_packet == Some(at) {
+                let (number, (_, size)) = upcoming.next().unwrap();
                 now = at;
                 due = link.send(at, packet(number, *size, at), &mut seen);
             } else if departure == Some(at) {
@@ -237,28 +238,28 @@ mod tests {
                 due = link.depart(at, &mut seen);
             } else {
                 let (key, following) = link.link_mut().arrive(at);
-                story.arrived.push((at, key.unwrap().0));
+                outcome.arrived.push((at, key.unwrap().0));
                 arrival = following;
             }
             departure = due.departure.or(departure);
             arrival = arrival.or(due.arrival);
         }
         let figures = link.figures(Time::NEVER);
-        assert_eq!((link.inside(), figures.packets as usize), (0, story.arrived.len()));
-        Story {
+        assert_eq!((link.inside(), figures.packets as usize), (0, outcome.arrived.len()));
+        Outcome {
             dropped: seen.dropped.into_iter().map(|(key, _)| key).collect(),
             most: (figures.most_packets, figures.most_bytes),
             waited: (figures.packet_nanos, figures.byte_nanos),
-            ..story
+            ..outcome
         }
     }
 
     proptest! {
-        /// Packets that leave the queue one by one have the times of those that are computed when they come.
+        /// Packets that leave the queue by events have the same times as those computed at entry.
         #[test]
-        fn drop_tail_is_as_without_events(
+        fn drop_tail_by_events_equals_drop_tail_at_entry(
             limit in 1u64..10,
-            // Whole half milliseconds, so that packets often come at the instant of an opportunity.
+            // Whole half milliseconds, so that packets often arrive at the instant of an opportunity.
             packets in prop::collection::vec((0u64..4, 1u64..4000), 1..120),
             opportunities in prop::collection::vec(0u32..40, 1..60),
             rates in prop::collection::vec(0u32..30, 1..40),
@@ -277,9 +278,9 @@ mod tests {
             prop_assert_eq!(plain(recorded(), &case), managed(recorded(), &case, 0));
         }
 
-        /// A ring behind drop-tail is as much more room.
+        /// A ring behind drop-tail has the effect of a larger queue limit.
         #[test]
-        fn a_ring_delays_nothing(
+        fn a_ring_extends_the_queue_without_delay(
             (limit, ring) in (1u64..6, 1usize..4),
             packets in prop::collection::vec((0u64..2000, 1u64..4000), 1..120),
         ) {
@@ -288,13 +289,13 @@ mod tests {
         }
     }
 
-    /// Notes when it is asked for a packet and has none.
-    struct Spy {
+    /// Records dequeue calls on an empty queue.
+    struct Probe {
         queue: Fifo,
         found_empty: Arc<Mutex<Vec<Time>>>,
     }
 
-    impl QueueDisc for Spy {
+    impl QueueDisc for Probe {
         fn enqueue(&mut self, _: Time, packet: Waiting, _: Bytes, _: &mut dyn QueueEvents) {
             self.queue.push(packet);
         }
@@ -316,12 +317,12 @@ mod tests {
         }
     }
 
-    /// Two packets of 1 ms, one while the second is sent, one after an idle time.
+    /// Two packets of 1 ms, one during the transmission of the second, one after an idle time.
     #[test]
-    fn a_discipline_learns_that_it_was_found_empty() {
+    fn a_discipline_is_dequeued_once_when_found_empty() {
         let found_empty = Arc::new(Mutex::new(Vec::new()));
-        let spy = Spy { queue: Fifo::default(), found_empty: found_empty.clone() };
-        let mut link = Managed::new(Link::new(wire(), DELAY, Queue::default()), Box::new(spy), 0);
+        let probe = Probe { queue: Fifo::default(), found_empty: found_empty.clone() };
+        let mut link = Managed::new(Link::new(wire(), DELAY, Queue::default()), Box::new(probe), 0);
         let mut seen = Seen::default();
         let at = |us: u64| Time::ZERO + Span::from_micros(us);
         link.send(at(0), packet(0, 1248, at(0)), &mut seen);

@@ -1,9 +1,9 @@
-//! Links: a queue, a service, a delay, and losses.
+//! Links: a queue, a transmission service, a delay, and losses.
 //!
-//! [`Link`] is one direction with a drop-tail queue; before a [`Managed`] one stands a queue discipline. What differs
-//! between kinds of links is the [`Service`]: when the bytes of what waits go.
-//! A medium that stations share, where one packet's time depends on what others send later, is no service:
-//! [`wifi::Medium`] stands beside [`Link`].
+//! [`Link`] is one direction with a drop-tail queue; a [`Managed`] link has a queue discipline in front. Kinds of links
+//! differ in their [`Service`], which determines when the bytes of waiting packets are sent. A shared medium is not a
+//! service, because the time of a packet depends on what other stations send later: [`wifi::Medium`] is an alternative
+//! to [`Link`].
 
 mod fifo;
 mod figures;
@@ -17,7 +17,7 @@ pub use fifo::{Link, Lost, Queue, Refused, Sent};
 pub use figures::Figures;
 pub use managed::{Due, Managed};
 
-/// Link: how a link serves what waits for it.
+/// Link: transmission service of a link.
 #[family(name = "link")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -27,7 +27,7 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// What carries; recordings begin at `start`.
+    /// Returns the carrier of packets; link traces begin at `start`.
     pub fn carrier(&self, start: Time) -> Carrier {
         let each = |server: &dyn Fn(Direction) -> Server| Carrier::Each {
             down: server(Direction::Down),
@@ -41,49 +41,51 @@ impl Spec {
     }
 }
 
-/// What carries packets over a link.
+/// Carrier of packets over a link.
 pub enum Carrier {
-    /// A service for each direction.
+    /// A separate service for each direction.
     Each {
         /// Towards the UEs.
         down: Server,
         /// Towards the servers.
         up: Server,
     },
-    /// A medium that both directions and all stations share.
+    /// A medium shared by both directions and all stations.
     Shared(wifi::Params),
 }
 
-/// When a packet is sent: the first of its bytes goes at `begins`, the last has gone at `ends`.
+/// Transmission of a packet: its first byte is sent at `begins`, its last at `ends`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// When it leaves the queue.
+    /// Time at which the packet leaves the queue.
     pub begins: Time,
-    /// When it has left the link's entry.
+    /// Time at which the transmission ends.
     pub ends: Time,
 }
 
-/// How a link serves what waits for it, first come, first served.
+/// Transmission service of a link, first come, first served.
 pub trait Service: Send {
-    /// When a packet goes that comes now, behind all that came before. Asked once for each packet, in their order.
+    /// Returns the transmission of a packet that arrives now, behind all earlier packets. Called once per packet, in
+    /// order.
     fn serve(&mut self, now: Time, size: Bytes) -> Served;
 
-    /// When a packet would begin to go that came now, behind all that came before: what [`Service::serve`] would say.
+    /// Returns the time at which the transmission of a packet that arrives now would begin, behind all earlier packets:
+    /// the time that [`Service::serve`] would return.
     fn begins(&self, now: Time) -> Time;
 
-    /// How much it could send between two instants; none: no limit.
+    /// Returns the capacity between two instants; `None`: no limit.
     fn capacity(&self, from: Time, to: Time) -> Option<Bytes>;
 
-    /// How long it takes to send so much from an instant on if nobody else has anything.
+    /// Returns the time to send `size` bytes from an instant on without other traffic.
     fn alone(&self, from: Time, size: Bytes) -> Span;
 
-    /// What a packet carries besides itself on this link.
+    /// Returns the framing that this link adds to each packet.
     fn framing(&self) -> Bytes {
         Bytes::ZERO
     }
 }
 
-/// What serves a link. Most links are wires, whose division is worth no indirect call.
+/// Transmission service of a link. Wires are an enum variant to avoid an indirect call on most links.
 pub enum Server {
     /// A constant rate.
     Wire(wire::Wire),
@@ -92,7 +94,7 @@ pub enum Server {
 }
 
 impl Server {
-    /// The rate, if it is constant and there is one.
+    /// Returns the rate; `None`: the rate varies or is not limited.
     pub fn rate(&self) -> Option<BitRate> {
         match self {
             Server::Wire(wire) => wire.rate(),

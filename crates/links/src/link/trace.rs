@@ -1,4 +1,4 @@
-//! A recorded link.
+//! Link traces: recorded capacity of a link.
 
 mod opportunities;
 mod rates;
@@ -13,55 +13,55 @@ use rates::{Profile, Rates};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The longest recording: the times of its lines fit 32 bits in milliseconds.
+/// Maximum length of a link trace: the times of its lines fit 32 bits in milliseconds.
 const LONGEST: Span = Span::from_millis(u32::MAX as u64);
 
-/// What the lines of a recording say.
+/// File format of a link trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Format {
-    /// Each line a time in whole milliseconds, at which 1500 bytes can go; mahimahi's format.
+    /// Each line is a time in whole milliseconds at which 1500 bytes can be sent; mahimahi's format.
     #[word = "mahimahi"]
     Mahimahi,
-    /// Each line a time in seconds and the rate in Mbit/s since the line before.
+    /// Each line is a time in seconds and the rate in Mbit/s since the previous line.
     #[word = "rate"]
     Rate,
 }
 
-/// Trace: a link as it was measured.
+/// Trace: replays a recorded link capacity.
 ///
-/// With `format = "mahimahi"` a file has a line for each opportunity to send 1500 bytes: its time in whole
-/// milliseconds, ascending; equal lines are several opportunities in one millisecond. Opportunities are bytes to
-/// be taken: several small packets share one, a packet larger than what is left of one takes the rest of it and
-/// goes with the next. What nobody waits for is lost; a packet that comes at the instant of an opportunity is too
-/// late for it. The file repeats; its period is its last time, so opportunities at 0 fall together with those at
-/// the end of the pass before.
+/// With `format = "mahimahi"` a file has one line per opportunity to send 1500 bytes: its time in whole milliseconds,
+/// ascending. Equal lines are several opportunities in one millisecond. An opportunity is a number of bytes: several
+/// small packets share one; a packet larger than the rest of one takes that rest and continues with the next. An
+/// opportunity without a waiting packet is lost, and a packet that arrives at the instant of an opportunity misses it.
+/// The file repeats with its last time as the period, so opportunities at 0 coincide with those at the end of the
+/// previous pass.
 ///
-/// With `format = "rate"` a line has a time in seconds and the rate in Mbit/s from the line before until then. The
+/// With `format = "rate"` a line has a time in seconds and the rate in Mbit/s from the previous line until then. The
 /// file repeats after its last time.
 ///
-/// A recording is a file, relative to the scenario's folder, or one of those that airwnd brings along:
-/// docs/how-to/links-and-traces.md lists them. IP packets are sent as they are, without framing.
+/// A link trace is a file, relative to the scenario's folder, or one of those included in airwnd:
+/// docs/how-to/links-and-traces.md lists them. IP packets are sent without framing.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Netravali et al., Mahimahi, USENIX ATC 2015, §4.1; mahimahi link_queue.cc", check, files)]
 pub struct Params {
-    /// Recording of the way towards the UEs.
+    /// Link trace towards the UEs.
     #[param(unit = "path", source = "the scenario")]
     pub down: Recording,
-    /// Recording of the way towards the servers; none: that of the other direction, unless `rate_up` is set.
+    /// Link trace towards the servers; `none`: that of the other direction, unless `rate_up` is set.
     #[param(default = None, unit = "path", source = "the scenario")]
     pub up: Option<Recording>,
-    /// Constant rate towards the servers in place of a recording.
+    /// Constant rate towards the servers instead of a link trace.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "the scenario")]
     pub rate_up: Option<BitRate>,
-    /// What the files' lines say.
+    /// File format.
     #[param(default = Format::Mahimahi, unit = "1", source = "mahimahi")]
     pub format: Format,
-    /// Where in the recording the measurement begins.
+    /// Position in the link trace at which the measurement begins.
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "mahimahi")]
     pub start: Span,
-    /// Digest of the files' contents; filled in when the scenario is read, and compared if it is there.
+    /// Digest of the files' contents; set when the scenario is read, and compared if present.
     #[param(default = None, unit = "text", source = "the files; FNV-1a, 64 bits")]
     pub digest: Option<String>,
 }
@@ -74,7 +74,7 @@ impl Params {
             _ => &self.down,
         };
         Server::Other(
-            match recording.contents.as_ref().expect("a checked scenario's recordings have been read") {
+            match recording.contents.as_ref().expect("the link traces of a checked scenario have been read") {
                 Contents::Opportunities(opportunities) => {
                     Box::new(Replay::new(opportunities.clone(), start, self.start))
                 }
@@ -86,7 +86,7 @@ impl Params {
     fn check(&self) -> Result<(), (&'static str, String)> {
         match (&self.up, self.rate_up) {
             (Some(_), Some(_)) => {
-                Err(("rate_up", "the way up has a recording, `up`, or a rate, not both".into()))
+                Err(("rate_up", "the uplink has a link trace, `up`, or a rate, not both".into()))
             }
             _ => Ok(()),
         }
@@ -102,21 +102,21 @@ impl Params {
         self.seal().map_err(|message| Fault::new("digest", message))
     }
 
-    /// Its recordings, with their keys.
+    /// Returns the link traces with their keys.
     fn recordings(&mut self) -> impl Iterator<Item = (&'static str, &mut Recording)> {
         [("down", &mut self.down)].into_iter().chain(self.up.as_mut().map(|up| ("up", up)))
     }
 
-    /// Notes the digest of its recordings once they are read, or compares it with the one that is there.
+    /// Stores the digest of the link traces, or compares it with the one that is present.
     ///
     /// # Errors
-    /// The digest that the files have, if it is another.
+    /// Returns a message with the digest of the files if it differs.
     fn seal(&mut self) -> Result<(), String> {
         let up = self.up.as_ref().map_or(0, |up| up.digest);
         let found = format!("{:016x}", self.down.digest ^ up.rotate_left(1));
         match &self.digest {
             Some(known) if *known != found => {
-                Err(format!("the recordings have changed: their digest is {found}, not {known}"))
+                Err(format!("the link traces have changed: their digest is {found}, not {known}"))
             }
             _ => {
                 self.digest = Some(found);
@@ -126,10 +126,10 @@ impl Params {
     }
 }
 
-/// A recording: its name, and what it says once it has been read.
+/// A link trace: its name, and its contents once read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// The file, or the name of one that airwnd brings along.
+    /// File name, or name of a link trace included in airwnd.
     pub file: String,
     contents: Option<Contents>,
     digest: u64,
@@ -142,15 +142,15 @@ enum Contents {
 }
 
 impl Recording {
-    /// One of this name that has not been read yet.
+    /// Creates a link trace with this name that has not been read.
     pub fn named(file: &str) -> Recording {
         Recording { file: file.into(), contents: None, digest: 0 }
     }
 
-    /// Takes in a file's text.
+    /// Reads the text of a file.
     ///
     /// # Errors
-    /// What is wrong with it, and in which line.
+    /// Returns the offending line and a message.
     pub fn read_text(&mut self, text: &str, format: Format) -> Result<(), (usize, String)> {
         self.contents = Some(match format {
             Format::Mahimahi => Contents::Opportunities(Arc::new(Opportunities::parse(text)?)),
@@ -160,7 +160,7 @@ impl Recording {
         Ok(())
     }
 
-    /// How long it lasts; none before it is read.
+    /// Returns the period; `None`: not read yet.
     pub fn period(&self) -> Option<Span> {
         self.contents.as_ref().map(|contents| match contents {
             Contents::Opportunities(opportunities) => opportunities.period(),
@@ -173,7 +173,7 @@ impl Param for Recording {
     fn read(node: &Node) -> Result<Self, Error> {
         let file = String::read(node)?;
         if file.is_empty() {
-            return Err(node.error("a recording needs a file, or a name of those that airwnd brings along"));
+            return Err(node.error("a link trace needs a file, or the name of one included in airwnd"));
         }
         Ok(Recording::named(&file))
     }
@@ -192,12 +192,12 @@ fn fnv1a(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A time in the file's own clock: how often it has begun anew, and where in it.
+/// Converts a time to the file's clock: number of complete passes, and position in the pass.
 fn place_in(elapsed: Span, period: Span) -> (u64, Span) {
     (elapsed.0 / period.0, Span(elapsed.0 % period.0))
 }
 
-/// The lines of a recording with their numbers; a last one that is empty is none.
+/// Returns the lines with their numbers; a trailing empty line is ignored.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.trim_end_matches(['\n', '\r']).lines()).filter(move |_| !text.trim().is_empty())
 }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_covers_both_ways() {
+    fn the_digest_covers_both_directions() {
         let digest = |down, up| {
             let mut params = params(down, up, Format::Mahimahi);
             params.seal().unwrap();
@@ -236,21 +236,21 @@ mod tests {
         }
         let mut changed = params("1", None, Format::Mahimahi);
         changed.digest = Some(all[1].clone());
-        let message = format!("the recordings have changed: their digest is {}, not {}", all[0], all[1]);
+        let message = format!("the link traces have changed: their digest is {}, not {}", all[0], all[1]);
         assert_eq!(changed.seal(), Err(message));
     }
 
     #[test]
-    fn fnv_is_that_of_its_definition() {
+    fn fnv_agrees_with_its_definition() {
         // draft-eastlake-fnv, appendix C
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
     }
 
-    /// The way up repeats the way down, has a recording of its own, or a rate.
+    /// The uplink repeats the downlink trace, or has a separate trace or a rate.
     #[test]
-    fn each_way_has_its_service() {
+    fn each_direction_has_its_service() {
         let ends = |params: &Params, direction| {
             params.server(direction, Time::ZERO).serve(Time(0), Bytes(1500)).ends
         };

@@ -1,7 +1,7 @@
-//! A Wi-Fi channel: an access point and its stations, who contend for one medium.
+//! A Wi-Fi channel: an access point and its stations contend for one medium.
 //!
-//! IEEE 802.11's distributed coordination function: [`Medium`] is what happens on the air, [`backoff`] whose turn it is,
-//! [`phy`] how long frames take.
+//! IEEE 802.11's distributed coordination function (DCF): [`Medium`] models the exchange of frames, [`backoff`] the
+//! contention, [`phy`] the durations of frames.
 
 mod backoff;
 mod medium;
@@ -12,7 +12,7 @@ use airwnd_units::{BitRate, Bytes};
 
 pub use medium::{Exit, Figures, Medium, Passed};
 
-/// The physical layer.
+/// Physical layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Phy {
     /// 802.11 and 802.11b: 1, 2, 5.5 and 11 Mbit/s.
@@ -23,34 +23,40 @@ pub enum Phy {
     Ofdm,
 }
 
-/// The preamble of 802.11b.
+/// Preamble of 802.11b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Preamble {
-    /// 192 us with header.
+    /// 192 us, with header.
     #[word = "long"]
     Long,
-    /// 96 us with header.
+    /// 96 us, with header.
     #[word = "short"]
     Short,
 }
 
-/// What the losses of the link befall.
+/// Scope of the link's loss model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Errors {
-    /// Each attempt: DCF sends again, and gives up after its retries.
+    /// Each attempt is subject to loss: DCF retransmits, and drops the packet after its retries.
     #[word = "attempts"]
     Attempts,
-    /// Each packet, once: what link-layer recovery leaves over.
+    /// Each packet is subject to loss once: the residual loss after link-layer recovery.
     #[word = "packets"]
     Packets,
 }
 
-/// Wi-Fi: an access point and its UEs share a channel by IEEE 802.11's distributed coordination function.
+/// Wi-Fi: an access point and its UEs share a channel by IEEE 802.11's distributed coordination function (DCF).
 ///
-/// The access point and each UE have a queue of their own. A sender waits until the channel has been idle for
-/// DIFS (EIFS after a frame that could not be read) and a random number of slots, uniform in 0..=CW, has passed; other
-/// frames stop the count. Senders whose counts end together collide. A frame without ACK is sent again with CW' = min(2
-/// CW + 1, CWmax). A packet of n bytes is a frame of n + 36 (header 24, LLC 8, FCS 4).
+/// The access point and each UE have a separate queue. A sender waits until the channel has been idle for DIFS (EIFS
+/// after a frame that could not be decoded), then for a random number of slots, uniform in 0..=CW. Other frames suspend
+/// the countdown. Senders whose countdowns end together collide. A frame without ACK is sent again with a larger
+/// contention window:
+///
+/// ```math
+/// \mathrm{CW} \leftarrow \min(2 \, \mathrm{CW} + 1, \mathrm{CW}_{\max})
+/// ```
+///
+/// A packet of n bytes is a frame of n + 36 bytes (header 24, LLC 8, FCS 4).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "IEEE 802.11-2012 §9.3", check)]
 pub struct Params {
@@ -58,51 +64,51 @@ pub struct Params {
     #[param(default = Phy::Dsss, unit = "word", source = "IEEE 802.11-2012 §17 (DSSS), §18 (OFDM)")]
     pub phy: Phy,
     /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s with "dsss", 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s with "ofdm";
-    /// none: the highest.
+    /// `none`: the maximum.
     #[param(default = None, range = BitRate(1_000_000)..=BitRate(54_000_000))]
     #[param(unit = "bit/s", source = "IEEE 802.11-2012 §17.4, §18.3")]
     pub rate: Option<BitRate>,
-    /// Rate of ACK, RTS and CTS frames; none: the lowest.
+    /// Rate of ACK, RTS and CTS frames; `none`: the minimum.
     #[param(default = None, range = BitRate(1_000_000)..=BitRate(54_000_000))]
     #[param(unit = "bit/s", source = "IEEE 802.11-2012 §9.7.6")]
     pub basic_rate: Option<BitRate>,
-    /// Preamble of "dsss"; short with rates above 1 Mbit/s only.
+    /// Preamble of "dsss"; short only with rates above 1 Mbit/s.
     #[param(default = Preamble::Long, unit = "word", source = "IEEE 802.11-2012 §17.2.2")]
     pub preamble: Preamble,
-    /// Contention window of a first attempt; none: 31 with "dsss", 15 with "ofdm".
+    /// Contention window of a first attempt; `none`: 31 with "dsss", 15 with "ofdm".
     #[param(default = None, range = 1..=32_767)]
     #[param(unit = "slots", source = "IEEE 802.11-2012 Table 17-9, Table 18-17")]
     pub cw_min: Option<u64>,
-    /// Greatest contention window.
+    /// Maximum contention window.
     #[param(default = 1023, range = 1..=32_767)]
     #[param(unit = "slots", source = "IEEE 802.11-2012 Table 17-9, Table 18-17")]
     pub cw_max: u64,
-    /// Attempts to send a frame without RTS, or an RTS, before the packet is given up.
+    /// Maximum number of attempts to send a frame without RTS, or an RTS, before the packet is dropped.
     #[param(default = 7, range = 1..=255, unit = "1", source = "IEEE 802.11-2012 §C.3, dot11ShortRetryLimit")]
     pub short_retries: u64,
-    /// Attempts to send a frame behind an RTS before the packet is given up.
+    /// Maximum number of attempts to send a frame after an RTS before the packet is dropped.
     #[param(default = 4, range = 1..=255, unit = "1", source = "IEEE 802.11-2012 §C.3, dot11LongRetryLimit")]
     pub long_retries: u64,
-    /// Frames larger than this are announced by RTS and CTS; none: no frame.
+    /// Frame size above which RTS and CTS precede the frame; `none`: never.
     #[param(default = None, range = Bytes(0)..=Bytes(65_536), unit = "B", source = "IEEE 802.11-2012 §9.3.1")]
     pub rts_threshold: Option<Bytes>,
-    /// What `loss` and `loss_up` befall: each attempt, or each packet once.
+    /// Scope of `loss` and `loss_up`: each attempt, or each packet once.
     #[param(default = Errors::Attempts, unit = "word", source = "IEEE 802.11-2012 §9.3.2.8")]
     pub errors: Errors,
 }
 
 impl Params {
-    /// The rate of data frames.
+    /// Returns the rate of data frames.
     pub fn rate(&self) -> BitRate {
         self.rate.unwrap_or(*self.phy.rates().last().expect("every physical layer has rates"))
     }
 
-    /// The rate of control frames.
+    /// Returns the rate of control frames.
     pub fn basic_rate(&self) -> BitRate {
         self.basic_rate.unwrap_or(self.phy.rates()[0])
     }
 
-    /// The contention window of a first attempt.
+    /// Returns the contention window of a first attempt.
     pub fn cw_min(&self) -> u64 {
         self.cw_min.unwrap_or(match self.phy {
             Phy::Dsss => 31,
@@ -110,10 +116,10 @@ impl Params {
         })
     }
 
-    /// What no single value shows: the parameter at fault, and what is wrong with it.
+    /// Checks constraints between parameters; the error is the offending parameter and a message.
     ///
     /// # Errors
-    /// A rate that the physical layer does not have, windows or rates out of order.
+    /// A rate that the physical layer does not have, or contention windows or rates out of order.
     fn check(&self) -> Result<(), (&'static str, String)> {
         let rates = self.phy.rates();
         let known: Vec<String> = rates.iter().map(|rate| format!("\"{rate}\"")).collect();
@@ -130,10 +136,11 @@ impl Params {
         }
         if self.preamble == Preamble::Short {
             if self.phy == Phy::Ofdm {
-                return Err(("preamble", "only \"dsss\" has a short one; allowed: \"long\"".into()));
+                return Err(("preamble", "only \"dsss\" has a short preamble; allowed: \"long\"".into()));
             }
             if self.basic_rate() == rates[0] {
-                let message = "frames at 1Mbps have the long one: raise basic_rate, or use \"long\"".into();
+                let message =
+                    "frames at 1Mbps have the long preamble: raise basic_rate, or use \"long\"".into();
                 return Err(("preamble", message));
             }
         }
@@ -149,7 +156,7 @@ mod tests {
     use super::*;
     use airwnd_catalog::{Node, Param};
 
-    fn complaint(toml: &str) -> Option<(&'static str, String)> {
+    fn error(toml: &str) -> Option<(&'static str, String)> {
         let text = format!("x = {toml}");
         let node = Node::from_toml(&text, "test").unwrap();
         Params::read(node.nearest("x")).unwrap().check().err()
@@ -157,28 +164,28 @@ mod tests {
 
     #[test]
     fn a_physical_layer_has_its_rates() {
-        assert_eq!(complaint("{}"), None);
-        assert_eq!(complaint("{phy = \"ofdm\", rate = \"54Mbps\", basic_rate = \"24Mbps\"}"), None);
-        let (key, message) = complaint("{rate = \"3Mbps\"}").unwrap();
+        assert_eq!(error("{}"), None);
+        assert_eq!(error("{phy = \"ofdm\", rate = \"54Mbps\", basic_rate = \"24Mbps\"}"), None);
+        let (key, message) = error("{rate = \"3Mbps\"}").unwrap();
         assert_eq!(key, "rate");
         assert_eq!(
             message,
             "\"dsss\" has no rate 3Mbps; allowed: \"1Mbps\", \"2Mbps\", \"5500kbps\", \"11Mbps\""
         );
-        assert_eq!(complaint("{phy = \"ofdm\", basic_rate = \"1Mbps\"}").unwrap().0, "basic_rate");
-        assert_eq!(complaint("{rate = \"1Mbps\", basic_rate = \"2Mbps\"}").unwrap().0, "basic_rate");
+        assert_eq!(error("{phy = \"ofdm\", basic_rate = \"1Mbps\"}").unwrap().0, "basic_rate");
+        assert_eq!(error("{rate = \"1Mbps\", basic_rate = \"2Mbps\"}").unwrap().0, "basic_rate");
     }
 
     #[test]
-    fn the_short_preamble_is_not_for_all() {
-        assert_eq!(complaint("{preamble = \"short\"}").unwrap().0, "preamble");
-        assert_eq!(complaint("{preamble = \"short\", basic_rate = \"2Mbps\"}"), None);
-        assert_eq!(complaint("{preamble = \"short\", phy = \"ofdm\"}").unwrap().0, "preamble");
+    fn the_short_preamble_requires_dsss_above_1_mbps() {
+        assert_eq!(error("{preamble = \"short\"}").unwrap().0, "preamble");
+        assert_eq!(error("{preamble = \"short\", basic_rate = \"2Mbps\"}"), None);
+        assert_eq!(error("{preamble = \"short\", phy = \"ofdm\"}").unwrap().0, "preamble");
     }
 
     #[test]
     fn windows_are_in_order() {
-        assert_eq!(complaint("{cw_max = 30}").unwrap().0, "cw_max");
-        assert_eq!(complaint("{cw_max = 31}"), None);
+        assert_eq!(error("{cw_max = 30}").unwrap().0, "cw_max");
+        assert_eq!(error("{cw_max = 31}"), None);
     }
 }

@@ -1,20 +1,20 @@
-//! A constant rate.
+//! A constant-rate link.
 
 use super::{Served, Service};
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-/// Wire: a constant rate.
+/// Wire: constant-rate link.
 ///
-/// A packet of n bits takes n / rate, with its framing.
+/// The transmission time of a packet of n bits, including its framing, is n / rate.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 PointToPointNetDevice")]
 pub struct Params {
     /// Rate towards the UEs.
     #[param(range = BitRate(1)..=BitRate(1_000_000_000_000), unit = "bit/s", source = "the scenario")]
     pub rate: BitRate,
-    /// Rate towards the servers; none: `rate`.
+    /// Rate towards the servers; `none`: `rate`.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "the scenario")]
     pub rate_up: Option<BitRate>,
@@ -46,12 +46,12 @@ impl Wire {
     //= RFC 1661 §2
     pub const FRAMING: Bytes = Bytes(2);
 
-    /// An idle wire that adds `framing` to each packet. Rate zero stands for no serialisation.
+    /// Creates an idle wire that adds `framing` to each packet. Rate zero: no serialisation delay.
     pub fn new(rate: BitRate, framing: Bytes) -> Wire {
         Wire { rate, framing, free_at: Time::ZERO }
     }
 
-    /// Its rate; none without serialisation.
+    /// Returns the rate; `None`: no serialisation delay.
     pub(super) fn rate(&self) -> Option<BitRate> {
         Some(self.rate).filter(|rate| rate.0 > 0)
     }

@@ -1,14 +1,17 @@
-//! Packets lost by the errors of their bits.
+//! Packet losses from independent bit errors.
 
 use super::{Loss, Passing};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
-/// Bit error: each bit is wrong with the same probability p, and a packet with a wrong bit is lost.
+/// Bit error: each bit is wrong with probability p; a packet with a wrong bit is lost.
 ///
-/// A packet of n bits on the wire, headers and framing included, is lost with the probability
-/// 1 - (1 - p)^n.
+/// A packet of n bits on the wire, including headers and framing, is lost with the probability
+///
+/// ```math
+/// 1 - (1 - p)^n
+/// ```
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 RateErrorModel, ERROR_UNIT_BIT")]
 pub struct Params {
@@ -18,15 +21,15 @@ pub struct Params {
     pub rate: f64,
 }
 
-/// Independent errors of bits.
+/// Independent bit errors.
 pub struct BitError {
-    /// ln(1 - p): the logarithm keeps the digits of a small p.
+    /// ln(1 - p): the logarithm preserves the precision of a small p.
     log_intact: f64,
     stream: Stream,
 }
 
 impl BitError {
-    /// Losses drawn from this stream.
+    /// Creates a model that draws losses from this stream.
     pub fn new(params: Params, stream: Stream, _start: Time) -> Self {
         BitError { log_intact: libm::log1p(-params.rate), stream }
     }

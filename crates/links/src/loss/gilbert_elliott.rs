@@ -1,15 +1,20 @@
-//! Losses in bursts, counted in packets.
+//! Bursty loss, stepped per packet.
 
 use super::{Loss, Passing};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
-/// Gilbert-Elliott: a two-state Markov chain that takes a step with each packet.
+/// Gilbert-Elliott: bursty loss by a two-state Markov chain that steps once per packet.
 ///
-/// With p from good to bad and r from bad to good, the chain is bad for p / (p + r) of the packets, in spells
-/// of 1 / r = 1 / (1 - p_BB) packets on average; the share of packets lost is
-/// (r loss_in_good + p loss_in_bad) / (p + r). The first packet meets the good state.
+/// With probability p from good to bad and r from bad to good, the chain is bad for p / (p + r) of the packets, in
+/// bursts of 1 / r = 1 / (1 - p_BB) packets on average. The share of lost packets is
+///
+/// ```math
+/// \frac{r \, \mathrm{loss\_in\_good} + p \, \mathrm{loss\_in\_bad}}{p + r}
+/// ```
+///
+/// The first packet meets the good state.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Gilbert, Bell System Technical Journal 39(5), 1960; Elliott, ibid. 42(5), 1963")]
 pub struct Params {
@@ -23,11 +28,11 @@ pub struct Params {
     #[param(default = 0.0, range = 0.0..=1.0, unit = "1", source = "Gilbert 1960: k = 1")]
     pub loss_in_good: f64,
     /// Probability that a packet is lost in the bad state.
-    #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "airwnd: a burst is one of losses")]
+    #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "airwnd: every packet of a burst is lost")]
     pub loss_in_bad: f64,
 }
 
-/// A chain that steps with the packets.
+/// State of the chain.
 pub struct GilbertElliott {
     params: Params,
     steps: Stream,
@@ -36,7 +41,7 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// A chain in its good state; its steps and the losses have a stream each.
+    /// Creates a chain in the good state, with separate streams for steps and losses.
     pub fn new(params: Params, stream: Stream, _start: Time) -> Self {
         GilbertElliott { params, steps: stream.child(0), losses: stream.child(1), bad: false }
     }

@@ -1,20 +1,27 @@
-//! Losses in bursts, measured in time.
+//! Bursty loss, continuous in time.
 
 use super::{Loss, Passing};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Span, Time};
 
-/// Gilbert-Elliott in time: a channel that is good and bad in turn, for exponentially distributed spells.
+/// Gilbert-Elliott in time: bursty loss by a channel with good and bad periods of exponential duration.
 ///
-/// It is bad for bad / (good + bad) of the time, whoever sends; the share of evenly spaced packets that is
-/// lost is (good loss_in_good + bad loss_in_bad) / (good + bad). The run begins in the good state.
+/// The channel is bad for bad / (good + bad) of the time, independently of the traffic. The share of evenly spaced
+/// packets that is lost is
+///
+/// ```math
+/// \frac{\mathrm{good} \cdot \mathrm{loss\_in\_good} + \mathrm{bad} \cdot \mathrm{loss\_in\_bad}}
+/// {\mathrm{good} + \mathrm{bad}}
+/// ```
+///
+/// The run starts in the good state.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Gilbert 1960 and Elliott 1963, in continuous time")]
 pub struct Params {
     /// Mean duration of the good state.
     #[param(default = Span::from_secs(1), range = Span::from_micros(10)..=Span::from_secs(86_400))]
-    #[param(unit = "time", source = "airwnd: a bad spell each second")]
+    #[param(unit = "time", source = "airwnd: a bad period each second")]
     pub good: Span,
     /// Mean duration of the bad state.
     #[param(default = Span::from_millis(10), range = Span::from_micros(10)..=Span::from_secs(86_400))]
@@ -24,27 +31,27 @@ pub struct Params {
     #[param(default = 0.0, range = 0.0..=1.0, unit = "1", source = "Gilbert 1960: k = 1")]
     pub loss_in_good: f64,
     /// Probability that a packet is lost in the bad state.
-    #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "airwnd: a burst is one of losses")]
+    #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "airwnd: every packet of a burst is lost")]
     pub loss_in_bad: f64,
 }
 
-/// A channel that changes with time.
+/// State of the channel.
 pub struct GilbertElliottTime {
     params: Params,
-    spells: Stream,
+    periods: Stream,
     losses: Stream,
-    /// How many spells have ended: the channel is bad in every second one.
+    /// Number of periods that have ended: every second period is bad.
     ended: u64,
-    /// When the present spell ends.
+    /// End of the current period.
     until: Time,
 }
 
 impl GilbertElliottTime {
-    /// A channel in its good state; its spells and the losses have a stream each.
+    /// Creates a channel in the good state, with separate streams for periods and losses.
     pub fn new(params: Params, stream: Stream, _start: Time) -> Self {
-        let (spells, losses) = (stream.child(0), stream.child(1));
-        let mut channel = GilbertElliottTime { params, spells, losses, ended: 0, until: Time::ZERO };
-        channel.until += channel.spell();
+        let (periods, losses) = (stream.child(0), stream.child(1));
+        let mut channel = GilbertElliottTime { params, periods, losses, ended: 0, until: Time::ZERO };
+        channel.until += channel.period();
         channel
     }
 
@@ -52,10 +59,10 @@ impl GilbertElliottTime {
         self.ended % 2 == 1
     }
 
-    /// The duration of the present spell.
-    fn spell(&self) -> Span {
+    /// Returns the duration of the current period.
+    fn period(&self) -> Span {
         let mean = if self.is_bad() { self.params.bad } else { self.params.good };
-        let draw = -libm::log1p(-self.spells.at(self.ended));
+        let draw = -libm::log1p(-self.periods.at(self.ended));
         Span((mean.0 as f64 * draw) as u64)
     }
 }
@@ -64,7 +71,7 @@ impl Loss for GilbertElliottTime {
     fn loses(&mut self, packet: Passing) -> bool {
         while self.until <= packet.at {
             self.ended += 1;
-            self.until += self.spell();
+            self.until += self.period();
         }
         let loss = if self.is_bad() { self.params.loss_in_bad } else { self.params.loss_in_good };
         self.losses.at(packet.number) < loss

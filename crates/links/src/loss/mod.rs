@@ -1,13 +1,13 @@
-//! Which packets a link loses.
+//! Loss models of links.
 //!
-//! A model sees a packet's number, size and instant, and nothing of what is in it. Draws are addressed by the
-//! packet's number on its link, so what another packet met, or how large it was, does not shift them.
+//! Input of a model: a packet's number, size and arrival time, but not its contents. Random draws are indexed by the
+//! packet's number on its link, so the fate or size of other packets does not shift them.
 
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Time};
 
-/// Loss on a link: which packets do not survive the way.
+/// Loss on a link: selection of the packets that are lost.
 #[family(name = "loss", build = fn(stream: Stream, start: Time) -> Box<dyn Loss>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -22,17 +22,17 @@ pub enum Spec {
 /// A packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passing {
-    /// How many entered the link before it; those that its queue refused do not count.
+    /// Number of packets that entered the link before; packets dropped by its queue do not count.
     pub number: u64,
-    /// Its size on the wire.
+    /// Size on the wire.
     pub size: Bytes,
-    /// When it reaches the end of the link.
+    /// Time of arrival at the end of the link.
     pub at: Time,
 }
 
-/// A rule by which packets are lost.
+/// A loss model.
 pub trait Loss: Send {
-    /// Whether this packet is lost. Asked once for each packet, in the order of their numbers.
+    /// Returns whether this packet is lost. Called once per packet, in the order of their numbers.
     fn loses(&mut self, packet: Passing) -> bool;
 }
 
@@ -50,7 +50,7 @@ mod tests {
         Spec::read(node.nearest("x")).unwrap().build(Stream::new(seed, "test"), Time::ZERO)
     }
 
-    /// Packets of a size, one each millisecond.
+    /// Returns the losses of packets of this size, one per millisecond.
     fn losses(toml: &str, seed: u64, size: u64) -> Vec<bool> {
         let mut model = model(toml, seed);
         let packet =
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_lost_at_the_rate() {
+    fn packets_are_lost_at_the_configured_rate() {
         for p in [0.0, 0.001, 0.05, 0.5, 1.0] {
             let lost = losses(&format!("{{kind = \"packet-error\", rate = {p:?}}}"), 1, 1500);
             assert!((rate(&lost) - p).abs() <= bound(p), "{p}: {}", rate(&lost));
@@ -84,7 +84,7 @@ mod tests {
 
     /// 1 - (1 - p)^bits
     #[test]
-    fn a_larger_packet_meets_more_bit_errors() {
+    fn a_larger_packet_has_more_bit_errors() {
         for (p, size) in [(1e-6_f64, 40), (1e-6, 1500), (1e-5, 1500), (1e-3, 1500), (1.0, 40), (0.0, 1500)] {
             let lost = rate(&losses(&format!("{{kind = \"bit-error\", rate = {p:?}}}"), 1, size));
             let expected = 1.0 - (1.0 - p).powi(8 * size as i32);
@@ -117,8 +117,8 @@ mod tests {
         assert!((lost - 0.325 / 3.0).abs() < 0.005, "{lost}");
     }
 
-    /// The share of time in the bad state is bad / (good + bad): with packets each millisecond also theirs. A
-    /// state holds for many packets: 200 s have some 180 cycles of 1.1 s, so the share is known within 30 %.
+    /// The share of time in the bad state is bad / (good + bad), also for packets each millisecond. A state lasts for
+    /// many packets: 200 s have some 180 cycles of 1.1 s, so the measured share is accurate to 30 %.
     #[test]
     fn sojourns_have_their_means() {
         let chain = "{kind = \"gilbert-elliott-time\", good = \"1s\", bad = \"100ms\"}";
@@ -127,7 +127,7 @@ mod tests {
         assert!((mean_burst(&lost) / 100.0 - 1.0).abs() < 0.1, "{}", mean_burst(&lost));
     }
 
-    /// A state that lasts depends on time alone: twice the packets meet the same bad spells.
+    /// The state depends on time only: twice the packets meet the same bad periods.
     #[test]
     fn sojourns_do_not_count_packets() {
         let bad = |step: u64| {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_followed() {
+    fn a_script_loses_the_listed_packets() {
         let lost =
             losses("{kind = \"scripted\", packets = [0, 3, 4], instants = [\"9500us\", \"20ms\"]}", 1, 40);
         let numbers: Vec<usize> = (0..lost.len()).filter(|number| lost[*number]).collect();
@@ -155,8 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn instants_take_a_packet_each() {
-        // All three are due when packet 1 comes: it and the two behind it go.
+    fn each_instant_loses_one_packet() {
+        // All three instants are due when packet 1 arrives: it and the next two packets are lost.
         let lost = losses("{kind = \"scripted\", instants = [\"100us\", \"200us\", \"300us\"]}", 1, 40);
         assert_eq!(lost.iter().position(|lost| *lost), Some(1));
         assert_eq!(lost[..5], [false, true, true, true, false]);

@@ -1,11 +1,11 @@
-//! A perfect link.
+//! A link without losses.
 
 use super::{Loss, Passing};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
-/// None: every packet that enters the link arrives.
+/// None: no packet is lost on the link.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 PointToPointNetDevice without a ReceiveErrorModel")]
 pub struct Params {}
@@ -14,7 +14,7 @@ pub struct Params {}
 pub struct NoLoss;
 
 impl NoLoss {
-    /// A perfect link.
+    /// Creates a model without losses.
     pub fn new(_params: Params, _stream: Stream, _start: Time) -> Self {
         NoLoss
     }

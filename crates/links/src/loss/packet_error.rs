@@ -1,13 +1,13 @@
-//! Packets lost independently of each other.
+//! Independent packet losses.
 
 use super::{Loss, Passing};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Time;
 
-/// Packet error: each packet is lost with the same probability p, whatever its size.
+/// Packet error: each packet is lost with probability p, independently of its size.
 ///
-/// Bursts of losses have the mean length 1 / (1 - p).
+/// Loss bursts have mean length 1 / (1 - p).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 RateErrorModel, ERROR_UNIT_PACKET")]
 pub struct Params {
@@ -17,14 +17,14 @@ pub struct Params {
     pub rate: f64,
 }
 
-/// Independent losses of packets.
+/// Independent packet losses.
 pub struct PacketError {
     params: Params,
     stream: Stream,
 }
 
 impl PacketError {
-    /// Losses drawn from this stream.
+    /// Creates a model that draws losses from this stream.
     pub fn new(params: Params, stream: Stream, _start: Time) -> Self {
         PacketError { params, stream }
     }

@@ -1,4 +1,4 @@
-//! Losses that are written down.
+//! Losses listed in the scenario.
 
 use super::{Loss, Passing};
 use airwnd_catalog::Params;
@@ -6,14 +6,14 @@ use airwnd_kernel::Stream;
 use airwnd_units::{Span, Time};
 use std::fmt::Display;
 
-/// Scripted: the packets that are written down, and no others.
+/// Scripted: loses the listed packets and no others.
 ///
-/// A packet's number counts from 0 all packets of this direction that enter the link, of all flows and with
-/// acknowledgments. An instant takes the next packet to arrive at or after it that is not taken yet.
+/// Packet numbers start at 0 and count all packets that enter the link in this direction, of all flows and including
+/// ACKs. An instant selects the next packet that arrives at or after it and is not selected yet.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "ns-3 ReceiveListErrorModel; instants airwnd", check)]
+#[params(source = "ns-3 ReceiveListErrorModel; instants: airwnd", check)]
 pub struct Params {
-    /// Numbers of the packets, ascending.
+    /// Packet numbers, ascending.
     #[param(default = Vec::new(), range = 0..=9_223_372_036_854_775_807)]
     #[param(unit = "packets", source = "the scenario")]
     pub packets: Vec<u64>,
@@ -24,7 +24,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// Whether both lists ascend.
+    /// Checks that both lists are in ascending order.
     fn check(&self) -> Result<(), (&'static str, String)> {
         ascending(&self.packets).map_err(|why| ("packets", why))?;
         ascending(&self.instants).map_err(|why| ("instants", why))
@@ -33,12 +33,12 @@ impl Params {
 
 fn ascending<T: PartialOrd + Display>(list: &[T]) -> Result<(), String> {
     match list.windows(2).find(|pair| pair[0] >= pair[1]) {
-        Some(pair) => Err(format!("{} stands after {}; a script ascends", pair[1], pair[0])),
+        Some(pair) => Err(format!("{} follows {}; the list must be in ascending order", pair[1], pair[0])),
         None => Ok(()),
     }
 }
 
-/// A script, and how far it is played.
+/// Script and current position.
 pub struct Scripted {
     params: Params,
     start: Time,
@@ -47,7 +47,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A script at its beginning; its instants count from `start`.
+    /// Creates a script at its beginning; its instants count from `start`.
     pub fn new(params: Params, _stream: Stream, start: Time) -> Self {
         Scripted { params, start, packets: 0, instants: 0 }
     }

@@ -1,4 +1,4 @@
-use super::model::{Definition, Packet, Queue, Told, compare};
+use super::model::{Definition, Packet, Queue, Signals, compare};
 
 /// Kunniyur and Srikant 2001, figure 1, in bytes and seconds.
 struct Avq {
@@ -14,7 +14,7 @@ struct Avq {
 }
 
 impl Definition for Avq {
-    fn enqueue(&mut self, t: f64, mut packet: Packet, held: f64, told: &mut Told) {
+    fn enqueue(&mut self, t: f64, mut packet: Packet, held: f64, signals: &mut Signals) {
         let b = packet.size;
         self.vq = (self.vq - self.c_tilde * (t - self.s)).max(0.0);
         let mark = self.vq + b > self.b;
@@ -26,18 +26,18 @@ impl Definition for Avq {
             .max(0.0);
         self.s = t;
         if mark && !(self.ecn && packet.ecn != 0) {
-            told.early.push(packet.id);
+            signals.early.push(packet.id);
         } else if self.queue.bytes() + held + b > self.b {
-            told.full.push(packet.id);
+            signals.full.push(packet.id);
         } else {
             if mark {
-                told.mark(&mut packet);
+                signals.mark(&mut packet);
             }
             self.queue.0.push_back(packet);
         }
     }
 
-    fn dequeue(&mut self, _t: f64, _told: &mut Told) -> Option<Packet> {
+    fn dequeue(&mut self, _t: f64, _signals: &mut Signals) -> Option<Packet> {
         self.queue.0.pop_front()
     }
 

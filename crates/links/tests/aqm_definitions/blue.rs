@@ -1,8 +1,8 @@
-use super::model::{Definition, Packet, Queue, Told, compare};
+use super::model::{Definition, Packet, Queue, Signals, compare};
 use airwnd_kernel::Stream;
 
-/// Feng et al. 2002, figure 2, where an empty queue is an idle link, event after event. The draws are those of the
-/// discipline.
+/// Feng et al. 2002, figure 2, where an empty queue counts as an idle link, in repeated events. The random draws are
+/// those of the discipline.
 struct Blue {
     freeze_time: f64,
     d1: f64,
@@ -33,27 +33,27 @@ impl Blue {
 }
 
 impl Definition for Blue {
-    fn enqueue(&mut self, now: f64, mut packet: Packet, held: f64, told: &mut Told) {
+    fn enqueue(&mut self, now: f64, mut packet: Packet, held: f64, signals: &mut Signals) {
         while self.queue.0.is_empty() && now - self.last_update > self.freeze_time {
             self.pm = (self.pm - self.d2).max(0.0);
             self.last_update += self.freeze_time;
         }
         if self.queue.0.len() + usize::from(held > 0.0) + 1 > self.limit {
             self.upon_packet_loss(now);
-            told.full.push(packet.id);
+            signals.full.push(packet.id);
             return;
         }
         if self.l.is_some_and(|l| self.queue.0.len() > l) {
             self.upon_packet_loss(now);
         }
-        if self.random.uniform() < self.pm && !(self.ecn && told.mark(&mut packet)) {
-            told.early.push(packet.id);
+        if self.random.uniform() < self.pm && !(self.ecn && signals.mark(&mut packet)) {
+            signals.early.push(packet.id);
             return;
         }
         self.queue.0.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: f64, _told: &mut Told) -> Option<Packet> {
+    fn dequeue(&mut self, now: f64, _signals: &mut Signals) -> Option<Packet> {
         let packet = self.queue.0.pop_front();
         if packet.is_some() && self.queue.0.is_empty() {
             self.upon_link_idle(now);

@@ -1,8 +1,8 @@
-use super::model::{Definition, Draws, Packet, Queue, Told, compare};
+use super::model::{Definition, Draws, Packet, Queue, Signals, compare};
 use airwnd_kernel::Stream;
 
-/// COBALT as Linux' sch_cake describes it: cobalt_queue_full, cobalt_queue_empty and cobalt_should_drop, without the
-/// shaper's mtu_time; times in seconds, the inverse root exact. The draws are those of the discipline.
+/// COBALT as in Linux's sch_cake: cobalt_queue_full, cobalt_queue_empty and cobalt_should_drop, without the shaper's
+/// mtu_time; times in seconds, exact inverse root. The random draws are those of the discipline.
 pub struct Cobalt {
     target: f64,
     interval: f64,
@@ -48,7 +48,7 @@ impl Cobalt {
         }
     }
 
-    fn should_drop(&mut self, now: f64, packet: &mut Packet, told: &mut Told) -> bool {
+    fn should_drop(&mut self, now: f64, packet: &mut Packet, signals: &mut Signals) -> bool {
         let mut drop = false;
         let sojourn = now - packet.tstamp;
         let mut schedule = now - self.drop_next;
@@ -66,7 +66,7 @@ impl Cobalt {
             self.dropping = false;
         }
         if next_due && self.dropping {
-            drop = !(self.ecn && told.mark(packet));
+            drop = !(self.ecn && signals.mark(packet));
             self.count += 1;
             self.drop_next = self.control(self.drop_next);
             schedule = now - self.drop_next;
@@ -100,25 +100,25 @@ impl Cobalt {
 }
 
 impl Definition for Cobalt {
-    fn enqueue(&mut self, now: f64, packet: Packet, held: f64, told: &mut Told) {
+    fn enqueue(&mut self, now: f64, packet: Packet, held: f64, signals: &mut Signals) {
         if self.limit.is_some_and(|limit| self.queue.0.len() + usize::from(held > 0.0) + 1 > limit) {
             self.queue_full(now);
-            told.full.push(packet.id);
+            signals.full.push(packet.id);
         } else {
             self.queue.0.push_back(packet);
         }
     }
 
-    fn dequeue(&mut self, now: f64, told: &mut Told) -> Option<Packet> {
+    fn dequeue(&mut self, now: f64, signals: &mut Signals) -> Option<Packet> {
         loop {
             let Some(mut packet) = self.queue.0.pop_front() else {
                 self.queue_empty(now);
                 return None;
             };
-            if !self.should_drop(now, &mut packet, told) || self.queue.0.is_empty() {
+            if !self.should_drop(now, &mut packet, signals) || self.queue.0.is_empty() {
                 return Some(packet);
             }
-            told.early.push(packet.id);
+            signals.early.push(packet.id);
         }
     }
 
@@ -127,7 +127,7 @@ impl Definition for Cobalt {
     }
 }
 
-/// Settings as a scenario has them, and the definition with them.
+/// Scenario settings, and the definition with these settings.
 pub fn settings(draws: &mut Draws) -> (String, impl Fn(Option<usize>, Stream) -> Cobalt + use<>) {
     let (target, interval) = (draws.whole(100, 30_000), draws.whole(1000, 200_000));
     let (p_inc, p_dec, ecn) = (draws.between(0.0, 0.1), draws.between(0.0, 0.05), draws.flag());

@@ -1,6 +1,6 @@
-use super::model::{Definition, Draws, Packet, Queue, Told, compare};
+use super::model::{Definition, Draws, Packet, Queue, Signals, compare};
 
-/// RFC 8289 §5, with a mark in place of a drop where the packet allows it, after which nothing else is dequeued.
+/// RFC 8289 §5, with a mark in place of a drop for an ECN-capable packet, after which no further packet is dequeued.
 pub struct Codel {
     target: f64,
     interval: f64,
@@ -59,11 +59,11 @@ impl Codel {
     }
 
     /// drop(), or a mark.
-    fn signal(&mut self, p: &mut Packet, told: &mut Told) -> bool {
-        if self.ecn && told.mark(p) {
+    fn signal(&mut self, p: &mut Packet, signals: &mut Signals) -> bool {
+        if self.ecn && signals.mark(p) {
             return false;
         }
-        told.early.push(p.id);
+        signals.early.push(p.id);
         true
     }
 
@@ -77,23 +77,23 @@ impl Codel {
 }
 
 impl Definition for Codel {
-    fn enqueue(&mut self, _now: f64, packet: Packet, held: f64, told: &mut Told) {
+    fn enqueue(&mut self, _now: f64, packet: Packet, held: f64, signals: &mut Signals) {
         if self.limit.is_some_and(|limit| self.queue.0.len() + usize::from(held > 0.0) + 1 > limit) {
-            told.full.push(packet.id);
+            signals.full.push(packet.id);
         } else {
             self.queue.0.push_back(packet);
         }
     }
 
-    fn dequeue(&mut self, now: f64, told: &mut Told) -> Option<Packet> {
+    fn dequeue(&mut self, now: f64, signals: &mut Signals) -> Option<Packet> {
         let mut r = self.dodequeue(now);
         if self.dropping {
             if !r.ok_to_drop {
                 self.dropping = false;
             }
             while now >= self.drop_next && self.dropping {
-                let mut p = r.p.expect("it may be dropped");
-                let dropped = self.signal(&mut p, told);
+                let mut p = r.p.expect("a packet that may be dropped");
+                let dropped = self.signal(&mut p, signals);
                 self.count += 1;
                 if !dropped {
                     self.drop_next = self.control_law(self.drop_next, self.count);
@@ -107,8 +107,8 @@ impl Definition for Codel {
                 }
             }
         } else if r.ok_to_drop {
-            let mut p = r.p.expect("it may be dropped");
-            if self.signal(&mut p, told) {
+            let mut p = r.p.expect("a packet that may be dropped");
+            if self.signal(&mut p, signals) {
                 r = self.dodequeue(now);
             } else {
                 r.p = Some(p);
@@ -130,7 +130,7 @@ impl Definition for Codel {
     }
 }
 
-/// Settings as a scenario has them, and the definition with them.
+/// Scenario settings, and the definition with these settings.
 pub fn settings(draws: &mut Draws) -> (String, impl Fn(Option<usize>) -> Codel + use<>) {
     let (target, interval) = (draws.whole(100, 30_000), draws.whole(1000, 200_000));
     let (mtu, ecn) = (draws.whole(0, 3000), draws.flag());

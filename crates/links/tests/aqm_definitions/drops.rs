@@ -1,6 +1,6 @@
-use super::model::{Definition, Packet, Queue, Told, compare};
+use super::model::{Definition, Packet, Queue, Signals, compare};
 
-/// A buffer of `limit` bytes and `packets` packets that drops what comes, or what has been there longest.
+/// A buffer of `limit` bytes and `packets` packets that drops the newest or the oldest packet.
 struct Drops {
     limit: f64,
     packets: usize,
@@ -9,20 +9,20 @@ struct Drops {
 }
 
 impl Definition for Drops {
-    fn enqueue(&mut self, _now: f64, packet: Packet, held: f64, told: &mut Told) {
+    fn enqueue(&mut self, _now: f64, packet: Packet, held: f64, signals: &mut Signals) {
         self.queue.0.push_back(packet);
         while self.queue.bytes() + held > self.limit
             || self.queue.0.len() + usize::from(held > 0.0) > self.packets
         {
             let dropped = if self.at_head { self.queue.0.pop_front() } else { self.queue.0.pop_back() };
-            told.full.push(dropped.expect("what is held fits").id);
+            signals.full.push(dropped.expect("held bytes fit").id);
             if !self.at_head {
                 break;
             }
         }
     }
 
-    fn dequeue(&mut self, _now: f64, _told: &mut Told) -> Option<Packet> {
+    fn dequeue(&mut self, _now: f64, _signals: &mut Signals) -> Option<Packet> {
         self.queue.0.pop_front()
     }
 

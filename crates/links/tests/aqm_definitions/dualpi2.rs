@@ -1,4 +1,4 @@
-use super::model::{Definition, Packet, Queue, Told, compare};
+use super::model::{Definition, Packet, Queue, Signals, compare};
 
 /// RFC 9332 appendix A: figures 2, 3, 4 (recur), 5, 7 and 8; the scheduler is the WRR of appendix A.1's notes on Linux,
 /// or the TS-FIFO of figure 10.
@@ -81,11 +81,11 @@ impl DualPi2 {
 }
 
 impl Definition for DualPi2 {
-    fn enqueue(&mut self, now: f64, packet: Packet, held: f64, told: &mut Told) {
+    fn enqueue(&mut self, now: f64, packet: Packet, held: f64, signals: &mut Signals) {
         self.pass(now);
         let mtu = f64::max(self.mtu, packet.size);
         if self.lq.bytes() + self.cq.bytes() + held + mtu > self.limit {
-            told.full.push(packet.id);
+            signals.full.push(packet.id);
         } else if packet.ecn % 2 == 1 {
             self.lq.0.push_back(packet);
         } else {
@@ -93,7 +93,7 @@ impl Definition for DualPi2 {
         }
     }
 
-    fn dequeue(&mut self, now: f64, told: &mut Told) -> Option<Packet> {
+    fn dequeue(&mut self, now: f64, signals: &mut Signals) -> Option<Packet> {
         self.pass(now);
         while self.lq.bytes() + self.cq.bytes() > 0.0 {
             let contended = !self.lq.0.is_empty() && !self.cq.0.is_empty();
@@ -107,15 +107,15 @@ impl Definition for DualPi2 {
                         if self.lq.0.len() > self.th_len { self.laqm(now - pkt.tstamp) } else { 0.0 };
                     let p_l = f64::max(native, self.p_cl);
                     if recur(&mut self.lq_count, p_l) {
-                        told.mark(&mut pkt);
+                        signals.mark(&mut pkt);
                     }
                 } else {
                     if recur(&mut self.lq_count, self.p_c) {
-                        told.early.push(pkt.id);
+                        signals.early.push(pkt.id);
                         continue;
                     }
                     if recur(&mut self.lq_count, self.p_cl) {
-                        told.mark(&mut pkt);
+                        signals.mark(&mut pkt);
                     }
                 }
             } else {
@@ -123,10 +123,10 @@ impl Definition for DualPi2 {
                 change = -(1.0 - self.classic_weight) * pkt.size;
                 if recur(&mut self.cq_count, self.p_c) {
                     if pkt.ecn == 0 || self.p_c >= self.p_cmax {
-                        told.early.push(pkt.id);
+                        signals.early.push(pkt.id);
                         continue;
                     }
-                    told.mark(&mut pkt);
+                    signals.mark(&mut pkt);
                 }
             }
             if contended {
@@ -151,7 +151,7 @@ fn dualpi2() {
         let range = if draws.flag() { 0 } else { draws.whole(1, 5000) };
         let (mtu, weight) = (draws.whole(40, 3000), draws.between(0.0, 0.5));
         let (limit, tshift) = (draws.whole(10_000, 600_000), draws.whole(0, 60_000));
-        // A power of two leaves the sums of marks exact on both sides.
+        // A power of two keeps the sums of marks exact on both sides.
         let k = [0.5, 1.0, 2.0, 4.0][draws.whole(0, 3) as usize];
         let by_shift = draws.flag();
         let scheduler = if by_shift { "ts-fifo" } else { "wrr" };

@@ -1,11 +1,11 @@
 use super::cobalt::{self, Cobalt};
 use super::codel::{self, Codel};
-use super::model::{Definition, Packet, Told, compare};
+use super::model::{Definition, Packet, Signals, compare};
 use super::pie::{self, Pie};
 use airwnd_kernel::Stream;
 use std::collections::BTreeMap;
 
-/// The queue of a flow.
+/// Definition of the queue of one flow.
 trait Flow: Definition {
     fn head_drop(&mut self, now: f64) -> Option<Packet>;
     fn bytes(&self) -> f64;
@@ -44,7 +44,7 @@ enum List {
     Old,
 }
 
-/// RFC 8290 §4.1 and §4.2 in words, and the set-associative hash of Linux' sch_cake. The hash itself is the engine's.
+/// RFC 8290 §4.1 and §4.2, and the set-associative hash of Linux's sch_cake. The hash function itself is the engine's.
 struct FlowQueue {
     queues: u64,
     ways: u64,
@@ -56,7 +56,7 @@ struct FlowQueue {
     places: BTreeMap<u64, Place>,
     new_queues: Vec<u64>,
     old_queues: Vec<u64>,
-    /// In the order in which they had their first packet.
+    /// Flows in the order of their first packets.
     order: Vec<u64>,
 }
 
@@ -91,38 +91,42 @@ impl FlowQueue {
 }
 
 impl Definition for FlowQueue {
-    fn enqueue(&mut self, now: f64, packet: Packet, held: f64, told: &mut Told) {
+    fn enqueue(&mut self, now: f64, packet: Packet, held: f64, signals: &mut Signals) {
         let (number, hash) = self.place(packet.flow);
         if !self.places.contains_key(&number) {
             let queue = (self.make)(number);
             self.places.insert(number, Place { tag: hash, queue, credits: 0.0, list: None });
             self.order.push(number);
         }
-        let place = self.places.get_mut(&number).expect("there is one");
+        let place = self.places.get_mut(&number).expect("the place exists");
         place.tag = hash;
-        place.queue.enqueue(now, packet, 0.0, told);
+        place.queue.enqueue(now, packet, 0.0, signals);
         if place.list.is_none() && place.queue.len() > 0 {
             place.list = Some(List::New);
             place.credits = self.quantum;
             self.new_queues.push(number);
         }
-        // Again where a partly sent packet counts, too, and one was all that went.
+        // Repeated if a partly sent packet counts, too, and the only packet was dropped.
         while self.len() + usize::from(held > 0.0) > self.limit {
             let largest =
                 self.order.iter().map(|number| self.places[number].queue.bytes()).fold(0.0, f64::max);
-            let fattest = self.order.iter().find(|number| self.places[number].queue.bytes() == largest);
-            let queue = &mut self.places.get_mut(fattest.expect("one is")).expect("it is there").queue;
+            let longest = self.order.iter().find(|number| self.places[number].queue.bytes() == largest);
+            let queue = &mut self
+                .places
+                .get_mut(longest.expect("some queue is longest"))
+                .expect("the queue exists")
+                .queue;
             let (mut dropped, mut count) = (0.0, 0);
             while count < self.batch && dropped < largest / 2.0 {
-                let packet = queue.head_drop(now).expect("less than half is gone");
+                let packet = queue.head_drop(now).expect("less than half has been dropped");
                 dropped += packet.size;
                 count += 1;
-                told.full.push(packet.id);
+                signals.full.push(packet.id);
             }
         }
     }
 
-    fn dequeue(&mut self, now: f64, told: &mut Told) -> Option<Packet> {
+    fn dequeue(&mut self, now: f64, signals: &mut Signals) -> Option<Packet> {
         loop {
             let list = if self.new_queues.is_empty() { List::Old } else { List::New };
             let queues = if list == List::New { &mut self.new_queues } else { &mut self.old_queues };
@@ -135,7 +139,7 @@ impl Definition for FlowQueue {
                 self.old_queues.push(number);
                 continue;
             }
-            if let Some(packet) = place.queue.dequeue(now, told) {
+            if let Some(packet) = place.queue.dequeue(now, signals) {
                 place.credits -= packet.size;
                 return Some(packet);
             }
@@ -154,7 +158,7 @@ impl Definition for FlowQueue {
     }
 }
 
-/// Few queues and small limits, so that flows meet and the fattest loses.
+/// Few queues and small limits, so that flows share queues and the longest queue has drops.
 fn flows(
     kind: &str,
     make: impl Fn(&mut super::model::Draws, Stream) -> (String, Box<dyn Fn(u64) -> Box<dyn Flow>>),

@@ -1,7 +1,7 @@
-//! Queue disciplines against literal transcriptions of their definitions, over random arrivals and services.
+//! Queue disciplines compared with literal transcriptions of their definitions, over random arrivals and departures.
 //!
-//! A definition counts in seconds and bytes and keeps to the letters of its source, slowly and without any of the
-//! engine's helpers.
+//! A definition uses seconds and bytes and the symbols of its source, without optimisation and without the engine's
+//! helpers.
 
 mod avq;
 mod blue;

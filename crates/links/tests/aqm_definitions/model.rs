@@ -1,4 +1,4 @@
-//! What drives a discipline and its definition side by side.
+//! Runs a discipline and its definition side by side.
 
 use airwnd_catalog::{Node, Param};
 use airwnd_kernel::{Codepoint, Key, Stream};
@@ -6,28 +6,28 @@ use airwnd_links::aqm::{Cause, QueueContext, QueueDisc, QueueEvents, Spec, Waiti
 use airwnd_units::{Bytes, Time};
 use std::collections::VecDeque;
 
-/// A packet as a definition sees it.
+/// Packet as the input of a definition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
     pub id: u32,
     pub size: f64,
-    /// When it came, in seconds.
+    /// Arrival time in seconds.
     pub tstamp: f64,
     pub flow: u32,
-    /// The ECN field's two bits.
+    /// The two bits of the ECN field.
     pub ecn: u8,
 }
 
-/// What became of packets.
+/// Drops and marks of one step.
 #[derive(Debug, Default, PartialEq)]
-pub struct Told {
+pub struct Signals {
     pub full: Vec<u32>,
     pub early: Vec<u32>,
     pub marked: Vec<u32>,
 }
 
-impl Told {
-    /// Marks the packet if it says that it may be.
+impl Signals {
+    /// Marks the packet if it is ECN-capable; returns whether it is.
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
         if packet.ecn == 0 {
             return false;
@@ -38,7 +38,7 @@ impl Told {
     }
 }
 
-impl QueueEvents for Told {
+impl QueueEvents for Signals {
     fn dropped(&mut self, packet: Waiting, cause: Cause) {
         match cause {
             Cause::Full => self.full.push(packet.packet.0),
@@ -50,7 +50,7 @@ impl QueueEvents for Told {
     }
 }
 
-/// A queue of which a definition asks little.
+/// A plain queue for definitions.
 #[derive(Clone, Debug, Default)]
 pub struct Queue(pub VecDeque<Packet>);
 
@@ -60,16 +60,16 @@ impl Queue {
     }
 }
 
-/// A discipline as its source has it.
+/// Definition of a discipline as in its source.
 pub trait Definition {
-    /// A packet comes; `held` bytes of an earlier one count against the buffer.
-    fn enqueue(&mut self, now: f64, packet: Packet, held: f64, told: &mut Told);
-    fn dequeue(&mut self, now: f64, told: &mut Told) -> Option<Packet>;
-    /// Packets inside.
+    /// Enqueues a packet; `held` bytes of an earlier one count against the buffer.
+    fn enqueue(&mut self, now: f64, packet: Packet, held: f64, signals: &mut Signals);
+    fn dequeue(&mut self, now: f64, signals: &mut Signals) -> Option<Packet>;
+    /// Returns the number of queued packets.
     fn len(&self) -> usize;
 }
 
-/// Settings drawn at random, as a scenario has them and for the definition.
+/// Random settings, for the scenario and for the definition.
 pub struct Draws(pub Stream);
 
 impl Draws {
@@ -84,7 +84,7 @@ impl Draws {
     }
 }
 
-/// Steps of each run: an arrival or a departure.
+/// Steps per run: an arrival or a departure each.
 const STEPS: usize = 4000;
 const RUNS: u64 = 60;
 
@@ -92,7 +92,7 @@ fn discipline(toml: &str, ctx: &QueueContext) -> Box<dyn QueueDisc> {
     Spec::read(&Node::from_toml(toml, "test").unwrap()).unwrap().build(ctx)
 }
 
-/// What came of a run: a definition that never signals proves nothing.
+/// Totals of a run: a comparison without signals would prove nothing.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub early: usize,
@@ -101,7 +101,8 @@ pub struct Seen {
     pub sent: usize,
 }
 
-/// Runs both with settings that `draw` makes, many times; `draw` gets the stream that the discipline draws from.
+/// Runs discipline and definition many times with settings made by `draw`, which receives the random stream of the
+/// discipline.
 pub fn compare(draw: impl Fn(&mut Draws, Stream) -> (String, Box<dyn Definition>)) -> Seen {
     let mut seen = Seen::default();
     for run in 0..RUNS {
@@ -114,7 +115,8 @@ pub fn compare(draw: impl Fn(&mut Draws, Stream) -> (String, Box<dyn Definition>
     seen
 }
 
-/// Spells of light and heavy load, bursts and idle times; packets are served while `held` of the last remain.
+/// Periods of light and heavy load, bursts and idle times; some packets arrive while `held` bytes of the last one
+/// remain.
 fn side_by_side(
     ours: &mut dyn QueueDisc,
     theirs: &mut dyn Definition,
@@ -132,7 +134,7 @@ fn side_by_side(
             now += if draws.flag() { draws.whole(0, 3_000_000_000) } else { 0 };
         }
         now += draws.between(0.0, pace) as u64;
-        let (mut told, mut expected) = (Told::default(), Told::default());
+        let (mut signals, mut expected) = (Signals::default(), Signals::default());
         if draws.0.uniform() < arrivals {
             let (size, held) = (draws.whole(40, 1500), if draws.flag() { 0 } else { draws.whole(0, 1500) });
             let (flow, ecn) = (draws.whole(0, u64::from(flows)) as u32, draws.whole(0, 3) as u8);
@@ -141,16 +143,16 @@ fn side_by_side(
             let id = step as u32;
             let packet =
                 Waiting { packet: Key(id), size: Bytes(size), arrived: Time(now), flow, ecn: codepoint };
-            ours.enqueue(Time(now), packet, Bytes(held), &mut told);
+            ours.enqueue(Time(now), packet, Bytes(held), &mut signals);
             let packet = Packet { id, size: size as f64, tstamp: now as f64 / 1e9, flow, ecn };
             theirs.enqueue(now as f64 / 1e9, packet, held as f64, &mut expected);
         } else {
-            let packet = ours.dequeue(Time(now), &mut told).map(|packet| packet.packet.0);
+            let packet = ours.dequeue(Time(now), &mut signals).map(|packet| packet.packet.0);
             let same = theirs.dequeue(now as f64 / 1e9, &mut expected).map(|packet| packet.id);
             assert_eq!(packet, same, "{name}: step {step}");
             seen.sent += usize::from(packet.is_some());
         }
-        assert_eq!(told, expected, "{name}: step {step}");
+        assert_eq!(signals, expected, "{name}: step {step}");
         let backlog = ours.backlog();
         assert_eq!(backlog.packets, theirs.len() as u64, "{name}: step {step}");
         if step % 100 == 0 {
@@ -158,8 +160,8 @@ fn side_by_side(
             let (count, bytes) = inside.fold((0, Bytes::ZERO), |sum, one| (sum.0 + 1, sum.1 + one.size));
             assert_eq!((count, bytes), (backlog.packets, backlog.bytes), "{name}: step {step}");
         }
-        seen.early += told.early.len();
-        seen.full += told.full.len();
-        seen.marked += told.marked.len();
+        seen.early += signals.early.len();
+        seen.full += signals.full.len();
+        seen.marked += signals.marked.len();
     }
 }

@@ -1,8 +1,8 @@
-use super::model::{Definition, Draws, Packet, Queue, Told, compare};
+use super::model::{Definition, Draws, Packet, Queue, Signals, compare};
 use airwnd_kernel::Stream;
 
 /// RFC 8033, appendix A, with the departure rate of appendix B, ECN (§5.1), de-randomization (§5.4) and the cap of the
-/// adjustment (§5.5) as appendix B has them. The draws are those of the discipline.
+/// adjustment (§5.5) as in appendix B. The random draws are those of the discipline.
 pub struct Pie {
     qdelay_ref: f64,
     t_update: f64,
@@ -22,7 +22,7 @@ pub struct Pie {
     updates: u64,
     drop_prob: f64,
     accu_prob: f64,
-    /// In updates: it is only ever MAX_BURST less some of them.
+    /// In updates: MAX_BURST less a number of them.
     burst_allowance: f64,
     current_qdelay: f64,
     qdelay_old: f64,
@@ -64,7 +64,7 @@ impl Pie {
         self.burst_allowance = f64::max(0.0, self.burst_allowance - self.t_update);
     }
 
-    /// The timer.
+    /// Timer.
     fn pass(&mut self, now: f64) {
         while (self.updates + 1) as f64 * self.t_update <= now + 1e-12 {
             self.updates += 1;
@@ -103,10 +103,10 @@ impl Pie {
 }
 
 impl Definition for Pie {
-    fn enqueue(&mut self, now: f64, mut packet: Packet, held: f64, told: &mut Told) {
+    fn enqueue(&mut self, now: f64, mut packet: Packet, held: f64, signals: &mut Signals) {
         self.pass(now);
         if self.limit.is_some_and(|limit| self.queue.0.len() + usize::from(held > 0.0) + 1 > limit) {
-            told.full.push(packet.id);
+            signals.full.push(packet.id);
             self.accu_prob = 0.0;
             return;
         }
@@ -118,15 +118,15 @@ impl Definition for Pie {
         }
         if self.burst_allowance < 1e-9 && self.drop_early() {
             self.accu_prob = 0.0;
-            if !(self.ecn && self.drop_prob < self.max_ecnth && told.mark(&mut packet)) {
-                told.early.push(packet.id);
+            if !(self.ecn && self.drop_prob < self.max_ecnth && signals.mark(&mut packet)) {
+                signals.early.push(packet.id);
                 return;
             }
         }
         self.queue.0.push_back(packet);
     }
 
-    fn dequeue(&mut self, now: f64, _told: &mut Told) -> Option<Packet> {
+    fn dequeue(&mut self, now: f64, _signals: &mut Signals) -> Option<Packet> {
         self.pass(now);
         let packet = self.queue.0.pop_front()?;
         if !self.by_rate {
@@ -159,7 +159,7 @@ impl Definition for Pie {
     }
 }
 
-/// Settings as a scenario has them, and the definition with them.
+/// Scenario settings, and the definition with these settings.
 pub fn settings(draws: &mut Draws) -> (String, impl Fn(Option<usize>, Stream) -> Pie + use<>) {
     let (reference, update, burst) =
         (draws.whole(500, 40_000), draws.whole(500, 40_000), draws.whole(0, 200_000));

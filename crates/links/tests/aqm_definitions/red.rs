@@ -1,15 +1,15 @@
-use super::model::{Definition, Draws, Packet, Queue, Told, compare};
+use super::model::{Definition, Draws, Packet, Queue, Signals, compare};
 use airwnd_kernel::Stream;
 
-/// pb over avg; from where on every packet is marked is none of it.
+/// pb over avg and maxp, below the average at which every packet is marked.
 type Curve = Box<dyn Fn(f64, f64) -> f64>;
 
-/// Floyd and Jacobson 1993, figure 2, with §8's queues in bytes, ns-2's `wait_`, and the other curves of its family; the
-/// average decays once for each idle time. Where it is marked, a packet that cannot say so is dropped. The draws are
-/// those of the discipline.
+/// Floyd and Jacobson 1993, figure 2, with §8's queues in bytes, ns-2's `wait_`, and the other curves of its family;
+/// the average decays once per idle time. A packet to be marked that is not ECN-capable is dropped. The random draws
+/// are those of the discipline.
 struct Red {
     minth: f64,
-    /// Where the curve ends.
+    /// Average at which the curve ends.
     last: f64,
     maxp: f64,
     wq: f64,
@@ -17,7 +17,7 @@ struct Red {
     s: f64,
     curve: Curve,
     spacing: &'static str,
-    /// ns-2's rule: nothing is marked of a shorter queue.
+    /// ns-2's rule: nothing is marked below this queue length.
     least: usize,
     in_bytes: bool,
     mean: f64,
@@ -57,7 +57,7 @@ impl Red {
 }
 
 impl Definition for Red {
-    fn enqueue(&mut self, now: f64, mut packet: Packet, held: f64, told: &mut Told) {
+    fn enqueue(&mut self, now: f64, mut packet: Packet, held: f64, signals: &mut Signals) {
         self.adapt(now);
         let q = if self.in_bytes { self.queue.bytes() / self.mean } else { self.queue.0.len() as f64 };
         if q > 0.0 {
@@ -88,7 +88,7 @@ impl Definition for Red {
                     }
                 }
             };
-            // Beyond its last packet the formula of pa turns negative: "with probability" one.
+            // Past the last packet of a gap the formula of pa becomes negative: probability one.
             let certain = pa.is_infinite() || pa < 0.0;
             if self.random.uniform() < if certain { 1.0 } else { pa } {
                 mark = true;
@@ -102,18 +102,18 @@ impl Definition for Red {
         }
         let full = self.queue.0.len() + usize::from(held > 0.0) + 1 > self.limit;
         if drop || (mark && !(self.ecn && packet.ecn != 0)) {
-            told.early.push(packet.id);
+            signals.early.push(packet.id);
         } else if full {
-            told.full.push(packet.id);
+            signals.full.push(packet.id);
         } else {
             if mark {
-                told.mark(&mut packet);
+                signals.mark(&mut packet);
             }
             self.queue.0.push_back(packet);
         }
     }
 
-    fn dequeue(&mut self, now: f64, _told: &mut Told) -> Option<Packet> {
+    fn dequeue(&mut self, now: f64, _signals: &mut Signals) -> Option<Packet> {
         let packet = self.queue.0.pop_front();
         if packet.is_some() && self.queue.0.is_empty() {
             self.q_time = now;
@@ -126,7 +126,7 @@ impl Definition for Red {
     }
 }
 
-/// What the family has in common, drawn at random.
+/// Random common parameters of the family.
 fn family(
     draws: &mut Draws,
     random: Stream,
@@ -173,7 +173,7 @@ fn linear(minth: f64, maxth: f64) -> impl Fn(f64, f64) -> f64 {
     move |avg, maxp| maxp * (avg - minth) / (maxth - minth)
 }
 
-/// Floyd 2000: from maxp to 1 between maxth and twice maxth.
+/// Floyd 2000: from maxp to 1 between maxth and 2 maxth.
 fn gentle(minth: f64, maxth: f64) -> Curve {
     Box::new(move |avg, maxp| {
         if avg < maxth {

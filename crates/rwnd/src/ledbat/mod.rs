@@ -1,4 +1,4 @@
-//! The window of LEDBAT++, at the sender or, by RFC 9840, at the receiver.
+//! The window of LEDBAT++, at the sender or, in RFC 9840, at the receiver.
 
 mod queueing_delay;
 mod window;
@@ -8,28 +8,28 @@ pub use window::{LARGEST, Sign, Window};
 
 use airwnd_units::{Bytes, Span, Time};
 
-/// draft-irtf-iccrg-ledbat-plus-plus-01 §4.1, §4.4: the window to begin with, that of a slowdown, and the least one, in
+/// draft-irtf-iccrg-ledbat-plus-plus-01 §4.1, §4.4: initial window, window of a slowdown, and minimum window, in
 /// segments.
-pub const LEAST: f64 = 2.0;
-/// draft-irtf-iccrg-ledbat-plus-plus-01 §4.4: round trips from slow start to the first slowdown, and at the least window.
+pub const MIN_SEGMENTS: f64 = 2.0;
+/// draft-irtf-iccrg-ledbat-plus-plus-01 §4.4: RTTs from slow start to the first slowdown, and at the minimum window.
 const ROUND_TRIPS: u64 = 2;
 
-/// The constants of the algorithm. What they mean stands with the parameters of those who have them.
+/// Constants of the algorithm, documented with the parameters of the controllers.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// The queueing delay that it aims at (T).
+    /// Target queueing delay (T).
     pub target: Span,
-    /// Whether the base delay is the target where it is less.
+    /// Whether the target is the base delay where that is smaller.
     pub within_base: bool,
-    /// The least gain is 1 over this.
+    /// Reciprocal of the minimum gain.
     pub slowest: f64,
     /// Weight of delay beyond the target.
     pub constant: f64,
-    /// Part of the target at which the first slow start ends.
+    /// Share of the target at which the initial slow start ends.
     pub slow_start_exit: f64,
     /// Time to the next slowdown over the length of the last one.
     pub interval: f64,
-    /// How decreases are spread.
+    /// How a decrease is applied.
     pub decrease: Decrease,
 }
 
@@ -46,60 +46,60 @@ impl Rules {
     }
 }
 
-/// How what a round trip takes from the window is taken.
+/// How the decrease of an RTT is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decrease {
-    /// By each ACK its part.
+    /// In proportion with each ACK.
     Spread,
-    /// At once, and nothing more for a round trip.
+    /// At once, then none for an RTT.
     Once,
 }
 
-/// The phase of the algorithm.
+/// Phase of the algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Phase {
-    /// The first slow start.
+    /// Initial slow start.
     Begin,
-    /// As LEDBAT; the next slowdown is due at the time.
+    /// LEDBAT's rules, until the next slowdown is due.
     Steady {
-        /// When the next slowdown is due.
+        /// Time at which the next slowdown is due.
         slowdown_at: Time,
     },
-    /// In a slowdown, at the least window until the time, then in slow start.
+    /// In a slowdown: at the minimum window until `until`, then in slow start.
     Slowdown {
-        /// When the slowdown began.
+        /// Start of the slowdown.
         began: Time,
-        /// When slow start begins.
+        /// Start of slow start.
         until: Time,
     },
 }
 
-/// The state of LEDBAT++.
+/// State of LEDBAT++.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
-    /// The constants.
+    /// Constants of the algorithm.
     pub rules: Rules,
-    /// The window.
+    /// Congestion window and slow-start threshold.
     pub window: Window,
-    /// The measured queueing delay.
+    /// Measured queueing delay.
     pub delay: QueueingDelay,
-    /// The phase.
+    /// Current phase.
     pub phase: Phase,
-    /// The round trip by which it waits.
+    /// RTT for all waiting times.
     pub round_trip: Span,
-    /// Until when nothing more is taken at once.
+    /// Time until which no further decrease is applied at once.
     pub spared_until: Time,
 }
 
 impl Ledbat {
-    /// The beginning of a connection; `window` is where others would begin.
+    /// Creates the state of a new connection; `window` is the initial window of other algorithms.
     pub fn new(rules: Rules, mut window: Window, delay: QueueingDelay) -> Ledbat {
-        window.set(window.segments().min(LEAST));
+        window.set(window.segments().min(MIN_SEGMENTS));
         let phase = Phase::Begin;
         Ledbat { rules, window, delay, phase, round_trip: Span(0), spared_until: Time::ZERO }
     }
 
-    /// So many bytes have made their way through the network.
+    /// Processes `bytes` newly delivered bytes.
     pub fn on_delivered(&mut self, now: Time, bytes: Bytes) {
         let (Some(base), Some(delay)) = (self.delay.base(), self.delay.get()) else { return };
         let delivered = self.window.count(bytes);
@@ -140,20 +140,20 @@ impl Ledbat {
         let gain = self.rules.gain(base);
         let excess = delay.as_secs() / self.rules.target(base) - 1.0;
         //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.3
-        // By the letter the formula holds at every delay, and an empty queue would double the window in each round
-        // trip; the draft's text has GAIN below the target.
-        let in_a_round =
+        // Taken literally, the formula holds at every delay, and an empty queue would double the window per RTT; the
+        // draft's text has GAIN below the target.
+        let per_rtt =
             if excess <= 0.0 { gain } else { (gain - self.rules.constant * w * excess).max(-w / 2.0) };
         let change = match self.rules.decrease {
-            Decrease::Once if in_a_round < 0.0 => self.sparingly(now, in_a_round),
-            Decrease::Once | Decrease::Spread => in_a_round * delivered / w,
+            Decrease::Once if per_rtt < 0.0 => self.once_per_rtt(now, per_rtt),
+            Decrease::Once | Decrease::Spread => per_rtt * delivered / w,
         };
-        self.window.set((w + change).max(LEAST));
+        self.window.set((w + change).max(MIN_SEGMENTS));
         self.window.end_slow_start();
     }
 
-    /// A decrease, once in a round trip.
-    fn sparingly(&mut self, now: Time, decrease: f64) -> f64 {
+    /// Returns the decrease, or zero if one was applied less than an RTT ago.
+    fn once_per_rtt(&mut self, now: Time, decrease: f64) -> f64 {
         if now < self.spared_until {
             return 0.0;
         }
@@ -164,7 +164,7 @@ impl Ledbat {
     //= draft-irtf-iccrg-ledbat-plus-plus-01 §4.4
     fn slow_down(&mut self, now: Time) {
         self.window.set_threshold(self.window.segments());
-        self.window.set(LEAST);
+        self.window.set(MIN_SEGMENTS);
         self.phase = Phase::Slowdown { began: now, until: now + self.round_trip * ROUND_TRIPS };
     }
 
@@ -173,7 +173,7 @@ impl Ledbat {
         self.phase = Phase::Steady { slowdown_at: now + Span(wait as u64) };
     }
 
-    /// Halves what was in the network at a loss, and begins anew after a timeout.
+    /// Halves the bytes in flight at a loss, and restarts after a timeout.
     pub fn on_congestion(&mut self, now: Time, sign: Sign, in_flight: Bytes) {
         self.window.reduce(sign, self.window.count(in_flight) / 2.0);
         match self.phase {

@@ -1,27 +1,27 @@
-//! The round-trip time of the path without its queue.
+//! RTT of the path without queueing.
 
 use airwnd_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// A history is kept in so many parts: what is forgotten was measured 1 to 1.1 times the history ago. RFC 6817 §2.5
-/// and RFC 9840 §4.2.1 have ten, of a minute each.
+/// Number of parts of a history: a sample expires 1 to 1.1 times the history after its measurement. RFC 6817 §2.5 and
+/// RFC 9840 §4.2.1 have ten parts of one minute each.
 const BUCKETS: u64 = 10;
 
-/// The least round-trip time, since the start or of the recent past.
+/// Minimum RTT, since the start or of the recent past.
 ///
-/// A least that never expires takes a longer route for a queue for ever after; one that does takes a queue that has stood
-/// for the whole history for a longer route.
+/// A minimum that never expires counts a longer route as queueing for the rest of the connection. A minimum that
+/// expires counts a standing queue that lasts for the whole history as a longer route.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseRtt {
-    /// How long a bucket collects, and how long it is kept from its first sample on.
+    /// Time for which a bucket collects samples, and for which it is kept after its first sample.
     length: Span,
     kept: Span,
-    /// The least sample of each bucket, with the time of the bucket's first.
+    /// Minimum sample of each bucket, with the time of its first sample.
     buckets: VecDeque<(Time, Span)>,
 }
 
 impl BaseRtt {
-    /// Nothing is known yet. Without a history nothing is forgotten.
+    /// Creates an empty history. `None`: samples never expire.
     pub fn new(history: Option<Span>) -> BaseRtt {
         let buckets = VecDeque::with_capacity(BUCKETS as usize + 2);
         let history = history.unwrap_or(Span::MAX);
@@ -30,20 +30,20 @@ impl BaseRtt {
         BaseRtt { length, kept, buckets }
     }
 
-    /// Takes a sample, forgets what is too old, and returns the least.
+    /// Adds a sample, drops expired ones, and returns the minimum.
     pub fn update(&mut self, now: Time, sample: Span) -> Span {
         match self.buckets.back_mut() {
             Some((began, least)) if now.since(*began) < self.length => *least = sample.min(*least),
             _ => self.buckets.push_back((now, sample)),
         }
-        // A bucket's last sample is younger than its first by less than its length.
+        // The last sample of a bucket is younger than the first by less than the bucket's length.
         while self.buckets.front().is_some_and(|(began, _)| now.since(*began) >= self.kept) {
             self.buckets.pop_front();
         }
         self.get().unwrap_or(sample)
     }
 
-    /// The least of what is remembered.
+    /// Returns the minimum of the history.
     pub fn get(&self) -> Option<Span> {
         self.buckets.iter().map(|(_, least)| *least).min()
     }
@@ -59,14 +59,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_history_nothing_is_forgotten() {
+    fn without_a_history_no_sample_expires() {
         let mut base = BaseRtt::new(None);
         base.update(at(0), Span::from_millis(20));
         assert_eq!(base.update(at(1 << 40), Span::from_millis(30)), Span::from_millis(20));
     }
 
     #[test]
-    fn a_longer_route_is_believed_when_the_history_is_over() {
+    fn a_longer_rtt_is_accepted_when_the_history_expires() {
         let mut base = BaseRtt::new(Some(Span::from_secs(10)));
         base.update(at(0), Span::from_millis(20));
         assert_eq!(base.update(at(10_999), Span::from_millis(30)), Span::from_millis(20));
@@ -74,9 +74,9 @@ mod tests {
     }
 
     proptest! {
-        /// Between the least of the last history and that of the last 1.1.
+        /// The result is between the minimum of the last history and that of 1.1 histories.
         #[test]
-        fn it_is_the_least_of_a_window(samples in prop::collection::vec((0..900_u64, 1..500_u64), 1..200)) {
+        fn it_returns_a_sliding_minimum(samples in prop::collection::vec((0..900_u64, 1..500_u64), 1..200)) {
             let history = Span::from_secs(2);
             let mut base = BaseRtt::new(Some(history));
             let (mut now, mut all) = (Time::ZERO, Vec::new());

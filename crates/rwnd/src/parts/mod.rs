@@ -1,4 +1,4 @@
-//! What several controllers are made of; no algorithm by itself.
+//! Building blocks shared by controllers.
 
 pub mod base_rtt;
 pub mod round;

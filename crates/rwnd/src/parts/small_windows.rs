@@ -1,8 +1,8 @@
-//! How small a window may be, and how fine it can be told.
+//! Limits for small windows.
 
-/// The least window that is offered, in segments: two keep a receiver's ACKs going (RFC 9293 §3.8.6.3).
-pub(crate) const LEAST: u64 = 2;
+/// Minimum offered window in segments: two keep a receiver's ACKs going (RFC 9293 §3.8.6.3).
+pub(crate) const MIN_SEGMENTS: u64 = 2;
 
-/// The largest shift of the window field with which a window of a few segments still is one: steps of 2 KiB, and 128 MiB
-/// at most. RFC 9840 §4.1.2 has it for rLEDBAT; it is as good for others that offer little.
+/// Maximum shift of the window field that can represent a window of a few segments: units of 2 KiB, and windows up to
+/// 128 MiB. RFC 9840 §4.1.2 prescribes it for rLEDBAT; other controllers that offer small windows use it, too.
 pub(crate) const MAX_SHIFT: u8 = 11;

@@ -1,7 +1,8 @@
-//! Receive-window controls against literal transcriptions of their definitions, over random sequences of events.
+//! Receive-window controllers compared with literal transcriptions of their definitions, over random sequences of
+//! events.
 //!
-//! A definition counts in bytes and seconds and keeps to the letters of its source, slowly and without any of the
-//! engine's helpers. Those of the others stand beside their code.
+//! A definition uses bytes and seconds and the symbols of its source, without optimisation and without the engine's
+//! helpers. The definitions of the other controllers are next to their code.
 
 mod rledbat;
 
@@ -14,34 +15,34 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 const MSS: u64 = 1000;
-/// The receive buffer, of which nothing is unread.
+/// Receive buffer, without unread data.
 const BUFFER: u64 = 1 << 20;
 
-/// What a segment tells a definition, in bytes and seconds.
+/// Input of a definition from one segment, in bytes and seconds.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code, reason = "each definition looks at its part")]
-struct Told {
+#[allow(dead_code, reason = "each definition uses some of the fields")]
+struct Input {
     now: f64,
-    /// Since it was sent.
+    /// One-way delay.
     one_way: f64,
-    /// Payload that had not come before; the application takes it at once.
+    /// Payload received for the first time; the application takes it at once.
     new: f64,
-    /// A round-trip time that it completes.
+    /// RTT sample completed by the segment.
     sample: Option<f64>,
-    /// The mean of the samples of the last round trip, and the least mean.
+    /// Mean of the samples of the last round trip, and its minimum.
     rtt: f64,
     min_rtt: f64,
     retransmission: bool,
     device: Device,
 }
 
-/// An algorithm as its source has it.
+/// Definition of an algorithm as in its source.
 trait Definition {
-    /// A data segment.
-    fn segment(&mut self, _told: &Told) {}
-    /// The application has taken what the segment brought.
-    fn copied(&mut self, _told: &Told) {}
-    /// The window in bytes, whatever the buffer; nothing where the source says nothing yet.
+    /// Processes a data segment.
+    fn segment(&mut self, _input: &Input) {}
+    /// Processes the application's read of the segment's data.
+    fn copied(&mut self, _input: &Input) {}
+    /// Returns the window in bytes without the limit of the buffer; `None`: not defined yet by the source.
     fn window(&mut self) -> Option<f64>;
 }
 
@@ -50,16 +51,16 @@ struct Event {
     gap_us: u64,
     bytes: u64,
     queue_us: u64,
-    /// Whether it completes a round trip.
+    /// Whether the segment completes an RTT sample.
     sample: bool,
     retransmission: bool,
-    /// Whether the segment brought nothing new.
+    /// Whether the segment brings no new bytes.
     old: bool,
     flows: u32,
     rate_kbps: u64,
 }
 
-/// A path of 80 ms and up to 120 ms of queue, few losses, segments of up to three MSS.
+/// A path with a base RTT of 80 ms and up to 120 ms of queueing delay, few losses, segments of up to three MSS.
 fn event() -> impl Strategy<Value = Event> {
     let rare = |part| prop::bool::weighted(part);
     let numbers = (0..60_000_u64, 1..3001_u64, 0..120_000_u64, 1..5_u32, 100..50_000_u64);
@@ -69,7 +70,7 @@ fn event() -> impl Strategy<Value = Event> {
     })
 }
 
-/// With other `settings` each time, of which `rwnd` makes the scenario's words: windows after each event agree to a part
+/// Compares over random `settings`, which `rwnd` turns into scenario text: windows after each event agree to one part
 /// in a million and two bytes.
 fn compare_over<S: Strategy>(
     settings: S,
@@ -79,8 +80,8 @@ fn compare_over<S: Strategy>(
     let events = prop::collection::vec(event(), 1..600);
     let config = ProptestConfig { cases: 200, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() };
     proptest!(config, |(settings in settings, events in events)| {
-        let node = Node::from_toml(&rwnd(&settings), "test").expect("it is TOML");
-        let spec = Spec::read(&node).expect("it is a receive-window control");
+        let node = Node::from_toml(&rwnd(&settings), "test").expect("valid TOML");
+        let spec = Spec::read(&node).expect("a receive-window controller");
         let mut ours = spec.build(&ReceiverContext { mss: Bytes(MSS), buffer: Bytes(BUFFER), seed: 1 });
         play(&mut *ours, &mut *definition(&settings), &events)?;
     });
@@ -98,7 +99,7 @@ fn play(
         now += Span::from_micros(event.gap_us);
         let sample = base + Span::from_micros(event.queue_us);
         let one_way = sample - base / 2;
-        // The first segment always brings a sample, as it does to an endpoint.
+        // The first segment always brings a sample, as at an endpoint.
         let completes = event.sample || rtt.is_none();
         if completes {
             let mean = rtt.map_or(sample, |rtt| (rtt * 7 + sample) / 8);
@@ -124,7 +125,7 @@ fn play(
             min_rtt: Some(min_rtt),
             device,
         };
-        let told = Told {
+        let input = Input {
             now: now.as_secs(),
             one_way: one_way.as_secs(),
             new: new as f64,
@@ -145,10 +146,10 @@ fn play(
             retransmission: event.retransmission,
         };
         ours.on_segment(&arrival, &view);
-        theirs.segment(&told);
+        theirs.segment(&input);
         if new > 0 {
             ours.on_copied(now, Bytes(new), &view);
-            theirs.copied(&told);
+            theirs.copied(&input);
         }
         let Advertisement::Window(window) = ours.window(now, &view) else { panic!("no codes") };
         let expected = theirs.window().unwrap_or(BUFFER as f64).min(BUFFER as f64);

@@ -1,16 +1,16 @@
-use super::{BUFFER, Definition, MSS, Told, compare_over};
+use super::{BUFFER, Definition, Input, MSS, compare_over};
 
-/// What rLEDBAT is about.
+/// Phase of rLEDBAT.
 #[derive(PartialEq)]
-enum Doing {
+enum Phase {
     FirstSlowStart,
     Avoidance,
-    /// A slowdown at two segments.
+    /// A slowdown at the minimum of two segments.
     Frozen,
     SlowStart,
 }
 
-/// rLEDBAT by RFC 9840 §4 with the window of the LEDBAT++ draft; the whole history of delays is kept.
+/// rLEDBAT by RFC 9840 §4 with the window of the LEDBAT++ draft; it keeps the whole history of delays.
 struct Rledbat {
     target: f64,
     rlwnd: f64,
@@ -18,41 +18,41 @@ struct Rledbat {
     delays: Vec<f64>,
     minutes: Vec<(f64, f64)>,
     rtt: f64,
-    doing: Doing,
-    /// When the slowdown began, when its freeze ends, when the next is due.
+    phase: Phase,
+    /// Start of the slowdown, end of its freeze, and time of the next slowdown.
     began: f64,
     thaw: f64,
     due: f64,
-    /// Until when no decrease follows another.
+    /// Time until which no further decrease is allowed.
     no_decrease_until: f64,
     no_halving_until: f64,
     factor: f64,
 }
 
 const M: f64 = MSS as f64;
-/// Of room where times are compared, since they are whole nanoseconds there.
-const ROOM: f64 = 3e-9;
+/// Tolerance of time comparisons, since the code under test counts whole nanoseconds.
+const TOLERANCE: f64 = 3e-9;
 
 impl Rledbat {
     fn start_avoidance(&mut self, due: f64) {
-        self.doing = Doing::Avoidance;
+        self.phase = Phase::Avoidance;
         self.due = due;
     }
 
     fn halve(&mut self, now: f64) {
-        if now < self.no_halving_until - ROOM {
+        if now < self.no_halving_until - TOLERANCE {
             return;
         }
         self.rlwnd = f64::max(self.rlwnd / 2.0, 2.0 * M);
         self.ssthresh = self.rlwnd;
         self.no_halving_until = now + self.rtt;
         self.no_decrease_until = now + self.rtt;
-        match self.doing {
-            Doing::FirstSlowStart => self.start_avoidance(now + 2.0 * self.rtt),
-            Doing::Frozen | Doing::SlowStart => {
+        match self.phase {
+            Phase::FirstSlowStart => self.start_avoidance(now + 2.0 * self.rtt),
+            Phase::Frozen | Phase::SlowStart => {
                 self.start_avoidance(now + self.factor * (now - self.began));
             }
-            Doing::Avoidance => {}
+            Phase::Avoidance => {}
         }
     }
 
@@ -63,56 +63,56 @@ impl Rledbat {
 }
 
 impl Definition for Rledbat {
-    fn segment(&mut self, told: &Told) {
-        if let Some(sample) = told.sample {
+    fn segment(&mut self, input: &Input) {
+        if let Some(sample) = input.sample {
             self.delays.push(sample);
             match self.minutes.last_mut() {
-                Some((began, least)) if told.now - *began < 60.0 => *least = f64::min(*least, sample),
-                _ => self.minutes.push((told.now, sample)),
+                Some((began, least)) if input.now - *began < 60.0 => *least = f64::min(*least, sample),
+                _ => self.minutes.push((input.now, sample)),
             }
         }
-        self.rtt = told.rtt;
-        if told.retransmission {
-            self.halve(told.now);
+        self.rtt = input.rtt;
+        if input.retransmission {
+            self.halve(input.now);
             return;
         }
         let base = self.minutes.iter().rev().take(10).map(|minute| minute.1).fold(f64::INFINITY, f64::min);
         let current = self.delays.iter().rev().take(4).copied().fold(f64::INFINITY, f64::min);
         let qd = f64::max(current - base, 0.0);
         let gain = 1.0 / f64::min(16.0, (2.0 * self.target / base).ceil());
-        if self.doing == Doing::Frozen && told.now >= self.thaw - ROOM {
-            self.doing = Doing::SlowStart;
+        if self.phase == Phase::Frozen && input.now >= self.thaw - TOLERANCE {
+            self.phase = Phase::SlowStart;
         }
-        match self.doing {
-            Doing::FirstSlowStart if qd > 0.75 * self.target => {
+        match self.phase {
+            Phase::FirstSlowStart if qd > 0.75 * self.target => {
                 self.ssthresh = self.rlwnd;
-                self.start_avoidance(told.now + 2.0 * self.rtt);
+                self.start_avoidance(input.now + 2.0 * self.rtt);
             }
-            Doing::FirstSlowStart => {
-                self.rlwnd += gain * told.new;
+            Phase::FirstSlowStart => {
+                self.rlwnd += gain * input.new;
             }
-            Doing::Frozen => {}
-            Doing::SlowStart => {
-                if self.grow_to_threshold(told.new) {
-                    self.start_avoidance(told.now + self.factor * (told.now - self.began));
+            Phase::Frozen => {}
+            Phase::SlowStart => {
+                if self.grow_to_threshold(input.new) {
+                    self.start_avoidance(input.now + self.factor * (input.now - self.began));
                 }
             }
-            Doing::Avoidance if told.now >= self.due - ROOM => {
+            Phase::Avoidance if input.now >= self.due - TOLERANCE => {
                 self.ssthresh = self.rlwnd;
                 self.rlwnd = 2.0 * M;
-                self.doing = Doing::Frozen;
-                (self.began, self.thaw) = (told.now, told.now + 2.0 * self.rtt);
+                self.phase = Phase::Frozen;
+                (self.began, self.thaw) = (input.now, input.now + 2.0 * self.rtt);
             }
-            Doing::Avoidance if qd <= self.target => {
-                self.rlwnd += gain * M * told.new / self.rlwnd;
+            Phase::Avoidance if qd <= self.target => {
+                self.rlwnd += gain * M * input.new / self.rlwnd;
             }
-            Doing::Avoidance => {
+            Phase::Avoidance => {
                 let change = f64::max(gain * M - self.rlwnd * (qd / self.target - 1.0), -self.rlwnd / 2.0);
                 if change >= 0.0 {
-                    self.rlwnd += change * told.new / self.rlwnd;
-                } else if told.now >= self.no_decrease_until - ROOM {
+                    self.rlwnd += change * input.new / self.rlwnd;
+                } else if input.now >= self.no_decrease_until - TOLERANCE {
                     self.rlwnd = f64::max(self.rlwnd + change, 2.0 * M);
-                    self.no_decrease_until = told.now + self.rtt;
+                    self.no_decrease_until = input.now + self.rtt;
                 }
             }
         }
@@ -139,7 +139,7 @@ fn rledbat() {
                 delays: Vec::new(),
                 minutes: Vec::new(),
                 rtt: 0.0,
-                doing: Doing::FirstSlowStart,
+                phase: Phase::FirstSlowStart,
                 began: 0.0,
                 thaw: 0.0,
                 due: 0.0,

@@ -1,4 +1,4 @@
-//! A model of the path, not losses, says how fast and how much: version 1.
+//! BBR version 1: pacing rate and window from a model of the path, not from losses.
 
 use super::parts::policer::{Criteria, Policer, Step};
 pub use super::parts::quantum::Quantum;
@@ -10,27 +10,40 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-/// BBR v1: paced at what the path delivered at best in ten round trips, with two bandwidth-delay products in
-/// flight.
+/// BBR v1: model-based; paces at the estimated bottleneck bandwidth and limits the bytes in flight to two BDPs.
 ///
-/// With B the greatest delivery rate and R the least round-trip time of late, the pace is g B (less a margin), and
-/// cwnd = G B R and room for three quanta and for what ACKs bring in bunches. Startup has g = G = 2/ln 2 until
-/// three rounds raise B by less than a quarter; Drain paces with ln 2/2 until B R is in flight. Then g goes
-/// through a cycle of 5/4, 3/4 and six times 1, each of R or so, from a random place on. When R was not seen for
-/// ten seconds, four segments in flight for 200 ms measure it. Losses keep the window for a round trip to what is
-/// delivered; it is restored when they are repaired. Marks (ECN) mean nothing to it.
+/// The model consists of the bandwidth B, the maximum delivery rate of `bandwidth_rounds` round trips, and R, the
+/// minimum RTT of `min_rtt_window`. With a pacing gain g and a window gain G
 ///
-/// Where sources differ, defaults are Linux's. Not as there: cwnd is not rounded to even segments, samples are in
-/// nanoseconds, and no packet that waits for its pace counts as in flight. Without `policer`, with
-/// `aggregation_gain = 0`, `equal_refreshes = true` and no `pacing_margin` it is as first described; ns-3 has
-/// neither `policer` nor quanta (`quantum = "segment"`), and `equal_refreshes`.
+/// ```math
+/// \mathrm{rate} = g \, B \, (1 - \mathrm{margin})
+/// ```
+///
+/// ```math
+/// \mathrm{cwnd} = G \, B \, R + 3 \, \mathrm{quantum} + \mathrm{extra\_acked}
+/// ```
+///
+/// where `extra_acked` accounts for ACK aggregation.
+///
+/// Startup has g = G = 2/ln 2 until three round trips each raise B by less than a quarter. Drain paces with g = ln 2/2
+/// until the bytes in flight are at most B R. ProbeBW then cycles g through 5/4, 3/4 and six times 1, each for about R,
+/// from a random phase on. ProbeRTT limits the bytes in flight to four segments for 200 ms when R has not been
+/// refreshed for ten seconds.
+///
+/// In the first round trip of loss recovery the window is limited to the delivered data (packet conservation); the
+/// previous window is restored when recovery ends. ECN marks are ignored.
+///
+/// Where the sources differ, the defaults are those of Linux. Differences from Linux: cwnd is not rounded to an even
+/// number of segments, samples have a resolution of nanoseconds, and packets that wait for pacing do not count as in
+/// flight. Without `policer`, with `aggregation_gain = 0`, `equal_refreshes = true` and no `pacing_margin` it is BBR as
+/// first described. ns-3 has neither `policer` nor quanta (`quantum = "segment"`), and has `equal_refreshes`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "draft-cardwell-iccrg-bbr-congestion-control-00; Linux net/ipv4/tcp_bbr.c; Cardwell, Cheng, \
-              Gunn, Yeganeh and Jacobson, ACM Queue 14(5), 2016"
+              Gunn, Yeganeh, Jacobson: BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016"
 )]
 pub struct Params {
-    /// Gain of pace and window in Startup, and one over it of Drain's pace.
+    /// Pacing and window gain in Startup; its inverse is the pacing gain in Drain.
     #[param(default = 2.885, range = 1.01..=10.0)]
     #[param(
         unit = "1",
@@ -38,27 +51,27 @@ pub struct Params {
                   ns-3.44 TcpBbr::HighGain (2.89)"
     )]
     pub high_gain: f64,
-    /// Gain of the window from then on.
+    /// Window gain in ProbeBW.
     #[param(default = 2.0, range = 1.0..=10.0, unit = "1", source = "Linux bbr_cwnd_gain")]
     pub cwnd_gain: f64,
-    /// Gain of the pace in the cycle's first phase, which looks for more bandwidth.
+    /// Pacing gain in the first phase of the cycle, which probes for more bandwidth.
     #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "Linux bbr_pacing_gain")]
     pub probe_gain: f64,
-    /// Gain of the pace in the cycle's second phase, which takes back what the first has queued.
+    /// Pacing gain in the second phase of the cycle, which drains the queue of the first.
     #[param(default = 0.75, range = 0.1..=1.0, unit = "1", source = "Linux bbr_pacing_gain")]
     pub relief_gain: f64,
-    /// Phases of the cycle; the third and later ones have a gain of 1.
+    /// Number of phases of the cycle; the third and later ones have a pacing gain of 1.
     #[param(default = 8, range = 3..=64, unit = "1", source = "Linux CYCLE_LEN")]
     pub cycle_phases: u32,
-    /// Round trips in which the bandwidth is the greatest delivery rate.
+    /// Window of the maximum delivery rate, which is the bandwidth estimate.
     #[param(default = 10, range = 1..=1000)]
     #[param(unit = "round trips", source = "Linux bbr_bw_rtts; ns-3.44 TcpBbr::BwWindowLength")]
     pub bandwidth_rounds: u32,
-    /// Time in which the round-trip time is the least sample.
+    /// Window of the minimum RTT.
     #[param(default = Span::from_secs(10), range = Span::from_millis(100)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "Linux bbr_min_rtt_win_sec; ns-3.44 TcpBbr::RttWindowLength")]
     pub min_rtt_window: Span,
-    /// Whether a sample as small as the least begins that time anew, and not only a smaller one.
+    /// Whether an RTT sample equal to the minimum restarts its window; otherwise only a smaller one does.
     #[param(default = false)]
     #[param(
         unit = "1",
@@ -66,31 +79,31 @@ pub struct Params {
                   TcpBbr::UpdateRTprop: true; Linux since 5.10 (commit 1b9e2a8c99a5): false"
     )]
     pub equal_refreshes: bool,
-    /// Time for which the round-trip time is measured with the least window.
+    /// Duration of ProbeRTT with the minimum window.
     #[param(default = Span::from_millis(200), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux bbr_probe_rtt_mode_ms; ns-3.44 TcpBbr::ProbeRttDuration")]
     pub probe_rtt_duration: Span,
-    /// The least window.
+    /// Minimum window.
     #[param(default = 4, range = 1..=1000)]
     #[param(
         unit = "segments",
         source = "draft-cardwell-iccrg-bbr-congestion-control-00 BBRMinPipeCwnd; Linux bbr_cwnd_min_target"
     )]
     pub min_window: u32,
-    /// Part of the bandwidth that the pace stays below it, so that queues drain.
+    /// Fraction of the bandwidth by which the pacing rate stays below it, so that queues drain.
     #[param(default = 0.01, range = 0.0..=0.5)]
     #[param(
         unit = "1",
         source = "Linux bbr_pacing_margin_percent; not in draft-cardwell-iccrg-bbr-congestion-control-00"
     )]
     pub pacing_margin: f64,
-    /// A round that multiplies the bandwidth by this finds the pipe not full.
+    /// Growth factor of the bandwidth per round trip from which the pipe counts as not yet full.
     #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "Linux bbr_full_bw_thresh")]
     pub full_growth: f64,
-    /// Rounds with less in a row that end Startup.
+    /// Consecutive round trips with less growth that end Startup.
     #[param(default = 3, range = 1..=100, unit = "round trips", source = "Linux bbr_full_bw_cnt")]
     pub full_rounds: u32,
-    /// What hosts send at a time; the window has room for three.
+    /// Send quantum of the host; the window has room for three quanta.
     #[param(default = Quantum::ByRate)]
     #[param(
         unit = "word",
@@ -98,8 +111,8 @@ pub struct Params {
                   TcpBbr::SetSendQuantum (segment)"
     )]
     pub quantum: Quantum,
-    /// What is added to the window for ACKs that come in bunches, as a part of the most that they brought too
-    /// early.
+    /// Window allowance for ACK aggregation, as a multiple of the maximum excess of acknowledged data over the
+    /// estimate.
     #[param(default = 1.0, range = 0.0..=10.0)]
     #[param(
         unit = "1",
@@ -107,18 +120,18 @@ pub struct Params {
                   draft-cardwell-iccrg-bbr-congestion-control-00"
     )]
     pub aggregation_gain: f64,
-    /// Round trips, and up to twice as many, for which that most is remembered.
+    /// Window of that maximum: this many round trips and up to twice as many.
     #[param(default = 5, range = 1..=1000)]
     #[param(
         unit = "round trips",
         source = "Linux bbr_extra_acked_win_rtts; ns-3.44 TcpBbr::ExtraAckedRttWindowLength"
     )]
     pub aggregation_rounds: u32,
-    /// No more is added than the bandwidth delivers in this time.
+    /// Maximum allowance for ACK aggregation, as time at the estimated bandwidth.
     #[param(default = Span::from_millis(100), range = Span(0)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux bbr_extra_acked_max_us")]
     pub aggregation_limit: Span,
-    /// Whether policers are looked for.
+    /// Whether token-bucket policers are detected.
     #[param(default = true)]
     #[param(
         unit = "1",
@@ -126,20 +139,20 @@ pub struct Params {
                   ns-3.44"
     )]
     pub policer: bool,
-    /// The least round trips of an interval over which a policer's rate is measured.
+    /// Minimum number of round trips of an interval over which a policer's rate is measured.
     #[param(default = 4, range = 1..=1000, unit = "round trips", source = "Linux bbr_lt_intvl_min_rtts")]
     pub policer_rounds: u32,
-    /// Lost bytes to delivered ones that make a policer thinkable.
+    /// Minimum ratio of lost to delivered bytes that indicates a policer.
     #[param(default = 0.195, range = 0.0..=1.0, unit = "1", source = "50/256: Linux bbr_lt_loss_thresh")]
     pub policer_loss: f64,
-    /// Part by which the rates of two intervals may differ.
+    /// Maximum relative difference of the rates of two intervals.
     #[param(default = 0.125, range = 0.0..=1.0, unit = "1", source = "Linux bbr_lt_bw_ratio")]
     pub policer_ratio: f64,
-    /// Rate by which they always may.
+    /// Difference of the two rates that is always accepted.
     #[param(default = BitRate(4000), range = BitRate(0)..=BitRate(1_000_000_000))]
     #[param(unit = "bit/s", source = "Linux bbr_lt_bw_diff")]
     pub policer_difference: BitRate,
-    /// Round trips for which a policer is believed in.
+    /// Number of round trips for which a detected policer's rate applies.
     #[param(default = 48, range = 1..=100_000, unit = "round trips", source = "Linux bbr_lt_bw_max_rtts")]
     pub policer_hold: u32,
 }
@@ -156,7 +169,7 @@ impl Params {
     }
 }
 
-/// The round-trip time that the first pace is computed from if none was measured.
+/// RTT from which the initial pacing rate is computed if none was measured.
 const NOMINAL_RTT: Span = Span::from_millis(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +180,7 @@ enum Mode {
     ProbeRtt { until: Option<Time>, round_done: bool },
 }
 
-/// The state of BBR v1. Amounts are bytes, rates bytes per second.
+/// State of BBR v1. Amounts are bytes, rates bytes per second.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     params: Params,
@@ -176,21 +189,21 @@ pub struct Bbr {
     initial_window: f64,
     mode: Mode,
     cwnd: f64,
-    /// The window before this ACK, and the last one that neither a loss nor a probe has cut.
+    /// Window before this ACK, and the last window that neither loss recovery nor ProbeRTT had reduced.
     cwnd_before: f64,
     prior_cwnd: f64,
     ssthresh: f64,
     pacing_rate: f64,
     pacing_gain: f64,
     cwnd_gain: f64,
-    has_seen_rtt: bool,
+    has_rtt: bool,
 
     bandwidth: WindowedMax,
     min_rtt: Option<Span>,
     min_rtt_at: Time,
     rounds: u64,
     begins_round: bool,
-    /// What had been delivered when this round began.
+    /// Bytes delivered when this round trip began.
     round_from: u64,
     full_bandwidth: f64,
     full_rounds: u32,
@@ -201,29 +214,29 @@ pub struct Bbr {
     restraint: Restraint,
     idle_restart: bool,
     recovering: bool,
-    /// ACKs since a loss was repaired.
+    /// Number of ACKs since the end of loss recovery.
     acks_since_repair: u32,
-    /// As much goes out as arrives, and no more.
+    /// Packet conservation: at most as much is sent as is delivered.
     conserves: bool,
-    /// Bytes delivered so far, and by the last ACK; bytes in the network after it.
+    /// Bytes delivered so far, bytes delivered by the last ACK, and bytes in flight after it.
     delivered: u64,
     acked: f64,
     in_flight: f64,
 }
 
-/// How much more ACKs bring at once than the bandwidth explains.
+/// ACK aggregation: acknowledged data in excess of the bandwidth estimate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Aggregation {
-    /// When an epoch began that is ahead of the bandwidth, and what was acknowledged in it.
+    /// Start of the current epoch above the bandwidth estimate, and the bytes acknowledged in it.
     began: Time,
     acked: f64,
-    /// The most of this and of the last window of rounds.
+    /// Maxima of the current and of the previous window of round trips.
     most: [f64; 2],
     rounds: u32,
 }
 
 impl Bbr {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Bbr {
         let mut bbr = Bbr {
             random: Stream::new(ctx.seed, "bbr"),
@@ -237,7 +250,7 @@ impl Bbr {
             pacing_rate: 0.0,
             pacing_gain: params.high_gain,
             cwnd_gain: params.high_gain,
-            has_seen_rtt: false,
+            has_rtt: false,
             bandwidth: WindowedMax::new(),
             min_rtt: None,
             min_rtt_at: Time::ZERO,
@@ -268,10 +281,10 @@ impl Bbr {
         self.pacing_rate = self.params.high_gain * nominal * (1.0 - self.params.pacing_margin);
     }
 
-    /// The first round-trip time replaces the nominal one.
-    fn see_rtt(&mut self, now: Time, srtt: Option<Span>) {
-        if let (false, Some(srtt)) = (self.has_seen_rtt, srtt.filter(|srtt| srtt.0 > 0)) {
-            self.has_seen_rtt = true;
+    /// Replaces the nominal RTT by the first measured one.
+    fn init_rtt(&mut self, now: Time, srtt: Option<Span>) {
+        if let (false, Some(srtt)) = (self.has_rtt, srtt.filter(|srtt| srtt.0 > 0)) {
+            self.has_rtt = true;
             self.init_pacing_rate(srtt);
             if self.min_rtt.is_none() {
                 (self.min_rtt, self.min_rtt_at) = (Some(srtt), now);
@@ -279,20 +292,19 @@ impl Bbr {
         }
     }
 
-    // The model.
+    // Path model.
 
     fn rate(&self) -> f64 {
         self.policer.rate().unwrap_or(self.bandwidth.get())
     }
 
-    /// So much of the bandwidth-delay product, and the initial window before any is known.
+    /// Returns a multiple of the bandwidth-delay product, or the initial window before the RTT is known.
     fn product(&self, rate: f64, gain: f64) -> f64 {
         self.min_rtt.map_or(self.initial_window, |rtt| gain * rate * rtt.as_secs())
     }
 
-    // In bytes, where Linux rounds up to an even number of packets; packets that wait for their pace are not in
-    // flight.
-    /// What must be in flight so that as much is in the network.
+    // In bytes; Linux rounds up to an even number of packets. Packets that wait for pacing are not in flight.
+    /// Returns the window with which `volume` bytes can be in the network: adds the quantization budget.
     fn with_budget(&self, volume: f64) -> f64 {
         let probes = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
         let room = if probes { 2.0 * self.mss } else { 0.0 };
@@ -315,7 +327,7 @@ impl Bbr {
         }
     }
 
-    fn watch_for_policer(&mut self, step: &Step) {
+    fn detect_policer(&mut self, step: &Step) {
         if self.params.policer && self.policer.update(step) {
             self.cycle(step.now);
         }
@@ -334,9 +346,9 @@ impl Bbr {
             self.conserves = false;
         }
         let app_limited = self.is_app_limited(sample);
-        self.watch_for_policer(&self.step(ack.now, ack.lost.0 > 0, app_limited));
+        self.detect_policer(&self.step(ack.now, ack.lost.0 > 0, app_limited));
         let rate = sample.delivered.0 as f64 / sample.interval.as_secs();
-        // An application that sends little tells of the path only if it is better than was thought.
+        // An application-limited sample counts only if it raises the estimate.
         if !app_limited || rate >= self.bandwidth.get() {
             self.bandwidth.update(u64::from(self.params.bandwidth_rounds), self.rounds, rate);
         }
@@ -359,7 +371,7 @@ impl Bbr {
         epoch.most[0] = epoch.most[0].max((epoch.acked - expected).min(self.cwnd));
     }
 
-    /// What is added to the window for it.
+    /// Returns the window allowance for ACK aggregation.
     fn aggregated(&self) -> f64 {
         if !self.filled {
             return 0.0;
@@ -369,7 +381,7 @@ impl Bbr {
         (self.params.aggregation_gain * now.max(before)).min(limit)
     }
 
-    // The states.
+    // State machine.
 
     fn gain_of(&self, phase: u32) -> f64 {
         match phase {
@@ -379,7 +391,7 @@ impl Bbr {
         }
     }
 
-    /// Begins the cycle of gains anywhere but in the phase that takes back what none has queued.
+    /// Starts the gain cycle at a random phase, except the draining one: no queue was built before it.
     fn cycle(&mut self, now: Time) {
         let phases = self.params.cycle_phases;
         let skipped = (self.random.uniform() * f64::from(phases - 1)) as u32;
@@ -479,7 +491,7 @@ impl Bbr {
         }
     }
 
-    // What comes of it.
+    // Pacing rate and window.
 
     fn update_gains(&mut self) {
         let high = self.params.high_gain;
@@ -492,7 +504,7 @@ impl Bbr {
         };
     }
 
-    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.1: before the pipe is full the pace only rises
+    //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.1: before the pipe is full the pacing rate only rises
     fn set_pacing_rate(&mut self, gain: f64) {
         let rate = gain * self.rate() * (1.0 - self.params.pacing_margin);
         if self.filled || rate > self.pacing_rate {
@@ -534,7 +546,7 @@ impl Bbr {
         }
     }
 
-    /// Remembers a window for the time after losses and probes, which cut it.
+    /// Saves the window, to be restored after loss recovery or ProbeRTT.
     fn save_cwnd(&mut self, cwnd: f64) {
         let is_cut = self.recovering || matches!(self.mode, Mode::ProbeRtt { .. });
         self.prior_cwnd = if is_cut { self.prior_cwnd.max(cwnd) } else { cwnd };
@@ -550,7 +562,7 @@ impl CongestionControl for Bbr {
         self.cwnd_before = self.cwnd;
         self.acks_since_repair = self.acks_since_repair.saturating_add(1);
         self.policer.lost += ack.lost.0;
-        self.see_rtt(ack.now, ack.srtt);
+        self.init_rtt(ack.now, ack.srtt);
         self.begins_round = false;
         let mut app_limited = false;
         if let Some(sample) = &ack.rate {
@@ -570,8 +582,8 @@ impl CongestionControl for Bbr {
     fn on_congestion(&mut self, event: &Congestion) {
         match event.signal {
             Signal::Ecn => return,
-            // Linux looks at the state after each ACK: a recovery that begins where one ends is the same one. Else
-            // no round trip would ever end where each has a loss, nor Startup.
+            // Linux compares the state after each ACK, so a recovery that begins where one ends continues it. Otherwise
+            // no round trip with losses would end, nor would Startup.
             Signal::Loss if self.acks_since_repair <= 1 => {
                 self.prior_cwnd = self.prior_cwnd.max(self.cwnd_before);
             }
@@ -579,16 +591,16 @@ impl CongestionControl for Bbr {
                 self.save_cwnd(self.cwnd_before);
                 self.conserves = true;
                 self.round_from = self.delivered;
-                // No more than was in use when the loss showed.
+                // At most the bytes in flight when the loss was detected.
                 self.cwnd = self.cwnd.min(self.in_flight + self.acked).max(self.mss);
             }
             Signal::Timeout | Signal::RepeatedTimeout => {
                 self.save_cwnd(self.cwnd);
                 self.cwnd = self.mss;
-                // A timeout is like the end of a round.
+                // A timeout counts as the end of a round trip.
                 self.full_bandwidth = 0.0;
                 self.begins_round = true;
-                self.watch_for_policer(&self.step(event.now, true, false));
+                self.detect_policer(&self.step(event.now, true, false));
             }
         }
         self.recovering = true;
@@ -605,7 +617,7 @@ impl CongestionControl for Bbr {
 
     //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.3.4.4
     fn on_send(&mut self, departure: &Departure) {
-        self.see_rtt(departure.now, departure.srtt);
+        self.init_rtt(departure.now, departure.srtt);
         let app_limited = departure.app_limited || self.restraint.covers(self.delivered);
         if departure.in_flight.0 > 0 || !app_limited {
             return;
@@ -621,7 +633,7 @@ impl CongestionControl for Bbr {
 
     fn on_spurious(&mut self, before: &Before) {
         (self.full_bandwidth, self.full_rounds) = (0.0, 0);
-        self.policer.forget();
+        self.policer.reset();
         self.cwnd = self.cwnd.max(before.cwnd.0 as f64);
         self.bound_cwnd();
     }
@@ -668,7 +680,7 @@ mod tests {
         Departure { now, len, in_flight: Bytes(in_flight), app_limited, srtt: Some(RTT) }
     }
 
-    /// The ACK at the end of each round trip of 50 ms, in which so many bytes were delivered.
+    /// Feeds one ACK at the end of each of `count` round trips of 50 ms, in which `bytes` bytes were delivered.
     fn rounds(bbr: &mut Bbr, from: u64, count: u64, bytes: u64) {
         for round in from..from + count {
             let prior = bbr.delivered;
@@ -694,7 +706,7 @@ mod tests {
         }
     }
 
-    /// 50 kB each 50 ms are 8 Mbit/s.
+    /// Returns a controller with a full pipe: 50 kB per 50 ms are 8 Mbit/s.
     fn filled() -> Bbr {
         let mut bbr = Bbr::new(Params::default(), &ctx(1000, 10));
         rounds(&mut bbr, 0, 6, 50_000);
@@ -703,7 +715,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_window_is_paced_by_the_handshakes_round_trip() {
+    fn initial_pacing_rate_uses_the_rtt_of_the_handshake() {
         let mut bbr = Bbr::new(Params::default(), &ctx(1000, 10));
         bbr.on_send(&departure(0, false));
         // 2.885 x 80 kbit / 50 ms less 1 %
@@ -716,7 +728,7 @@ mod tests {
         rounds(&mut bbr, 0, 1, 50_000);
         assert_eq!(bbr.mode, Mode::Startup);
         rounds(&mut bbr, 1, 2, 60_000);
-        assert!(!bbr.filled, "it took the first round for the base");
+        assert!(!bbr.filled, "the first round trip is the base");
         rounds(&mut bbr, 3, 1, 60_000);
         assert!(bbr.filled);
         // B R is 60 kB: nothing is queued.
@@ -724,17 +736,17 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_two_products_and_three_quanta_and_the_bunch() {
+    fn cwnd_is_two_bdp_plus_three_quanta_plus_ack_aggregation() {
         let mut bbr = filled();
         bbr.mode = Mode::ProbeBw { phase: 3, began: Time(1_300_000_000) };
         rounds(&mut bbr, 6, 1, 50_000);
-        // 2 x 50 kB, 3 x 2 segments, and the 50 kB that come at once
+        // 2 x 50 kB, 3 x 2 segments, and the 50 kB that are acknowledged at once
         assert_eq!(bbr.cwnd(), Bytes(156_000));
         assert_eq!(bbr.pacing_rate(), Some(BitRate(7_920_000)));
     }
 
     #[test]
-    fn no_cycle_begins_with_relief() {
+    fn no_cycle_begins_with_the_draining_phase() {
         let phases: Vec<u32> = (0..500)
             .map(|seed| {
                 let mut bbr = Bbr::new(Params::default(), &SenderContext { seed, ..ctx(1000, 10) });
@@ -745,12 +757,12 @@ mod tests {
             .collect();
         let count = |phase| phases.iter().filter(|&&one| one == phase).count();
         assert_eq!(count(1), 0);
-        // 500 / 7 = 71, with a deviation of 8
+        // 500 / 7 = 71, with a standard deviation of 8
         assert!([0, 2, 3, 4, 5, 6, 7].iter().all(|&phase| (40..105).contains(&count(phase))));
     }
 
     #[test]
-    fn a_loss_keeps_what_is_in_use_until_it_is_repaired() {
+    fn loss_recovery_limits_cwnd_to_the_bytes_in_flight() {
         let mut bbr = filled();
         let before = bbr.cwnd();
         (bbr.in_flight, bbr.acked, bbr.cwnd_before) = (30_000.0, 1000.0, bbr.cwnd);
@@ -759,7 +771,7 @@ mod tests {
         bbr.on_repaired();
         assert_eq!(bbr.cwnd(), before);
         bbr.on_congestion(&congestion(Signal::Loss, 30_000));
-        assert_eq!(bbr.cwnd(), before, "it goes on");
+        assert_eq!(bbr.cwnd(), before, "the recovery continues");
         bbr.on_congestion(&congestion(Signal::Timeout, 30_000));
         assert_eq!(bbr.cwnd(), Bytes(1000));
         bbr.on_repaired();
@@ -767,7 +779,7 @@ mod tests {
     }
 
     #[test]
-    fn idleness_is_no_time_to_probe() {
+    fn no_rtt_probe_right_after_an_idle_period() {
         let mut bbr = filled();
         let late = 11_000_000_000 / RTT.0;
         bbr.on_send(&departure(0, true));

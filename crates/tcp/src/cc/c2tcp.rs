@@ -1,52 +1,62 @@
-//! CUBIC with CoDel's eye on the delay.
+//! C2TCP: CUBIC with a CoDel-like bound on the RTT.
 
 use super::cubic::{self, Cubic};
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-/// Which delay is too much.
+/// Definition of setpoint and interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Variant {
-    /// A multiple of the least round-trip time, which is the interval as well.
+    /// Setpoint and interval are a multiple of the minimum RTT.
     #[word = "relative"]
     Relative,
-    /// A round-trip time that is set, and an interval that is.
+    /// Setpoint and interval are configured as `target` and `interval`.
     #[word = "absolute"]
     Absolute,
 }
 
-/// C2TCP: CUBIC that also watches the round-trip time, as CoDel watches a queue.
+/// C2TCP: CUBIC that restarts from one segment when the RTT stays above a setpoint for an interval, by CoDel's control
+/// law.
 ///
-/// Up to the setpoint each ACK adds (setpoint / RTT) / cwnd segments to what CUBIC adds. If the round-trip time
-/// has been above it for an interval, CUBIC's threshold for a loss is taken and slow start begins at one segment;
-/// while it stays above, the k-th such step is followed by the next after interval / sqrt(k). With `variant =
-/// "relative"` setpoint and interval are alpha RTTmin. CUBIC has its defaults. While the window is below two
-/// segments, when round-trip times are those of delayed ACKs, it is CUBIC alone.
+/// While the RTT is at most the setpoint, each ACK adds to CUBIC's growth
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} + \frac{\mathrm{setpoint}}{\mathit{RTT}} \cdot \frac{1}{\mathrm{cwnd}}
+/// ```
+///
+/// When the RTT has been above the setpoint for an interval, ssthresh is set as CUBIC sets it at a loss, and slow start
+/// begins at one segment. While the RTT stays above, the k-th such step is followed by the next one after
+/// `interval / sqrt(k)`. With `variant = "relative"` setpoint and interval are alpha times RTTmin. CUBIC runs as
+/// specified in RFC 9438.
+///
+/// Below two segments, where RTTs include the wait of delayed ACKs, it is CUBIC alone.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Abbasloo, Xu and Chao, IEEE JSAC 37(4), 2019; Abbasloo, Li, Xu and Chao, IFIP Networking 2018"
+    source = "Abbasloo, Xu, Chao: C2TCP: A Flexible Cellular TCP to Meet Stringent Delay Requirements, \
+              IEEE JSAC 37(4), 2019; Abbasloo, Li, Xu, Chao: Cellular Controlled Delay TCP (C2TCP), IFIP \
+              Networking 2018"
 )]
 pub struct Params {
-    /// Which delay is too much.
+    /// Definition of setpoint and interval.
     #[param(default = Variant::Relative)]
     #[param(unit = "word", source = "Abbasloo et al. 2019 (relative) and 2018 (absolute)")]
     pub variant: Variant,
-    /// The setpoint as a multiple of the least round-trip time, and the interval.
+    /// Setpoint and interval as a multiple of the minimum RTT (alpha).
     #[param(default = 2.0, range = 1.0..=100.0)]
     #[param(unit = "1", source = "Soheil-ab/C2TCP@4b5b241 TCP_C2TCP_ALPHA_INIT (a comment there says 3)")]
     pub alpha: f64,
-    /// The setpoint of the variant "absolute".
+    /// Setpoint with variant "absolute".
     #[param(default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Soheil-ab/C2TCP-IFIP sysctl_tcp_c2tcp_target")]
     pub target: Span,
-    /// The interval of the variant "absolute".
+    /// Interval with variant "absolute".
     #[param(default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Soheil-ab/C2TCP-IFIP sysctl_tcp_c2tcp_interval")]
     pub interval: Span,
 }
 
-/// The state of C2TCP.
+/// State of C2TCP.
 #[derive(Debug)]
 pub struct C2tcp {
     params: Params,
@@ -54,7 +64,7 @@ pub struct C2tcp {
     above: Option<Above>,
 }
 
-/// The round-trip time is above the setpoint.
+/// State while the RTT is above the setpoint.
 #[derive(Clone, Copy, Debug)]
 struct Above {
     next_step: Time,
@@ -62,12 +72,12 @@ struct Above {
 }
 
 impl C2tcp {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> C2tcp {
         C2tcp { params, cubic: Cubic::new(cubic::Params::rfc9438(), ctx), above: None }
     }
 
-    /// The setpoint and the interval.
+    /// Returns the setpoint and the interval.
     fn bounds(&self, min_rtt: Span) -> (Span, Span) {
         match self.params.variant {
             Variant::Relative => {
@@ -78,7 +88,8 @@ impl C2tcp {
         }
     }
 
-    // The papers' fraction; the authors' code adds a whole number of segments, whatever limits the sender.
+    // The fraction of the papers. The authors' code adds a whole number of segments, even if the sender is not limited
+    // by cwnd.
     fn grow(&mut self, setpoint: Span, rtt: Span) {
         let window = self.cubic.window_mut();
         window.add(setpoint.as_secs() / rtt.max(Span(1)).as_secs() / window.segments());
@@ -90,7 +101,7 @@ impl C2tcp {
         self.cubic.window_mut().set(1.0);
     }
 
-    fn watch(&mut self, ack: &Ack, rtt: Span, min_rtt: Span) {
+    fn check_delay(&mut self, ack: &Ack, rtt: Span, min_rtt: Span) {
         let (setpoint, interval) = self.bounds(min_rtt);
         if rtt <= setpoint {
             self.above = None;
@@ -118,7 +129,7 @@ impl CongestionControl for C2tcp {
         let lone = self.cubic.window_mut().segments() < 2.0;
         self.cubic.on_ack(ack);
         if let (Some(rtt), Some(min_rtt), false) = (ack.rtt, ack.min_rtt, lone) {
-            self.watch(ack, rtt, min_rtt);
+            self.check_delay(ack, rtt, min_rtt);
         }
     }
 
@@ -148,7 +159,7 @@ mod tests {
     use super::*;
     use crate::cc::tests_support::{ack, congestion, ctx};
 
-    /// An ACK of a segment on a path of 40 ms: setpoint and interval are 80 ms.
+    /// Returns an ACK of one segment on a path of 40 ms: setpoint and interval are 80 ms.
     fn at(ms: u64, rtt_ms: u64) -> Ack {
         let rtt = Some(Span::from_millis(rtt_ms));
         Ack { now: Time(ms * 1_000_000), rtt, srtt: rtt, min_rtt: Some(Span::from_millis(40)), ..ack(1000) }
@@ -157,7 +168,7 @@ mod tests {
     #[test]
     fn below_the_setpoint_the_window_grows_faster_than_cubic() {
         let mut c2tcp = C2tcp::new(Params::default(), &ctx(1000, 10));
-        // a segment of slow start, then 80 ms / 50 ms / 11
+        // one segment of slow start, then 80 ms / 50 ms / 11
         c2tcp.on_ack(&at(0, 50));
         assert_eq!(c2tcp.cwnd(), Bytes(11_145));
         c2tcp.on_ack(&Ack { cwnd_limited: false, ..at(1, 50) });
@@ -180,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_below_the_setpoint_ends_the_interval() {
+    fn an_rtt_below_the_setpoint_ends_the_interval() {
         let mut c2tcp = C2tcp::new(Params::default(), &ctx(1000, 100));
         c2tcp.on_congestion(&congestion(Signal::Loss, 100_000));
         for ms in 0..400 {
@@ -190,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_segment_waits_for_a_delayed_ack_and_not_in_a_queue() {
+    fn the_rtt_of_a_single_segment_in_flight_is_ignored() {
         let mut c2tcp = C2tcp::new(Params::default(), &ctx(1000, 1));
         for _ in 0..2 {
             c2tcp.on_congestion(&congestion(Signal::Timeout, 1000));
@@ -202,14 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_is_cubics() {
+    fn ssthresh_is_that_of_cubic() {
         let mut c2tcp =
             C2tcp::new(Params { variant: Variant::Absolute, ..Params::default() }, &ctx(1000, 100));
         c2tcp.on_congestion(&congestion(Signal::Loss, 100_000));
         c2tcp.on_ack(&at(0, 101));
         let before = c2tcp.cwnd().0 as f64;
         c2tcp.on_ack(&at(101, 101));
-        // 0.7 of the window, to which the ACK had added its share before
+        // 0.7 of the window, to which CUBIC had already added this ACK's growth
         assert_eq!(c2tcp.cwnd(), Bytes(1000));
         assert!((c2tcp.ssthresh().0 as f64 - 0.7 * before).abs() < 100.0, "{}", c2tcp.ssthresh());
     }

@@ -1,4 +1,4 @@
-//! Reno's window and one by delay beside it.
+//! Compound TCP: Reno's window plus a delay-based window.
 
 pub use super::newreno::Growth;
 use super::parts::window::Window;
@@ -6,69 +6,97 @@ use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
 
-/// Compound TCP: a window by loss, as Reno's, and one by delay beside it that fills a fast path quickly.
+/// Compound TCP: Reno's cwnd plus a delay-based window dwnd, which grows while fewer than gamma segments are queued.
 ///
-/// The window is W = cwnd + dwnd; cwnd grows by 1 / W for each ACK. Once in a round trip, with the smoothed round-trip
-/// time RTT and diff = W (1 - RTTmin / RTT), dwnd grows by max(alpha W^k - 1, 0) if diff < gamma, and shrinks by zeta
-/// diff otherwise; below `low_window` it rests. A loss leaves dwnd = max(W (1 - beta) - cwnd / 2, 0) and half of cwnd.
-/// gamma follows losses: (1 - lambda) gamma + lambda 3/4 cwnd (1 - RTTmin / RTT), between `gamma_low` and `gamma_high`.
-/// A timeout ends dwnd and begins RTTmin and gamma anew.
+/// The window is
+///
+/// ```math
+/// W = \mathrm{cwnd} + \mathrm{dwnd}
+/// ```
+///
+/// and each ACK adds 1 / W to cwnd. Once per round trip, with the smoothed RTT, the number of queued segments is
+///
+/// ```math
+/// \mathit{diff} = W \, (1 - \frac{\mathit{RTT}_{\min}}{\mathit{RTT}})
+/// ```
+///
+/// ```math
+/// \mathrm{dwnd} \leftarrow \begin{cases}
+/// \mathrm{dwnd} + \max(\alpha \, W^k - 1, \, 0) & \mathit{diff} < \gamma \\
+/// \max(\mathrm{dwnd} - \zeta \cdot \mathit{diff}, \, 0) & \mathit{diff} \ge \gamma
+/// \end{cases}
+/// ```
+///
+/// Below `low_window` dwnd does not change. A congestion event halves cwnd and sets
+///
+/// ```math
+/// \mathrm{dwnd} \leftarrow \max(W \, (1 - \beta) - \frac{\mathrm{cwnd}}{2}, \, 0)
+/// ```
+///
+/// At each congestion event gamma is updated, between `gamma_low` and `gamma_high`:
+///
+/// ```math
+/// \gamma \leftarrow (1 - \lambda) \, \gamma + \lambda \cdot \frac{3}{4} \, \mathrm{cwnd} \,
+/// (1 - \frac{\mathit{RTT}_{\min}}{\mathit{RTT}})
+/// ```
+///
+/// A timeout sets dwnd to zero and resets RTTmin and gamma.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "draft-sridharan-tcpm-ctcp-02")]
 pub struct Params {
-    /// Factor of growth by delay.
+    /// Factor of dwnd's growth (alpha).
     #[param(default = 0.125, range = 0.0..=10.0)]
     #[param(unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (alpha)")]
     pub alpha: f64,
-    /// Part of the window that a loss takes.
+    /// Fraction of the window removed at a congestion event (beta).
     #[param(default = 0.5, range = 0.0..=0.99, unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (beta)")]
     pub beta: f64,
-    /// Exponent of growth by delay.
+    /// Exponent of dwnd's growth (k).
     #[param(default = 0.75, range = 0.0..=1.0, unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (k)")]
     pub k: f64,
-    /// Part of the queue by which dwnd shrinks.
+    /// Decrease of dwnd as a multiple of the queued segments (zeta).
     #[param(default = 1.0, range = 0.0..=10.0, unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (zeta)")]
     pub zeta: f64,
-    /// The least of gamma.
+    /// Minimum of gamma.
     #[param(default = 5.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "draft-sridharan-tcpm-ctcp-02 §3.3 (gamma_low)")]
     pub gamma_low: f64,
-    /// Gamma to begin with and its greatest: queued segments from which on dwnd shrinks.
+    /// Initial and maximum gamma, the number of queued segments from which dwnd shrinks.
     #[param(default = 30.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "draft-sridharan-tcpm-ctcp-02 §3.3 (gamma, gamma_high)")]
     pub gamma_high: f64,
-    /// Part of a new sample in gamma; 0 leaves it as it is.
+    /// Weight of a new sample in gamma (lambda); 0: gamma is constant.
     #[param(default = 0.8, range = 0.0..=1.0)]
     #[param(unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3.3 (lambda)")]
     pub lambda: f64,
-    /// The window from which on delay counts.
+    /// Minimum window at which dwnd changes.
     #[param(default = 38.0, range = 1.0..=100_000.0)]
     #[param(unit = "segments", source = "draft-sridharan-tcpm-ctcp-02 §3; RFC 3649 §5 (Low_Window)")]
     pub low_window: f64,
-    /// What cwnd grows with.
+    /// Unit in which ACKs are counted for growth of cwnd.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
     pub growth: Growth,
 }
 
-/// The part of the queue at a loss that gamma aims at.
+/// Target of gamma as a fraction of the queue at a loss.
 const AIMED_AT: f64 = 0.75;
 
-/// The state of Compound TCP.
+/// State of Compound TCP.
 #[derive(Clone, Debug)]
 pub struct Compound {
     params: Params,
-    /// cwnd and dwnd together.
+    /// Sum of cwnd and dwnd.
     window: Window,
     dwnd: f64,
     gamma: f64,
-    /// What of cwnd alone was queued in the last round trip, until a loss.
+    /// Queued segments of cwnd alone in the last round trip; cleared by a loss.
     queued_by_cwnd: Option<f64>,
     base: Option<Span>,
     round: u64,
 }
 
 impl Compound {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Compound {
         let gamma = params.gamma_high;
         Compound {
@@ -86,7 +114,7 @@ impl Compound {
         self.window.segments() - self.dwnd
     }
 
-    /// A round trip has ended; `part` of its window was queued.
+    /// Handles the end of a round trip in which the fraction `part` of the window was queued.
     fn adapt(&mut self, part: f64) {
         let Params { alpha, k, zeta, low_window, .. } = self.params;
         let (w, cwnd) = (self.window.segments(), self.by_loss());
@@ -173,35 +201,35 @@ mod tests {
         Ack { rtt, srtt: rtt, round, ..ack(0) }
     }
 
-    fn told(compound: &mut Compound, ack: &Ack) -> u64 {
+    fn cwnd_after(compound: &mut Compound, ack: &Ack) -> u64 {
         compound.on_delivery(ack);
         compound.on_ack(ack);
         compound.cwnd().0
     }
 
-    /// Out of slow start, with half of 512 segments.
+    /// Returns a controller in congestion avoidance with half of 512 segments.
     fn at_256() -> Compound {
         let mut compound = Compound::new(Params::default(), &ctx(1000, 512));
         compound.on_congestion(&congestion(Signal::Loss, 512_000));
-        assert_eq!(told(&mut compound, &at(0, 80)), 256_000);
+        assert_eq!(cwnd_after(&mut compound, &at(0, 80)), 256_000);
         compound
     }
 
     #[test]
-    fn an_empty_queue_lets_the_window_by_delay_grow_and_a_long_one_shrinks_it() {
+    fn dwnd_grows_with_an_empty_queue_and_shrinks_with_a_long_one() {
         let mut compound = at_256();
         // 256^0.75 / 8 - 1 = 7
-        assert_eq!(told(&mut compound, &at(1, 80)), 263_000);
-        // 263 / 3 are queued, more than dwnd
-        assert_eq!(told(&mut compound, &at(2, 120)), 256_000);
+        assert_eq!(cwnd_after(&mut compound, &at(1, 80)), 263_000);
+        // 263 / 3 segments are queued, more than dwnd
+        assert_eq!(cwnd_after(&mut compound, &at(2, 120)), 256_000);
     }
 
     #[test]
     fn a_loss_halves_both_windows_and_lowers_gamma() {
         let mut compound = at_256();
-        told(&mut compound, &at(1, 80));
+        cwnd_after(&mut compound, &at(1, 80));
         // 256 (1 - 80 / 82) = 6.24 of cwnd are queued: 0.2 x 30 + 0.8 x 0.75 x 6.24 = 9.75
-        told(&mut compound, &at(2, 82));
+        cwnd_after(&mut compound, &at(2, 82));
         let (w, dwnd) = (compound.window.segments(), compound.dwnd);
         compound.on_congestion(&congestion(Signal::Loss, 0));
         assert_eq!((compound.window.segments(), compound.dwnd), (w / 2.0, dwnd / 2.0));

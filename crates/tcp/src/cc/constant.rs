@@ -1,4 +1,4 @@
-//! A window that is computed once and then kept.
+//! Constant-cwnd TCP: a window computed once and then kept.
 
 use super::parts::bandwidth::{Bandwidth, Filter, Variant};
 use super::parts::window::Window;
@@ -6,36 +6,48 @@ use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
 
-/// Constant-cwnd TCP: the bandwidth-delay product as window, whatever is lost, until the round-trip time changes.
+/// Constant-cwnd TCP: cwnd = estimated bandwidth x RTTmin, kept regardless of loss until the smoothed RTT changes.
 ///
-/// Slow start for some round trips, then recalculation: cwnd = max(B RTTmin, 1 segment), B Westwood's estimate of the
-/// bandwidth, and SRTT is archived. The window is then constant until
-/// |archived - SRTT| / archived > threshold, which recalculates. No loss and no timeout reduces it; what is lost is
-/// repaired. A loss ends slow start. The constant phase alone is `fixed`.
+/// Slow start lasts for `startup_rounds` round trips. The window is then recalculated, with B Westwood's bandwidth
+/// estimate:
+///
+/// ```math
+/// \mathrm{cwnd} = \max(B \, \mathit{RTT}_{\min}, \, 1 \, \mathrm{MSS})
+/// ```
+///
+/// The smoothed RTT of that time is archived. The window stays constant until the next recalculation, which happens
+/// when
+///
+/// ```math
+/// \frac{|\mathrm{archived} - \mathit{SRTT}|}{\mathrm{archived}} > \mathrm{threshold}
+/// ```
+///
+/// Neither a loss nor a timeout reduces the window; losses are repaired. A loss ends slow start. The constant phase
+/// alone is `fixed`.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Verma, Updated congestion control algorithm for TCP throughput improvement in wired and \
+#[params(source = "Verma: Updated congestion control algorithm for TCP throughput improvement in wired and \
               wireless 5G network, sections IV and V")]
 pub struct Params {
-    /// Round trips of slow start before the first calculation; the paper leaves k open.
+    /// Round trips of slow start before the first calculation (k); the paper does not specify a value.
     #[param(default = 10, range = 1..=10_000, unit = "1", source = "Verma, section IV.A (k)")]
     pub startup_rounds: u64,
-    /// Change of the smoothed round-trip time that recalculates; the paper leaves beta open.
+    /// Relative change of the smoothed RTT that triggers a recalculation (beta); the paper does not specify a value.
     #[param(default = 0.5, range = 0.001..=100.0, unit = "1", source = "Verma, section IV.C (beta)")]
     pub threshold: f64,
-    /// What a sample of the bandwidth is; with "westwood" bunched ACKs, as from a cell's uplink, make the window
-    /// far too large, and "westwood-plus" is what to use there.
+    /// Definition of a bandwidth sample. With "westwood", bunched ACKs, as from a cell's uplink, make the window far
+    /// too large; use "westwood-plus" there.
     #[param(default = Variant::Westwood, unit = "word", source = "Verma, section II")]
     pub variant: Variant,
-    /// How samples are smoothed.
+    /// Filter of the bandwidth samples.
     #[param(default = Filter::Tustin, unit = "word", source = "Verma, section II")]
     pub filter: Filter,
-    /// Time constant of Tustin's filter for samples between ACKs.
+    /// Time constant of Tustin's filter (tau), with variant "westwood".
     #[param(default = Span::from_millis(500), range = Span::from_millis(1)..=Span::from_secs(60))]
     #[param(unit = "time", source = "Mascolo et al. 2001, section 2.2")]
     pub tau: Span,
 }
 
-/// The state of constant-cwnd TCP.
+/// State of constant-cwnd TCP.
 #[derive(Clone, Debug)]
 pub struct Constant {
     params: Params,
@@ -46,7 +58,7 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Constant {
         let bandwidth = Bandwidth::new(params.variant, params.filter, params.tau, Span(0));
         Constant { params, window: Window::new(ctx), bandwidth, startup: true, archived: None }
@@ -80,7 +92,7 @@ impl CongestionControl for Constant {
         }
     }
 
-    // In the paper slow start lasts k rounds whatever is lost; nothing else would stop it in a full buffer.
+    // In the paper slow start lasts k round trips regardless of loss. With a full buffer nothing else would end it.
     fn on_congestion(&mut self, _: &Congestion) {
         self.startup = false;
     }
@@ -105,27 +117,27 @@ mod tests {
     use crate::cc::tests_support::{ack, congestion, ctx};
     use airwnd_units::Time;
 
-    /// A segment each ms, that is 1 MB/s, on a path of 100 ms.
+    /// One segment per ms, or 1 MB/s, on a path of 100 ms.
     fn at(ms: u64, srtt_ms: u64) -> Ack {
         let min_rtt = Some(Span::from_millis(100));
         let srtt = Some(Span::from_millis(srtt_ms));
         Ack { now: Time(ms * 1_000_000), srtt, min_rtt, round: ms / 100, ..ack(1000) }
     }
 
-    fn told(constant: &mut Constant, ack: &Ack) {
+    fn deliver(constant: &mut Constant, ack: &Ack) {
         constant.on_delivery(ack);
         constant.on_ack(ack);
     }
 
     #[test]
-    fn startup_then_the_bandwidth_delay_product_then_constant() {
+    fn cwnd_is_the_bdp_after_startup_and_then_constant() {
         let params = Params { startup_rounds: 100, threshold: 0.3, ..Params::default() };
         let mut constant = Constant::new(params, &ctx(1000, 10));
         for ms in 0..10_000 {
-            told(&mut constant, &at(ms, 150));
+            deliver(&mut constant, &at(ms, 150));
         }
         assert_eq!(constant.cwnd(), Bytes(10_010_000));
-        told(&mut constant, &at(10_000, 150));
+        deliver(&mut constant, &at(10_000, 150));
         // 1 MB/s x 0.1 s
         assert_eq!(constant.cwnd().0.div_ceil(10), 10_000);
         let before = constant.cwnd();
@@ -141,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_round_trip_time_recalculates_in_both_directions() {
+    fn an_rtt_change_in_either_direction_recalculates() {
         for srtt_ms in [100, 200] {
             let params = Params { startup_rounds: 1, threshold: 0.3, ..Params::default() };
             let mut constant = Constant::new(params, &ctx(1000, 10));
-            told(&mut constant, &at(0, 150));
-            told(&mut constant, &at(100, 150));
+            deliver(&mut constant, &at(0, 150));
+            deliver(&mut constant, &at(100, 150));
             for ms in 101..10_000 {
                 constant.on_delivery(&at(ms, 150));
             }

@@ -1,4 +1,4 @@
-//! A target rate of one over the queueing delay.
+//! Copa: target rate inversely proportional to the queueing delay.
 
 use super::parts::extreme::Extreme;
 use super::parts::window::Window;
@@ -6,39 +6,62 @@ use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Span};
 
-/// Copa: moves its rate towards 1 / (delta dq), dq the queueing delay, and competes if others keep the queue
-/// full.
+/// Copa: delay-based; moves the rate towards 1 / (delta dq), dq the queueing delay; AIMD on 1 / delta against buffer
+/// fillers.
 ///
-/// dq = RTTstanding - RTTmin: the least round-trip time of the last SRTT / 2 less that of the last `min_window`.
-/// For each segment acknowledged cwnd grows by v / (delta cwnd) if cwnd / RTTstanding <= 1 / (delta dq), and
-/// shrinks by as much if not. The velocity v doubles in each round trip once the window has moved in one
-/// direction for three, begins at 1 when it turns, and lets a round trip at most double the window. Slow start
-/// doubles it until it is above the target. If dq has not been below 0.1 (RTTmax - RTTmin) for five round trips,
-/// RTTmax the greatest round-trip time of four SRTT, others fill the queue: 1 / delta then grows by 1 in each
-/// round trip and is halved at a loss, and never falls below that of `delta`. Segments are paced at 2 cwnd /
-/// RTTstanding. Losses mean nothing otherwise; a timeout leaves one segment and slow start.
+/// The queueing delay is
+///
+/// ```math
+/// d_q = \mathit{RTT}_{\text{standing}} - \mathit{RTT}_{\min}
+/// ```
+///
+/// with RTTstanding the minimum RTT of the last SRTT / 2, and RTTmin that of the last `min_window`. Each acknowledged
+/// segment changes cwnd by
+///
+/// ```math
+/// \frac{v}{\delta \cdot \mathrm{cwnd}}
+/// ```
+///
+/// upwards if the rate is at most the target,
+///
+/// ```math
+/// \frac{\mathrm{cwnd}}{\mathit{RTT}_{\text{standing}}} \le \frac{1}{\delta \, d_q}
+/// ```
+///
+/// and downwards otherwise. The velocity v doubles each round trip once the window has moved in the same direction for
+/// three round trips. It returns to 1 when the direction changes, and is limited so that the window at most doubles in
+/// a round trip. Slow start doubles the window each round trip until the rate exceeds the target. Segments are paced at
+/// 2 cwnd / RTTstanding.
+///
+/// If dq has not been below 0.1 (RTTmax - RTTmin) for five round trips, with RTTmax the maximum RTT of four SRTTs,
+/// other flows are filling the queue (competitive mode). Then 1 / delta grows by 1 in each round trip and is halved at
+/// a loss, but never falls below the value that `delta` sets. Otherwise losses are ignored. A timeout sets cwnd to one
+/// segment and starts slow start.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Arun and Balakrishnan, NSDI 2018 (with its errata)")]
+#[params(
+    source = "Arun, Balakrishnan: Copa: Practical Delay-Based Congestion Control for the Internet, NSDI \
+              2018 (with its errata)"
+)]
 pub struct Params {
-    /// Weight of the delay against the throughput when no one competes.
+    /// Weight of delay against throughput in default mode.
     #[param(default = 0.5, range = 0.001..=10.0)]
     #[param(unit = "1", source = "Arun and Balakrishnan 2018, section 2.1")]
     pub delta: f64,
-    /// Compete with those who fill the queue.
+    /// Whether competitive mode is used against flows that fill the queue.
     #[param(default = true, unit = "1", source = "Arun and Balakrishnan 2018, section 2.2")]
     pub compete: bool,
-    /// How long the least round-trip time is remembered.
+    /// Window of the minimum RTT.
     #[param(default = Span::from_secs(10), range = Span::from_secs(1)..=Span::from_secs(1000))]
     #[param(unit = "time", source = "Arun and Balakrishnan 2018, section 2")]
     pub min_window: Span,
-    /// Length of RTTstanding's window as part of the smoothed round-trip time.
+    /// Window of RTTstanding as a fraction of the smoothed RTT (tau).
     #[param(default = 0.5, range = 0.05..=4.0)]
     #[param(unit = "1", source = "Arun and Balakrishnan 2018, section 2.1 (tau)")]
     pub standing: f64,
-    /// Part of the round-trip time's range that is a nearly empty queue.
+    /// Maximum queueing delay of a nearly empty queue, as a fraction of the RTT's range.
     #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "Arun and Balakrishnan 2018, section 2.2")]
     pub nearly_empty: f64,
-    /// Pace at so many times cwnd / RTTstanding.
+    /// Pacing rate as a multiple of cwnd / RTTstanding.
     #[param(default = 2.0, range = 1.0..=10.0)]
     #[param(unit = "1", source = "Arun and Balakrishnan 2018, section 2.1")]
     pub pacing: f64,
@@ -46,16 +69,16 @@ pub struct Params {
 
 /// Round trips in one direction before the velocity doubles.
 const STEADY: u32 = 3;
-/// Round trips without a nearly empty queue that mean competition.
-const WAITED: u64 = 5;
-/// Length of the window for the greatest round-trip time, in smoothed ones.
+/// Round trips without a nearly empty queue that indicate competing flows.
+const COMPETING_AFTER: u64 = 5;
+/// Window of the maximum RTT, in smoothed RTTs.
 const RANGE: u64 = 4;
-/// Windows in segments that differ by less are the same, as when steps up and down have cancelled.
+/// Tolerance in segments within which two windows are equal, as when steps up and down have cancelled.
 const SAME: f64 = 1e-6;
-/// Segments that a decrease leaves (venkatarun95/genericCC@18299d6 `update_intersend_time`).
+/// Minimum window after a decrease, in segments (venkatarun95/genericCC@18299d6 `update_intersend_time`).
 const LEAST: f64 = 2.0;
 
-/// The state of Copa.
+/// State of Copa.
 #[derive(Clone, Debug)]
 pub struct Copa {
     params: Params,
@@ -66,7 +89,7 @@ pub struct Copa {
     greatest: Extreme,
     delays: Option<Delays>,
     round: u64,
-    /// The round trip in which the queue was nearly empty last.
+    /// Last round trip in which the queue was nearly empty.
     emptied: u64,
     velocity: Velocity,
     /// 1 / delta.
@@ -82,14 +105,14 @@ struct Delays {
 #[derive(Clone, Copy, Debug)]
 struct Velocity {
     v: f64,
-    /// The window when the round trip began.
+    /// Window at the beginning of the round trip.
     window: f64,
     upwards: bool,
     rounds: u32,
 }
 
 impl Copa {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Copa {
         let window = Window::new(ctx);
         let velocity = Velocity { v: 1.0, window: window.segments(), upwards: true, rounds: 0 };
@@ -124,10 +147,10 @@ impl Copa {
     }
 
     fn competes(&self) -> bool {
-        self.params.compete && self.round >= self.emptied + WAITED
+        self.params.compete && self.round >= self.emptied + COMPETING_AFTER
     }
 
-    /// Once in a round trip.
+    /// Updates delta and velocity, once per round trip.
     fn turn(&mut self) {
         let least = 1.0 / self.params.delta;
         self.aggression = if self.competes() { self.aggression + 1.0 } else { least };
@@ -139,7 +162,7 @@ impl Copa {
         } else {
             Velocity { v: 1.0, window: now, upwards: !upwards, rounds: 0 }
         };
-        // The authors' code has this bound; without it a round trip could more than double the window.
+        // The authors' code has this bound; without it the window could more than double in a round trip.
         self.velocity.v = self.velocity.v.min((now / self.aggression).max(1.0));
     }
 
@@ -179,7 +202,7 @@ impl CongestionControl for Copa {
             Signal::Loss | Signal::Ecn => {
                 self.aggression = (self.aggression / 2.0).max(1.0 / self.params.delta);
             }
-            // The paper does not treat timeouts; this is RFC 5681 §3.1.
+            // The paper does not specify timeouts; this is RFC 5681 §3.1.
             Signal::Timeout | Signal::RepeatedTimeout => {
                 self.window.set(1.0);
                 self.slow_start = true;
@@ -233,8 +256,8 @@ mod tests {
             copa.on_delivery(&at(ms, 100, 0));
         }
         assert_eq!(copa.cwnd(), Bytes(20_000));
-        // 20 segments / 111 ms are below 1 / (0.5 x 11 ms), 21 / 112 ms are not below 1 / (0.5 x 12 ms): with one
-        // segment for two thirds of a second they shrink by 1 / (0.5 x 21)
+        // 20 segments / 111 ms are below 1 / (0.5 x 11 ms). 21 / 112 ms are not below 1 / (0.5 x 12 ms): the window
+        // shrinks by 1 / (0.5 x 21), as an ACK has arrived for one segment
         copa.on_delivery(&at(100, 111, 1));
         assert_eq!(copa.cwnd(), Bytes(21_000));
         copa.on_delivery(&at(160, 112, 1));
@@ -252,7 +275,7 @@ mod tests {
             copa.on_delivery(&at(100 * round, 100, round));
             velocities.push(copa.velocity.v);
         }
-        // nothing has moved when the first round ends, and the second turns upwards
+        // the window has not moved when the first round trip ends, and the second one turns upwards
         assert_eq!(velocities, [1.0, 1.0, 1.0, 1.0, 2.0, 4.0]);
         for round in 7..=8 {
             for _ in 0..5 {
@@ -263,14 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_others_fill_raises_the_aggression() {
+    fn a_queue_filled_by_other_flows_lowers_delta() {
         let mut copa = Copa::new(Params::default(), &ctx(1000, 20));
-        // an empty queue, then one that swings between 60 and 100 ms
+        // an empty queue, then one that varies between 60 and 100 ms
         copa.on_delivery(&at(0, 50, 0));
         for round in 1..=10 {
             copa.on_delivery(&at(130 * round, if round % 2 == 0 { 110 } else { 150 }, round));
         }
-        // 2 + 1 for each round from the fifth after the empty one
+        // 2, plus 1 per round trip from the fifth after the empty queue
         assert_eq!(copa.aggression, 2.0 + 6.0);
         copa.on_congestion(&congestion(Signal::Loss, 10_000));
         assert_eq!(copa.aggression, 4.0);
@@ -280,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_mean_nothing_and_a_timeout_begins_anew() {
+    fn losses_are_ignored_and_a_timeout_restarts_slow_start() {
         let mut copa = Copa::new(Params::default(), &ctx(1000, 20));
         copa.on_congestion(&congestion(Signal::Loss, 20_000));
         assert_eq!(copa.cwnd(), Bytes(20_000));

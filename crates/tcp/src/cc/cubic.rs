@@ -1,4 +1,4 @@
-//! A cubic function of the time since the last loss.
+//! CUBIC: window growth as a cubic function of the time since the last congestion event.
 
 use super::parts::window::Window;
 use super::slow_start::{self, SlowStart};
@@ -6,85 +6,111 @@ use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Time};
 
-/// Whose arithmetic it is.
+/// Arithmetic of the window update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Variant {
-    /// The RFC's.
+    /// Arithmetic of RFC 9438: fractional segments; a congestion event keeps beta of the bytes in flight.
     #[word = "rfc9438"]
     Rfc9438,
-    /// That of Linux and ns-3: whole segments, and a loss keeps beta of the window rather than of the flight. The
-    /// window grows by a segment for each n acknowledged, n = cwnd / (W(t + RTTmin) - cwnd) rounded down, 2 at least,
-    /// and 20 at most before the first loss; W_est grows by a segment for each cwnd / a acknowledged, a constant.
+    /// Arithmetic of Linux and ns-3: whole segments; a congestion event keeps beta of cwnd rather than of the bytes in
+    /// flight. The window grows by one segment per n acknowledged segments, n = cwnd / (W(t + RTTmin) - cwnd) rounded
+    /// down, at least 2, and at most 20 before the first loss. W_est grows by one segment per cwnd / a acknowledged
+    /// segments, with a constant a.
     #[word = "linux"]
     Linux,
 }
 
-/// CUBIC: after a loss the window follows a cubic function of time, flat where the last loss was.
+/// CUBIC: after a loss cwnd grows as a cubic function of time, with its plateau at the window of the last loss.
 ///
-/// W(t) = C (t - K)^3 + Wmax with K = cbrt((Wmax - cwnd at the loss) / C), windows in segments, t in seconds since
-/// congestion avoidance began. An ACK of n segments adds n (W(t + SRTT) - cwnd) / cwnd, where the target lies
-/// between cwnd and 1.5 cwnd. Where Reno would have more, its window W_est holds: it grows by
-/// n a / cwnd with a = 3 (1 - beta) / (1 + beta), and a = 1 from the window before the loss on. After a timeout,
-/// and when slow start ended without a loss, K = 0 and Wmax = cwnd. A loss keeps beta of the flight. Without
-/// congestion-limited ACKs neither the window grows nor the time.
+/// The cubic function, with windows in segments and t in seconds since congestion avoidance began, is
+///
+/// ```math
+/// W(t) = C \, (t - K)^3 + W_{\max}
+/// ```
+///
+/// It starts at the window right after the congestion event, so that
+///
+/// ```math
+/// K^3 = \frac{W_{\max} - \mathrm{cwnd}}{C}
+/// ```
+///
+/// The target is W(t + SRTT), bounded to cwnd and 1.5 cwnd. An ACK of n segments adds
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} + n \, \frac{\mathrm{target} - \mathrm{cwnd}}{\mathrm{cwnd}}
+/// ```
+///
+/// In the Reno-friendly region, where Reno's estimated window W_est exceeds W(t), the window is W_est:
+///
+/// ```math
+/// W_{\text{est}} \leftarrow W_{\text{est}} + \alpha \, \frac{n}{\mathrm{cwnd}}
+/// ```
+///
+/// with alpha = 3 (1 - beta) / (1 + beta), and alpha = 1 once W_est has reached the window before the congestion event.
+///
+/// A congestion event sets cwnd to beta times the bytes in flight. After a timeout, and if slow start ended without a
+/// loss, K = 0 and Wmax = cwnd. While the sender is not limited by cwnd, the window does not grow and the time t stands
+/// still.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 9438")]
 pub struct Params {
-    /// How steep the cubic function is (C).
+    /// Scaling constant of the cubic function (C).
     #[param(default = 0.4, range = 0.001..=100.0, unit = "segments/s^3", source = "RFC 9438 §5.1 (C)")]
     pub c: f64,
-    /// Part of the flight that is kept at a loss.
+    /// Multiplicative decrease: fraction of the bytes in flight (variant "linux": of cwnd) kept at a congestion event.
     #[param(default = 0.7, range = 0.1..=0.99, unit = "1", source = "RFC 9438 §4.6 (beta_cubic)")]
     pub beta: f64,
-    /// Whose arithmetic it is.
+    /// Arithmetic of the window update.
     #[param(default = Variant::Linux)]
     #[param(unit = "word", source = "RFC 9438; Linux tcp_cubic, ns-3.44 TcpCubic (linux)")]
     pub variant: Variant,
-    /// Aim below the last maximum if the loss came before it, to leave room for new flows.
+    /// Fast convergence: a congestion event below the last Wmax sets Wmax = cwnd (1 + beta) / 2, which releases
+    /// bandwidth to new flows.
     #[param(default = true, unit = "1", source = "RFC 9438 §4.7")]
     pub fast_convergence: bool,
-    /// Never have less than Reno would have.
+    /// Reno-friendly region: the window is at least that of Reno (W_est).
     #[param(default = true, unit = "1", source = "RFC 9438 §4.3")]
     pub reno_friendly: bool,
-    /// Whether Wmax outlives a timeout; then the window grows towards it again, else from where slow start ends.
+    /// Whether Wmax is kept after a timeout. If so, the window grows towards Wmax again, otherwise from its value at
+    /// the end of slow start.
     #[param(default = false, unit = "1", source = "RFC 9438 §4.8, Linux: no; ns-3 from 3.42 on: yes")]
     pub max_outlives_timeout: bool,
-    /// Segments that one ACK may add in slow start.
+    /// Maximum growth per ACK in slow start.
     #[param(default = 8.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 9406 §4.2 (L)")]
     pub slow_start_limit: f64,
-    /// How slow start notices that the path is full.
+    /// Detection of the end of slow start before a loss.
     #[param(default = slow_start::Spec::Hystart(Default::default()))]
     #[param(unit = "1", source = "RFC 9438 §4.10; Linux tcp_cubic, hystart = 1")]
     pub slow_start: slow_start::Spec,
 }
 
 impl Params {
-    /// CUBIC to the letter of the RFC, where the defaults are Linux's.
+    /// Returns the parameters of CUBIC as specified in RFC 9438; the defaults are those of Linux.
     pub fn rfc9438() -> Params {
         let slow_start = slow_start::Spec::Standard(Default::default());
         Params { variant: Variant::Rfc9438, slow_start, ..Params::default() }
     }
 }
 
-/// Linux tcp_cubic: the least acknowledged segments for one of growth, the most before the first loss, and those in a
-/// window that is above the aim, in windows.
-const FASTEST: f64 = 2.0;
-const BEFORE_A_LOSS: f64 = 20.0;
-const AT_REST: f64 = 100.0;
+/// Acknowledged segments per segment of growth in Linux tcp_cubic: minimum, maximum before the first loss, and, in
+/// windows, the value while cwnd is above the target.
+const MIN_ACKED: f64 = 2.0;
+const MAX_ACKED_BEFORE_LOSS: f64 = 20.0;
+const WINDOWS_ABOVE_TARGET: f64 = 100.0;
 
-/// The state of CUBIC.
+/// State of CUBIC.
 #[derive(Debug)]
 pub struct Cubic {
     params: Params,
     window: Window,
     slow_start: Box<dyn SlowStart>,
-    /// Wmax and the window before the last loss (cwnd_prior), until a timeout.
+    /// Wmax and the window before the last loss (cwnd_prior); `None` after a timeout.
     last_loss: Option<Loss>,
     epoch: Option<Epoch>,
-    /// Both before the last reduction.
+    /// `last_loss` and `epoch` before the last reduction.
     former: (Option<Loss>, Option<Epoch>),
     last_ack: Time,
-    /// Acknowledged segments that did not grow the window yet, with Linux's arithmetic.
+    /// Acknowledged segments not yet counted for growth, with Linux's arithmetic.
     credit: f64,
 }
 
@@ -94,20 +120,20 @@ struct Loss {
     before: f64,
 }
 
-/// A stage of congestion avoidance.
+/// A period of congestion avoidance between two congestion events.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     began: Time,
     k: f64,
     max: f64,
     reno: f64,
-    /// Acknowledged segments that did not grow it yet, with Linux's arithmetic.
+    /// Acknowledged segments not yet counted for growth of W_est, with Linux's arithmetic.
     reno_credit: f64,
     before: f64,
 }
 
 impl Cubic {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Cubic {
         Cubic {
             slow_start: params.slow_start.build(),
@@ -121,7 +147,7 @@ impl Cubic {
         }
     }
 
-    /// For a controller on top of it.
+    /// Returns the window, for a controller that extends CUBIC.
     pub(in crate::cc) fn window_mut(&mut self) -> &mut Window {
         &mut self.window
     }
@@ -147,8 +173,7 @@ impl Cubic {
         let (now, target) = (cubic(t), cubic(t + ack.srtt.unwrap_or_default().as_secs()));
         epoch.reno += a * acked / cwnd;
         if reno_friendly && now < epoch.reno {
-            // The target lies a round trip ahead, so the window may exceed W_est already; an ACK does not take that
-            // back.
+            // The target lies one RTT ahead, so the window may already exceed W_est; an ACK never reduces it.
             self.window.set(epoch.reno.max(cwnd));
         } else {
             //= RFC 9438 §4.4, §4.5
@@ -164,9 +189,10 @@ impl Cubic {
         let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, cwnd, last_loss, c));
         let t = (ack.now - epoch.began + ack.min_rtt.unwrap_or_default()).as_secs() - epoch.k;
         let target = epoch.max + libm::trunc(c * t * t * t);
-        let mut each = if target > cwnd { libm::floor(cwnd / (target - cwnd)) } else { AT_REST * cwnd };
+        let mut each =
+            if target > cwnd { libm::floor(cwnd / (target - cwnd)) } else { WINDOWS_ABOVE_TARGET * cwnd };
         if last_loss.is_none() {
-            each = each.min(BEFORE_A_LOSS);
+            each = each.min(MAX_ACKED_BEFORE_LOSS);
         }
         if reno_friendly {
             let eighths = libm::floor(8.0 * (1.0 + beta) / (3.0 * (1.0 - beta)));
@@ -179,7 +205,7 @@ impl Cubic {
                 each = each.min(libm::floor(cwnd / (epoch.reno - cwnd)));
             }
         }
-        each = each.max(FASTEST);
+        each = each.max(MIN_ACKED);
         self.credit += acked;
         if self.credit >= each {
             self.credit -= each;
@@ -190,7 +216,7 @@ impl Cubic {
 
 impl Epoch {
     fn begin(now: Time, cwnd: f64, last_loss: Option<Loss>, c: f64) -> Epoch {
-        //= RFC 9438 §4.8, §4.10: without a loss K is 0 and Wmax the window
+        //= RFC 9438 §4.8, §4.10: without a loss K = 0 and Wmax = cwnd
         //= exception cubic-from-slow-start
         let Loss { max, before } = last_loss.unwrap_or(Loss { max: cwnd, before: cwnd });
         //= RFC 9438 §4.2 eq. 2
@@ -204,7 +230,7 @@ impl CongestionControl for Cubic {
         let since_last = ack.now - self.last_ack;
         self.last_ack = ack.now;
         if !ack.cwnd_limited {
-            //= RFC 9438 §5.8: the time that the application had nothing to send does not count
+            //= RFC 9438 §5.8: application-limited time does not count
             if let Some(epoch) = &mut self.epoch {
                 epoch.began = (epoch.began + since_last).min(ack.now);
             }
@@ -269,11 +295,11 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_back_at_the_loss_after_k_seconds() {
+    fn the_window_reaches_wmax_after_k_seconds() {
         let mut cubic = Cubic::new(Params { reno_friendly: false, ..Params::rfc9438() }, &ctx(1000, 100));
         cubic.on_congestion(&congestion(Signal::Loss, 100_000));
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (Bytes(70_000), Bytes(70_000)));
-        // K = cbrt((100 - 70) / 0.4) = 4.217 s; a window of ACKs each 100 ms
+        // K = cbrt((100 - 70) / 0.4) = 4.217 s; one window of ACKs every 100 ms
         let mut windows = Vec::new();
         for tick in 0..80 {
             windows.push(cubic.cwnd().0);
@@ -285,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spurious_loss_leaves_no_trace() {
+    fn a_spurious_timeout_has_no_effect() {
         let run = |spurious: bool| {
             let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 100));
             cubic.on_congestion(&congestion(Signal::Loss, 100_000));
@@ -304,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_below_the_last_maximum_aims_lower() {
+    fn fast_convergence_lowers_wmax() {
         let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 100));
         cubic.on_congestion(&congestion(Signal::Loss, 100_000));
         cubic.on_congestion(&congestion(Signal::Loss, 70_000));
@@ -313,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_forgets_the_maximum_unless_told_otherwise() {
+    fn a_timeout_discards_wmax_unless_configured_otherwise() {
         for (max_outlives_timeout, known) in [(false, None), (true, Some(100.0))] {
             let mut cubic = Cubic::new(Params { max_outlives_timeout, ..Params::rfc9438() }, &ctx(1000, 100));
             cubic.on_congestion(&congestion(Signal::Timeout, 100_000));
@@ -322,16 +348,16 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_grow_as_renos_would() {
+    fn small_windows_grow_as_reno() {
         let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 10));
         cubic.on_congestion(&congestion(Signal::Loss, 10_000));
-        // a = 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments for a window of ACKs
+        // a = 3 (1 - 0.7) / (1 + 0.7) = 0.529 segments per window of ACKs
         cubic.on_ack(&at(1, 7000));
         assert_eq!(cubic.cwnd(), Bytes(7529));
     }
 
     #[test]
-    fn a_reduction_without_reason_is_taken_back_with_its_threshold() {
+    fn a_spurious_reduction_restores_cwnd_and_ssthresh() {
         let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 100));
         let before = Before { cwnd: cubic.cwnd(), ssthresh: cubic.ssthresh() };
         cubic.on_congestion(&congestion(Signal::Timeout, 100_000));
@@ -340,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_without_data_keeps_window_and_time() {
+    fn an_application_limited_sender_keeps_window_and_time() {
         let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 100));
         cubic.on_congestion(&congestion(Signal::Loss, 100_000));
         cubic.on_ack(&at(0, 1000));
@@ -353,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_ends_slow_start_when_hystart_is_on() {
+    fn delay_ends_slow_start_with_hystart() {
         let slow_start = slow_start::Spec::Hystart(Default::default());
         let params = Params { slow_start, ..Params::rfc9438() };
         let mut cubic = Cubic::new(params, &ctx(1000, 20));

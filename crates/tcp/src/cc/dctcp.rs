@@ -1,4 +1,4 @@
-//! As much less as was marked.
+//! DCTCP: reduction in proportion to the fraction of marked bytes.
 
 pub use super::newreno::Growth;
 use super::parts::marking::Marking;
@@ -6,26 +6,37 @@ use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::Params;
 
-/// DCTCP: NewReno whose window gives way to marks by as much as there are.
+/// DCTCP: NewReno that reduces cwnd in proportion to the fraction of CE-marked bytes.
 ///
-/// In each window of data M is the part of bytes that met congestion, and alpha <- (1 - g) alpha + g M, 1 at
-/// first. Marks take cwnd to cwnd (1 - alpha / 2), once in a window of data. A loss leaves `beta` of the flight.
-/// It needs `tcp.ecn = "dctcp"` or "accurate" and a queue that marks; with the feedback of RFC 3168 it halves.
+/// Once per window of data, with M the fraction of acknowledged bytes that were CE-marked,
+///
+/// ```math
+/// \alpha \leftarrow (1 - g) \, \alpha + g \, M
+/// ```
+///
+/// starting at alpha = 1. Marks reduce the window at most once per window of data:
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} \, (1 - \frac{\alpha}{2})
+/// ```
+///
+/// A loss keeps `beta` of the bytes in flight. DCTCP requires `tcp.ecn = "dctcp"` or "accurate" and a queue that marks.
+/// With the feedback of RFC 3168 it halves cwnd.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 8257")]
 pub struct Params {
-    /// Weight of a window's marks (g).
+    /// Weight of a window's marked fraction in alpha (g).
     #[param(default = 0.0625, range = 0.0001..=1.0, unit = "1", source = "RFC 8257 §3.3 (g), §4.2")]
     pub gain: f64,
-    /// Part of the flight that is kept at a loss.
+    /// Multiplicative decrease: fraction of the bytes in flight kept at a loss.
     #[param(default = 0.5, range = 0.1..=0.99, unit = "1", source = "RFC 8257 §3.5, RFC 5681 §3.1 eq. 4")]
     pub beta: f64,
-    /// What the window grows with.
+    /// Unit in which ACKs are counted for window growth.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 8257 §3.4, RFC 5681 §3.1 eq. 2 and 3")]
     pub growth: Growth,
 }
 
-/// The state of DCTCP.
+/// State of DCTCP.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     params: Params,
@@ -35,7 +46,7 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Dctcp {
         Dctcp { params, window: Window::new(ctx), marking: Marking::new(), round: 0 }
     }
@@ -73,7 +84,7 @@ mod tests {
     use airwnd_units::Bytes;
 
     #[test]
-    fn marks_take_half_of_their_average() {
+    fn marks_reduce_cwnd_by_half_of_alpha() {
         let mut dctcp = Dctcp::new(Params { gain: 0.5, ..Params::default() }, &ctx(1000, 100));
         dctcp.on_delivery(&Ack { marked: Bytes(200), round: 1, ..ack(1000) });
         // alpha = 0.5 + 0.5 x 0.2 = 0.6; 100 (1 - 0.3)
@@ -84,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn alpha_is_updated_once_in_a_window_of_data() {
+    fn alpha_is_updated_once_per_window_of_data() {
         let mut dctcp = Dctcp::new(Params::default(), &ctx(1000, 100));
         for segment in 0..10 {
             dctcp.on_delivery(&Ack { marked: Bytes(100), round: segment / 5, ..ack(1000) });
@@ -94,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn without_counted_marks_it_halves() {
+    fn feedback_without_counts_halves_cwnd() {
         let mut dctcp = Dctcp::new(Params::default(), &ctx(1000, 100));
         for round in 1..100 {
             dctcp.on_delivery(&Ack { round, ..ack(1000) });

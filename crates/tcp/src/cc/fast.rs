@@ -1,4 +1,4 @@
-//! A window that settles where a number of segments is queued.
+//! FAST TCP: delay-based window with a fixed number of queued segments.
 
 use super::parts::rounds::queued;
 use super::parts::window::Window;
@@ -6,26 +6,35 @@ use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
 
-/// FAST TCP: steps towards the window that keeps alpha segments in queues, larger ones when it is far.
+/// FAST TCP: delay-based; moves the window W towards the equilibrium at which alpha segments are queued.
 ///
-/// Once in `period` round trips W <- min(2 W, (1 - gamma) W + gamma (RTTmin / RTT W + alpha)), spread over one round
-/// trip. RTT is smoothed, a sample weighs min(3 / W, 1 / 4). Slow start grows as NewReno's until alpha segments
-/// are queued. A loss halves the flight.
+/// Every `period` round trips
+///
+/// ```math
+/// W \leftarrow \min(2 \, W, \, (1 - \gamma) \, W + \gamma \, (\frac{\mathit{RTT}_{\min}}{\mathit{RTT}} \, W + \alpha))
+/// ```
+///
+/// The change is spread over one round trip. RTT is a moving average in which a sample has the weight
+/// `min(3 / W, 1 / 4)`. Slow start grows as NewReno's until alpha segments are queued. A congestion event halves the
+/// bytes in flight.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Wei, Jin, Low and Hegde, IEEE/ACM ToN 14(6), 2006")]
+#[params(
+    source = "Wei, Jin, Low, Hegde: FAST TCP: Motivation, Architecture, Algorithms, Performance, IEEE/ACM \
+              ToN 14(6), 2006"
+)]
 pub struct Params {
-    /// Segments that it keeps in queues; flows with the same alpha share evenly.
+    /// Number of segments kept in queues; flows with the same alpha get equal shares.
     #[param(default = 20.0, range = 0.1..=100_000.0)]
     #[param(
         unit = "segments",
-        source = "own choice for 10 to 100 Mbit/s: Wei et al. 2006, section III, leaves it open"
+        source = "not in the paper: chosen for 10 to 100 Mbit/s; Wei et al. 2006, section III, leaves it open"
     )]
     pub alpha: f64,
-    /// How far a step goes.
+    /// Step size: fraction of the distance to the equilibrium (gamma).
     #[param(default = 0.5, range = 0.001..=1.0)]
     #[param(unit = "1", source = "Wei et al. 2006, section III (0 < gamma <= 1)")]
     pub gamma: f64,
-    /// Round trips from one step to the next.
+    /// Number of round trips between two steps.
     #[param(default = 2, range = 1..=1000)]
     #[param(
         unit = "round trips",
@@ -34,11 +43,11 @@ pub struct Params {
     pub period: u32,
 }
 
-/// Wei et al. 2006, section III: a sample weighs as many windows as this, and not more than `HEAVIEST`.
+/// Wei et al. 2006, section III: the weight of an RTT sample is `SAMPLES` / W, at most `MAX_WEIGHT`.
 const SAMPLES: f64 = 3.0;
-const HEAVIEST: f64 = 0.25;
+const MAX_WEIGHT: f64 = 0.25;
 
-/// The state of FAST TCP.
+/// State of FAST TCP.
 #[derive(Clone, Debug)]
 pub struct Fast {
     params: Params,
@@ -47,13 +56,13 @@ pub struct Fast {
     round: u64,
     /// Round trips until the next step.
     rest: u32,
-    /// Segments of change for each acknowledged one in this round trip, and what is left of the change.
+    /// Change per acknowledged segment in this round trip, and the remaining change, in segments.
     slope: f64,
     left: f64,
 }
 
 impl Fast {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Fast {
         let window = Window::new(ctx);
         Fast { params, window, average_s: None, round: 0, rest: 0, slope: 0.0, left: 0.0 }
@@ -83,7 +92,7 @@ impl Fast {
 impl CongestionControl for Fast {
     fn on_delivery(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt.map(Span::as_secs) {
-            let weight = (SAMPLES / self.window.segments()).min(HEAVIEST);
+            let weight = (SAMPLES / self.window.segments()).min(MAX_WEIGHT);
             self.average_s = Some(self.average_s.map_or(rtt, |average| average + weight * (rtt - average)));
         }
     }
@@ -135,13 +144,13 @@ mod tests {
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
 
-    /// An ACK of a window of `segments`.
+    /// Returns an ACK of `segments` segments.
     fn at(round: u64, rtt_ms: u64, segments: u64) -> Ack {
         let (rtt, min_rtt) = (Some(Span::from_millis(rtt_ms)), Some(Span::from_millis(80)));
         Ack { rtt, min_rtt, round, ..ack(1000 * segments) }
     }
 
-    fn told(fast: &mut Fast, ack: &Ack) -> u64 {
+    fn cwnd_after(fast: &mut Fast, ack: &Ack) -> u64 {
         fast.on_delivery(ack);
         fast.on_ack(ack);
         fast.cwnd().0
@@ -154,22 +163,25 @@ mod tests {
     }
 
     #[test]
-    fn a_step_takes_a_round_trip_and_the_next_is_at_rest() {
+    fn a_step_is_spread_over_one_round_trip_and_the_next_round_is_frozen() {
         let mut fast = at_hundred();
         // 100 + 0.5 x 20, half of it after half of the window
-        assert_eq!([told(&mut fast, &at(1, 80, 50)), told(&mut fast, &at(1, 80, 70))], [105_000, 110_000]);
-        assert_eq!(told(&mut fast, &at(2, 80, 110)), 110_000);
-        assert_eq!(told(&mut fast, &at(3, 80, 110)), 120_000);
+        assert_eq!(
+            [cwnd_after(&mut fast, &at(1, 80, 50)), cwnd_after(&mut fast, &at(1, 80, 70))],
+            [105_000, 110_000]
+        );
+        assert_eq!(cwnd_after(&mut fast, &at(2, 80, 110)), 110_000);
+        assert_eq!(cwnd_after(&mut fast, &at(3, 80, 110)), 120_000);
     }
 
     #[test]
-    fn it_stays_where_alpha_segments_are_queued() {
+    fn the_window_is_stable_with_alpha_segments_queued() {
         let mut fast = at_hundred();
         // 100 (1 - 80 / 100) = 20
-        assert_eq!(told(&mut fast, &at(1, 100, 100)), 100_000);
+        assert_eq!(cwnd_after(&mut fast, &at(1, 100, 100)), 100_000);
         fast.average_s = Some(0.16);
-        // 0.5 x 100 + 0.5 (50 + 20); the sample of 160 ms leaves the mean
-        assert_eq!(told(&mut fast, &at(3, 160, 100)), 100_000);
-        assert_eq!(told(&mut fast, &at(4, 160, 100)), 85_000);
+        // 0.5 x 100 + 0.5 (50 + 20); the sample of 160 ms does not change the mean
+        assert_eq!(cwnd_after(&mut fast, &at(3, 160, 100)), 100_000);
+        assert_eq!(cwnd_after(&mut fast, &at(4, 160, 100)), 85_000);
     }
 }

@@ -1,23 +1,23 @@
-//! A window that does not change.
+//! A constant congestion window.
 
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::Bytes;
 
-/// A constant congestion window, whatever is lost.
+/// Fixed window: a constant cwnd, independent of loss and delay.
 ///
-/// The loss is still repaired; the flight never exceeds the window. This is the constant phase of
-/// constant-cwnd TCP, and the neutral sender for studies of the receive window.
+/// Losses are still repaired, and the bytes in flight never exceed the window. This is the constant phase of
+/// constant-cwnd TCP (`constant`), and a neutral sender for studies of receive-window controls.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 5681 §2 (definition of cwnd)")]
 pub struct Params {
-    /// The window in segments.
+    /// Congestion window.
     #[param(default = 20, range = 1..=1_000_000)]
     #[param(unit = "segments", source = "ns-2 windowInit_ = 20 (default of window_)")]
     pub segments: u32,
 }
 
-/// The state of a constant window.
+/// State of the fixed window.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     mss: Bytes,
@@ -25,7 +25,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// A window of so many segments.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Fixed {
         Fixed { mss: ctx.mss, cwnd: ctx.mss * u64::from(params.segments) }
     }

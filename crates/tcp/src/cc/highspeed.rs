@@ -1,35 +1,48 @@
-//! Faster growth and smaller reductions for large windows.
+//! HighSpeed TCP: larger increase and smaller decrease at large windows.
 
 pub use super::newreno::Growth;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::{Choice, Params};
 
-/// Where a(w) and b(w) come from.
+/// Source of a(w) and b(w).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Response {
-    /// The steps of RFC 3649, Appendix B, with which a(w) is whole.
+    /// Table of RFC 3649, Appendix B, in which a(w) is a whole number.
     #[word = "table"]
     Table,
-    /// The equations of RFC 3649 §5 without steps.
+    /// Equations of RFC 3649 §5, without steps.
     #[word = "formula"]
     Formula,
 }
 
-/// HighSpeed TCP: the larger the window, the faster it grows and the less a loss takes.
+/// HighSpeed TCP: AIMD whose increase a(w) grows and whose decrease b(w) shrinks with the window w.
 ///
-/// cwnd grows by a(w) / w for each acknowledged segment, or for each ACK, and keeps 1 - b(w) of the flight at a
-/// loss, where b(w) = 0.5 - 0.4 log(w / 38) / log(83000 / 38) and a(w) = w^2 p(w) 2 b(w) / (2 - b(w)) with
-/// p(w) = 0.078 / w^1.2, all in segments; up to 38 segments a = 1 and b = 0.5, and above the last row of the table
-/// both stay. Slow start is NewReno's.
+/// With windows in segments, each acknowledged segment (or each ACK, by `growth`) adds a(w) / w. A congestion event
+/// keeps 1 - b(w) of the bytes in flight:
+///
+/// ```math
+/// b(w) = 0.5 - 0.4 \, \frac{\mathrm{log}(w / 38)}{\mathrm{log}(83000 / 38)}
+/// ```
+///
+/// ```math
+/// a(w) = w^2 \, p(w) \, \frac{2 \, b(w)}{2 - b(w)}
+/// ```
+///
+/// ```math
+/// p(w) = \frac{0.078}{w^{1.2}}
+/// ```
+///
+/// Up to 38 segments a = 1 and b = 0.5, as in NewReno. Above the last row of the table both are constant. Slow start is
+/// that of NewReno.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 3649")]
 pub struct Params {
-    /// Where a(w) and b(w) come from.
+    /// Source of a(w) and b(w).
     #[param(default = Response::Table, unit = "word", source = "RFC 3649 Appendix B; RFC 3649 §5 (formula)")]
     pub response: Response,
     //= exception growth-by-segments
-    /// What the window grows with above ssthresh.
+    /// Unit in which ACKs are counted for growth above ssthresh.
     #[param(default = Growth::PerByte)]
     #[param(
         unit = "word",
@@ -38,15 +51,15 @@ pub struct Params {
     pub growth: Growth,
 }
 
-/// The window up to which it is standard TCP, in segments (RFC 3649 §5: Low_Window).
+/// Window up to which the response is that of standard TCP, in segments (RFC 3649 §5: Low_Window).
 const LOW_WINDOW: f64 = 38.0;
 /// RFC 3649 §5: High_Window and High_Decrease.
 const HIGH_WINDOW: f64 = 83_000.0;
 const HIGH_DECREASE: f64 = 0.1;
-/// The greatest window of the last row: beyond it b(w) would become negative.
+/// Maximum window of the last row: beyond it b(w) would become negative.
 const LAST_WINDOW: f64 = 94_717.0;
 
-/// The greatest window of each row with its a(w) and 100 b(w) (RFC 3649 Appendix B).
+/// Maximum window of each row with its a(w) and 100 b(w) (RFC 3649 Appendix B).
 const TABLE: [(u32, u8, u8); 73] = [
     (38, 1, 50),
     (118, 2, 44),
@@ -123,7 +136,7 @@ const TABLE: [(u32, u8, u8); 73] = [
     (94_717, 73, 9),
 ];
 
-/// a(w) and b(w) by RFC 3649 §5.
+/// Returns a(w) and b(w) by RFC 3649 §5.
 fn formula(w: f64) -> (f64, f64) {
     if w <= LOW_WINDOW {
         return (1.0, 0.5);
@@ -135,14 +148,14 @@ fn formula(w: f64) -> (f64, f64) {
     (w * w * p * 2.0 * b / (2.0 - b), b)
 }
 
-/// a(w) and b(w) by the first row whose window is not below w; the last row beyond it.
+/// Returns a(w) and b(w) of the first row whose window is not below w, or of the last row.
 fn table(w: f64) -> (f64, f64) {
     let row = TABLE.partition_point(|(greatest, ..)| f64::from(*greatest) < w.floor()).min(TABLE.len() - 1);
     let (_, a, percent) = TABLE[row];
     (f64::from(a), f64::from(percent) / 100.0)
 }
 
-/// The state of HighSpeed TCP.
+/// State of HighSpeed TCP.
 #[derive(Clone, Debug)]
 pub struct Highspeed {
     response: fn(f64) -> (f64, f64),
@@ -151,7 +164,7 @@ pub struct Highspeed {
 }
 
 impl Highspeed {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Highspeed {
         let response = match params.response {
             Response::Table => table,
@@ -189,7 +202,7 @@ mod tests {
     use airwnd_units::Bytes;
 
     #[test]
-    fn the_table_is_the_formula_in_whole_steps() {
+    fn the_table_matches_the_formula_at_whole_a() {
         for (row, (greatest, a, percent)) in TABLE.into_iter().enumerate() {
             let (exact_a, exact_b) = formula(f64::from(greatest));
             assert_eq!(usize::from(a), row + 1);
@@ -203,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_response_at_the_ends() {
+    fn response_at_both_ends_of_the_range() {
         assert_eq!((table(38.0), table(39.0)), ((1.0, 0.5), (2.0, 0.44)));
         assert_eq!(table(1e6), (73.0, 0.09));
         // 83000^0.8 x 0.078 x 0.2 / 1.9 = 70.73; with High_P = 10^-7 to all digits it would be 72.52
@@ -212,12 +225,12 @@ mod tests {
     }
 
     #[test]
-    fn large_windows_grow_by_more_than_a_segment_and_keep_more_than_half() {
+    fn large_windows_grow_faster_and_keep_more_than_half() {
         let mut highspeed = Highspeed::new(Params::default(), &ctx(1000, 100));
         highspeed.on_congestion(&congestion(Signal::Loss, 100_000));
         // 100 (1 - 0.44)
         assert_eq!(highspeed.cwnd(), Bytes(56_000));
-        // 56 segments are acknowledged: a(56) = 2
+        // 56 segments are acknowledged; a(56) = 2
         highspeed.on_ack(&ack(56_000));
         assert_eq!(highspeed.cwnd(), Bytes(58_000));
     }

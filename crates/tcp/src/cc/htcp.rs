@@ -1,51 +1,70 @@
-//! Growth by the time since the last loss, reduction by the queue.
+//! H-TCP: growth by the time since the last congestion event, reduction by the RTT ratio.
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::{Span, Time};
 
-/// H-TCP: the longer no loss came, the faster the window grows.
+/// H-TCP: AIMD whose increase grows with the time since the last congestion event; the decrease adapts to RTTmin /
+/// RTTmax.
 ///
-/// cwnd grows by 2 (1 - beta) a / cwnd for each acknowledged segment, never less than 1 / cwnd, where a = 1 for `delta`
-/// after a sign of congestion and 1 + 10 x + x^2 / 4 when x seconds more have passed. It leaves beta of the flight:
-/// RTTmin / RTTmax since the one before it, within `beta_min` and `beta_max`, or `beta_min` if the throughput changed
-/// by more than `throughput_change` of what it was.
+/// Each acknowledged segment adds
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} + \frac{\max(2 \, (1 - \beta) \, a, \, 1)}{\mathrm{cwnd}}
+/// ```
+///
+/// where a = 1 during `delta` after a congestion event. With x the seconds beyond that,
+///
+/// ```math
+/// a = 1 + 10 \, x + \frac{x^2}{4}
+/// ```
+///
+/// A congestion event keeps beta of the bytes in flight:
+///
+/// ```math
+/// \beta = \min(\max(\frac{\mathit{RTT}_{\min}}{\mathit{RTT}_{\max}}, \, \beta_{\min}), \, \beta_{\max})
+/// ```
+///
+/// Both RTTs are those since the previous congestion event. At the first event, and if the throughput since the
+/// previous event differs by more than the fraction `throughput_change` from that of the interval before, beta is
+/// `beta_min`.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Leith and Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06")]
+#[params(source = "Leith, Shorten: H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004; \
+              draft-leith-tcp-htcp-06")]
 pub struct Params {
-    /// How long it grows as NewReno.
+    /// Time after a congestion event in which it grows as NewReno (Delta_L).
     #[param(default = Span::from_secs(1), range = Span(0)..=Span::from_secs(100))]
     #[param(unit = "time", source = "draft-leith-tcp-htcp-06 section 3 (Delta_L); ns-3.44 TcpHtcp::DeltaL")]
     pub delta: Span,
-    /// The least part that is kept at a loss.
+    /// Minimum of beta, the fraction of the bytes in flight kept at a congestion event.
     #[param(default = 0.5, range = 0.1..=0.9)]
     #[param(unit = "1", source = "draft-leith-tcp-htcp-06 section 3; ns-3.44 TcpHtcp::DefaultBackoff")]
     pub beta_min: f64,
-    /// The greatest part.
+    /// Maximum of beta.
     #[param(default = 0.8, range = 0.1..=0.99, unit = "1", source = "draft-leith-tcp-htcp-06 section 3")]
     pub beta_max: f64,
-    /// Change of the throughput between losses that calls for the greatest reduction.
+    /// Relative change of the throughput between congestion events above which beta is `beta_min`.
     #[param(default = 0.2, range = 0.0..=10.0)]
     #[param(unit = "1", source = "draft-leith-tcp-htcp-06 section 3; ns-3.44 TcpHtcp::ThroughputRatio")]
     pub throughput_change: f64,
 }
 
-/// The state of H-TCP.
+/// State of H-TCP.
 #[derive(Clone, Debug)]
 pub struct Htcp {
     params: Params,
     window: Window,
     beta: f64,
     last_congestion: Time,
-    /// Least and greatest round-trip time, and bytes delivered since then.
+    /// Minimum and maximum RTT, and bytes delivered, since the last congestion event.
     rtts: Option<(Span, Span)>,
     bytes: u64,
     last_throughput: Option<f64>,
 }
 
 impl Htcp {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Htcp {
         Htcp {
             window: Window::new(ctx),
@@ -59,7 +78,7 @@ impl Htcp {
     }
 
     //= exception htcp-growth
-    /// Segments that a round trip adds.
+    /// Returns the segments that a round trip adds.
     fn increment(&self, now: Time) -> f64 {
         let x = ((now - self.last_congestion).as_secs() - self.params.delta.as_secs()).max(0.0);
         (2.0 * (1.0 - self.beta) * (1.0 + 10.0 * x + x * x / 4.0)).max(1.0)
@@ -115,7 +134,7 @@ mod tests {
     use crate::cc::tests_support::{ack, congestion, ctx};
     use airwnd_units::Bytes;
 
-    /// Ten segments a second for ten seconds over round trips of 60 to 100 ms, and a loss.
+    /// Delivers `segments` segments in ten seconds with RTTs of 60 and 100 ms, and a loss at the end.
     fn epoch(htcp: &mut Htcp, number: u64, segments: u64) {
         for n in 0..segments {
             let rtt = Span::from_millis(if n % 2 == 0 { 60 } else { 100 });
@@ -126,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn steady_throughput_keeps_what_the_queue_allows() {
+    fn beta_is_the_rtt_ratio_at_steady_throughput() {
         let mut htcp = Htcp::new(Params::default(), &ctx(1000, 100));
         epoch(&mut htcp, 0, 100);
         assert_eq!(htcp.beta, 0.5);
@@ -139,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_rises_when_losses_stay_away() {
+    fn growth_rises_with_time_since_the_last_loss() {
         let mut htcp = Htcp::new(Params::default(), &ctx(1000, 100));
         htcp.on_congestion(&congestion(Signal::Loss, 100_000));
         // 2 (1 - 0.5) (1 + 10 x 2 + 2^2 / 4)

@@ -1,4 +1,4 @@
-//! As fast as on a short path.
+//! Hybla: growth independent of the RTT.
 
 pub use super::newreno::Growth;
 use super::parts::window::{Window, keeps_window};
@@ -6,14 +6,27 @@ use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::Span;
 
-/// Hybla: grows as NewReno would with a short round-trip time.
+/// Hybla: grows at the rate of NewReno on a path with a short reference RTT.
 ///
-/// rho = max(RTT / reference RTT, 1), RTT the least one so far. For each ACK slow start adds 2^rho - 1 segments,
-/// congestion avoidance rho^2 / cwnd for each acknowledged segment, or for each ACK. A loss halves the flight.
+/// ```math
+/// \rho = \max(\frac{\mathit{RTT}_{\min}}{\mathit{RTT}_0}, \, 1)
+/// ```
+///
+/// where RTTmin is the minimum RTT so far and RTT0 is `reference_rtt`. In slow start each ACK adds 2^rho - 1 segments.
+/// In congestion avoidance each acknowledged segment (or each ACK, by `growth`) adds
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} + \frac{\rho^2}{\mathrm{cwnd}}
+/// ```
+///
+/// A congestion event halves the bytes in flight.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Caini and Firrincieli, Int. J. Satellite Communications and Networking 22, 2004")]
+#[params(
+    source = "Caini, Firrincieli: TCP Hybla: a TCP enhancement for heterogeneous networks, Int. J. Satellite \
+              Communications and Networking 22, 2004"
+)]
 pub struct Params {
-    /// The round-trip time of the path that it imitates; 50 ms in ns-3.44.
+    /// Reference RTT (RTT0), the RTT of the path to be matched; 50 ms in ns-3.44.
     #[param(default = Span::from_millis(25), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(
         unit = "time",
@@ -21,7 +34,7 @@ pub struct Params {
     )]
     pub reference_rtt: Span,
     //= exception growth-by-segments
-    /// What the window grows with above ssthresh.
+    /// Unit in which ACKs are counted for growth above ssthresh.
     #[param(default = Growth::PerByte)]
     #[param(
         unit = "word",
@@ -31,7 +44,7 @@ pub struct Params {
     pub growth: Growth,
 }
 
-/// The state of Hybla.
+/// State of Hybla.
 #[derive(Clone, Debug)]
 pub struct Hybla {
     params: Params,
@@ -40,7 +53,7 @@ pub struct Hybla {
 }
 
 impl Hybla {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Hybla {
         Hybla { params, window: Window::new(ctx), rho: 1.0 }
     }
@@ -81,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn three_times_the_reference_grows_as_three_round_trips() {
+    fn growth_scales_with_rho() {
         let mut hybla = Hybla::new(Params::default(), &ctx(1000, 10));
         hybla.on_delivery(&over(75, 1000));
         hybla.on_ack(&over(75, 1000));
@@ -89,12 +102,12 @@ mod tests {
         assert_eq!(hybla.cwnd(), Bytes(17_000));
         hybla.on_congestion(&congestion(Signal::Loss, 20_000));
         hybla.on_ack(&over(75, 10_000));
-        // 3^2 segments for a window of ACKs
+        // 3^2 segments per window of ACKs
         assert_eq!(hybla.cwnd(), Bytes(19_000));
     }
 
     #[test]
-    fn a_path_shorter_than_the_reference_is_newrenos() {
+    fn an_rtt_below_the_reference_grows_as_newreno() {
         let mut hybla = Hybla::new(Params::default(), &ctx(1000, 10));
         hybla.on_delivery(&over(10, 1000));
         hybla.on_ack(&over(10, 1000));

@@ -1,55 +1,75 @@
-//! Loss decides when, delay how much.
+//! Illinois: loss triggers a reduction, delay determines its size and the growth.
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::Span;
 
-/// Illinois: fast growth and small reductions while delays are short.
+/// Illinois: loss-based AIMD whose increase alpha and decrease beta depend on the mean queueing delay of the last RTT.
 ///
-/// cwnd grows by alpha / cwnd for each acknowledged segment and keeps 1 - beta of the flight at a loss. Once in a round
-/// trip, with da its mean queueing delay and dm the greatest one so far: alpha falls from `alpha_max` at da = 0.01 dm
-/// to `alpha_min` at dm as k1 / (k2 + da); after a longer delay it returns to `alpha_max` only when `theta` round trips
-/// in a row were below. beta rises in a straight line from `beta_min` at 0.1 dm to `beta_max` at 0.8 dm. Below
-/// `window_threshold` alpha is 1 and beta `beta_max`, and after a timeout both are so until the round trip ends.
+/// In congestion avoidance each acknowledged segment adds
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} + \frac{\alpha}{\mathrm{cwnd}}
+/// ```
+///
+/// and a congestion event keeps 1 - beta of the bytes in flight. Both factors are updated once per round trip from its
+/// mean queueing delay d_a and the maximum queueing delay so far, d_m. The increase is
+///
+/// ```math
+/// \alpha = \begin{cases}
+/// \alpha_{\max} & d_a \le 0.01 \, d_m \\
+/// \frac{\kappa_1}{\kappa_2 + d_a} & d_a > 0.01 \, d_m
+/// \end{cases}
+/// ```
+///
+/// with kappa_1 and kappa_2 such that it is `alpha_max` at 0.01 d_m and `alpha_min` at d_m. After a longer delay alpha
+/// returns to `alpha_max` only when `theta` consecutive round trips had a delay below 0.01 d_m. The decrease beta rises
+/// linearly from `beta_min` at 0.1 d_m to `beta_max` at 0.8 d_m.
+///
+/// Below `window_threshold` alpha is 1 and beta is `beta_max`. After a timeout both have these values until the round
+/// trip ends.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Liu, Basar and Srikant, Performance Evaluation 65(6-7), 2008")]
+#[params(
+    source = "Liu, Basar, Srikant: TCP-Illinois: A loss- and delay-based congestion control algorithm for \
+              high-speed networks, Performance Evaluation 65(6-7), 2008"
+)]
 pub struct Params {
-    /// The least alpha.
+    /// Minimum of alpha, in segments per round trip.
     #[param(default = 0.3, range = 0.01..=10.0)]
     #[param(unit = "segments", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMin")]
     pub alpha_min: f64,
-    /// The greatest alpha.
+    /// Maximum of alpha, in segments per round trip.
     #[param(default = 10.0, range = 1.0..=1000.0)]
     #[param(unit = "segments", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMax")]
     pub alpha_max: f64,
-    /// The least beta.
+    /// Minimum of beta, the fraction of the bytes in flight removed at a congestion event.
     #[param(default = 0.125, range = 0.01..=0.5)]
     #[param(unit = "1", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMin")]
     pub beta_min: f64,
-    /// The greatest beta.
+    /// Maximum of beta.
     #[param(default = 0.5, range = 0.5..=0.9)]
     #[param(unit = "1", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMax")]
     pub beta_max: f64,
-    /// The window below which it is NewReno.
+    /// Window below which it behaves as NewReno.
     #[param(default = 15.0, range = 1.0..=10000.0)]
     #[param(
         unit = "segments",
         source = "Liu et al. 2008, section 4 (Wthresh); ns-3.44 TcpIllinois::WinThresh"
     )]
     pub window_threshold: f64,
-    /// Round trips of short delay before alpha returns to its maximum.
+    /// Number of consecutive round trips with a short delay before alpha returns to its maximum.
     #[param(default = 5, range = 1..=1000)]
     #[param(unit = "1", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::Theta")]
     pub theta: u32,
 }
 
-/// Parts of the greatest queueing delay (Liu et al. 2008, section 4): eta1, eta2 and eta3.
+/// Fractions of the maximum queueing delay (Liu et al. 2008, section 4): eta1, eta2 and eta3.
 const FASTEST_UP_TO: f64 = 0.01;
 const LEAST_REDUCTION_UP_TO: f64 = 0.1;
 const GREATEST_REDUCTION_FROM: f64 = 0.8;
 
-/// The state of Illinois.
+/// State of Illinois.
 #[derive(Clone, Debug)]
 pub struct Illinois {
     params: Params,
@@ -57,7 +77,7 @@ pub struct Illinois {
     alpha: f64,
     beta: f64,
     longest: Span,
-    /// Sum and number of the samples of this round trip.
+    /// Sum and number of the RTT samples of this round trip.
     samples: (Span, u64),
     round: u64,
     was_long: bool,
@@ -65,7 +85,7 @@ pub struct Illinois {
 }
 
 impl Illinois {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Illinois {
         Illinois {
             window: Window::new(ctx),
@@ -163,7 +183,7 @@ mod tests {
     use crate::cc::tests_support::{ack, congestion, ctx};
     use airwnd_units::Bytes;
 
-    /// A round trip of so long on a path of 100 ms whose greatest queueing delay was 100 ms.
+    /// Runs a round trip of `rtt_ms` on a path of 100 ms whose maximum queueing delay was 100 ms.
     fn after(illinois: &mut Illinois, round: u64, rtt_ms: u64) {
         illinois.longest = Span::from_millis(200);
         illinois.samples = (Span::from_millis(rtt_ms), 1);
@@ -171,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_sets_growth_and_reduction() {
+    fn delay_sets_alpha_and_beta() {
         let mut illinois = Illinois::new(Params::default(), &ctx(1000, 20));
         // (delay in ms, alpha, beta): the ends, and 45 ms: 30.619 / (2.062 + 45), 0.125 + 0.375 x 35 / 70
         for (round, (delay, alpha, beta)) in
@@ -187,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_growth_returns_after_theta_short_round_trips() {
+    fn alpha_max_returns_after_theta_round_trips_of_short_delay() {
         let mut illinois = Illinois::new(Params::default(), &ctx(1000, 20));
         after(&mut illinois, 1, 200);
         for round in 2..6 {
@@ -199,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_and_timeouts_are_newrenos() {
+    fn small_windows_and_timeouts_behave_as_newreno() {
         let mut illinois = Illinois::new(Params::default(), &ctx(1000, 10));
         after(&mut illinois, 1, 100);
         assert_eq!((illinois.alpha, illinois.beta), (1.0, 0.5));

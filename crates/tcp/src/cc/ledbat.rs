@@ -1,4 +1,4 @@
-//! Less than best effort.
+//! LEDBAT: low extra delay background transport.
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
@@ -6,43 +6,52 @@ use airwnd_catalog::Params;
 use airwnd_rwnd::ledbat::QueueingDelay;
 use airwnd_units::Span;
 
-/// LEDBAT: fills what others leave, up to a queueing delay.
+/// LEDBAT: background transport; steers cwnd so that the queueing delay, here of the round trip, approaches a target.
 ///
-/// cwnd changes by gain (target - D) / target * acked / cwnd segments, D the least of the last `current_filter` delays
-/// less the least of the last `base_history` minutes; it stays between two segments and what was in flight and
-/// `allowed_increase` more. A loss halves the flight. Delays are round-trip times: there are no one-way delays to be
-/// had, so a queue on the way back counts as well.
+/// For `acked` acknowledged segments, with windows in segments,
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} + \mathrm{gain} \cdot \frac{\mathrm{target} - D}{\mathrm{target}} \cdot
+/// \frac{\mathrm{acked}}{\mathrm{cwnd}}
+/// ```
+///
+/// The queueing delay D is the minimum of the last `current_filter` delay samples less the base delay, the minimum of
+/// the last `base_history` minutes. The window is at least two segments, and grows at most to the bytes in flight
+/// plus `allowed_increase`. A congestion event halves the bytes in flight.
+///
+/// Differences from the RFC: delays are RTTs, because one-way delays are not available, so a queue on the return path
+/// counts as well.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 6817")]
 pub struct Params {
-    /// The queueing delay that it aims at.
+    /// Target queueing delay.
     #[param(default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 6817 §2.5 (at most 100 ms); ns-3.44 TcpLedbat::TargetDelay")]
     pub target: Span,
-    /// Segments that a round trip without queue adds.
+    /// Increase per round trip without queueing delay.
     #[param(default = 1.0, range = 0.01..=100.0)]
     #[param(unit = "segments", source = "RFC 6817 §2.5 (GAIN); ns-3.44 TcpLedbat::Gain")]
     pub gain: f64,
-    /// Minutes that the base delay is remembered.
+    /// Window of the base delay.
     #[param(default = 10, range = 1..=1000)]
     #[param(unit = "min", source = "RFC 6817 §2.5 (BASE_HISTORY); ns-3.44 TcpLedbat::BaseHistoryLen")]
     pub base_history: u32,
-    /// Samples whose least is the current delay.
+    /// Number of samples whose minimum is the current delay.
     #[param(default = 4, range = 1..=1000)]
     #[param(unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER); ns-3.44 TcpLedbat::NoiseFilterLen")]
     pub current_filter: u32,
-    /// Segments that the window may be beyond the flight.
+    /// Maximum excess of cwnd over the bytes in flight.
     #[param(default = 1.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "RFC 6817 §2.5 (ALLOWED_INCREASE)")]
     pub allowed_increase: f64,
-    /// Begin with slow start.
+    /// Whether the connection begins with slow start.
     #[param(default = true, unit = "1", source = "RFC 6817 §2.4.1 (optional); ns-3.44 TcpLedbat::SSParam")]
     pub slow_start: bool,
 }
 
 /// RFC 6817 §2.4.2: MIN_CWND in segments.
 const LEAST: f64 = 2.0;
-/// The state of LEDBAT.
+/// State of LEDBAT.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     params: Params,
@@ -51,7 +60,7 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Ledbat {
         let mut window = Window::new(ctx);
         if !params.slow_start {
@@ -109,30 +118,30 @@ mod tests {
         }
     }
 
-    fn told(ledbat: &mut Ledbat, ack: &Ack) -> u64 {
+    fn cwnd_after(ledbat: &mut Ledbat, ack: &Ack) -> u64 {
         ledbat.on_delivery(ack);
         ledbat.on_ack(ack);
         ledbat.cwnd().0
     }
 
     #[test]
-    fn the_window_turns_at_the_target() {
+    fn the_window_is_stable_at_the_target() {
         let params = Params { slow_start: false, current_filter: 1, ..Params::default() };
         let mut ledbat = Ledbat::new(params, &ctx(1000, 20));
-        // a window of ACKs: 1 - D / 100 ms segments for D = 0, 100 and 150 ms
-        assert_eq!(told(&mut ledbat, &at(1, 50, 20_000)), 21_000);
-        assert_eq!(told(&mut ledbat, &at(2, 150, 21_000)), 21_000);
-        assert_eq!(told(&mut ledbat, &at(3, 200, 21_000)), 20_500);
+        // one window of ACKs: 1 - D / 100 ms segments for D = 0, 100 and 150 ms
+        assert_eq!(cwnd_after(&mut ledbat, &at(1, 50, 20_000)), 21_000);
+        assert_eq!(cwnd_after(&mut ledbat, &at(2, 150, 21_000)), 21_000);
+        assert_eq!(cwnd_after(&mut ledbat, &at(3, 200, 21_000)), 20_500);
     }
 
     #[test]
-    fn noise_is_filtered_and_an_old_base_forgotten() {
+    fn noise_is_filtered_and_an_old_base_delay_expires() {
         let params = Params { base_history: 2, ..Params::default() };
         let mut ledbat = Ledbat::new(params, &ctx(1000, 20));
         for (second, rtt_ms) in [(0, 50), (1, 90), (2, 80), (3, 95), (4, 85)] {
             ledbat.on_delivery(&at(second, rtt_ms, 1000));
         }
-        // the least of 90, 80, 95 and 85 less 50
+        // minimum of 90, 80, 95 and 85, less 50
         assert_eq!(ledbat.delay.get(), Some(Span::from_millis(30)));
         for second in [70, 140] {
             ledbat.on_delivery(&at(second, 80, 1000));
@@ -141,10 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn the_window_stays_near_the_flight() {
+    fn the_window_stays_near_the_bytes_in_flight() {
         let mut ledbat = Ledbat::new(Params::default(), &ctx(1000, 40));
         ledbat.on_congestion(&congestion(Signal::Loss, 40_000));
         let idle = Ack { in_flight: Bytes(0), ..at(1, 50, 1000) };
-        assert_eq!(told(&mut ledbat, &idle), 20_000);
+        assert_eq!(cwnd_after(&mut ledbat, &idle), 20_000);
     }
 }

@@ -1,4 +1,4 @@
-//! Low priority by one-way delays.
+//! TCP-LP: low priority by one-way delay.
 
 pub use super::newreno::Growth;
 use super::parts::window::{Window, keeps_window};
@@ -6,53 +6,61 @@ use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Span, Time};
 
-/// What becomes of the least and the greatest delay when congestion is indicated.
+/// Handling of the minimum and maximum delay at a congestion indication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Extremes {
-    /// They are those of the whole connection, as in the paper.
+    /// Extremes of the whole connection, as in the paper.
     #[word = "kept"]
     Kept,
-    /// They begin anew at the smoothed delay and twice that, the greatest is the second greatest, and slow start
-    /// goes on, as in Linux.
+    /// Reset to the smoothed delay and twice that, as in Linux. The maximum is the second largest sample, and slow
+    /// start continues.
     #[word = "renewed"]
     Renewed,
 }
 
-/// TCP-LP: NewReno that gives way as soon as one-way delays rise.
+/// TCP-LP: background transport; NewReno that reduces cwnd early, when the smoothed one-way delay exceeds a threshold.
 ///
-/// d is the one-way delay by timestamps, smoothed with 1/8 for a new sample; congestion is indicated where
-/// d > dmin + threshold (dmax - dmin). An indication halves cwnd; one within `inference` round trips of the last
-/// leaves one segment. cwnd does not grow in that time. After an indication there is no slow start. A loss halves the
-/// flight. Without timestamps it is NewReno. The delay of a segment whose ACK waits, as that of one alone does, is long
-/// by that time: with `extremes = "kept"` and delayed ACKs it stays at one segment once it is there.
+/// The one-way delay d, from timestamps, is smoothed with weight 1/8 for a new sample. Congestion is indicated when
+///
+/// ```math
+/// d > d_{\min} + \mathrm{threshold} \cdot (d_{\max} - d_{\min})
+/// ```
+///
+/// An indication halves cwnd and starts an inference phase of `inference` RTTs, in which cwnd does not grow. An
+/// indication within that phase reduces cwnd to one segment. With `extremes = "kept"` there is no slow start after an
+/// indication. A congestion event halves the bytes in flight. Without timestamps it is NewReno.
+///
+/// The delay of a segment includes the wait of a delayed ACK, which a single segment in flight always meets. With
+/// `extremes = "kept"` and delayed ACKs, cwnd therefore stays at one segment once it has reached it.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Kuzmanovic and Knightly, IEEE/ACM ToN 14(4), 2006")]
+#[params(source = "Kuzmanovic, Knightly: TCP-LP: Low-Priority Service via End-Point Congestion Control, \
+              IEEE/ACM ToN 14(4), 2006")]
 pub struct Params {
-    /// Part of the range of delays that is no congestion (delta).
+    /// Congestion threshold as a fraction of the range of delays (delta).
     #[param(default = 0.15, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Kuzmanovic and Knightly 2006 (delta); Linux tcp_lp (15 %)")]
     pub threshold: f64,
-    /// Part of a new sample in the smoothed delay (gamma).
+    /// Weight of a new sample in the smoothed delay (gamma).
     #[param(default = 0.125, range = 0.001..=1.0)]
     #[param(unit = "1", source = "Kuzmanovic and Knightly 2006 (gamma = 1/8); Linux tcp_lp")]
     pub smoothing: f64,
-    /// How long it watches without growing after an indication, in round trips.
+    /// Length of the inference phase after an indication, in which cwnd does not grow.
     #[param(default = 3.0, range = 0.0..=1000.0)]
     #[param(unit = "round trips", source = "Linux tcp_lp; ns-3.44 TcpLp")]
     pub inference: f64,
-    /// What becomes of the least and the greatest delay when congestion is indicated.
+    /// Handling of the minimum and maximum delay at a congestion indication.
     #[param(default = Extremes::Renewed)]
     #[param(
         unit = "word",
         source = "Kuzmanovic and Knightly 2006 (kept); Linux tcp_lp, ns-3.44 TcpLp (renewed)"
     )]
     pub extremes: Extremes,
-    /// What the window grows with.
+    /// Unit in which ACKs are counted for window growth.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
     pub growth: Growth,
 }
 
-/// The state of TCP-LP.
+/// State of TCP-LP.
 #[derive(Clone, Debug)]
 pub struct Lp {
     params: Params,
@@ -68,12 +76,12 @@ struct Delays {
     smoothed: f64,
     least: f64,
     greatest: f64,
-    /// The greatest of all where `greatest` is the second.
+    /// Maximum of all samples where `greatest` is the second largest.
     outlier: f64,
 }
 
 impl Lp {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Lp {
         Lp { params, window: Window::new(ctx), delays: None, rtt: Span(0), last_indication: None }
     }
@@ -122,10 +130,10 @@ impl CongestionControl for Lp {
     fn on_ack(&mut self, ack: &Ack) {
         let is_renewed = self.params.extremes == Extremes::Renewed;
         let inference = Span((self.params.inference * self.rtt.0 as f64) as u64);
-        let watches = self.last_indication.is_some_and(|last| ack.now - last < inference);
+        let inferring = self.last_indication.is_some_and(|last| ack.now - last < inference);
         let congested = self.is_congested();
         if congested {
-            self.window.set(if watches { 1.0 } else { self.window.segments() / 2.0 });
+            self.window.set(if inferring { 1.0 } else { self.window.segments() / 2.0 });
             self.last_indication = Some(ack.now);
             if is_renewed {
                 self.renew();
@@ -133,7 +141,8 @@ impl CongestionControl for Lp {
                 self.window.set_threshold(self.window.segments());
             }
         }
-        let grows = if is_renewed { !watches || self.window.in_slow_start() } else { !watches && !congested };
+        let grows =
+            if is_renewed { !inferring || self.window.in_slow_start() } else { !inferring && !congested };
         if grows {
             self.window.grow_as_reno(ack.acked, self.params.growth);
         }
@@ -152,7 +161,7 @@ mod tests {
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
 
-    fn told(lp: &mut Lp, ms: u64, delay_ms: u64) -> u64 {
+    fn cwnd_after(lp: &mut Lp, ms: u64, delay_ms: u64) -> u64 {
         let rtt = Some(Span::from_millis(100));
         let one_way_delay = Some(Span::from_millis(delay_ms));
         let ack = Ack { now: Time(ms * 1_000_000), rtt, one_way_delay, ..ack(1000) };
@@ -166,33 +175,33 @@ mod tests {
         let mut lp = Lp::new(params, &ctx(1000, 40));
         lp.on_congestion(&congestion(Signal::Loss, 40_000));
         // dmin = 50 ms, dmax = 150 ms
-        assert_eq!([told(&mut lp, 0, 150), told(&mut lp, 100, 50)], [20_050, 20_099]);
+        assert_eq!([cwnd_after(&mut lp, 0, 150), cwnd_after(&mut lp, 100, 50)], [20_050, 20_099]);
         lp
     }
 
     #[test]
-    fn the_first_indication_halves_and_a_second_one_soon_after_leaves_a_segment() {
+    fn a_second_indication_within_the_inference_phase_leaves_one_segment() {
         let mut lp = unsmoothed(Extremes::Kept);
         // the threshold is 50 + 0.15 x 100 = 65 ms
-        assert_eq!(told(&mut lp, 200, 64), 20_149);
-        assert_eq!(told(&mut lp, 300, 66), 10_074);
-        assert_eq!(told(&mut lp, 400, 60), 10_074);
-        assert_eq!(told(&mut lp, 500, 66), 1000);
+        assert_eq!(cwnd_after(&mut lp, 200, 64), 20_149);
+        assert_eq!(cwnd_after(&mut lp, 300, 66), 10_074);
+        assert_eq!(cwnd_after(&mut lp, 400, 60), 10_074);
+        assert_eq!(cwnd_after(&mut lp, 500, 66), 1000);
     }
 
     #[test]
-    fn it_grows_again_after_three_round_trips_without_indication() {
+    fn growth_resumes_after_three_rtts_without_indication() {
         let mut lp = unsmoothed(Extremes::Kept);
-        assert_eq!(told(&mut lp, 200, 66), 10_049);
-        assert_eq!([told(&mut lp, 499, 60), told(&mut lp, 500, 60)], [10_049, 10_149]);
+        assert_eq!(cwnd_after(&mut lp, 200, 66), 10_049);
+        assert_eq!([cwnd_after(&mut lp, 499, 60), cwnd_after(&mut lp, 500, 60)], [10_049, 10_149]);
     }
 
     #[test]
-    fn renewed_extremes_take_the_queue_for_the_path() {
+    fn renewed_extremes_count_the_queue_as_path_delay() {
         let mut lp = unsmoothed(Extremes::Renewed);
-        // 20.1 / 2 and one of slow start
-        assert_eq!(told(&mut lp, 200, 100), 11_049);
+        // 20.1 / 2, plus one segment of slow start
+        assert_eq!(cwnd_after(&mut lp, 200, 100), 11_049);
         // the threshold is now 100 + 0.15 x 100 ms
-        assert_eq!([told(&mut lp, 600, 114), told(&mut lp, 700, 116)], [12_049, 7024]);
+        assert_eq!([cwnd_after(&mut lp, 600, 114), cwnd_after(&mut lp, 700, 116)], [12_049, 7024]);
     }
 }

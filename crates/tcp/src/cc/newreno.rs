@@ -1,44 +1,59 @@
-//! Additive increase, multiplicative decrease.
+//! Additive increase, multiplicative decrease (AIMD).
 
 use super::slow_start::{self, SlowStart};
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::Bytes;
 
-/// What the window grows with.
+/// Unit in which ACKs are counted for window growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Growth {
-    /// Each ACK: slow start by one segment, congestion avoidance by MSS * MSS / cwnd. Delayed ACKs halve it.
+    /// Each ACK counts once: +1 segment in slow start, +MSS * MSS / cwnd in congestion avoidance. Delayed ACKs halve
+    /// the growth.
     #[word = "per-ack"]
     PerAck,
-    /// Each acknowledged byte, at most `slow_start_limit` segments per ACK in slow start.
+    /// Each acknowledged byte counts (appropriate byte counting); in slow start at most `slow_start_limit` segments per
+    /// ACK.
     #[word = "per-byte"]
     PerByte,
 }
 
-/// NewReno: slow start, then one segment per round trip; half of the flight at a loss.
+/// NewReno: loss-based AIMD; cwnd + 1 segment per RTT in congestion avoidance, halved at a congestion event.
 ///
-/// With `growth = "per-ack"` it grows as ns-3's TcpNewReno, which counts ACKs: an ACK that covers several
-/// segments grows slow start by one of them only, and if it thereby reaches ssthresh the others count as
-/// one ACK of congestion avoidance. With "per-byte" it is RFC 3465.
+/// In slow start each ACK adds one segment. In congestion avoidance each ACK adds
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} + \frac{\mathrm{MSS} \cdot \mathrm{MSS}}{\mathrm{cwnd}}
+/// ```
+///
+/// A congestion event sets, with beta = 1/2,
+///
+/// ```math
+/// \mathrm{cwnd} = \mathrm{ssthresh} = \max(\beta \cdot \mathrm{FlightSize}, \, 2 \, \mathrm{MSS})
+/// ```
+///
+/// After a timeout cwnd is one segment. With `growth = "per-ack"` the window grows as in ns-3's TcpNewReno, which
+/// counts ACKs: in slow start an ACK that covers several segments adds only one. If the window thereby reaches
+/// ssthresh, the remaining segments of that ACK count as one ACK of congestion avoidance. With "per-byte" it grows by
+/// RFC 3465.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 5681, RFC 6582")]
 pub struct Params {
-    /// What the window grows with.
+    /// Unit in which ACKs are counted for window growth.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3; RFC 3465 §2")]
     pub growth: Growth,
-    /// Segments that one ACK may add in slow start when bytes are counted.
+    /// Maximum growth per ACK in slow start with `growth = "per-byte"`.
     #[param(default = 2.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 3465 §2.3 (L)")]
     pub slow_start_limit: f64,
-    /// How slow start notices that the path is full.
+    /// Detection of the end of slow start before a loss.
     #[param(default = slow_start::Spec::Standard(Default::default()), unit = "1", source = "RFC 9406 §4")]
     pub slow_start: slow_start::Spec,
-    /// Part of the flight that is kept at a loss.
+    /// Multiplicative decrease: fraction of the bytes in flight kept at a congestion event.
     #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "RFC 5681 §3.1 eq. 4")]
     pub beta: f64,
 }
 
-/// The state of NewReno.
+/// State of NewReno.
 #[derive(Debug)]
 pub struct Newreno {
     params: Params,
@@ -46,12 +61,12 @@ pub struct Newreno {
     mss: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// Acknowledged bytes that did not grow the window yet.
+    /// Acknowledged bytes not yet counted for growth.
     credit: u64,
 }
 
 impl Newreno {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Newreno {
         let SenderContext { mss, initial_window, initial_ssthresh, .. } = *ctx;
         Newreno {
@@ -64,7 +79,7 @@ impl Newreno {
         }
     }
 
-    /// The part of slow start's growth that this ACK may bring; slow start may end here.
+    /// Returns the fraction of slow start's growth that this ACK may contribute, and ends slow start if required.
     fn part(&mut self, ack: &Ack) -> f64 {
         if self.cwnd >= self.ssthresh {
             return 0.0;
@@ -154,7 +169,7 @@ mod tests {
     use crate::cc::tests_support::{ack, congestion, ctx};
 
     #[test]
-    fn slow_start_doubles_per_round_trip_when_every_segment_is_acknowledged() {
+    fn slow_start_doubles_per_round_trip_without_delayed_acks() {
         let mut reno = Newreno::new(Params::default(), &ctx(1000, 10));
         for _ in 0..10 {
             reno.on_ack(&ack(1000));
@@ -163,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn delayed_acks_grow_by_half() {
+    fn delayed_acks_halve_the_growth() {
         let mut reno = Newreno::new(Params::default(), &ctx(1000, 10));
         for _ in 0..5 {
             reno.on_ack(&ack(2000));
@@ -177,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_bytes_grows_one_segment_per_window_whatever_the_acks() {
+    fn byte_counting_adds_one_segment_per_window_of_data() {
         let params = Params { growth: Growth::PerByte, ..Params::default() };
         let mut reno = Newreno::new(params, &ctx(1000, 20));
         reno.on_congestion(&congestion(Signal::Loss, 20_000));
@@ -188,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_restarts_and_a_repeated_one_keeps_the_threshold() {
+    fn repeated_timeout_keeps_ssthresh() {
         let mut reno = Newreno::new(Params::default(), &ctx(1000, 10));
         reno.on_congestion(&congestion(Signal::Timeout, 10_000));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(1000), Bytes(5000)));

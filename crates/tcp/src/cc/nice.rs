@@ -1,4 +1,4 @@
-//! Background transfers that do not interfere.
+//! TCP Nice: background transfers with minimal interference.
 
 use super::parts::rounds::{Rounds, queued};
 use super::parts::window::Window;
@@ -6,60 +6,74 @@ use super::{Ack, Before, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Span};
 
-/// Nice: Vegas that halves when many segments of a round trip found a long queue, down to a part of a segment.
+/// Nice: background transport; Vegas that halves cwnd when many segments of an RTT meet a long queue; cwnd may be below
+/// one.
 ///
-/// A segment is late if RTT > RTTmin + threshold (RTTmax - RTTmin). Once in a round trip: cwnd halves if more than
-/// `fraction` of the window was late; otherwise Vegas decides, diff = cwnd (1 - RTTmin / RTT): cwnd grows by a segment
-/// if diff < alpha, shrinks by one if diff > beta. Slow start grows as NewReno's; halving and diff > gamma end
-/// it. A window below a segment is a segment sent once in 1 / cwnd round trips, by pacing.
+/// A segment counts as late if
+///
+/// ```math
+/// \mathit{RTT} > \mathit{RTT}_{\min} + \mathrm{threshold} \cdot (\mathit{RTT}_{\max} - \mathit{RTT}_{\min})
+/// ```
+///
+/// Once per round trip cwnd is halved if more than `fraction` of the window was late. Otherwise Vegas' rule applies,
+/// with
+///
+/// ```math
+/// \mathit{diff} = \mathrm{cwnd} \, (1 - \frac{\mathit{RTT}_{\min}}{\mathit{RTT}})
+/// ```
+///
+/// cwnd grows by one segment if diff < alpha and shrinks by one if diff > beta. Slow start grows as NewReno's; it ends
+/// at the first halving or when diff > gamma. A window below one segment means one segment every 1 / cwnd round trips,
+/// by pacing.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Venkataramani, Kokku and Dahlin, OSDI 2002")]
+#[params(source = "Venkataramani, Kokku, Dahlin: TCP Nice: A Mechanism for Background Transfers, OSDI 2002")]
 pub struct Params {
-    /// Part of the range of round-trip times from which on a segment is late (t).
+    /// Fraction of the RTT range above which a segment counts as late (t).
     #[param(default = 0.1, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Venkataramani et al. 2002, section 4 (0.1)")]
     pub threshold: f64,
-    /// Part of a window that may be late (f).
+    /// Fraction of a window that may be late before cwnd is halved (f).
     #[param(default = 0.5, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Venkataramani et al. 2002, section 4 (0.5)")]
     pub fraction: f64,
-    /// Queued segments below which the window grows.
+    /// Number of queued segments below which cwnd grows.
     #[param(default = 1.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Brakmo and Peterson 1995, section III.B (1 to 3)")]
     pub alpha: f64,
-    /// Queued segments above which it shrinks by one.
+    /// Number of queued segments above which cwnd shrinks by one segment.
     #[param(default = 3.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Brakmo and Peterson 1995, section III.B (1 to 3)")]
     pub beta: f64,
-    /// Queued segments that end slow start.
+    /// Number of queued segments above which slow start ends.
     #[param(default = 1.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Brakmo and Peterson 1995, section III.C")]
     pub gamma: f64,
-    /// The least window.
+    /// Minimum window.
     #[param(default = 0.02, range = 0.001..=1.0)]
     #[param(
         unit = "segments",
-        source = "own choice: Venkataramani et al. 2002, section 3, has windows below one without a bound"
+        source = "not in the paper: Venkataramani et al. 2002, section 3, has windows below one without a \
+                  bound"
     )]
     pub least: f64,
 }
 
-/// The state of Nice.
+/// State of Nice.
 #[derive(Clone, Debug)]
 pub struct Nice {
     params: Params,
     window: Window,
-    /// What the window is of one segment: less than 1 where cwnd stands for a part of a segment.
+    /// Window as a fraction of one segment; 1 where cwnd is at least one segment.
     part: f64,
     rounds: Rounds,
     max_rtt: Span,
     srtt: Option<Span>,
-    /// Segments of this round trip that were late.
+    /// Number of late segments in this round trip.
     late: f64,
 }
 
 impl Nice {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Nice {
         let window = Window::new(ctx);
         Nice { params, window, part: 1.0, rounds: Rounds::default(), max_rtt: Span(0), srtt: None, late: 0.0 }
@@ -156,7 +170,8 @@ mod tests {
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
 
-    /// A round trip of 80 ms at least and 180 ms at most, `late` of whose 20 segments have 91 ms, the others 80.
+    /// Runs a round trip of 20 segments with RTTs of 91 ms for `late` of them and 80 ms for the others; RTTmin is 80 ms
+    /// and RTTmax 180 ms.
     fn round(nice: &mut Nice, number: u64, late: u64) -> u64 {
         let rtt = |ms: u64, round: u64| {
             let min_rtt = Some(Span::from_millis(80));
@@ -183,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn a_window_of_which_half_was_late_grows_and_one_with_more_is_halved() {
+    fn cwnd_is_halved_if_more_than_half_of_the_window_was_late() {
         let mut nice = at_twenty();
         assert_eq!(round(&mut nice, 1, 10), 21_000);
         assert_eq!(round(&mut nice, 2, 11), 10_500);
     }
 
     #[test]
-    fn half_a_segment_is_sent_every_other_round_trip() {
+    fn half_a_segment_is_paced_over_two_round_trips() {
         let mut nice = at_twenty();
         nice.set(1.0);
         assert_eq!(nice.pacing_rate(), None);
@@ -199,7 +214,7 @@ mod tests {
         assert_eq!(nice.pacing_rate(), Some(BitRate(50_000)));
         assert_eq!(round(&mut nice, 2, 20), 1000);
         assert_eq!(nice.pacing_rate(), Some(BitRate(25_000)));
-        // 1.25 segments, and slow start to the least threshold
+        // 1.25 segments, and slow start up to the minimum threshold
         assert_eq!(round(&mut nice, 3, 0), 2000);
         assert_eq!(nice.pacing_rate(), None);
     }

@@ -1,7 +1,7 @@
 //! Congestion controls from outside the engine.
 //!
-//! A member of the family from outside is a head, which says where it comes from, and settings that only the plug-in
-//! understands; [`Plugins`](super::plugins::Plugins) finds it.
+//! An external member of the family consists of a head, which identifies the plug-in, and settings that only the
+//! plug-in interprets. [`Plugins`](super::plugins::Plugins) resolves it.
 
 use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, SenderContext};
 use airwnd_catalog::{Error, Node, Param, ParamInfo, ParamSet};
@@ -10,34 +10,34 @@ use serde_json::{Map, Value as Json};
 use std::fmt;
 use std::sync::Arc;
 
-/// Makes a controller for each connection.
+/// Constructor of a controller, called once per connection.
 pub type Make = Arc<dyn Fn(&SenderContext) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync>;
 
-/// What says where a plug-in comes from.
+/// Identification of a plug-in in a scenario.
 pub trait Head: ParamSet + Clone {
-    /// The plug-in, as messages name it.
-    fn who(&self) -> String;
+    /// Name of the plug-in in messages.
+    fn label(&self) -> String;
 }
 
-/// The parameters of a member from outside: its head, and settings that only the plug-in understands.
+/// Parameters of an external member: its head and the settings that only the plug-in interprets.
 #[derive(Clone)]
 pub struct Outside<H> {
-    /// Where it comes from.
+    /// Identification of the plug-in.
     pub head: H,
-    /// Its own settings; with its defaults once it is found.
+    /// Settings of the plug-in, completed with its defaults once it is resolved.
     pub settings: Map<String, Json>,
     make: Option<Make>,
 }
 
 impl<H> Outside<H> {
-    /// A plug-in that is found.
+    /// Creates the parameters of a resolved plug-in.
     pub fn new(head: H, settings: Map<String, Json>, make: Make) -> Outside<H> {
         Outside { head, settings, make: Some(make) }
     }
 }
 
 impl<H: Head> Outside<H> {
-    /// What the user wrote for the plug-in itself.
+    /// Returns the plug-in's own settings from the table in the scenario.
     ///
     /// # Errors
     /// A number that is not finite.
@@ -90,12 +90,12 @@ fn is_head<H: ParamSet>(key: &str) -> bool {
     H::infos().iter().any(|info| info.name == key)
 }
 
-/// The keys of a member's table that are not its head's.
+/// Returns the keys of a member's table that do not belong to its head.
 pub(super) fn own_settings<H: ParamSet>(node: &Node) -> Node {
     node.entries(|key| key != "kind" && !is_head::<H>(key))
 }
 
-/// The table that settings are.
+/// Returns the table of a JSON object.
 pub(super) fn table(json: Json) -> Map<String, Json> {
     match json {
         Json::Object(table) => table,
@@ -103,26 +103,26 @@ pub(super) fn table(json: Json) -> Map<String, Json> {
     }
 }
 
-/// A controller from outside: nothing that it does is taken on trust.
+/// Wrapper of an external controller that checks its window and errors after every call.
 #[derive(Debug)]
 pub struct Guarded {
     inner: Result<Box<dyn CongestionControl>, Error>,
-    who: String,
+    label: String,
     mss: Bytes,
-    /// The last window that was in order.
+    /// Last valid window.
     cwnd: Bytes,
 }
 
 impl Guarded {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new<H: Head>(params: Outside<H>, ctx: &SenderContext) -> Guarded {
-        let who = params.head.who();
+        let label = params.head.label();
         let inner = match &params.make {
             Some(make) => make(ctx),
-            None => Err(Error::new(&who, None, "it was read without the plug-ins that have it")),
+            None => Err(Error::new(&label, None, "the scenario was read without the registered plug-ins")),
         };
-        let mut guarded = Guarded { inner, who, mss: ctx.mss, cwnd: ctx.mss };
-        guarded.inspect("at the beginning");
+        let mut guarded = Guarded { inner, label, mss: ctx.mss, cwnd: ctx.mss };
+        guarded.inspect("at connection start");
         guarded
     }
 
@@ -139,8 +139,8 @@ impl Guarded {
         if let Some(failure) = inner.failure() {
             self.inner = Err(failure.clone());
         } else if cwnd < self.mss {
-            let message = format!("cwnd is {cwnd} {when}; it must be one segment ({}) at least", self.mss);
-            self.inner = Err(Error::new(&self.who, None, message));
+            let message = format!("cwnd is {cwnd} {when}; it must be at least one segment ({})", self.mss);
+            self.inner = Err(Error::new(&self.label, None, message));
         } else {
             self.cwnd = cwnd;
         }

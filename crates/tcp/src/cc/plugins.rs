@@ -1,17 +1,17 @@
-//! Where congestion controls from outside the engine are registered.
+//! Registry of congestion controls from outside the engine.
 //!
-//! A caller registers them in [`Plugins`] and hands these over when a scenario is read. The scenario's
-//! settings are then read by the plug-in itself, so that a mistake in them is told with file, line and key.
+//! A caller registers them in [`Plugins`] and passes the registry when a scenario is read. The plug-in itself reads its
+//! settings from the scenario, so that an error message names file, line and key.
 //!
 //! ```
 //! use airwnd_catalog::{Node, Param, Params};
 //! use airwnd_tcp::cc::{SenderContext, Spec, newreno, plugins::Plugins};
 //! use std::path::Path;
-//! /// Half: NewReno that keeps half of what NewReno keeps.
+//! /// Half: NewReno that keeps a quarter of the bytes in flight at a congestion event.
 //! #[derive(Clone, Debug, PartialEq, Params)]
 //! #[params(source = "an example")]
 //! pub struct Params {
-//!     /// Part of the flight that is kept at a loss.
+//!     /// Fraction of the bytes in flight kept at a congestion event.
 //!     #[param(default = 0.25, range = 0.01..=0.99, unit = "1", source = "an example")]
 //!     pub keep: f64,
 //! }
@@ -32,10 +32,10 @@ use airwnd_catalog::{Error, Node, ParamSet, unknown_word};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Finds a plug-in: from its head, the table that the user wrote, and the scenario's folder.
+/// Resolves a plug-in from its head, the table in the scenario and the scenario's folder.
 type Find<H> = Arc<dyn Fn(&H, &Node, &Path) -> Result<Outside<H>, Error> + Send + Sync>;
 
-/// The congestion controls that a caller brings along.
+/// Congestion controls registered by the caller.
 #[derive(Clone, Default)]
 pub struct Plugins {
     named: Vec<(String, Find<plugin::Head>)>,
@@ -43,11 +43,11 @@ pub struct Plugins {
 }
 
 impl Plugins {
-    /// Registers a controller as `{kind = "plugin", name = "...", ...}`: what makes it for a connection from
-    /// the settings that a scenario has for it.
+    /// Registers a controller as `{kind = "plugin", name = "...", ...}`. `make` creates the controller of a connection
+    /// from the settings in the scenario.
     ///
     /// # Panics
-    /// If the name is taken.
+    /// If the name is already registered.
     pub fn add<P, F>(&mut self, name: &str, make: F)
     where
         P: ParamSet + Send + Sync + 'static,
@@ -64,7 +64,7 @@ impl Plugins {
         self.named.push((name.into(), Arc::new(find)));
     }
 
-    /// Says how a class written in Python is found.
+    /// Sets the function that resolves a class written in Python.
     pub fn set_python<F>(&mut self, find: F)
     where
         F: Fn(&python::Head, &Node, &Path) -> Result<Outside<python::Head>, Error> + Send + Sync + 'static,

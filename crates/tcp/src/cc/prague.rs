@@ -1,4 +1,4 @@
-//! DCTCP for the Internet.
+//! Prague: DCTCP for the Internet (L4S).
 
 use super::parts::marking::Marking;
 use super::parts::window::{Window, keeps_window};
@@ -6,18 +6,34 @@ use super::{Ack, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Span, Time};
 
-/// Prague: DCTCP, paced, that on short paths grows and gives way as on a longer one.
+/// Prague: DCTCP for the Internet (L4S), paced; below a virtual RTT its growth and reductions do not depend on the RTT.
 ///
-/// alpha <- (1 - g) alpha + g M, M the part of bytes that met congestion, 1 until the first mark; marks take cwnd
-/// to cwnd (1 - alpha / 2). Both happen once in a round trip, and not before RTTvirt = `rtt_virtual` has passed.
-/// An unmarked segment adds a / cwnd segments, a = min(SRTT / RTTvirt, 1)^2, so that a flow of a short path gets
-/// the rate of one of RTTvirt. RTTvirt counts from so many updates of alpha after slow start on. A loss leaves
-/// `beta` of the window. Segments are paced at cwnd / SRTT, twice that while cwnd is below half the threshold. It
-/// needs `tcp.ecn = "accurate"` and a queue that marks; packets are sent as ECT(1).
+/// With M the fraction of acknowledged bytes that were CE-marked,
+///
+/// ```math
+/// \alpha \leftarrow (1 - g) \, \alpha + g \, M
+/// ```
+///
+/// and alpha = 1 until the first mark. Marks reduce the window:
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} \, (1 - \frac{\alpha}{2})
+/// ```
+///
+/// Both happen once per round trip, and at most once per RTTvirt = `rtt_virtual`. Each unmarked segment adds
+///
+/// ```math
+/// \frac{1}{\mathrm{cwnd}} \cdot \min(\frac{\mathit{SRTT}}{\mathit{RTT}_{\text{virt}}}, \, 1)^2
+/// ```
+///
+/// so that a flow on a short path gets the rate of one with RTTvirt. RTTvirt applies from `transition` updates of alpha
+/// after slow start on. A loss keeps `beta` of the window. Segments are paced at cwnd / SRTT, or twice that while cwnd
+/// is below half of ssthresh. Prague requires `tcp.ecn = "accurate"` and a queue that marks. Packets are sent as
+/// ECT(1).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331 §4")]
 pub struct Params {
-    /// Weight of a round trip's marks (g).
+    /// Weight of a round trip's marked fraction in alpha (g).
     #[param(default = 0.0625, range = 0.0001..=1.0)]
     #[param(
         unit = "1",
@@ -25,7 +41,7 @@ pub struct Params {
                   PRAGUE_SHIFT_G"
     )]
     pub gain: f64,
-    /// The round-trip time that shorter paths count as.
+    /// Virtual RTT: the RTT that shorter paths behave as.
     #[param(default = Span::from_millis(25), range = Span(0)..=Span::from_secs(1))]
     #[param(
         unit = "time",
@@ -33,17 +49,17 @@ pub struct Params {
                   prague_rtt_target"
     )]
     pub rtt_virtual: Span,
-    /// Updates of alpha after slow start until they do.
+    /// Number of updates of alpha after slow start before the virtual RTT applies.
     #[param(default = 500, range = 0..=1_000_000)]
     #[param(unit = "1", source = "L4STeam/linux tcp_prague.c DEFAULT_RTT_TRANSITION")]
     pub transition: u32,
-    /// Part of the window that is kept at a loss.
+    /// Multiplicative decrease: fraction of the window kept at a loss.
     #[param(default = 0.5, range = 0.1..=0.99)]
     #[param(unit = "1", source = "L4STeam/linux tcp_prague.c prague_enter_loss")]
     pub beta: f64,
 }
 
-/// The state of Prague.
+/// State of Prague.
 //= exception prague-left-out
 #[derive(Clone, Debug)]
 pub struct Prague {
@@ -51,7 +67,7 @@ pub struct Prague {
     window: Window,
     marking: Marking,
     round: u64,
-    /// When alpha was updated, and how often since slow start.
+    /// Time of the last update of alpha, and number of updates since slow start.
     updated: Time,
     updates: u32,
     reduced: Option<Time>,
@@ -59,7 +75,7 @@ pub struct Prague {
 }
 
 impl Prague {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Prague {
         Prague {
             params,
@@ -73,13 +89,13 @@ impl Prague {
         }
     }
 
-    /// The time between two steps, beside the round trip.
+    /// Returns the minimum time between two updates, in addition to the round trip.
     fn pause(&self) -> Span {
         let independent = !self.window.in_slow_start() && self.updates >= self.params.transition;
         if independent { self.params.rtt_virtual } else { Span::ZERO }
     }
 
-    /// Segments that a round trip adds.
+    /// Returns the segments that a round trip adds.
     fn increase(&self) -> f64 {
         let Some(srtt) = self.srtt.filter(|_| self.updates >= self.params.transition) else { return 1.0 };
         let part = (srtt.as_secs() / self.params.rtt_virtual.as_secs()).min(1.0);
@@ -147,7 +163,7 @@ mod tests {
     use crate::cc::tests_support::{ack, congestion, ctx};
     use airwnd_units::Bytes;
 
-    /// An ACK of a segment over a path of so many milliseconds, after slow start.
+    /// Returns an ACK of one segment on a path with this SRTT.
     fn at(ms: u64, srtt_ms: u64, round: u64) -> Ack {
         Ack { now: Time(ms * 1_000_000), srtt: Some(Span::from_millis(srtt_ms)), round, ..ack(1000) }
     }
@@ -160,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_path_grows_as_one_of_the_virtual_round_trip_time() {
+    fn a_short_path_grows_at_the_rate_of_the_virtual_rtt() {
         let mut prague = after_slow_start(Params { transition: 2, ..Params::default() });
         prague.on_delivery(&at(5, 5, 1));
         prague.on_ack(&at(5, 5, 1));
@@ -171,11 +187,11 @@ mod tests {
         assert_eq!(prague.cwnd(), Bytes(10_103));
         prague.on_delivery(&at(15, 30, 3));
         prague.on_ack(&at(15, 30, 3));
-        assert_eq!(prague.cwnd(), Bytes(10_202), "a long path as any");
+        assert_eq!(prague.cwnd(), Bytes(10_202), "unchanged on a long path");
     }
 
     #[test]
-    fn marks_are_heeded_once_in_a_virtual_round_trip() {
+    fn marks_reduce_cwnd_once_per_virtual_rtt() {
         let mut prague = after_slow_start(Params { transition: 0, ..Params::default() });
         prague.on_delivery(&Ack { marked: Bytes(1000), ..at(30, 5, 1) });
         let ecn = |ms: u64| Congestion { now: Time(ms * 1_000_000), ..congestion(Signal::Ecn, 10_000) };
@@ -195,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_paced_at_the_window_over_the_round_trip_time() {
+    fn pacing_rate_is_cwnd_over_srtt() {
         let mut prague = Prague::new(Params::default(), &ctx(1000, 20));
         prague.on_delivery(&at(100, 100, 1));
         // 2 x 160 kbit in 100 ms in slow start

@@ -1,31 +1,44 @@
-//! Growth in proportion to the window.
+//! Scalable TCP: multiplicative increase, multiplicative decrease.
 
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 
-/// Scalable TCP: a constant part more for each round trip, a constant part less at a loss.
+/// Scalable TCP: cwnd grows by a constant fraction per RTT and shrinks by a constant fraction at a loss.
 ///
-/// cwnd grows by `increase` for each acknowledged segment and keeps 1 - `decrease` of the flight at a loss. Up to
-/// `legacy_window` it is NewReno: 1 / cwnd for each segment, half of the flight.
+/// Each acknowledged segment adds a = `increase` segments:
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \mathrm{cwnd} + a
+/// ```
+///
+/// A congestion event removes the fraction b = `decrease` of the bytes in flight:
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow (1 - b) \, \mathrm{FlightSize}
+/// ```
+///
+/// Up to `legacy_window` it is NewReno: 1 / cwnd per acknowledged segment, and half of the bytes in flight.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Kelly, CCR 33(2), 2003")]
+#[params(
+    source = "Kelly: Scalable TCP: Improving Performance in Highspeed Wide Area Networks, CCR 33(2), 2003"
+)]
 pub struct Params {
-    /// Segments that the window grows by for each acknowledged one; 1/50 in Linux and ns-3.44.
+    /// Increase of cwnd per acknowledged segment, in segments (a); 1/50 in Linux and ns-3.44.
     #[param(default = 0.01, range = 0.0001..=1.0)]
     #[param(unit = "1", source = "Kelly 2003, section 2 (a); ns-3.44 TcpScalable::AIFactor")]
     pub increase: f64,
-    /// Part of the flight that a loss takes.
+    /// Fraction of the bytes in flight removed at a congestion event (b).
     #[param(default = 0.125, range = 0.01..=0.9)]
     #[param(unit = "1", source = "Kelly 2003, section 2 (b); ns-3.44 TcpScalable::MDFactor")]
     pub decrease: f64,
-    /// The window up to which it is NewReno; 50 in Linux and ns-3.44.
+    /// Window up to which it behaves as NewReno; 50 in Linux and ns-3.44.
     #[param(default = 16.0, range = 1.0..=10000.0)]
     #[param(unit = "segments", source = "Kelly 2003, section 2 (lwnd)")]
     pub legacy_window: f64,
 }
 
-/// The state of Scalable TCP.
+/// State of Scalable TCP.
 #[derive(Clone, Debug)]
 pub struct Scalable {
     params: Params,
@@ -33,7 +46,7 @@ pub struct Scalable {
 }
 
 impl Scalable {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Scalable {
         Scalable { params, window: Window::new(ctx) }
     }
@@ -69,7 +82,7 @@ mod tests {
     use airwnd_units::Bytes;
 
     #[test]
-    fn a_hundredth_more_and_an_eighth_less() {
+    fn increase_of_a_hundredth_and_decrease_of_an_eighth() {
         let mut scalable = Scalable::new(Params::default(), &ctx(1000, 80));
         scalable.on_congestion(&congestion(Signal::Loss, 80_000));
         // 80 (1 - 1/8)
@@ -80,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_are_newrenos() {
+    fn small_windows_behave_as_newreno() {
         let mut scalable = Scalable::new(Params::default(), &ctx(1000, 16));
         scalable.on_congestion(&congestion(Signal::Loss, 16_000));
         assert_eq!(scalable.cwnd(), Bytes(8000));

@@ -1,4 +1,4 @@
-//! What a link will deliver almost certainly, and no more.
+//! Sprout: window from a stochastic forecast of the link's deliveries.
 
 use super::parts::forecaster::{Forecaster, LinkModel};
 use super::parts::window::Window;
@@ -6,71 +6,75 @@ use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
-/// What a count of segments means if the link could have delivered more in the tick.
+/// Interpretation of a tick's count when the link could have delivered more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum PartialTicks {
-    /// The link delivers at least so many.
+    /// The count is a lower bound of the link's deliveries.
     #[word = "at-least"]
     AtLeast,
-    /// The link delivers so many, and none means nothing. A window that was once small can then confirm itself.
+    /// The count is exact, and a count of zero is ignored. A window that was once small can then confirm itself.
     #[word = "exact"]
     Exact,
 }
 
-/// Sprout: forecasts from arrivals how many segments the link will deliver, and has no more in the network.
+/// Sprout: forecasts the link's deliveries from packet arrivals and sets cwnd to a low percentile of the forecast.
 ///
-/// The link's rate wanders as a Brownian motion, or stays at zero in an outage; counts of segments are Poisson.
-/// Each tick's count corrects the belief about the rate: it is what the link delivers if the segment that came
-/// next could have come in the tick, and the least that it delivers if not. The window is a low percentile of
-/// what the ticks after the next one will bring, two segments at least. Losses mean nothing; a timeout leaves one
-/// segment until the next forecast. The forecast runs at the sender, on the arrivals that ACKs report, and the
-/// window changes with ACKs only: the original's receiver sends forecasts back, and its sender goes on by the
-/// last one while none comes. Packets of a constant rate above `max_rate` are not forecast: 1000 segments of 1448
-/// B in a second are 11.6 Mbit/s.
+/// The link's rate follows a Brownian motion, with an outage state at rate zero; packet counts are Poisson. Each tick's
+/// count of segments updates the belief about the rate. The count is exact if the next segment could have arrived
+/// within the tick. Otherwise the sender left the link idle, and the count is a lower bound. The window is a low
+/// percentile of the deliveries in the ticks after the next one, at least two segments. Losses are ignored. A timeout
+/// sets the window to one segment until the next forecast.
+///
+/// Differences from the original: the forecast runs at the sender, on the arrivals that ACKs report, and the window
+/// changes only with ACKs. In the original the receiver sends forecasts back, and the sender continues with the last
+/// one while none arrives.
+///
+/// Rates above `max_rate` are not forecast: 1000 segments of 1448 B per second are 11.6 Mbit/s.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Winstein, Sivaraman and Balakrishnan, NSDI 2013")]
+#[params(source = "Winstein, Sivaraman, Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low \
+              Delay over Cellular Networks, NSDI 2013")]
 pub struct Params {
-    /// Length of a tick.
+    /// Tick length.
     #[param(default = Span::from_millis(20), range = Span::from_millis(5)..=Span::from_millis(40))]
     #[param(unit = "time", source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 TICK_LENGTH")]
     pub tick: Span,
-    /// Ticks that the window covers, after the next one.
+    /// Number of ticks covered by the window, after the next one.
     #[param(default = 5, range = 1..=8)]
     #[param(
         unit = "1",
         source = "Winstein et al. 2013, section 3 (100 ms); keithw/sprout@c838669 TARGET_DELAY_TICKS"
     )]
     pub lookahead: u32,
-    /// Rates that are told apart, without that of an outage.
+    /// Number of rate bins, without that of an outage.
     #[param(default = 256, range = 8..=512)]
     #[param(unit = "1", source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 NUM_BINS")]
     pub bins: u32,
-    /// The highest of them.
+    /// Maximum rate.
     #[param(default = 1000.0, range = 10.0..=4000.0)]
     #[param(
         unit = "segments/s",
         source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 MAX_ARRIVAL_RATE"
     )]
     pub max_rate: f64,
-    /// Standard deviation of the rate after a second (sigma).
+    /// Standard deviation of the rate after one second (sigma).
     #[param(default = 200.0, range = 1.0..=4000.0)]
     #[param(
         unit = "segments/s/sqrt(s)",
         source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 BROWNIAN_MOTION_RATE"
     )]
     pub volatility: f64,
-    /// How often outages end (lambda_z).
+    /// Rate at which outages end (lambda_z).
     #[param(default = 1.0, range = 0.001..=100.0)]
     #[param(
         unit = "1/s",
         source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 OUTAGE_ESCAPE_RATE"
     )]
     pub escape_rate: f64,
-    /// What counts of ticks mean in which the link could have delivered more.
+    /// Interpretation of a tick's count when the link could have delivered more.
     #[param(default = PartialTicks::AtLeast)]
     #[param(unit = "word", source = "keithw/sprout@c838669 Receiver::advance_to (exact)")]
     pub partial_ticks: PartialTicks,
-    /// Probability that less is delivered than forecast.
+    /// Percentile of the forecast: probability that fewer segments are delivered.
     #[param(default = 0.05, range = 0.001..=0.999)]
     #[param(
         unit = "1",
@@ -93,27 +97,27 @@ impl Params {
     }
 }
 
-/// Ticks of silence after which nothing more is learnt: eight without a segment rule out any rate worth a window.
+/// Maximum number of silent ticks that are evaluated: eight without a segment rule out any rate worth a window.
 const LONGEST_SILENCE: u64 = 8;
-/// Segments that are always in the network, to hear of the link: one would wait for a delayed ACK.
+/// Minimum window in segments, to probe the link: a single one would wait for a delayed ACK.
 const LEAST: f64 = 2.0;
-/// RFC 1122 §4.2.3.2: less than this waits an ACK, for a segment that no other follows.
+/// Upper bound on the delay of an ACK for a segment that no other follows (RFC 1122 §4.2.3.2).
 const DELAYED_ACK: Span = Span::from_millis(500);
 
-/// The state of Sprout.
+/// State of Sprout.
 #[derive(Clone, Debug)]
 pub struct Sprout {
     params: Params,
     window: Window,
-    /// Made with the first ACK, since its tables take milliseconds that an end without data need not spend.
+    /// Created with the first ACK: its tables take milliseconds, which a sender without data need not spend.
     forecaster: Option<Box<Forecaster>>,
     tick_began: Time,
-    /// Segments that arrived in this tick.
+    /// Number of segments that arrived in this tick.
     arrived: f64,
 }
 
 impl Sprout {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Sprout {
         Sprout { params, window: Window::new(ctx), forecaster: None, tick_began: Time::ZERO, arrived: 0.0 }
     }
@@ -150,7 +154,7 @@ impl Sprout {
     }
 }
 
-/// As whole segments, of which a part of one is one.
+/// Rounds to whole segments; a positive fraction counts as at least one.
 fn whole(segments: f64) -> u32 {
     if segments > 0.0 { libm::floor(segments + 0.5).max(1.0) as u32 } else { 0 }
 }
@@ -196,14 +200,14 @@ mod tests {
     use crate::cc::Signal;
     use crate::cc::tests_support::{ack, congestion, ctx};
 
-    /// An ACK over a path of 50 ms, with so much time in a queue.
+    /// Returns an ACK on a path of 50 ms with `queue_ms` of queueing delay.
     fn at(us: u64, queue_ms: u64) -> Ack {
         let rtt = Some(Span::from_millis(50 + queue_ms));
         let min_rtt = Some(Span::from_millis(50));
         Ack { now: Time(us * 1000), rtt, min_rtt, prior_in_flight: Bytes(2000), ..ack(1000) }
     }
 
-    /// After five seconds of 500 segments a second.
+    /// Returns a controller after five seconds at 500 segments per second.
     fn settled() -> Sprout {
         let mut sprout = Sprout::new(Params::default(), &ctx(1000, 10));
         for segment in 0..2500 {
@@ -213,18 +217,19 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_what_comes_in_100_ms_but_for_a_margin() {
-        // 50 segments are expected; more than half of them are certain enough
+    fn the_window_is_the_delivery_of_100_ms_less_a_margin() {
+        // 50 segments are expected; more than half of them are certain enough for the percentile
         let window = settled().cwnd().0;
         assert!((25_000..45_000).contains(&window), "{window}");
     }
 
     #[test]
-    fn a_silence_of_the_link_counts_and_one_of_the_sender_does_not() {
+    fn silence_of_the_link_counts_and_idleness_of_the_sender_does_not() {
         let mut late = settled();
         let mut idle = settled();
         let mut lone = settled();
-        // 120 ms without a segment; the next one was sent 110 ms before it came, or 50 ms, or was alone
+        // 120 ms without a segment; the next one was sent 110 ms before it arrived, or 50 ms, or was the only one in
+        // flight
         late.on_delivery(&at(5_218_000, 60));
         idle.on_delivery(&at(5_218_000, 0));
         lone.on_delivery(&Ack { prior_in_flight: Bytes(1000), ..at(5_218_000, 60) });
@@ -233,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_mean_nothing_and_a_timeout_a_segment() {
+    fn losses_are_ignored_and_a_timeout_leaves_one_segment() {
         let mut sprout = settled();
         let before = sprout.cwnd();
         sprout.on_congestion(&congestion(Signal::Loss, before.0));

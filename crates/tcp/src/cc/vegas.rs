@@ -1,39 +1,53 @@
-//! A few segments in the queue, and no more.
+//! Vegas: delay-based window with a few segments queued.
 
 use super::parts::rounds::{Rounds, queued};
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 
-/// Vegas: keeps between alpha and beta segments in the queue.
+/// Vegas: delay-based; once per RTT changes cwnd by one segment to keep alpha to beta segments queued.
 ///
-/// Once in a round trip, with RTT its least sample and diff = cwnd (1 - RTTmin / RTT): cwnd grows by a segment if
-/// diff < alpha and shrinks by one if diff > beta. Slow start grows as NewReno's every other round trip; diff > gamma
-/// ends it at cwnd = min(cwnd, cwnd RTTmin / RTT + 1).
+/// Once per round trip, with RTT its minimum sample, the number of queued segments is estimated as
+///
+/// ```math
+/// \mathit{diff} = \mathrm{cwnd} \, (1 - \frac{\mathit{RTT}_{\min}}{\mathit{RTT}})
+/// ```
+///
+/// cwnd grows by one segment if diff < alpha and shrinks by one if diff > beta. Slow start grows as NewReno's in every
+/// other round trip. It ends when diff > gamma, with
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow
+/// \min(\mathrm{cwnd}, \, \mathrm{cwnd} \, \frac{\mathit{RTT}_{\min}}{\mathit{RTT}} + 1)
+/// ```
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Brakmo and Peterson, IEEE JSAC 13(8), 1995")]
+#[params(
+    source = "Brakmo, Peterson: TCP Vegas: End to End Congestion Avoidance on a Global Internet, IEEE JSAC \
+              13(8), 1995"
+)]
 pub struct Params {
-    /// Queued segments below which the window grows.
+    /// Number of queued segments below which cwnd grows.
     #[param(default = 2.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Alpha")]
     pub alpha: f64,
-    /// Queued segments above which it shrinks.
+    /// Number of queued segments above which cwnd shrinks.
     #[param(default = 4.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Beta")]
     pub beta: f64,
-    /// Queued segments that end slow start.
+    /// Number of queued segments above which slow start ends.
     #[param(default = 1.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Brakmo and Peterson 1995, section III.C; ns-3.44 TcpVegas::Gamma")]
     pub gamma: f64,
-    /// Grow only every other round trip in slow start, to compare in between; Linux and ns-3 grow in each.
+    /// Whether slow start grows only in every other round trip, to compare RTTs in between. Linux and ns-3 grow in
+    /// each.
     #[param(default = true, unit = "1", source = "Brakmo and Peterson 1995, section III.C")]
     pub alternate: bool,
-    /// Part of the flight that is kept at a loss.
+    /// Multiplicative decrease: fraction of the bytes in flight kept at a congestion event.
     #[param(default = 0.5, range = 0.1..=0.99, unit = "1", source = "Linux tcp_vegas (ssthresh of Reno)")]
     pub keep: f64,
 }
 
-/// The state of Vegas.
+/// State of Vegas.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     params: Params,
@@ -42,7 +56,7 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Vegas {
         Vegas { params, window: Window::new(ctx), rounds: Rounds::default() }
     }
@@ -94,7 +108,7 @@ mod tests {
     use crate::cc::tests_support::{ack, congestion, ctx};
     use airwnd_units::Span;
 
-    /// The window after a round trip of so long on a path of 100 ms.
+    /// Returns the window after a round trip of `rtt_ms` on a path of 100 ms.
     fn after(vegas: &mut Vegas, round: u64, rtt_ms: u64) -> u64 {
         let min_rtt = Some(Span::from_millis(100));
         let sample = Ack { rtt: Some(Span::from_millis(rtt_ms)), min_rtt, round: round - 1, ..ack(1000) };

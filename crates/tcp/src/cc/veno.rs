@@ -1,4 +1,4 @@
-//! A guess at why something was lost.
+//! Veno: distinguishes random from congestive loss.
 
 pub use super::newreno::Growth;
 use super::parts::rounds::queued;
@@ -6,38 +6,48 @@ use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 
-/// Veno: NewReno that takes a loss with a short queue for a random one.
+/// Veno: NewReno with a smaller reduction at a loss while the estimated queue is short, as the loss is then likely
+/// random.
 ///
-/// N = cwnd (1 - RTTmin / SRTT) segments are queued. From N = beta on only every other ACK grows the window in
-/// congestion avoidance. A loss leaves 4/5 of the flight if N < beta, half of it otherwise.
+/// The number of queued segments is estimated as
+///
+/// ```math
+/// N = \mathrm{cwnd} \, (1 - \frac{\mathit{RTT}_{\min}}{\mathit{SRTT}})
+/// ```
+///
+/// In congestion avoidance only every other ACK grows the window while N >= beta. A congestion event keeps 4/5 of the
+/// bytes in flight if N < beta, and half of them otherwise.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Fu and Liew, IEEE JSAC 21(2), 2003")]
+#[params(
+    source = "Fu, Liew: TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks, IEEE \
+              JSAC 21(2), 2003"
+)]
 pub struct Params {
-    /// Queued segments from which a loss means congestion.
+    /// Number of queued segments from which a loss indicates congestion.
     #[param(default = 3.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Fu and Liew 2003, section II.A; ns-3.44 TcpVeno::Beta")]
     pub beta: f64,
-    /// Part of the flight that is kept at a random loss.
+    /// Fraction of the bytes in flight kept at a random loss.
     #[param(default = 0.8, range = 0.5..=0.99, unit = "1", source = "Fu and Liew 2003, section II.C")]
     pub keep: f64,
-    /// What the window grows with.
+    /// Unit in which ACKs are counted for window growth.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
     pub growth: Growth,
 }
 
-/// The state of Veno.
+/// State of Veno.
 #[derive(Clone, Debug)]
 pub struct Veno {
     params: Params,
     window: Window,
-    /// 1 - RTTmin / SRTT, the part of the window that is queued.
+    /// Fraction of the window that is queued: 1 - RTTmin / SRTT.
     queued: f64,
-    /// Whether the next ACK grows a window with a long queue.
+    /// Whether the next ACK grows the window while the queue is long.
     turn: bool,
 }
 
 impl Veno {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Veno {
         Veno { params, window: Window::new(ctx), queued: 0.0, turn: false }
     }

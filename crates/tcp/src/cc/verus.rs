@@ -1,4 +1,4 @@
-//! A delay is chosen, and a learnt profile tells the window for it.
+//! Verus: delay target, and window from a learned delay profile.
 
 use super::parts::profile::Profile;
 use super::parts::window::Window;
@@ -7,80 +7,104 @@ use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// Verus: learns which window has which delay, and moves along this profile by small steps of the delay.
+/// Verus: moves a delay target in small steps each epoch and takes the window from a learned delay profile.
 ///
-/// Each epoch has the greatest delay D of its packets, and Dmax = a D + (1 - a) Dmax. The delay to aim at is
-/// lowered by delta2 if Dmax > R Dmin; else by delta1 if D rose above Dmax; else it is raised by delta2. The
-/// window is what the profile has for it. The profile holds for each window the smoothed delay of packets sent
-/// with it; its curve is drawn anew each second: rising, linear between windows, proportional beyond its ends
-/// (the original has a smoothing spline). It begins with slow start, up to a loss or a delay. A loss leaves keep
-/// times the window that the packet was sent with, which then grows by 1 / cwnd for each segment until packets
-/// sent with no more than it are acknowledged. Epochs are closed by ACKs: those without any are made up for when
-/// the next one comes, so a silence moves the window only at its end. The delay of a segment that was alone is
-/// that of a delayed ACK, and is not heeded; for the same reason the profile gives two segments at least.
+/// In each epoch D is the maximum delay of its packets, smoothed to
+///
+/// ```math
+/// D_{\max} \leftarrow a \, D + (1 - a) \, D_{\max}
+/// ```
+///
+/// The delay target then moves by
+///
+/// ```math
+/// \begin{cases}
+/// -\delta_2 & D_{\max} > R \, D_{\min} \\
+/// -\delta_1 & D > D_{\max} \\
+/// +\delta_2 & \text{otherwise}
+/// \end{cases}
+/// ```
+///
+/// with Dmax from before the epoch. The target is at least Dmin, and it is not raised in an epoch in which cwnd did not
+/// limit the sender. The window is that of the profile at the delay target. The profile contains, for each window, the
+/// smoothed delay of packets sent with it. Its curve is recomputed once per `redraw`. It is non-decreasing, linear
+/// between windows and proportional beyond its ends.
+///
+/// A connection begins with slow start, which ends at a loss or at a delay above `slow_start_exit`. Either sets the
+/// window to `keep` times the one with which the packet was sent. It then grows by 1 / cwnd per segment until packets
+/// sent with at most that window are acknowledged.
+///
+/// Differences from the original: the profile is piecewise linear, not a smoothing spline. Epochs end with ACKs: epochs
+/// without an ACK are processed when the next ACK arrives, so a silence changes the window only at its end. The delay
+/// of a single segment in flight is ignored, because it includes the wait of a delayed ACK. For the same reason the
+/// profile yields at least two segments.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Zaki, Pötsch, Chen, Subramanian and Görg, SIGCOMM 2015")]
+#[params(
+    source = "Zaki, Pötsch, Chen, Subramanian, Görg: Adaptive Congestion Control for Unpredictable Cellular \
+              Networks, SIGCOMM 2015"
+)]
 pub struct Params {
-    /// Length of an epoch.
+    /// Epoch length.
     #[param(default = Span::from_millis(5), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 EPOCH")]
     pub epoch: Span,
-    /// Step down when the delay rises (delta1).
+    /// Decrement of the delay target when the delay rises (delta1).
     #[param(default = Span::from_millis(1), range = Span::from_micros(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 DELTA1")]
     pub delta1: Span,
-    /// Step up, and down when the delay is above the ratio (delta2).
+    /// Increment of the delay target, and decrement when Dmax exceeds R Dmin (delta2).
     #[param(default = Span::from_millis(2), range = Span::from_micros(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 DELTA2")]
     pub delta2: Span,
-    /// Greatest delay over least delay that is tolerated (R); the paper compares 2, 4 and 6.
+    /// Maximum tolerated ratio of Dmax to Dmin (R); the paper compares 2, 4 and 6.
     #[param(default = 6.0, range = 1.0..=100.0)]
     #[param(unit = "1", source = "Zaki et al. 2015 (R); yzaki/verus@4b1bbf0 VERUS_R")]
     pub ratio: f64,
-    /// Weight of an epoch's greatest delay (a).
+    /// Weight of an epoch's maximum delay in Dmax (a).
     #[param(default = 0.8, range = 0.01..=1.0)]
     #[param(unit = "1", source = "yzaki/verus@4b1bbf0 ewma(dMaxLast, dMax, 0.2)")]
     pub weight: f64,
-    /// How often the profile's curve is drawn.
+    /// Interval at which the profile's curve is recomputed.
     #[param(default = Span::from_secs(1), range = Span::from_millis(10)..=Span::from_secs(100))]
     #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 CURVE_TIMER")]
     pub redraw: Span,
-    /// Part of the window that is kept at a loss (M).
+    /// Multiplicative decrease: fraction of the window kept at a loss (M).
     #[param(default = 0.7, range = 0.1..=0.99)]
     #[param(unit = "1", source = "Zaki et al. 2015 (M); yzaki/verus@4b1bbf0 VERUS_M_DECREASE")]
     pub keep: f64,
-    /// Delay that ends slow start.
+    /// Delay above which slow start ends.
     #[param(default = Span::from_millis(500), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "yzaki/verus@4b1bbf0 SS_EXIT_THRESHOLD")]
     pub slow_start_exit: Span,
-    /// The largest window in the profile.
+    /// Maximum window in the profile.
     #[param(default = 40_000, range = 100..=1_000_000)]
     #[param(unit = "segments", source = "yzaki/verus@4b1bbf0 MAX_W_DELAY_CURVE")]
     pub largest: u32,
 }
 
-/// Growth of an epoch's greatest delay, in seconds, that is none (yzaki/verus@4b1bbf0).
-const UNCHANGED: f64 = 1e-7;
-/// Segments that the profile leaves: one would wait for a delayed ACK.
+/// Increase of an epoch's maximum delay, in seconds, up to which it counts as unchanged (yzaki/verus@4b1bbf0).
+const TOLERANCE: f64 = 1e-7;
+/// Minimum window from the profile, in segments: a single one would wait for a delayed ACK.
 const LEAST: f64 = 2.0;
-/// Epochs of silence after which nothing more is learnt: the retransmission timer is near.
+/// Maximum number of epochs without an ACK that are processed: the retransmission timer is close to expiry.
 const LONGEST_SILENCE: u64 = 1000;
-/// Changes of the window that are remembered: those of five seconds.
-const REMEMBERED: usize = 1024;
+/// Number of window changes kept: those of five seconds.
+const HISTORY: usize = 1024;
 
-/// The state of Verus.
+/// State of Verus.
 #[derive(Clone, Debug)]
 pub struct Verus {
     params: Params,
     window: Window,
     profile: Profile,
     phase: Phase,
-    /// When the window changed, and to how many segments; the first is what the newest ACK's segment was sent with.
+    /// Times of window changes and the new window in segments; the first entry is the window with which the newest
+    /// acknowledged segment was sent.
     history: VecDeque<(Time, f64)>,
     epoch: Epoch,
     drawn: Time,
     last_ack: Time,
-    /// Least, smoothed greatest and wanted delay in seconds.
+    /// Minimum, smoothed maximum and target delay in seconds.
     d_min: f64,
     d_max: Option<f64>,
     d_est: f64,
@@ -96,17 +120,17 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Default)]
 struct Epoch {
     began: Time,
-    /// The greatest delay, in seconds.
+    /// Maximum delay, in seconds.
     worst: Option<f64>,
     limited: bool,
 }
 
 impl Verus {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Verus {
         let window = Window::new(ctx);
         let profile = Profile::new(params.largest as usize);
-        let mut history = VecDeque::with_capacity(REMEMBERED);
+        let mut history = VecDeque::with_capacity(HISTORY);
         history.push_back((Time::ZERO, window.segments()));
         Verus {
             params,
@@ -127,14 +151,14 @@ impl Verus {
         let before = self.window.segments();
         self.window.set(segments);
         if self.window.segments() != before {
-            if self.history.len() == REMEMBERED {
+            if self.history.len() == HISTORY {
                 self.history.pop_front();
             }
             self.history.push_back((now, self.window.segments()));
         }
     }
 
-    /// The window when a segment was sent; segments are asked for in this order.
+    /// Returns the window with which a segment was sent. Times must be queried in ascending order.
     fn sent_with(&mut self, sent: Time) -> f64 {
         while self.history.get(1).is_some_and(|next| next.0 <= sent) {
             self.history.pop_front();
@@ -147,7 +171,7 @@ impl Verus {
         self.drawn = now;
     }
 
-    /// Begins to move along the profile, from the delay that the window has.
+    /// Starts to follow the profile, at the delay of the current window.
     fn follow_profile(&mut self, now: Time) {
         if self.phase == Phase::SlowStart {
             self.draw(now);
@@ -161,7 +185,7 @@ impl Verus {
         self.phase = Phase::AfterLoss;
     }
 
-    /// Moves the aim by what the epoch has brought.
+    /// Moves the delay target according to the epoch's delays.
     //= Zaki et al. 2015, section 4
     fn close_epoch(&mut self) {
         let Params { epoch, delta1, delta2, ratio, weight, .. } = self.params;
@@ -172,7 +196,7 @@ impl Verus {
         let last = *self.d_max.get_or_insert(now);
         let step = if last > ratio * self.d_min {
             -delta2.as_secs()
-        } else if now - last > UNCHANGED {
+        } else if now - last > TOLERANCE {
             -delta1.as_secs()
         } else if self.epoch.limited {
             delta2.as_secs()
@@ -247,7 +271,7 @@ impl CongestionControl for Verus {
             self.lose(event.now, 1.0);
             self.d_est = self.d_min.min(self.d_est);
         } else if self.phase != Phase::AfterLoss {
-            // What was lost was sent with about the window of what is now acknowledged behind it.
+            // The lost segments were sent with about the same window as the segments acknowledged after them.
             self.lose(event.now, self.params.keep * self.history[0].1);
         }
     }
@@ -278,104 +302,105 @@ mod tests {
         Ack { now: Time(ms * 1_000_000), rtt, prior_in_flight: Bytes(2000), ..ack(1000) }
     }
 
-    fn told(verus: &mut Verus, ack: &Ack) -> u64 {
+    fn cwnd_after(verus: &mut Verus, ack: &Ack) -> u64 {
         verus.on_delivery(ack);
         verus.on_ack(ack);
         verus.cwnd().0
     }
 
-    /// Slow start to 40 segments over an empty path of 100 ms, where each segment beyond 20 waits for 5 ms.
+    /// Returns a controller after slow start to 40 segments on a path of 100 ms, where each segment beyond 20 is queued
+    /// for 5 ms.
     fn grown() -> Verus {
         let mut verus = Verus::new(Params::default(), &ctx(1000, 10));
         for round in 1..=4 {
             for _ in 0..10 * (1 << (round - 1)).min(2) {
                 let waits = 5 * verus.sent_with(Time((round - 1) * 100_000_000)).max(20.0) as u64 - 100;
-                told(&mut verus, &at(100 * round, 100 + waits));
+                cwnd_after(&mut verus, &at(100 * round, 100 + waits));
             }
         }
         verus
     }
 
     #[test]
-    fn slow_start_ends_with_a_delay_and_leaves_a_part() {
+    fn a_long_delay_ends_slow_start_and_reduces_the_window() {
         let mut verus = Verus::new(Params::default(), &ctx(1000, 10));
         for ms in 100..110 {
-            told(&mut verus, &at(ms, 100));
+            cwnd_after(&mut verus, &at(ms, 100));
         }
         assert_eq!((verus.cwnd(), verus.ssthresh()), (Bytes(20_000), Bytes(u64::MAX)));
-        // a segment that was sent at 110 ms with 20 segments: 0.7 x 20, and 1 / 14 for its ACK
-        assert_eq!(told(&mut verus, &at(611, 501)), 14_071);
+        // a segment sent at 110 ms with a window of 20 segments: 0.7 x 20, and 1 / 14 for its ACK
+        assert_eq!(cwnd_after(&mut verus, &at(611, 501)), 14_071);
         assert_eq!(verus.phase, Phase::AfterLoss);
     }
 
     #[test]
-    fn after_a_loss_the_profile_leads_once_new_segments_are_acknowledged() {
+    fn the_profile_is_followed_once_segments_sent_after_a_loss_are_acknowledged() {
         let mut verus = grown();
         let before = verus.cwnd().0;
         verus.on_congestion(&Congestion { now: Time(450_000_000), ..congestion(Signal::Loss, before) });
         let lost_with = verus.history[0].1;
         assert!((verus.cwnd().0 as f64 - 700.0 * lost_with).abs() < 1.0);
-        told(&mut verus, &at(460, 150));
+        cwnd_after(&mut verus, &at(460, 150));
         assert_eq!(verus.phase, Phase::AfterLoss, "sent at 310 ms, before the loss");
-        told(&mut verus, &at(560, 105));
+        cwnd_after(&mut verus, &at(560, 105));
         assert_eq!(verus.phase, Phase::Steady, "sent at 455 ms, after it");
     }
 
     #[test]
-    fn the_aim_moves_by_the_three_rules() {
+    fn the_delay_target_moves_by_the_three_rules() {
         let mut verus = grown();
         verus.on_congestion(&Congestion { now: Time(450_000_000), ..congestion(Signal::Loss, 40_000) });
-        told(&mut verus, &at(560, 105));
-        let aim = |verus: &Verus| (1e6 * verus.d_est).round() as i64;
-        let begin = aim(&verus);
-        // the first epoch of all has nothing to compare with: up by 2 ms
-        told(&mut verus, &at(565, 105));
-        assert_eq!(aim(&verus) - begin, 2000);
-        // its delay was 105 ms, and so is this one's: up by 2 ms more
-        told(&mut verus, &at(570, 115));
-        assert_eq!(aim(&verus) - begin, 4000);
+        cwnd_after(&mut verus, &at(560, 105));
+        let target = |verus: &Verus| (1e6 * verus.d_est).round() as i64;
+        let begin = target(&verus);
+        // the first epoch has no previous delay: up by 2 ms
+        cwnd_after(&mut verus, &at(565, 105));
+        assert_eq!(target(&verus) - begin, 2000);
+        // its delay was 105 ms, as in this epoch: up by another 2 ms
+        cwnd_after(&mut verus, &at(570, 115));
+        assert_eq!(target(&verus) - begin, 4000);
         // 115 ms are above the smoothed 105 ms: down by 1 ms
-        told(&mut verus, &at(575, 900));
-        assert_eq!(aim(&verus) - begin, 3000);
+        cwnd_after(&mut verus, &at(575, 900));
+        assert_eq!(target(&verus) - begin, 3000);
         // 900 ms are above 113 ms: down by 1 ms; Dmax becomes 743 ms, more than 6 x 100 ms: down by 2 ms
-        told(&mut verus, &at(580, 900));
-        assert_eq!(aim(&verus) - begin, 2000);
-        told(&mut verus, &at(585, 900));
-        assert_eq!(aim(&verus) - begin, 0);
+        cwnd_after(&mut verus, &at(580, 900));
+        assert_eq!(target(&verus) - begin, 2000);
+        cwnd_after(&mut verus, &at(585, 900));
+        assert_eq!(target(&verus) - begin, 0);
     }
 
     #[test]
-    fn a_silence_is_made_up_for() {
+    fn silent_epochs_are_processed_with_the_next_ack() {
         let mut verus = grown();
         verus.on_congestion(&Congestion { now: Time(450_000_000), ..congestion(Signal::Loss, 40_000) });
-        told(&mut verus, &at(560, 105));
+        cwnd_after(&mut verus, &at(560, 105));
         let begin = verus.d_est;
-        // Up to 105 ms of silence nothing is late: 21 epochs up by 2 ms; then Dmax follows the silence, which
-        // grows by 5 ms an epoch and is always above it: 79 epochs down, to the least delay at last.
-        told(&mut verus, &at(560 + 105, 105));
+        // Up to 105 ms of silence no packet is late: 21 epochs up by 2 ms. Then Dmax follows the silence, which grows
+        // by 5 ms per epoch and is always above it: 79 epochs down, finally to the minimum delay.
+        cwnd_after(&mut verus, &at(560 + 105, 105));
         assert!((verus.d_est - begin - 0.042).abs() < 1e-9);
-        told(&mut verus, &at(560 + 105 + 500, 105));
+        cwnd_after(&mut verus, &at(560 + 105 + 500, 105));
         assert!((verus.d_est - begin - 0.042 - 0.042 + 0.079).abs() < 1e-9, "{}", verus.d_est - begin);
     }
 
     #[test]
-    fn a_lone_segment_says_nothing() {
+    fn the_delay_of_a_single_segment_in_flight_is_ignored() {
         let mut verus = grown();
         verus.on_congestion(&Congestion { now: Time(450_000_000), ..congestion(Signal::Loss, 40_000) });
-        told(&mut verus, &at(560, 105));
-        told(&mut verus, &Ack { prior_in_flight: Bytes(1000), ..at(562, 2000) });
+        cwnd_after(&mut verus, &at(560, 105));
+        cwnd_after(&mut verus, &Ack { prior_in_flight: Bytes(1000), ..at(562, 2000) });
         assert_eq!(verus.epoch.worst, Some(0.105));
     }
 
     #[test]
-    fn a_sender_without_data_aims_no_higher() {
+    fn an_application_limited_sender_does_not_raise_the_target() {
         let mut verus = grown();
         verus.on_congestion(&Congestion { now: Time(450_000_000), ..congestion(Signal::Loss, 40_000) });
-        told(&mut verus, &at(560, 105));
-        told(&mut verus, &at(565, 105));
+        cwnd_after(&mut verus, &at(560, 105));
+        cwnd_after(&mut verus, &at(565, 105));
         let before = verus.cwnd();
         for ms in 566..1000 {
-            told(&mut verus, &Ack { cwnd_limited: false, ..at(ms, 105) });
+            cwnd_after(&mut verus, &Ack { cwnd_limited: false, ..at(ms, 105) });
         }
         assert!(verus.cwnd() <= before + Bytes(1000));
     }

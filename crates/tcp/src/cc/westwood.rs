@@ -1,4 +1,4 @@
-//! A loss leaves what the bandwidth needs.
+//! Westwood: ssthresh from the estimated bandwidth.
 
 pub use super::newreno::Growth;
 use super::parts::bandwidth::Bandwidth;
@@ -8,20 +8,33 @@ use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::Span;
 
-/// Westwood: NewReno's growth; a loss leaves the bandwidth-delay product that acknowledgments tell of.
+/// Westwood: NewReno's growth; a loss sets ssthresh to the estimated bandwidth times RTTmin.
 ///
-/// ssthresh = max(B RTTmin, 2 MSS) at a sign of congestion, cwnd = min(cwnd, ssthresh) after a loss, one segment
-/// after a timeout. B comes from samples b over intervals D. With `variant = "westwood"` an interval lies between two
-/// ACKs, and Tustin's filter is B <- a B + (1 - a) (b + b') / 2, b' the sample before it,
-/// a = (2 tau - D) / (2 tau + D); a pause longer than tau / 2 is filled with samples of zero. With
-/// "westwood-plus" it is a round trip and a = 0.9. With "ns3.26" b is an ACK's bytes over the smoothed round-trip
-/// time, and a = 0.9. The filter "linux" is x <- (7 x + b) / 8, B <- (7 B + x) / 8.
+/// At a congestion event, with B the bandwidth estimated from ACKs,
+///
+/// ```math
+/// \mathrm{ssthresh} = \max(B \, \mathit{RTT}_{\min}, \, 2 \, \mathrm{MSS})
+/// ```
+///
+/// and `cwnd = min(cwnd, ssthresh)`. After a timeout cwnd is one segment. B filters samples b over intervals D. With
+/// `filter = "tustin"`
+///
+/// ```math
+/// B \leftarrow a \, B + (1 - a) \, \frac{b + b'}{2}
+/// ```
+///
+/// where b' is the previous sample. With `variant = "westwood"` the interval D lies between two ACKs and
+/// `a = (2 tau - D) / (2 tau + D)`; a pause longer than tau / 2 is filled with samples of zero. With "westwood-plus" D
+/// is one RTT and `a = 0.9`. With "ns3.26" b is the bytes of one ACK over the smoothed RTT, and `a = 0.9`. With
+/// `filter = "linux"`, `x <- (7 x + b) / 8` and `B <- (7 B + x) / 8`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Mascolo, Casetti, Gerla, Sanadidi and Wang, MobiCom 2001; Grieco and Mascolo, CCR 34(2), 2004"
+    source = "Mascolo, Casetti, Gerla, Sanadidi, Wang: TCP Westwood: Bandwidth Estimation for Enhanced \
+              Transport over Wireless Links, MobiCom 2001; Grieco, Mascolo: Performance Evaluation and \
+              Comparison of Westwood+, New Reno, and Vegas TCP Congestion Control, CCR 34(2), 2004"
 )]
 pub struct Params {
-    /// What a sample of the bandwidth is.
+    /// Definition of a bandwidth sample.
     #[param(default = Variant::WestwoodPlus)]
     #[param(
         unit = "word",
@@ -29,7 +42,7 @@ pub struct Params {
                   section 2 (westwood-plus); ns-3.26 TcpWestwood (ns3.26)"
     )]
     pub variant: Variant,
-    /// How samples are smoothed.
+    /// Filter of the bandwidth samples.
     #[param(default = Filter::Tustin)]
     #[param(
         unit = "word",
@@ -37,23 +50,23 @@ pub struct Params {
                   TcpWestwoodPlus::FilterType"
     )]
     pub filter: Filter,
-    /// Time constant of Tustin's filter for samples between ACKs.
+    /// Time constant of Tustin's filter (tau), with variant "westwood".
     #[param(default = Span::from_millis(500), range = Span::from_millis(1)..=Span::from_secs(60))]
     #[param(unit = "time", source = "Mascolo et al. 2001, section 2.2")]
     pub tau: Span,
-    /// The least length of a sample of Westwood+; Linux has 50 ms.
+    /// Minimum interval of a Westwood+ sample; 50 ms in Linux.
     #[param(default = Span(0), range = Span(0)..=Span::from_secs(10))]
     #[param(
         unit = "time",
         source = "ns-3.44 TcpWestwoodPlus has none; Linux tcp_westwood TCP_WESTWOOD_RTT_MIN"
     )]
     pub min_interval: Span,
-    /// What the window grows with.
+    /// Unit in which ACKs are counted for window growth.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
     pub growth: Growth,
 }
 
-/// The state of Westwood.
+/// State of Westwood.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     params: Params,
@@ -63,7 +76,7 @@ pub struct Westwood {
 }
 
 impl Westwood {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Westwood {
         let bandwidth = Bandwidth::new(params.variant, params.filter, params.tau, params.min_interval);
         Westwood { params, window: Window::new(ctx), bandwidth, min_rtt: None }
@@ -104,7 +117,7 @@ mod tests {
         westwood.bandwidth.bytes_within(Some(Span::from_secs(1))).0 as f64
     }
 
-    /// 1000 B each ms is 1 MB/s, 100 kB in the least round-trip time.
+    /// 1000 B every ms are 1 MB/s, 100 kB per minimum RTT.
     fn bandwidth_after(seconds: u64, params: Params) -> f64 {
         let mut westwood = Westwood::new(params, &ctx(1000, 10));
         for ms in 0..=1000 * seconds {
@@ -124,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_the_bandwidth_delay_product() {
+    fn a_loss_sets_cwnd_to_the_bandwidth_delay_product() {
         let mut westwood = Westwood::new(Params::default(), &ctx(1000, 150));
         for ms in 0..=30_000 {
             westwood.on_delivery(&at(1000 * ms, 1000));
@@ -137,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn two_samples_of_a_round_trip_by_tustins_filter() {
+    fn tustins_filter_with_two_westwood_plus_samples() {
         let mut westwood = Westwood::new(Params::default(), &ctx(1000, 10));
         westwood.on_delivery(&at(0, 1000));
         westwood.on_delivery(&at(100_000, 100_000));
@@ -148,16 +161,16 @@ mod tests {
         assert!((in_a_second(&westwood) - 145_000.0).abs() < 2.0);
     }
 
-    /// 100 ACKs in a round trip of 100 ms: each sample is a hundredth of the 1 MB/s.
+    /// 100 ACKs per RTT of 100 ms: each sample is a hundredth of the 1 MB/s.
     #[test]
-    fn ns3s_sample_is_one_ack_in_a_round_trip() {
+    fn a_sample_of_ns3_is_one_ack_per_round_trip_time() {
         let params = Params { variant: Variant::Ns3v26, ..Params::default() };
         let mut westwood = Westwood::new(params, &ctx(1000, 150));
         for ms in 0..=1000 {
             westwood.on_delivery(&Ack { srtt: Some(Span::from_millis(100)), ..at(1000 * ms, 1000) });
         }
         assert!((in_a_second(&westwood) - 10_000.0).abs() < 2.0);
-        // 10 kB/s x 0.1 s is one segment: the threshold is the least that there is.
+        // 10 kB/s x 0.1 s is one segment: the threshold is at its minimum.
         westwood.on_congestion(&congestion(Signal::Loss, 150_000));
         assert_eq!(westwood.cwnd(), Bytes(2000));
     }
@@ -169,7 +182,8 @@ mod tests {
         for ms in 0..=30_000 {
             westwood.on_delivery(&at(1000 * ms, 1000));
         }
-        // 2.5 s are nine zeros 250 ms apart, each keeping 0.6, half of the last sample in the first, and 250 ms more
+        // 2.5 s are nine zeros at intervals of 250 ms, each keeping 0.6, half of the last sample in the first, and 250
+        // ms more
         westwood.on_delivery(&at(32_500_000, 0));
         let expected = 1e6 * (0.6 + 0.4 / 2.0) * 0.6_f64.powi(9);
         let found = in_a_second(&westwood);

@@ -1,4 +1,4 @@
-//! Fast while the queue is short, and then considerate.
+//! YeAH: fast mode while the queue is short, slow mode otherwise.
 
 pub use super::newreno::Growth;
 use super::parts::rounds::{Rounds, queued};
@@ -6,57 +6,73 @@ use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 
-/// YeAH: Scalable TCP while the queue is short, NewReno that empties it otherwise.
+/// YeAH: grows as Scalable TCP while the estimated queue is short, otherwise as NewReno with precautionary
+/// decongestion.
 ///
-/// Once in a round trip, with RTT its least sample, Q = cwnd (1 - RTTmin / RTT) and L = (RTT - RTTmin) / RTTmin: it is
-/// slow if Q > alpha or L > 1 / phi, and fast otherwise. If slow with Q > alpha and cwnd above Reno's estimate R,
-/// cwnd falls by min(Q / gamma, cwnd / 2^epsilon), not below R, and ssthresh with it; R starts as cwnd / 2 and grows by
-/// a segment in each slow round trip. zeta fast round trips reset R. A loss takes max(Q, flight / 2^delta), half of the
-/// flight at most; half of it after rho slow round trips in a row; it halves R.
+/// Once per round trip, with RTT its minimum sample, the queue in segments and the relative queueing delay are
+///
+/// ```math
+/// Q = \mathrm{cwnd} \, (1 - \frac{\mathit{RTT}_{\min}}{\mathit{RTT}})
+/// ```
+///
+/// ```math
+/// L = \frac{\mathit{RTT} - \mathit{RTT}_{\min}}{\mathit{RTT}_{\min}}
+/// ```
+///
+/// The mode is slow if Q > alpha or L > 1 / phi, and fast otherwise. In slow mode with Q > alpha and cwnd above R, the
+/// estimated window of a Reno flow, precautionary decongestion sets cwnd and ssthresh to
+///
+/// ```math
+/// \mathrm{cwnd} \leftarrow \max(\mathrm{cwnd} - \min(\frac{Q}{\gamma}, \, \frac{\mathrm{cwnd}}{2^\epsilon}), \, R)
+/// ```
+///
+/// R starts at cwnd / 2 and grows by one segment in each slow round trip; zeta fast round trips reset it. A congestion
+/// event removes `max(Q, FlightSize / 2^delta)`, at most half of the bytes in flight. After rho consecutive slow round
+/// trips it removes half of them. It also halves R.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Baiocchi, Castellani and Vacirca, PFLDnet 2007")]
+#[params(source = "Baiocchi, Castellani, Vacirca: YeAH-TCP: Yet Another Highspeed TCP, PFLDnet 2007")]
 pub struct Params {
-    /// The longest queue that is fast (alpha, Qmax).
+    /// Maximum queue in fast mode (alpha, Qmax).
     #[param(default = 80.0, range = 0.0..=100_000.0)]
     #[param(unit = "segments", source = "Linux tcp_yeah TCP_YEAH_ALPHA; ns-3.44 TcpYeah::Alpha")]
     pub alpha: f64,
-    /// Part of the queue that is drained at once is 1/gamma.
+    /// Divisor of the queue removed by precautionary decongestion: 1/gamma of it is drained.
     #[param(default = 1.0, range = 0.1..=100.0)]
     #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_GAMMA; ns-3.44 TcpYeah::Gamma")]
     pub gamma: f64,
-    /// Exponent of the least reduction at a loss.
+    /// Exponent of the minimum reduction at a congestion event: FlightSize / 2^delta.
     #[param(default = 3, range = 1..=20)]
     #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_DELTA; ns-3.44 TcpYeah::Delta")]
     pub delta: u32,
-    /// Exponent of the most that is drained at once.
+    /// Exponent of the maximum precautionary decongestion: cwnd / 2^epsilon.
     #[param(default = 1, range = 0..=20)]
     #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_EPSILON; ns-3.44 TcpYeah::Epsilon")]
     pub epsilon: u32,
-    /// The longest queueing delay that is fast is RTTmin / phi.
+    /// Divisor of RTTmin that gives the maximum queueing delay in fast mode.
     #[param(default = 8.0, range = 0.1..=1000.0)]
     #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_PHY; ns-3.44 TcpYeah::Phy")]
     pub phi: f64,
-    /// Slow round trips in a row that tell of competing Reno flows.
+    /// Consecutive slow round trips that indicate competing Reno flows.
     #[param(default = 16, range = 1..=10_000)]
     #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_RHO; ns-3.44 TcpYeah::Rho")]
     pub rho: u32,
-    /// Fast round trips after which none compete any more.
+    /// Fast round trips after which competition is assumed to have ended.
     #[param(default = 50, range = 1..=10_000)]
     #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_ZETA; ns-3.44 TcpYeah::Zeta")]
     pub zeta: u32,
-    /// Segments that a fast window grows by for each acknowledged one.
+    /// Increase of cwnd per acknowledged segment in fast mode, in segments.
     #[param(default = 0.01, range = 0.0001..=1.0)]
     #[param(unit = "1", source = "Baiocchi et al. 2007, section 2; ns-3.44 TcpYeah::StcpAiFactor")]
     pub increase: f64,
-    /// What a slow window grows with.
+    /// Unit in which ACKs are counted for growth in slow mode.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]
     pub growth: Growth,
 }
 
-/// The least window of a competing Reno flow, in segments.
+/// Minimum window of a competing Reno flow, in segments.
 const LEAST: f64 = 2.0;
 
-/// The state of YeAH.
+/// State of YeAH.
 #[derive(Clone, Debug)]
 pub struct Yeah {
     params: Params,
@@ -64,14 +80,14 @@ pub struct Yeah {
     rounds: Rounds,
     /// Segments in the queue in the last round trip.
     queue: f64,
-    /// R, the window of a competing Reno flow.
+    /// R, the estimated window of a competing Reno flow.
     reno: f64,
     slow_rounds: u32,
     fast_rounds: u32,
 }
 
 impl Yeah {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Yeah {
         Yeah {
             params,
@@ -84,7 +100,7 @@ impl Yeah {
         }
     }
 
-    /// A round trip has ended; `part` of its window was queued.
+    /// Handles the end of a round trip in which the fraction `part` of the window was queued.
     fn adapt(&mut self, part: f64) {
         let Params { alpha, gamma, epsilon, phi, zeta, .. } = self.params;
         let w = self.window.segments();
@@ -163,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_queue_grows_as_scalable() {
+    fn a_short_queue_grows_as_scalable_tcp() {
         let mut yeah = Yeah::new(Params::default(), &ctx(1000, 400));
         yeah.on_congestion(&congestion(Signal::Loss, 400_000));
         // an eighth less
@@ -178,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn competing_flows_make_it_halve() {
+    fn a_loss_halves_the_flight_after_rho_slow_rounds() {
         let mut yeah = Yeah::new(Params::default(), &ctx(1000, 100));
         for _ in 0..16 {
             yeah.adapt(0.2);

@@ -1,4 +1,4 @@
-//! What an ACK brings: the window, what has arrived, what the congestion control hears of it.
+//! ACK processing: the peer's window, delivered data, and events for the congestion control.
 
 use super::rack::Evidence;
 use super::scoreboard::Advanced;
@@ -22,15 +22,15 @@ impl Sender {
         }
     }
 
-    /// Whether an acknowledgment is for something that none has been for.
-    pub fn is_news(&self, ack: Seq) -> bool {
+    /// Returns true if the acknowledgment number is above SND.UNA and valid.
+    pub fn acks_new_data(&self, ack: Seq) -> bool {
         ack.is_after(self.una) && self.position(ack) == Position::Valid
     }
 
-    /// An acknowledgment at a valid [`position`](Sender::position).
+    /// Processes an acknowledgment at a valid [`position`](Sender::position).
     pub fn on_ack(&mut self, ack: &Acknowledgment<'_>) {
         let repeats_window = self.update_window(ack);
-        // What an end that only receives gets with each segment: there is nothing to learn.
+        // Common case at an end that only receives: the ACK carries no information for the sender.
         if ack.ack == self.una && self.board.outstanding() == 0 && self.sender_half.is_none() {
             return;
         }
@@ -41,7 +41,7 @@ impl Sender {
         let carried_sack = self.sack && !ack.sack[0].is_empty();
         let (now, echoed_by) = (ack.now, ack.echoed_by);
         self.board.on_ack(Evidence { now, echoed_by, min_rtt: self.rtt.min() });
-        let twice = if carried_sack { self.take_dsack(ack) } else { None };
+        let duplicate = if carried_sack { self.take_dsack(ack) } else { None };
         let sacked =
             if carried_sack { self.board.sack(ack.sack, self.config.duplicate_threshold) } else { 0 };
         let had_outstanding = self.board.outstanding() > 0;
@@ -51,10 +51,10 @@ impl Sender {
         let taken = step.unwrap_or_default();
         self.find_losses(ack.now, false);
         let is_duplicate = if self.sack {
-            //= RFC 6675 §2: it SACKs what was not SACKed before
+            //= RFC 6675 §2: it SACKs data that was not SACKed before
             sacked > 0
         } else {
-            //= RFC 5681 §2: nothing new, no data, and data is outstanding
+            //= RFC 5681 §2: acknowledges no new data, carries no data, and data is outstanding
             let repeats = repeats_window || !self.config.duplicate_repeats_window;
             !advanced && had_outstanding && !ack.has_data && repeats
         };
@@ -63,12 +63,12 @@ impl Sender {
         let recounts = self.config.recount_at_exit && advanced && self.ends_recovery();
         let counted = if recounts { self.una.since(una_before) } else { delivered };
         let rate = self.board.take_rate_sample(ack.now, self.rtt.min());
-        let told = std::mem::replace(&mut self.lost_told, self.board.totals().lost);
-        let lost = self.lost_told - told;
-        let marks = self.heed.on_ack(ack.flags, delivered, self.mss);
+        let reported_before = std::mem::replace(&mut self.lost_reported, self.board.totals().lost);
+        let lost = self.lost_reported - reported_before;
+        let marks = self.ecn.on_ack(ack.flags, delivered, self.mss);
         let mut progress =
             Progress { delivered, counted, taken, advanced, is_duplicate, prior_flight, lost, rate, marks };
-        self.tell_losses(ack.now);
+        self.report_losses(ack.now);
         if advanced || is_duplicate {
             let delivered = self.presume(&progress, advanced);
             let event = self.event(ack, &progress, delivered);
@@ -77,7 +77,7 @@ impl Sender {
         if marks.any {
             self.on_marks(ack.now);
         }
-        self.take_back(ack, &progress);
+        self.undo_reduction(ack, &progress);
         if is_duplicate {
             self.on_duplicate(ack.now, &progress);
         }
@@ -86,15 +86,15 @@ impl Sender {
             self.on_advance(ack, &progress);
             self.schedule_probe(ack.now);
         }
-        self.hear_of_probe(ack, twice, !advanced && !carried_sack && !ack.has_data);
+        self.on_probe_outcome(ack, duplicate, !advanced && !carried_sack && !ack.has_data);
         if matches!(self.phase, Phase::Open | Phase::Disorder) {
-            self.obey(ack.code);
+            self.apply_code(ack.code);
         }
     }
 
-    /// Lets the sender's half of the receive-window control set the congestion window. Not during loss recovery, which has
-    /// a window of its own.
-    fn obey(&mut self, code: Option<NonZeroU8>) {
+    /// Lets the sender half of the receive-window control set cwnd. Not called during loss recovery, which has a
+    /// separate window.
+    fn apply_code(&mut self, code: Option<NonZeroU8>) {
         let Some(half) = &mut self.sender_half else { return };
         self.counts.codes += u64::from(code.is_some());
         let largest_window = Bytes(self.offer.max.into());
@@ -106,8 +106,8 @@ impl Sender {
     }
 
     //= RFC 2883 §4, §5
-    /// What the first block reports to have come twice. More duplicates than there were retransmissions are the
-    /// network's (RFC 3708 §3).
+    /// Processes a D-SACK in the first block; returns the duplicate. Duplicates in excess of retransmissions are due to
+    /// the network (RFC 3708 §3).
     pub(super) fn take_dsack(&mut self, ack: &Acknowledgment<'_>) -> Option<SackBlock> {
         let [first, second, _] = *ack.sack;
         let is_below = first.start.is_before(ack.ack);
@@ -128,9 +128,9 @@ impl Sender {
         Some(first)
     }
 
-    /// Marks ask for a reduction once in a window of data, and not while a loss of it is being repaired.
+    /// Responds to ECN marks: a reduction once per window of data, and not during recovery from a loss in it.
     pub(super) fn on_marks(&mut self, now: Time) {
-        if self.is_recovering() || !self.heed.reduces(self.una, self.nxt) {
+        if self.is_recovering() || !self.ecn.reduces(self.una, self.nxt) {
             return;
         }
         self.counts.ecn_reductions += 1;
@@ -139,9 +139,9 @@ impl Sender {
         self.cc.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight });
     }
 
-    /// Tells of segments given up on one by one, if the congestion control wants to know.
-    pub(super) fn tell_losses(&mut self, now: Time) {
-        if !self.tells_all {
+    /// Reports each lost segment to the congestion control, if it requested that.
+    pub(super) fn report_losses(&mut self, now: Time) {
+        if !self.notifies_all {
             return;
         }
         for loss in self.board.take_losses(now) {
@@ -149,22 +149,20 @@ impl Sender {
         }
     }
 
-    /// Takes the window of a segment that is newer than the one that set it. Returns whether it repeats it.
-    ///
-    /// RFC 9293 §3.10.7.4 goes by the sequence number first; but a retransmission has an old one and the
-    /// newest window. As in Linux the acknowledgment goes first, and a segment that has nothing new may
-    /// only widen the window.
+    /// Updates the window from a segment newer than the one that set it last. Returns true if the segment repeats the
+    /// window.
     pub(super) fn update_window(&mut self, ack: &Acknowledgment<'_>) -> bool {
         let Some(field) = ack.field else {
-            // A code in its place stands for the largest window.
+            // A code in its place implies the maximum window so far.
             self.offer.edge = self.offer.edge.max(ack.ack + self.offer.max);
             return true;
         };
         let offer = self.offer;
         let window = u32::from(field) << offer.shift;
         let edge = ack.ack + window;
-        // RFC 9293 §3.10.7.4 compares sequence numbers first, but a retransmission has an old one and the newest
-        // window; Linux compares acknowledgments first too.
+        // RFC 9293 §3.10.7.4 compares sequence numbers first, but a retransmission has an old sequence number and the
+        // newest window. As in Linux, acknowledgment numbers are compared first, and a segment that is not newer may
+        // only enlarge the window.
         let newer = ack.ack.is_after(offer.ack) || ack.seq.is_after(offer.seq);
         if newer || (ack.seq == offer.seq && edge.is_after(offer.edge)) {
             self.set_window(window, ack.seq, ack.ack);
@@ -175,7 +173,7 @@ impl Sender {
         edge == offer.edge
     }
 
-    /// The peer took the byte of a probe.
+    /// Records that the peer accepted the byte of a window probe.
     pub(super) fn accept_probe(&mut self, now: Time) {
         self.board.push(self.nxt, 1, false, now);
         self.nxt += 1;
@@ -259,16 +257,18 @@ impl Sender {
 
     pub(super) fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
         let event = self.event(ack, progress, progress.counted);
-        let heeds_code = ack.code.is_some() && self.sender_half.is_some();
-        if heeds_code || progress.marks.forbids_growth || (self.config.validate_window && !event.cwnd_limited)
+        let applies_code = ack.code.is_some() && self.sender_half.is_some();
+        if applies_code
+            || progress.marks.forbids_growth
+            || (self.config.validate_window && !event.cwnd_limited)
         {
             return;
         }
         self.cc.on_ack(&event);
     }
 
-    /// What an ACK tells to have arrived. Without SACK a duplicate stands for one segment, and the ACK that
-    /// covers it does not report it again.
+    /// Returns the bytes that an ACK reports as delivered. Without SACK a duplicate ACK counts as one segment, which
+    /// the ACK that covers it does not count again.
     pub(super) fn presume(&mut self, progress: &Progress, advanced: bool) -> u32 {
         if self.sack {
             return progress.counted;
@@ -283,7 +283,7 @@ impl Sender {
     }
 
     pub(super) fn event(&self, ack: &Acknowledgment<'_>, progress: &Progress, delivered: u32) -> Ack {
-        //= RFC 7323 §4.1: a duplicate echoes the last segment in order, and seems ever later while a loss is repaired
+        //= RFC 7323 §4.1: a duplicate ACK echoes the last in-order segment, so its RTT would grow during recovery
         let by_timestamps = ack.rtt.filter(|_| progress.advanced);
         let rtt = by_timestamps.or_else(|| progress.taken.clean_sample.map(|sent_at| ack.now - sent_at));
         Ack {

@@ -1,38 +1,38 @@
-//! What keeps a sender from sending more, and for how long it has.
+//! Send limits, and the time spent in each.
 
 use airwnd_units::{Span, Time};
 
-/// What keeps a sender from sending more (RFC 4898 tcpEStatsPerfSndLimState).
+/// Reason why a sender does not send more (RFC 4898 tcpEStatsPerfSndLimState).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// The application has nothing more to send, or too little.
+    /// The application has no data, or too little to send.
     Application,
-    /// The application has more than the send buffer can hold.
+    /// The application has more data than fits into the send buffer.
     SendBuffer,
-    /// The congestion window is used up.
+    /// The congestion window is exhausted.
     CongestionWindow,
-    /// The receiver offers no more.
+    /// The receiver's advertised window is exhausted.
     ReceiveWindow,
-    /// The next segment waits for its time.
+    /// The next segment waits for its pacing time.
     Pacing,
 }
 
-/// For how long a sender has been limited by what.
+/// Time spent in each send limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limited {
-    /// By the application.
+    /// Limited by the application.
     pub application: Span,
-    /// By the send buffer, which was full.
+    /// Limited by a full send buffer.
     pub send_buffer: Span,
-    /// By the congestion window.
+    /// Limited by the congestion window.
     pub congestion_window: Span,
-    /// By the window that the receiver offers.
+    /// Limited by the receiver's advertised window.
     pub receive_window: Span,
-    /// By its pace.
+    /// Limited by pacing.
     pub pacing: Span,
 }
 
-/// A clock for each limit.
+/// Accumulates the time of each limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
     now: Option<(Limit, Time)>,
@@ -40,7 +40,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// From `now` on this is the limit; `None` before there is a connection.
+    /// Sets the limit from `now` on. No time is counted before the first call.
     pub fn note(&mut self, now: Time, limit: Limit) {
         match self.now {
             Some((current, _)) if current == limit => {}
@@ -51,7 +51,7 @@ impl Limits {
         }
     }
 
-    /// The sums up to `now`.
+    /// Returns the sums up to `now`.
     pub fn until(&self, now: Time) -> Limited {
         let mut sums = self.sums;
         if let Some((limit, since)) = self.now {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_limit_has_its_time() {
+    fn time_accumulates_per_limit() {
         let mut limits = Limits::default();
         assert_eq!(limits.until(Time(7)), Limited::default());
         limits.note(Time(10), Limit::Application);

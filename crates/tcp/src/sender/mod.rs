@@ -1,4 +1,4 @@
-//! The sending half: what may be sent, what is lost, what is sent again.
+//! The sending half: transmission, loss detection and retransmission.
 
 mod acks;
 mod buffer;
@@ -14,7 +14,7 @@ mod transmit;
 mod undo;
 
 use crate::cc::{self, CongestionControl, RateSample};
-use crate::ecn::{Heed, Marks};
+use crate::ecn::{EcnResponse, Marks};
 use crate::rwnd::SenderHalf;
 use crate::segment::{Codepoint, Flags, SackBlocks};
 use crate::stack::{Ecn, LossDetection};
@@ -34,10 +34,10 @@ pub(crate) struct Sender {
     config: Config,
     cc_spec: cc::Spec,
     cc: Box<dyn CongestionControl>,
-    /// The congestion control hears of each departure and loss.
-    tells_all: bool,
+    /// True if the congestion control is notified of each departure and loss.
+    notifies_all: bool,
     seed: u64,
-    /// That of the receive-window control at the other end, if it has one.
+    /// Sender half of the peer's receive-window control, if any.
     sender_half: Option<Box<dyn SenderHalf>>,
     mss: u32,
     /// Whether SACK was negotiated.
@@ -54,14 +54,14 @@ pub(crate) struct Sender {
     rtt: RttEstimator,
     phase: Phase,
     duplicates: u32,
-    /// What was SND.NXT when the last loss was noticed: no new recovery before it is acknowledged.
+    /// SND.NXT when the last loss was detected; no new recovery starts before it is acknowledged.
     recover: Option<Seq>,
-    heed: Heed,
-    /// One lost segment goes out whatever the window.
+    ecn: EcnResponse,
+    /// One lost segment is sent regardless of the window.
     forced: bool,
-    /// Overtaken segments are waited for until then.
+    /// End of the wait for reordered segments.
     reordering_until: Option<Time>,
-    /// Probes the tail of a flight, if the stack does and SACK was negotiated.
+    /// Tail loss probes, if the stack uses them and SACK was negotiated.
     tlp: Option<Tlp>,
     frto: Frto,
     undo: Undo,
@@ -70,17 +70,17 @@ pub(crate) struct Sender {
     timeouts_in_a_row: u32,
     failed: bool,
     probe: Option<Probe>,
-    /// The byte after SND.NXT went out as a probe and may be acknowledged.
+    /// The byte at SND.NXT was sent as a window probe and may be acknowledged.
     probed: bool,
 
-    /// Nothing is sent before.
+    /// Earliest time of the next transmission.
     pace_at: Time,
-    /// Whether something may wait for that.
+    /// True if a segment may be waiting for `pace_at`.
     paced: bool,
 
-    /// Bytes given up on of which the congestion control has heard.
-    lost_told: u64,
-    /// Bytes that duplicate ACKs without SACK stood for, and that no ACK has covered.
+    /// Lost bytes already reported to the congestion control.
+    lost_reported: u64,
+    /// Bytes presumed delivered due to duplicate ACKs without SACK, and not yet cumulatively acknowledged.
     presumed: u32,
     round: u64,
     round_end: Seq,
@@ -89,12 +89,12 @@ pub(crate) struct Sender {
     limits: Limits,
 }
 
-/// What the application has for us.
+/// Data from the application.
 #[derive(Clone, Copy, Debug, Default)]
 struct Source {
     queued: u64,
     endless: bool,
-    /// The last write did not fit into the send buffer.
+    /// The last write exceeded the room in the send buffer.
     refused: bool,
 }
 
@@ -105,14 +105,14 @@ enum Fin {
     Sent,
 }
 
-/// The peer's window, kept as its right edge: segments that move SND.UNA need not tell of the window.
+/// The peer's window, stored as its right edge: segments that advance SND.UNA need not carry a window.
 #[derive(Clone, Copy, Debug, Default)]
 struct PeerOffer {
     edge: Seq,
-    /// The largest window so far, by which silly windows are judged.
+    /// Maximum window so far, the reference for silly window avoidance.
     max: u32,
     shift: u8,
-    /// SND.WL1 and SND.WL2: the segment that set it.
+    /// SND.WL1 and SND.WL2: sequence and acknowledgment number of the last window update.
     seq: Seq,
     ack: Seq,
 }
@@ -120,22 +120,22 @@ struct PeerOffer {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Open,
-    /// Duplicate ACKs came, too few for a loss.
+    /// Duplicate ACKs were received, fewer than the threshold.
     Disorder,
     /// Fast recovery.
     Recovery(Repair),
-    /// After a timeout.
+    /// Recovery after a timeout.
     Loss,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Repair {
-    /// Flight when it began (RFC 6937 RecoverFS).
+    /// Bytes in flight at the start (RFC 6937 RecoverFS).
     flight: u32,
-    /// Bytes delivered and sent since (prr_delivered, prr_out).
+    /// Bytes delivered and sent since the start (prr_delivered, prr_out).
     delivered: u64,
     out: u64,
-    /// What may be in the network.
+    /// Limit of bytes in flight.
     window: u64,
     partial_acks: u32,
 }
@@ -174,11 +174,11 @@ pub(crate) struct Outgoing {
     pub fin: bool,
     pub retransmission: bool,
     pub ecn: Codepoint,
-    /// Control bits about congestion.
+    /// ECN control bits.
     pub flags: Flags,
 }
 
-/// What the handshake agreed on.
+/// Result of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agreement {
     pub mss: u32,
@@ -187,27 +187,27 @@ pub(crate) struct Agreement {
     pub ecn: Ecn,
 }
 
-/// The part of an arriving segment that concerns the sending half.
+/// Fields of a received segment for the sending half.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgment<'a> {
     pub now: Time,
     pub seq: Seq,
     pub ack: Seq,
     pub flags: Flags,
-    /// The window field; `None` where a code took its place.
+    /// The window field; `None`: a code in its place.
     pub field: Option<u16>,
     pub sack: &'a SackBlocks,
-    /// The round-trip time by timestamps.
+    /// RTT by timestamps.
     pub rtt: Option<Span>,
-    /// The last instant at which the segment can have left that its timestamp echoes.
+    /// Upper bound of the transmission time of the segment whose timestamp is echoed.
     pub echoed_by: Option<Time>,
-    /// The time to the receiver, by timestamps.
+    /// One-way delay to the receiver by timestamps.
     pub one_way_delay: Option<Span>,
     pub code: Option<NonZeroU8>,
     pub has_data: bool,
 }
 
-/// How an acknowledgment number relates to what was sent.
+/// Position of an acknowledgment number relative to the data sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     Old,
@@ -232,15 +232,15 @@ impl Sender {
         let mss = u32::from(config.mss);
         let cc = cc_spec.build(&sender_context(config, mss, seed));
         let mut board = Scoreboard::new(config.count_sacked_retransmissions);
-        let tells_all = cc.wants_rates();
-        if tells_all {
+        let notifies_all = cc.wants_rates();
+        if notifies_all {
             board.measure_rates();
         }
         let mut sender = Sender {
             config: config.clone(),
             cc_spec: cc_spec.clone(),
             cc,
-            tells_all,
+            notifies_all,
             seed,
             sender_half,
             mss,
@@ -256,7 +256,7 @@ impl Sender {
             phase: Phase::Open,
             duplicates: 0,
             recover: None,
-            heed: Heed::new(Ecn::Off, false),
+            ecn: EcnResponse::new(Ecn::Off, false),
             forced: false,
             reordering_until: None,
             tlp: None,
@@ -269,7 +269,7 @@ impl Sender {
             probed: false,
             pace_at: Time::ZERO,
             paced: false,
-            lost_told: 0,
+            lost_reported: 0,
             presumed: 0,
             round: 0,
             round_end: iss,
@@ -283,7 +283,7 @@ impl Sender {
 
     // The handshake.
 
-    /// The SYN takes one sequence number, which the scoreboard does not know.
+    /// The SYN takes one sequence number, which is not on the scoreboard.
     pub fn on_syn_sent(&mut self) {
         self.nxt = self.una + 1;
     }
@@ -302,10 +302,10 @@ impl Sender {
             self.cc = self.cc_spec.build(&sender_context(&self.config, agreement.mss, self.seed));
         }
         self.fit_buffer();
-        self.heed = Heed::new(agreement.ecn, self.cc.is_l4s());
+        self.ecn = EcnResponse::new(agreement.ecn, self.cc.is_l4s());
     }
 
-    /// The window of a SYN, which is never scaled, or of a newer segment.
+    /// Sets the peer's window, from a SYN (never scaled) or a newer segment.
     pub fn set_window(&mut self, window: u32, seq: Seq, ack: Seq) {
         let PeerOffer { max, shift, .. } = self.offer;
         self.offer = PeerOffer { edge: ack + window, max: max.max(window), shift, seq, ack };
@@ -335,7 +335,7 @@ impl Sender {
         accepted
     }
 
-    /// Makes an autotuned send buffer as large as the window asks for. Returns whether it grew.
+    /// Grows an autotuned send buffer to fit the window; returns true if it grew.
     pub(super) fn fit_buffer(&mut self) -> bool {
         let (windows, mss) = (self.cc.send_buffer_windows(), u64::from(self.mss));
         self.buffer.grow(windows, self.window(), mss)
@@ -345,7 +345,7 @@ impl Sender {
         self.source.endless = true;
     }
 
-    /// No more will be written; what an endless source has not sent is not sent.
+    /// Ends the data. Unsent data of an endless source is discarded.
     pub fn close(&mut self) {
         (self.source.endless, self.source.refused) = (false, false);
         if self.fin == Fin::Open {
@@ -353,7 +353,7 @@ impl Sender {
         }
     }
 
-    // Observers.
+    // Queries.
 
     pub fn una(&self) -> Seq {
         self.una
@@ -371,7 +371,7 @@ impl Sender {
         &self.rtt
     }
 
-    /// The newest round-trip time sample, once.
+    /// Returns the most recent RTT sample since the last call.
     pub fn take_rtt_sample(&mut self) -> Option<Span> {
         self.rtt.take_sample()
     }
@@ -400,7 +400,7 @@ impl Sender {
         &self.counts
     }
 
-    /// For how long what has kept it from sending more.
+    /// Returns the time spent in each limit.
     pub fn limited(&self, now: Time) -> Limited {
         self.limits.until(now)
     }
@@ -413,12 +413,12 @@ impl Sender {
         matches!(self.phase, Phase::Recovery(_) | Phase::Loss)
     }
 
-    /// Whether our FIN went out and everything up to it is acknowledged.
+    /// Returns true if our FIN and all data were acknowledged.
     pub fn is_finished(&self) -> bool {
         self.fin == Fin::Sent && self.board.outstanding() == 0
     }
 
-    /// What may be in the network now.
+    /// Returns the limit of bytes in flight.
     pub fn window(&self) -> u64 {
         match self.phase {
             Phase::Recovery(repair) if !self.cc.governs_recovery() => repair.window,
@@ -434,7 +434,7 @@ impl Sender {
     }
 }
 
-/// The earlier of two instants, where there are any.
+/// Returns the earlier of two instants, if any.
 pub(crate) fn earliest(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -442,15 +442,15 @@ pub(crate) fn earliest(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     }
 }
 
-/// What one ACK brought.
+/// Effects of one ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    /// Bytes that it newly reports, cumulatively or by SACK.
+    /// Bytes newly reported, cumulatively or by SACK.
     delivered: u32,
-    /// Those of which the congestion control hears.
+    /// Bytes reported to the congestion control.
     counted: u32,
     taken: Advanced,
-    /// It moved SND.UNA.
+    /// The ACK advanced SND.UNA.
     advanced: bool,
     is_duplicate: bool,
     prior_flight: u32,

@@ -1,60 +1,60 @@
-//! Losses found by time (RFC 8985, RACK): what was sent well before something that has arrived is lost.
+//! RACK loss detection (RFC 8985): a segment is lost if it was sent sufficiently long before a delivered one.
 
 use crate::Seq;
 use airwnd_units::{Span, Time};
 
-/// Recoveries without a D-SACK after which the reordering window is small again (RFC 8985 §6.2 step 4).
+/// Recoveries without a D-SACK after which the reordering window is reset (RFC 8985 §6.2 step 4).
 const PERSISTENCE: u32 = 16;
 
-/// What is known of the newest arrival, and of how much packets overtake each other (RFC 8985 §5.2).
+/// Most recently sent delivered segment, and reordering observed so far (RFC 8985 §5.2).
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// The last sent of the segments that have arrived (RACK.xmit_ts, RACK.end_seq).
+    /// The delivered segment with the latest transmission time (RACK.xmit_ts, RACK.end_seq).
     newest: Option<Sending>,
-    /// The round-trip time that it measured (RACK.rtt).
+    /// RTT of that segment (RACK.rtt).
     rtt: Span,
-    /// The least round-trip time of what was sent once; exact, where one by timestamps may be a tick too long.
-    least: Option<Span>,
-    /// The end of the highest segment that has arrived (RACK.fack), and what it was before the ACK at hand.
+    /// Minimum RTT of segments sent once. Exact, where an RTT by timestamps may be a tick too long.
+    exact_min: Option<Span>,
+    /// End of the highest delivered segment (RACK.fack), and its value before the current ACK.
     highest: Option<Seq>,
     highest_before: Option<Seq>,
-    /// A segment that was sent once has arrived after a higher one (RACK.reordering_seen).
+    /// A segment sent once was delivered after a higher one (RACK.reordering_seen).
     reordering_seen: bool,
-    /// SND.NXT at the last widening: none before it is acknowledged (RACK.dsack_round).
+    /// SND.NXT at the last increase of the window; no further increase before it is acknowledged (RACK.dsack_round).
     widened_until: Option<Seq>,
-    /// The reordering window in quarters of the least round-trip time (RACK.reo_wnd_mult).
+    /// The reordering window in quarters of the minimum RTT (RACK.reo_wnd_mult).
     quarters: u32,
     persist: u32,
-    /// Something was learnt since losses were last looked for.
+    /// `newest` has changed since the last loss detection.
     advanced: bool,
     evidence: Evidence,
 }
 
-/// When a segment was last sent, and where it ends.
+/// Last transmission of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sending {
     pub at: Time,
     pub end: Seq,
-    /// Whether it was sent more than once.
+    /// True if the segment was sent more than once.
     pub again: bool,
 }
 
-/// What an ACK says beside its numbers.
+/// Timing information of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evidence {
     pub now: Time,
-    /// When the segment left that its timestamp echoes, to a tick; the end of that tick.
+    /// Upper bound of the transmission time of the segment whose timestamp is echoed: the end of its tick.
     pub echoed_by: Option<Time>,
     pub min_rtt: Option<Span>,
 }
 
-/// What decides how long overtaken segments are waited for.
+/// Inputs of the reordering window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct ReorderingInputs {
     pub min_rtt: Option<Span>,
     pub srtt: Option<Span>,
-    /// A loss is being repaired, or so many segments are SACKed that one would be assumed by counting.
-    pub hurries: bool,
+    /// True during loss recovery, or if as many segments are SACKed as the duplicate threshold.
+    pub is_urgent: bool,
 }
 
 impl Rack {
@@ -62,7 +62,7 @@ impl Rack {
         Rack {
             newest: None,
             rtt: Span::ZERO,
-            least: None,
+            exact_min: None,
             highest: None,
             highest_before: None,
             reordering_seen: false,
@@ -74,24 +74,24 @@ impl Rack {
         }
     }
 
-    /// An ACK begins: arrivals are its.
+    /// Starts an ACK: the following arrivals belong to it.
     pub fn on_ack(&mut self, evidence: Evidence) {
         self.evidence = evidence;
         self.highest_before = self.highest;
     }
 
-    /// It reports this segment, which none has reported before: by its number, or by SACK. With SACK the echo is of
-    /// what came last in order (RFC 7323 §4.3), and tells nothing of the segment.
+    /// Processes the first report of a segment's delivery, cumulatively or by SACK. With SACK the timestamp echoes the
+    /// last in-order segment (RFC 7323 §4.3) and does not identify this one.
     pub fn on_arrival(&mut self, segment: Sending, by_sack: bool) {
         self.note_order(segment);
         let Evidence { now, echoed_by, min_rtt } = self.evidence;
         let rtt = now - segment.at;
         //= RFC 8985 §6.2 step 1
         if !segment.again {
-            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.exact_min = Some(self.exact_min.map_or(rtt, |min| min.min(rtt)));
         }
         let min_rtt = self.min_rtt(min_rtt);
-        //= RFC 8985 §6.2 step 2: of a segment sent again it may be the first sending that has arrived
+        //= RFC 8985 §6.2 step 2: the ACK of a retransmitted segment may be due to the original transmission
         let is_old =
             echoed_by.is_some_and(|by| by < segment.at && !by_sack) || min_rtt.is_some_and(|min| rtt < min);
         if segment.again && is_old {
@@ -105,7 +105,7 @@ impl Rack {
     }
 
     fn min_rtt(&self, estimated: Option<Span>) -> Option<Span> {
-        self.least.into_iter().chain(estimated).min()
+        self.exact_min.into_iter().chain(estimated).min()
     }
 
     //= RFC 8985 §6.2 step 3
@@ -115,7 +115,7 @@ impl Rack {
         self.highest = Some(self.highest.map_or(segment.end, |highest| highest.max(segment.end)));
     }
 
-    /// Everything before `una` is acknowledged: marks behind it would come to lie ahead.
+    /// Discards marks below `una`, which would appear to lie ahead after a wrap of sequence numbers.
     pub fn forget_before(&mut self, una: Seq) {
         if self.highest.is_some_and(|highest| highest.is_before(una)) {
             self.highest = Some(una);
@@ -126,7 +126,7 @@ impl Rack {
         }
     }
 
-    /// A retransmission had no reason: wait longer, but not twice in a round trip.
+    /// Enlarges the reordering window after a spurious retransmission, at most once per RTT.
     pub fn on_dsack(&mut self, nxt: Seq) {
         if self.widened_until.is_none() {
             self.widened_until = Some(nxt);
@@ -135,14 +135,14 @@ impl Rack {
         }
     }
 
-    /// What was sent again for lost has arrived before that, as timestamps tell: packets do overtake each other. By
-    /// step 3 alone, which ignores what was sent again, a path on which they always do so by more than the threshold
-    /// of duplicates would never be known as one (Linux tcp_try_undo_partial).
+    /// Records reordering when timestamps show that the original transmission of a segment deemed lost arrived (Linux
+    /// tcp_try_undo_partial). Step 3 alone ignores retransmitted segments, so a path that always reorders by more than
+    /// the duplicate threshold would never be recognized.
     pub fn on_late_arrival(&mut self) {
         self.reordering_seen = true;
     }
 
-    /// A loss is repaired.
+    /// Records the end of a recovery.
     pub fn on_repaired(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -150,29 +150,29 @@ impl Rack {
         }
     }
 
-    /// How long overtaken segments are waited for (RACK.reo_wnd).
-    pub fn window(&self, patience: Patience) -> Span {
-        //= RFC 8985 §6.2 step 4: until reordering has been seen, the threshold of duplicates holds
-        if !self.reordering_seen && patience.hurries {
+    /// Returns the reordering window (RACK.reo_wnd).
+    pub fn window(&self, inputs: ReorderingInputs) -> Span {
+        //= RFC 8985 §6.2 step 4: no wait for reordered segments until reordering has been seen
+        if !self.reordering_seen && inputs.is_urgent {
             return Span::ZERO;
         }
-        let Some(min) = self.min_rtt(patience.min_rtt) else { return Span::ZERO };
+        let Some(min) = self.min_rtt(inputs.min_rtt) else { return Span::ZERO };
         let window = Span(min.0 / 4 * u64::from(self.quarters));
-        patience.srtt.map_or(window, |srtt| window.min(srtt))
+        inputs.srtt.map_or(window, |srtt| window.min(srtt))
     }
 
-    /// Whether anything was learnt since the last call.
+    /// Returns true if `newest` has changed since the last call.
     pub fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.advanced)
     }
 
-    /// Whether the segment was sent before the newest that has arrived.
+    /// Returns true if the segment was sent before `newest`.
     pub fn is_overtaken(&self, segment: Sending) -> bool {
         self.newest.is_some_and(|newest| is_after(newest, segment))
     }
 
     //= RFC 8985 §6.2 step 5
-    /// When the segment is lost, unless it arrives before.
+    /// Returns the time at which the segment is lost, unless it arrives before.
     pub fn deadline(&self, segment: Sending, window: Span) -> Time {
         segment.at + self.rtt + window
     }
@@ -203,24 +203,28 @@ mod tests {
         }
     }
 
-    fn patience(hurries: bool) -> Patience {
-        Patience { min_rtt: Some(Span::from_millis(40)), srtt: Some(Span::from_millis(100)), hurries }
+    fn inputs(is_urgent: bool) -> ReorderingInputs {
+        ReorderingInputs {
+            min_rtt: Some(Span::from_millis(40)),
+            srtt: Some(Span::from_millis(100)),
+            is_urgent,
+        }
     }
 
     #[test]
-    fn overtaken_segments_are_due_a_round_trip_and_a_window_after_they_were_sent() {
+    fn overtaken_segments_are_lost_an_rtt_and_a_window_after_transmission() {
         let mut rack = Rack::new();
         ack(&mut rack, 60, &[sending(10, 3, false)]);
         assert!(rack.is_overtaken(sending(10, 2, false)) && rack.is_overtaken(sending(9, 4, false)));
         assert!(!rack.is_overtaken(sending(10, 4, false)));
         // 5 + 50 + 40 / 4
-        let window = rack.window(patience(false));
+        let window = rack.window(inputs(false));
         assert_eq!(rack.deadline(sending(5, 0, false), window), ms(65));
-        assert_eq!(rack.window(patience(true)), Span::ZERO);
+        assert_eq!(rack.window(inputs(true)), Span::ZERO);
     }
 
     #[test]
-    fn an_answer_sooner_than_the_least_round_trip_is_to_the_first_sending() {
+    fn an_ack_within_the_minimum_rtt_is_due_to_the_original_transmission() {
         let mut rack = Rack::new();
         ack(&mut rack, 60, &[sending(30, 0, true)]);
         assert!(!rack.take_advanced());
@@ -230,39 +234,39 @@ mod tests {
         rack.on_arrival(sending(100, 2, true), false);
         assert!(!rack.take_advanced(), "the echo is older than the retransmission");
         rack.on_arrival(sending(100, 2, true), true);
-        assert!(rack.take_advanced(), "of a SACK that says nothing");
+        assert!(rack.take_advanced(), "with SACK the echo is not considered");
     }
 
-    /// Segments 1 and 2 of one ACK are in order, however they are listed; segment 0 comes late.
+    /// Segments 1 and 2 of one ACK are in order, regardless of their order in the list; segment 0 is late.
     #[test]
-    fn reordering_is_an_arrival_below_what_an_earlier_ack_reported() {
+    fn reordering_is_an_arrival_below_an_earlier_acks_highest_segment() {
         let mut rack = Rack::new();
         ack(&mut rack, 60, &[sending(10, 2, false), sending(10, 1, false)]);
-        assert_eq!(rack.window(patience(true)), Span::ZERO);
+        assert_eq!(rack.window(inputs(true)), Span::ZERO);
         ack(&mut rack, 61, &[sending(50, 0, true)]);
-        assert_eq!(rack.window(patience(true)), Span::ZERO, "a retransmission is no reordering");
+        assert_eq!(rack.window(inputs(true)), Span::ZERO, "a retransmission is no reordering");
         ack(&mut rack, 61, &[sending(10, 0, false)]);
-        assert_eq!(rack.window(patience(true)), Span::from_millis(10));
-        let mut told = Rack::new();
-        told.on_late_arrival();
-        assert_eq!(told.window(patience(true)), Span::from_millis(10));
+        assert_eq!(rack.window(inputs(true)), Span::from_millis(10));
+        let mut reordering = Rack::new();
+        reordering.on_late_arrival();
+        assert_eq!(reordering.window(inputs(true)), Span::from_millis(10));
     }
 
     #[test]
-    fn the_window_grows_once_a_round_up_to_srtt_and_shrinks_after_sixteen_recoveries() {
+    fn the_window_grows_once_per_round_up_to_srtt_and_is_reset_after_sixteen_recoveries() {
         let mut rack = Rack::new();
         for round in 1..=20 {
             rack.on_dsack(Seq(round * 1000));
             rack.on_dsack(Seq(round * 1000));
             let expected = (10 * (u64::from(round) + 1)).min(100);
-            assert_eq!(rack.window(patience(false)), Span::from_millis(expected));
+            assert_eq!(rack.window(inputs(false)), Span::from_millis(expected));
             rack.forget_before(Seq(round * 1000));
         }
         for _ in 0..15 {
             rack.on_repaired();
         }
-        assert_eq!(rack.window(patience(false)), Span::from_millis(100));
+        assert_eq!(rack.window(inputs(false)), Span::from_millis(100));
         rack.on_repaired();
-        assert_eq!(rack.window(patience(false)), Span::from_millis(10));
+        assert_eq!(rack.window(inputs(false)), Span::from_millis(10));
     }
 }

@@ -1,52 +1,52 @@
-//! Delivery-rate estimation (draft-cheng-iccrg-delivery-rate-estimation-02 §3): each segment remembers what had
-//! been delivered when it was sent.
+//! Delivery rate estimation (draft-cheng-iccrg-delivery-rate-estimation-02 §3): each segment records the delivery state
+//! at its transmission.
 
 use crate::Seq;
 use crate::cc::{Loss, RateSample};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// Stamps of the segments on the scoreboard, in its order, and what the ACK at hand says of them.
+/// Stamps of the segments on the scoreboard, in the same order, and the sample of the current ACK.
 #[derive(Clone, Debug)]
 pub(crate) struct Rates {
     stamps: VecDeque<Stamp>,
-    /// When data was last delivered (C.delivered_time).
+    /// Time of the last delivery (C.delivered_time).
     delivered_at: Time,
-    /// When the newest segment was sent of those delivered last (C.first_sent_time).
+    /// Transmission time of the most recently sent segment of the last delivery (C.first_sent_time).
     first_sent: Time,
-    /// The newest sent of the segments that the ACK at hand reports, and when it was sent.
+    /// The most recently sent segment reported by the current ACK, and its transmission time.
     newest: Option<(Stamp, Time)>,
-    /// Segments given up on that nobody has been told of.
+    /// Lost segments not yet reported to the congestion control.
     losses: Vec<Loss>,
 }
 
-/// What was known when a segment was last sent.
+/// State at the last transmission of a segment.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
-    /// Bytes delivered and given up on until then.
+    /// Bytes delivered and lost until then.
     totals: Totals,
     delivered_at: Time,
     first_sent: Time,
-    /// Bytes in the network, this segment included.
+    /// Bytes in flight, including this segment.
     in_flight: u32,
     app_limited: bool,
-    /// Whether it had been sent before.
+    /// True if the segment had been sent before.
     again: bool,
 }
 
-/// Bytes so far.
+/// Cumulative bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub delivered: u64,
     pub lost: u64,
 }
 
-/// A segment that goes out.
+/// A transmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
     pub now: Time,
     pub totals: Totals,
-    /// Bytes in the network, without and with this segment.
+    /// Bytes in flight, without and with this segment.
     pub before: u32,
     pub after: u32,
     pub app_limited: bool,
@@ -87,19 +87,19 @@ impl Rates {
         self.stamps[index] = Stamp { again: true, ..self.stamp(sending) };
     }
 
-    /// The first segment leaves the board.
+    /// Removes the first segment of the scoreboard.
     pub fn pop(&mut self) {
         self.stamps.pop_front();
     }
 
-    /// The segment at `index`, sent at `sent_at`, has arrived.
+    /// Records delivery of the segment at `index`, sent at `sent_at`.
     pub fn deliver(&mut self, index: usize, sent_at: Time) {
         if self.newest.is_none_or(|(_, newest)| sent_at >= newest) {
             self.newest = Some((self.stamps[index], sent_at));
         }
     }
 
-    /// The segment of `len` bytes from `seq` on, at `index`, is given up on.
+    /// Records loss of the segment of `len` bytes from `seq`, at `index`.
     pub fn lose(&mut self, index: usize, seq: Seq, len: u32, totals: Totals) {
         let stamp = self.stamps[index];
         self.losses.push(Loss {
@@ -114,20 +114,20 @@ impl Rates {
         });
     }
 
-    /// Tells of each loss once, as noticed `now` that so much is delivered.
+    /// Takes the losses recorded so far, as of `now` with `delivered` bytes delivered.
     pub fn take_losses(&mut self, now: Time, delivered: Bytes) -> impl Iterator<Item = Loss> + '_ {
         self.losses.drain(..).map(move |loss| Loss { now, delivered, ..loss })
     }
 
-    /// The sample of the ACK at hand, once all that it reports is delivered.
+    /// Returns the sample of the current ACK, after all its deliveries are recorded.
     pub fn take_sample(&mut self, now: Time, totals: Totals, min_rtt: Option<Span>) -> Option<RateSample> {
         //= exception bbr-rate-sample
         let (stamp, sent_at) = self.newest.take()?;
         self.delivered_at = now;
         self.first_sent = sent_at;
-        //= draft-cheng-iccrg-delivery-rate-estimation-02 §2.2.4: ACKs may be compressed, sending may not
+        //= draft-cheng-iccrg-delivery-rate-estimation-02 §2.2.4: ACKs may be compressed; use the longer interval
         let interval = (sent_at - stamp.first_sent).max(now - stamp.delivered_at);
-        //= draft-cheng-iccrg-delivery-rate-estimation-02 §3.3: shorter than a round trip cannot be right
+        //= draft-cheng-iccrg-delivery-rate-estimation-02 §3.3: an interval shorter than the RTT is not plausible
         let credible = interval > Span::ZERO && min_rtt.is_none_or(|min| interval >= min);
         credible.then(|| RateSample {
             delivered: Bytes(totals.delivered - stamp.totals.delivered),
@@ -154,9 +154,9 @@ mod tests {
         rates.push(&Sending { now: ms(at), totals, before, after: before + 1000, app_limited: false });
     }
 
-    /// A packet each 10 ms over a path of 100 ms: 1000 B / 10 ms, seen over one round trip.
+    /// One packet per 10 ms over a path of 100 ms: 1000 B / 10 ms, measured over one RTT.
     #[test]
-    fn a_steady_flow_is_measured_over_a_round_trip() {
+    fn a_steady_flow_is_measured_over_one_rtt() {
         let mut rates = Rates::new();
         for packet in 0..10 {
             send(&mut rates, 10 * packet, 0, 1000 * packet as u32);
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(sample.rtt, Some(Span::from_millis(100)));
     }
 
-    /// ACKs that arrive in a bunch tell of the rate of sending.
+    /// ACKs that arrive in a burst give the send rate.
     #[test]
     fn compressed_acks_do_not_inflate_the_rate() {
         let mut rates = Rates::new();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_below_the_least_round_trip_is_no_sample() {
+    fn an_interval_below_the_minimum_rtt_gives_no_sample() {
         let mut rates = Rates::new();
         send(&mut rates, 0, 0, 0);
         rates.deliver(0, ms(0));

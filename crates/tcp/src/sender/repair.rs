@@ -1,8 +1,8 @@
-//! What is lost, and how it is repaired: recovery, timeouts, tail loss probes, reductions taken back.
+//! Loss recovery: fast recovery, timeouts, tail loss probes, and undo of spurious reductions.
 
 use super::frto::{Frto, Reply};
-use super::rack::Patience;
-use super::tlp::Answer;
+use super::rack::ReorderingInputs;
+use super::tlp::ProbeAck;
 use super::{Acknowledgment, Phase, Progress, Repair, Sender};
 use crate::cc::{Before, Congestion, Signal};
 use crate::segment::SackBlock;
@@ -10,29 +10,33 @@ use crate::stack::{Flight, LossDetection, Recovery};
 use airwnd_units::{Bytes, Time};
 
 impl Sender {
-    /// Looks for segments that are late, if there is news of arrivals or `at_once`.
+    /// Detects late segments after new arrivals, or in any case if `at_once`.
     pub(super) fn find_losses(&mut self, now: Time, at_once: bool) {
         let Some(rack) = self.board.rack() else { return };
         if rack.take_advanced() || at_once {
-            let patience = self.patience();
-            self.reordering_until = self.board.give_up_late(now, patience);
-            //= RFC 8985 §8: while this timer runs, that of the timeout does not
+            let inputs = self.reordering_inputs();
+            self.reordering_until = self.board.give_up_late(now, inputs);
+            //= RFC 8985 §8: the reordering timer takes precedence over the retransmission timer
             if let (Some(until), Some(rto_at)) = (self.reordering_until, self.rto_at) {
                 self.rto_at = Some(rto_at.max(until));
             }
         }
     }
 
-    pub(super) fn patience(&self) -> Patience {
+    pub(super) fn reordering_inputs(&self) -> ReorderingInputs {
         let many = self.board.sacked_segments() >= self.config.duplicate_threshold;
-        Patience { min_rtt: self.rtt.min(), srtt: self.rtt.srtt(), hurries: self.is_recovering() || many }
+        ReorderingInputs {
+            min_rtt: self.rtt.min(),
+            srtt: self.rtt.srtt(),
+            is_urgent: self.is_recovering() || many,
+        }
     }
 
     pub(super) fn detects_by_time(&self) -> bool {
         self.sack && self.config.loss_detection == LossDetection::Rack
     }
 
-    /// Begins to repair what was found to be late, if that is not being done.
+    /// Starts recovery after detection of late segments, unless already in recovery.
     pub(super) fn repair_late(&mut self, now: Time, progress: &Progress) -> bool {
         let begins = self.detects_by_time() && self.board.has_losses() && !self.is_recovering();
         if begins {
@@ -41,17 +45,17 @@ impl Sender {
         begins
     }
 
-    /// Restores the window if its last reduction proves to have had no reason.
-    pub(super) fn take_back(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
+    /// Restores the window if its last reduction proves spurious.
+    pub(super) fn undo_reduction(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
         let in_loss = matches!(self.phase, Phase::Loss);
         if !in_loss && !self.undo.is_open() {
             return;
         }
-        let by_order = in_loss && self.frto_verdict(progress);
+        let by_frto = in_loss && self.frto_verdict(progress);
         let by_time =
-            progress.advanced && self.is_recovering() && self.undo.is_answer_to_original(ack.echoed_by);
-        let by_dsack = self.undo.all_came_twice() && (progress.advanced || !in_loss);
-        if !by_order && !(self.config.undo && (by_time || by_dsack)) {
+            progress.advanced && self.is_recovering() && self.undo.is_ack_of_original(ack.echoed_by);
+        let by_dsack = self.undo.all_were_duplicates() && (progress.advanced || !in_loss);
+        if !by_frto && !(self.config.undo && (by_time || by_dsack)) {
             return;
         }
         let Some(before) = self.undo.take() else { return };
@@ -77,20 +81,20 @@ impl Sender {
         let is_spurious = self.frto.on_ack(Reply {
             advanced: progress.advanced,
             is_duplicate: progress.is_duplicate,
-            // Without SACK an ACK of a retransmission may cover what came long before.
+            // Without SACK an ACK of a retransmission may cover data that arrived long before.
             has_original: self.board.has_original(recover) && (self.sack || !progress.taken.retransmitted),
             is_complete: self.is_repaired(),
             went_forward: self.nxt.is_after(recover),
             has_new: self.available() > 0 && self.offer.edge.is_after(self.nxt),
         });
         if was_forward && self.frto == Frto::Off && !progress.advanced && !self.sack {
-            //= RFC 5682 §2.1 step 3 (a): the two new segments still fill the window
+            //= RFC 5682 §2.1 step 3 (a): cwnd of three segments after the two new ones
             self.cc.set_cwnd(Bytes(3 * u64::from(self.mss)));
         }
         is_spurious
     }
 
-    /// Remembers the window before a reduction for a loss, and that a probe is part of its repair.
+    /// Saves the window before a reduction for a loss, and attributes a pending tail loss probe to the recovery.
     pub(super) fn begin_episode(&mut self) {
         let before = Before { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh() };
         let resent = self.board.retransmitted().div_ceil(self.mss);
@@ -100,36 +104,36 @@ impl Sender {
         }
     }
 
-    /// What the ACK says of a tail loss probe.
-    pub(super) fn hear_of_probe(
+    /// Evaluates an ACK for the outcome of a tail loss probe.
+    pub(super) fn on_probe_outcome(
         &mut self,
         ack: &Acknowledgment<'_>,
-        twice: Option<SackBlock>,
+        duplicate: Option<SackBlock>,
         is_bare_duplicate: bool,
     ) {
         let Some(tlp) = &mut self.tlp else { return };
-        let dsack_end = twice.map(|block| block.end);
-        if tlp.on_ack(Answer { ack: ack.ack, dsack_end, is_bare_duplicate }) {
-            self.tell_congestion(ack.now, Signal::Loss, self.loss_flight(self.board.pipe()));
+        let dsack_end = duplicate.map(|block| block.end);
+        if tlp.on_ack(ProbeAck { ack: ack.ack, dsack_end, is_bare_duplicate }) {
+            self.report_congestion(ack.now, Signal::Loss, self.loss_flight(self.board.pipe()));
         }
     }
 
-    /// The congestion control hears of a loss or a timeout, which may prove to have been none.
-    fn tell_congestion(&mut self, now: Time, signal: Signal, in_flight: Bytes) {
+    /// Reports a loss or a timeout to the congestion control; either may prove spurious later.
+    fn report_congestion(&mut self, now: Time, signal: Signal, in_flight: Bytes) {
         self.begin_episode();
         self.cc.on_congestion(&Congestion { now, signal, in_flight });
-        self.heed.note_reduction(self.nxt);
+        self.ecn.note_reduction(self.nxt);
     }
 
-    //= RFC 8985 §7.2: in calm only
+    //= RFC 8985 §7.2: only in the open state with no SACKed data
     pub(super) fn schedule_probe(&mut self, now: Time) {
         if self.tlp.is_none() {
             return;
         }
         let (outstanding, recovering) = (self.board.outstanding(), self.is_recovering());
-        let calm = !recovering && self.board.sacked() == 0 && self.reordering_until.is_none();
+        let is_quiet = !recovering && self.board.sacked() == 0 && self.reordering_until.is_none();
         let Some(tlp) = &mut self.tlp else { return };
-        if calm && outstanding > 0 {
+        if is_quiet && outstanding > 0 {
             let ack_delay = (outstanding <= self.mss).then_some(self.config.probe_ack_delay);
             tlp.schedule(now, self.rtt.srtt(), ack_delay, self.rto_at);
         } else {
@@ -137,7 +141,7 @@ impl Sender {
         }
     }
 
-    /// What a new threshold is computed from; `pipe` is thought to be in the network.
+    /// Returns the bytes from which a new ssthresh is computed; `pipe` is the estimate of bytes in the network.
     pub(super) fn loss_flight(&self, pipe: u32) -> Bytes {
         match self.config.loss_flight {
             Flight::Outstanding => Bytes(u64::from(self.board.outstanding())),
@@ -148,7 +152,7 @@ impl Sender {
 
     pub(super) fn on_duplicate(&mut self, now: Time, progress: &Progress) {
         match self.phase {
-            // A timeout sends everything again: nothing can be learnt from duplicates (RFC 6582 §4).
+            // A timeout retransmits everything, so duplicate ACKs carry no information (RFC 6582 §4).
             Phase::Loss => {}
             Phase::Recovery(_) => {
                 if !self.sack {
@@ -180,35 +184,35 @@ impl Sender {
         if !self.detects_by_time() {
             self.board.give_up_head();
         }
-        self.tell_losses(now);
+        self.report_losses(now);
         let pipe = if self.sack { self.board.pipe() } else { before };
         let prior = self.cc.cwnd();
-        self.tell_congestion(now, Signal::Loss, self.loss_flight(pipe));
+        self.report_congestion(now, Signal::Loss, self.loss_flight(pipe));
         let pipe = u64::from(self.board.pipe());
         let target = self.cc.cwnd().0;
-        // Where time has told and no ACK, the first ACK will tell what may follow.
+        // Detection by the reordering timer lacks an ACK's delivered bytes; the first ACK sets the window.
         let window = if progress.delivered > 0 || !self.sack {
             target
         } else {
             target.min(pipe + u64::from(self.mss))
         };
         let flight = match (self.config.recovery, self.config.loss_flight) {
-            // Linux computes the new threshold from cwnd, and the reduction from both.
+            // Linux computes the new ssthresh from cwnd, and the reduction from both.
             (Recovery::PrrSafe, Flight::Window) => prior.0 as u32,
-            //= RFC 9937 §6.1: RecoverFS, less what was SACKed before and with what this ACK reports
+            //= RFC 9937 §6.1: RecoverFS, without data SACKed before, plus data reported by this ACK
             (Recovery::PrrSafe, _) => self.board.outstanding() - self.board.sacked() + progress.delivered,
             _ => self.board.pipe(),
         }
         .max(1);
         self.phase = Phase::Recovery(Repair { flight, delivered: 0, out: 0, window, partial_acks: 0 });
         self.reduce(progress, true);
-        //= RFC 5681 §3.2 step 3; RFC 6675 §5 (4.3): the head goes out whatever the window
+        //= RFC 5681 §3.2 step 3; RFC 6675 §5 (4.3): the head is retransmitted regardless of the window
         self.forced = true;
         self.counts.fast_retransmits += 1;
     }
 
-    /// Proportional rate reduction (RFC 6937 §3, RFC 9937 §6.2); the older with its slow-start bound only on ACKs of
-    /// retransmissions (as in Linux and ns-3.44): other progress may hide further losses.
+    /// Proportional rate reduction (RFC 6937 §3, RFC 9937 §6.2). The RFC 6937 variant uses its slow-start bound only on
+    /// ACKs of retransmissions, as in Linux and ns-3.44, because other progress may hide further losses.
     pub(super) fn reduce(&mut self, progress: &Progress, is_duplicate: bool) {
         let Phase::Recovery(repair) = &mut self.phase else { return };
         let target = self.cc.cwnd().0;
@@ -219,7 +223,7 @@ impl Sender {
         let mss = u64::from(self.mss);
         let mut delivered = u64::from(progress.delivered);
         if !self.sack {
-            // Duplicates told of all but the repaired segment before.
+            // Duplicate ACKs have reported all data but the retransmitted segment.
             delivered = if is_duplicate { mss } else { delivered.min(mss) };
         } else if is_duplicate
             && self.config.prr_duplicate_credit
@@ -239,7 +243,7 @@ impl Sender {
                 share &= u64::from(u32::MAX);
             }
             let out = share.div_ceil(u64::from(repair.flight));
-            // RFC 9937 §8 counts, as Linux does, in segments.
+            // RFC 9937 §8 and Linux count in segments.
             let unit = if self.config.recovery == Recovery::PrrSafe { mss } else { 1 };
             out.next_multiple_of(unit).saturating_sub(repair.out)
         } else {
@@ -258,7 +262,7 @@ impl Sender {
         repair.window = pipe + room;
     }
 
-    /// Whether all that was in the network at the last loss is acknowledged.
+    /// Returns true if all data in flight at the last loss is acknowledged.
     pub(super) fn is_repaired(&self) -> bool {
         self.recover.is_none_or(|recover| !self.una.is_before(recover))
     }
@@ -274,12 +278,12 @@ impl Sender {
         }
     }
 
-    /// RFC 6582 §3.2 step 3, RFC 6675 §5 (B): more is missing.
+    /// Processes a partial ACK, which reveals a further loss (RFC 6582 §3.2 step 3, RFC 6675 §5 (B)).
     pub(super) fn on_partial_ack(&mut self, now: Time, progress: &Progress) {
         if !self.sack {
             self.board.explain_duplicates(progress.delivered.saturating_sub(self.mss));
             self.board.give_up_head();
-            self.tell_losses(now);
+            self.report_losses(now);
         }
         if !progress.is_duplicate || self.config.prr_duplicate_credit {
             self.reduce(progress, false);
@@ -291,13 +295,13 @@ impl Sender {
     }
 
     pub fn on_timeout(&mut self, now: Time) {
-        // A probe takes the place of a timeout at the same instant (RFC 8985 §7.2).
+        // A probe replaces a timeout at the same instant (RFC 8985 §7.2).
         if self.tlp.as_mut().is_some_and(|tlp| tlp.on_timeout(now)) {
             self.rto_at = Some(now + self.rtt.rto());
         }
         if self.reordering_until.is_some_and(|until| until <= now) {
             self.find_losses(now, true);
-            self.tell_losses(now);
+            self.report_losses(now);
             self.repair_late(now, &Progress::default());
             if self.board.has_losses() {
                 self.rto_at = Some(now + self.rtt.rto());
@@ -323,10 +327,10 @@ impl Sender {
         }
         self.timeouts_in_a_row += 1;
         self.counts.timeouts += 1;
-        //= RFC 5681 §3.1: the threshold is held when the same segment times out again
+        //= RFC 5681 §3.1: ssthresh is kept when the same segment times out again
         let repeated = matches!(self.phase, Phase::Loss) && self.board.head_is_retransmitted();
         let signal = if repeated { Signal::RepeatedTimeout } else { Signal::Timeout };
-        self.tell_congestion(now, signal, self.loss_flight(self.board.pipe()));
+        self.report_congestion(now, signal, self.loss_flight(self.board.pipe()));
         let was_repairing = matches!(self.phase, Phase::Recovery(_));
         self.phase = Phase::Loss;
         if self.detects_by_time() {
@@ -334,22 +338,22 @@ impl Sender {
         } else {
             self.board.give_up_all();
         }
-        self.tell_losses(now);
-        //= RFC 5682 §2.1 step 1: not if the timeout interrupts a recovery
-        self.frto = if self.config.frto && !was_repairing { Frto::Asked } else { Frto::Off };
+        self.report_losses(now);
+        //= RFC 5682 §2.1 step 1: not if the timeout occurs during fast recovery
+        self.frto = if self.config.frto && !was_repairing { Frto::HeadResent } else { Frto::Off };
         self.duplicates = 0;
         self.forced = true;
-        //= RFC 6582 §4; RFC 6675 §5.1: no fast retransmit for what the timeout sends again
+        //= RFC 6582 §4; RFC 6675 §5.1: no fast retransmit for data retransmitted after the timeout
         self.recover = Some(self.nxt);
         //= RFC 6298 §5 (5.5)
         self.rtt.back_off();
     }
 
-    // Linux's tcp_enter_loss does so: otherwise these would keep lost segments and F-RTO's new data back.
-    /// What was sent too late to be lost stays in the network, beside the one segment of RFC 5681 §3.1.
+    // As Linux's tcp_enter_loss; otherwise these segments would block lost segments and F-RTO's new data.
+    /// Segments sent too recently to be lost stay in flight, next to the one segment of RFC 5681 §3.1.
     pub(super) fn give_up_due(&mut self, now: Time) {
-        let patience = self.patience();
-        self.board.give_up_due(now, patience);
+        let inputs = self.reordering_inputs();
+        self.board.give_up_due(now, inputs);
         self.reordering_until = None;
         let pipe = u64::from(self.board.pipe());
         if pipe > 0 {

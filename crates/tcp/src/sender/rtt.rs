@@ -1,8 +1,8 @@
-//! The retransmission timeout (RFC 6298) and the smallest round-trip time.
+//! Retransmission timeout (RFC 6298) and minimum RTT.
 
 use airwnd_units::Span;
 
-/// Smoothed round-trip time and retransmission timeout of one direction.
+/// Smoothed RTT and retransmission timeout of one direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
     smoothed: Option<Smoothed>,
@@ -18,7 +18,7 @@ struct Smoothed {
     rttvar: u64,
 }
 
-/// The limits of the retransmission timeout.
+/// Bounds of the retransmission timeout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RtoBounds {
     pub initial: Span,
@@ -32,7 +32,7 @@ impl RttEstimator {
         RttEstimator { smoothed: None, min: None, fresh: None, rto: bounds.initial, bounds }
     }
 
-    /// A new sample ends any back-off, as only segments sent once give one (RFC 6298 §5.7, Karn).
+    /// Processes a sample. It ends any back-off, because only segments sent once give samples (RFC 6298 §5.7, Karn).
     pub fn on_sample(&mut self, sample: Span) {
         self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
         self.fresh = Some(sample);
@@ -51,7 +51,7 @@ impl RttEstimator {
         self.rto = rto.clamp(self.bounds.min, self.bounds.max);
     }
 
-    /// The timer expired: double it (RFC 6298 §5.5).
+    /// Doubles the timeout after its expiry (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.bounds.max);
     }
@@ -69,7 +69,7 @@ impl RttEstimator {
         self.min
     }
 
-    /// The newest sample, once.
+    /// Returns the most recent sample since the last call.
     pub fn take_sample(&mut self) -> Option<Span> {
         self.fresh.take()
     }
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn first_sample_gives_three_times_itself() {
+    fn the_first_timeout_is_three_times_the_first_sample() {
         let mut rtt = estimator();
         assert_eq!(rtt.rto(), Span::from_secs(1));
         rtt.on_sample(Span::from_millis(100));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn back_off_doubles_up_to_the_maximum_until_a_sample_comes() {
+    fn back_off_doubles_up_to_the_maximum_until_the_next_sample() {
         let mut rtt = estimator();
         rtt.on_sample(Span::from_millis(100));
         rtt.back_off();

@@ -1,6 +1,6 @@
-//! What is sent and not yet cumulatively acknowledged, and what became of it.
+//! Scoreboard: segments sent and not yet cumulatively acknowledged, and their state.
 
-use super::rack::{Evidence, Patience, Rack, Sending as Departure};
+use super::rack::{Evidence, Rack, ReorderingInputs, Sending as Departure};
 use super::rate::{Rates, Sending, Totals};
 use crate::Seq;
 use crate::cc::{Loss, RateSample};
@@ -8,14 +8,14 @@ use crate::segment::{SackBlock, SackBlocks};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// A segment that was sent. Its bounds stay as they were first sent.
+/// A segment sent. Its bounds remain those of the first transmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub seq: Seq,
     /// Payload bytes.
     pub len: u16,
     marks: u8,
-    /// When it was last sent.
+    /// Time of the last transmission.
     pub sent_at: Time,
 }
 
@@ -23,7 +23,7 @@ const FIN: u8 = 1;
 const SACKED: u8 = 2;
 const LOST: u8 = 4;
 const RETRANSMITTED: u8 = 8;
-/// It was sent more than once; unlike the others this mark is never taken off.
+/// Sent more than once; unlike the other marks, this one is never cleared.
 const AGAIN: u8 = 16;
 
 impl Sent {
@@ -35,7 +35,7 @@ impl Sent {
         self.marks & mark != 0
     }
 
-    /// Sequence space.
+    /// Returns the length in sequence space.
     pub fn space(&self) -> u32 {
         u32::from(self.len) + u32::from(self.fin())
     }
@@ -49,53 +49,53 @@ impl Sent {
     }
 }
 
-/// What a cumulative acknowledgment took off the board.
+/// Segments removed by a cumulative acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Advanced {
-    /// Bytes that no SACK had reported before.
+    /// Bytes not SACKed before.
     pub delivered: u32,
-    /// Segments wholly acknowledged.
+    /// Segments completely acknowledged.
     pub segments: u32,
-    /// When the first of them was sent that no SACK has reported before, if all were sent only once.
+    /// Transmission time of the first of them that was not SACKed before, if all were sent only once.
     pub clean_sample: Option<Time>,
-    /// Whether a retransmission was among them.
+    /// True if a retransmission was among them.
     pub retransmitted: bool,
 }
 
 /// The sent segments from SND.UNA to SND.NXT with the marks of RFC 6675 §4.
 ///
-/// One record per segment in a ring, which keeps its capacity: nothing is allocated once the window has been
-/// as large as it gets. An ACK costs a binary search and the segments that it newly reports.
+/// One record per segment in a ring buffer, which keeps its capacity: no allocation once the window has reached its
+/// maximum. An ACK costs a binary search and the segments that it newly reports.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     sent: VecDeque<Sent>,
-    /// Sequence space on the board, and the part of it that is SACKed, lost, retransmitted and not SACKed.
+    /// Sequence space on the scoreboard, and its parts that are SACKed, lost, and retransmitted but not SACKed.
     total: u32,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
     sacked_segments: u32,
-    /// Without SACK, bytes that duplicate ACKs say have left the network.
+    /// Without SACK: bytes that have left the network according to duplicate ACKs.
     duplicates: u32,
     /// End of the highest SACKed segment.
     high_sack: Option<Seq>,
-    /// Below it every segment is SACKed or marked lost.
+    /// Every segment below is SACKed or marked lost.
     lost_below: Option<Seq>,
-    /// Below it no lost segment waits for retransmission.
+    /// Every lost segment below was retransmitted.
     repaired_below: Option<Seq>,
-    /// The blocks of the last ACK: what they cover is on the board.
+    /// SACK blocks of the last ACK, whose segments are marked already.
     last_blocks: SackBlocks,
     /// See [`Config::count_sacked_retransmissions`](crate::Config::count_sacked_retransmissions).
     counts_sacked_retransmissions: bool,
-    /// Bytes delivered and given up on so far.
+    /// Bytes delivered and lost so far.
     totals: Totals,
-    /// Until so many bytes are delivered, samples tell of the application and not of the path; 0 for never.
+    /// Rate samples are application-limited until this many bytes are delivered; 0: not application-limited.
     app_limited_until: u64,
-    /// For congestion controls that ask for it.
+    /// Rate samples, if the congestion control requested them.
     rates: Option<Box<Rates>>,
-    /// For stacks that find losses by time.
+    /// RACK state, if the stack uses RACK.
     rack: Option<Box<Rack>>,
-    /// The end of the lowest segment that the ACK at hand reports and that was sent only once.
+    /// End of the lowest segment that the current ACK reports and that was sent only once.
     original: Option<Seq>,
 }
 
@@ -122,17 +122,17 @@ impl Scoreboard {
         }
     }
 
-    /// Losses are found by time from here on.
+    /// Enables RACK loss detection.
     pub fn detect_by_time(&mut self) {
         self.rack = Some(Box::new(Rack::new()));
     }
 
-    /// What finds losses by time, if something does.
+    /// Returns the RACK state, if enabled.
     pub fn rack(&mut self) -> Option<&mut Rack> {
         self.rack.as_deref_mut()
     }
 
-    /// An ACK begins: what is reported from here on is its.
+    /// Starts an ACK: subsequent reports belong to it.
     pub fn on_ack(&mut self, evidence: Evidence) {
         self.original = None;
         if let Some(rack) = &mut self.rack {
@@ -140,12 +140,12 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the ACK at hand reports a segment that was sent only once and ends by `limit`.
+    /// Returns true if the current ACK reports a segment that was sent only once and ends at or before `limit`.
     pub fn has_original(&self, limit: Seq) -> bool {
         self.original.is_some_and(|end| !end.is_after(limit))
     }
 
-    /// The segment at `index` has arrived, of which no ACK has told before.
+    /// Records the first report of the delivery of the segment at `index`.
     fn note_arrival(&mut self, index: usize, by_sack: bool) {
         let segment = self.sent[index];
         if !segment.is(AGAIN) {
@@ -160,12 +160,12 @@ impl Scoreboard {
         }
     }
 
-    /// Rates are sampled from here on.
+    /// Enables rate samples.
     pub fn measure_rates(&mut self) {
         self.rates = Some(Box::new(Rates::new()));
     }
 
-    /// Bytes delivered and given up on so far.
+    /// Returns the bytes delivered and lost so far.
     pub fn totals(&self) -> Totals {
         self.totals
     }
@@ -175,12 +175,12 @@ impl Scoreboard {
     }
 
     //= draft-cheng-iccrg-delivery-rate-estimation-02 §3.4
-    /// What is in the network now is less than the application could have sent.
+    /// Marks the current flight as application-limited: the application had less data than could have been sent.
     pub fn note_app_limit(&mut self) {
         self.app_limited_until = (self.totals.delivered + u64::from(self.pipe())).max(1);
     }
 
-    /// The delivery rate of what was reported since the last call.
+    /// Returns the delivery rate sample of the data reported since the last call.
     pub fn take_rate_sample(&mut self, now: Time, min_rtt: Option<Span>) -> Option<RateSample> {
         if self.totals.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -188,7 +188,7 @@ impl Scoreboard {
         self.rates.as_mut()?.take_sample(now, self.totals, min_rtt)
     }
 
-    /// Segments given up on since the last call.
+    /// Takes the losses since the last call.
     pub fn take_losses(&mut self, now: Time) -> impl Iterator<Item = Loss> + '_ {
         let delivered = Bytes(self.totals.delivered);
         self.rates.iter_mut().flat_map(move |rates| rates.take_losses(now, delivered))
@@ -208,7 +208,7 @@ impl Scoreboard {
         }
     }
 
-    /// A segment of new data.
+    /// Adds a segment of new data.
     pub fn push(&mut self, seq: Seq, len: u16, fin: bool, now: Time) {
         let segment = Sent { seq, len, marks: if fin { FIN } else { 0 }, sent_at: now };
         let sending = self.rates.is_some().then(|| self.sending(now, segment.space()));
@@ -219,44 +219,44 @@ impl Scoreboard {
         self.sent.push_back(segment);
     }
 
-    /// All bytes not cumulatively acknowledged (RFC 5681 "FlightSize").
+    /// Returns all bytes not cumulatively acknowledged (RFC 5681 "FlightSize").
     pub fn outstanding(&self) -> u32 {
         self.total
     }
 
-    /// Bytes thought to be in the network (RFC 6675 "pipe").
+    /// Returns the estimate of bytes in the network (RFC 6675 "pipe").
     pub fn pipe(&self) -> u32 {
         let left = self.sacked + self.lost;
         let duplicates = self.duplicates.min(self.total - left);
         self.total - left - duplicates + self.retransmitted
     }
 
-    /// Bytes that SACKs have reported.
+    /// Returns the SACKed bytes.
     pub fn sacked(&self) -> u32 {
         self.sacked
     }
 
-    /// Segments that SACKs have reported.
+    /// Returns the number of SACKed segments.
     pub fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }
 
-    /// Bytes that were sent again and are thought to be in the network.
+    /// Returns the retransmitted bytes estimated to be in the network.
     pub fn retransmitted(&self) -> u32 {
         self.retransmitted
     }
 
-    /// Whether any segment was given up on and has not arrived.
+    /// Returns true if any segment is marked lost.
     pub fn has_losses(&self) -> bool {
         self.lost > 0
     }
 
-    /// Whether the first segment was given up on and not sent again yet.
+    /// Returns true if the first segment is marked lost.
     pub fn head_is_lost(&self) -> bool {
         self.sent.front().is_some_and(|head| head.is(LOST))
     }
 
-    /// Whether the first segment was sent again since it was lost.
+    /// Returns true if the first segment was retransmitted since it was lost.
     pub fn head_is_retransmitted(&self) -> bool {
         self.sent.front().is_some_and(|head| head.is(RETRANSMITTED))
     }
@@ -265,7 +265,7 @@ impl Scoreboard {
         self.sent.partition_point(|segment| segment.seq.is_before(seq))
     }
 
-    /// Everything before `ack` arrived.
+    /// Processes a cumulative acknowledgment up to `ack`.
     pub fn advance(&mut self, ack: Seq) -> Advanced {
         let mut result = Advanced::default();
         while let Some(&head) = self.sent.front() {
@@ -308,7 +308,7 @@ impl Scoreboard {
         if result.retransmitted {
             result.clean_sample = None;
         }
-        // What lies behind is forgotten, for half the sequence space later it would seem to lie ahead.
+        // Discards marks below `ack`; after half the sequence space they would appear to lie ahead.
         for mark in [&mut self.high_sack, &mut self.lost_below, &mut self.repaired_below] {
             if mark.is_some_and(|mark| !mark.is_after(ack)) {
                 *mark = None;
@@ -323,8 +323,8 @@ impl Scoreboard {
         result
     }
 
-    /// Marks what the blocks report and gives up on what `threshold` segments have overtaken, unless losses are
-    /// found by time; returns the bytes that are newly reported.
+    /// Marks SACKed segments and, without RACK, as lost those with `threshold` SACKed segments above. Returns the newly
+    /// SACKed bytes.
     pub fn sack(&mut self, blocks: &SackBlocks, threshold: u32) -> u32 {
         let before = self.sacked;
         for block in blocks.iter().take_while(|block| !block.is_empty()) {
@@ -340,7 +340,7 @@ impl Scoreboard {
         newly
     }
 
-    /// Marks the segments within the block, of which those that end by `known` are marked already.
+    /// Marks the segments within the block; those that end at or before `known` are marked already.
     fn sack_block(&mut self, block: SackBlock, known: Seq) {
         for index in self.index_of(known).saturating_sub(1)..self.sent.len() {
             let segment = &self.sent[index];
@@ -368,8 +368,8 @@ impl Scoreboard {
         }
     }
 
-    /// RFC 6675 IsLost, counted in segments: lost is what `threshold` SACKed segments lie above of.
-    // The RFC also counts bytes, which differs only where small segments are in flight.
+    /// RFC 6675 IsLost, counted in segments: a segment is lost if `threshold` SACKed segments lie above it.
+    // The RFC also counts bytes, which differs only if small segments are in flight.
     fn give_up_overtaken(&mut self, threshold: u32) {
         let Some(high) = self.high_sack else { return };
         let mut overtaking = 0;
@@ -404,7 +404,7 @@ impl Scoreboard {
         self.note_loss(index);
     }
 
-    /// The first segment is lost, whatever else is known: it waits for retransmission again.
+    /// Marks the first segment as lost in any case, so that it is retransmitted (again).
     pub fn give_up_head(&mut self) {
         if !self.sent.is_empty() {
             self.give_up(0);
@@ -412,7 +412,7 @@ impl Scoreboard {
         self.repaired_below = None;
     }
 
-    /// The segment at `index` is lost, and so is its retransmission if there was one.
+    /// Marks the segment at `index` as lost, including its retransmission, if any.
     fn give_up(&mut self, index: usize) {
         let segment = &mut self.sent[index];
         if segment.is(RETRANSMITTED) {
@@ -426,22 +426,22 @@ impl Scoreboard {
     }
 
     //= RFC 8985 §6.2 step 5 RACK_detect_loss
-    /// Gives up on what was sent well before the newest arrival; returns until when the rest of it is waited for, at
-    /// most.
-    pub fn give_up_late(&mut self, now: Time, patience: Patience) -> Option<Time> {
+    /// Marks as lost the segments sent sufficiently long before the newest arrival. Returns the latest deadline of the
+    /// remaining overtaken segments.
+    pub fn give_up_late(&mut self, now: Time, inputs: ReorderingInputs) -> Option<Time> {
         let rack = self.rack.take()?;
-        let window = rack.window(patience);
+        let window = rack.window(inputs);
         let mut latest = None;
         for index in 0..self.sent.len() {
             let segment = self.sent[index];
             let departure = segment.departure();
             let overtaken = rack.is_overtaken(departure);
-            // What follows a segment that was sent once was sent after it.
+            // Segments after one that was sent only once were sent later.
             if !overtaken && !departure.again {
                 break;
             }
-            let waits_already = segment.is(LOST) && !segment.is(RETRANSMITTED);
-            if !overtaken || waits_already || segment.is(SACKED) {
+            let is_marked_lost = segment.is(LOST) && !segment.is(RETRANSMITTED);
+            if !overtaken || is_marked_lost || segment.is(SACKED) {
                 continue;
             }
             let deadline = rack.deadline(departure, window);
@@ -456,10 +456,10 @@ impl Scoreboard {
     }
 
     //= RFC 8985 §6.3 RACK_mark_losses_on_RTO
-    /// A timeout where losses are found by time: the head is lost, and what would be if something newer had arrived.
-    pub fn give_up_due(&mut self, now: Time, patience: Patience) {
+    /// Marks as lost at a timeout with RACK: the head, and all segments whose deadline has passed.
+    pub fn give_up_due(&mut self, now: Time, inputs: ReorderingInputs) {
         let Some(rack) = self.rack.take() else { return };
-        let window = rack.window(patience);
+        let window = rack.window(inputs);
         for index in 0..self.sent.len() {
             let segment = self.sent[index];
             let is_late = rack.deadline(segment.departure(), window) <= now;
@@ -471,7 +471,7 @@ impl Scoreboard {
         self.repaired_below = None;
     }
 
-    /// Nothing was lost after all: what was not sent again is taken to be in the network.
+    /// Clears all loss marks after a spurious loss detection: segments not retransmitted count as in the network.
     pub fn restore(&mut self) {
         for segment in &mut self.sent {
             segment.marks &= !LOST;
@@ -481,10 +481,10 @@ impl Scoreboard {
         self.repaired_below = None;
     }
 
-    /// A timeout: all that is not SACKed is lost, and so are earlier retransmissions.
+    /// Marks all segments that are not SACKed as lost at a timeout, including earlier retransmissions.
     ///
-    /// SACK information is kept (RFC 6675 §5.1, erratum 1610): a receiver that reneged shows it by not
-    /// acknowledging the head, which is never SACKed.
+    /// SACK information is kept (RFC 6675 §5.1, erratum 1610): a receiver that reneges does not acknowledge the head,
+    /// which is never SACKed.
     pub fn give_up_all(&mut self) {
         for index in 0..self.sent.len() {
             let marks = self.sent[index].marks;
@@ -501,23 +501,23 @@ impl Scoreboard {
         self.lost_below = self.sent.back().map(Sent::end);
     }
 
-    /// Without SACK, duplicate ACKs say that so many bytes more arrived, of all but the head.
+    /// Without SACK: counts bytes as delivered due to duplicate ACKs, up to all but the head.
     pub fn add_duplicates(&mut self, bytes: u32) {
         let head = self.sent.front().map_or(0, Sent::space);
         self.duplicates = (self.duplicates + bytes).min(self.total - head);
     }
 
-    /// Without SACK, a cumulative ACK explains some of the duplicates.
+    /// Without SACK: removes duplicates that a cumulative ACK accounts for.
     pub fn explain_duplicates(&mut self, bytes: u32) {
         self.duplicates = self.duplicates.saturating_sub(bytes);
     }
 
-    /// Without SACK, the duplicates are explained: recovery is over or did not start.
+    /// Without SACK: clears the duplicates when recovery has ended or did not start.
     pub fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
 
-    /// The first lost segment that was not sent again (RFC 6675 NextSeg, rule 1).
+    /// Returns the first lost segment that was not retransmitted (RFC 6675 NextSeg, rule 1).
     pub fn next_lost(&mut self) -> Option<usize> {
         if self.lost == 0 {
             return None;
@@ -534,23 +534,24 @@ impl Scoreboard {
         found
     }
 
-    /// The first segment below a SACK that is neither SACKed nor sent again (RFC 6675 NextSeg, rule 3).
+    /// Returns the first segment below the highest SACK that is neither SACKed nor retransmitted (RFC 6675 NextSeg,
+    /// rule 3).
     pub fn next_hole(&self) -> Option<usize> {
         let high = self.index_of(self.high_sack?);
         (0..high).find(|&index| self.sent[index].marks & (SACKED | RETRANSMITTED) == 0)
     }
 
-    /// The segment sent last, by sequence number.
+    /// Returns the segment with the highest sequence number.
     pub fn last(&self) -> Option<usize> {
         self.sent.len().checked_sub(1)
     }
 
-    /// The segment at `index`.
+    /// Returns the segment at `index`.
     pub fn get(&self, index: usize) -> Sent {
         self.sent[index]
     }
 
-    /// Sends the segment at `index` again.
+    /// Records a retransmission of the segment at `index`.
     pub fn retransmit(&mut self, index: usize, now: Time) -> Sent {
         let sending = self.rates.is_some().then(|| self.sending(now, self.sent[index].space()));
         if let (Some(rates), Some(sending)) = (&mut self.rates, sending) {
@@ -567,7 +568,7 @@ impl Scoreboard {
         self.sent[index]
     }
 
-    /// Counts everything again; for tests.
+    /// Checks all counters against a recount; for tests.
     #[cfg(test)]
     pub fn check(&self) {
         let sum = |mark: u8| -> u32 { self.sent.iter().filter(|s| s.is(mark)).map(Sent::space).sum() };
@@ -604,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn three_segments_above_make_a_loss() {
+    fn three_sacked_segments_above_indicate_a_loss() {
         let mut board = board(10);
         assert_eq!(board.sack(&blocks(&[(1, 3)]), 3), 200);
         assert!(!board.head_is_lost());
@@ -625,10 +626,10 @@ mod tests {
     }
 
     #[test]
-    fn several_holes_are_repaired_in_order() {
+    fn several_holes_are_retransmitted_in_order() {
         let mut board = board(12);
         board.sack(&blocks(&[(7, 9), (4, 6), (1, 3)]), 3);
-        // Above segment 3 lie 4: 4,5,7,8. Above 6 only two.
+        // Four segments lie above 3: 4, 5, 7, 8. Only two lie above 6.
         let lost: Vec<Seq> = std::iter::from_fn(|| {
             let index = board.next_lost()?;
             Some(board.retransmit(index, Time(0)).seq)
@@ -651,7 +652,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_agree_with_a_recount(steps in prop::collection::vec((0..5_u8, 0..40_u32, 1..6_u32), 1..200)) {
+        fn counters_equal_a_recount(steps in prop::collection::vec((0..5_u8, 0..40_u32, 1..6_u32), 1..200)) {
             let mut board = board(20);
             let (mut una, mut nxt) = (Seq(0), Seq(20 * MSS));
             for (kind, at, len) in steps {
@@ -667,7 +668,7 @@ mod tests {
                         board.advance(una);
                         let head_sacked = board.sent.front().is_some_and(|head| head.is(SACKED));
                         if head_sacked {
-                            // A real receiver acknowledges on, to the end of what it has.
+                            // A real receiver acknowledges up to the end of its contiguous data.
                             while let Some(head) = board.sent.front().filter(|head| head.is(SACKED)) {
                                 una = head.end();
                                 board.advance(una);

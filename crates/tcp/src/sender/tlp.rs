@@ -1,19 +1,20 @@
-//! Tail loss probes (RFC 8985 §7): when no ACK comes, a segment that asks for one, before the retransmission timeout.
+//! Tail loss probes (RFC 8985 §7): if no ACK arrives, a segment is sent to elicit one before the retransmission
+//! timeout.
 
 use crate::Seq;
 use airwnd_units::{Span, Time};
 
-/// The timeout before the first round-trip time sample.
+/// Probe timeout before the first RTT sample.
 const FIRST_TIMEOUT: Span = Span::from_secs(1);
 
-/// The probe timer, and the probe that is under way.
+/// The probe timer, and the outstanding probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tlp {
     at: Option<Time>,
     due: bool,
-    /// SND.NXT after the probe (TLP.end_seq), while its outcome is open.
+    /// SND.NXT after the probe (TLP.end_seq), until its outcome is known.
     pending: Option<Pending>,
-    /// A probe went out since the last round-trip time sample.
+    /// A probe was sent since the last RTT sample.
     unsampled: bool,
 }
 
@@ -23,19 +24,19 @@ struct Pending {
     retransmits: bool,
 }
 
-/// What an ACK says of a probe.
+/// Properties of an ACK for the evaluation of a probe.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ProbeAck {
     pub ack: Seq,
-    /// The end of what it reports to have come twice.
+    /// End of the D-SACK block, if any.
     pub dsack_end: Option<Seq>,
-    /// It acknowledges nothing new and has no SACK.
+    /// It acknowledges no new data and has no SACK blocks.
     pub is_bare_duplicate: bool,
 }
 
 impl Tlp {
     //= RFC 8985 §7.2 TLP_calc_PTO
-    /// Starts the timer anew. `ack_delay` is allowed for if the peer may be waiting for a second segment.
+    /// Restarts the timer. `ack_delay` is added if the peer may delay its ACK until a second segment arrives.
     pub fn schedule(&mut self, now: Time, srtt: Option<Span>, ack_delay: Option<Span>, rto_at: Option<Time>) {
         let wait = srtt.map_or(FIRST_TIMEOUT, |srtt| srtt * 2 + ack_delay.unwrap_or(Span::ZERO));
         self.at = Some(rto_at.map_or(now + wait, |rto| rto.min(now + wait)));
@@ -50,18 +51,18 @@ impl Tlp {
         self.at
     }
 
-    /// Time has come to `now`; returns whether a probe is due.
+    /// Processes the timer at `now`; returns true if a probe is due.
     pub fn on_timeout(&mut self, now: Time) -> bool {
         if self.at.is_none_or(|at| at > now) {
             return false;
         }
         self.at = None;
-        //= RFC 8985 §7.3: one at a time, and not without a new round-trip time
+        //= RFC 8985 §7.3: one at a time, and not without a new RTT sample
         self.due = self.pending.is_none() && !self.unsampled;
         self.due
     }
 
-    /// Whether a probe shall go out, once.
+    /// Returns true once if a probe is due.
     pub fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.due)
     }
@@ -76,20 +77,20 @@ impl Tlp {
     }
 
     //= RFC 8985 §7.4.2 TLP_process_ack
-    /// Returns whether the probe has repaired a loss that nothing else will tell of.
-    pub fn on_ack(&mut self, answer: Answer) -> bool {
-        let Some(pending) = self.pending.filter(|pending| !answer.ack.is_before(pending.end)) else {
+    /// Returns true if the probe has repaired a loss that no other signal will reveal.
+    pub fn on_ack(&mut self, ack: ProbeAck) -> bool {
+        let Some(pending) = self.pending.filter(|pending| !ack.ack.is_before(pending.end)) else {
             return false;
         };
-        let beyond = answer.ack.is_after(pending.end);
-        let came_twice = answer.dsack_end == Some(pending.end) || answer.is_bare_duplicate;
-        if !pending.retransmits || came_twice || beyond {
+        let beyond = ack.ack.is_after(pending.end);
+        let is_duplicate = ack.dsack_end == Some(pending.end) || ack.is_bare_duplicate;
+        if !pending.retransmits || is_duplicate || beyond {
             self.pending = None;
         }
-        pending.retransmits && !came_twice && beyond
+        pending.retransmits && !is_duplicate && beyond
     }
 
-    /// A recovery begins, of which the probe is a part.
+    /// Cancels probing at the start of a recovery, which includes the outstanding probe.
     pub fn on_recovery(&mut self) {
         self.pending = None;
         self.cancel();
@@ -104,12 +105,12 @@ mod tests {
         Time(ms * 1_000_000)
     }
 
-    fn answer(ack: u32) -> Answer {
-        Answer { ack: Seq(ack), dsack_end: None, is_bare_duplicate: false }
+    fn probe_ack(ack: u32) -> ProbeAck {
+        ProbeAck { ack: Seq(ack), dsack_end: None, is_bare_duplicate: false }
     }
 
     #[test]
-    fn the_timer_is_two_round_trips_but_no_later_than_the_timeout() {
+    fn the_timer_is_two_rtts_but_at_most_the_retransmission_timeout() {
         let mut tlp = Tlp::default();
         let srtt = Some(Span::from_millis(50));
         tlp.schedule(ms(10), srtt, None, Some(ms(500)));
@@ -123,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn no_second_probe_before_the_first_is_answered_and_a_round_trip_is_sampled() {
+    fn no_second_probe_before_the_first_is_acked_and_an_rtt_is_sampled() {
         let mut tlp = Tlp::default();
         tlp.schedule(ms(0), None, None, Some(ms(100)));
         assert!(!tlp.on_timeout(ms(99)) && tlp.on_timeout(ms(100)) && tlp.take_due());
         tlp.on_probe(Seq(5000), false);
         tlp.schedule(ms(100), None, None, Some(ms(200)));
         assert!(!tlp.on_timeout(ms(200)));
-        assert!(!tlp.on_ack(answer(5000)));
+        assert!(!tlp.on_ack(probe_ack(5000)));
         tlp.schedule(ms(200), None, None, Some(ms(300)));
         assert!(!tlp.on_timeout(ms(300)), "no sample yet");
         tlp.on_rtt_sample();
@@ -139,21 +140,21 @@ mod tests {
     }
 
     #[test]
-    fn a_repaired_loss_is_told_and_a_needless_probe_is_not() {
+    fn a_repaired_loss_is_reported_and_a_spurious_probe_is_not() {
         let probed = || {
             let mut tlp = Tlp::default();
             tlp.on_probe(Seq(5000), true);
             tlp
         };
         let mut repaired = probed();
-        assert!(!repaired.on_ack(answer(4000)) && !repaired.on_ack(answer(5000)));
-        assert!(repaired.on_ack(answer(6000)));
-        assert!(!repaired.on_ack(answer(7000)), "once");
+        assert!(!repaired.on_ack(probe_ack(4000)) && !repaired.on_ack(probe_ack(5000)));
+        assert!(repaired.on_ack(probe_ack(6000)));
+        assert!(!repaired.on_ack(probe_ack(7000)), "once");
         let mut reported = probed();
-        assert!(!reported.on_ack(Answer { dsack_end: Some(Seq(5000)), ..answer(5000) }));
-        assert!(!reported.on_ack(answer(6000)));
+        assert!(!reported.on_ack(ProbeAck { dsack_end: Some(Seq(5000)), ..probe_ack(5000) }));
+        assert!(!reported.on_ack(probe_ack(6000)));
         let mut repeated = probed();
-        assert!(!repeated.on_ack(Answer { is_bare_duplicate: true, ..answer(5000) }));
-        assert!(!repeated.on_ack(answer(6000)));
+        assert!(!repeated.on_ack(ProbeAck { is_bare_duplicate: true, ..probe_ack(5000) }));
+        assert!(!repeated.on_ack(probe_ack(6000)));
     }
 }

@@ -1,4 +1,4 @@
-//! What goes out next, and what keeps it from going.
+//! Transmission: selection of the next segment, and the limit if none may be sent.
 
 use super::frto::Frto;
 use super::limit::Limit;
@@ -11,7 +11,7 @@ use crate::stack::Pacing;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 impl Sender {
-    /// The next segment to send, if any may be sent now.
+    /// Returns the next segment to send now, if any.
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
         match self.choose(now) {
             Ok(outgoing) => Some(outgoing),
@@ -71,7 +71,7 @@ impl Sender {
         Err(limit)
     }
 
-    /// The rate of payload at which segments go out, if they are paced.
+    /// Returns the pacing rate of payload, if segments are paced.
     pub fn pacing_rate(&self) -> Option<BitRate> {
         if self.config.pacing == Pacing::Never {
             return None;
@@ -86,13 +86,13 @@ impl Sender {
         })
     }
 
-    /// What counts against the congestion window.
+    /// Returns the bytes that count against the congestion window.
     pub(super) fn flight(&self) -> u64 {
-        let held_back = matches!(self.phase, Phase::Disorder) && !self.config.limited_transmit;
-        u64::from(if held_back { self.board.outstanding() } else { self.board.pipe() })
+        let withholds_new = matches!(self.phase, Phase::Disorder) && !self.config.limited_transmit;
+        u64::from(if withholds_new { self.board.outstanding() } else { self.board.pipe() })
     }
 
-    /// Bytes that the application has for us. An endless source writes whole segments.
+    /// Returns the unsent bytes of the application. An endless source writes whole segments.
     pub(super) fn available(&self) -> u64 {
         if !self.source.endless {
             return self.source.queued;
@@ -103,7 +103,7 @@ impl Sender {
         if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
     }
 
-    /// What keeps a sender back that has sent all it has been given.
+    /// Returns the limit of a sender that has sent all data in its buffer.
     fn limit_of_source(&self) -> Limit {
         //= exception full-buffer-is-not-idleness
         let has_more = self.source.endless || self.source.refused;
@@ -113,18 +113,18 @@ impl Sender {
     pub(super) fn send_new(&mut self, now: Time, room: u64) -> Result<Outgoing, Limit> {
         let available = self.available();
         if available == 0 {
-            // A FIN takes no buffer, so it needs no window.
+            // A FIN occupies no buffer, so it needs no window.
             return (self.fin == Fin::Queued).then(|| self.push_new(0, now)).ok_or(self.limit_of_source());
         }
         let usable = self.offer.edge.since(self.nxt);
         let most = available.min(u64::from(self.mss)) as u32;
         let len = most.min(usable);
         let idle = self.board.outstanding() == 0;
-        //= RFC 9293 §3.8.6.2.1: a full segment, all there is, or a good part of what the peer can take
-        let worth = len == self.mss
+        //= RFC 9293 §3.8.6.2.1: a full segment, all data, or at least half of the maximum window
+        let is_worth_sending = len == self.mss
             || (u64::from(len) == available && (idle || !self.config.nagle))
             || (len > 0 && 2 * len >= self.offer.max);
-        if !worth {
+        if !is_worth_sending {
             if idle && (usable == 0 || self.config.probe_small_windows) {
                 self.start_probing(now);
             }
@@ -143,7 +143,7 @@ impl Sender {
     }
 
     //= RFC 8985 §7.3 TLP_send_probe
-    /// New data if there is some that the peer takes, whatever the congestion window, else the last segment again.
+    /// Sends new data that fits the peer's window, regardless of cwnd; otherwise retransmits the last segment.
     pub(super) fn send_tail_probe(&mut self, now: Time) -> Option<Outgoing> {
         let last = self.board.last()?;
         let fresh = self.send_new(now, u64::MAX).ok();
@@ -163,7 +163,7 @@ impl Sender {
         self.probe.get_or_insert(Probe { at: now + interval, interval, due: false });
     }
 
-    /// One byte beyond a closed window, or what fits where the window is merely silly.
+    /// Sends one byte beyond a closed window, or as much as fits into a silly window.
     pub(super) fn send_probe(&mut self, now: Time) -> Option<Outgoing> {
         let probe = self.probe.as_mut()?;
         //= RFC 9293 §3.8.6.1: increase exponentially the interval between successive probes
@@ -194,7 +194,7 @@ impl Sender {
         if fin {
             self.fin = Fin::Sent;
         }
-        self.tell_departure(now, len);
+        self.report_departure(now, len);
         self.board.push(seq, len as u16, fin, now);
         self.nxt += len + u32::from(fin);
         let retransmission = std::mem::take(&mut self.probed);
@@ -206,7 +206,7 @@ impl Sender {
     }
 
     pub(super) fn resend(&mut self, index: usize, now: Time) -> Outgoing {
-        self.tell_departure(now, u32::from(self.board.get(index).len));
+        self.report_departure(now, u32::from(self.board.get(index).len));
         let segment: Sent = self.board.retransmit(index, now);
         if index == 0 && self.config.retransmission_restarts_timer {
             self.rto_at = None;
@@ -219,13 +219,14 @@ impl Sender {
         Outgoing { seq: segment.seq, len: segment.len, fin: segment.fin(), retransmission: true, ecn, flags }
     }
 
-    /// The ECN field and control bits of a segment; those without data are not ECN-capable (RFC 3168 §6.1.4).
+    /// Returns the ECN field and control bits of a segment; segments without data are not ECN-capable (RFC 3168
+    /// §6.1.4).
     pub(super) fn markable(&mut self, len: u32, retransmission: bool) -> (Codepoint, Flags) {
-        if len == 0 { (Codepoint::NotEct, Flags::default()) } else { self.heed.on_send(retransmission) }
+        if len == 0 { (Codepoint::NotEct, Flags::default()) } else { self.ecn.on_send(retransmission) }
     }
 
-    pub(super) fn tell_departure(&mut self, now: Time, len: u32) {
-        if self.tells_all && len > 0 {
+    pub(super) fn report_departure(&mut self, now: Time, len: u32) {
+        if self.notifies_all && len > 0 {
             let in_flight = Bytes(u64::from(self.board.pipe()));
             let app_limited = self.board.is_app_limited();
             let srtt = self.rtt.srtt();

@@ -14,7 +14,7 @@ const PACING_GAIN: [f64; CYCLE_LEN] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
 const HIGH_GAIN: f64 = 2.885;
 const MSS: f64 = 1000.0;
 
-/// Linux's tcp_bbr as its functions have it, with bytes for packets.
+/// Linux's tcp_bbr, function by function, with bytes instead of packets.
 struct Bbr {
     rng: Stream,
     cwnd: f64,
@@ -27,7 +27,7 @@ struct Bbr {
     acked: f64,
     app_limited: AppLimited,
     in_recovery: bool,
-    /// ACKs since the state was last one of recovery: Linux compares the states after two ACKs.
+    /// ACKs since the end of the last recovery: Linux compares the states after two ACKs.
     acks_out_of_recovery: Option<u64>,
 
     min_rtt: Option<u64>,

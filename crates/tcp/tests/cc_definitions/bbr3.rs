@@ -210,7 +210,7 @@ impl Bbr {
         }
     }
 
-    /// In words only: in fast recovery for a round trip, a loss rate above the threshold, six ranges.
+    /// Given in prose only: in fast recovery for one RTT, a loss rate above the threshold, six lost ranges.
     fn check_startup_high_loss(&mut self, rs: &Sample) {
         let exit = self.state == Startup
             && self.in_fast_recovery
@@ -753,7 +753,7 @@ impl Model for Bbr {
         if let (false, Some(srtt)) = (self.seen_rtt, srtt) {
             self.first_rtt(now, srtt);
         }
-        // No room is left for another segment.
+        // No room for another segment.
         if inflight + size + SMSS > self.cwnd {
             self.is_cwnd_limited = true;
         }

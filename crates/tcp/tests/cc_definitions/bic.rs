@@ -1,10 +1,10 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// BIC as acknowledged segments per segment of growth, the way Linux writes it, without rounding.
+/// BIC as acknowledged segments per segment of growth, as in Linux, without rounding.
 struct Bic {
     cwnd: f64,
     ssthresh: f64,
-    /// Zero while no loss is known.
+    /// Zero before the first loss.
     w_max: f64,
 }
 
@@ -44,12 +44,12 @@ impl Bic {
 }
 
 impl Definition for Bic {
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
             return;
         }
-        self.cwnd += told.acked / self.cnt();
+        self.cwnd += info.acked / self.cnt();
     }
 
     fn loss(&mut self, _: f64, flight: f64) {

@@ -1,10 +1,10 @@
 use super::cubic::Cubic;
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// C2TCP as the paper's pseudocode has it, on top of RFC 9438.
+/// C2TCP as in the paper's pseudocode, on top of RFC 9438.
 struct C2tcp {
     cubic: Cubic,
-    /// Setpoint and interval in seconds; without them alpha times the least round-trip time.
+    /// Setpoint and interval in seconds; `None`: alpha times the minimum RTT.
     fixed: Option<(f64, f64)>,
     alpha: f64,
     first_time: bool,
@@ -13,31 +13,31 @@ struct C2tcp {
 }
 
 impl Definition for C2tcp {
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         let lone = self.cubic.cwnd < 2.0;
-        self.cubic.ack(told);
+        self.cubic.ack(info);
         if lone {
             return;
         }
         let (setpoint, interval) =
-            self.fixed.unwrap_or((self.alpha * told.min_rtt, self.alpha * told.min_rtt));
-        // Clocks tick in nanoseconds.
+            self.fixed.unwrap_or((self.alpha * info.min_rtt, self.alpha * info.min_rtt));
+        // The engine's times are in nanoseconds.
         let ticks = |seconds: f64| f64::round(seconds * 1e9);
-        if ticks(told.rtt) <= ticks(setpoint) {
+        if ticks(info.rtt) <= ticks(setpoint) {
             self.first_time = true;
-            if told.limited {
-                self.cubic.cwnd += (setpoint / told.rtt) / self.cubic.cwnd;
+            if info.limited {
+                self.cubic.cwnd += (setpoint / info.rtt) / self.cubic.cwnd;
             }
         } else if self.first_time {
             self.first_time = false;
-            self.next_time = told.now + interval;
+            self.next_time = info.now + interval;
             self.num_backoffs = 1.0;
-        } else if ticks(told.now) > ticks(self.next_time) {
-            self.next_time = told.now + interval / f64::sqrt(self.num_backoffs);
+        } else if ticks(info.now) > ticks(self.next_time) {
+            self.next_time = info.now + interval / f64::sqrt(self.num_backoffs);
             self.num_backoffs += 1.0;
-            // In whole bytes, of which there are 1000 in a segment.
+            // Rounded to whole bytes, 1000 per segment.
             let flight = f64::floor(self.cubic.cwnd * 1000.0) / 1000.0;
-            self.cubic.loss(told.now, flight);
+            self.cubic.loss(info.now, flight);
             self.cubic.cwnd = 1.0;
         }
     }

@@ -1,7 +1,7 @@
-use super::{Definition, Told, compare_over};
+use super::{AckInfo, Definition, compare_over};
 use proptest::prelude::*;
 
-/// The settings of Compound TCP by the draft's letters.
+/// Parameters of Compound TCP, named as in the draft.
 #[derive(Clone, Debug)]
 struct Settings {
     alpha: f64,
@@ -12,7 +12,7 @@ struct Settings {
     low_window: f64,
 }
 
-/// Compound TCP: cwnd and dwnd apart, as the draft has them.
+/// Compound TCP with separate cwnd and dwnd, as in the draft.
 struct Compound {
     settings: Settings,
     cwnd: f64,
@@ -29,7 +29,7 @@ impl Compound {
         self.cwnd + self.dwnd
     }
 
-    fn once_in_a_round_trip(&mut self, rtt: f64) {
+    fn once_per_rtt(&mut self, rtt: f64) {
         let Settings { alpha, k, zeta, low_window, .. } = self.settings;
         let diff_of = |window: f64| (window / self.base_rtt - window / rtt) * self.base_rtt;
         self.diff_reno = Some(f64::max(diff_of(self.cwnd), 0.0));
@@ -47,21 +47,21 @@ impl Compound {
 }
 
 impl Definition for Compound {
-    fn measure(&mut self, told: &Told) {
-        self.base_rtt = f64::min(self.base_rtt, told.rtt);
+    fn measure(&mut self, info: &AckInfo) {
+        self.base_rtt = f64::min(self.base_rtt, info.rtt);
     }
 
-    fn ack(&mut self, told: &Told) {
-        let ends = told.round != self.round;
-        self.round = told.round;
+    fn ack(&mut self, info: &AckInfo) {
+        let ends = info.round != self.round;
+        self.round = info.round;
         // The sum of the two windows is not exact.
         if self.win() < self.ssthresh - 1e-9 {
-            self.cwnd += f64::min(f64::min(told.acked, 1.0), self.ssthresh - self.win());
+            self.cwnd += f64::min(f64::min(info.acked, 1.0), self.ssthresh - self.win());
             return;
         }
-        self.cwnd += f64::min(told.acked, 1.0) / self.win();
+        self.cwnd += f64::min(info.acked, 1.0) / self.win();
         if ends {
-            self.once_in_a_round_trip(told.srtt);
+            self.once_per_rtt(info.srtt);
         }
     }
 
@@ -73,7 +73,7 @@ impl Definition for Compound {
         let before = self.win();
         self.dwnd = f64::max(before * (1.0 - beta) - self.cwnd / 2.0, 0.0);
         self.ssthresh = f64::max(self.cwnd / 2.0 + self.dwnd, 2.0);
-        // No window grows at a loss; what is not dwnd is cwnd, as the least threshold has it.
+        // No loss increases the window; cwnd is the remainder beyond dwnd under the minimum ssthresh.
         self.cwnd = f64::min(before, self.ssthresh) - self.dwnd;
     }
 

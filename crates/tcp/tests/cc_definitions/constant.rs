@@ -1,6 +1,6 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// The paper's pseudo-code with Westwood's filter, k = 10 and beta = 0.5.
+/// The paper's pseudocode with Westwood's filter, k = 10 and beta = 0.5.
 struct Constant {
     cwnd: f64,
     slow_start_state: bool,
@@ -11,35 +11,35 @@ struct Constant {
 }
 
 impl Definition for Constant {
-    fn measure(&mut self, told: &Told) {
+    fn measure(&mut self, info: &AckInfo) {
         let Some((t, b_before)) = self.last else {
-            self.last = Some((told.now, 0.0));
+            self.last = Some((info.now, 0.0));
             return;
         };
-        self.pending += told.acked;
-        let delta = told.now - t;
+        self.pending += info.acked;
+        let delta = info.now - t;
         if delta > 0.0 {
             let b = self.pending / delta;
             let alpha = (2.0 * 0.5 - delta) / (2.0 * 0.5 + delta);
             self.bwe = alpha * self.bwe + (1.0 - alpha) * (b + b_before) / 2.0;
-            self.last = Some((told.now, b));
+            self.last = Some((info.now, b));
             self.pending = 0.0;
         }
     }
 
-    fn ack(&mut self, told: &Told) {
-        if self.slow_start_state && told.round < 10 {
-            self.cwnd += f64::min(told.acked, 1.0);
+    fn ack(&mut self, info: &AckInfo) {
+        if self.slow_start_state && info.round < 10 {
+            self.cwnd += f64::min(info.acked, 1.0);
             return;
         }
         let changed = match self.rtt_arc {
             None => true,
-            Some(rtt_arc) => f64::abs(rtt_arc - told.srtt) / rtt_arc > 0.5,
+            Some(rtt_arc) => f64::abs(rtt_arc - info.srtt) / rtt_arc > 0.5,
         };
         if changed {
             self.slow_start_state = false;
-            self.cwnd = f64::max(self.bwe * told.min_rtt, 1.0);
-            self.rtt_arc = Some(told.srtt);
+            self.cwnd = f64::max(self.bwe * info.min_rtt, 1.0);
+            self.rtt_arc = Some(info.srtt);
         }
     }
 

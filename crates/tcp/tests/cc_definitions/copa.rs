@@ -1,17 +1,17 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// Copa as its paper has it; a window of samples is searched anew for each ACK.
+/// Copa as in its paper; each ACK searches the window of samples completely.
 struct Copa {
     delta: f64,
     default_delta: f64,
     may_compete: bool,
     cwnd: f64,
     slow_start: bool,
-    /// (time, round-trip time), of those that may still be a least or a greatest one.
+    /// (time, RTT) of the samples that may still be a minimum or maximum.
     samples: Vec<(f64, f64)>,
-    /// Those of the long window: no two within 10 ms, but for better ones.
+    /// Samples of the long window, at least 10 ms apart except for smaller ones.
     long: Vec<(f64, f64)>,
-    /// Those of the greatest: no two within 1 ms, but for greater ones.
+    /// Samples for the maximum, at least 1 ms apart except for larger ones.
     high: Vec<(f64, f64)>,
     v: f64,
     cwnd_at_start: f64,
@@ -21,10 +21,10 @@ struct Copa {
     nearly_empty_at: u64,
 }
 
-/// Times are whole nanoseconds.
+/// The engine's times are whole nanoseconds.
 const TICK: f64 = 1e-10;
 
-/// Drops what a better sample outlasts, then keeps the sample unless the last one is as new as `slot`.
+/// Drops samples that a better one supersedes, then adds the sample unless the last one is less than `slot` old.
 fn keep(samples: &mut Vec<(f64, f64)>, now: f64, rtt: f64, slot: f64, better: fn(f64, f64) -> bool) {
     while samples.last().is_some_and(|last| better(rtt, last.1)) {
         samples.pop();
@@ -34,7 +34,7 @@ fn keep(samples: &mut Vec<(f64, f64)>, now: f64, rtt: f64, slot: f64, better: fn
     }
 }
 
-/// What is too old is forgotten for good, but for the last sample.
+/// Discards samples older than the window, except the last one.
 fn recent(samples: &mut Vec<(f64, f64)>, now: f64, window: f64) -> impl Iterator<Item = f64> {
     let newest = samples[samples.len() - 1].0;
     samples.retain(|sample| sample.0 == newest || now - sample.0 < window + TICK);
@@ -42,27 +42,27 @@ fn recent(samples: &mut Vec<(f64, f64)>, now: f64, window: f64) -> impl Iterator
 }
 
 impl Definition for Copa {
-    fn measure(&mut self, told: &Told) {
-        let now = told.now;
-        self.samples.push((now, told.rtt));
-        keep(&mut self.long, now, told.rtt, 0.01, |new, old| new <= old);
-        keep(&mut self.high, now, told.rtt, 0.001, |new, old| new >= old);
+    fn measure(&mut self, info: &AckInfo) {
+        let now = info.now;
+        self.samples.push((now, info.rtt));
+        keep(&mut self.long, now, info.rtt, 0.01, |new, old| new <= old);
+        keep(&mut self.high, now, info.rtt, 0.001, |new, old| new >= old);
         let rtt_min = recent(&mut self.long, now, 10.0).fold(f64::INFINITY, f64::min);
         // §2.1: tau = srtt / 2, in whole nanoseconds
-        let tau = f64::round(told.srtt / 2.0 * 1e9) / 1e9;
+        let tau = f64::round(info.srtt / 2.0 * 1e9) / 1e9;
         let rtt_standing = recent(&mut self.samples, now, tau).fold(f64::INFINITY, f64::min);
-        let rtt_max = recent(&mut self.high, now, 4.0 * told.srtt).fold(0.0, f64::max);
+        let rtt_max = recent(&mut self.high, now, 4.0 * info.srtt).fold(0.0, f64::max);
         let dq = f64::max(rtt_standing - rtt_min, 0.0);
         // §2.2
         if dq < 0.1 * (rtt_max - rtt_min) + TICK {
-            self.nearly_empty_at = told.round;
+            self.nearly_empty_at = info.round;
         }
-        if told.round != self.round {
-            self.round = told.round;
-            let competing = self.may_compete && told.round >= self.nearly_empty_at + 5;
+        if info.round != self.round {
+            self.round = info.round;
+            let competing = self.may_compete && info.round >= self.nearly_empty_at + 5;
             self.delta = if competing { 1.0 / (1.0 / self.delta + 1.0) } else { self.default_delta };
             // §2.1, velocity
-            // Steps up and down may have cancelled.
+            // Increases and decreases may have cancelled out.
             if (self.cwnd > self.cwnd_at_start + 1e-6) == self.up {
                 self.same_direction += 1;
                 if self.same_direction >= 3 {
@@ -74,23 +74,23 @@ impl Definition for Copa {
                 self.v = 1.0;
             }
             self.cwnd_at_start = self.cwnd;
-            // No more than a doubling in a round trip.
+            // At most a doubling per RTT.
             self.v = f64::min(self.v, f64::max(self.delta * self.cwnd, 1.0));
         }
         let target_rate = if dq > 0.0 { 1.0 / (self.delta * dq) } else { f64::INFINITY };
         let rate = self.cwnd / rtt_standing;
-        let step = told.acked * self.v / (self.delta * self.cwnd);
+        let step = info.acked * self.v / (self.delta * self.cwnd);
         if rate > target_rate {
             self.slow_start = false;
             if self.cwnd > 2.0 {
                 self.cwnd = f64::max(2.0, self.cwnd - step);
             }
-        } else if told.limited {
-            self.cwnd += if self.slow_start { told.acked } else { f64::min(step, told.acked) };
+        } else if info.limited {
+            self.cwnd += if self.slow_start { info.acked } else { f64::min(step, info.acked) };
         }
     }
 
-    fn ack(&mut self, _: &Told) {}
+    fn ack(&mut self, _: &AckInfo) {}
 
     fn loss(&mut self, _: f64, _: f64) {
         self.delta = f64::min(2.0 * self.delta, self.default_delta);

@@ -1,5 +1,5 @@
 use super::hystart_plus_plus::HystartPlusPlus;
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
 /// RFC 9438 with its constants.
 pub struct Cubic {
@@ -7,14 +7,14 @@ pub struct Cubic {
     pub ssthresh: f64,
     w_max: f64,
     cwnd_prior: f64,
-    /// No loss since the beginning or a timeout.
+    /// No loss since the start or a timeout.
     lossless: bool,
     in_avoidance: bool,
     t_epoch: f64,
     k: f64,
     w_est: f64,
     previous: f64,
-    /// Until the first sign of congestion.
+    /// Until the first congestion event.
     hystart_plus_plus: Option<HystartPlusPlus>,
 }
 
@@ -40,21 +40,21 @@ impl Cubic {
 }
 
 impl Definition for Cubic {
-    fn ack(&mut self, told: &Told) {
-        let pause = told.now - self.previous;
-        self.previous = told.now;
+    fn ack(&mut self, info: &AckInfo) {
+        let pause = info.now - self.previous;
+        self.previous = info.now;
         // §5.8
-        if !told.limited {
+        if !info.limited {
             if self.in_avoidance {
                 self.t_epoch += pause;
             }
             return;
         }
         if self.cwnd < self.ssthresh {
-            let divisor = self.hystart_plus_plus.as_mut().map_or(Some(1.0), |watch| watch.divisor(told));
+            let divisor = self.hystart_plus_plus.as_mut().map_or(Some(1.0), |watch| watch.divisor(info));
             match divisor {
                 Some(divisor) => {
-                    self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 8.0) / divisor, self.ssthresh);
+                    self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 8.0) / divisor, self.ssthresh);
                 }
                 None => {
                     self.ssthresh = self.cwnd;
@@ -65,7 +65,7 @@ impl Definition for Cubic {
         }
         if !self.in_avoidance {
             self.in_avoidance = true;
-            self.t_epoch = told.now;
+            self.t_epoch = info.now;
             self.w_est = self.cwnd;
             // §4.8, §4.10
             if self.lossless {
@@ -77,9 +77,9 @@ impl Definition for Cubic {
             self.w_max = f64::max(self.w_max, self.cwnd);
         }
         let w_cubic = |t: f64| C * f64::powi(t - self.k, 3) + self.w_max;
-        let t = told.now - self.t_epoch;
+        let t = info.now - self.t_epoch;
         // §4.2
-        let mut target = w_cubic(t + told.srtt);
+        let mut target = w_cubic(t + info.srtt);
         if target < self.cwnd {
             target = self.cwnd;
         } else if target > 1.5 * self.cwnd {
@@ -87,12 +87,12 @@ impl Definition for Cubic {
         }
         // §4.3
         let alpha = if self.w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - BETA) / (1.0 + BETA) };
-        self.w_est += alpha * told.acked / self.cwnd;
+        self.w_est += alpha * info.acked / self.cwnd;
         if w_cubic(t) < self.w_est {
             self.cwnd = f64::max(self.cwnd, self.w_est);
         } else {
             // §4.4, §4.5
-            self.cwnd += told.acked * (target - self.cwnd) / self.cwnd;
+            self.cwnd += info.acked * (target - self.cwnd) / self.cwnd;
         }
     }
 

@@ -1,10 +1,10 @@
-use super::{Definition, Told, compare_over};
+use super::{AckInfo, Definition, compare_over};
 
-/// CUBIC by Linux's variables: windows, counters and targets in whole segments.
+/// CUBIC with Linux's variables: windows, counters and targets in whole segments.
 struct CubicLinux {
     c: f64,
     beta: f64,
-    /// Slow start may end between two segments; everything else sees whole ones.
+    /// Slow start may end between two segments; all other code uses whole segments.
     cwnd: f64,
     ssthresh: f64,
     last_max_cwnd: f64,
@@ -18,10 +18,10 @@ struct CubicLinux {
 }
 
 impl CubicLinux {
-    fn cnt(&mut self, told: &Told) -> f64 {
+    fn cnt(&mut self, info: &AckInfo) -> f64 {
         let cwnd = self.cwnd.floor();
         if self.epoch_start.is_none() {
-            self.epoch_start = Some(told.now);
+            self.epoch_start = Some(info.now);
             (self.ack_cnt, self.tcp_cwnd) = (0.0, cwnd);
             (self.k, self.origin_point) = (0.0, cwnd);
             if self.last_max_cwnd > cwnd {
@@ -29,8 +29,8 @@ impl CubicLinux {
                 self.origin_point = self.last_max_cwnd;
             }
         }
-        self.ack_cnt += told.acked;
-        let t = told.now + told.min_rtt - self.epoch_start.unwrap();
+        self.ack_cnt += info.acked;
+        let t = info.now + info.min_rtt - self.epoch_start.unwrap();
         let delta = (self.c * (t - self.k).abs().powi(3)).floor();
         let target = if t < self.k { self.origin_point - delta } else { self.origin_point + delta };
         let mut cnt = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { 100.0 * cwnd };
@@ -59,16 +59,16 @@ impl CubicLinux {
 }
 
 impl Definition for CubicLinux {
-    fn ack(&mut self, told: &Told) {
-        let pause = told.now - self.previous;
-        self.previous = told.now;
-        if !told.limited {
+    fn ack(&mut self, info: &AckInfo) {
+        let pause = info.now - self.previous;
+        self.previous = info.now;
+        if !info.limited {
             self.epoch_start = self.epoch_start.map(|start| start + pause);
         } else if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 8.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 8.0), self.ssthresh);
         } else {
-            let cnt = self.cnt(told);
-            self.cwnd_cnt += told.acked;
+            let cnt = self.cnt(info);
+            self.cwnd_cnt += info.acked;
             if self.cwnd_cnt >= cnt {
                 self.cwnd_cnt -= cnt;
                 self.cwnd += 1.0;

@@ -1,4 +1,4 @@
-use super::{Definition, Told, compare, compare_marked};
+use super::{AckInfo, Definition, compare, compare_marked};
 
 /// RFC 8257 §3.3 on top of RFC 5681.
 struct Dctcp {
@@ -9,29 +9,29 @@ struct Dctcp {
     bytes_acked: f64,
     bytes_marked: f64,
     window_end: u64,
-    /// The feedback counts marks.
+    /// True if the feedback counts marks.
     counts: bool,
 }
 
 impl Definition for Dctcp {
-    fn measure(&mut self, told: &Told) {
-        self.bytes_acked += told.acked;
-        self.bytes_marked += told.marked;
-        self.counts |= told.marked > 0.0;
-        if told.round > self.window_end {
+    fn measure(&mut self, info: &AckInfo) {
+        self.bytes_acked += info.acked;
+        self.bytes_marked += info.marked;
+        self.counts |= info.marked > 0.0;
+        if info.round > self.window_end {
             let m = self.bytes_marked / self.bytes_acked;
             self.alpha = self.alpha * (1.0 - self.g) + self.g * m;
-            self.window_end = told.round;
+            self.window_end = info.round;
             self.bytes_acked = 0.0;
             self.bytes_marked = 0.0;
         }
     }
 
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
         } else {
-            self.cwnd += f64::min(told.acked, 1.0) / self.cwnd;
+            self.cwnd += f64::min(info.acked, 1.0) / self.cwnd;
         }
     }
 

@@ -1,6 +1,6 @@
-use super::{Definition, Told, compare_over};
+use super::{AckInfo, Definition, compare_over};
 
-/// FAST TCP: the window equation of the paper, a step on its way as (from, to, acknowledged segments).
+/// FAST TCP: the paper's window equation; a step in progress is (from, to, acknowledged segments).
 struct Fast {
     alpha: f64,
     gamma: f64,
@@ -9,31 +9,31 @@ struct Fast {
     ssthresh: f64,
     rtt: Option<f64>,
     round: u64,
-    /// Round trips since the last step.
+    /// RTTs since the last step.
     since: u64,
     step: Option<(f64, f64, f64)>,
 }
 
 impl Definition for Fast {
-    fn measure(&mut self, told: &Told) {
+    fn measure(&mut self, info: &AckInfo) {
         let eta = f64::min(3.0 / self.w, 0.25);
-        self.rtt = Some(self.rtt.map_or(told.rtt, |rtt| (1.0 - eta) * rtt + eta * told.rtt));
+        self.rtt = Some(self.rtt.map_or(info.rtt, |rtt| (1.0 - eta) * rtt + eta * info.rtt));
     }
 
-    fn ack(&mut self, told: &Told) {
-        if told.round != self.round {
-            self.round = told.round;
+    fn ack(&mut self, info: &AckInfo) {
+        if info.round != self.round {
+            self.round = info.round;
             self.step = None;
-            let rtt = f64::max(self.rtt.unwrap(), told.min_rtt);
+            let rtt = f64::max(self.rtt.unwrap(), info.min_rtt);
             if self.w < self.ssthresh {
-                if self.w - self.w * told.min_rtt / rtt > self.alpha {
+                if self.w - self.w * info.min_rtt / rtt > self.alpha {
                     self.ssthresh = f64::max(self.w, 2.0);
                 }
             } else {
                 self.since += 1;
                 if self.since >= self.period {
                     let equation =
-                        (1.0 - self.gamma) * self.w + self.gamma * (told.min_rtt / rtt * self.w + self.alpha);
+                        (1.0 - self.gamma) * self.w + self.gamma * (info.min_rtt / rtt * self.w + self.alpha);
                     self.step = Some((self.w, f64::min(2.0 * self.w, equation), 0.0));
                     self.since = 0;
                 }
@@ -41,9 +41,9 @@ impl Definition for Fast {
         }
         if self.w < self.ssthresh {
             self.step = None;
-            self.w = f64::min(self.w + f64::min(told.acked, 1.0), self.ssthresh);
+            self.w = f64::min(self.w + f64::min(info.acked, 1.0), self.ssthresh);
         } else if let Some((from, to, acked)) = &mut self.step {
-            *acked += told.acked;
+            *acked += info.acked;
             self.w = f64::max(*from + (*to - *from) * f64::min(*acked / *from, 1.0), 1.0);
             self.ssthresh = f64::max(f64::min(self.ssthresh, self.w), 2.0);
         }

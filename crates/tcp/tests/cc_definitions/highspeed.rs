@@ -1,6 +1,6 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// RFC 3649 §5 without the table. An ACK counts as so many segments as it acknowledges, or as one at most.
+/// RFC 3649 §5 without the table. An ACK counts as the segments that it acknowledges, limited to `most`.
 struct HighSpeed {
     most: f64,
     cwnd: f64,
@@ -20,11 +20,11 @@ fn a(w: f64) -> f64 {
 }
 
 impl Definition for HighSpeed {
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
         } else {
-            self.cwnd += f64::min(told.acked, self.most) * a(self.cwnd) / self.cwnd;
+            self.cwnd += f64::min(info.acked, self.most) * a(self.cwnd) / self.cwnd;
         }
     }
 

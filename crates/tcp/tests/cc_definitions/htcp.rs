@@ -1,4 +1,4 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
 /// draft-leith-tcp-htcp-06 with Delta_L = 1 s.
 struct Htcp {
@@ -32,20 +32,20 @@ impl Htcp {
 }
 
 impl Definition for Htcp {
-    fn measure(&mut self, told: &Told) {
-        self.rtts.push(told.rtt);
-        self.delivered += told.acked;
+    fn measure(&mut self, info: &AckInfo) {
+        self.rtts.push(info.rtt);
+        self.delivered += info.acked;
     }
 
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
             return;
         }
-        let delta = told.now - self.last_backoff;
+        let delta = info.now - self.last_backoff;
         let alpha =
             if delta <= 1.0 { 1.0 } else { 1.0 + 10.0 * (delta - 1.0) + f64::powi((delta - 1.0) / 2.0, 2) };
-        self.cwnd += told.acked * f64::max(2.0 * (1.0 - self.beta) * alpha, 1.0) / self.cwnd;
+        self.cwnd += info.acked * f64::max(2.0 * (1.0 - self.beta) * alpha, 1.0) / self.cwnd;
     }
 
     fn loss(&mut self, now: f64, flight: f64) {

@@ -1,7 +1,7 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// Caini and Firrincieli's rules with RTT0 = 25 ms. An ACK counts as so many segments as it acknowledges, or as one
-/// at most.
+/// Caini and Firrincieli's rules with RTT0 = 25 ms. An ACK counts as the segments that it acknowledges, limited to
+/// `most`.
 struct Hybla {
     most: f64,
     cwnd: f64,
@@ -10,16 +10,16 @@ struct Hybla {
 }
 
 impl Definition for Hybla {
-    fn measure(&mut self, told: &Told) {
-        self.rho = f64::max(told.min_rtt / 0.025, 1.0);
+    fn measure(&mut self, info: &AckInfo) {
+        self.rho = f64::max(info.min_rtt / 0.025, 1.0);
     }
 
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            let increment = (2_f64.powf(self.rho) - 1.0) * f64::min(told.acked, 1.0);
+            let increment = (2_f64.powf(self.rho) - 1.0) * f64::min(info.acked, 1.0);
             self.cwnd = f64::min(self.cwnd + increment, self.ssthresh);
         } else {
-            self.cwnd += f64::min(told.acked, self.most) * self.rho.powi(2) / self.cwnd;
+            self.cwnd += f64::min(info.acked, self.most) * self.rho.powi(2) / self.cwnd;
         }
     }
 

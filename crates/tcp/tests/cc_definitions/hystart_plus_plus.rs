@@ -1,6 +1,6 @@
 //! RFC 9406 §4.2 with the constants of §4.3.
 
-use super::Told;
+use super::AckInfo;
 
 const MIN_RTT_THRESH: f64 = 0.004;
 const MAX_RTT_THRESH: f64 = 0.016;
@@ -33,10 +33,10 @@ impl HystartPlusPlus {
         }
     }
 
-    /// What growth is divided by; nothing if congestion avoidance begins.
-    pub fn divisor(&mut self, told: &Told) -> Option<f64> {
-        if self.round != Some(told.round) {
-            self.round = Some(told.round);
+    /// Returns the divisor of growth; `None`: congestion avoidance begins.
+    pub fn divisor(&mut self, info: &AckInfo) -> Option<f64> {
+        if self.round != Some(info.round) {
+            self.round = Some(info.round);
             self.last_round_min_rtt = self.current_round_min_rtt;
             self.current_round_min_rtt = f64::INFINITY;
             self.rtt_sample_count = 0;
@@ -47,7 +47,7 @@ impl HystartPlusPlus {
                 }
             }
         }
-        self.current_round_min_rtt = f64::min(self.current_round_min_rtt, told.rtt);
+        self.current_round_min_rtt = f64::min(self.current_round_min_rtt, info.rtt);
         self.rtt_sample_count += 1;
         self.judge();
         Some(if self.in_css { CSS_GROWTH_DIVISOR } else { 1.0 })
@@ -65,7 +65,7 @@ impl HystartPlusPlus {
         } else if self.last_round_min_rtt != f64::INFINITY {
             let part = f64::min(self.last_round_min_rtt / MIN_RTT_DIVISOR, MAX_RTT_THRESH);
             let rtt_thresh = f64::max(MIN_RTT_THRESH, part);
-            // Half a nanosecond for the sum of two rounded numbers.
+            // Half a nanosecond of tolerance for the sum of two rounded numbers.
             if self.current_round_min_rtt >= self.last_round_min_rtt + rtt_thresh - 5e-10 {
                 self.css_baseline_min_rtt = self.current_round_min_rtt;
                 self.in_css = true;

@@ -1,6 +1,6 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// Illinois with the paper's constants and its kappas.
+/// Illinois with the paper's constants and kappas.
 struct Illinois {
     cwnd: f64,
     ssthresh: f64,
@@ -54,21 +54,21 @@ impl Illinois {
 }
 
 impl Definition for Illinois {
-    fn measure(&mut self, told: &Told) {
-        self.samples.push(told.rtt);
-        self.longest = f64::max(self.longest, told.rtt);
+    fn measure(&mut self, info: &AckInfo) {
+        self.samples.push(info.rtt);
+        self.longest = f64::max(self.longest, info.rtt);
     }
 
-    fn ack(&mut self, told: &Told) {
-        if told.round != self.round {
-            self.round = told.round;
-            self.adapt(told.min_rtt);
+    fn ack(&mut self, info: &AckInfo) {
+        if info.round != self.round {
+            self.round = info.round;
+            self.adapt(info.min_rtt);
         }
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
             return;
         }
-        self.cwnd += told.acked * self.alpha / self.cwnd;
+        self.cwnd += info.acked * self.alpha / self.cwnd;
     }
 
     fn loss(&mut self, _: f64, flight: f64) {

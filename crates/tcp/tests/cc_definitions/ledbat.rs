@@ -1,26 +1,26 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// RFC 6817 with a target of 100 ms, on round-trip times; the whole history is kept.
+/// RFC 6817 with a target of 100 ms, with RTTs as delays; the whole history is stored.
 struct Ledbat {
     cwnd: f64,
     ssthresh: f64,
     delays: Vec<f64>,
-    /// (beginning, least delay) of each minute.
+    /// (start, minimum delay) of each minute.
     minutes: Vec<(f64, f64)>,
 }
 
 impl Definition for Ledbat {
-    fn measure(&mut self, told: &Told) {
-        self.delays.push(told.rtt);
+    fn measure(&mut self, info: &AckInfo) {
+        self.delays.push(info.rtt);
         match self.minutes.last_mut() {
-            Some((began, least)) if told.now - *began < 60.0 => *least = f64::min(*least, told.rtt),
-            _ => self.minutes.push((told.now, told.rtt)),
+            Some((began, least)) if info.now - *began < 60.0 => *least = f64::min(*least, info.rtt),
+            _ => self.minutes.push((info.now, info.rtt)),
         }
     }
 
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
             return;
         }
         // §2.4.2, §3.4.2: CURRENT_FILTER = 4, BASE_HISTORY = 10
@@ -28,9 +28,9 @@ impl Definition for Ledbat {
         let base = self.minutes.iter().rev().take(10).map(|minute| minute.1).fold(f64::INFINITY, f64::min);
         let queuing_delay = f64::max(current - base, 0.0);
         let off_target = (0.1 - queuing_delay) / 0.1;
-        let mut cwnd = self.cwnd + off_target * told.acked / self.cwnd;
-        // Nothing is in flight here but what this ACK covers.
-        let max_allowed_cwnd = told.acked + 1.0;
+        let mut cwnd = self.cwnd + off_target * info.acked / self.cwnd;
+        // In this test only the data acknowledged now is in flight.
+        let max_allowed_cwnd = info.acked + 1.0;
         if cwnd > max_allowed_cwnd {
             cwnd = f64::min(cwnd, f64::max(max_allowed_cwnd, self.cwnd));
         }

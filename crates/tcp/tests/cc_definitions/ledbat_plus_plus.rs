@@ -1,16 +1,16 @@
-use super::{Definition, Told, compare_over};
+use super::{AckInfo, Definition, compare_over};
 
-/// What LEDBAT++ is about.
+/// State of LEDBAT++.
 #[derive(PartialEq)]
-enum Doing {
+enum State {
     InitialSlowStart,
     Ledbat,
-    /// Two segments.
+    /// At two segments.
     Frozen,
     RampingUp,
 }
 
-/// LEDBAT++ by its draft; the whole history of delays is kept.
+/// LEDBAT++ as in its draft; the whole history of delays is stored.
 struct LedbatPlusPlus {
     target: f64,
     constant: f64,
@@ -20,8 +20,8 @@ struct LedbatPlusPlus {
     delays: Vec<f64>,
     minutes: Vec<(f64, f64)>,
     srtt: f64,
-    doing: Doing,
-    /// When the last slowdown began, when its freeze ends, and when the next is due.
+    state: State,
+    /// Start of the last slowdown, end of its freeze, and time of the next slowdown.
     began: f64,
     thaw: f64,
     due: f64,
@@ -29,80 +29,80 @@ struct LedbatPlusPlus {
 
 impl LedbatPlusPlus {
     fn resume(&mut self, now: f64) {
-        self.doing = Doing::Ledbat;
+        self.state = State::Ledbat;
         self.due = now + self.factor * (now - self.began);
     }
 
     fn end_initial(&mut self, now: f64) {
-        self.doing = Doing::Ledbat;
+        self.state = State::Ledbat;
         self.due = now + 2.0 * self.srtt;
     }
 
     fn after_loss(&mut self, now: f64) {
-        match self.doing {
-            Doing::InitialSlowStart => self.end_initial(now),
-            Doing::Frozen | Doing::RampingUp => self.resume(now),
-            Doing::Ledbat => {}
+        match self.state {
+            State::InitialSlowStart => self.end_initial(now),
+            State::Frozen | State::RampingUp => self.resume(now),
+            State::Ledbat => {}
         }
     }
 }
 
-/// Of room where times are compared, since they are whole nanoseconds there.
-const ROOM: f64 = 3e-9;
+/// Tolerance of time comparisons: the engine's times are whole nanoseconds.
+const TOLERANCE: f64 = 3e-9;
 
 impl Definition for LedbatPlusPlus {
-    fn measure(&mut self, told: &Told) {
-        self.srtt = told.srtt;
-        self.delays.push(told.rtt);
+    fn measure(&mut self, info: &AckInfo) {
+        self.srtt = info.srtt;
+        self.delays.push(info.rtt);
         match self.minutes.last_mut() {
-            Some((began, least)) if told.now - *began < 60.0 => *least = f64::min(*least, told.rtt),
-            _ => self.minutes.push((told.now, told.rtt)),
+            Some((began, least)) if info.now - *began < 60.0 => *least = f64::min(*least, info.rtt),
+            _ => self.minutes.push((info.now, info.rtt)),
         }
     }
 
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         let current = self.delays.iter().rev().take(4).copied().fold(f64::INFINITY, f64::min);
         let base = self.minutes.iter().rev().take(10).map(|minute| minute.1).fold(f64::INFINITY, f64::min);
         let delay = f64::max(current - base, 0.0);
         let gain = 1.0 / f64::min(16.0, (2.0 * self.target / base).ceil());
-        if self.doing == Doing::Frozen && told.now >= self.thaw - ROOM {
-            self.doing = Doing::RampingUp;
+        if self.state == State::Frozen && info.now >= self.thaw - TOLERANCE {
+            self.state = State::RampingUp;
         }
-        match self.doing {
-            Doing::InitialSlowStart => {
+        match self.state {
+            State::InitialSlowStart => {
                 if delay > 0.75 * self.target {
                     self.ssthresh = f64::max(self.w, 2.0);
                 } else {
-                    self.w = f64::min(self.w + gain * told.acked, self.ssthresh);
+                    self.w = f64::min(self.w + gain * info.acked, self.ssthresh);
                 }
                 if self.w >= self.ssthresh {
-                    self.end_initial(told.now);
+                    self.end_initial(info.now);
                 }
             }
-            Doing::Frozen => {}
-            Doing::RampingUp => {
-                self.w = f64::min(self.w + told.acked, self.ssthresh);
+            State::Frozen => {}
+            State::RampingUp => {
+                self.w = f64::min(self.w + info.acked, self.ssthresh);
                 if self.w >= self.ssthresh {
-                    self.resume(told.now);
+                    self.resume(info.now);
                 }
             }
             // After a timeout.
-            Doing::Ledbat if self.w < self.ssthresh => {
-                self.w = f64::min(self.w + f64::min(told.acked, 1.0), self.ssthresh);
+            State::Ledbat if self.w < self.ssthresh => {
+                self.w = f64::min(self.w + f64::min(info.acked, 1.0), self.ssthresh);
             }
-            Doing::Ledbat if told.now >= self.due - ROOM => {
+            State::Ledbat if info.now >= self.due - TOLERANCE => {
                 self.ssthresh = f64::max(self.w, 2.0);
                 self.w = 2.0;
-                self.doing = Doing::Frozen;
-                (self.began, self.thaw) = (told.now, told.now + 2.0 * self.srtt);
+                self.state = State::Frozen;
+                (self.began, self.thaw) = (info.now, info.now + 2.0 * self.srtt);
             }
-            Doing::Ledbat => {
+            State::Ledbat => {
                 let per_round_trip = if delay <= self.target {
                     gain
                 } else {
                     f64::max(gain - self.constant * self.w * (delay / self.target - 1.0), -self.w / 2.0)
                 };
-                self.w = f64::max(self.w + per_round_trip * told.acked / self.w, 2.0);
+                self.w = f64::max(self.w + per_round_trip * info.acked / self.w, 2.0);
                 self.ssthresh = f64::min(self.ssthresh, self.w);
             }
         }
@@ -146,7 +146,7 @@ fn ledbat_plus_plus() {
                 delays: Vec::new(),
                 minutes: Vec::new(),
                 srtt: 0.0,
-                doing: Doing::InitialSlowStart,
+                state: State::InitialSlowStart,
                 began: 0.0,
                 thaw: 0.0,
                 due: 0.0,

@@ -1,7 +1,7 @@
-use super::{Definition, Told, compare_over};
+use super::{AckInfo, Definition, compare_over};
 use proptest::prelude::*;
 
-/// TCP-LP by the paper's pseudo-code, the indication and the inference phase spelled out.
+/// TCP-LP as in the paper's pseudocode, with explicit indication and inference phase.
 struct Lp {
     delta: f64,
     gamma: f64,
@@ -12,10 +12,10 @@ struct Lp {
     sd: Option<f64>,
     d_min: f64,
     d_max: f64,
-    /// Linux: the greatest delay of all; `d_max` lags behind it.
+    /// Linux: the maximum of all delays; `d_max` lags behind it.
     reserve: f64,
     rtt: f64,
-    /// When the inference phase began.
+    /// Start of the inference phase.
     itti: Option<f64>,
 }
 
@@ -47,19 +47,19 @@ impl Lp {
 }
 
 impl Definition for Lp {
-    fn measure(&mut self, told: &Told) {
-        self.rtt = told.rtt;
-        self.sample(told.one_way);
+    fn measure(&mut self, info: &AckInfo) {
+        self.rtt = info.rtt;
+        self.sample(info.one_way);
     }
 
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         let sd = self.sd.unwrap();
         let cong_ind = sd > self.d_min + (self.d_max - self.d_min) * self.delta;
-        // A nanosecond of room, since times are whole nanoseconds there.
-        let itti = self.itti.is_some_and(|began| told.now - began < self.phase * self.rtt - 1e-9);
+        // A nanosecond of tolerance: the engine's times are whole nanoseconds.
+        let itti = self.itti.is_some_and(|began| info.now - began < self.phase * self.rtt - 1e-9);
         if cong_ind {
             self.cwnd = if itti { 1.0 } else { f64::max(self.cwnd / 2.0, 1.0) };
-            self.itti = Some(told.now);
+            self.itti = Some(info.now);
             if self.linux {
                 (self.d_min, self.d_max, self.reserve) = (sd, 2.0 * sd, 2.0 * sd);
             } else {
@@ -68,10 +68,10 @@ impl Definition for Lp {
         }
         if self.linux {
             if self.cwnd < self.ssthresh || !itti {
-                self.increase(told.acked);
+                self.increase(info.acked);
             }
         } else if !cong_ind && !itti {
-            self.increase(told.acked);
+            self.increase(info.acked);
         }
     }
 

@@ -1,7 +1,7 @@
-//! Congestion controls against literal transcriptions of their definitions, over random sequences of events.
+//! Congestion controls compared with literal transcriptions of their definitions, over random sequences of events.
 //!
-//! A definition counts in segments and seconds and keeps to the letters of its source, slowly and without any
-//! of the engine's helpers.
+//! A definition counts in segments and seconds and follows the text of its source, without optimization and without the
+//! engine's helper functions.
 
 mod bbr;
 mod bbr3;
@@ -42,9 +42,9 @@ use proptest::test_runner::RngSeed;
 
 const MSS: u64 = 1000;
 
-/// What an ACK tells a definition, in segments and seconds.
+/// ACK information for a definition, in segments and seconds.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct AckInfo {
     now: f64,
     acked: f64,
     rtt: f64,
@@ -53,19 +53,19 @@ struct Told {
     one_way: f64,
     round: u64,
     limited: bool,
-    /// Of `acked`, what met congestion.
+    /// Marked part of `acked`.
     marked: f64,
 }
 
-/// An algorithm as its source has it.
+/// An algorithm as defined by its source.
 trait Definition {
-    /// An ACK during loss recovery as well.
-    fn measure(&mut self, _told: &Told) {}
-    fn ack(&mut self, told: &Told);
+    /// Processes an ACK, also during loss recovery.
+    fn measure(&mut self, _info: &AckInfo) {}
+    fn ack(&mut self, info: &AckInfo);
     fn loss(&mut self, now: f64, flight: f64);
-    /// A timeout; `again` if it is one more of the same segment.
+    /// Processes a timeout; `again`: of a segment that has timed out before.
     fn timeout(&mut self, now: f64, flight: f64, again: bool);
-    /// Marks, the first in a window of data.
+    /// Processes the first marks in a window of data.
     fn mark(&mut self, _now: f64) {}
     fn cwnd(&self) -> f64;
 }
@@ -77,7 +77,7 @@ enum Event {
     Timeout { again: bool },
 }
 
-/// A path of 80 ms and up to 120 ms of queue, ACKs of up to three segments, few losses.
+/// A path of 80 ms with up to 120 ms of queueing delay, ACKs of up to three segments, few losses.
 fn event() -> impl Strategy<Value = Event> {
     let ack = (
         1..3001_u64,
@@ -96,17 +96,17 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// With the same settings each time.
+/// Compares with constant settings.
 fn compare(cc: &str, definition: impl Fn(f64) -> Box<dyn Definition>) {
     compare_over(Just(()), |()| cc.to_string(), |(), cwnd| definition(cwnd));
 }
 
-/// The same over a path that marks what waits for longer.
+/// Compares over a path that marks packets above a queueing delay.
 fn compare_marked(mark_above_us: u64, cc: &str, definition: impl Fn(f64) -> Box<dyn Definition>) {
     compare_all(mark_above_us, Just(()), |()| cc.to_string(), |(), cwnd| definition(cwnd));
 }
 
-/// With other `settings` each time, of which `cc` makes the scenario's words.
+/// Compares with random `settings`, which `cc` converts to a scenario's keys.
 fn compare_over<S: Strategy>(
     settings: S,
     cc: impl Fn(&S::Value) -> String,
@@ -115,7 +115,7 @@ fn compare_over<S: Strategy>(
     compare_all(u64::MAX, settings, cc, definition);
 }
 
-/// Plays events to both and compares windows after each, to a part in a million and a byte.
+/// Applies events to both and compares windows after each event, to a relative error of 1e-6 plus two bytes.
 fn compare_all<S: Strategy>(
     mark_above_us: u64,
     settings: S,
@@ -166,7 +166,7 @@ fn play(
                     prior_in_flight: ours.cwnd(),
                     ..Ack::default()
                 };
-                let told = Told {
+                let info = AckInfo {
                     now: now.as_secs(),
                     acked: bytes as f64 / MSS as f64,
                     rtt: rtt.as_secs(),
@@ -178,15 +178,15 @@ fn play(
                     marked: ack.marked.0 as f64 / MSS as f64,
                 };
                 ours.on_delivery(&ack);
-                theirs.measure(&told);
+                theirs.measure(&info);
                 if ack.marked > Bytes::ZERO && !recovering && ack.round >= may_mark_from {
                     may_mark_from = ack.round + 1;
                     ours.on_congestion(&Congestion { now, signal: Signal::Ecn, in_flight: ours.cwnd() });
-                    theirs.mark(told.now);
+                    theirs.mark(info.now);
                 }
                 if !recovering {
                     ours.on_ack(&ack);
-                    theirs.ack(&told);
+                    theirs.ack(&info);
                 }
             }
             Event::Loss { part } => {
@@ -204,7 +204,7 @@ fn play(
         let (our_window, their_window) = (ours.cwnd().0 as f64, theirs.cwnd() * MSS as f64);
         prop_assert!(
             (our_window - their_window).abs() <= 2.0 + 1e-6 * their_window,
-            "{our_window} B, by the definition {their_window} B after {event:?}"
+            "{our_window} B, definition {their_window} B after {event:?}"
         );
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! Events for controllers that keep a model of the path: samples of the delivery rate, losses one by one, repairs.
+//! Events for controllers with a model of the path: delivery rate samples, single losses, ends of recovery.
 //!
-//! Definitions count in bytes and microseconds, and rates in bytes per microsecond.
+//! Definitions count in bytes and microseconds, with rates in bytes per microsecond.
 
 use airwnd_catalog::{Node, Param};
 use airwnd_kernel::Stream;
@@ -15,7 +15,7 @@ use proptest::test_runner::RngSeed;
 const MSS: u64 = 1000;
 pub const SEED: u64 = 7;
 
-/// RS, as far as there is a rate sample, and C after it.
+/// RS with its rate sample, if any, and the state of C after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Rs {
     pub now: u64,
@@ -63,8 +63,8 @@ pub trait Model {
     fn pacing_rate(&self) -> f64;
 }
 
-/// C.app_limited while the controller holds back, and what packets remember of it: one sent when so much was
-/// delivered is marked if C.app_limited was not zero then.
+/// C.app_limited set by the controller, and its value recorded in packets: a packet is marked if C.app_limited was not
+/// zero at the number of delivered bytes when it was sent.
 #[derive(Default)]
 pub struct AppLimited {
     pub value: u64,
@@ -82,7 +82,7 @@ impl AppLimited {
         self.value = u64::max(delivered + inflight as u64, 1);
     }
 
-    /// At the end of an ACK.
+    /// Called at the end of an ACK.
     pub fn remember(&mut self, delivered: u64) {
         self.history.push((delivered, self.value != 0));
     }
@@ -96,7 +96,7 @@ impl AppLimited {
     }
 }
 
-/// Linux lib/win_minmax.c: the best, second and third best of a window, each with its time.
+/// Linux lib/win_minmax.c: best, second and third best of a window, each with its time.
 pub struct Minmax {
     pub s: [(u64, f64); 3],
 }
@@ -155,7 +155,7 @@ enum Event {
     Send { gap: u64, in_flight: u64, app_limited: bool },
 }
 
-/// A sample of the packet that was sent so many ACKs ago.
+/// A rate sample of the packet sent `acks_ago` ACKs before.
 #[derive(Clone, Debug)]
 struct Drawn {
     acks_ago: usize,
@@ -200,7 +200,8 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Plays events to both and compares window and pace after each, to a part in a million and a byte.
+/// Applies events to both and compares window and pacing rate after each event, to a relative error of 1e-6 plus two
+/// units.
 pub fn compare(cc: &str, definition: impl Fn(f64) -> Box<dyn Model>) {
     let node = Node::from_toml(cc, "test").expect("it is TOML");
     let spec = Spec::read(&node).expect("it is a congestion control");
@@ -239,7 +240,7 @@ fn play(
             Event::Ack { gap, bytes, lost, in_flight, sample } => {
                 now += gap;
                 let total = total + bytes;
-                // A policer drops a quarter of what is sent.
+                // A policer drops a quarter of the data sent.
                 let lost = if policed { &(bytes / 3) } else { lost };
                 let sample = sample.as_ref().map(|drawn| {
                     let prior = delivered[delivered.len().saturating_sub(drawn.acks_ago)];
@@ -355,13 +356,13 @@ fn play(
         let (our_window, their_window) = (ours.cwnd().0 as f64, theirs.cwnd());
         prop_assert!(
             (our_window - their_window).abs() <= 2.0 + 1e-6 * their_window,
-            "{our_window} B, by the definition {their_window} B after {event:?}"
+            "{our_window} B, definition {their_window} B after {event:?}"
         );
         let our_pace = ours.pacing_rate().expect("it paces").0 as f64;
         let their_pace = 8e6 * theirs.pacing_rate();
         prop_assert!(
             (our_pace - their_pace).abs() <= 2.0 + 1e-6 * their_pace,
-            "{our_pace} bit/s, by the definition {their_pace} after {event:?}"
+            "{our_pace} bit/s, definition {their_pace} bit/s after {event:?}"
         );
     }
     Ok(())

@@ -1,6 +1,6 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// RFC 5681 §3.1 with the byte counting of RFC 3465 §2, L = 2. Thresholds are whole bytes.
+/// RFC 5681 §3.1 with the byte counting of RFC 3465 §2, L = 2. ssthresh is in whole bytes.
 struct Newreno {
     cwnd: f64,
     ssthresh: f64,
@@ -12,11 +12,11 @@ fn half(flight: f64) -> f64 {
 }
 
 impl Definition for Newreno {
-    fn ack(&mut self, told: &Told) {
-        let mut n = told.acked;
+    fn ack(&mut self, info: &AckInfo) {
+        let mut n = info.acked;
         if self.cwnd < self.ssthresh {
-            // RFC 3465 §2.2: slow start by what was acknowledged, L segments at most; the rest beyond ssthresh counts
-            // for congestion avoidance.
+            // RFC 3465 §2.2: slow start grows by the data acknowledged, at most L segments; the part beyond ssthresh
+            // counts for congestion avoidance.
             n = f64::min(n, 2.0);
             let step = f64::min(n, self.ssthresh - self.cwnd);
             self.cwnd += step;

@@ -1,6 +1,6 @@
-use super::{Definition, Told, compare_over};
+use super::{AckInfo, Definition, compare_over};
 
-/// Nice by the paper's operations per ACK and per round; every sample of the connection is kept.
+/// Nice as the paper's operations per ACK and per round; every sample of the connection is stored.
 struct Nice {
     t: f64,
     f: f64,
@@ -8,7 +8,7 @@ struct Nice {
     beta: f64,
     gamma: f64,
     least: f64,
-    /// May be below one; what is sent at once is not.
+    /// May be below one segment; the amount sent at once is at least one segment.
     w: f64,
     ssthresh: f64,
     all: Vec<f64>,
@@ -24,20 +24,20 @@ impl Nice {
 }
 
 impl Definition for Nice {
-    fn measure(&mut self, told: &Told) {
-        self.all.push(told.rtt);
-        self.round_samples.push(told.rtt);
+    fn measure(&mut self, info: &AckInfo) {
+        self.all.push(info.rtt);
+        self.round_samples.push(info.rtt);
         let max_rtt = self.all.iter().copied().fold(0.0, f64::max);
-        if told.rtt > (1.0 - self.t) * told.min_rtt + self.t * max_rtt {
-            self.num_cong += told.acked;
+        if info.rtt > (1.0 - self.t) * info.min_rtt + self.t * max_rtt {
+            self.num_cong += info.acked;
         }
     }
 
-    fn ack(&mut self, told: &Told) {
-        if told.round != self.round {
-            self.round = told.round;
+    fn ack(&mut self, info: &AckInfo) {
+        if info.round != self.round {
+            self.round = info.round;
             if let Some(rtt) = self.round_samples.drain(..).reduce(f64::min) {
-                let diff = (self.w / told.min_rtt - self.w / rtt) * told.min_rtt;
+                let diff = (self.w / info.min_rtt - self.w / rtt) * info.min_rtt;
                 if self.num_cong > self.f * self.w {
                     self.w = f64::max(self.w / 2.0, self.least);
                     self.ssthresh = f64::max(self.w, 2.0);
@@ -55,7 +55,7 @@ impl Definition for Nice {
             }
         }
         if self.slow_start() {
-            self.w = f64::min(self.w + f64::min(told.acked, 1.0), self.ssthresh);
+            self.w = f64::min(self.w + f64::min(info.acked, 1.0), self.ssthresh);
         }
     }
 
@@ -82,7 +82,7 @@ impl Definition for Nice {
 
 #[test]
 fn nice() {
-    // Parts that no sample hits to the last digit.
+    // Fractions that no sample equals exactly.
     let settings =
         (0.0501..0.9_f64, 0.101..0.9_f64, 0.5..3.0_f64, 3.0..6.0_f64, 0.5..2.0_f64, 0.001..1.0_f64);
     compare_over(

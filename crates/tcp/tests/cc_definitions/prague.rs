@@ -1,6 +1,6 @@
-use super::{Definition, Told, compare, compare_marked};
+use super::{AckInfo, Definition, compare, compare_marked};
 
-/// Prague as its draft and its Linux code have it, with control of the rate below the virtual round-trip time.
+/// Prague as in its draft and its Linux code, with rate control below the virtual RTT.
 struct Prague {
     target_rtt: f64,
     transition_delay: u32,
@@ -22,25 +22,25 @@ impl Prague {
         self.cwnd >= self.ssthresh && self.round >= self.transition_delay
     }
 
-    /// Times are whole nanoseconds.
+    /// The engine's times are whole nanoseconds.
     fn target_rtt_elapsed(&self, now: f64, since: f64) -> bool {
         now - since > self.target_rtt - 1e-10
     }
 }
 
 impl Definition for Prague {
-    fn measure(&mut self, told: &Told) {
-        self.srtt = told.srtt;
-        self.delivered += told.acked;
-        self.delivered_ce += told.marked;
-        self.saw_ce |= told.marked > 0.0;
-        let elapsed = !self.is_rtt_indep() || self.target_rtt_elapsed(told.now, self.alpha_stamp);
-        if told.round > self.next_seq && elapsed {
+    fn measure(&mut self, info: &AckInfo) {
+        self.srtt = info.srtt;
+        self.delivered += info.acked;
+        self.delivered_ce += info.marked;
+        self.saw_ce |= info.marked > 0.0;
+        let elapsed = !self.is_rtt_indep() || self.target_rtt_elapsed(info.now, self.alpha_stamp);
+        if info.round > self.next_seq && elapsed {
             if self.saw_ce {
                 self.alpha += (self.delivered_ce / self.delivered - self.alpha) / 16.0;
             }
-            self.alpha_stamp = told.now;
-            self.next_seq = told.round;
+            self.alpha_stamp = info.now;
+            self.next_seq = info.round;
             self.delivered = 0.0;
             self.delivered_ce = 0.0;
             if self.cwnd >= self.ssthresh {
@@ -49,9 +49,9 @@ impl Definition for Prague {
         }
     }
 
-    fn ack(&mut self, told: &Told) {
-        let acked = told.acked - told.marked;
-        if !told.limited {
+    fn ack(&mut self, info: &AckInfo) {
+        let acked = info.acked - info.marked;
+        if !info.limited {
             return;
         }
         if self.cwnd < self.ssthresh {
@@ -116,7 +116,7 @@ fn prague() {
     compare_marked(100_000, "kind = \"prague\"", definition(0.025, 500));
 }
 
-/// The path of 80 ms is a short one here.
+/// With these settings the path of 80 ms is a short one.
 #[test]
 fn prague_on_a_short_path() {
     let short = "kind = \"prague\"\nrtt_virtual = \"300ms\"\ntransition = 3";

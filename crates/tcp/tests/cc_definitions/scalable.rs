@@ -1,4 +1,4 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
 /// Kelly's rules with a = 0.01, b = 0.125 and a legacy window of 16.
 struct Scalable {
@@ -11,12 +11,12 @@ fn kept(flight: f64) -> f64 {
 }
 
 impl Definition for Scalable {
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
             return;
         }
-        self.cwnd += told.acked * if self.cwnd <= 16.0 { 1.0 / self.cwnd } else { 0.01 };
+        self.cwnd += info.acked * if self.cwnd <= 16.0 { 1.0 / self.cwnd } else { 0.01 };
     }
 
     fn loss(&mut self, _: f64, flight: f64) {

@@ -1,10 +1,10 @@
-use super::{Definition, Event, MSS, Told, compare, play};
+use super::{AckInfo, Definition, Event, MSS, compare, play};
 use airwnd_catalog::{Node, Param};
 use airwnd_tcp::cc::{SenderContext, Spec};
 use airwnd_units::Bytes;
 use std::rc::Rc;
 
-/// The numbers of Sprout's receiver.
+/// Constants of Sprout's receiver.
 #[derive(Clone, Copy)]
 struct Constants {
     tick: f64,
@@ -28,14 +28,14 @@ const RECEIVER: Constants = Constants {
     exact: false,
 };
 
-/// A function of the rate, sampled at midpoints of bins but for the first, which is zero.
+/// A function of the rate, sampled at the midpoints of bins except for the first, which is zero.
 type Pmf = Vec<f64>;
 
 struct Model {
     constants: Constants,
     /// [old rate][new rate - first]
     transitions: Vec<(usize, Vec<f64>)>,
-    /// [ticks][rate now][packets]
+    /// [ticks][current rate][packets]
     count_probability: Vec<Vec<Vec<f64>>>,
 }
 
@@ -61,7 +61,7 @@ impl Model {
         let mut model = Model { constants, transitions: Vec::new(), count_probability: Vec::new() };
         model.transitions = (0..=constants.bins).map(|old| model.transition(old)).collect();
         let limit = f64::ceil(1.5 * constants.max_rate * constants.tick) as usize;
-        // With the rest as the last of them.
+        // The last count holds the remaining probability.
         let counts_at = |rate: f64| {
             let mut counts: Vec<f64> = (0..limit).map(|k| poisson_pdf(rate * constants.tick, k)).collect();
             counts.push(f64::max(1.0 - counts.iter().sum::<f64>(), 0.0));
@@ -156,7 +156,7 @@ impl Model {
     }
 }
 
-/// Sprout's receiver, fed with what ACKs report, and the window of its sender right after a forecast.
+/// Sprout's receiver, with ACKs as input, and its sender's window after a forecast.
 struct Sprout {
     model: Rc<Model>,
     pmf: Pmf,
@@ -183,15 +183,15 @@ impl Sprout {
 }
 
 impl Definition for Sprout {
-    fn measure(&mut self, told: &Told) {
+    fn measure(&mut self, info: &AckInfo) {
         let tick = self.model.constants.tick;
-        let mut time = *self.time.get_or_insert(told.now);
-        // When a packet that was sent as the acknowledged one could have come without a queue.
-        // The ACK of a packet that was alone may have waited for half a second.
+        let mut time = *self.time.get_or_insert(info.now);
+        // Earliest possible arrival, without queueing, of a packet sent together with the acknowledged one. The ACK of
+        // a single packet may have been delayed by half a second.
         let waits = if self.window < 1.0005 { 0.5 } else { 0.0 };
-        let score_time = f64::max(told.now - told.rtt, 0.0) + f64::min(told.min_rtt + waits, told.rtt);
+        let score_time = f64::max(info.now - info.rtt, 0.0) + f64::min(info.min_rtt + waits, info.rtt);
         let mut forecast = false;
-        while time + tick < told.now + 1e-10 {
+        while time + tick < info.now + 1e-10 {
             self.pmf = self.model.evolved(&self.pmf);
             normalize(&mut self.pmf);
             let busy = time + tick > score_time + 1e-10;
@@ -211,10 +211,10 @@ impl Definition for Sprout {
             let ahead = |ticks: usize| self.model.lower_quantile(ticks, &self.pmf) as f64;
             self.window = f64::max(ahead(1 + self.model.constants.lookahead) - ahead(1), 2.0);
         }
-        self.count_this_tick += told.acked;
+        self.count_this_tick += info.acked;
     }
 
-    fn ack(&mut self, _: &Told) {}
+    fn ack(&mut self, _: &AckInfo) {}
 
     fn loss(&mut self, _: f64, _: f64) {}
 
@@ -259,7 +259,7 @@ fn sprout_with_other_settings() {
     compare(settings, definition(other));
 }
 
-/// With all bins, over a link that goes from 50 to 500 segments a second, then to nothing, and back.
+/// With all bins, over a link that changes from 50 to 500 segments per second, then to zero, and back.
 #[test]
 fn sprout_with_all_bins() {
     let node = Node::from_toml("kind = \"sprout\"", "test").unwrap();

@@ -1,6 +1,6 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
-/// Vegas with alpha = 2, beta = 4, gamma = 1; expected and actual rates as the paper has them.
+/// Vegas with alpha = 2, beta = 4, gamma = 1; expected and actual rates as in the paper.
 struct Vegas {
     cwnd: f64,
     ssthresh: f64,
@@ -9,20 +9,20 @@ struct Vegas {
 }
 
 impl Definition for Vegas {
-    fn measure(&mut self, told: &Told) {
-        self.samples.push(told.rtt);
+    fn measure(&mut self, info: &AckInfo) {
+        self.samples.push(info.rtt);
     }
 
-    fn ack(&mut self, told: &Told) {
-        if told.round != self.round {
-            self.round = told.round;
+    fn ack(&mut self, info: &AckInfo) {
+        if info.round != self.round {
+            self.round = info.round;
             if let Some(rtt) = self.samples.drain(..).reduce(f64::min) {
-                let expected = self.cwnd / told.min_rtt;
+                let expected = self.cwnd / info.min_rtt;
                 let actual = self.cwnd / rtt;
-                let diff = (expected - actual) * told.min_rtt;
+                let diff = (expected - actual) * info.min_rtt;
                 if self.cwnd < self.ssthresh {
                     if diff > 1.0 {
-                        self.cwnd = f64::max(f64::min(self.cwnd, actual * told.min_rtt + 1.0), 1.0);
+                        self.cwnd = f64::max(f64::min(self.cwnd, actual * info.min_rtt + 1.0), 1.0);
                         self.ssthresh = f64::max(self.cwnd, 2.0);
                     }
                 } else if diff < 2.0 {
@@ -33,8 +33,8 @@ impl Definition for Vegas {
                 }
             }
         }
-        if self.cwnd < self.ssthresh && told.round.is_multiple_of(2) {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+        if self.cwnd < self.ssthresh && info.round.is_multiple_of(2) {
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
         }
     }
 

@@ -1,4 +1,4 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
 /// Veno with beta = 3.
 struct Veno {
@@ -22,21 +22,21 @@ impl Veno {
 }
 
 impl Definition for Veno {
-    fn measure(&mut self, told: &Told) {
-        self.base_rtt = told.min_rtt;
-        self.rtt = told.srtt;
+    fn measure(&mut self, info: &AckInfo) {
+        self.base_rtt = info.min_rtt;
+        self.rtt = info.srtt;
     }
 
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
             return;
         }
         if self.n() < 3.0 || self.skipped {
             if self.n() >= 3.0 {
                 self.skipped = false;
             }
-            self.cwnd += f64::min(told.acked, 1.0) / self.cwnd;
+            self.cwnd += f64::min(info.acked, 1.0) / self.cwnd;
         } else {
             self.skipped = true;
         }

@@ -1,7 +1,7 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 use std::collections::BTreeMap;
 
-/// Verus with the constants of its code; everything is kept, and the curve is computed point by point.
+/// Verus with the constants of its code; the whole history is stored, and the curve is computed point by point.
 struct Verus {
     r: f64,
     m: f64,
@@ -9,7 +9,7 @@ struct Verus {
     w: f64,
     /// (time, window) of each change.
     windows: Vec<(f64, f64)>,
-    /// The window that the newest acknowledged packet was sent with.
+    /// Window at the transmission of the most recently acknowledged packet.
     sent_with: f64,
     slow_start: bool,
     loss_phase: bool,
@@ -25,32 +25,32 @@ struct Verus {
     last_ack: f64,
 }
 
-/// Times are whole nanoseconds.
+/// The engine's times are whole nanoseconds.
 fn reaches(time: f64, other: f64) -> bool {
     time - other > -1e-10
 }
 
 impl Verus {
     fn set(&mut self, now: f64, w: f64) {
-        // No window is larger than 1 GiB (RFC 7323).
+        // No window exceeds 1 GiB (RFC 7323).
         self.w = f64::clamp(w, 1.0, 1073741.824);
         self.windows.push((now, self.w));
     }
 
-    /// The rising curve nearest to the points: max over j <= i of min over k >= i of the mean of j to k.
+    /// The closest non-decreasing curve to the points: max over j <= i of min over k >= i of the mean of j to k.
     fn draw(&mut self, now: f64) {
         let points: Vec<(f64, f64)> = self.w_list.iter().map(|(w, d)| (*w as f64, *d)).collect();
         let sums: Vec<f64> = (0..=points.len()).map(|n| points[..n].iter().map(|p| p.1).sum()).collect();
         let mean = |j: usize, k: usize| (sums[k + 1] - sums[j]) / (k - j + 1) as f64;
         let fit = |i: usize| {
-            let least = |j: usize| (i..points.len()).map(|k| mean(j, k)).fold(f64::INFINITY, f64::min);
-            (0..=i).map(least).fold(f64::NEG_INFINITY, f64::max)
+            let min_mean = |j: usize| (i..points.len()).map(|k| mean(j, k)).fold(f64::INFINITY, f64::min);
+            (0..=i).map(min_mean).fold(f64::NEG_INFINITY, f64::max)
         };
         self.curve = (0..points.len()).map(|i| (points[i].0, fit(i))).collect();
         self.drawn = now;
     }
 
-    /// The largest window whose delay on the curve is not above this.
+    /// Returns the maximum window with at most this delay on the curve.
     fn f_inverse(&self, delay: f64) -> Option<f64> {
         let (first, last) = (self.curve.first()?, self.curve.last()?);
         if delay < first.1 - 1e-9 {
@@ -112,53 +112,53 @@ impl Verus {
 }
 
 impl Definition for Verus {
-    fn measure(&mut self, told: &Told) {
-        // In whole bytes, of which there are 1000 in a segment.
+    fn measure(&mut self, info: &AckInfo) {
+        // Rounded to whole bytes, 1000 per segment.
         let lone = f64::floor(self.w * 1000.0) <= 1000.0;
-        if !self.slow_start && !self.loss_phase && reaches(told.now, self.epoch_began + self.epoch) {
-            while reaches(told.now, self.epoch_began + self.epoch) {
+        if !self.slow_start && !self.loss_phase && reaches(info.now, self.epoch_began + self.epoch) {
+            while reaches(info.now, self.epoch_began + self.epoch) {
                 self.end_epoch();
             }
             self.limited = false;
-            if reaches(told.now, self.drawn + 1.0) {
-                self.draw(told.now);
+            if reaches(info.now, self.drawn + 1.0) {
+                self.draw(info.now);
             }
             if let Some(w) = self.f_inverse(self.d_est) {
-                self.set(told.now, f64::max(w, 2.0));
+                self.set(info.now, f64::max(w, 2.0));
             }
         }
-        self.last_ack = told.now;
-        self.limited |= told.limited;
-        // Its ACK may have been delayed, as none of the original's is.
+        self.last_ack = info.now;
+        self.limited |= info.limited;
+        // The ACK may have been delayed, unlike the original's ACKs.
         if lone {
             return;
         }
         // Packets are acknowledged in the order in which they were sent.
-        let sent = f64::max(told.now - told.rtt, 0.0);
+        let sent = f64::max(info.now - info.rtt, 0.0);
         while self.windows.len() > 1 && reaches(sent, self.windows[1].0) {
             self.windows.remove(0);
         }
         self.sent_with = self.windows[0].1;
-        self.d_min = f64::min(self.d_min, told.rtt);
-        self.delays.push(told.rtt);
+        self.d_min = f64::min(self.d_min, info.rtt);
+        self.delays.push(info.rtt);
         if self.loss_phase && self.sent_with <= self.w {
             self.loss_phase = false;
-            self.delays = vec![told.rtt];
-            self.epoch_began = told.now;
-            self.limited = told.limited;
+            self.delays = vec![info.rtt];
+            self.epoch_began = info.now;
+            self.limited = info.limited;
         }
         if !self.loss_phase {
-            let point = self.w_list.entry((self.sent_with as u64).min(40_000)).or_insert(told.rtt);
-            *point = 0.875 * *point + 0.125 * told.rtt;
+            let point = self.w_list.entry((self.sent_with as u64).min(40_000)).or_insert(info.rtt);
+            *point = 0.875 * *point + 0.125 * info.rtt;
         }
     }
 
-    fn ack(&mut self, told: &Told) {
-        if !told.limited {
+    fn ack(&mut self, info: &AckInfo) {
+        if !info.limited {
         } else if self.slow_start {
-            self.set(told.now, self.w + told.acked);
+            self.set(info.now, self.w + info.acked);
         } else if self.loss_phase {
-            self.set(told.now, self.w + told.acked / self.w);
+            self.set(info.now, self.w + info.acked / self.w);
         }
     }
 

@@ -1,13 +1,13 @@
-use super::{Definition, Told, compare, compare_over};
+use super::{AckInfo, Definition, compare, compare_over};
 use proptest::prelude::*;
 
-/// How bandwidth is estimated, in segments per second.
+/// A bandwidth estimator, in segments per second.
 trait Estimate {
-    fn ack(&mut self, told: &Told);
+    fn ack(&mut self, info: &AckInfo);
     fn bwe(&self) -> f64;
 }
 
-/// Reno's growth; a loss leaves BWE * RTTmin.
+/// Reno's growth; a loss sets the window to BWE * RTTmin.
 struct Westwood<E> {
     cwnd: f64,
     ssthresh: f64,
@@ -20,23 +20,23 @@ impl<E: Estimate> Westwood<E> {
         Westwood { cwnd, ssthresh: f64::INFINITY, min_rtt: 0.0, estimate }
     }
 
-    /// In whole bytes, so that both leave slow start at the same ACK.
+    /// Rounded to whole bytes, so that both leave slow start at the same ACK.
     fn product(&self) -> f64 {
         (1000.0 * self.estimate.bwe() * self.min_rtt).floor() / 1000.0
     }
 }
 
 impl<E: Estimate> Definition for Westwood<E> {
-    fn measure(&mut self, told: &Told) {
-        self.min_rtt = told.min_rtt;
-        self.estimate.ack(told);
+    fn measure(&mut self, info: &AckInfo) {
+        self.min_rtt = info.min_rtt;
+        self.estimate.ack(info);
     }
 
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
         } else {
-            self.cwnd += f64::min(told.acked, 1.0) / self.cwnd;
+            self.cwnd += f64::min(info.acked, 1.0) / self.cwnd;
         }
     }
 
@@ -59,29 +59,29 @@ impl<E: Estimate> Definition for Westwood<E> {
     }
 }
 
-/// Tustin's filter with a constant a, over samples of a round trip each.
+/// Tustin's filter with a constant a, over one sample per RTT.
 #[derive(Default)]
 struct Plus {
-    /// (beginning, segments) of the round trip under way.
+    /// (start, segments) of the current RTT.
     sample: Option<(f64, f64)>,
     previous_sample: f64,
     bwe: f64,
 }
 
 impl Estimate for Plus {
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         let Some((began, segments)) = self.sample else {
-            self.sample = Some((told.now, 0.0));
+            self.sample = Some((info.now, 0.0));
             return;
         };
-        let segments = segments + told.acked;
+        let segments = segments + info.acked;
         self.sample = Some((began, segments));
-        // A nanosecond of room, since times are whole nanoseconds there.
-        if told.now - began >= told.rtt - 1e-9 {
-            let b = segments / (told.now - began);
+        // A nanosecond of tolerance: the engine's times are whole nanoseconds.
+        if info.now - began >= info.rtt - 1e-9 {
+            let b = segments / (info.now - began);
             self.bwe = 0.9 * self.bwe + 0.1 * (b + self.previous_sample) / 2.0;
             self.previous_sample = b;
-            self.sample = Some((told.now, 0.0));
+            self.sample = Some((info.now, 0.0));
         }
     }
 
@@ -90,9 +90,9 @@ impl Estimate for Plus {
     }
 }
 
-/// Mascolo et al. 2001: b_k = acked_k / (t_k - t_(k-1)) for every ACK k,
-/// BWE_k = a_k BWE_(k-1) + (1 - a_k) (b_k + b_(k-1)) / 2 with a_k = (2 tau - D_k) / (2 tau + D_k), D_k = t_k - t_(k-1);
-/// without an ACK for tau / 2 a sample b = 0 is taken there. ACKs of one instant are one.
+/// Mascolo et al. 2001: b_k = acked_k / (t_k - t_(k-1)) for every ACK k, BWE_k = a_k BWE_(k-1) + (1 - a_k) (b_k +
+/// b_(k-1)) / 2 with a_k = (2 tau - D_k) / (2 tau + D_k), D_k = t_k - t_(k-1). After tau / 2 without an ACK a sample b
+/// = 0 is taken. ACKs of the same instant count as one.
 struct EachAck {
     tau: f64,
     last: Option<f64>,
@@ -110,23 +110,23 @@ impl EachAck {
 }
 
 impl Estimate for EachAck {
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         let Some(last) = self.last else {
-            self.last = Some(told.now);
+            self.last = Some(info.now);
             return;
         };
-        self.waiting += told.acked;
-        let whole = told.now - last;
+        self.waiting += info.acked;
+        let whole = info.now - last;
         if whole < 1e-9 {
             return;
         }
         let mut since = last;
-        while told.now - since > self.tau / 2.0 + 1e-12 {
+        while info.now - since > self.tau / 2.0 + 1e-12 {
             self.filter(0.0, self.tau / 2.0);
             since += self.tau / 2.0;
         }
-        self.filter(self.waiting / whole, told.now - since);
-        self.last = Some(told.now);
+        self.filter(self.waiting / whole, info.now - since);
+        self.last = Some(info.now);
         self.waiting = 0.0;
     }
 
@@ -135,7 +135,7 @@ impl Estimate for EachAck {
     }
 }
 
-/// ns-3.26: an ACK's segments over the smoothed round-trip time, a = 0.9.
+/// ns-3.26: an ACK's segments over the smoothed RTT, a = 0.9.
 #[derive(Default)]
 struct Ns3 {
     began: bool,
@@ -146,18 +146,18 @@ struct Ns3 {
 }
 
 impl Estimate for Ns3 {
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if !self.began {
-            (self.began, self.at) = (true, told.now);
+            (self.began, self.at) = (true, info.now);
             return;
         }
-        self.waiting += told.acked;
-        if told.now - self.at < 1e-9 {
+        self.waiting += info.acked;
+        if info.now - self.at < 1e-9 {
             return;
         }
-        let b = self.waiting / told.srtt;
+        let b = self.waiting / info.srtt;
         self.bwe = 0.9 * self.bwe + 0.1 * (b + self.b) / 2.0;
-        (self.b, self.waiting, self.at) = (b, 0.0, told.now);
+        (self.b, self.waiting, self.at) = (b, 0.0, info.now);
     }
 
     fn bwe(&self) -> f64 {
@@ -170,7 +170,7 @@ fn westwood_plus() {
     compare("kind = \"westwood\"", |cwnd| Box::new(Westwood::new(cwnd, Plus::default())));
 }
 
-/// With the time constant of the paper, and with one of which pauses are a multiple.
+/// With the paper's time constant, and with one that divides the pauses.
 #[test]
 fn westwood() {
     compare_over(

@@ -1,4 +1,4 @@
-use super::{Definition, Told, compare};
+use super::{AckInfo, Definition, compare};
 
 /// YeAH with Linux's constants.
 struct Yeah {
@@ -46,22 +46,22 @@ impl Yeah {
 }
 
 impl Definition for Yeah {
-    fn measure(&mut self, told: &Told) {
-        self.samples.push(told.rtt);
+    fn measure(&mut self, info: &AckInfo) {
+        self.samples.push(info.rtt);
     }
 
-    fn ack(&mut self, told: &Told) {
+    fn ack(&mut self, info: &AckInfo) {
         if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(told.acked, 1.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
         } else if self.doing_reno > 0 {
-            self.cwnd += f64::min(told.acked, 1.0) / self.cwnd;
+            self.cwnd += f64::min(info.acked, 1.0) / self.cwnd;
         } else {
-            self.cwnd += told.acked / f64::min(self.cwnd, 100.0);
+            self.cwnd += info.acked / f64::min(self.cwnd, 100.0);
         }
-        if told.round != self.round {
-            self.round = told.round;
+        if info.round != self.round {
+            self.round = info.round;
             if let Some(rtt) = self.samples.drain(..).reduce(f64::min) {
-                self.round_trip(rtt, told.min_rtt);
+                self.round_trip(rtt, info.min_rtt);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The cases that Linux was measured in, and the same with our endpoints.
+//! The measured Linux cases, and the same cases with our endpoints.
 
 use crate::support::{Link, Net};
 use airwnd_catalog::{Node, Param};
@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 pub const MSS: u64 = 1448;
-/// CUBIC with what Linux has beside RFC 9438.
+/// CUBIC with Linux's additions to RFC 9438.
 const CUBIC: &str = "kind = \"cubic\"\nvariant = \"linux\"\nslow_start = \"hystart\"";
 const SUMMARY: &str = include_str!("data/summary.csv");
 const WINDOWS: &str = include_str!("data/windows.csv");
 const PACKETS: &str = include_str!("data/packets.csv");
 
-/// A line of a table, by its columns' names.
+/// A line of a table by column name.
 pub type Row = BTreeMap<&'static str, &'static str>;
 
-/// The rows of a case.
+/// Returns the rows of a case.
 fn rows(table: &'static str, case: &str) -> Vec<Row> {
     let mut lines = table.lines().filter(|line| !line.starts_with('#'));
     let names: Vec<_> = lines.next().expect("a table has a head").split(',').collect();
@@ -33,7 +33,7 @@ fn number(row: &Row, column: &str) -> f64 {
     row[column].parse().unwrap_or_else(|_| panic!("{column} of {} is {:?}", row["case"], row[column]))
 }
 
-/// What a run comes to.
+/// Totals of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Sums {
     pub goodput_kbps: f64,
@@ -43,21 +43,21 @@ pub struct Sums {
     pub probes: f64,
 }
 
-/// A packet that came to the path.
+/// A packet at the entry of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
     pub at_ms: f64,
     pub what: What,
 }
 
-/// Segments count from 1.
+/// Contents of a packet; segments are counted from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     Data(u64),
     Ack { acked: u64, sack: Vec<(u64, u64)>, window: u64 },
 }
 
-/// What Linux did.
+/// A run of Linux.
 pub struct Theirs {
     pub sums: Sums,
     pub packets: Vec<Packet>,
@@ -65,17 +65,17 @@ pub struct Theirs {
 }
 
 impl Theirs {
-    /// A column of the samples each 100 ms, with their times in ms.
+    /// Returns a column of the samples (every 100 ms), with times in ms.
     pub fn series(&self, column: &str) -> Vec<(f64, f64)> {
         self.windows.iter().map(|row| (number(row, "t_ms"), number(row, column))).collect()
     }
 }
 
-/// What ours does.
+/// A run of our endpoints.
 pub struct Ours {
     pub sums: Sums,
     pub packets: Vec<Packet>,
-    /// Time in ms, congestion window in segments, offered window in bytes, each 100 ms.
+    /// Time in ms, cwnd in segments, advertised window in bytes, every 100 ms.
     pub windows: Vec<(f64, f64, f64)>,
 }
 
@@ -109,7 +109,8 @@ fn packet(row: &Row) -> Packet {
     Packet { at_ms: number(row, "t_us") / 1e3, what }
 }
 
-/// Whether packet `number` belongs to a part of all: SplitMix64 of it, as in the rig that measures Linux.
+/// Returns true if packet `number` belongs to a random fraction of all packets: SplitMix64 of the number, as in the
+/// measurement rig.
 fn is_hit(number: u64, part: f64) -> bool {
     let mut z = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -117,7 +118,7 @@ fn is_hit(number: u64, part: f64) -> bool {
     (z ^ (z >> 31)) < (part * 2_f64.powi(64)) as u64
 }
 
-/// The same path, the same losses, the stack `linux`.
+/// Runs a case with the same path, the same losses and the stack `linux`.
 pub fn ours(case: &str) -> Ours {
     let row = summary(case);
     let packets = Rc::new(RefCell::new(Vec::new()));
@@ -182,12 +183,12 @@ fn impair(link: &mut Link, row: &Row, packets: &Rc<RefCell<Vec<Packet>>>) {
         let seconds = |text: &str| text.parse::<f64>().expect("a number");
         (Time((1e9 * seconds(from)) as u64), Span::from_secs_f64(seconds(to) - seconds(from)))
     });
-    // The rig marks behind more than so many packets, the link here behind as many.
+    // The rig marks packets behind more than this many others, the link here behind at least as many.
     link.mark_above = row["mark_above"].parse().map_or(usize::MAX, |most: usize| most + 1);
     let data = Rc::new(Cell::new(0_u64));
     let (late_every, late) = (number(row, "late_every") as u64, number(row, "late_ms") / 1e3);
     let count = Rc::clone(&data);
-    link.detains = Box::new(move |segment| {
+    link.extra_delay = Box::new(move |segment| {
         let is_late = segment.len > 0 && late_every > 0 && count.get().is_multiple_of(late_every);
         if is_late { Span::from_secs_f64(late) } else { Span::ZERO }
     });
@@ -212,7 +213,7 @@ fn impair(link: &mut Link, row: &Row, packets: &Rc<RefCell<Vec<Packet>>>) {
     });
 }
 
-/// Whole segments before a sequence number, whose SYN was 0.
+/// Returns the number of whole segments before a sequence number, where the SYN is 0.
 fn number_of(seq: Seq) -> u64 {
     u64::from(seq - Seq(1)) / MSS
 }

@@ -1,5 +1,5 @@
-//! Two endpoints and a path of links between them.
-#![allow(dead_code, reason = "each test uses its part")]
+//! Endpoints, and a path of two links between them.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 pub mod script;
 
@@ -13,20 +13,20 @@ use std::collections::{BinaryHeap, VecDeque};
 pub struct Link {
     pub rate: BitRate,
     pub delay: Span,
-    /// Packets that wait; the one being sent does not count.
+    /// Capacity of the queue in packets, without the packet in transmission.
     pub limit: usize,
     /// Link-layer bytes on each packet.
     pub overhead: Bytes,
-    /// Ends of transmission of the packets inside, the one being sent included.
+    /// End of transmission of each packet inside, including the one in transmission.
     inside: VecDeque<Time>,
     pub drops: u64,
-    /// Mark ECN-capable packets that find so many or more inside.
+    /// Marks ECN-capable packets that find at least this many packets inside.
     pub mark_above: usize,
-    /// Lose each packet for which this says so.
+    /// Returns true for packets to lose.
     pub loses: Box<dyn FnMut(&Segment) -> bool>,
-    /// Deliver each packet so much later, past those behind it.
-    pub detains: Box<dyn FnMut(&Segment) -> Span>,
-    /// From when on it sends nothing, once, and for how long.
+    /// Additional delay of each packet, which later ones may overtake.
+    pub extra_delay: Box<dyn FnMut(&Segment) -> Span>,
+    /// A single pause: start and duration.
     pub pause: Option<(Time, Span)>,
 }
 
@@ -42,17 +42,17 @@ impl Link {
             drops: 0,
             mark_above: usize::MAX,
             loses: Box::new(|_| false),
-            detains: Box::new(|_| Span::ZERO),
+            extra_delay: Box::new(|_| Span::ZERO),
             pause: None,
         }
     }
 
-    /// Packets inside, the one being sent included.
+    /// Returns the number of packets inside, including the one in transmission.
     pub fn inside(&self, now: Time) -> usize {
         self.inside.iter().filter(|end| **end > now).count()
     }
 
-    /// When the packet arrives at the other end, if it does.
+    /// Returns the arrival time of the packet at the other end, unless it is dropped or lost.
     fn send(&mut self, now: Time, segment: &mut Segment) -> Option<Time> {
         while self.inside.front().is_some_and(|end| *end <= now) {
             self.inside.pop_front();
@@ -70,7 +70,7 @@ impl Link {
         }
         let end = start + self.rate.transmission_time(segment.wire_bytes() + self.overhead);
         self.inside.push_back(end);
-        (!(self.loses)(segment)).then(|| end + self.delay + (self.detains)(segment))
+        (!(self.loses)(segment)).then(|| end + self.delay + (self.extra_delay)(segment))
     }
 }
 
@@ -80,8 +80,8 @@ enum Event {
     Timer { at: usize },
 }
 
-/// The two ends: 0 is the client, 1 the server; `links[0]` leads from 0 to 1. More connections may share the links: 2 and
-/// 3, and so on.
+/// Connections over a pair of links. End 0 is the client, 1 the server; `links[0]` leads from 0 to 1. Further
+/// connections may share the links: 2 and 3, and so on.
 pub struct Net {
     pub now: Time,
     pub ends: Vec<Endpoint>,
@@ -92,9 +92,9 @@ pub struct Net {
     slots: Vec<Segment>,
     free: Vec<usize>,
     armed: Vec<Option<Time>>,
-    /// What the application at each end has for TCP when there is room.
+    /// Data of the application at each end that awaits room in the send buffer.
     unwritten: Vec<Bytes>,
-    /// Sum of one-way delays of what arrived at each end, and how many that was.
+    /// Sum of one-way delays of packets that arrived at each end, and their number.
     pub delay: Vec<(Span, u64)>,
     pub sent: Vec<u64>,
 }
@@ -129,7 +129,7 @@ impl Net {
         net
     }
 
-    /// One more connection over the same links.
+    /// Adds a connection over the same links.
     pub fn add(&mut self, config: &Config, cc: &cc::Spec, rwnd: &rwnd::Spec, iss: [Seq; 2]) {
         for iss in iss {
             self.ends.push(Endpoint::new(&EndpointSetup { config, cc, rwnd, peer_rwnd: rwnd, iss, seed: 1 }));
@@ -140,19 +140,19 @@ impl Net {
         }
     }
 
-    /// Opens from end 0 to end 1.
+    /// Opens the connection from end 0 to end 1.
     pub fn open(&mut self) {
         self.open_from(0);
     }
 
-    /// Opens from an even end to the next.
+    /// Opens a connection from an even end to the next.
     pub fn open_from(&mut self, end: usize) {
         self.ends[end + 1].listen();
         self.ends[end].connect();
         self.pump(end);
     }
 
-    /// What the device of an end knows: its connections, and the rate for payload and round trip of full segments.
+    /// Returns the device information of an end: number of connections, and payload rate and base RTT of full segments.
     fn device_of(&self, end: usize) -> rwnd::Device {
         let received = || self.ends.iter().skip(end % 2).step_by(2).map(Endpoint::bytes_received);
         let (ack, full) = (Bytes(52), Bytes(52) + self.mss);
@@ -175,12 +175,12 @@ impl Net {
         self.events.push(Reverse((at, self.count, event)));
     }
 
-    /// An application writes: what does not fit into the send buffer as soon as there is room.
+    /// Writes data; what exceeds the room in the send buffer is written when there is room.
     pub fn write(&mut self, end: usize, bytes: Bytes) {
         self.unwritten[end] += bytes;
     }
 
-    /// Lets an end send, and arms its timer.
+    /// Sends an end's segments and sets its timer.
     pub fn pump(&mut self, end: usize) {
         if self.unwritten[end] > Bytes::ZERO {
             let taken = self.ends[end].write(self.unwritten[end]);
@@ -209,7 +209,7 @@ impl Net {
         }
     }
 
-    /// Runs until `end`, or until nothing is left to happen.
+    /// Runs until `end`, or until no events are pending.
     pub fn run_until(&mut self, end: Time) {
         while let Some(Reverse((at, _, _))) = self.events.peek() {
             if *at > end {
@@ -230,12 +230,12 @@ impl Net {
                     self.ends[to].on_segment(at, &segment);
                     self.pump(to);
                 }
-                Event::Timer { at: who } => {
-                    if self.armed[who] == Some(at) {
-                        self.armed[who] = None;
+                Event::Timer { at: index } => {
+                    if self.armed[index] == Some(at) {
+                        self.armed[index] = None;
                     }
-                    self.ends[who].on_timeout(at);
-                    self.pump(who);
+                    self.ends[index].on_timeout(at);
+                    self.pump(index);
                 }
             }
         }
@@ -252,11 +252,12 @@ impl Net {
     }
 }
 
-/// The first member of each family that changes nothing.
+/// Baseline congestion control.
 pub fn newreno() -> cc::Spec {
     cc::Spec::Newreno(cc::newreno::Params::default())
 }
 
+/// Baseline receive-window control.
 pub fn plain_window() -> rwnd::Spec {
     rwnd::Spec::Fixed(rwnd::fixed::Params::default())
 }

@@ -1,4 +1,4 @@
-//! One endpoint and a hand-written peer: time, segment in, segments out.
+//! An endpoint and a scripted peer: time, segment in, segments out.
 
 use airwnd_tcp::segment::{Codepoint, Flags, SackBlock, SackBlocks, Timestamps};
 use airwnd_tcp::{Config, Endpoint, EndpointSetup, Segment, Seq, State, cc, rwnd};
@@ -6,10 +6,10 @@ use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU16;
 
 pub const ISS: Seq = Seq(0);
-/// The peer's first sequence number.
+/// The peer's initial sequence number.
 pub const IRS: Seq = Seq(5000);
 
-/// Sequence numbers in a script count from the first byte of data.
+/// A scripted connection. Sequence numbers in a script count from the first byte of data.
 pub struct Script {
     pub end: Endpoint,
     pub now: Time,
@@ -39,13 +39,13 @@ impl Script {
         }
     }
 
-    /// Moves time on, firing what is due on the way.
+    /// Advances time, firing the timers due.
     pub fn at(&mut self, ms: u64) -> &mut Script {
         self.at_time(Time(ms * 1_000_000))
     }
 
     pub fn at_time(&mut self, then: Time) -> &mut Script {
-        assert!(then >= self.now, "a script runs forward");
+        assert!(then >= self.now, "time in a script never runs backwards");
         while let Some(at) = self.end.next_timeout().filter(|at| *at <= then) {
             self.now = at.max(self.now);
             self.end.on_timeout(self.now);
@@ -84,21 +84,21 @@ impl Script {
         self
     }
 
-    /// Opens actively to a peer that agrees to everything, with unscaled windows unless told otherwise.
+    /// Opens actively to a peer that accepts all options; windows are not scaled unless `window_scale` is given.
     pub fn connect(&mut self, window_scale: Option<u8>) -> &mut Script {
         self.connect_with(window_scale, Flags::default(), Flags::default())
     }
 
-    /// Opens actively: the SYN has these bits besides, the answer those.
-    pub fn connect_with(&mut self, window_scale: Option<u8>, asks: Flags, agrees: Flags) -> &mut Script {
+    /// Opens actively. `request` are additional bits of the SYN, `reply` those of the SYN/ACK.
+    pub fn connect_with(&mut self, window_scale: Option<u8>, request: Flags, reply: Flags) -> &mut Script {
         self.end.connect();
         let syn = self.sent();
-        assert!(syn.len() == 1 && syn[0].flags == Flags::SYN | asks, "{syn:?}");
+        assert!(syn.len() == 1 && syn[0].flags == Flags::SYN | request, "{syn:?}");
         self.at(50);
         let answer = Segment {
             seq: self.irs,
             ack: self.iss + 1,
-            flags: Flags::SYN | Flags::ACK | agrees,
+            flags: Flags::SYN | Flags::ACK | reply,
             mss: NonZeroU16::new(1000),
             sack_permitted: true,
             window_scale,
@@ -109,7 +109,7 @@ impl Script {
         self
     }
 
-    /// An ACK of so many bytes, with SACK blocks.
+    /// Injects an ACK of `acked` bytes with SACK blocks.
     pub fn ack_sack(&mut self, acked: u32, blocks: &[(u32, u32)]) -> &mut Script {
         self.peer_acked = acked;
         let mut sack = SackBlocks::default();
@@ -128,7 +128,7 @@ impl Script {
         self.ack(acked)
     }
 
-    /// Data from the peer.
+    /// Injects data from the peer.
     pub fn data(&mut self, seq: u32, len: u16) -> &mut Script {
         self.inject(Segment { seq: self.irs + 1 + seq, len, ..self.blank() })
     }
@@ -141,13 +141,13 @@ impl Script {
         std::iter::from_fn(|| self.end.poll_transmit(self.now)).collect()
     }
 
-    /// What goes out now: (first byte, bytes) of data.
+    /// Returns (first byte, bytes) of the data segments sent now.
     pub fn data_out(&mut self) -> Vec<(u32, u16)> {
         let first = self.iss + 1;
         self.sent().iter().filter(|s| s.len > 0).map(|s| (s.seq - first, s.len)).collect()
     }
 
-    /// What goes out now: the acknowledgment numbers of segments without payload.
+    /// Returns the acknowledgment numbers of the segments without payload sent now.
     pub fn acks_out(&mut self) -> Vec<u32> {
         let first = self.irs + 1;
         self.sent().iter().filter(|s| s.len == 0).map(|s| s.ack - first).collect()
@@ -174,7 +174,7 @@ impl Script {
     }
 }
 
-/// Segments of 1000 bytes from `first` on.
+/// Returns segments of 1000 bytes from `first` on.
 pub fn segments(first: u32, count: u32) -> Vec<(u32, u16)> {
     (0..count).map(|i| ((first + i) * 1000, 1000)).collect()
 }

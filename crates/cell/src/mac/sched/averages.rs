@@ -1,9 +1,9 @@
-//! How fast each user has been served.
+//! Average throughput of each UE.
 
 use super::settle;
 use airwnd_units::Bytes;
 
-/// A moving average of each user's rate, in bytes per second.
+/// Exponential moving average of each UE's throughput, in bytes per second.
 #[derive(Clone, Debug)]
 pub struct RateAverages {
     averages: Vec<f64>,
@@ -11,23 +11,23 @@ pub struct RateAverages {
 }
 
 impl RateAverages {
-    /// No users; the newest TTI weighs 1 / `window`.
+    /// Averages without UEs; the newest TTI has the weight 1 / `window`.
     pub fn new(window: f64) -> Self {
         RateAverages { averages: Vec::new(), weight: 1.0 / window }
     }
-    /// A user joins with 1 B/s, so that its metric is finite.
+    /// Starts a UE's average at 1 B/s, so that its metric is finite.
     pub fn admit(&mut self, slot: u16) {
         settle(&mut self.averages, slot, 1.0);
     }
-    /// A user's average, in bytes per second.
+    /// A UE's average throughput, in bytes per second.
     pub fn of(&self, slot: u16) -> f64 {
         self.averages[slot as usize]
     }
-    /// What a user's average is after a TTI in which it got these bytes.
+    /// A UE's average after a TTI in which it was granted these bytes.
     pub fn after(&self, slot: u16, bytes: Bytes) -> f64 {
         (1.0 - self.weight) * self.of(slot) + self.weight * bytes.0 as f64 * 1000.0
     }
-    /// A TTI passes for everybody; `served` got their bytes in it.
+    /// Advances all averages by one TTI, with the bytes granted to the served UEs.
     pub fn update(&mut self, served: &[(u16, Bytes)]) {
         for average in &mut self.averages {
             *average *= 1.0 - self.weight;
@@ -36,11 +36,11 @@ impl RateAverages {
             self.averages[*slot as usize] += self.weight * bytes.0 as f64 * 1000.0;
         }
     }
-    /// A TTI passes for one user.
+    /// Advances the average of one UE by one TTI.
     pub fn update_one(&mut self, slot: u16, bytes: Bytes) {
         self.averages[slot as usize] = self.after(slot, bytes);
     }
-    /// TTIs pass in which nobody was served.
+    /// Advances all averages by TTIs without grants.
     pub fn idle(&mut self, ttis: u64) {
         let factor = libm::pow(1.0 - self.weight, ttis as f64);
         for average in &mut self.averages {

@@ -1,9 +1,9 @@
-//! Choosing the user with the highest metric.
+//! Selection of the UE with the highest metric.
 
 use super::{Candidates, Grants, Rbgs, Ties, UeView};
 use crate::phy::Cqi;
 
-/// The slot from which the first of equal users is counted.
+/// Slot at which the search for the best UE starts: the first of several UEs with equal metrics wins.
 pub(crate) struct Turn {
     ties: Ties,
     next: u16,
@@ -19,15 +19,15 @@ impl Turn {
             Ties::InTurn => self.next,
         }
     }
-    /// A TTI is over, in which this user was served first.
+    /// Ends a TTI in which this UE was served first.
     pub(crate) fn pass(&mut self, leader: Option<u16>) {
         self.next = leader.map_or(self.next, |slot| slot + 1);
     }
 }
 
-/// Gives each free group to the user with the highest metric above zero for its CQI there, the first of equals counted
-/// from the slot `first` on. Where all users report a flat channel one comparison serves for all groups. Returns the
-/// slot that got the first group.
+/// Gives each free RBG to the UE with the highest positive metric for its CQI there. The search starts at the slot
+/// `first`, and the first of several equal metrics wins. If all UEs report a flat channel, one comparison decides for
+/// all RBGs. Returns the slot that got the first RBG.
 pub(crate) fn best_per_group(
     first: u16,
     free: Rbgs,
@@ -51,8 +51,8 @@ pub(crate) fn best_per_group(
     leader
 }
 
-/// Gives all free groups to the user with the highest metric above zero, the first of equals counted from the slot
-/// `first` on. Returns its slot.
+/// Gives all free RBGs to the UE with the highest positive metric and returns its slot. The search starts at the slot
+/// `first`, and the first of several equal metrics wins.
 pub(crate) fn best_of_tti(
     first: u16,
     free: Rbgs,
@@ -65,7 +65,8 @@ pub(crate) fn best_of_tti(
     Some(slot)
 }
 
-/// The user with the highest metric above zero, the first of equals counted from the slot `first` on.
+/// The UE with the highest positive metric. The search starts at the slot `first`, and the first of several equal
+/// metrics wins.
 fn best(first: u16, ues: Candidates<'_>, metric: impl Fn(&UeView) -> f64) -> Option<u16> {
     let (before, after) = ues.users.split_at(ues.users.partition_point(|ue| ue.slot < first));
     let mut best = None;

@@ -8,23 +8,26 @@ use crate::phy::Cqi;
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Tti};
 
-/// Blind equal throughput: the user that has had the least goes first, whatever its channel.
+/// Blind equal throughput: serves the UE with the lowest average throughput, regardless of channel quality.
 ///
-/// Metric 1 / T with T a moving average of what the user was granted as new data. In the time domain the
-/// whole TTI goes to one user. In the frequency domain groups are given away one after the other, and
-/// after each the user's T is what it will be if the TTI ends there. Both use the wideband CQI. Equal
-/// metrics go to the lower RNTI.
+/// ```math
+/// \frac{1}{T}
+/// ```
+///
+/// T is a moving average of the bytes granted to the UE as new data. In the time domain, the whole TTI goes to one UE.
+/// In the frequency domain, RBGs are assigned one after the other; after each, the UE's T is updated to the value it
+/// would have if the TTI ended there. Both use the wideband CQI. Equal metrics go to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 \
               fdbet-ff-mac-scheduler.cc and tdbet-ff-mac-scheduler.cc"
 )]
 pub struct Params {
-    /// Whether groups or whole TTIs are given away.
+    /// Scheduling domain: RBGs or whole TTIs.
     #[param(default = Domain::Frequency)]
     #[param(unit = "word", source = "ns-3 FdBetFfMacScheduler and TdBetFfMacScheduler")]
     pub domain: Domain,
-    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 fdbet-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
@@ -38,17 +41,17 @@ pub struct Bet {
     expected: Vec<Expected>,
 }
 
-/// A user while groups are given away.
+/// A UE during the assignment of RBGs.
 struct Expected {
-    /// Place in the list of candidates.
+    /// Index in the list of candidates.
     place: usize,
-    /// What its average will be, in bytes per second.
+    /// Its average at the end of the TTI, in bytes per second.
     average: f64,
     groups: u32,
 }
 
 impl Bet {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
         Bet { averages: RateAverages::new(params.window), grid: grid.clone(), expected: Vec::new(), params }
     }
@@ -111,7 +114,7 @@ mod tests {
     use crate::mac::sched::tests::{S2, alike, saturate_with, scheduler};
 
     #[test]
-    fn bytes_are_equal_whatever_the_channel() {
+    fn bytes_are_equal_on_unequal_channels() {
         for domain in ["time", "frequency"] {
             let settings = format!(r#""kind": "bet", "domain": "{domain}", "window": 2000.0"#);
             let sent = saturate_with(scheduler(&settings), &S2, 50_000);
@@ -120,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn users_are_served_as_often_as_in_ns3() {
+    fn ues_are_served_as_often_as_in_ns3() {
         let time = saturate_with(scheduler(r#""kind": "bet", "domain": "time""#), &S2, 9987);
         let reference = [282, 480, 570, 711, 907, 1130, 1291, 1291, 1667, 1667u64];
         for (ours, theirs) in time.blocks.iter().zip(reference) {
             assert!(ours.abs_diff(theirs) <= 2, "{time:?}");
         }
-        // Ties, which go by RNTI, shift the pattern of groups: 185 B once or 97 B twice.
+        // Ties are broken by RNTI, which shifts the pattern of RBGs: 185 B once or 97 B twice.
         let frequency = saturate_with(scheduler("bet"), &S2, 9987);
         let reference = [1653, 3107, 3803, 4644, 4463, 4725, 4917, 4907, 5623, 5602];
         for (ours, theirs) in frequency.blocks.iter().zip(reference) {
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_out_of_reach_holds_nothing() {
+    fn a_ue_out_of_reach_gets_no_rbgs() {
         let sent = saturate_with(scheduler("bet"), &[(0, 0), (15, 15)], 100);
         assert_eq!((sent.blocks[0], sent.bytes[1]), (0, 100 * 1287));
     }

@@ -7,39 +7,50 @@ use crate::phy::Cqi;
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Tti};
 
-/// How a group's channel counts.
+/// Channel term of the frequency-domain metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum ChannelMetric {
-    /// The group's CQI over the sum of the user's CQIs: its selective gain there.
+    /// Frequency-selective gain: the RBG's CQI over the sum of the UE's CQIs.
     #[word = "ff"]
     FrequencyFading,
-    /// The rate of the group at its CQI over the user's average rate.
+    /// Proportional fair: the rate of the RBG at its CQI over the UE's average throughput.
     #[word = "pf"]
     ProportionalFair,
 }
 
-/// CQA: users whose oldest packet has waited longest first, then by waiting time, missing rate and channel.
+/// CQA: classes of head-of-line delay in strict priority; within a class, RBGs by delay, GBR shortfall and channel.
 ///
-/// Time domain: users are classed by ceil(D / `grouping`), D the waiting time of the oldest packet. Those with a bearer
-/// of guaranteed rate go before the others, and among either the class that has waited longest before the next. Frequency
-/// domain: within a class each group goes, one after the other, to the user with the highest D max(1, GBR / T) times
-/// the channel metric; a user whose grant holds a tenth more than what waits leaves the class, and the next class gets what
-/// groups are left. T is a moving average of what the user was granted. Equal metrics go to the higher RNTI, as in ns-3
-/// LENA.
+/// Time domain: UEs are grouped into classes by head-of-line delay D and class width d (`grouping`). UEs with a
+/// guaranteed-rate bearer precede all others; within each of the two sets, the class with the longest delay is served
+/// first.
+///
+/// ```math
+/// \mathrm{class} = \mathrm{ceil}(\frac{D}{d})
+/// ```
+///
+/// Frequency domain: within a class, RBGs are assigned one after the other, each to the UE with the highest metric
+///
+/// ```math
+/// m = D \cdot \max(1, \frac{\mathrm{GBR}}{T}) \cdot c
+/// ```
+///
+/// where c is the channel term (`metric`) and T a moving average of the UE's granted throughput. A UE leaves the class
+/// once 1.1 times its grant covers its backlog. RBGs that a class leaves free go to the next class. Equal metrics go to
+/// the higher RNTI, as in ns-3 LENA.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Bojovic and Baldo, IEEE SSD 2014: A new channel and QoS aware scheduler to enhance the \
               capacity of voice over LTE systems; ns-3 LTE module documentation, \
               Channel and QoS Aware Scheduler")]
 pub struct Params {
-    /// How a group's channel counts.
+    /// Channel term of the frequency-domain metric.
     #[param(default = ChannelMetric::FrequencyFading)]
     #[param(unit = "word", source = "ns-3 CqaFfMacScheduler::CqaMetric")]
     pub metric: ChannelMetric,
-    /// Width of the classes of waiting time.
+    /// Width of the delay classes.
     #[param(default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "ns-3 cqa-ff-mac-scheduler.cc, grouping_parameter")]
     pub grouping: Span,
-    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 cqa-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
@@ -51,17 +62,17 @@ pub struct Cqa {
     grid: Grid,
     bearers: Vec<Bearer>,
     averages: RateAverages,
-    /// Users that compete, the most urgent class first.
+    /// Competing UEs, the most urgent class first.
     order: Vec<Contender>,
 }
 
-/// A user that competes for groups.
+/// A UE that competes for RBGs.
 #[derive(Clone, Copy)]
 struct Contender {
     ue: UeView,
-    /// Its class: those with a guaranteed rate higher, then those that have waited longer.
+    /// Class: UEs with a guaranteed rate precede the others, then the longer delay precedes the shorter.
     class: (bool, u64),
-    /// What does not depend on the group: D max(1, GBR / T).
+    /// Factor of the metric that is independent of the RBG: D max(1, GBR / T).
     urgency: f64,
     /// Sum of its CQIs over the carrier.
     cqis: f64,
@@ -69,7 +80,7 @@ struct Contender {
 }
 
 impl Cqa {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
         Cqa {
             averages: RateAverages::new(params.window),
@@ -94,7 +105,7 @@ impl Cqa {
         }
     }
 
-    /// The metric of a user for a group in which it reports this CQI.
+    /// The metric of a UE for an RBG in which it reports this CQI.
     fn metric(&self, user: &Contender, cqi: Cqi) -> f64 {
         user.urgency
             * match self.params.metric {
@@ -105,7 +116,7 @@ impl Cqa {
             }
     }
 
-    /// Hands groups out to the users of one class, the lower groups first; returns those that are left.
+    /// Assigns RBGs to the UEs of one class, in ascending order; returns the RBGs left free.
     fn serve(&self, class: &mut [Contender], free: Rbgs, ues: Candidates<'_>) -> Rbgs {
         let mut left = free;
         let mut waiting = class.len();
@@ -131,7 +142,7 @@ impl Cqa {
         left
     }
 
-    /// Whether what a user was granted holds a tenth more than what waits.
+    /// Whether 1.1 times a UE's grant covers its backlog.
     fn is_satisfied(&self, user: &Contender, ues: Candidates<'_>) -> bool {
         let block = self.grid.block(ues.lowest(&user.ue, user.granted), user.granted.count());
         !user.granted.is_empty() && 10 * user.ue.queue.0 <= 11 * block.0
@@ -148,7 +159,7 @@ impl Scheduler for Cqa {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
         order.extend(ues.users.iter().map(|ue| self.contender(ue, ues)).filter(|user| user.cqis > 0.0));
-        // By class, then by slot: of equal metrics the higher slot's is found last.
+        // By class, then by slot: `serve` prefers the last of several equal metrics, hence the higher slot.
         order.sort_unstable_by_key(|user| (std::cmp::Reverse(user.class), user.ue.slot));
         let mut left = free;
         for class in order.chunk_by_mut(|one, other| one.class == other.class) {
@@ -175,7 +186,7 @@ impl Scheduler for Cqa {
         LinkAdaptation::LowestSubband
     }
 
-    fn heeds_delay(&self) -> bool {
+    fn uses_delay(&self) -> bool {
         true
     }
 }
@@ -186,7 +197,7 @@ mod tests {
     use crate::mac::sched::tests::{bearer, grants_of, grid, scheduler, selective, user};
     use proptest::prelude::*;
 
-    /// A user with CQI 9 that has waited so many ms.
+    /// A UE with CQI 9 and this head-of-line delay.
     fn waiting(slot: u16, ms: u64) -> UeView {
         UeView { head_of_line: Span::from_millis(ms), ..user(slot, 9, 9) }
     }
@@ -198,52 +209,52 @@ mod tests {
     }
 
     #[test]
-    fn a_class_that_has_waited_longer_goes_first_and_leaves_the_rest() {
-        // Classes of 10 ms: 21 ms is in the third, 19 and 11 ms in the second. Three groups of 75 B at CQI 9.
+    fn the_class_with_the_longest_delay_is_served_first_and_leaves_the_rest() {
+        // Classes of 10 ms: 21 ms is in the third, 19 and 11 ms in the second. Three RBGs of 75 B at CQI 9.
         let settings = r#""kind": "cqa", "grouping": "10ms""#;
         let mut cqa = with_bearers(settings, &[Bearer::default(); 3]);
         let all = [waiting(0, 19), waiting(1, 21), waiting(2, 11)];
         assert_eq!(grants_of(&mut *cqa, &all, &[]), [(1, 0b111)]);
-        // 60 B are in one group; of the second class the one that has waited longer gets the others
+        // 60 B fit into one RBG; in the second class the UE with the longer delay gets the others
         let little = UeView { queue: Bytes(60), ..all[1] };
         assert_eq!(grants_of(&mut *cqa, &[all[0], little, all[2]], &[]), [(0, 0b110), (1, 0b001)]);
     }
 
     #[test]
-    fn bearers_with_a_guaranteed_rate_go_first_however_short_they_have_waited() {
+    fn bearers_with_a_guaranteed_rate_precede_longer_delays() {
         let mut cqa = with_bearers("cqa", &[Bearer::default(), bearer(1, 0)]);
         assert_eq!(grants_of(&mut *cqa, &[waiting(0, 5000), waiting(1, 1)], &[]), [(1, 0b111)]);
     }
 
     #[test]
-    fn what_a_user_lacks_of_its_rate_counts_like_waiting() {
-        // T is 1 B/s at first: GBR / T is 3 for 24 bit/s and 1 for less than 8
+    fn a_gbr_shortfall_multiplies_the_delay() {
+        // T is initially 1 B/s: GBR / T is 3 for 24 bit/s and 1 for less than 8
         let mut cqa = with_bearers("cqa", &[bearer(1, 24), bearer(1, 0)]);
         assert_eq!(grants_of(&mut *cqa, &[waiting(0, 10), waiting(1, 29)], &[]), [(0, 0b111)]);
         assert_eq!(grants_of(&mut *cqa, &[waiting(0, 10), waiting(1, 31)], &[]), [(1, 0b111)]);
     }
 
     #[test]
-    fn groups_go_where_a_user_is_better_than_usual() {
-        // CQI over the sum: a third or so everywhere for user 0; a half, a quarter and a quarter for user 1
+    fn rbgs_go_to_the_ue_with_the_highest_selective_gain() {
+        // CQI over the sum: about a third everywhere for UE 0; a half, a quarter and a quarter for UE 1
         let mut cqa = with_bearers("cqa", &[Bearer::default(); 2]);
         let (mut users, reports) = selective(&[[15, 14, 15], [8, 4, 4]]);
         users.iter_mut().for_each(|ue| ue.head_of_line = Span::from_millis(10));
         assert_eq!(grants_of(&mut *cqa, &users, &reports), [(0, 0b110), (1, 0b001)]);
-        // by rate over average all go to the first
+        // by rate over average, all go to UE 0
         let mut cqa = with_bearers(r#""kind": "cqa", "metric": "pf""#, &[Bearer::default(); 2]);
         assert_eq!(grants_of(&mut *cqa, &users, &reports), [(0, 0b111)]);
     }
 
     #[test]
-    fn equals_go_to_the_higher_rnti_and_nothing_to_users_out_of_reach() {
+    fn equal_metrics_go_to_the_higher_rnti_and_nothing_to_ues_out_of_reach() {
         let mut cqa = with_bearers("cqa", &[Bearer::default(); 3]);
         let beyond = UeView { head_of_line: Span::from_secs(9), ..user(2, 1, 0) };
         assert_eq!(grants_of(&mut *cqa, &[waiting(0, 10), waiting(1, 10), beyond], &[]), [(1, 0b111)]);
     }
 
-    /// The definition, group by group, with lists: who gets which of seven groups.
-    fn definition(users: &[UeView], bearers: &[Bearer], grouping_ms: u64) -> Vec<(u16, u32)> {
+    /// Reference implementation, RBG by RBG, with lists: the number of RBGs out of seven for each UE.
+    fn reference(users: &[UeView], bearers: &[Bearer], grouping_ms: u64) -> Vec<(u16, u32)> {
         let grid = grid();
         let ceil = |ue: &UeView| ue.head_of_line.0.div_ceil(Span::from_millis(grouping_ms).0);
         let class = |ue: &UeView| (bearers[usize::from(ue.slot)].qci.is_guaranteed(), ceil(ue));
@@ -274,7 +285,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn grants_are_those_of_the_definition(
+        fn grants_match_the_reference(
             drawn in prop::collection::vec((1u64..60, 1u64..2000, 1u8..=15, any::<bool>(), 0u64..200), 1..12),
         ) {
             let bearers: Vec<Bearer> =
@@ -293,7 +304,7 @@ mod tests {
             cqa.allocate(Tti(0), Rbgs::first(7), ues, &mut grants);
             let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.count())).collect();
             given.sort_unstable();
-            prop_assert_eq!(given, definition(&users, &bearers, 20));
+            prop_assert_eq!(given, reference(&users, &bearers, 20));
         }
     }
 }

@@ -1,10 +1,10 @@
-//! How urgent it is to serve a user.
+//! Weighted head-of-line delay.
 
 use super::{UeView, settle};
 use crate::bearer::Bearer;
 
-/// The weight of each user's waiting time: a = -ln(violation) / budget, with the delay budget of its class and
-/// the part of its packets that may exceed it.
+/// Weight of each UE's head-of-line delay: a = -ln(violation) / budget, with the packet delay budget of its QCI and the
+/// permitted fraction of packets that exceed the budget.
 //= Andrews et al. 2001
 #[derive(Clone, Debug)]
 pub(crate) struct Urgency {
@@ -12,7 +12,7 @@ pub(crate) struct Urgency {
     users: Vec<Weight>,
 }
 
-/// A user's weight.
+/// Weight of a UE.
 #[derive(Clone, Copy, Debug)]
 struct Weight {
     real_time: bool,
@@ -21,23 +21,23 @@ struct Weight {
 }
 
 impl Urgency {
-    /// No users; `violation` is the part of the packets that may be late.
+    /// Weights without UEs; `violation` is the permitted fraction of late packets.
     pub(crate) fn new(violation: f64) -> Self {
         Urgency { violation, users: Vec::new() }
     }
 
-    /// A user joins.
+    /// Adds a UE.
     pub(crate) fn admit(&mut self, slot: u16, bearer: &Bearer) {
         let weight = -libm::log(self.violation) / bearer.qci.delay_budget().as_secs();
         settle(&mut self.users, slot, Weight { real_time: bearer.qci.is_real_time(), weight });
     }
 
-    /// The weighted delay of a user's oldest packet: -ln(violation) when it has used up its budget.
+    /// The weighted head-of-line delay: -ln(violation) when the packet has used up its budget.
     pub(crate) fn of(&self, ue: &UeView) -> f64 {
         self.users[usize::from(ue.slot)].weight * ue.head_of_line.as_secs()
     }
 
-    /// The same for users whose packets are of no use when late, none for the others.
+    /// The same for UEs of a real-time QCI; `None` for the others.
     pub(crate) fn of_real_time(&self, ue: &UeView) -> Option<f64> {
         self.users[usize::from(ue.slot)].real_time.then(|| self.of(ue))
     }

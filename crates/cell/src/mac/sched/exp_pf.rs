@@ -9,38 +9,45 @@ use crate::bearer::Bearer;
 use crate::phy::Cqi;
 use airwnd_catalog::{Choice, Params};
 
-/// What users do that can wait.
+/// Treatment of best-effort UEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum BestEffort {
-    /// They count as never late in the exponential, and so give way as real-time users get late.
+    /// Their weighted delay is taken as zero, so their priority falls as real-time UEs accumulate delay.
     #[word = "gives-way"]
     GivesWay,
-    /// They have the metric of proportional fair; a single real-time user, which is its own mean, has the same.
+    /// They have the plain PF metric. A single real-time UE is its own mean and has the plain PF metric, too.
     #[word = "proportional-fair"]
     ProportionalFair,
 }
 
-/// EXP/PF: proportional fair, times an exponential of how much later a user is than real-time users are on average.
+/// EXP/PF: PF metric times an exponential of the weighted head-of-line delay above the mean of real-time UEs.
 ///
-/// Metric exp((a D - m) / (1 + sqrt(m))) R / T; R the rate of one group at the sub-band CQI, T a moving average of
-/// what the user was granted, D the waiting time of the oldest packet, a = -ln(violation) / budget for bearers of
-/// the classes 1, 2, 3, 5 and 7 (`qci`), m the mean of a D over those of them that wait. The others wait with
-/// a D = 0. Equal metrics go to the lower RNTI.
+/// ```math
+/// \frac{R}{T} \cdot \mathrm{exp}(\frac{a D - m}{1 + \sqrt{m}})
+/// ```
+///
+/// ```math
+/// a = \frac{-\mathrm{ln}(\mathrm{violation})}{\mathrm{budget}}
+/// ```
+///
+/// R is the rate of one RBG at the sub-band CQI, T a moving average of the UE's granted throughput, D the head-of-line
+/// delay and m the mean of a D over the real-time UEs with data. Real-time UEs have a bearer of QCI 1, 2, 3, 5 or 7;
+/// all others have a D = 0, unless `best_effort` is `proportional-fair`. Equal metrics go to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-C; Rhee, \
               Holtzman and Kim, VTC 2003 Fall"
 )]
 pub struct Params {
-    /// What users of the other classes do.
+    /// Treatment of UEs with other QCIs.
     #[param(default = BestEffort::GivesWay)]
     #[param(unit = "word", source = "airwnd; Capozzi et al. 2013 and LTE-Sim: proportional-fair")]
     pub best_effort: BestEffort,
-    /// Part of the packets that may exceed the delay budget.
+    /// Permitted fraction of packets that exceed the delay budget.
     #[param(default = 0.02, range = 1e-9..=0.99)]
     #[param(unit = "1", source = "TS 23.203 §6.1.7.2: a confidence of 98 percent")]
     pub violation: f64,
-    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
@@ -50,7 +57,7 @@ pub struct Params {
 pub type ExpPf = MetricScheduler<ExponentialRate>;
 
 impl ExpPf {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
         MetricScheduler::by(ExponentialRate {
             fair: RelativeRate::new(params.window, grid),
@@ -66,12 +73,12 @@ pub struct ExponentialRate {
     fair: RelativeRate,
     urgency: Urgency,
     best_effort: BestEffort,
-    /// The exponential of each user, by slot, in this TTI.
+    /// The exponential factor of each UE in this TTI, by slot.
     factors: Vec<f64>,
 }
 
 impl Metric for ExponentialRate {
-    const HEEDS_DELAY: bool = true;
+    const USES_DELAY: bool = true;
 
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         self.urgency.admit(slot, bearer);
@@ -110,7 +117,7 @@ mod tests {
     use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
     use airwnd_units::Span;
 
-    /// A best-effort user and others with live video, who have waited so many ms.
+    /// A best-effort UE and UEs with live video and these head-of-line delays in ms.
     fn users(best_effort_cqi: u8, waits: &[u64]) -> Vec<UeView> {
         let best_effort =
             UeView { head_of_line: Span::from_millis(500), ..user(0, best_effort_cqi, best_effort_cqi) };
@@ -127,13 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn the_exponential_is_of_the_distance_from_the_mean() {
+    fn the_exponent_is_the_delay_above_the_mean() {
         // a = -ln(0.02) / 80 ms = 48.9 / s; a D of 3.912 and 0.978, m = 2.445, (3.912 - m) / (1 + 1.564) = 0.572:
-        // e^0.572 = 1.772 times a group of 75 B at CQI 9 beats 109 B at CQI 12 and not 185 B at CQI 15
+        // e^0.572 = 1.772 times an RBG of 75 B at CQI 9 exceeds 109 B at CQI 12 but not 185 B at CQI 15
         let fair = r#""kind": "exp-pf", "best_effort": "proportional-fair""#;
         assert_eq!(first(fair, &users(12, &[80, 20])), 1);
         assert_eq!(first(fair, &users(15, &[80, 20])), 0);
-        // and both if these are taken times e^(-m / 2.564) = 0.385
+        // and exceeds both once these are multiplied by e^(-m / 2.564) = 0.385
         assert_eq!(first("exp-pf", &users(15, &[80, 20])), 1);
     }
 
@@ -147,8 +154,8 @@ mod tests {
     }
 
     #[test]
-    fn a_user_out_of_reach_does_not_raise_the_mean() {
-        // with the third the mean would be 1469, and the second's factor not to be told from the first's
+    fn a_ue_out_of_reach_does_not_raise_the_mean() {
+        // the third UE would raise the mean to 1469 and make the second UE's factor indistinguishable from the first's
         let mut users = users(12, &[80, 60_000]);
         users[2].flat = Some(Cqi::OUT_OF_RANGE);
         assert_eq!(first("exp-pf", &users), 1);

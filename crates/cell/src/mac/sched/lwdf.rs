@@ -7,11 +7,15 @@ use crate::bearer::Bearer;
 use crate::phy::Cqi;
 use airwnd_catalog::Params;
 
-/// Largest weighted delay first: the user whose oldest packet has used up most of its delay budget.
+/// Largest weighted delay first: serves the UE with the highest ratio of head-of-line delay to delay budget.
 ///
-/// Metric D / budget with D the waiting time of the oldest packet and the delay budget of the bearer's class
-/// (`qci`). The channel does not count but for who can be reached at all, so that a cell with a poor user
-/// that is always late serves it before all others.
+/// ```math
+/// \frac{D}{\mathrm{budget}}
+/// ```
+///
+/// D is the head-of-line delay, and the budget is the packet delay budget of the bearer's QCI (`qci`). Channel quality
+/// only decides which UEs can be served at all. A UE with a poor channel that is always late is therefore served before
+/// all others.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Stolyar and Ramanan, Annals of Applied Probability 11(1), 2001, with one violation probability \
@@ -23,20 +27,20 @@ pub struct Params {}
 pub type Lwdf = MetricScheduler<WeightedDelay>;
 
 impl Lwdf {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(_params: Params, _grid: &Grid) -> Self {
         // A common violation probability scales all metrics alike.
         MetricScheduler::by(WeightedDelay { urgency: Urgency::new(libm::exp(-1.0)) })
     }
 }
 
-/// D / budget of every user within reach.
+/// D / budget of every UE within reach.
 pub struct WeightedDelay {
     urgency: Urgency,
 }
 
 impl Metric for WeightedDelay {
-    const HEEDS_DELAY: bool = true;
+    const USES_DELAY: bool = true;
 
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         self.urgency.admit(slot, bearer);
@@ -53,7 +57,7 @@ mod tests {
     use airwnd_units::Span;
 
     #[test]
-    fn the_one_nearest_its_budget_goes_first() {
+    fn the_ue_nearest_its_budget_is_served_first() {
         let mut lwdf = scheduler("lwdf");
         lwdf.admit(0, &bearer(9, 0));
         lwdf.admit(1, &bearer(7, 0));

@@ -9,22 +9,30 @@ use crate::bearer::Bearer;
 use crate::phy::Cqi;
 use airwnd_catalog::Params;
 
-/// M-LWDF: proportional fair, times how much of its delay budget a real-time user's oldest packet has used up.
+/// M-LWDF: PF metric, multiplied for real-time UEs by the weighted head-of-line delay.
 ///
-/// Metric a D R / T for bearers of the classes 1, 2, 3, 5 and 7 (`qci`) and R / T for the others; R the rate of
-/// one group at the sub-band CQI, T a moving average of what the user was granted, D the waiting time of the
-/// oldest packet, a = -ln(violation) / budget. Equal metrics go to the lower RNTI.
+/// ```math
+/// a D \cdot \frac{R}{T}
+/// ```
+///
+/// ```math
+/// a = \frac{-\mathrm{ln}(\mathrm{violation})}{\mathrm{budget}}
+/// ```
+///
+/// This is the metric of bearers with QCI 1, 2, 3, 5 or 7 (`qci`); all others have R / T. R is the rate of one RBG at
+/// the sub-band CQI, T a moving average of the UE's granted throughput and D the head-of-line delay. Equal metrics go
+/// to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Andrews et al., IEEE Communications Magazine 39(2), 2001; Capozzi et al., IEEE Communications \
               Surveys and Tutorials 15(2), 2013, section V-C"
 )]
 pub struct Params {
-    /// Part of the packets that may exceed the delay budget.
+    /// Permitted fraction of packets that exceed the delay budget.
     #[param(default = 0.02, range = 1e-9..=0.99)]
     #[param(unit = "1", source = "TS 23.203 §6.1.7.2: a confidence of 98 percent")]
     pub violation: f64,
-    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
@@ -34,7 +42,7 @@ pub struct Params {
 pub type MLwdf = MetricScheduler<DelayedRate>;
 
 impl MLwdf {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
         MetricScheduler::by(DelayedRate {
             fair: RelativeRate::new(params.window, grid),
@@ -43,14 +51,14 @@ impl MLwdf {
     }
 }
 
-/// a D R / T of real-time users, R / T of the others.
+/// a D R / T of real-time UEs, R / T of the others.
 pub struct DelayedRate {
     fair: RelativeRate,
     urgency: Urgency,
 }
 
 impl Metric for DelayedRate {
-    const HEEDS_DELAY: bool = true;
+    const USES_DELAY: bool = true;
 
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         self.urgency.admit(slot, bearer);
@@ -71,7 +79,7 @@ mod tests {
     use airwnd_units::Span;
 
     #[test]
-    fn a_real_time_user_goes_first_once_its_weighted_delay_exceeds_one() {
+    fn a_real_time_ue_is_served_first_once_its_weighted_delay_exceeds_one() {
         let mut m_lwdf = scheduler("m-lwdf");
         m_lwdf.admit(0, &bearer(9, 0));
         m_lwdf.admit(1, &bearer(7, 0));
@@ -82,7 +90,7 @@ mod tests {
             });
             grants_of(&mut *m_lwdf, &users, &[])
         };
-        // -ln(0.02) D / 80 ms > 1 from D = 20.45 ms on, the rest of the metric being equal
+        // -ln(0.02) D / 80 ms > 1 from D = 20.45 ms on; the rest of the metric is equal
         assert_eq!(serve(20), [(0, 0b111)]);
         assert_eq!(serve(21), [(1, 0b111)]);
     }

@@ -1,4 +1,4 @@
-//! The scheduler of all algorithms that are a metric: groups go to the user with the highest one.
+//! Generic scheduler for algorithms defined by a metric: resources go to the UE with the highest one.
 
 use super::averages::RateAverages;
 use super::best::{Turn, best_of_tti, best_per_group};
@@ -7,34 +7,34 @@ use crate::bearer::Bearer;
 use crate::phy::Cqi;
 use airwnd_units::{Bytes, Tti};
 
-/// How much a user is worth serving.
+/// Scheduling metric of a UE.
 ///
-/// The scheduler calls [`admit`](Metric::admit) for each user that joins, [`begin`](Metric::begin) at the start of
-/// each TTI that it allocates, and then [`of`](Metric::of) any number of times.
+/// The scheduler calls [`admit`](Metric::admit) for each UE that joins, [`begin`](Metric::begin) at the start of each
+/// TTI that it allocates, and then [`of`](Metric::of) any number of times.
 pub trait Metric: Send {
     /// Whether it reads [`UeView::head_of_line`].
-    const HEEDS_DELAY: bool = false;
+    const USES_DELAY: bool = false;
 
-    /// A user joins the cell at a slot, with nothing of its predecessor there.
+    /// A UE joins the cell at a slot; state of the slot's previous UE is discarded.
     fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
 
-    /// The users' average rates, if it needs them: the scheduler keeps them up to date, from admission on.
+    /// The UEs' average throughputs, if the metric needs them. The scheduler updates them from admission on.
     fn averages(&mut self) -> Option<&mut RateAverages> {
         None
     }
 
-    /// What depends on all users together is computed here, once for each TTI.
+    /// Computes, once per TTI, what depends on all UEs together.
     fn begin(&mut self, _users: &[UeView]) {}
 
-    /// The metric of a user for a group in which it reports this CQI, which may be out of range. A user whose metric
-    /// is zero is not served.
+    /// The metric of a UE for an RBG in which it reports this CQI, which may be out of range. A UE with a metric of
+    /// zero is not served.
     fn of(&self, ue: &UeView, cqi: Cqi) -> f64;
 }
 
-/// Gives groups to the user with the highest [`Metric`].
+/// Gives RBGs to the UE with the highest [`Metric`].
 ///
-/// In the frequency domain each group goes to the user with the highest metric at its sub-band CQI there, in the time
-/// domain all groups go to the one with the highest metric at its wideband CQI.
+/// In the frequency domain, each RBG goes to the UE with the highest metric at its sub-band CQI there. In the time
+/// domain, all RBGs go to the UE with the highest metric at its wideband CQI.
 pub struct MetricScheduler<M> {
     metric: M,
     domain: Domain,
@@ -42,12 +42,12 @@ pub struct MetricScheduler<M> {
 }
 
 impl<M: Metric> MetricScheduler<M> {
-    /// A scheduler without users, which chooses in the frequency domain; equal metrics go to the lowest RNTI.
+    /// A frequency-domain scheduler without UEs; equal metrics go to the lowest RNTI.
     pub(crate) fn by(metric: M) -> Self {
         Self::with(metric, Domain::Frequency, Ties::LowestRnti)
     }
 
-    /// A scheduler without users, which chooses in this domain and among equal metrics like this.
+    /// A scheduler without UEs for this domain and this rule for equal metrics.
     pub(crate) fn with(metric: M, domain: Domain, ties: Ties) -> Self {
         MetricScheduler { metric, domain, turn: Turn::new(ties) }
     }
@@ -87,7 +87,7 @@ impl<M: Metric> Scheduler for MetricScheduler<M> {
         self.domain.link_adaptation()
     }
 
-    fn heeds_delay(&self) -> bool {
-        M::HEEDS_DELAY
+    fn uses_delay(&self) -> bool {
+        M::USES_DELAY
     }
 }

@@ -1,7 +1,7 @@
-//! Downlink schedulers: who gets which resource-block groups.
+//! Downlink schedulers: assignment of resource-block groups (RBGs) to UEs.
 //!
-//! A scheduler sees a view of the users that may be served and writes grants. HARQ retransmissions,
-//! transport blocks, buffers and link adaptation belong to the MAC.
+//! A scheduler reads a view of the schedulable UEs and writes grants. HARQ retransmissions, transport blocks, buffers
+//! and link adaptation belong to the MAC.
 
 pub mod averages;
 pub(crate) mod best;
@@ -32,23 +32,23 @@ pub enum Spec {
     Cqa(cqa::Params),
 }
 
-/// The most resource-block groups that a carrier has (TS 36.213 Table 7.1.6.1-1: 110 PRBs in groups of 4).
+/// Maximum number of RBGs of a carrier (TS 36.213 Table 7.1.6.1-1: 110 PRBs in RBGs of 4).
 pub const MAX_RBGS: usize = 28;
 
-/// A set of resource-block groups.
+/// A set of RBGs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rbgs(pub u32);
 
 impl Rbgs {
-    /// The first `count` groups.
+    /// The first `count` RBGs.
     pub fn first(count: u8) -> Rbgs {
         Rbgs(((1u64 << count) - 1) as u32)
     }
-    /// One group.
+    /// A single RBG.
     pub fn one(index: u8) -> Rbgs {
         Rbgs(1 << index)
     }
-    /// How many groups are in the set.
+    /// Number of RBGs in the set.
     pub fn count(self) -> u32 {
         self.0.count_ones()
     }
@@ -56,19 +56,19 @@ impl Rbgs {
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
-    /// Whether a group is in the set.
+    /// Whether an RBG is in the set.
     pub fn contains(self, index: u8) -> bool {
         self.0 >> index & 1 == 1
     }
-    /// The groups in either set.
+    /// The RBGs in either set.
     pub fn union(self, other: Rbgs) -> Rbgs {
         Rbgs(self.0 | other.0)
     }
-    /// The groups that are not in `other`.
+    /// The RBGs that are not in `other`.
     pub fn without(self, other: Rbgs) -> Rbgs {
         Rbgs(self.0 & !other.0)
     }
-    /// The indices, ascending.
+    /// The indices, in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u8> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -84,16 +84,16 @@ impl Rbgs {
 /// The carrier as a scheduler sees it.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// Groups that can be scheduled; PRBs beyond the last whole group are never used.
+    /// Number of RBGs that can be scheduled; PRBs beyond the last whole RBG are never used.
     pub rbgs: u8,
-    /// PRBs of a group.
+    /// PRBs per RBG.
     pub rbg_prbs: Prbs,
-    /// What one group carries in one second, in bytes, by CQI 0..=15 (zero at CQI 0).
+    /// Rate of one RBG in bytes per second, by CQI 0 to 15 (zero at CQI 0).
     pub rate_by_cqi: [f64; 16],
 }
 
 impl Grid {
-    /// What a block over some groups carries at a CQI; nothing out of range.
+    /// Transport block size over this number of RBGs at a CQI; zero if out of range.
     pub fn block(&self, cqi: Cqi, groups: u32) -> Bytes {
         if cqi == Cqi::OUT_OF_RANGE {
             return Bytes::ZERO;
@@ -102,19 +102,19 @@ impl Grid {
     }
 }
 
-/// In which domain a scheduler chooses.
+/// Domain in which a scheduler selects UEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Domain {
-    /// One user for each TTI, by its wideband CQI.
+    /// One UE per TTI, by wideband CQI.
     #[word = "time"]
     Time,
-    /// A user for each resource-block group, by its sub-band CQI.
+    /// One UE per RBG, by sub-band CQI.
     #[word = "frequency"]
     Frequency,
 }
 
 impl Domain {
-    /// The report that grants follow where choices are made in this domain.
+    /// The report that link adaptation follows in this domain.
     fn link_adaptation(self) -> LinkAdaptation {
         match self {
             Domain::Time => LinkAdaptation::Wideband,
@@ -123,30 +123,30 @@ impl Domain {
     }
 }
 
-/// Who goes first among users with equal metrics.
+/// Order of UEs with equal metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Ties {
-    /// The one with the lowest RNTI, always.
+    /// Always the UE with the lowest RNTI.
     #[word = "lowest-rnti"]
     LowestRnti,
-    /// The next one after the user that was served first in the TTI before.
+    /// The UE after the one served first in the previous TTI.
     #[word = "in-turn"]
     InTurn,
 }
 
-/// A channel report of a user.
+/// Channel report of a UE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChannelState {
     /// CQI for a block over the whole carrier.
     pub wideband: Cqi,
-    /// CQI for a block in a group, where it is the same in all of them.
+    /// CQI for a block in an RBG, if it is the same in all of them.
     pub flat: Option<Cqi>,
-    /// CQI for a block in each group.
+    /// CQI for a block in each RBG.
     pub subband: [Cqi; MAX_RBGS],
 }
 
 impl ChannelState {
-    /// A report from the CQI of the whole carrier and those of its groups.
+    /// A report with the CQI of the whole carrier and those of its RBGs.
     pub fn new(wideband: Cqi, groups: impl IntoIterator<Item = Cqi>) -> Self {
         let mut subband = [Cqi::OUT_OF_RANGE; MAX_RBGS];
         let mut count = 0;
@@ -159,72 +159,71 @@ impl ChannelState {
     }
 }
 
-/// A user that may be served in this TTI: it has data waiting, a free HARQ process and no retransmission.
+/// A schedulable UE: it has data waiting, a free HARQ process and no retransmission in this TTI.
 #[derive(Clone, Copy, Debug)]
 pub struct UeView {
-    /// What waits in its buffer, as far as the MAC knows.
+    /// Backlog known to the MAC.
     pub queue: Bytes,
-    /// How long the oldest of it will have waited when this TTI ends; zero unless the scheduler
-    /// [asks for it](Scheduler::heeds_delay).
+    /// Head-of-line delay at the end of this TTI; zero unless the scheduler [uses it](Scheduler::uses_delay).
     pub head_of_line: Span,
-    /// Where its latest report lies.
+    /// Index of its latest report.
     pub(crate) report: u32,
-    /// The user's place in the cell, ascending with the RNTI.
+    /// Slot of the UE in the cell, ascending with the RNTI.
     pub slot: u16,
     /// CQI for a block over the whole carrier.
     pub wideband: Cqi,
-    /// CQI for a block in a group, where it is the same in all of them.
+    /// CQI for a block in an RBG, if it is the same in all of them.
     pub flat: Option<Cqi>,
 }
 
-/// The users that may be served, ascending by slot, with their channel reports.
+/// The schedulable UEs, ascending by slot, with their channel reports.
 #[derive(Clone, Copy)]
 pub struct Candidates<'a> {
-    /// The users.
+    /// The UEs.
     pub users: &'a [UeView],
     pub(crate) reports: &'a [ChannelState],
 }
 
 impl Candidates<'_> {
-    /// A user's CQI for a block in one group.
+    /// A UE's CQI for a block in one RBG.
     pub fn subband(&self, ue: &UeView, group: u8) -> Cqi {
         ue.flat.unwrap_or_else(|| self.reports[ue.report as usize].subband[group as usize])
     }
-    /// A user's lowest CQI over some groups.
+    /// A UE's lowest CQI over these RBGs.
     pub(crate) fn lowest(&self, ue: &UeView, groups: Rbgs) -> Cqi {
         let all = || groups.iter().map(|group| self.subband(ue, group)).min();
         ue.flat.or_else(all).unwrap_or(Cqi::OUT_OF_RANGE)
     }
 }
 
-/// Which report the transport format of a grant follows.
+/// CQI that determines the MCS of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkAdaptation {
     /// The wideband CQI.
     Wideband,
-    /// The lowest sub-band CQI over the granted groups.
+    /// The lowest sub-band CQI over the granted RBGs.
     LowestSubband,
 }
 
-/// What a scheduler hands out in a TTI.
+/// Grants of a TTI.
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     granted: Vec<(u16, Rbgs)>,
 }
 
 impl Grants {
-    /// Gives groups to a user, besides those it has.
+    /// Grants RBGs to a UE, in addition to those it already has.
     pub fn give(&mut self, slot: u16, rbgs: Rbgs) {
         match self.granted.iter_mut().find(|(holder, _)| *holder == slot) {
             Some((_, held)) => *held = held.union(rbgs),
             None => self.granted.push((slot, rbgs)),
         }
     }
-    /// Takes everything back.
+    /// Revokes all grants.
     pub fn clear(&mut self) {
         self.granted.clear();
     }
-    /// Users and their groups.
+    /// UEs and their RBGs.
     pub fn iter(&self) -> impl Iterator<Item = (u16, Rbgs)> + '_ {
         self.granted.iter().copied()
     }
@@ -232,40 +231,38 @@ impl Grants {
 
 /// A downlink scheduler.
 ///
-/// In each TTI in which new data can be sent the MAC calls [`allocate`](Scheduler::allocate) and then
-/// [`on_served`](Scheduler::on_served), both also without candidates. A TTI whose groups are all taken by
-/// retransmissions is not announced, as in ns-3 LENA. Only these two decisions are required: which groups go to which
-/// user, and which report their transport format follows. The other methods do nothing unless a scheduler keeps state
-/// of its users.
+/// In each TTI in which new data can be sent, the MAC calls [`allocate`](Scheduler::allocate) and then
+/// [`on_served`](Scheduler::on_served), both also without candidates. Neither is called in a TTI whose RBGs are all
+/// taken by retransmissions, as in ns-3 LENA. Only two decisions are required: which RBGs go to which UE, and which
+/// report determines the MCS. The other methods do nothing unless a scheduler keeps per-UE state.
 ///
-/// A scheduler whose groups each go to the user with the highest [metric](metric::Metric) is a
+/// A scheduler that gives each RBG to the UE with the highest [metric](metric::Metric) is a
 /// [`MetricScheduler`](metric::MetricScheduler).
 pub trait Scheduler: Send {
-    /// A user joins the cell at a slot, the first free one, with nothing of its predecessor there.
+    /// A UE joins the cell at the first free slot; state of the slot's previous UE is discarded.
     fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
-    /// The user of a slot leaves the cell; the slot is unused until the next user is admitted there.
+    /// The UE of a slot leaves the cell; the slot is unused until another UE is admitted there.
     fn release(&mut self, _slot: u16) {}
-    /// Hands out the free groups. A user's CQI may be out of range; its queue is never empty.
+    /// Assigns the free RBGs. A UE's CQI may be out of range; its backlog is never zero.
     fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
-    /// What the users got as new data: slot and size of the transport block. Users without a grant are not
-    /// listed.
+    /// New data granted in this TTI: slot and transport block size. UEs without a grant are not listed.
     fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
-    /// TTIs have passed in which the cell slept because no user had data to send.
+    /// TTIs have passed without scheduling because no UE had data.
     fn on_idle(&mut self, _ttis: u64) {}
-    /// Which report the MAC shall follow.
+    /// The report that determines the MCS of a grant.
     fn link_adaptation(&self) -> LinkAdaptation;
     /// Whether it uses [`UeView::head_of_line`].
-    fn heeds_delay(&self) -> bool {
+    fn uses_delay(&self) -> bool {
         false
     }
 }
 
-/// Sets the entry of a slot that somebody joins at: the one behind all others, or one that was left.
+/// Stores the entry of a newly admitted slot: appended, or in place of a released one.
 pub(crate) fn settle<T>(slots: &mut Vec<T>, slot: u16, entry: T) {
     match slots.get_mut(usize::from(slot)) {
         Some(place) => *place = entry,
         None => {
-            assert_eq!(slots.len(), usize::from(slot), "slots are taken without gaps");
+            assert_eq!(slots.len(), usize::from(slot), "slots are assigned without gaps");
             slots.push(entry);
         }
     }
@@ -278,7 +275,7 @@ pub(crate) mod tests {
     use airwnd_catalog::Param;
     use airwnd_units::BitRate;
 
-    /// A carrier of 15 PRBs: seven groups of two.
+    /// A carrier of 15 PRBs: seven RBGs of two.
     pub(crate) fn grid() -> Grid {
         let mut grid = Grid { rbgs: 7, rbg_prbs: Prbs(2), rate_by_cqi: [0.0; 16] };
         grid.rate_by_cqi = std::array::from_fn(|cqi| grid.block(Cqi(cqi as u8), 1).0 as f64 * 1000.0);
@@ -291,12 +288,12 @@ pub(crate) mod tests {
         Spec::read(&airwnd_catalog::Node::from_json(&text, "test").unwrap()).unwrap().build(&grid())
     }
 
-    /// A bearer of a class, with a guaranteed rate if it is one of those.
+    /// A bearer of a QCI, with this guaranteed rate.
     pub(crate) fn bearer(qci: u8, gbr: u64) -> Bearer {
         Bearer { qci: Qci::new(qci).unwrap(), gbr: BitRate(gbr), mbr: BitRate(0) }
     }
 
-    /// A user with a flat channel.
+    /// A UE with a flat channel.
     pub(crate) fn user(slot: u16, wideband: u8, subband: u8) -> UeView {
         UeView {
             queue: Bytes(10_000),
@@ -308,7 +305,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Users with these CQIs of three groups, and their reports.
+    /// UEs with these CQIs of three RBGs, and their reports.
     pub(crate) fn selective(cqis: &[[u8; 3]]) -> (Vec<UeView>, Vec<ChannelState>) {
         let reports: Vec<ChannelState> = cqis
             .iter()
@@ -322,7 +319,7 @@ pub(crate) mod tests {
         (users.collect(), reports)
     }
 
-    /// What a TTI with three groups gives to whom.
+    /// Slots and RBGs granted in a TTI with three RBGs.
     pub(crate) fn grants_of(
         scheduler: &mut dyn Scheduler,
         users: &[UeView],
@@ -335,14 +332,14 @@ pub(crate) mod tests {
         given
     }
 
-    /// What users have been sent.
+    /// Transport blocks and bytes sent to each UE.
     #[derive(Debug, Default)]
     pub(crate) struct Sent {
         pub blocks: Vec<u64>,
         pub bytes: Vec<u64>,
     }
 
-    /// Saturated users with these (wideband, sub-band) CQIs and bearers for `ttis` of seven groups.
+    /// Serves backlogged UEs with these (wideband, sub-band) CQIs and bearers for `ttis` TTIs of seven RBGs.
     pub(crate) fn saturate_bearers(
         mut scheduler: Box<dyn Scheduler>,
         users: &[((u8, u8), Bearer)],
@@ -384,18 +381,18 @@ pub(crate) mod tests {
         saturate_bearers(scheduler, &users, ttis)
     }
 
-    /// The blocks sent to each.
+    /// Blocks sent to each UE.
     fn saturate(scheduler: Box<dyn Scheduler>, cqis: &[(u8, u8)], ttis: u64) -> Vec<u64> {
         saturate_with(scheduler, cqis, ttis).blocks
     }
 
-    /// Whether values lie within a part of their mean.
+    /// Whether all values are within this relative tolerance of their mean.
     pub(crate) fn alike(values: &[u64], tolerance: f64) -> bool {
         let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
         values.iter().all(|value| (*value as f64 / mean - 1.0).abs() < tolerance)
     }
 
-    /// The users of the ns-3 run S2 at 13 dBm; the third one's wideband CQI exceeds its sub-band CQI.
+    /// The UEs of the ns-3 run S2 at 13 dBm; the third UE's wideband CQI exceeds its sub-band CQI.
     pub(crate) const S2: [(u8, u8); 10] =
         [(15, 15), (11, 11), (10, 9), (8, 8), (7, 7), (6, 6), (5, 5), (5, 5), (4, 4), (4, 4)];
 
@@ -416,8 +413,8 @@ pub(crate) mod tests {
 
     #[test]
     fn proportional_fair_gives_equal_shares_of_time() {
-        // T_i of a user served in a part a_i of the TTIs is a_i W_i, W_i the block over the whole carrier, and
-        // R_i / T_i is the same for all: a_i is as R_i / W_i, where R_i is the block over one group.
+        // A UE served in a fraction a_i of the TTIs has T_i = a_i W_i, where W_i is its block over the whole carrier.
+        // R_i / T_i is equal for all UEs, so a_i is proportional to R_i / W_i, where R_i is the block over one RBG.
         let sent = saturate_with(scheduler(r#""kind": "pf", "window": 2000.0"#), &S2, 50_000);
         let grid = grid();
         let shares = sent.blocks.iter().zip(S2).map(|(blocks, (_, cqi))| {
@@ -425,12 +422,12 @@ pub(crate) mod tests {
             1000 * blocks * block(7) / (7 * block(1))
         });
         assert!(alike(&shares.collect::<Vec<_>>(), 0.003), "{sent:?}");
-        // which are a seventh but for the rounding of small blocks: 185 of 7 x 22 B at CQI 4
+        // which is a seventh except for the rounding of small blocks: 185 of 7 x 22 B at CQI 4
         assert!(alike(&sent.blocks, 0.12), "{sent:?}");
     }
 
     #[test]
-    fn equals_go_in_order_or_in_turn() {
+    fn equal_metrics_go_to_the_lowest_rnti_or_in_turn() {
         for kind in ["mt", "tta"] {
             let always = saturate(
                 scheduler(&format!(r#""kind": "{kind}", "ties": "lowest-rnti""#)),
@@ -445,7 +442,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_newcomer_inherits_nothing_of_the_slot() {
+    fn an_admitted_ue_inherits_no_state_of_its_slot() {
         let users = [0, 1].map(|slot| user(slot, 15, 15));
         for kind in ["pf", "pss", "bet", "m-lwdf", "exp-pf"] {
             let mut scheduler = scheduler(kind);
@@ -459,11 +456,11 @@ pub(crate) mod tests {
                 served.iter().map(|(slot, _)| *slot).collect::<Vec<_>>()
             };
             (0..1000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[..1])));
-            assert_eq!(serve(&mut scheduler, 1000, &users), [1], "{kind}: the one that had nothing");
+            assert_eq!(serve(&mut scheduler, 1000, &users), [1], "{kind}: the UE without throughput");
             scheduler.release(0);
             (1001..2000).for_each(|tti| drop(serve(&mut scheduler, tti, &users[1..])));
             scheduler.admit(0, &Bearer::default());
-            assert_eq!(serve(&mut scheduler, 2000, &users), [0], "{kind}: the newcomer");
+            assert_eq!(serve(&mut scheduler, 2000, &users), [0], "{kind}: the new UE");
         }
     }
 
@@ -475,23 +472,23 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn round_robin_leaves_the_remainder_empty() {
-        // 7 groups for 4 users: one each, 3 stay empty
+    fn round_robin_leaves_the_remainder_unused() {
+        // 7 RBGs for 4 UEs: one each, 3 stay unused
         let blocks = saturate(scheduler("rr"), &[(15, 15); 4], 100);
         assert_eq!(blocks, [100; 4]);
     }
 
     #[test]
-    fn priority_set_is_not_silenced_by_users_out_of_reach() {
-        // wideband CQI 1, but no group can be served: the others share the carrier as if alone
+    fn ues_out_of_reach_do_not_block_the_priority_set() {
+        // wideband CQI 1, but no RBG can be used: the other UEs share the carrier as if alone
         let blocks = saturate(scheduler("pss"), &[(15, 15), (1, 0), (1, 0), (15, 15)], 1000);
         assert_eq!((blocks[1], blocks[2], blocks[0] + blocks[3]), (0, 0, 1000), "{blocks:?}");
     }
 
     #[test]
-    fn users_out_of_reach_silence_the_priority_set_of_ns3() {
-        // Two of four are selected. All averages begin at 1 B/s; once a user has been served, its average is 13 kB/s, and
-        // R / T of those out of reach is higher from then on, since all averages decay alike.
+    fn ues_out_of_reach_block_the_priority_set_of_ns3() {
+        // Two of four UEs are selected. All averages start at 1 B/s. Once a UE has been served, its average is 13 kB/s,
+        // and R / T of the UEs out of reach stays higher from then on, since all averages decay alike.
         let as_in_ns3 = scheduler(r#""kind": "pss", "contenders": "wideband""#);
         let blocks = saturate(as_in_ns3, &[(15, 15), (1, 0), (1, 0), (15, 15)], 1000);
         assert_eq!((blocks[1], blocks[2]), (0, 0), "{blocks:?}");

@@ -6,15 +6,23 @@ use super::{Grid, UeView};
 use crate::phy::Cqi;
 use airwnd_catalog::Params;
 
-/// Proportional fair: each group to the user with the highest rate relative to its own average.
+/// Proportional fair: each RBG goes to the UE with the highest ratio of achievable rate to average throughput.
 ///
-/// Metric R / T with R the rate of one group at the user's sub-band CQI and T a moving average of what
-/// the user was granted as new data. T changes once per TTI, not from group to group, so on a flat
-/// channel one user gets the whole TTI. Equal metrics go to the lower RNTI.
+/// ```math
+/// \frac{R}{T}
+/// ```
+///
+/// ```math
+/// T \leftarrow (1 - \frac{1}{w}) T + \frac{1}{w} \cdot \frac{\mathrm{bytes}}{1\,\mathrm{ms}}
+/// ```
+///
+/// R is the rate of one RBG at the UE's sub-band CQI. T is a moving average, with the window w, of the bytes granted to
+/// the UE as new data. T changes once per TTI, not from RBG to RBG. On a flat channel, one UE therefore gets the whole
+/// TTI. Equal metrics go to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 pf-ff-mac-scheduler.cc; Sesia, Toufik, Baker, LTE, §12.3.1")]
 pub struct Params {
-    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
@@ -24,20 +32,20 @@ pub struct Params {
 pub type Pf = MetricScheduler<RelativeRate>;
 
 impl Pf {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
         MetricScheduler::by(RelativeRate::new(params.window, grid))
     }
 }
 
-/// R / T: what a group carries, relative to the user's average rate.
+/// R / T: rate of an RBG relative to the UE's average throughput.
 pub struct RelativeRate {
     rate_by_cqi: [f64; 16],
     averages: RateAverages,
 }
 
 impl RelativeRate {
-    /// No users; the averages have a window of so many TTIs.
+    /// A metric without UEs; the averages have a window of this many TTIs.
     pub(crate) fn new(window: f64, grid: &Grid) -> Self {
         RelativeRate { rate_by_cqi: grid.rate_by_cqi, averages: RateAverages::new(window) }
     }

@@ -12,48 +12,66 @@ use std::cmp::Ordering;
 /// Metric of the frequency-domain step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FrequencyMetric {
-    /// Proportional fair over the scheduled TTIs only.
+    /// PF, with the average taken only over the TTIs in which the UE was selected.
     #[word = "pfsch"]
     PfSch,
-    /// The group's CQI over the sum of the user's CQIs (carrier over interference to average).
+    /// Carrier over interference to average (CoItA): the RBG's CQI over the sum of the UE's CQIs.
     #[word = "coita"]
     Coita,
 }
 
-/// Which users may be selected in the time domain.
+/// UEs that the time domain can select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Contenders {
-    /// Users that at least one group can serve.
+    /// UEs that can be served in at least one RBG.
     #[word = "reachable"]
     Reachable,
-    /// Users with a wideband CQI above zero, as in ns-3 LENA. Where no group can serve them they are selected in vain:
-    /// their averages fall to nothing, and a few of them take all places and silence the cell.
+    /// UEs with a wideband CQI above zero, as in ns-3 LENA. A UE that no RBG can serve is selected without effect and
+    /// its average decays to zero; a few such UEs occupy all places and block the cell.
     #[word = "wideband"]
     Wideband,
 }
 
-/// Priority set: users below their guaranteed rate first, the others proportionally fair.
+/// Priority set: selects UEs below their guaranteed rate first, the others by PF; assigns RBGs by a weighted metric.
 ///
-/// Time domain: users whose average T is below their target rate form set 1 with metric 1/T, the others
-/// set 2 with metric R/T (R at the wideband CQI). The best half of all, set 1 first, goes on to the
-/// frequency domain, where each group goes to the highest weight max(1, target/T) times the frequency
-/// metric. Without guaranteed rates everybody is in set 2. Equal metrics go to the higher RNTI in the time
-/// domain and to the lower one in the frequency domain, as in ns-3 LENA.
+/// Time domain: UEs whose average throughput T is below their target rate form set 1, all others set 2. Set 1 precedes
+/// set 2; the metrics within the sets are
+///
+/// ```math
+/// m_1 = \frac{1}{T}
+/// ```
+///
+/// ```math
+/// m_2 = \frac{R}{T}
+/// ```
+///
+/// with R the rate at the wideband CQI. The first `multiplexed` UEs, by default half of them, are selected for the
+/// frequency domain.
+///
+/// Frequency domain: each RBG goes to the selected UE with the highest
+///
+/// ```math
+/// \max(1, \frac{\mathrm{target}}{T}) \cdot m
+/// ```
+///
+/// where m is the `frequency_metric` and the target is the bearer's guaranteed rate. Without guaranteed rates all UEs
+/// are in set 2. Equal metrics go to the higher RNTI in the time domain and to the lower one in the frequency domain,
+/// as in ns-3 LENA.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Monghal et al., VTC 2008 Spring; ns-3 pss-ff-mac-scheduler.cc")]
 pub struct Params {
-    /// Window of both averages, in TTIs.
+    /// Window of both averages.
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pss-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
-    /// Users that go on to the frequency domain; none: half of them, at least one.
-    #[param(default = None, range = 1..=1000, unit = "users", source = "ns-3 PssFfMacScheduler::nMux")]
+    /// Number of UEs selected for the frequency domain; `none`: half of the UEs, at least one.
+    #[param(default = None, range = 1..=1000, unit = "UEs", source = "ns-3 PssFfMacScheduler::nMux")]
     pub multiplexed: Option<u16>,
     /// Metric of the frequency domain.
     #[param(default = FrequencyMetric::PfSch)]
     #[param(unit = "word", source = "ns-3 PssFfMacScheduler::PssFdSchedulerType")]
     pub frequency_metric: FrequencyMetric,
-    /// Which users compete for a place in the frequency domain.
+    /// UEs that compete for selection in the time domain.
     #[param(default = Contenders::Reachable)]
     #[param(unit = "word", source = "airwnd; ns-3 pss-ff-mac-scheduler.cc: wideband")]
     pub contenders: Contenders,
@@ -65,16 +83,16 @@ pub struct Pss {
     rate_by_cqi: [f64; 16],
     targets: Vec<f64>,
     averages: RateAverages,
-    /// Averages over the TTIs in which the user reached the frequency domain.
+    /// Averages over the TTIs in which the UE was selected for the frequency domain.
     scheduled_averages: RateAverages,
-    /// Groups of the carrier.
+    /// RBGs of the carrier.
     groups: u8,
     ranks: Vec<Ranked>,
     order: Vec<Ranked>,
     selected: Vec<UeView>,
 }
 
-/// A user's rank in the time domain; the order is that of precedence.
+/// A UE's rank in the time domain.
 #[derive(Clone, Copy)]
 struct Ranked {
     below_target: bool,
@@ -92,7 +110,7 @@ impl Ranked {
 }
 
 impl Pss {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
         Pss {
             rate_by_cqi: grid.rate_by_cqi,
@@ -115,7 +133,7 @@ impl Pss {
         Ranked { below_target, metric, slot: ue.slot }
     }
 
-    /// Fills `selected` with the users that go on to the frequency domain, by ascending slot.
+    /// Fills `selected` with the UEs of the frequency domain, in ascending order of slots.
     fn time_domain(&mut self, ues: &[UeView]) {
         self.selected.clear();
         //= exception pss-out-of-reach
@@ -158,7 +176,7 @@ impl Scheduler for Pss {
                 FrequencyMetric::PfSch => {
                     self.rate_by_cqi[cqi.0 as usize] / self.scheduled_averages.of(ue.slot)
                 }
-                // ns-3 keeps the sum in eight bits and turns a metric of zero into one; both favour the worst
+                // ns-3 keeps the sum in eight bits and turns a metric of zero into one; both favour UEs with the worst
                 // channels.
                 FrequencyMetric::Coita => {
                     let all = (0..self.groups).map(|group| f64::from(ues.subband(ue, group).0));

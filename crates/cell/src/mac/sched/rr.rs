@@ -5,11 +5,11 @@ use crate::bearer::Bearer;
 use airwnd_catalog::Params;
 use airwnd_units::Tti;
 
-/// Round robin: equal numbers of resource-block groups in turn, whatever the channel.
+/// Round robin: each UE in turn gets an equal number of RBGs, independent of channel quality.
 ///
-/// Each user with data gets floor(free groups / users) groups, at least one; what the division leaves
-/// over stays empty. The turn goes on after the last user served when the groups run out, and moves by
-/// one user per TTI when they suffice for all. The transport format follows the wideband CQI.
+/// Each UE with data gets floor(free RBGs / UEs), at least one; the remainder of the division stays unused. If the RBGs
+/// run out, the next TTI starts after the last UE served. If they suffice for all UEs, the start moves by one slot per
+/// TTI. The MCS follows the wideband CQI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 rr-ff-mac-scheduler.cc")]
 pub struct Params {}
@@ -21,7 +21,7 @@ pub struct Rr {
 }
 
 impl Rr {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(_params: Params, _grid: &Grid) -> Self {
         Rr { slots: 0, cursor: None }
     }

@@ -6,18 +6,24 @@ use crate::phy::Cqi;
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Tti};
 
-/// Token bank fair queueing: users are served by what they have left to others, in tokens.
+/// Token bank fair queueing: priority by tokens given to minus taken from a shared bank, relative to the token rate.
 ///
-/// A user's tokens, one for each byte, come at a rate r: the bearer's maximum bit rate (`mbr`), else its guaranteed
-/// one (`gbr`), else `token_rate`. They fill its pool, and what overflows goes into a bank that all share; a
-/// user draws on its pool first and on the bank then. E counts what it gave to the bank less what it took. The
-/// highest E / r goes first, of equals the lower RNTI. In the time domain it gets the whole TTI. In the frequency
-/// domain it gets groups, its best first, while its tokens pay for the whole block and data waits; what it may
-/// draw from the bank is what it is above its debt limit, at most `credit_limit`; then the next user's turn
-/// comes. What nobody has tokens for stays empty, so that r is a limit as well.
+/// A UE earns tokens, one per byte, at a rate r: the bearer's maximum bit rate (`mbr`), otherwise its guaranteed rate
+/// (`gbr`), otherwise `token_rate`. Tokens fill the UE's pool; the overflow goes into a bank that all UEs share. A UE
+/// spends its pool first and then draws on the bank. E is the number of tokens it has given to the bank minus those
+/// taken. The UE with the highest
 ///
-/// Users with equal r and always something to send get equal throughput, others in the time domain throughput in
-/// proportion to r. A TTI brings whole bytes, rounded down.
+/// ```math
+/// \frac{E}{r}
+/// ```
+///
+/// is served first; ties go to the lower RNTI. In the time domain it gets the whole TTI. In the frequency domain it
+/// gets its best RBGs as long as its tokens pay for the whole block and data waits; then the next UE follows. It may
+/// draw from the bank what E is above its debt limit, at most `credit_limit`. RBGs for which no UE has tokens stay
+/// unused, so r is also an upper limit.
+///
+/// Backlogged UEs with equal r get equal throughput. With different r, backlogged UEs in the time domain get throughput
+/// in proportion to r. Each TTI adds whole bytes of tokens, rounded down.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Wong, Tang and Leung, International Journal of Communication Systems 17, 2004; Bokhari et al., \
@@ -25,28 +31,28 @@ use airwnd_units::{BitRate, Bytes, Tti};
               fdtbfq-ff-mac-scheduler.cc and tdtbfq-ff-mac-scheduler.cc"
 )]
 pub struct Params {
-    /// Whether groups or whole TTIs are given away.
+    /// Scheduling domain: RBGs or whole TTIs.
     #[param(default = Domain::Frequency)]
     #[param(unit = "word", source = "ns-3 FdTbfqFfMacScheduler and TdTbfqFfMacScheduler")]
     pub domain: Domain,
-    /// Rate of the tokens of a bearer without a rate; none: it is not limited, and shares equally what bearers with
-    /// a rate leave. Zero is what ns-3 LENA gives such bearers: nobody can pay in the frequency domain, and in the
-    /// time domain all are equal, so that the lowest RNTI is served alone.
+    /// Token rate of a bearer without a rate; `none`: no limit, the UEs share equally the capacity left by bearers with
+    /// a rate. Zero is the value of ns-3 LENA: in the frequency domain no such UE can pay, and in the time domain all
+    /// have equal priority, so that only the lowest RNTI is served.
     #[param(default = None, range = BitRate(0)..=BitRate(10_000_000_000))]
     #[param(
         unit = "bit/s",
-        source = "TS 23.203 §6.1.7: bearers without guaranteed rates have no limit of their own"
+        source = "TS 23.203 §6.1.7: bearers without guaranteed rates have no separate limit"
     )]
     pub token_rate: Option<BitRate>,
-    /// Size of a user's pool of tokens.
+    /// Size of a UE's token pool.
     #[param(default = Bytes(1), range = Bytes(0)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 FdTbfqFfMacScheduler::TokenPoolSize")]
     pub pool: Bytes,
-    /// The lowest E at which a user may still draw on the bank, below zero by this much (frequency domain).
+    /// Debt limit: a UE can draw on the bank while E is above minus this value (frequency domain).
     #[param(default = Bytes(625_000), range = Bytes(0)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 FdTbfqFfMacScheduler::DebtLimit")]
     pub debt_limit: Bytes,
-    /// The most that a user may draw from the bank in a TTI (frequency domain).
+    /// Credit limit: maximum that a UE can draw from the bank in a TTI (frequency domain).
     #[param(default = Bytes(625_000), range = Bytes(0)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 FdTbfqFfMacScheduler::CreditLimit")]
     pub credit_limit: Bytes,
@@ -57,37 +63,37 @@ pub struct Tbfq {
     params: Params,
     grid: Grid,
     accounts: Vec<Account>,
-    /// Tokens that anybody may draw.
+    /// Tokens that all UEs can draw.
     bank: u64,
-    /// The candidates in the order of their turns: E / r and place. Kept for its capacity.
+    /// The candidates in order of precedence: E / r and index. Kept for its capacity.
     turns: Vec<(f64, usize)>,
 }
 
-/// A user's tokens, in bytes.
+/// Token account of a UE, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
-    /// What each TTI brings.
+    /// Tokens earned per TTI.
     rate: u64,
-    /// Whether it can spend no more than it has or may draw.
+    /// Whether its spending is limited by its pool and the bank.
     limited: bool,
     pool: u64,
-    /// Given to the bank less taken from it.
+    /// E: tokens given to the bank minus those taken.
     given: i64,
 }
 
 impl Tbfq {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
         Tbfq { params, grid: grid.clone(), accounts: Vec::new(), bank: 0, turns: Vec::new() }
     }
 
-    /// E / r; zero without tokens.
+    /// E / r; zero if r is zero.
     fn precedence(&self, ue: &UeView) -> f64 {
         let account = &self.accounts[usize::from(ue.slot)];
         if account.rate == 0 { 0.0 } else { account.given as f64 / account.rate as f64 }
     }
 
-    /// Tokens come in.
+    /// Adds the tokens of these TTIs.
     fn earn(&mut self, ttis: u64) {
         for account in &mut self.accounts {
             let tokens = account.pool + account.rate * ttis;
@@ -100,7 +106,7 @@ impl Tbfq {
         }
     }
 
-    /// What a user can pay for if the bank holds so much.
+    /// Maximum block that a UE can pay for with this many tokens in the bank.
     fn budget(&self, slot: u16, bank: u64) -> u64 {
         let account = &self.accounts[usize::from(slot)];
         if !account.limited {
@@ -110,7 +116,7 @@ impl Tbfq {
         account.pool + lendable.min(self.params.credit_limit.0).min(bank)
     }
 
-    /// What of a block a user's pool does not pay, if somebody else has to.
+    /// Tokens for a block that a limited UE draws from the bank.
     fn lent(&self, slot: u16, block: Bytes) -> u64 {
         let account = &self.accounts[usize::from(slot)];
         if account.limited { block.0.saturating_sub(account.pool) } else { 0 }
@@ -153,11 +159,11 @@ impl Tbfq {
         self.turns = turns;
     }
 
-    /// The groups that a user takes, its best first, and the block that they carry.
+    /// The RBGs that a UE gets, its best first, and the block that they carry.
     fn affordable(&self, ue: &UeView, free: Rbgs, bank: u64, ues: Candidates<'_>) -> (Rbgs, Bytes) {
         let budget = self.budget(ue.slot, bank);
         let (mut taken, mut block) = (Rbgs::default(), Bytes::ZERO);
-        // ns-3 grants a group only while the block is not larger than what waits, so the end of a burst can wait
+        // ns-3 grants an RBG only while the block does not exceed the backlog, so the end of a burst can wait
         // indefinitely.
         while block < ue.queue {
             let left = free.without(taken).iter().filter(|group| ues.subband(ue, *group) > Cqi::OUT_OF_RANGE);
@@ -185,7 +191,7 @@ impl Scheduler for Tbfq {
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         let own = [bearer.mbr, bearer.gbr].into_iter().find(|rate| rate.0 > 0);
         let rate = own.or(self.params.token_rate).map(|rate| rate.0 / 8 / 1000);
-        // The least rate puts the others first.
+        // The minimum rate ranks it behind the others.
         let account = Account { rate: rate.unwrap_or(1), limited: rate.is_some(), ..Account::default() };
         settle(&mut self.accounts, slot, account);
         self.turns.reserve(self.accounts.len());
@@ -232,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_tokens_are_equal_throughput() {
+    fn equal_token_rates_give_equal_throughput() {
         for domain in ["time", "frequency"] {
             let sent =
                 saturate_with(scheduler(&format!(r#""kind": "tbfq", "domain": "{domain}""#)), &S2, 50_000);
@@ -241,8 +247,8 @@ mod tests {
     }
 
     #[test]
-    fn throughput_is_as_tokens() {
-        // 349 B in a TTI for rates of 100, 200 and 400 B: E / r stays level when bytes are as r
+    fn throughput_is_proportional_to_token_rates() {
+        // 349 B per TTI for rates of 100, 200 and 400 B: E / r stays level when bytes are proportional to r
         let bytes = at_rates("time", &[800_000, 1_600_000, 3_200_000], 70_000);
         for (bytes, part) in bytes.iter().zip([1.0, 2.0, 4.0]) {
             let share = 349.0 * 70_000.0 * part / 7.0;
@@ -252,7 +258,7 @@ mod tests {
 
     #[test]
     fn tokens_are_a_limit_in_the_frequency_domain_alone() {
-        // 25 B and 50 B of tokens in a TTI, of 349 B
+        // 25 B and 50 B of tokens per TTI, of 349 B
         let limited = at_rates("frequency", &[200_000, 400_000], 10_000);
         for (bytes, tokens) in limited.iter().zip([250_000.0, 500_000.0]) {
             assert!((*bytes as f64 / tokens - 1.0).abs() < 0.01, "{limited:?}");
@@ -262,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_pays_without_tokens() {
+    fn no_ue_pays_without_tokens() {
         let none = |domain: &str| {
             let settings = format!(r#""kind": "tbfq", "domain": "{domain}", "token_rate": "0bps""#);
             saturate_with(scheduler(&settings), &[(7, 7); 3], 100).blocks
@@ -272,12 +278,12 @@ mod tests {
     }
 
     #[test]
-    fn a_user_takes_its_best_groups_and_no_more_than_waits() {
+    fn a_ue_gets_its_best_rbgs_and_no_more_than_its_backlog() {
         let (mut users, reports) = selective(&[[5, 9, 7]]);
         let mut tbfq = scheduler("tbfq");
         tbfq.admit(0, &Bearer::default());
         tbfq.on_idle(1000);
-        // one group at CQI 9 carries 75 B; two at CQI 7 carry 97 B
+        // one RBG at CQI 9 carries 75 B; two at CQI 7 carry 97 B
         users[0].queue = Bytes(60);
         assert_eq!(grants_of(&mut *tbfq, &users, &reports), [(0, 0b010)]);
         users[0].queue = Bytes(90);
@@ -294,7 +300,7 @@ mod tests {
         };
         let mut tbfq = Tbfq::new(params, &crate::mac::sched::tests::grid());
         (0..11).for_each(|slot| tbfq.admit(slot, &Bearer::default()));
-        // 10 TTIs: a pool of 1 B, 999 B given by each to the bank
+        // 10 TTIs: a pool of 1 B, 999 B given to the bank by each UE
         tbfq.on_idle(10);
         assert_eq!((tbfq.bank, tbfq.accounts[0].given, tbfq.budget(0, tbfq.bank)), (11 * 999, 999, 301));
         for paid in [301, 699 + 400] {
@@ -311,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_joins_has_neither_debts_nor_credit() {
+    fn an_admitted_ue_has_neither_debts_nor_credit() {
         let params = Params { token_rate: Some(BitRate(800_000)), ..Params::default() };
         let mut tbfq = Tbfq::new(params, &crate::mac::sched::tests::grid());
         tbfq.admit(0, &Bearer::default());
@@ -325,13 +331,13 @@ mod tests {
     }
 
     #[test]
-    fn best_effort_shares_what_guaranteed_rates_leave() {
-        // 349 B in a TTI; 50 B of tokens for the first
+    fn best_effort_shares_the_capacity_left_by_guaranteed_rates() {
+        // 349 B per TTI; 50 B of tokens for the first UE
         let users = [((7, 7), bearer(4, 400_000)), ((7, 7), Bearer::default()), ((7, 7), Bearer::default())];
         let bytes = saturate_bearers(scheduler("tbfq"), &users, 10_000).bytes;
         assert!((bytes[0] as f64 / 500_000.0 - 1.0).abs() < 0.01, "{bytes:?}");
         assert!(alike(&bytes[1..], 0.01), "{bytes:?}");
-        // blocks of one group or six carry a little less than one of seven
+        // blocks of one or six RBGs carry a little less than one of seven
         assert!(bytes.iter().sum::<u64>() > 3_300_000, "{bytes:?}");
     }
 }

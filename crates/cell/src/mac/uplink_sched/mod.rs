@@ -1,7 +1,7 @@
-//! Uplink schedulers: who gets which PRBs.
+//! Uplink schedulers: assignment of PRBs to UEs.
 //!
-//! A scheduler sees the users that wait and the PRBs that retransmissions leave, and hands out runs of PRBs: a
-//! UE's PRBs stand together (TS 36.211 §5.3.4). Buffer reports, schemes and HARQ belong to the MAC.
+//! A scheduler reads the backlogged UEs and the PRBs that retransmissions leave free, and assigns runs of PRBs: the
+//! PRBs of a UE are contiguous (TS 36.211 §5.3.4). Buffer reports, MCS and HARQ belong to the MAC.
 
 use super::uplink_adaptation::{Link, Schemes};
 use crate::phy::Prbs;
@@ -18,18 +18,18 @@ pub enum Spec {
 
 pub use super::uplink_adaptation::SMALLEST_SHARE;
 
-/// A user that waits and does not repeat anything in this TTI.
+/// A backlogged UE without a retransmission in this TTI.
 #[derive(Clone, Copy, Debug)]
 pub struct UplinkView {
-    /// The user's place in the cell, ascending with the RNTI.
+    /// Slot of the UE in the cell, ascending with the RNTI.
     pub slot: u16,
-    /// What waits in the UE, as far as the base station knows; never zero.
+    /// Backlog of the UE known to the eNB; never zero.
     pub buffer: Bytes,
-    /// What its soundings and headroom reports tell; [`Schemes`] makes grants of it.
+    /// Link state from soundings and headroom reports; [`Schemes`] derives grants from it.
     pub link: Link,
 }
 
-/// The carrier's PRBs, free or not.
+/// The carrier's PRBs, free or taken.
 #[derive(Clone, Copy, Debug)]
 pub struct FreePrbs {
     taken: u128,
@@ -41,7 +41,7 @@ impl FreePrbs {
     pub fn all(prbs: Prbs) -> Self {
         FreePrbs { taken: 0, prbs: prbs.0 }
     }
-    /// How many PRBs the carrier has.
+    /// Number of PRBs of the carrier.
     pub fn carrier(self) -> u16 {
         self.prbs
     }
@@ -56,17 +56,17 @@ impl FreePrbs {
     pub fn take(&mut self, first: u16, prbs: u16) {
         self.taken |= Self::run(first, prbs);
     }
-    /// Where the first free run of so many PRBs begins.
+    /// First PRB of the first free run of this length.
     pub fn find(self, prbs: u16) -> Option<u16> {
         (0..=self.prbs.checked_sub(prbs)?).find(|first| self.contains(*first, prbs))
     }
-    /// How many PRBs are free.
+    /// Number of free PRBs.
     pub fn left(self) -> u16 {
         self.prbs - self.taken.count_ones() as u16
     }
     /// The length of the longest free run.
     pub fn longest(self) -> u16 {
-        // A run of n + 1 begins where a run of n and its neighbour do.
+        // A run of n + 1 starts where two runs of n start at adjacent PRBs.
         let mut runs = !self.taken & Self::run(0, self.prbs);
         let mut length = 0;
         while runs != 0 {
@@ -77,26 +77,26 @@ impl FreePrbs {
     }
 }
 
-/// A run of PRBs for a user.
+/// A run of PRBs for a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The user.
+    /// The UE.
     pub slot: u16,
     /// Its first PRB.
     pub first: u16,
-    /// How many.
+    /// Number of PRBs.
     pub prbs: u16,
 }
 
 /// An uplink scheduler.
 ///
-/// The MAC calls [`allocate`](UplinkScheduler::allocate) in each TTI in which somebody waits, and then
+/// The MAC calls [`allocate`](UplinkScheduler::allocate) in each TTI with a backlogged UE, and then
 /// [`on_served`](UplinkScheduler::on_served), which it calls in the other TTIs too.
 pub trait UplinkScheduler: Send {
-    /// A user joins the cell at a slot, with nothing of its predecessor there.
+    /// A UE joins the cell at a slot; state of the slot's previous UE is discarded.
     fn admit(&mut self, _slot: u16) {}
-    /// Hands out free PRBs to `users`, who are not none and ascend by slot; `repeating` others send again. Shares of
-    /// users out of reach are not granted.
+    /// Assigns free PRBs to `users`, which is not empty and ascends by slot. `repeating` is the number of UEs with a
+    /// retransmission. Shares of UEs out of reach are not granted.
     fn allocate(
         &mut self,
         free: FreePrbs,
@@ -105,9 +105,9 @@ pub trait UplinkScheduler: Send {
         schemes: &Schemes,
         shares: &mut Vec<Share>,
     );
-    /// What users were granted for new data: slot and size of the transport block.
+    /// New data granted in this TTI: slot and transport block size.
     fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
-    /// TTIs have passed in which the cell slept.
+    /// TTIs have passed without scheduling.
     fn on_idle(&mut self, _ttis: u64) {}
 }
 

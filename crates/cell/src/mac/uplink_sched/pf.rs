@@ -9,16 +9,19 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::Bytes;
 
-/// Proportional fair: as many PRBs as its data needs to the user with the highest rate relative to its average,
-/// then to the next one.
+/// Proportional fair: UEs in order of the ratio of achievable rate to average throughput get the PRBs their data needs.
 ///
-/// Metric R / T with R the rate of the whole carrier at the CQI of the user's last sounding and T a moving average
-/// of what it was granted for new data. A run holds the reported data, or what the longest free run holds, and
-/// has three PRBs at least. Equal metrics go to the lower RNTI. A user out of reach gets none.
+/// ```math
+/// \frac{R}{T}
+/// ```
+///
+/// R is the rate of the whole carrier at the CQI of the UE's last sounding and T a moving average of the bytes granted
+/// to it for new data. A run of PRBs is as long as the reported data requires, limited by the longest free run, and has
+/// at least three PRBs. Equal metrics go to the lower RNTI. A UE out of reach gets no PRBs.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Sesia, Toufik, Baker, LTE, §12.3.1; one run for each user as TS 36.211 §5.3.4 asks")]
+#[params(source = "Sesia, Toufik, Baker, LTE, §12.3.1; one run for each UE as in TS 36.211 §5.3.4")]
 pub struct Params {
-    /// Window of the average, in TTIs: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
@@ -27,18 +30,18 @@ pub struct Params {
 /// The proportional-fair scheduler.
 pub struct Pf {
     averages: RateAverages,
-    /// The users that can be served: metric and place. Kept for its capacity.
+    /// UEs that can be served: metric and index. Kept for its capacity.
     turns: Vec<(f64, usize)>,
 }
 
 impl Pf {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(params: Params) -> Self {
         Pf { averages: RateAverages::new(params.window), turns: Vec::new() }
     }
 }
 
-/// What a user's best run of at most so many PRBs carries; nothing out of reach.
+/// Bytes carried by a UE's best run of at most this many PRBs; zero if out of reach.
 fn block(ue: &UplinkView, most: u16, schemes: &Schemes) -> Bytes {
     let best = schemes.fit(ue.link, Bytes(u64::MAX), most);
     best.map_or(Bytes::ZERO, |(prbs, mcs)| transport_block(Direction::Up, mcs, Prbs(prbs)))
@@ -118,7 +121,7 @@ mod tests {
     fn runs_are_as_long_as_the_data_needs() {
         let mut pf = Pf::new(Params::default());
         (0..3).for_each(|slot| pf.admit(slot));
-        // at CQI 7 a PRB carries 24 B: three for 60 B, four for 80 B, then what is left
+        // at CQI 7 a PRB carries 24 B: three PRBs for 60 B, four for 80 B, then all that remain
         let users = [user(0, 60, 7), user(1, 80, 7), user(2, 1 << 20, 7)];
         let shares = serve(&mut pf, FreePrbs::all(Prbs(15)), &users);
         let runs: Vec<_> = shares.iter().map(|share| (share.slot, share.first, share.prbs)).collect();
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn who_always_waits_has_an_equal_part_of_the_time() {
+    fn backlogged_ues_get_equal_shares_of_time() {
         let mut pf = Pf::new(Params { window: 1000.0 });
         let users = [user(0, 1 << 20, 15), user(1, 1 << 20, 9), user(2, 1 << 20, 4), user(3, 1 << 20, 0)];
         users.iter().for_each(|ue| pf.admit(ue.slot));
@@ -152,7 +155,7 @@ mod tests {
                 ttis[usize::from(share.slot)] += 1;
             }
         }
-        // R_i / T_i is the same for all when T_i is R_i / 3
+        // R_i / T_i is equal for all UEs when T_i is R_i / 3
         assert!(ttis[..3].iter().all(|ttis| ttis.abs_diff(10_000) < 50) && ttis[3] == 0, "{ttis:?}");
     }
 }

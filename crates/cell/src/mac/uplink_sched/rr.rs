@@ -4,31 +4,31 @@ use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
 use crate::mac::uplink_adaptation::Schemes;
 use airwnd_catalog::Params;
 
-/// Round robin: equal runs of PRBs for all who wait, at least three PRBs each.
+/// Round robin: equal runs of PRBs for all UEs with data, at least three PRBs each.
 ///
-/// Runs are packed from PRB 0 on in the order of the slots. As in ns-3's priority-set scheduler the next round
-/// starts elsewhere only when this one filled the carrier to its last PRB, and a user whose sounding is out of
-/// reach still takes up its share. With `mac.uplink_adaptation = "headroom"` a run is no longer than its user's data and
-/// power need, the others have what it leaves, and the next round starts at the first user that found no room.
+/// Runs are assigned from PRB 0 on in the order of the slots. As in ns-3's priority set scheduler, the next round
+/// starts at another slot only if the current one filled the carrier to its last PRB, and a UE whose sounding is out of
+/// reach still occupies its share. With `mac.uplink_adaptation = "headroom"`, a run is no longer than the UE's data and
+/// power require; the other UEs share the remainder, and the next round starts at the first UE that got no PRBs.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 pss-ff-mac-scheduler.cc, DoSchedUlTriggerReq")]
 pub struct Params {}
 
 /// The round-robin scheduler.
 pub struct Rr {
-    /// The slot at which the next round begins.
+    /// Slot at which the next round starts.
     next: u16,
 }
 
 impl Rr {
-    /// A scheduler without users.
+    /// A scheduler without UEs.
     pub fn new(_params: Params) -> Self {
         Rr { next: 0 }
     }
 }
 
 impl Rr {
-    /// Runs that fit data and power: at most an equal part of what is left for those who still wait.
+    /// Assigns runs that fit data and power, at most an equal part of the PRBs left for the remaining UEs.
     fn fit(&mut self, mut free: FreePrbs, users: &[UplinkView], schemes: &Schemes, shares: &mut Vec<Share>) {
         let (before, after) = users.split_at(users.partition_point(|ue| ue.slot < self.next));
         for (served, ue) in after.iter().chain(before).enumerate() {
@@ -48,7 +48,7 @@ impl Rr {
 }
 
 impl UplinkScheduler for Rr {
-    // The round robin of ns-3's PSS; in its RR and PF the next turn begins at the user that found no room.
+    // The round robin of ns-3's PSS; in ns-3's RR and PF the next round starts at the UE that got no PRBs.
     fn allocate(
         &mut self,
         mut free: FreePrbs,

@@ -1,4 +1,4 @@
-//! The fastest scheme that the receiver can decode.
+//! Highest MCS that the receiver can decode.
 
 use super::Amc;
 use crate::phy::error_model::{ErrorModel, Transmission};
@@ -8,20 +8,19 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use std::sync::Arc;
 
-/// Block-error target: the fastest scheme whose blocks fail with at most 10 % probability.
+/// Block-error target: reports the highest CQI whose transport blocks fail with at most 10 % probability.
 ///
-/// The UE raises the MCS while a downlink block over the reported resource blocks would fail with
-/// at most `target`, and reports the highest CQI that is less efficient than the last such scheme. TS
-/// 36.213 §7.2.3 asks for the highest CQI at 10 % itself; as in ns-3 a CQI is reported only once the
-/// scheme above its own is decodable too (CQI 15: once MCS 28 is), which costs up to one CQI and lowers
-/// the error rate.
+/// The UE raises the MCS as long as a downlink block over the reported resource blocks would fail with a probability of
+/// at most `target`. It reports the highest CQI that is less efficient than the last such MCS. TS 36.213 §7.2.3
+/// requires the highest CQI at 10 % itself. As in ns-3, a CQI is reported only once the MCS above its own is decodable
+/// too (CQI 15: once MCS 28 is), which costs up to one CQI and lowers the error rate.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "TS 36.213 §7.2.3; Mezzavilla et al., A lightweight and accurate link abstraction model, MSWiM \
               2012"
 )]
 pub struct Params {
-    /// The highest acceptable probability that a first transmission fails.
+    /// Maximum acceptable probability that a first transmission fails.
     #[param(default = 0.1, range = 1e-6..=0.9, unit = "1", source = "TS 36.213 §7.2.3")]
     pub target: f64,
 }
@@ -34,19 +33,20 @@ pub struct BlockErrorTarget {
 }
 
 impl BlockErrorTarget {
-    /// A rule for UEs that decode as `receiver` does.
+    /// A rule for UEs with the error model `receiver`.
     pub fn new(params: Params, receiver: &Arc<dyn ErrorModel>) -> BlockErrorTarget {
         BlockErrorTarget { target: params.target, receiver: receiver.clone() }
     }
 
-    /// The fastest scheme that meets the target, if any does.
+    /// The highest MCS that meets the target, if any.
     pub fn fastest(&self, sinr: Sinr, blocks: Prbs) -> Option<Mcs> {
         let meets = |mcs: &Mcs| {
             let block = transport_block(Direction::Down, *mcs, blocks);
             self.receiver.first_block_error(&Transmission { mcs: *mcs, block, sinr }) <= self.target
         };
-        // Over many groups each question costs a mean. Errors rise with the schemes of a modulation, though not with
-        // modulations: where strong groups are among weak ones, 64QAM may take more from them than 16QAM can.
+        // With fading, each evaluation averages over many groups. Errors rise with the MCS within a modulation, but not
+        // across modulations: with strong groups among weak ones, 64QAM may gain more from the strong ones than 16QAM
+        // can.
         let schemes: [Mcs; Mcs::MAX.0 as usize + 1] = std::array::from_fn(|index| Mcs(index as u8));
         let order = |mcs: &Mcs| modulation(Direction::Down, *mcs);
         let mut fastest = None;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reported_scheme_meets_the_target_and_the_next_but_one_does_not() {
+    fn the_reported_mcs_meets_the_target_within_two_steps() {
         let rule = rule();
         for tenth in -80..250 {
             let sinr = Sinr::Flat(Db(f64::from(tenth) / 10.0));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_scheme_is_the_one_before_the_first_that_fails() {
+    fn the_fastest_mcs_precedes_the_first_that_fails() {
         let rule = rule();
         let stream = airwnd_kernel::Stream::new(1, "groups");
         for number in 0..400 {

@@ -1,30 +1,30 @@
-//! The same report whatever the channel.
+//! Constant CQI reports.
 
 use super::{Amc, ErrorModel};
 use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_catalog::Params;
 use std::sync::Arc;
 
-/// Fixed: every UE reports the same CQI, and so is sent to with the same scheme, MCS 2 (CQI - 1).
+/// Fixed: every UE reports the same CQI on any channel, which fixes the MCS to 2 (CQI - 1).
 ///
-/// What a scheme carries is thereby studied apart from where users stand. The channel still decides what
-/// is decoded: where it is too weak for the scheme, blocks fail. CQI 1, 3, .., 15 are MCS 0, 4, .., 28.
+/// Isolates the effect of the MCS from UE positions. The channel still determines what is decoded: where it is too weak
+/// for the MCS, blocks fail. CQI 1, 3, .., 15 correspond to MCS 0, 4, .., 28.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ARWA 2019 §4.3.3: MCS 0 to 28 in steps of 4")]
 pub struct Params {
-    /// The CQI that is reported (TS 36.213 Table 7.2.3-1).
-    #[param(default = 15, range = 1..=15, unit = "1", source = "TS 36.213 Table 7.2.3-1: the fastest scheme")]
+    /// Reported CQI (TS 36.213 Table 7.2.3-1).
+    #[param(default = 15, range = 1..=15, unit = "1", source = "TS 36.213 Table 7.2.3-1: the highest rate")]
     pub cqi: u8,
 }
 
-/// A constant report.
+/// Reports a constant CQI.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     cqi: Cqi,
 }
 
 impl Fixed {
-    /// A rule that reports this CQI. The receiver's error model plays no part.
+    /// A rule that reports this CQI. The receiver's error model is not used.
     pub fn new(params: Params, _receiver: &Arc<dyn ErrorModel>) -> Fixed {
         Fixed { cqi: Cqi(params.cqi) }
     }
@@ -44,7 +44,7 @@ mod tests {
     use airwnd_units::Db;
 
     #[test]
-    fn the_scheme_is_the_same_on_any_channel() {
+    fn the_mcs_is_the_same_on_any_channel() {
         let receiver = error_model::Spec::MutualInformation(Default::default()).build().into();
         for (cqi, mcs) in [(1, 0), (3, 4), (5, 8), (7, 12), (9, 16), (11, 20), (13, 24), (15, 28)] {
             let rule = Fixed::new(Params { cqi }, &receiver);

@@ -1,4 +1,4 @@
-//! Adaptive modulation and coding: from the channel to a CQI.
+//! Adaptive modulation and coding: mapping of the channel to a CQI.
 
 pub mod steps;
 
@@ -16,9 +16,9 @@ pub enum Spec {
     PiroEw2010(piro_ew2010::Params),
 }
 
-/// A rule that turns a channel into a CQI. The scheme follows from it: [`super::tables::mcs_of`].
+/// A mapping of a channel to a CQI, from which the MCS follows: [`super::tables::mcs_of`].
 pub trait Amc: Send + Sync {
-    /// The CQI of `blocks` resource blocks on which the channel is `sinr`: the whole bandwidth for a wideband
-    /// report, one resource-block group for a subband report.
+    /// The CQI for `blocks` resource blocks with the channel `sinr`: the whole bandwidth for a wideband report, one RBG
+    /// for a sub-band report.
     fn cqi(&self, sinr: Sinr, blocks: Prbs) -> Cqi;
 }

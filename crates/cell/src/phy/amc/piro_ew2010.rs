@@ -1,4 +1,4 @@
-//! Shannon's formula with a gap.
+//! Shannon capacity with an SINR gap.
 
 use super::{Amc, ErrorModel};
 use crate::phy::tables::cqi_below;
@@ -7,30 +7,38 @@ use airwnd_catalog::Params;
 use airwnd_units::Db;
 use std::sync::Arc;
 
-/// PiroEW2010: spectral efficiency is Shannon's with a gap that depends on the bit error rate.
+/// PiroEW2010: CQI from Shannon capacity with an SINR gap that depends on the target bit error rate.
 ///
-/// eta = log2(1 + SINR / gap), gap = -ln(5 BER) / 1.5 (7.4 dB at 5e-5); a resource block's CQI is the
-/// highest whose efficiency is below eta. A report over several blocks is the mean of their CQIs rounded
-/// down. Conservative: 4 to 5 dB more than `block-error-target` asks for.
+/// ```math
+/// \eta = \mathrm{log}_2(1 + \frac{\mathrm{SINR}}{\mathrm{gap}})
+/// ```
+///
+/// ```math
+/// \mathrm{gap} = \frac{-\mathrm{ln}(5 \, \mathrm{BER})}{1.5}
+/// ```
+///
+/// The gap is 7.4 dB at a BER of 5e-5. The CQI of a resource block is the highest one whose efficiency is below the
+/// spectral efficiency eta. A report over several blocks is the mean of their CQIs, rounded down. The rule is
+/// conservative: it requires 4 to 5 dB more than `block-error-target`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Piro et al., A two-level scheduling algorithm for QoS support in the downlink of LTE, European \
               Wireless 2010; ns-3 LteAmc"
 )]
 pub struct Params {
-    /// The bit error rate aimed at.
+    /// Target bit error rate.
     #[param(default = 5e-5, range = 1e-9..=0.1, unit = "1", source = "ns-3 LteAmc::Ber")]
     pub ber: f64,
 }
 
-/// Shannon's formula with a gap.
+/// Shannon capacity with an SINR gap.
 #[derive(Clone, Debug)]
 pub struct PiroEw2010 {
     gap: f64,
 }
 
 impl PiroEw2010 {
-    /// A rule with these parameters. The receiver's error model plays no part.
+    /// A rule with these parameters. The receiver's error model is not used.
     pub fn new(params: Params, _receiver: &Arc<dyn ErrorModel>) -> PiroEw2010 {
         PiroEw2010 { gap: -libm::log(5.0 * params.ber) / 1.5 }
     }

@@ -1,24 +1,25 @@
-//! Link adaptation in steps: where each CQI begins.
+//! SINR thresholds of CQIs.
 
 use super::Amc;
 use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_units::Db;
 
-/// The SINR from which each CQI is reported for some resource blocks over which the channel is flat.
+/// Minimum SINR of each CQI for a number of resource blocks over which the channel is flat.
 ///
-/// A rule that decodes in thought is asked once for each step and not for each report of a channel that fades.
+/// A rule that evaluates an error model is computed once for each threshold instead of for each report of a fading
+/// channel.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// From CQI 1 on, ascending.
+    /// Thresholds from CQI 1 on, ascending.
     begin: [Db; Cqi::MAX.0 as usize],
 }
 
 impl Steps {
-    /// The steps of a rule for `blocks` resource blocks, between -40 and 60 dB.
+    /// The thresholds of a rule for `blocks` resource blocks, between -40 and 60 dB.
     pub fn new(amc: &dyn Amc, blocks: Prbs) -> Steps {
         let begin = |cqi: u8| {
             let (mut low, mut high) = (-40.0, 60.0);
-            // To a ten-millionth of a decibel: 100 dB / 2^30.
+            // Resolution of a ten-millionth of a decibel: 100 dB / 2^30.
             for _ in 0..30 {
                 let middle = (low + high) / 2.0;
                 if amc.cqi(Sinr::Flat(Db(middle)), blocks) < Cqi(cqi) { low = middle } else { high = middle }
@@ -41,7 +42,7 @@ mod tests {
     use crate::phy::error_model;
 
     #[test]
-    fn steps_are_the_rule() {
+    fn thresholds_reproduce_the_rule() {
         let receiver = error_model::Spec::MutualInformation(Default::default()).build().into();
         for spec in [
             Spec::BlockErrorTarget(Default::default()),

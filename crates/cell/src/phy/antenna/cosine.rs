@@ -1,26 +1,30 @@
-//! A power of the cosine of half the angle.
+//! Cosine power pattern.
 
 use super::{Antenna, Bearing};
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Degrees};
 
-/// Cosine antenna: the field falls as a power of the cosine of half the angle.
+/// Cosine antenna: power pattern cos(angle / 2)^(2n) in each plane, with n set by the half-power beamwidth.
 ///
-/// In each plane the power pattern is cos(a/2)^(2n) with n such that the gain is 3 dB below the maximum
-/// at half the beamwidth: n = -3 / (20 log10(cos(beamwidth/4))). A beamwidth of 360 degrees is a
-/// constant.
+/// In each plane the gain is 3 dB below the maximum at half the beamwidth:
+///
+/// ```math
+/// n = \frac{-3}{20 \, \mathrm{log}_{10}(\mathrm{cos}(\mathrm{beamwidth} / 4))}
+/// ```
+///
+/// A beamwidth of 360 degrees gives a constant pattern.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 CosineAntennaModel")]
 pub struct Params {
-    /// Full width between the half-power directions on the map.
+    /// Horizontal half-power beamwidth.
     #[param(default = Degrees(120.0), range = Degrees(1.0)..=Degrees(360.0))]
     #[param(unit = "deg", source = "ns-3 CosineAntennaModel")]
     pub horizontal_beamwidth: Degrees,
-    /// Full width between the half-power directions in elevation.
+    /// Vertical half-power beamwidth.
     #[param(default = Degrees(360.0), range = Degrees(1.0)..=Degrees(360.0))]
     #[param(unit = "deg", source = "ns-3 CosineAntennaModel")]
     pub vertical_beamwidth: Degrees,
-    /// Gain on the boresight.
+    /// Gain at boresight.
     #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0))]
     #[param(unit = "dB", source = "ns-3 CosineAntennaModel")]
     pub max_gain: Db,
@@ -45,10 +49,10 @@ impl Cosine {
     }
 }
 
-/// Weaker than any real antenna's back, and still a number after all other losses.
-const LEAST_GAIN: Db = Db(-500.0);
+/// Below the back lobe of any real antenna, and still a valid number after all other losses.
+const MIN_GAIN: Db = Db(-500.0);
 
-/// The power of the field's cosine that is 3 dB down at half the beamwidth.
+/// The exponent n with which the pattern is 3 dB down at half the beamwidth.
 fn exponent(beamwidth: Degrees) -> f64 {
     if beamwidth.0 >= 360.0 {
         return 0.0;
@@ -56,15 +60,15 @@ fn exponent(beamwidth: Degrees) -> f64 {
     -3.0 / (20.0 * libm::log10(libm::cos(beamwidth.0.to_radians() / 4.0)))
 }
 
-/// 20 n log10(cos(a/2)), and no loss for the constant pattern even where the cosine is zero.
+/// 20 n log10(cos(a/2)); the constant pattern has no loss even where the cosine is zero.
 fn pattern(angle: Degrees, exponent: f64) -> Db {
     if exponent == 0.0 {
         return Db(0.0);
     }
-    // Straight behind, rounding could leave a cosine of minus 1e-17, which has no logarithm.
+    // At 180 degrees, rounding could give a cosine of minus 1e-17, which has no logarithm.
     let cosine = libm::cos(angle.0.to_radians() / 2.0).max(f64::MIN_POSITIVE);
-    // Behind a narrow beam the formula falls below what a power in milliwatts can express.
-    Db((20.0 * exponent * libm::log10(cosine)).max(LEAST_GAIN.0))
+    // Behind a narrow beam the formula falls below the range of a power in milliwatts.
+    Db((20.0 * exponent * libm::log10(cosine)).max(MIN_GAIN.0))
 }
 
 impl Antenna for Cosine {
@@ -104,7 +108,7 @@ mod tests {
     #[test]
     fn a_narrow_beam_stays_finite_behind() {
         let params = Params { horizontal_beamwidth: Degrees(1.0), ..Params::default() };
-        assert_eq!(Cosine::new(params).gain(at(180.0)), LEAST_GAIN);
+        assert_eq!(Cosine::new(params).gain(at(180.0)), MIN_GAIN);
     }
 
     #[test]

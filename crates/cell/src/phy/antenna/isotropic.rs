@@ -1,4 +1,4 @@
-//! Equal gain in every direction.
+//! Constant gain.
 
 use super::{Antenna, Bearing};
 use airwnd_catalog::Params;
@@ -8,7 +8,7 @@ use airwnd_units::Db;
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Balanis, Antenna Theory, §2.5")]
 pub struct Params {
-    /// The gain.
+    /// Gain.
     #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0), unit = "dB", source = "definition of dBi")]
     pub gain: Db,
 }

@@ -1,10 +1,10 @@
-//! Antennas: gain by direction.
+//! Antenna patterns.
 
 use super::Position;
 use airwnd_catalog::family;
 use airwnd_units::{Db, Degrees};
 
-/// Antenna pattern: gain of a base station's antenna by direction.
+/// Antenna pattern: gain of a cell's antenna by direction.
 #[family(name = "antenna", build = fn() -> Box<dyn Antenna>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -13,23 +13,23 @@ pub enum Spec {
     Parabolic(parabolic::Params),
 }
 
-/// A radiation pattern, the same for sending and receiving.
+/// A radiation pattern, equal for transmission and reception.
 pub trait Antenna: Send + Sync {
     /// The gain towards `direction`, relative to an isotropic antenna or to the pattern's maximum.
     fn gain(&self, direction: Bearing) -> Db;
 }
 
-/// Where something lies as seen from an antenna.
+/// Direction of a point as seen from an antenna.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bearing {
-    /// Angle on the map from the boresight, anticlockwise, in (-180, 180].
+    /// Horizontal angle from the boresight, anticlockwise, in (-180, 180].
     pub azimuth: Degrees,
-    /// Angle above the horizon, -90 to 90.
+    /// Elevation above the horizon, -90 to 90.
     pub elevation: Degrees,
 }
 
 impl Bearing {
-    /// The direction of `target` from an antenna at `site` that looks towards `boresight`.
+    /// The direction of `target` from an antenna at `site` with this boresight.
     pub fn towards(target: Position, site: Position, boresight: Degrees) -> Bearing {
         let (x, y) = (target.x.0 - site.x.0, target.y.0 - site.y.0);
         let elevation = libm::atan2(target.z.0 - site.z.0, site.ground_distance(target).0);
@@ -40,7 +40,7 @@ impl Bearing {
     }
 }
 
-/// The same angle in (-180, 180].
+/// The equivalent angle in (-180, 180].
 pub fn wrapped(angle: Degrees) -> Degrees {
     let turn = libm::fmod(angle.0, 360.0);
     Degrees(match turn {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn direction_is_measured_from_the_boresight_and_the_horizon() {
-        // north-east, seen from an antenna that looks south-west (-135 deg), is straight behind it
+        // north-east is straight behind an antenna with a boresight to the south-west (-135 deg)
         let site = Position::new(0.0, 0.0, 30.0);
         let back = Bearing::towards(Position::new(10.0, 10.0, 30.0), site, Degrees(-135.0));
         assert!((back.azimuth.0.abs() - 180.0).abs() < 1e-9);

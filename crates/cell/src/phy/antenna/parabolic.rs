@@ -1,25 +1,28 @@
-//! 3GPP's sector antenna.
+//! 3GPP's sector antenna pattern.
 
 use super::{Antenna, Bearing};
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Degrees};
 
-/// Parabolic antenna: 3GPP's sector pattern, quadratic in decibels down to a floor.
+/// Parabolic antenna: 3GPP's horizontal sector pattern, quadratic in decibels down to a maximum attenuation.
 ///
-/// G = -min(12 (azimuth / beamwidth)^2, max_attenuation). The pattern is that of the horizontal plane;
-/// elevation does not matter.
+/// ```math
+/// G = -\min(12 \, (\frac{\mathrm{azimuth}}{\mathrm{beamwidth}})^2, \mathrm{max\_attenuation})
+/// ```
+///
+/// The pattern is horizontal only; elevation has no effect.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TR 25.814 Table A.2.1.1-2")]
 pub struct Params {
-    /// Full width between the half-power directions on the map.
+    /// Half-power beamwidth.
     #[param(default = Degrees(70.0), range = Degrees(1.0)..=Degrees(180.0))]
     #[param(unit = "deg", source = "TR 25.814 Table A.2.1.1-2")]
     pub beamwidth: Degrees,
-    /// Attenuation behind the antenna.
+    /// Maximum attenuation (front-to-back ratio).
     #[param(default = Db(20.0), range = Db(0.0)..=Db(100.0))]
     #[param(unit = "dB", source = "TR 25.814 Table A.2.1.1-2")]
     pub max_attenuation: Db,
-    /// Gain on the boresight.
+    /// Gain at boresight.
     //= exception antenna-gain-relative
     #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0))]
     #[param(unit = "dB", source = "pattern relative to its maximum, as in ns-3")]

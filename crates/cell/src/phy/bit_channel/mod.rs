@@ -1,7 +1,7 @@
-//! The channel that a coded bit meets: mutual information and dispersion, tabulated over SINR.
+//! Channel of a coded bit: mutual information and dispersion, tabulated over SINR.
 //!
-//! The values take 25 ms of quadrature, longer than a short run, so they are kept in `table.rs`.
-//! `cargo run -p airwnd-cell --example bit_channel` writes it anew; a test compares it bit for bit.
+//! Computing the values takes 25 ms of quadrature, longer than a short run, so they are stored in `table.rs`. `cargo
+//! run -p airwnd-cell --example bit_channel` regenerates it; a test compares it bit for bit.
 
 mod table;
 
@@ -10,11 +10,11 @@ use airwnd_units::Db;
 
 pub use table::{BINARY_DISPERSION, INFORMATION};
 
-/// The grid of SINR in decibels: at its ends nothing and everything is received.
+/// Start of the SINR grid in decibels. At its ends none or all of the information is received.
 pub const LOWEST: f64 = -30.0;
-/// The grid's step in decibels.
+/// Step of the grid in decibels.
 pub const STEP: f64 = 0.25;
-/// The grid's length.
+/// Number of points of the grid.
 pub const POINTS: usize = 281;
 
 /// The mutual information between a coded bit and its soft value, 0 to 1.
@@ -27,7 +27,7 @@ pub fn information(modulation: Modulation, sinr: Db) -> f64 {
     interpolate(table, sinr)
 }
 
-/// The SINR at which a bit receives this information; the end of the grid for all of it.
+/// The SINR at which a bit receives this information; the end of the grid for a full bit.
 pub fn sinr(modulation: Modulation, information: f64) -> Db {
     let table = &INFORMATION[modulation as usize];
     let above = table.partition_point(|entry| *entry < information);
@@ -44,7 +44,7 @@ pub fn binary_dispersion(sinr: Db) -> f64 {
     interpolate(&BINARY_DISPERSION, sinr)
 }
 
-/// The value between grid rows; below and above the grid that of its end.
+/// Linear interpolation between grid points; constant beyond the ends.
 fn interpolate(table: &[f64], sinr: Db) -> f64 {
     let place = ((sinr.0 - LOWEST) / STEP).clamp(0.0, (POINTS - 1) as f64);
     let row = (place as usize).min(POINTS - 2);
@@ -52,12 +52,12 @@ fn interpolate(table: &[f64], sinr: Db) -> f64 {
     table[row] + fraction * (table[row + 1] - table[row])
 }
 
-/// What [`INFORMATION`] and [`BINARY_DISPERSION`] hold, computed.
+/// Computes the content of [`INFORMATION`] and [`BINARY_DISPERSION`].
 pub fn tabulate() -> ([[f64; POINTS]; 3], [f64; POINTS]) {
     let tables = Modulation::ALL.map(|modulation| {
         let mut moments: [Moments; POINTS] =
             std::array::from_fn(|i| bit_channel(modulation, Db(LOWEST + STEP * i as f64)));
-        // Near one the quadrature's rounding is larger than the growth from row to row.
+        // Near one, rounding errors of the quadrature exceed the growth from point to point.
         for i in 1..POINTS {
             moments[i].information = moments[i].information.clamp(moments[i - 1].information, 1.0);
         }
@@ -74,13 +74,13 @@ struct Moments {
     dispersion: f64,
 }
 
-/// The channel that a coded bit of a Gray-mapped modulation meets in white Gaussian noise.
+/// Computes the channel of a coded bit of a Gray-mapped modulation in white Gaussian noise.
 ///
-/// A square constellation is two independent amplitude modulations, so the integral has one dimension. With
-/// the amplitude x of energy 1, noise z and the labels' bits b, bit by bit,
-/// `i = sum_b 1 - log2(sum_x' p(y|x') / sum_{x': b(x') = b(x)} p(y|x'))` (Caire et al. 1998, §III). The
-/// integral over z is a trapezium sum, which for a Gaussian weight converges as fast as Gauss-Hermite's
-/// (Goodwin 1949); its step and range leave an error below 1e-6.
+/// A square constellation consists of two independent amplitude modulations, so the integral has one dimension. With
+/// the amplitude x of energy 1, noise z and the labels' bits b, bit by bit, `i = sum_b 1 - log2(sum_x' p(y|x') /
+/// sum_{x': b(x') = b(x)} p(y|x'))` (Caire et al. 1998, §III). The integral over z is a trapezoidal sum, which for a
+/// Gaussian weight converges as fast as Gauss-Hermite quadrature (Goodwin 1949); its step and range leave an error
+/// below 1e-6.
 fn bit_channel(modulation: Modulation, sinr: Db) -> Moments {
     const HALF_POINTS: i32 = 64;
     const NOISE_STEP: f64 = 0.125;
@@ -90,7 +90,7 @@ fn bit_channel(modulation: Modulation, sinr: Db) -> Moments {
     let amplitude = |level: usize| (2.0 * level as f64 - (levels - 1) as f64) * spacing;
     let gray = |level: usize| level ^ (level >> 1);
     let (mut mean, mut square) = (0.0, 0.0);
-    // The constellation is symmetric: half of its levels will do.
+    // The constellation is symmetric: half of its levels are sufficient.
     for sent in 0..levels / 2 {
         for point in -HALF_POINTS..=HALF_POINTS {
             let noise = NOISE_STEP * f64::from(point);
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn information_of_qpsk_at_known_points() {
-        // The limit of rate 1/2 with binary input is Eb/N0 = 0.187 dB; a QPSK symbol carries 2 x 1/2 bit, so
-        // its Es/N0 is the same.
+        // The limit of rate 1/2 with binary input is Eb/N0 = 0.187 dB; a QPSK symbol carries 2 x 1/2 bit, so its Es/N0
+        // is the same.
         assert!((information(Modulation::Qpsk, Db(0.187)) - 0.5).abs() < 1e-3);
         // low power: I = sinr / (2 ln 2) bits per coded bit of QPSK
         let weak = information(Modulation::Qpsk, Db(-29.0));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_what_the_quadrature_gives() {
+    fn the_table_matches_the_quadrature() {
         let bits = |row: [f64; POINTS]| row.map(f64::to_bits);
         let (information, dispersion) = tabulate();
         assert!(INFORMATION.map(bits) == information.map(bits), "run the example bit_channel");
@@ -157,12 +157,12 @@ mod tests {
         // dispersion of a binary channel: at low power V = I 2 log2(e) (variance of a weak Gaussian LLR)
         let weak = bit_channel(Modulation::Qpsk, Db(-25.0));
         assert!((weak.dispersion / (2.0 * std::f64::consts::LOG2_E * weak.information) - 1.0).abs() < 0.01);
-        // 64QAM at 12 dB by a sum that shares nothing with the quadrature
+        // 64QAM at 12 dB by a sum that is independent of the quadrature
         let reference = fine_information_of_eight_levels(12.0);
         assert!((bit_channel(Modulation::Qam64, Db(12.0)).information - reference).abs() < 1e-6);
     }
 
-    /// The definition transcribed: 64QAM's bit information by a fine sum over y, without any symmetry.
+    /// Direct transcription of the definition: 64QAM's bit information by a fine sum over y, without using symmetry.
     fn fine_information_of_eight_levels(sinr: f64) -> f64 {
         let levels: Vec<f64> = (0..8).map(|i| f64::from(2 * i - 7) / 21f64.sqrt()).collect();
         let labels = [0, 1, 3, 2, 6, 7, 5, 4];

@@ -8,44 +8,45 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
-/// Block-error curves: errors of LTE's turbo code as simulated bit by bit.
+/// Block-error curves: block error rates of LTE's turbo code from link-level simulation, mapped by MIESM.
 ///
-/// The curves are our own: turbo code, rate matching, modulation, max-log demapping and max-log-MAP decoding
-/// with 8 iterations, over white noise (`crates/linklevel`; the file's header says how much of it). For each
-/// modulation, code rate and size of code blocks there are two numbers: a code block fails with probability
-/// Q((SINR - half) / width). Between the simulated sizes K, half's distance from the limit of information
-/// theory, where a coded bit receives R bits, and width are linear in 1 / sqrt(K); between the rates R they
-/// are linear too, beyond them constant.
+/// The curves are airwnd's own: turbo code, rate matching, modulation, max-log demapping and max-log-MAP decoding with
+/// 8 iterations over white noise (`crates/linklevel`; the header of the data file states the number of simulated
+/// blocks). Each modulation, code rate and code block size has two numbers, half and width: a code block fails with
+/// probability Q((SINR - half) / width). Between simulated sizes K, two quantities are interpolated linearly in 1 /
+/// sqrt(K): the width, and the distance of half from the information-theoretic limit, the SINR at which a coded bit
+/// receives R bits of information. Between simulated rates R they are interpolated linearly; beyond them they are
+/// constant.
 ///
-/// The SINR is that of a flat channel on which a coded bit receives the same mutual information as it did
-/// on average over resource blocks and transmissions (MIESM). With each transmission the code rate R, block
-/// and CRCs over all coded bits received, falls. Below the lowest rate that was simulated coded bits count as
-/// repeated: information I of each of r times as many bits becomes that of a binary channel with r times
-/// the SINR. A transport block fails if one of its code blocks does.
+/// The SINR is that of a flat channel with the same mutual information per coded bit as the average over resource
+/// blocks and transmissions (MIESM). Each transmission lowers the code rate R: bits of the block and its CRCs over all
+/// coded bits received. Below the lowest simulated rate, coded bits count as repeated: the information I of each bit,
+/// repeated r times, becomes that of a binary channel with r times the SINR. A transport block fails if one of its code
+/// blocks does.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "airwnd crates/linklevel after TS 36.212 §5.1 and TS 36.211 §7.1; MIESM: Wan, Tsai and Almgren, \
               IEEE WCNC 2006"
 )]
 pub struct Params {
-    /// Loss of the receiver before decoding, such as by estimating the channel; the simulated one has none.
+    /// Receiver loss before decoding, for example due to channel estimation; the simulated receiver has none.
     #[param(default = Db(0.0), range = Db(-10.0)..=Db(20.0))]
     #[param(unit = "dB", source = "perfect channel estimation")]
     pub loss: Db,
 }
 
-/// Q_m, K and coded bits of a curve, then its half and width in decibels.
+/// Q_m, K and coded bits of a curve, then half and width in decibels.
 const CURVES: &str = include_str!("../../../data/block_error_curves.csv");
 
 /// Link-to-system mapping by simulated curves.
 #[derive(Clone, Debug)]
 pub struct BlockErrorCurves {
     params: Params,
-    /// By modulation, the smallest code blocks first.
+    /// By modulation, smallest code blocks first.
     sizes: [Vec<Size>; 3],
 }
 
-/// The curves of a modulation and a size of code blocks.
+/// Curves of a modulation and a code block size.
 #[derive(Clone, Debug)]
 struct Size {
     bits: u32,
@@ -60,12 +61,12 @@ struct Rate {
     shape: Shape,
 }
 
-/// A code block fails with probability Q((SINR - `half`) / `width`), in decibels.
+/// Error curve: a code block fails with probability Q((SINR - `half`) / `width`), in decibels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
-    /// Where half of the blocks fail.
+    /// SINR at which half of the blocks fail.
     pub half: Db,
-    /// The standard deviation of the threshold.
+    /// Standard deviation of the threshold.
     pub width: Db,
 }
 
@@ -75,16 +76,16 @@ impl Curve {
         upper_tail((sinr - self.half).0 / self.width.0)
     }
 
-    /// Where one in ten fails: Q(1.2816) = 0.1.
+    /// SINR at which one in ten blocks fails: Q(1.2816) = 0.1.
     pub fn tenth(self) -> Db {
         Db(self.half.0 + 1.281_551_565_544_6 * self.width.0)
     }
 }
 
-/// How far a curve is from the limit of information theory, and how steep.
+/// Shape of a curve: distance from the information-theoretic limit, and slope.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
-    /// From the limit to where half of the blocks fail, in decibels.
+    /// From the limit to the SINR at which half of the blocks fail, in decibels.
     gap: f64,
     /// In decibels.
     width: f64,
@@ -114,7 +115,7 @@ impl BlockErrorCurves {
         BlockErrorCurves { params, sizes: Modulation::ALL.map(curves) }
     }
 
-    /// The curve of code blocks of `size` bits, check included, at a code rate.
+    /// The curve for code blocks of `size` bits, including their CRC, at a code rate.
     pub fn curve(&self, modulation: Modulation, size: u32, rate: f64) -> Curve {
         let sizes = &self.sizes[modulation as usize];
         let above = sizes.partition_point(|entry| entry.bits < size).clamp(1, sizes.len() - 1);
@@ -126,10 +127,10 @@ impl BlockErrorCurves {
     }
 }
 
-/// The lowest simulated rate of each modulation: what is below repeats bits.
+/// The lowest simulated rate of each modulation: below it bits are repeated.
 const LOWEST_RATES: [f64; 3] = [0.025, 0.295, 0.36];
 
-/// Code rate and mean information of a bit when repeated bits are put together.
+/// Code rate and mean information per bit after combining repeated bits.
 fn without_repetition(of: Modulation, rate: f64, mean: f64) -> (f64, f64) {
     let lowest = LOWEST_RATES[of as usize];
     if rate >= lowest {
@@ -204,7 +205,7 @@ mod tests {
         Transmission { mcs: Mcs(mcs), block, sinr }
     }
 
-    /// The least SINR, in hundredths of a decibel, at which the n-th transmission fails with at most 10 %.
+    /// The minimum SINR, in hundredths of a decibel, at which the n-th transmission fails with at most 10 %.
     fn needed(mcs: u8, prbs: u16, transmissions: usize) -> f64 {
         let model = model();
         let error = |hundredth: &i32| {
@@ -241,7 +242,7 @@ mod tests {
                     "{mcs:?}: {pair:?}"
                 );
             }
-            // 0.187 dB for QPSK and rate 1/2, for example
+            // for example 0.187 dB for QPSK and rate 1/2
             assert!(sizes[3].half > sinr(of, rate), "{mcs:?}: {sizes:?}");
         }
     }
@@ -267,7 +268,8 @@ mod tests {
         let flat = model.first_block_error(&sent(12, 12, Sinr::Flat(Db(4.5))));
         let alike = [(Db(4.5), Prbs(3)), (Db(4.5), Prbs(9))];
         assert!((model.first_block_error(&sent(12, 12, Sinr::Groups(&alike))) - flat).abs() < 1e-12);
-        // half the blocks 3 dB better, half 3 dB worse: information is concave in decibels up here, so less of it
+        // half the blocks 3 dB better, half 3 dB worse: information is concave in decibels in this range, so there is
+        // less of it
         let spread = [(Db(7.5), Prbs(6)), (Db(1.5), Prbs(6))];
         let mean =
             [7.5, 1.5].map(|decibels| information(Modulation::Qam16, Db(decibels))).iter().sum::<f64>() / 2.0;

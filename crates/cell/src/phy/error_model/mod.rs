@@ -1,4 +1,4 @@
-//! Whether a transport block is decoded.
+//! Error models: probability that a transport block is decoded.
 
 mod as_in_ns3;
 pub mod segment;
@@ -16,11 +16,10 @@ pub enum Spec {
     NoErrors(none::Params),
 }
 
-/// A link-to-system mapping: from what was sent and the channel it met to an error probability. Pure.
+/// A link-to-system mapping from a transmission and its channel to an error probability. Pure.
 ///
-/// At each reception of a block, first or repeated, the MAC calls [`ErrorModel::receive`] with the contents
-/// of its soft buffer (empty for a new block), keeps the result, and passes it to
-/// [`ErrorModel::block_error`]:
+/// At each reception of a block, new or retransmitted, the MAC calls [`ErrorModel::receive`] with the state of its soft
+/// buffer (empty for a new block), stores the result, and passes it to [`ErrorModel::block_error`]:
 ///
 /// ```
 /// use airwnd_cell::phy::{Mcs, Sinr};
@@ -34,7 +33,7 @@ pub enum Spec {
 /// assert!(model.block_error(sent.block, second) < 0.01);
 /// ```
 pub trait ErrorModel: Send + Sync {
-    /// The soft buffer after this reception.
+    /// The state of the soft buffer after this reception.
     fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits;
 
     /// The probability that a block of this size cannot be decoded from the soft buffer.
@@ -49,25 +48,25 @@ pub trait ErrorModel: Send + Sync {
 /// One transmission of a transport block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transmission<'a> {
-    /// Its modulation and coding scheme.
+    /// Modulation and coding scheme.
     pub mcs: Mcs,
-    /// Its size.
+    /// Size of the transport block.
     pub block: Bytes,
-    /// The channel it met.
+    /// Channel of the transmission.
     pub sinr: Sinr<'a>,
 }
 
-/// What a HARQ process has received of a block: sums over its transmissions.
+/// Soft buffer of a HARQ process: sums over the transmissions of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SoftBits {
     /// Coded bits received.
     pub coded: f64,
     /// Mutual information between the bits sent and the soft values received, in bits.
     pub information: f64,
-    /// The scheme of the latest transmission.
+    /// MCS of the latest transmission.
     pub mcs: Mcs,
-    /// Information of the latest transmission that its count of coded bits leaves out. `None`: nothing was combined.
-    /// Kept by models that count in 16 bits as ns-3 does.
+    /// Information of the latest transmission that its count of coded bits leaves out; `None`: nothing was combined.
+    /// Used by models that count in 16 bits like ns-3.
     pub uncounted: Option<f64>,
 }
 

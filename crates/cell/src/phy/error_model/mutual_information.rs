@@ -9,60 +9,64 @@ use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
-/// The size at which a code block is judged.
+/// Code block size used for the error probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum CodeBlocks {
-    /// Its own.
+    /// The actual size.
     #[word = "own"]
     Own,
-    /// That of the curve which ns-3 reads: the nearest smaller of the nine sizes that it has curves for, and the smallest of
-    /// them for still smaller blocks; checks do not count. At two resource blocks that is up to 0.35 dB in favour of
-    /// the block, at one up to 0.75 dB.
+    /// The size of the curve that ns-3 uses: the nearest smaller of its nine sizes, and the smallest of them for still
+    /// smaller blocks; CRCs do not count. At two resource blocks this favours the block by up to 0.35 dB, at one by up
+    /// to 0.75 dB.
     #[word = "ns-3"]
     Ns3,
 }
 
-/// Mutual information: errors of LTE's turbo code from information theory and three fitted losses.
+/// Mutual information: block errors from finite-blocklength theory with three losses fitted to LTE's turbo code.
 ///
-/// A transmission gives its C = B / R coded bits (B: block and CRC; R: nominal code rate) the mutual
-/// information I of Gray-mapped, bit-interleaved QPSK, 16QAM or 64QAM at the SINR less the receiver's
-/// loss, averaged over its resource blocks. Retransmissions bring new coded bits (incremental
-/// redundancy): C and C I add up. The turbo code has 3 (K + 4) distinct coded bits per code block of K;
-/// what is sent beyond repeats them, and repeated bits add signal, not redundancy: with n distinct bits of
-/// which each came r times, I becomes that of a binary channel with r times the SINR.
+/// Each transmission contributes C = B / R coded bits (B: block and CRC; R: nominal code rate). Each bit receives the
+/// mutual information I of Gray-mapped, bit-interleaved QPSK, 16QAM or 64QAM at the SINR minus the receiver's loss,
+/// averaged over the resource blocks. Retransmissions add new coded bits (incremental redundancy): C and C I
+/// accumulate. The turbo code has 3 (K + 4) distinct coded bits per code block of K bits; further bits are repetitions,
+/// which add signal but no redundancy: with n distinct bits, each received r times, I becomes that of a binary channel
+/// with r times the SINR.
 ///
-/// A code block fails with the probability of the normal approximation to the best code, shifted by the
-/// code's deviations: Q((n I - K + log2(n)/2) / sqrt(n V) - code_loss), V the channel dispersion of that
-/// binary channel. A transport block fails if one of its code blocks does.
+/// A code block fails with the probability of the normal approximation to the best code, shifted by `code_loss`:
 ///
-/// The receiver's loss is `loss + loss_per_redundant_bit x Q_m (1 - R)` decibels: turbo and simplified
-/// soft demapping lose most where a symbol carries much redundancy. The three losses were fitted together
-/// to the SINR at 10 % block errors of ns-3's tables of odd MCS on 3 to 100 resource blocks (90 points);
-/// no figure of those tables is used.
+/// ```math
+/// Q(\frac{n I - K + \frac{1}{2} \mathrm{log}_2 n}{\sqrt{n V}} - \mathrm{code\_loss})
+/// ```
+///
+/// where V is the channel dispersion of that binary channel. A transport block fails if one of its code blocks does.
+///
+/// The receiver's loss is `loss + loss_per_redundant_bit x Q_m (1 - R)` decibels: turbo decoding and simplified soft
+/// demapping lose most where a symbol carries much redundancy. The three losses were fitted jointly to the SINR at 10 %
+/// block errors of ns-3's tables of odd MCS on 3 to 100 resource blocks (90 points); no value of those tables is used.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Polyanskiy, Poor and Verdu, IEEE Trans. IT 56(5), 2010, eq. 296; Caire, Taricco and Biglieri, \
               IEEE Trans. IT 44(3), 1998; TS 36.212 §5.1"
 )]
 pub struct Params {
-    /// Loss of the receiver before decoding.
+    /// Receiver loss before decoding.
     #[param(default = Db(0.7), range = Db(-10.0)..=Db(20.0))]
     #[param(unit = "dB", source = "fit to ns-3's SINR at 10 % block errors")]
     pub loss: Db,
-    /// Further loss for each redundant bit that a modulation symbol carries.
+    /// Additional loss per redundant bit in a modulation symbol.
     #[param(default = Db(0.2), range = Db(-1.0)..=Db(5.0))]
     #[param(unit = "dB", source = "fit to ns-3's SINR at 10 % block errors")]
     pub loss_per_redundant_bit: Db,
-    /// Loss of the turbo code against the best code, in standard deviations of the received information.
+    /// Loss of the turbo code relative to the best code, in standard deviations of the received information.
     #[param(default = 1.4, range = 0.0..=10.0)]
     #[param(unit = "1", source = "fit to ns-3's SINR at 10 % block errors")]
     pub code_loss: f64,
-    /// The size at which a code block is judged; `"ns-3"` is for comparisons with ns-3 only.
+    /// Code block size used for the error probability; `"ns-3"` is for comparisons with ns-3 only.
     #[param(default = CodeBlocks::Own)]
     #[param(unit = "word", source = "TS 36.212 §5.1.2; ns-3 lte-mi-error-model.cc, MappingMiBler")]
     pub code_blocks: CodeBlocks,
-    /// Combine transmissions as ns-3 does: bits are counted modulo 65536, and the combined code rate is at most 0.3 (0.5
-    /// with 64QAM), so that retransmissions of large blocks nearly always succeed. For comparisons with ns-3 only.
+    /// Whether transmissions are combined as in ns-3: bits are counted modulo 65536, and the combined code rate is at
+    /// most 0.3 (0.5 with 64QAM), so that retransmissions of large blocks nearly always succeed. For comparisons with
+    /// ns-3 only.
     #[param(default = false)]
     #[param(unit = "1", source = "ns-3 lte-harq-phy.h and lte-mi-error-model.cc: uint16_t sums")]
     pub sixteen_bits: bool,
@@ -80,7 +84,7 @@ impl MutualInformation {
         MutualInformation { params }
     }
 
-    /// What the receiver loses of the SINR when it demaps this scheme.
+    /// SINR loss of the receiver for this MCS.
     fn receiver_loss(&self, mcs: Mcs) -> Db {
         let order = f64::from(modulation(Direction::Down, mcs).order());
         let redundant_bits = order * (1.0 - code_rate(mcs));
@@ -165,7 +169,7 @@ mod tests {
         model.first_block_error(&Transmission { mcs: Mcs(mcs), block, sinr: Sinr::Flat(Db(sinr)) })
     }
 
-    /// The least SINR, in hundredths of a decibel, at which the n-th transmission fails with at most 10 %.
+    /// The minimum SINR, in hundredths of a decibel, at which the n-th transmission fails with at most 10 %.
     fn needed(model: &MutualInformation, mcs: u8, block: Bytes, transmissions: usize) -> f64 {
         let error = |sinr: f64| {
             let sent = Transmission { mcs: Mcs(mcs), block, sinr: Sinr::Flat(Db(sinr)) };
@@ -199,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_repetition_of_a_repeated_code_gains_three_decibels() {
-        // Below the mother code's rate of 1/3 a retransmission doubles the energy of every bit and no more.
+        // Below the mother code's rate of 1/3 a retransmission only doubles the energy of every bit.
         let model = model();
         let block = transport_block(Direction::Down, Mcs(2), Prbs(50));
         let gain = needed(&model, 2, block, 1) - needed(&model, 2, block, 2);
@@ -253,7 +257,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
         #[test]
-        fn errors_are_probabilities_that_fall_with_sinr_and_rise_with_the_scheme(
+        fn errors_are_probabilities_that_fall_with_sinr_and_rise_with_the_mcs(
             mcs in 0u8..28, prbs in 2u16..=110, sinr in -25.0f64..35.0, more in 0.0f64..5.0,
         ) {
             thread_local!(static MODEL: MutualInformation = model());
@@ -269,9 +273,9 @@ mod tests {
 
     #[test]
     fn sixteen_bits_overflow_as_in_ns3() {
-        // 36696 bits at rate 0.925 are 39671 coded bits: two transmissions count as 13806 with the information of 79343,
-        // more than one bit each where a coded bit brought more than 0.17. So at 5 dB, where nothing can be decoded,
-        // the first retransmission succeeds.
+        // 36696 bits at rate 0.925 are 39671 coded bits: two transmissions count as 13806 with the information of
+        // 79343, more than one bit each if a coded bit contributed more than 0.17. At 5 dB, where nothing can be
+        // decoded, the first retransmission therefore succeeds.
         let sent = Transmission { mcs: Mcs(28), block: Bytes(4587), sinr: Sinr::Flat(Db(5.0)) };
         for (sixteen_bits, expected) in [(false, 1.0), (true, 0.0)] {
             let model = MutualInformation::new(Params { sixteen_bits, ..Params::default() });

@@ -1,12 +1,12 @@
-//! A channel that never errs.
+//! Error-free channel.
 
 use super::{ErrorModel, SoftBits, Transmission};
 use airwnd_catalog::Params;
 use airwnd_units::Bytes;
 
-/// None: every block is decoded at once, whatever the channel.
+/// None: every block is decoded at its first transmission on any channel.
 ///
-/// Separates the effect of scheduling from that of block errors. Link adaptation still sees the channel.
+/// Separates the effect of scheduling from that of block errors. Link adaptation still follows the channel.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 LteSpectrumPhy, DataErrorModelEnabled = false")]
 pub struct Params {}
@@ -16,7 +16,7 @@ pub struct Params {}
 pub struct NoErrors;
 
 impl NoErrors {
-    /// There is nothing to set.
+    /// A model without parameters.
     pub fn new(_params: Params) -> NoErrors {
         NoErrors
     }
@@ -38,7 +38,7 @@ mod tests {
     use airwnd_units::Db;
 
     #[test]
-    fn the_worst_channel_delivers() {
+    fn the_worst_channel_has_no_errors() {
         let sent = Transmission { mcs: Mcs(28), block: Bytes(9422), sinr: Sinr::Flat(Db(-40.0)) };
         assert_eq!(NoErrors.first_block_error(&sent), 0.0);
     }

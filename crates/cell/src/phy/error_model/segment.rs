@@ -1,17 +1,17 @@
-//! How a transport block is cut into code blocks.
+//! Segmentation of a transport block into code blocks.
 
 use crate::phy::tables::{MAX_CODE_BLOCK, code_block_at_least, code_block_below};
 use airwnd_units::Bytes;
 
-/// Bits of the cyclic redundancy checks of blocks and code blocks (TS 36.212 §5.1.1, §5.1.2).
+/// Bits of the CRCs of transport blocks and code blocks (TS 36.212 §5.1.1, §5.1.2).
 const CRC: u32 = 24;
 
-/// Bits of a transport block with its check.
+/// Bits of a transport block with its CRC.
 pub fn with_crc(block: Bytes) -> u32 {
     block.bits() as u32 + CRC
 }
 
-/// Bits of a transport block with its check and those of its code blocks.
+/// Bits of a transport block with its CRC and those of its code blocks.
 //= TS 36.212 §5.1.2
 pub fn with_all_crcs(block: Bytes) -> u32 {
     let [(larger, _), (smaller, _)] = segment(block);
@@ -24,7 +24,7 @@ pub fn segment(block: Bytes) -> [(u32, u32); 2] {
     segment_bits(with_crc(block))
 }
 
-/// The same of a transport block that has so many bits with its check.
+/// The same for a transport block of this many bits including its CRC.
 //= TS 36.212 §5.1.2
 pub fn segment_bits(bits: u32) -> [(u32, u32); 2] {
     if bits <= MAX_CODE_BLOCK {
@@ -33,19 +33,19 @@ pub fn segment_bits(bits: u32) -> [(u32, u32); 2] {
     let count = bits.div_ceil(MAX_CODE_BLOCK - CRC);
     let total = bits + count * CRC;
     let larger = code_block_at_least(total.div_ceil(count));
-    let smaller = code_block_below(larger).expect("several code blocks are large ones");
+    let smaller = code_block_below(larger).expect("several code blocks are large");
     let smaller_count = (count * larger - total) / (larger - smaller);
     [(count - smaller_count, larger), (smaller_count, smaller)]
 }
 
-/// The probability that all code blocks are decoded, numbers and sizes, from that of one of a size to fail.
+/// The probability that all code blocks are decoded, given their numbers and sizes and the error probability by size.
 pub fn decodes_all(blocks: [(u32, u32); 2], code_block_error: impl Fn(u32) -> f64) -> f64 {
     blocks.iter().filter(|(count, _)| *count > 0).fold(1.0, |decoded, (count, size)| {
         decoded * libm::pow(1.0 - code_block_error(*size), f64::from(*count))
     })
 }
 
-/// The probability that a transport block is not decoded, from that of a code block of a size: it takes all of them.
+/// The probability that a transport block is not decoded, given the error probability of a code block by size.
 pub fn block_error(block: Bytes, code_block_error: impl Fn(u32) -> f64) -> f64 {
     1.0 - decodes_all(segment(block), code_block_error)
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn segmentation_of_the_standard() {
+    fn segmentation_follows_the_standard() {
         // 6120 + 24 = 6144: one block. 6200 + 24 = 6224 > 6144: two; 6224 + 48 = 6272 = 2 x 3136
         assert_eq!(segment(Bytes(6120 / 8)), [(1, 6144), (0, 0)]);
         assert_eq!(segment(Bytes(6200 / 8)), [(2, 3136), (0, 3072)]);

@@ -1,4 +1,4 @@
-//! The gains of a tapped delay line, by sums of sinusoids.
+//! Gains of a tapped delay line, by sums of sinusoids.
 
 use super::Tap;
 use crate::phy::Prbs;
@@ -6,13 +6,13 @@ use crate::phy::link_budget::PRB_BANDWIDTH;
 use airwnd_kernel::Stream;
 use std::f64::consts::TAU;
 
-/// Sinusoids of a tap. The fourth moment of a tap's amplitude is 2 - 1/16 where Rayleigh's is 2; that of a gain,
-/// to which all taps contribute, is nearer still.
+/// Sinusoids per tap. The fourth moment of a tap's amplitude is 2 - 1/16, Rayleigh's is 2. That of a gain, to which all
+/// taps contribute, is closer still.
 const SINUSOIDS: usize = 16;
-/// Points of a turn at which sine and cosine are tabulated; between them a tangent leaves an error of 5e-6.
+/// Number of points at which sine and cosine are tabulated over a turn; tangents between them leave an error of 5e-6.
 const POINTS: usize = 1024;
 
-/// A place on the map in wavelengths: what fades is a function of place, and changes because UEs move.
+/// A position in wavelengths: fading is a function of position and changes because UEs move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wavelengths {
     /// East of the origin.
@@ -22,19 +22,18 @@ pub struct Wavelengths {
 }
 
 impl Wavelengths {
-    /// So far to the east.
+    /// A position this far to the east.
     pub const fn east(east: f64) -> Wavelengths {
         Wavelengths { east, north: 0.0 }
     }
 }
 
-/// One wave of a tap: where it comes from and its phase at the start.
+/// One wave of a tap: its direction of arrival and its phase at the start.
 ///
-/// Phases are whole fractions of a turn and wrap around, so a gain is the same bit for bit whatever was asked
-/// before.
+/// Phases are integer fractions of a turn and wrap around, so gains are bit-identical, independent of earlier queries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sinusoid {
-    /// Turns for each wavelength east and north, in units of 2^-31: cosine and sine of the angle of arrival.
+    /// Turns per wavelength east and north, in units of 2^-31: cosine and sine of the angle of arrival.
     east: i32,
     north: i32,
     /// In units of 2^-32 turns.
@@ -44,12 +43,12 @@ pub struct Sinusoid {
 /// A tapped delay line over a carrier: Rayleigh taps with Clarke's Doppler spectrum.
 pub struct DelayLine {
     prbs: usize,
-    /// The square root of each tap's power over its sinusoids.
+    /// Square root of each tap's power divided by its number of sinusoids.
     amplitudes: Vec<f32>,
-    /// The phase that a tap's delay gives each PRB's centre: `[tap * prbs + prb]`.
+    /// Phase of a tap's delay at each PRB's centre: `[tap * prbs + prb]`.
     cos: Vec<f32>,
     sin: Vec<f32>,
-    /// Cosine and sine of a turn in equal steps.
+    /// Cosine and sine over a turn in equal steps.
     circle: Vec<(f32, f32)>,
     // Scratch: the channel at each PRB's centre.
     real: Vec<f32>,
@@ -82,12 +81,12 @@ impl DelayLine {
         }
     }
 
-    /// How many sinusoids a link has.
+    /// Number of sinusoids of a link.
     pub fn sinusoids(&self) -> usize {
         self.amplitudes.len() * SINUSOIDS
     }
 
-    /// Draws the sinusoids of a link from a stream of its own.
+    /// Draws the sinusoids of a link from its own stream.
     pub fn draw(&self, mut stream: Stream, sinusoids: &mut [Sinusoid]) {
         for (index, sinusoid) in sinusoids.iter_mut().enumerate() {
             let bits = stream.next_u64();
@@ -103,7 +102,7 @@ impl DelayLine {
         }
     }
 
-    /// The power gain of each PRB for a UE at this place. Their mean over links is one.
+    /// The power gain of each PRB for a UE at this position. The mean over links is one.
     pub fn gains(&mut self, sinusoids: &[Sinusoid], place: Wavelengths, gains: &mut [f32]) {
         self.real.fill(0.0);
         self.imaginary.fill(0.0);
@@ -126,7 +125,7 @@ impl DelayLine {
         let (east, north) = (whole(place.east), whole(place.north));
         let (mut x, mut y) = (0.0, 0.0);
         for sinusoid in &sinusoids[tap * SINUSOIDS..][..SINUSOIDS] {
-            // 2^-32 wavelengths times 2^-31 turns; whole turns are lost, as they may be.
+            // 2^-32 wavelengths times 2^-31 turns; whole turns overflow, which is intended.
             let turned = east
                 .wrapping_mul(i64::from(sinusoid.east))
                 .wrapping_add(north.wrapping_mul(i64::from(sinusoid.north)))
@@ -168,7 +167,7 @@ mod tests {
         sinusoids
     }
 
-    /// The gains of one PRB of many links at one place.
+    /// The gains of one PRB of many links at one position.
     fn ensemble(line: &mut DelayLine, prb: usize, links: u64) -> Vec<f64> {
         let mut gains = vec![0.0; line.prbs];
         let sample = |number| {
@@ -181,8 +180,8 @@ mod tests {
 
     #[test]
     fn gains_have_the_distribution_of_rayleigh_amplitudes() {
-        // Powers are exponential with mean 1 and mean square 2. The greatest distance between the distributions
-        // of 4000 draws exceeds 1.63 / sqrt(4000) = 0.0258 once in a hundred times (Kolmogorov).
+        // Powers are exponential with mean 1 and mean square 2. The maximum distance between the distributions of 4000
+        // draws exceeds 1.63 / sqrt(4000) = 0.0258 with a probability of 1 % (Kolmogorov).
         for (name, taps) in profiles() {
             let mut gains = ensemble(&mut DelayLine::new(&taps, Prbs(50)), 7, 4000);
             gains.sort_by(f64::total_cmp);
@@ -191,9 +190,9 @@ mod tests {
             let square = gains.iter().map(|gain| gain * gain).sum::<f64>() / count;
             assert!((mean - 1.0).abs() < 0.05, "{name}: {mean}");
             assert!((square - 2.0).abs() < 0.2, "{name}: {square}");
-            let distance = (0..).zip(&gains).fold(0.0, |most: f64, (rank, gain)| {
+            let distance = (0..).zip(&gains).fold(0.0, |max: f64, (rank, gain)| {
                 let below = 1.0 - libm::exp(-gain);
-                most.max((below - f64::from(rank) / count).abs())
+                max.max((below - f64::from(rank) / count).abs())
                     .max((below - f64::from(rank + 1) / count).abs())
             });
             assert!(distance < 0.0258, "{name}: {distance}");
@@ -201,9 +200,9 @@ mod tests {
     }
 
     #[test]
-    fn a_link_has_its_mean_power_over_a_long_way() {
-        // Along a way of 1000 wavelengths some 2000 gains are independent: the mean is within 0.07 of one (3 of its
-        // standard errors), and over the PRBs of the wider profiles closer still.
+    fn a_link_has_its_mean_power_over_a_long_distance() {
+        // Over 1000 wavelengths about 2000 gains are independent: the mean is within 0.07 of one (3 standard errors),
+        // and closer when averaged over the PRBs of the wider profiles.
         for (name, taps) in profiles() {
             let mut line = DelayLine::new(&taps, Prbs(50));
             let (sinusoids, mut gains) = (link(&line, 5), vec![0.0; 50]);
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tap_forgets_as_clarke_says() {
+    fn taps_have_clarkes_autocorrelation() {
         // E[h(x) h*(x + d)] = J0(2 pi d), d in wavelengths; the standard error of 20 000 links is 0.007
         let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6));
         let start = Wavelengths { east: 100.0, north: -7.0 };
@@ -241,8 +240,8 @@ mod tests {
     }
 
     #[test]
-    fn amplitudes_cross_their_mean_square_as_often_as_rice_says() {
-        // sqrt(2 pi) rho exp(-rho^2) times upwards in a wavelength, rho = 1: 0.922 (Rice 1948)
+    fn the_level_crossing_rate_is_rices() {
+        // sqrt(2 pi) rho exp(-rho^2) upward crossings per wavelength, rho = 1: 0.922 (Rice 1948)
         let mut line = DelayLine::new(&profiles()[1].1, Prbs(6));
         let (sinusoids, mut gains) = (link(&line, 9), vec![0.0; 6]);
         let (mut crossings, mut above) = (0, true);
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_in_frequency_fade_as_the_delays_say() {
+    fn frequency_correlation_follows_the_delays() {
         // E[H(f) H*(f + d)] = sum of p exp(2 pi i d tau) over the taps; the standard error of 4000 links is 0.016
         for (name, taps) in profiles() {
             let mut line = DelayLine::new(&taps, Prbs(50));
@@ -300,12 +299,12 @@ mod tests {
             });
             product += a * b / 1e4;
         }
-        // the variance of a gain is one; of some 5000 independent products the standard error is 0.014
+        // the variance of a gain is one; with about 5000 independent products the standard error is 0.014
         assert!(product.abs() < 0.06, "{product}");
     }
 
     #[test]
-    fn a_gain_does_not_depend_on_what_was_asked_before() {
+    fn gains_do_not_depend_on_earlier_queries() {
         let mut line = DelayLine::new(&profiles()[2].1, Prbs(100));
         let links = [link(&line, 1), link(&line, 2)];
         let mut gains = vec![0.0; 100];
@@ -322,8 +321,8 @@ mod tests {
 
     #[test]
     fn a_delay_turns_the_phase_over_the_carrier() {
-        // Two equal paths 1 us apart cancel where the frequency times the delay is a whole number and a half: the
-        // gain along the carrier has a period of 1 MHz, 5.56 PRBs, and is 1 + cos(2 pi f tau + phase).
+        // Two equal paths 1 us apart cancel where the frequency times the delay is an integer plus one half: the gain
+        // over the carrier has a period of 1 MHz, 5.56 PRBs, and is 1 + cos(2 pi f tau + phase).
         let mut line = DelayLine::new(&[Tap::new(0, 0.0), Tap::new(1000, 0.0)], Prbs(50));
         let sinusoids = link(&line, 3);
         let mut gains = vec![0.0; 50];
@@ -338,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn sines_are_as_exact_as_their_table_says() {
+    fn sines_have_the_precision_of_their_table() {
         let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6));
         let mut stream = Stream::new(1, "phases");
         for _ in 0..10_000 {

@@ -1,9 +1,9 @@
 //! The extended pedestrian A channel.
 
 profile! {
-    /// EPA: the extended pedestrian A channel of LTE's tests, seven taps within 410 ns.
+    /// EPA: extended pedestrian A multipath profile of 3GPP, seven taps within 410 ns.
     ///
-    /// A spread of 43 ns (root mean square): several megahertz fade alike.
+    /// RMS delay spread of 43 ns: the coherence bandwidth is several megahertz.
     Epa ("TS 36.104 Annex B.2, Table B.2-1") [
         (0, 0.0),
         (30, -1.0),

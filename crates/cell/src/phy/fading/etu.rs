@@ -1,9 +1,9 @@
 //! The extended typical urban channel.
 
 profile! {
-    /// ETU: the extended typical urban channel of LTE's tests, nine taps within 5 us.
+    /// ETU: extended typical urban multipath profile of 3GPP, nine taps within 5 us.
     ///
-    /// A spread of 991 ns (root mean square): neighbouring resource blocks differ.
+    /// RMS delay spread of 991 ns: gains differ between adjacent PRBs.
     Etu ("TS 36.104 Annex B.2, Table B.2-3") [
         (0, -1.0),
         (50, -1.0),

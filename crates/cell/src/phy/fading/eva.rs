@@ -1,9 +1,9 @@
 //! The extended vehicular A channel.
 
 profile! {
-    /// EVA: the extended vehicular A channel of LTE's tests, nine taps within 2.5 us.
+    /// EVA: extended vehicular A multipath profile of 3GPP, nine taps within 2.5 us.
     ///
-    /// A spread of 357 ns (root mean square): a few resource-block groups fade alike.
+    /// RMS delay spread of 357 ns: the coherence bandwidth is a few RBGs.
     Eva ("TS 36.104 Annex B.2, Table B.2-2") [
         (0, 0.0),
         (30, -1.5),

@@ -1,12 +1,13 @@
-//! Small-scale fading: paths of different lengths add up and cancel, so that a link's gain varies around its
-//! mean, over frequency and with every part of a wavelength that the UE moves.
+//! Small-scale fading: multipath propagation varies a link's gain around its mean, over frequency and over fractions of
+//! a wavelength of motion.
 
 pub mod delay_line;
 
 use airwnd_catalog::family;
 use airwnd_units::{Db, Hertz, Span, Speed};
 
-/// Declares a channel of the standard: its taps, in nanoseconds and decibels, and the parameters that all of them have.
+/// Declares a multipath profile of the standard: its taps, in nanoseconds and decibels, and the parameters common to
+/// all profiles.
 macro_rules! profile {
     (
         $(#[doc = $doc:literal])+
@@ -18,16 +19,17 @@ macro_rules! profile {
         #[derive(Clone, Debug, PartialEq, airwnd_catalog::Params)]
         #[params(source = $source, check)]
         pub struct Params {
-            /// Speed that the fading goes with; none: each UE's own, and a walk (3 km/h) if it never moves.
+            /// Speed for the Doppler spectrum; `none`: each UE's own speed, and a walking speed (3 km/h) if it never
+            /// moves.
             #[param(default = None, range = airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0))]
             #[param(unit = "m/s", source = "ns-3 fading_trace_generator.m: 3 and 60 km/h")]
             pub speed: Option<airwnd_units::Speed>,
-            /// Greatest Doppler shift of the downlink's carrier, in place of a speed.
+            /// Maximum Doppler shift of the downlink's carrier, instead of a speed.
             #[param(default = None, range = airwnd_units::Hertz(0.0)..=airwnd_units::Hertz(1500.0))]
             #[param(unit = "Hz", source = "TS 36.104 Table B.2-4: 5, 70 and 300 Hz")]
             pub doppler: Option<airwnd_units::Hertz>,
-            /// Whether the signals of other cells and of their UEs fade, too. Costs as much again for each
-            /// cell that disturbs.
+            /// Whether the signals of interfering cells and UEs fade, too. Costs as much computation again for each
+            /// interfering cell.
             #[param(default = true)]
             #[param(unit = "1", source = "ns-3 TraceFadingLossModel fades every pair of nodes")]
             pub interference: bool,
@@ -66,7 +68,7 @@ macro_rules! profile {
     };
 }
 
-/// Small-scale fading: how the gain of a link varies around its mean, in time and over frequency.
+/// Small-scale fading: variation of a link's gain around its mean, over time and frequency.
 #[family(name = "fading", build = fn() -> Box<dyn Fading>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -76,51 +78,51 @@ pub enum Spec {
     Etu(etu::Params),
 }
 
-/// A multipath channel as a tapped delay line: what arrives when, how strong, and how fast that changes.
+/// A multipath channel as a tapped delay line: delays, powers and rate of change of its taps.
 ///
-/// Every tap fades by itself with Rayleigh's distribution and Clarke's spectrum.
+/// Every tap fades independently with a Rayleigh distribution and Clarke's Doppler spectrum.
 pub trait Fading: Send + Sync {
-    /// The paths that a receiver can tell apart; a channel without any is constant.
+    /// The resolvable paths; a channel without taps is constant.
     fn taps(&self) -> &[Tap];
-    /// How fast the taps change.
+    /// The rate of change of the taps.
     fn pace(&self) -> Pace;
-    /// Whether the signals that interfere fade, too.
+    /// Whether interfering signals fade, too.
     fn fades_interference(&self) -> bool;
 }
 
-/// A path, or several that arrive at once.
+/// A path, or several with the same delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tap {
-    /// When it arrives after the first one.
+    /// Delay relative to the first tap.
     pub delay: Span,
-    /// Its mean power; what counts is the ratio between taps, their sum is brought to one.
+    /// Mean power relative to other taps; the sum of all taps is normalised to one.
     pub power: Db,
 }
 
 impl Tap {
-    /// A tap as the standard's tables give it.
+    /// A tap in the units of the standard's tables.
     const fn new(delay_ns: u64, power_db: f64) -> Tap {
         Tap { delay: Span::from_nanos(delay_ns), power: Db(power_db) }
     }
 }
 
-/// How fast fading goes on.
+/// Rate of change of fading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// As for a UE of this speed.
+    /// That of a UE with this speed.
     Speed(Speed),
-    /// With this greatest Doppler shift of the downlink's carrier.
+    /// With this maximum Doppler shift of the downlink's carrier.
     Doppler(Hertz),
-    /// As fast as each UE moves, and as [`LEAST_SPEED`] where one never does.
+    /// The speed of each UE, and [`LEAST_SPEED`] for UEs that never move.
     Own,
 }
 
-/// How fast the surroundings of a UE that never moves are taken to move (ns-3's slowest traces are of 3 km/h).
+/// Assumed speed of the surroundings of a UE that never moves (ns-3's slowest traces are of 3 km/h).
 //= exception fading-at-rest
 pub const LEAST_SPEED: Speed = Speed(3.0 / 3.6);
 
 impl Pace {
-    /// The pace that two parameters ask for, of which one at most is given.
+    /// The pace from two parameters, of which at most one is set.
     fn of(speed: Option<Speed>, doppler: Option<Hertz>) -> Pace {
         match (speed, doppler) {
             (Some(speed), _) => Pace::Speed(speed),
@@ -130,11 +132,11 @@ impl Pace {
     }
 }
 
-/// A speed or a Doppler shift, but not both.
+/// Checks that speed and Doppler shift are not both set.
 fn check_pace(speed: Option<Speed>, doppler: Option<Hertz>) -> Result<(), (&'static str, String)> {
     match (speed, doppler) {
         (Some(speed), Some(_)) => {
-            Err(("doppler", format!("`speed` = {speed} says it already; give one of the two")))
+            Err(("doppler", format!("`speed` = {speed} already sets it; give one of the two")))
         }
         _ => Ok(()),
     }
@@ -146,7 +148,7 @@ mod tests {
     use airwnd_catalog::{Fault, Param};
 
     #[test]
-    fn profiles_have_the_delay_spreads_that_they_are_known_by() {
+    fn profiles_have_their_known_delay_spreads() {
         // root mean square of the delays around their mean, weighted by power: 43, 357 and 991 ns
         for (spec, expected) in [
             (Spec::Epa(epa::Params::default()), 43.0),
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pace_is_a_speed_or_a_shift_but_not_both() {
+    fn the_pace_is_a_speed_or_a_shift_but_not_both() {
         let eva = |speed, doppler| Spec::Eva(eva::Params { speed, doppler, interference: true });
         let (speed, doppler) = (Speed(10.0), Hertz(70.0));
         for (spec, pace) in [
@@ -179,6 +181,6 @@ mod tests {
             assert_eq!((spec.build().pace(), spec.check_values()), (pace, Ok(())));
         }
         let fault = eva(Some(speed), Some(doppler)).check_values().unwrap_err();
-        assert_eq!(fault, Fault::new("doppler", "`speed` = 10m/s says it already; give one of the two"));
+        assert_eq!(fault, Fault::new("doppler", "`speed` = 10m/s already sets it; give one of the two"));
     }
 }

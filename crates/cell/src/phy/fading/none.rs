@@ -1,11 +1,11 @@
-//! A channel that does not fade.
+//! Channel without small-scale fading.
 
 use super::{Fading, Pace, Tap};
 use airwnd_catalog::Params;
 
-/// None: the gain of a link is its mean.
+/// None: no small-scale fading; the gain of a link is its mean.
 ///
-/// Path loss, antennas and shadowing decide alone, and interference is all that varies.
+/// The gain follows from path loss, antennas and shadowing alone; only interference varies.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "off in the ns-3 reference runs (LteHelper::FadingModel)")]
 pub struct Params {}
@@ -15,7 +15,7 @@ pub struct Params {}
 pub struct NoFading;
 
 impl NoFading {
-    /// There is nothing to set.
+    /// A channel without parameters.
     pub fn new(_params: Params) -> NoFading {
         NoFading
     }

@@ -1,12 +1,16 @@
-//! Free space.
+//! Free-space path loss.
 
 use super::{LinkGeometry, Propagation, wavelength};
 use airwnd_catalog::Params;
 use airwnd_units::Db;
 
-/// Friis: free space between isotropic antennas.
+/// Friis: free-space path loss between isotropic antennas.
 ///
-/// PL = 20 log10(4 pi d / wavelength), and no gain closer than wavelength / (4 pi).
+/// ```math
+/// \mathit{PL} = 20 \, \mathrm{log}_{10}(\frac{4 \pi d}{\lambda})
+/// ```
+///
+/// lambda is the wavelength. There is no gain at distances below lambda / (4 pi).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Friis, Proc. IRE 34, 1946")]
 pub struct Params {}
@@ -16,7 +20,7 @@ pub struct Params {}
 pub struct Friis;
 
 impl Friis {
-    /// There is nothing to set.
+    /// A model without parameters.
     pub fn new(_params: Params) -> Friis {
         Friis
     }

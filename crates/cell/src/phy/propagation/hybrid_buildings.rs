@@ -1,10 +1,10 @@
-//! A town of equal buildings: street canyon, over the roofs, and far away.
+//! Path loss in a town of equal buildings: street canyon, over the rooftops, and long distances.
 
 use super::{LinkGeometry, Propagation, wavelength};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Db, Degrees, Hertz, Metres};
 
-/// What lies around the lower antenna.
+/// Surroundings of the lower antenna.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Environment {
     /// Streets between buildings.
@@ -13,48 +13,47 @@ pub enum Environment {
     /// Houses and gardens.
     #[word = "suburban"]
     Suburban,
-    /// Fields.
+    /// Open fields.
     #[word = "open"]
     Open,
 }
 
-/// The size of the town.
+/// Size of the town.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum City {
     /// Small or medium town.
     #[word = "small"]
     Small,
-    /// Metropolis.
+    /// Metropolitan centre.
     #[word = "large"]
     Large,
 }
 
-/// Hybrid buildings: P.1411 up to 1 km, Okumura-Hata or COST 231 beyond, all outdoors.
+/// Hybrid buildings: ITU-R P.1411 up to 1 km, Okumura-Hata or COST 231 beyond; outdoor UEs only.
 ///
-/// Up to 1 km, and farther where both ends are below the roofs, ITU-R P.1411 holds: line of sight in a
-/// street canyon closer than `los_to_nlos`, diffraction over the roofs otherwise. Beyond 1 km it is
-/// Okumura-Hata up to 1.5 GHz, COST 231 up to 2.3 GHz, and a power law fitted at 2.6 GHz above. The
-/// rules and the defaults are those of ns-3's HybridBuildingsPropagationLossModel for UEs
-/// outdoors; there are no indoor UEs here. All formulas use the link's carrier frequency, as ns-3
-/// does once its LTE helper has set it.
+/// Up to 1 km, and beyond if both ends are below the rooftops, ITU-R P.1411 applies: line of sight in a street canyon
+/// at distances below `los_to_nlos`, diffraction over the rooftops otherwise. Beyond 1 km the model is Okumura-Hata up
+/// to 1.5 GHz, COST 231 up to 2.3 GHz, and a power law fitted at 2.6 GHz above. The rules and the defaults are those of
+/// ns-3's HybridBuildingsPropagationLossModel for outdoor UEs; indoor UEs are not modelled. All formulas use the link's
+/// carrier frequency, as in ns-3 once its LTE helper has set it.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 HybridBuildingsPropagationLossModel; ITU-R P.1411-4; COST 231 final report §4.4")]
 pub struct Params {
-    /// Distance up to which a link of P.1411 has line of sight.
+    /// Distance below which a P.1411 link has line of sight.
     #[param(default = Metres(200.0), range = Metres(0.0)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 Los2NlosThr")]
     pub los_to_nlos: Metres,
-    /// Height of the roofs.
+    /// Height of the rooftops.
     #[param(default = Metres(20.0), range = Metres(1.0)..=Metres(90.0))]
     #[param(unit = "m", source = "ns-3 RooftopLevel")]
     pub rooftop: Metres,
-    /// What lies around the lower antenna; it matters up to 2 GHz.
+    /// Surroundings of the lower antenna; relevant up to 2 GHz.
     #[param(default = Environment::Urban, unit = "word", source = "ns-3 Environment")]
     pub environment: Environment,
-    /// The size of the town.
+    /// Size of the town.
     #[param(default = City::Large, unit = "word", source = "ns-3 CitySize")]
     pub city: City,
-    /// Angle of the street to the direct path.
+    /// Angle between the street and the direct path.
     #[param(default = Degrees(45.0), range = Degrees(0.0)..=Degrees(90.0))]
     #[param(unit = "deg", source = "ns-3 StreetsOrientation")]
     pub street_orientation: Degrees,
@@ -62,7 +61,7 @@ pub struct Params {
     #[param(default = Metres(20.0), range = Metres(1.0)..=Metres(1000.0))]
     #[param(unit = "m", source = "ns-3 StreetsWidth")]
     pub street_width: Metres,
-    /// Length of the path that buildings cover.
+    /// Length of the path covered by buildings.
     #[param(default = Metres(80.0), range = Metres(1.0)..=Metres(1e5))]
     #[param(unit = "m", source = "ns-3 BuildingsExtend")]
     pub buildings_extend: Metres,
@@ -85,10 +84,10 @@ impl HybridBuildings {
     }
 }
 
-/// Where P.1411, a recommendation for short range, ends.
+/// Maximum distance of P.1411, a recommendation for short ranges.
 const SHORT_RANGE: Metres = Metres(1000.0);
-/// Where ns-3 leaves COST 231 (specified to 2 GHz) for the power law at 2.6 GHz.
-// LTE band 1 sends at 2.11 to 2.17 GHz, so the model is extrapolated by 6 % there.
+/// Frequency above which ns-3 replaces COST 231 (specified to 2 GHz) by the power law at 2.6 GHz.
+// LTE band 1 uses 2.11 to 2.17 GHz, so the model is extrapolated by 6 % there.
 const COST231_LIMIT: Hertz = Hertz(2.3e9);
 /// Okumura-Hata holds from 150 MHz to 1.5 GHz (COST 231 final report §4.4).
 const HATA_LIMIT: Hertz = Hertz(1.5e9);
@@ -128,8 +127,8 @@ fn small_town_correction(mhz: f64, lower: f64) -> f64 {
 
 /// Okumura-Hata, 150 MHz to 1.5 GHz (COST 231 final report, eq. 4.4.1).
 ///
-/// `PL = 69.55 + 26.16 log f - 13.82 log hb - a(hm) + (44.9 - 6.55 log hb) log d`, f in MHz, d in km; less in
-/// suburban and open areas.
+/// `PL = 69.55 + 26.16 log f - 13.82 log hb - a(hm) + (44.9 - 6.55 log hb) log d`, f in MHz, d in km; less in suburban
+/// and open areas.
 pub fn okumura_hata(link: &LinkGeometry, environment: Environment, city: City) -> Db {
     let mhz = link.frequency.0 / 1e6;
     let (upper, lower) = (link.upper().0, link.lower().0);
@@ -150,9 +149,9 @@ pub fn okumura_hata(link: &LinkGeometry, environment: Environment, city: City) -
 
 /// COST 231's extension of Hata's formula to 1.5-2 GHz (COST 231 final report, eq. 4.4.3).
 ///
-/// `PL = 46.3 + 33.9 log f - 13.82 log hb - a(hm) + (44.9 - 6.55 log hb) log d + C`, C = 3 dB in a metropolis.
-/// There a(hm) is here 3.2 log^2(11.75 hm) without Hata's -4.97 dB, as in ns-3: 4.97 dB less loss than the
-/// usual reading for any height of the UE.
+/// `PL = 46.3 + 33.9 log f - 13.82 log hb - a(hm) + (44.9 - 6.55 log hb) log d + C`, C = 3 dB in metropolitan centres.
+/// There a(hm) is 3.2 log^2(11.75 hm) without Hata's -4.97 dB, as in ns-3: 4.97 dB less loss than the usual formula at
+/// any height of the UE.
 pub fn cost231(link: &LinkGeometry, city: City) -> Db {
     let mhz = link.frequency.0 / 1e6;
     let (upper, lower) = (link.upper().0, link.lower().0);
@@ -173,7 +172,7 @@ pub fn kun_2600(distance: Metres) -> Db {
 
 /// ITU-R P.1411-4 §4.1, UHF with line of sight in a street canyon: the mean of its two bounds in decibels.
 ///
-/// Up to the breakpoint 4 hb hm / wavelength the bounds rise with 20 and 25 dB per decade, beyond with 40.
+/// The bounds rise by 20 and 25 dB per decade up to the breakpoint 4 hb hm / wavelength, and by 40 beyond.
 //= exception p1411-mean-of-bounds
 pub fn street_canyon_los(link: &LinkGeometry) -> Db {
     let wavelength = wavelength(link.frequency).0;
@@ -184,9 +183,9 @@ pub fn street_canyon_los(link: &LinkGeometry) -> Db {
     Db(at_breakpoint + (lower_slope * decades + 20.0 + upper_slope * decades) / 2.0)
 }
 
-/// ITU-R P.1411-4 §4.2.1, without line of sight over the roofs of a town: free space, diffraction from the last
-/// roof into the street, and diffraction over the rows of buildings before it.
-// ns-3 3.44 exchanges the factors of metropolitan centres (1.5) and other towns (0.7) up to 2 GHz, and has a wrong
+/// ITU-R P.1411-4 §4.2.1, without line of sight over the rooftops of a town: free space, diffraction from the last
+/// rooftop into the street, and diffraction over the rows of buildings before it.
+// ns-3 3.44 swaps the factors of metropolitan centres (1.5) and other towns (0.7) up to 2 GHz, and has an error in the
 // line for street angles above 55 degrees.
 pub fn over_rooftops(link: &LinkGeometry, town: &Params) -> Db {
     let mhz = link.frequency.0 / 1e6;
@@ -196,7 +195,7 @@ pub fn over_rooftops(link: &LinkGeometry, town: &Params) -> Db {
     Db(free_space + excess.max(0.0))
 }
 
-/// P.1411-4 §4.2.1: diffraction from the last roof down to the street.
+/// P.1411-4 §4.2.1: diffraction from the last rooftop down to the street.
 fn roof_to_street(link: &LinkGeometry, town: &Params) -> Db {
     let angle = town.street_orientation.0;
     let orientation = match angle {
@@ -204,7 +203,7 @@ fn roof_to_street(link: &LinkGeometry, town: &Params) -> Db {
         middle if middle < 55.0 => 2.5 + 0.075 * (middle - 35.0),
         wide => 4.0 - 0.114 * (wide - 55.0),
     };
-    // The formula is for a UE below the roofs; on a roof the edge is taken to be a metre away.
+    // The formula is for a UE below the rooftops; on a rooftop the edge is assumed to be a metre away.
     let drop = (town.rooftop.0 - link.lower().0).max(1.0);
     Db(-8.2 - 10.0 * log10(town.street_width.0)
         + 10.0 * log10(link.frequency.0 / 1e6)
@@ -218,7 +217,7 @@ fn multi_screen(link: &LinkGeometry, town: &Params) -> Db {
     let distance = link.distance().0;
     let above = link.upper().0 - town.rooftop.0;
     let separation = town.building_separation.0;
-    // How far the field takes to settle when it grazes the roofs; the buildings extend beyond or not.
+    // Settled-field distance for grazing incidence; the buildings may or may not extend beyond it.
     let settled = wavelength * distance * distance / (above * above);
     if settled < town.buildings_extend.0 {
         return many_screens(link, town, above);
@@ -237,7 +236,7 @@ fn multi_screen(link: &LinkGeometry, town: &Params) -> Db {
     Db(-20.0 * log10(field.abs()))
 }
 
-/// P.1411-4 §4.2.1, buildings extending farther than the settled-field distance (COST 231 Walfisch-Ikegami).
+/// P.1411-4 §4.2.1, buildings extending beyond the settled-field distance (COST 231 Walfisch-Ikegami).
 fn many_screens(link: &LinkGeometry, town: &Params, above: f64) -> Db {
     let mhz = link.frequency.0 / 1e6;
     let km = link.distance().0 / 1e3;
@@ -272,12 +271,12 @@ mod tests {
     }
 
     #[test]
-    fn okumura_hata_of_the_textbook() {
+    fn okumura_hata_matches_the_textbook() {
         // 900 MHz, 30 m, 1.5 m, 1 km, metropolis:
         // 69.55 + 26.16 x 2.95424 - 13.82 x 1.47712 - (3.2 x 1.24613^2 - 4.97) = 126.421
         let l = link(1000.0, 30.0, 900e6);
         close(okumura_hata(&l, Environment::Urban, City::Large), 126.421);
-        // suburban: less 2 log^2(900/28) + 5.4 = 9.943; open: less 4.78 x 2.95424^2 - 54.151 + 40.94 = 28.506
+        // suburban: minus 2 log^2(900/28) + 5.4 = 9.943; open: minus 4.78 x 2.95424^2 - 54.151 + 40.94 = 28.506
         let urban = okumura_hata(&l, Environment::Urban, City::Large).0;
         close(okumura_hata(&l, Environment::Suburban, City::Large), urban - 9.9427);
         close(okumura_hata(&l, Environment::Open, City::Large), urban - 28.5061);
@@ -292,7 +291,7 @@ mod tests {
 
     #[test]
     fn cost231_of_a_metropolis_lacks_hatas_constant() {
-        // a(1.5 m) = 3.2 log10^2(17.625) = 4.9691: with Hata's -4.97 it would all but vanish
+        // a(1.5 m) = 3.2 log10^2(17.625) = 4.9691: with Hata's -4.97 it would nearly vanish
         let l = link(1000.0, 30.0, 2.12e9);
         let without_correction = 46.3 + 33.9 * 2120f64.log10() - 13.82 * 30f64.log10() + 3.0;
         close(cost231(&l, City::Large), without_correction - 4.9691);
@@ -300,7 +299,7 @@ mod tests {
 
     #[test]
     fn canyon_changes_slope_at_the_breakpoint() {
-        // breakpoint 4 x 30 x 1.5 / 0.141411 = 1272.9 m; mean slope before 22.5, after 40 dB per decade
+        // breakpoint 4 x 30 x 1.5 / 0.141411 = 1272.9 m; mean slope 22.5 dB per decade before it, 40 after
         let at = |d: f64| street_canyon_los(&link(d, 30.0, 2.12e9)).0;
         assert!((at(1000.0) - at(100.0) - 22.5).abs() < 1e-9);
         assert!((at(20_000.0) - at(2_000.0) - 40.0).abs() < 1e-9);
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn above_the_roofs_two_ways_of_diffraction_meet_the_reference() {
+    fn diffraction_above_the_rooftops_matches_the_formula() {
         // settled-field distance: 0.141411 x 500^2 / 10^2 = 353.5 m > 80 m: one knife edge per row,
         // Q = 2.35 (10/500 sqrt(50/0.141411))^0.9 = 0.976
         let field: f64 = 2.35 * (10.0 / 500.0 * (50.0 / 0.141_411_537f64).sqrt()).powf(0.9);

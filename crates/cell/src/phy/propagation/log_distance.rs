@@ -1,20 +1,24 @@
-//! A power law of distance.
+//! Log-distance path loss.
 
 use super::{LinkGeometry, Propagation};
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Metres};
 
-/// Log-distance: a power law of distance beyond a reference.
+/// Log-distance: path loss grows with a power of distance beyond a reference distance.
 ///
-/// PL = reference_loss + 10 exponent log10(d / reference_distance), and reference_loss within the
-/// reference distance.
+/// ```math
+/// \mathit{PL} = L_0 + 10 n \, \mathrm{log}_{10}(\frac{d}{d_0})
+/// ```
+///
+/// L_0 is `reference_loss`, d_0 `reference_distance` and n the `exponent`. Within the reference distance the loss is
+/// `reference_loss`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Rappaport, Wireless Communications, eq. 4.67")]
 pub struct Params {
-    /// Exponent of distance: 2 in free space, 3 to 5 in cities.
+    /// Path loss exponent: 2 in free space, 3 to 5 in cities.
     #[param(default = 3.0, range = 1.0..=10.0, unit = "1", source = "Rappaport Table 4.2, urban area")]
     pub exponent: f64,
-    /// Distance at which the reference loss holds.
+    /// Distance to which the reference loss applies.
     #[param(default = Metres(1.0), range = Metres(0.001)..=Metres(1e5))]
     #[param(unit = "m", source = "ns-3 LogDistancePropagationLossModel")]
     pub reference_distance: Metres,

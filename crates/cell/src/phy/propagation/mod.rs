@@ -4,7 +4,7 @@ use super::Position;
 use airwnd_catalog::family;
 use airwnd_units::{Db, Hertz, Metres};
 
-/// Path loss: the mean attenuation between two points.
+/// Path loss: mean attenuation between two points.
 #[family(name = "propagation", build = fn() -> Box<dyn Propagation>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -14,16 +14,15 @@ pub enum Spec {
     UrbanMacro(urban_macro::Params),
 }
 
-/// A path-loss model: pure, and the same in both directions.
+/// A path-loss model: pure, and equal in both directions.
 pub trait Propagation: Send + Sync {
-    /// The loss on this link without antennas, shadowing and fading; never negative.
+    /// The path loss of this link without antennas, shadowing and fading; never negative.
     ///
-    /// All resource blocks see the loss at the carrier frequency: over 20 MHz at 2 GHz the difference is
-    /// 0.1 dB.
+    /// All resource blocks have the loss at the carrier frequency: over 20 MHz at 2 GHz the difference is 0.1 dB.
     fn path_loss(&self, link: &LinkGeometry) -> Db;
 }
 
-/// The ends of a link and its carrier.
+/// Ends and carrier frequency of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkGeometry {
     /// One end.
@@ -49,7 +48,7 @@ impl LinkGeometry {
     }
 }
 
-/// Metres per second (the SI's definition of the metre).
+/// Speed of light in metres per second (the SI's definition of the metre).
 pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 /// The wavelength of a carrier.

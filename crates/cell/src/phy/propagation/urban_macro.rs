@@ -1,23 +1,27 @@
-//! A macro cell in a town.
+//! 3GPP urban macro cell.
 
 use super::{LinkGeometry, Propagation, friis};
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Metres};
 
-/// Urban macro: 3GPP's model of a macro cell with antennas above the roofs, 128.1 + 37.6 log10(d / 1 km) dB at 2 GHz.
+/// Urban macro: 3GPP's macro-cell model with antennas above rooftops, 128.1 + 37.6 log10(d / 1 km) dB at 2 GHz.
 ///
-/// PL = 40 (1 - 0.004 h) log10(d / 1 km) - 18 log10(h / 1 m) + 21 log10(f / 1 MHz) + 80 dB, with the height h of the
-/// antennas above the roofs, and at least the loss of free space.
+/// ```math
+/// \mathit{PL} = 40 (1 - 0.004 h) \mathrm{log}_{10}(d) - 18 \, \mathrm{log}_{10}(h) + 21 \, \mathrm{log}_{10}(f) + 80
+/// ```
+///
+/// in dB, with the distance d in km, the height h of the antennas above the rooftops in m and the frequency f in MHz.
+/// The loss is at least that of free space.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TR 36.942 §4.5.2, macro cell propagation model, urban area")]
 pub struct Params {
-    /// Height of the base station's antennas above the roofs.
+    /// Height of the cell's antennas above the rooftops.
     #[param(default = Metres(15.0), range = Metres(1.0)..=Metres(50.0))]
     #[param(unit = "m", source = "TR 36.942 §4.5.2")]
     pub above_roofs: Metres,
 }
 
-/// The loss in a macro cell.
+/// Path loss in a macro cell.
 #[derive(Clone, Debug)]
 pub struct UrbanMacro {
     params: Params,

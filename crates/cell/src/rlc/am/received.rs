@@ -1,26 +1,26 @@
-//! The reception buffer: which PDUs have come, whole or in part.
+//! Reception buffer: PDUs that have been received, whole or in part.
 
 use super::{Pdu, WINDOW};
 use std::collections::VecDeque;
 
-/// What has come of one PDU.
+/// Reception state of one PDU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// Where it begins in the stream; known once anything of it has come.
+    /// Start in the stream; known once any part has been received.
     begin: Option<u64>,
-    /// Where it ends; known once its last part has come.
+    /// End in the stream; known once the last part has been received.
     end: Option<u64>,
     whole: bool,
 }
 
-/// PDUs from VR(R) on.
+/// Reception states of the PDUs from VR(R) on.
 pub(super) struct Received {
     /// VR(R): the first PDU that is not complete.
     first: u64,
     slots: VecDeque<Slot>,
-    /// The parts of incomplete PDUs that have come: SN, begin and end in the stream, in order, disjoint.
+    /// Received parts of incomplete PDUs: SN, begin and end in the stream, in order, disjoint.
     parts: Vec<(u64, u64, u64)>,
-    /// The stream is complete up to here.
+    /// End of the contiguous part of the stream.
     whole_to: u64,
 }
 
@@ -37,12 +37,12 @@ impl Received {
         self.first
     }
 
-    /// VR(H): one past the highest of which anything has come.
+    /// VR(H): one past the highest PDU of which any part has been received.
     pub fn highest(&self) -> u64 {
         self.first + self.slots.len() as u64
     }
 
-    /// The stream is complete up to here.
+    /// End of the contiguous part of the stream.
     pub fn whole_to(&self) -> u64 {
         self.whole_to
     }
@@ -53,7 +53,7 @@ impl Received {
         (self.first..self.first + WINDOW).contains(&sn)
     }
 
-    /// Whether all of a PDU has come.
+    /// Whether a PDU has been received completely.
     pub fn is_whole(&self, sn: u64) -> bool {
         sn < self.first || self.slots.get((sn - self.first) as usize).is_some_and(|slot| slot.whole)
     }
@@ -63,7 +63,7 @@ impl Received {
         (sn.max(self.first)..).find(|sn| !self.is_whole(*sn)).expect("the window ends")
     }
 
-    /// Places a PDU within the window in the buffer, and what is complete in order behind it.
+    /// Stores a PDU within the window and advances over complete PDUs in order.
     //= TS 36.322 §5.1.3.2.2
     pub fn place(&mut self, pdu: Pdu) {
         let index = (pdu.sn - self.first) as usize;
@@ -89,7 +89,7 @@ impl Received {
         self.advance();
     }
 
-    /// VR(R) moves to the first PDU that is not complete.
+    /// Moves VR(R) to the first incomplete PDU.
     fn advance(&mut self) {
         while let Some(slot) = self.slots.front().filter(|slot| slot.whole) {
             self.whole_to = slot.end.expect("a complete PDU has an end");
@@ -103,8 +103,7 @@ impl Received {
         }
     }
 
-    /// What is missing of a PDU that is not complete, in bytes from its beginning; nothing is told of one of which
-    /// nothing has come.
+    /// Gaps of an incomplete PDU, in bytes from its start; empty for a PDU of which no part has been received.
     pub fn gaps(&self, sn: u64) -> impl Iterator<Item = (u64, Option<u64>)> + '_ {
         let slot = self.slots.get((sn - self.first) as usize).copied().unwrap_or_default();
         let from = self.parts.partition_point(|part| part.0 < sn);
@@ -118,7 +117,7 @@ impl Received {
     }
 }
 
-/// Adds an interval of a PDU to a sorted list of disjoint ones, and returns the one that it is now part of.
+/// Adds an interval of a PDU to a sorted list of disjoint intervals, and returns the merged interval.
 pub(super) fn merge(parts: &mut Vec<(u64, u64, u64)>, (sn, begin, end): (u64, u64, u64)) -> (u64, u64, u64) {
     let from = parts.partition_point(|part| (part.0, part.2) < (sn, begin));
     let touching = parts[from..].iter().take_while(|part| part.0 == sn && part.1 <= end).count();

@@ -1,4 +1,4 @@
-//! The receiving half: reordering, reassembly, status reports.
+//! Receiving entity: reordering, reassembly, status reports.
 
 use super::received::Received;
 use super::status::{self, Status, Writer};
@@ -10,33 +10,33 @@ use std::collections::VecDeque;
 
 /// An acknowledged-mode receiver (TS 36.322 §5.1.3.2, §5.2.3).
 ///
-/// The owner tells it of each SDU that goes on air ([`Rx::expect`], the stream's boundaries, which the real
-/// protocol carries in length indicators) and of each PDU that the MAC decoded, and lets its timers expire.
+/// The caller reports each SDU that goes on air ([`Rx::expect`]; its boundary in the stream, which the real protocol
+/// carries in length indicators) and each PDU that the MAC decoded, and calls [`Rx::expire`] when its timers are due.
 pub struct Rx {
     params: Params,
     /// SDUs on air or received in part, with the end of each in the stream.
     expected: VecDeque<(u64, Returned)>,
-    /// The end of the newest of them.
+    /// End of the newest of them.
     expected_to: u64,
     received: Received,
-    /// VR(MS): the first PDU that may be reported neither received nor missing.
+    /// VR(MS): the first PDU that must not be reported yet, neither received nor missing.
     reported_to: u64,
     /// VR(X) and the expiry of t-Reordering, while it runs.
     timer: Option<(u64, Time)>,
-    /// The highest PDU with a poll that is not answered until what is missing before it has had its time.
+    /// Highest PDU with a poll whose answer waits until the gaps below it have been reported or closed.
     polled: Option<u64>,
     /// A STATUS PDU is due.
     triggered: bool,
-    /// When t-StatusProhibit expires.
+    /// Expiry of t-StatusProhibit.
     prohibited_until: Time,
-    /// Its expiry brings news.
+    /// A STATUS PDU waits for t-StatusProhibit, whose expiry triggers a report to the MAC.
     held_back: bool,
-    /// The MAC has something to hear.
-    news: bool,
+    /// A report to the MAC is pending.
+    report_pending: bool,
 }
 
 impl Rx {
-    /// A receiver of which nothing is expected.
+    /// A receiver that expects no SDUs.
     pub fn new(params: Params) -> Self {
         Rx {
             params,
@@ -49,17 +49,17 @@ impl Rx {
             triggered: false,
             prohibited_until: Time::ZERO,
             held_back: false,
-            news: false,
+            report_pending: false,
         }
     }
 
-    /// An SDU has gone on air, behind all earlier ones.
+    /// An SDU has gone on air, after all earlier ones.
     pub fn expect(&mut self, sdu: Returned) {
         self.expected_to += sdu.sdu.size.0;
         self.expected.push_back((self.expected_to, sdu));
     }
 
-    /// A data PDU was decoded. SDUs that are complete and in order are handed to `deliver`.
+    /// Handles a decoded data PDU. Passes SDUs that are complete and in order to `deliver`.
     pub fn receive(&mut self, now: Time, pdu: Pdu, deliver: &mut impl FnMut(Sdu)) {
         let discarded = !self.received.is_within(pdu.sn) || self.received.is_whole(pdu.sn);
         if pdu.poll {
@@ -86,14 +86,14 @@ impl Rx {
         }
     }
 
-    /// When the next of its timers expires.
+    /// Next expiry of a timer.
     pub fn deadline(&self) -> Option<Time> {
         let reordering = self.timer.map(|(_, expiry)| expiry);
         let prohibit = self.held_back.then_some(self.prohibited_until);
         reordering.into_iter().chain(prohibit).min()
     }
 
-    /// Lets the timers expire that are due.
+    /// Handles expired timers.
     pub fn expire(&mut self, now: Time) {
         //= TS 36.322 §5.1.3.2.4
         if let Some((until, _)) = self.timer.filter(|(_, expiry)| *expiry <= now) {
@@ -111,11 +111,11 @@ impl Rx {
         }
         if self.held_back && self.prohibited_until <= now {
             self.held_back = false;
-            self.news = true;
+            self.report_pending = true;
         }
     }
 
-    /// A poll is answered when what is missing before its PDU has had its time.
+    /// Answers a poll once all PDUs before its own are received or reported missing.
     //= TS 36.322 §5.2.3
     fn answer_poll(&mut self, now: Time) {
         if self.polled.is_some_and(|sn| sn < self.reported_to) {
@@ -124,22 +124,22 @@ impl Rx {
         }
     }
 
-    /// A STATUS PDU is due, at once or when t-StatusProhibit expires.
+    /// Marks a STATUS PDU as due, at once or when t-StatusProhibit expires.
     fn trigger(&mut self, now: Time) {
         self.triggered = true;
         if now >= self.prohibited_until {
-            self.news = true;
+            self.report_pending = true;
         } else {
             self.held_back = self.params.is_standard();
         }
     }
 
-    /// Whether the MAC has something to hear that it was not told yet.
-    pub fn take_news(&mut self) -> bool {
-        std::mem::take(&mut self.news)
+    /// Whether a report to the MAC is pending; clears the flag.
+    pub fn take_pending_report(&mut self) -> bool {
+        std::mem::take(&mut self.report_pending)
     }
 
-    /// The size of the STATUS PDU that waits; zero if none may be sent.
+    /// Size of the STATUS PDU that is due; zero if none may be sent.
     pub fn reported(&self, now: Time) -> Bytes {
         if !self.is_due(now) {
             return Bytes::ZERO;
@@ -155,7 +155,7 @@ impl Rx {
         self.triggered && now >= self.prohibited_until
     }
 
-    /// Makes the STATUS PDU that is due, within `room` bytes, and returns its size.
+    /// Writes the STATUS PDU that is due, within `room` bytes, and returns its size.
     //= TS 36.322 §5.2.3
     pub fn send_status(&mut self, now: Time, room: Bytes, status: &mut Status) -> Option<Bytes> {
         if !self.is_due(now) {
@@ -168,7 +168,7 @@ impl Rx {
         Some(size)
     }
 
-    /// The PDUs that may be reported missing.
+    /// PDUs to report missing.
     fn missing(&self) -> impl Iterator<Item = u64> + '_ {
         (self.received.first()..self.reported_to).filter(|sn| !self.received.is_whole(*sn))
     }
@@ -179,17 +179,17 @@ impl Rx {
         Some(writer.finish(left_out.unwrap_or(self.reported_to)))
     }
 
-    /// SDUs that have gone on air and are not delivered.
+    /// SDUs on air that have not been delivered.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.expected.iter().filter(|(_, sdu)| !sdu.delivered).map(|(_, sdu)| &sdu.sdu)
     }
 
-    /// The stream is delivered up to here.
+    /// End of the delivered part of the stream.
     pub fn delivered_to(&self) -> u64 {
         self.received.whole_to()
     }
 
-    /// Begins anew (TS 36.322 §5.4).
+    /// Re-establishes the entity (TS 36.322 §5.4).
     pub fn release(&mut self) {
         self.expected.clear();
         *self = Rx { expected: std::mem::take(&mut self.expected), ..Rx::new(self.params.clone()) };
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn late_pdus_wait_and_nothing_is_delivered_twice() {
+    fn pdus_are_reordered_and_delivered_once() {
         let mut rx = receiver(standard());
         let mut seen = Vec::new();
         for sn in [0, 2, 2, 0, 3, 1, 1, 4] {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_is_answered_after_the_gaps_before_it_have_had_their_time() {
+    fn a_poll_is_answered_after_t_reordering_of_the_gaps_below_it() {
         let mut rx = receiver(standard());
         rx.receive(ms(0), pdu(0, true), &mut |_| {});
         assert_eq!(status(&mut rx, ms(0)), Some(Status { ack: 1, nacks: vec![] }));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn ns3_answers_a_poll_at_once_and_says_nothing_of_gaps() {
+    fn ns3_answers_a_poll_at_once_without_gaps() {
         let mut rx = receiver(Params { conduct: Conduct::Ns3, ..Params::default() });
         rx.receive(ms(0), pdu(0, false), &mut |_| {});
         rx.receive(ms(0), pdu(3, true), &mut |_| {});
@@ -273,11 +273,14 @@ mod tests {
     fn status_is_prohibited_for_a_while() {
         let mut rx = receiver(standard());
         rx.receive(ms(0), pdu(0, true), &mut |_| {});
-        assert!(rx.take_news() && status(&mut rx, ms(0)).is_some());
+        assert!(rx.take_pending_report() && status(&mut rx, ms(0)).is_some());
         rx.receive(ms(4), pdu(1, true), &mut |_| {});
-        assert_eq!((rx.take_news(), rx.reported(ms(4)), rx.deadline()), (false, Bytes(0), Some(ms(10))));
+        assert_eq!(
+            (rx.take_pending_report(), rx.reported(ms(4)), rx.deadline()),
+            (false, Bytes(0), Some(ms(10)))
+        );
         rx.expire(ms(10));
-        assert_eq!((rx.take_news(), rx.reported(ms(10)), rx.deadline()), (true, Bytes(2), None));
+        assert_eq!((rx.take_pending_report(), rx.reported(ms(10)), rx.deadline()), (true, Bytes(2), None));
     }
 
     #[test]
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_spoken_of() {
+    fn a_status_pdu_ends_before_what_does_not_fit() {
         let mut rx = receiver(standard());
         rx.receive(ms(0), pdu(4, true), &mut |_| {});
         rx.expire(ms(10));

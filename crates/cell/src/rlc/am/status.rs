@@ -9,33 +9,33 @@ const NACK: u64 = 12;
 /// SOstart and SOend, in bits.
 const OFFSETS: u64 = 30;
 
-/// A PDU or a part of one that is missing.
+/// A missing PDU or a missing part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nack {
     /// NACK_SN.
     pub sn: u64,
-    /// SOstart and one past SOend, in bytes from the beginning of the PDU; the end is open where the receiver does
-    /// not know it. None: all of it.
+    /// SOstart and one past SOend, in bytes from the start of the PDU; the end is `None` if the receiver does not know
+    /// it. `None`: the whole PDU.
     pub part: Option<(u64, Option<u64>)>,
 }
 
-/// What a receiver has and what it misses.
+/// Received and missing PDUs of a receiver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// ACK_SN: the first PDU of which nothing is said.
+    /// ACK_SN: the first PDU that the report does not cover.
     pub ack: u64,
-    /// What is missing before it, in order.
+    /// Missing PDUs and parts before it, in order.
     pub nacks: Vec<Nack>,
 }
 
-/// The size of a STATUS PDU that tells of all that is missing, given the number of missing parts of each PDU; zero
-/// parts are the whole.
+/// The size of a STATUS PDU that reports all missing parts, given the number of missing parts of each PDU; zero parts
+/// denote the whole PDU.
 pub(super) fn size(parts: impl Iterator<Item = u64>) -> Bytes {
     let bits = parts.map(|parts| NACK * parts.max(1) + OFFSETS * parts).sum::<u64>();
     Bytes((HEAD + bits).div_ceil(8))
 }
 
-/// A STATUS PDU that grows within its room.
+/// Builder of a STATUS PDU within a maximum size.
 pub(super) struct Writer<'a> {
     status: &'a mut Status,
     bits: u64,
@@ -43,15 +43,14 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Begins with nothing missing; not even that fits into less than 2 bytes.
+    /// Starts a STATUS PDU without missing PDUs; `None` if `room` is less than the 2 bytes it needs.
     pub fn new(status: &mut Status, room: Bytes) -> Option<Writer<'_>> {
         status.nacks.clear();
         let writer = Writer { status, bits: HEAD, room: room.0 * 8 };
         (writer.bits <= writer.room).then_some(writer)
     }
 
-    /// Adds all that is missing of one PDU, or, if there is no room for its parts, the whole of it; tells whether
-    /// there was room for either.
+    /// Adds all missing parts of one PDU or, if they do not fit, the whole PDU. Returns whether either fits.
     pub fn miss(&mut self, sn: u64, parts: impl Iterator<Item = (u64, Option<u64>)>) -> bool {
         let (before, bits) = (self.status.nacks.len(), self.bits);
         for part in parts {
@@ -71,7 +70,7 @@ impl Writer<'_> {
         true
     }
 
-    /// Ends it; its size.
+    /// Completes the PDU and returns its size.
     pub fn finish(self, ack: u64) -> Bytes {
         self.status.ack = ack;
         Bytes(self.bits.div_ceil(8))
@@ -82,7 +81,7 @@ impl Writer<'_> {
 mod tests {
     use super::*;
 
-    /// A PDU that is missing, and which parts of it; none: all.
+    /// A missing PDU and its missing parts; an empty slice: the whole PDU.
     type Missing<'a> = (u64, &'a [(u64, Option<u64>)]);
 
     fn write(room: u64, missing: &[Missing<'_>]) -> (Option<Bytes>, Status, usize) {
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out_or_told_coarsely() {
+    fn what_does_not_fit_is_omitted_or_reported_as_a_whole_pdu() {
         assert_eq!(write(1, &[]).0, None);
         let (size, status, fitted) = write(4, &[(3, &[]), (4, &[])]);
         assert_eq!((size, fitted, status.nacks), (Some(Bytes(4)), 1, vec![Nack { sn: 3, part: None }]));

@@ -1,4 +1,4 @@
-//! Both ends together, whatever happens in between.
+//! Tests of both entities together, with losses and delays between them.
 
 use super::{Conduct, Params, Pdu, Rx, Status, Tx, WINDOW};
 use crate::rlc::tests::{packet, queue};
@@ -8,15 +8,15 @@ use airwnd_units::{Bytes, Tti};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-/// What becomes of a block.
+/// Outcome of a block.
 #[derive(Clone, Copy, Debug)]
 enum Chance {
     Lost,
-    /// It comes after so many TTIs.
+    /// Received after this many TTIs.
     Late(u8),
 }
 
-/// What happens in a TTI: SDUs arrive, both directions have a block.
+/// Arriving SDUs, grants and outcomes of both directions in a TTI.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     arriving: [u64; 2],
@@ -24,10 +24,10 @@ struct Slot {
     chances: [Chance; 2],
 }
 
-fn slots(least_grant: u64) -> impl Strategy<Value = Vec<Slot>> {
+fn slots(min_grant: u64) -> impl Strategy<Value = Vec<Slot>> {
     let chance = || prop_oneof![2 => Just(Chance::Lost), 5 => (0u8..7).prop_map(Chance::Late)];
     let sdus = || prop_oneof![1 => Just(0), 1 => 1u64..3000];
-    let slot = ((sdus(), sdus()), (least_grant..4000, least_grant..4000), (chance(), chance()));
+    let slot = ((sdus(), sdus()), (min_grant..4000, min_grant..4000), (chance(), chance()));
     let slot = slot.prop_map(|(arriving, grants, chances)| Slot {
         arriving: arriving.into(),
         grants: grants.into(),
@@ -38,11 +38,11 @@ fn slots(least_grant: u64) -> impl Strategy<Value = Vec<Slot>> {
 
 struct Bearer {
     ways: [OneWay; 2],
-    /// Decoded blocks under way, by the TTI in which they arrive.
+    /// Decoded blocks in transit, by the TTI in which they arrive.
     air: [VecDeque<(u64, Content)>; 2],
     sent: [Vec<u32>; 2],
     delivered: [Vec<u32>; 2],
-    most_in_window: u64,
+    max_in_window: u64,
 }
 
 impl Bearer {
@@ -54,7 +54,7 @@ impl Bearer {
             air: Default::default(),
             sent: Default::default(),
             delivered: Default::default(),
-            most_in_window: 0,
+            max_in_window: 0,
         }
     }
 
@@ -78,23 +78,23 @@ impl Bearer {
                 self.sent[way].push(number);
                 own.enqueue(packet(number, slot.arriving[way]), &mut events);
             }
-            let told = (way == 1).then(|| own.reported(now, other));
-            if told.is_some_and(|told| told == BufferStatus::default()) {
+            let reported = (way == 1).then(|| own.reported(now, other));
+            if reported.is_some_and(|reported| reported == BufferStatus::default()) {
                 continue;
             }
-            // A process is free again when its block has come.
+            // A process is free again when its block has arrived.
             let process = (tti % u64::from(PROCESSES)) as u8;
-            let content = own.transmit(now, Bytes(slot.grants[way]), process, other, told, &mut events);
+            let content = own.transmit(now, Bytes(slot.grants[way]), process, other, reported, &mut events);
             if let (Some(content), Chance::Late(ttis)) = (content, slot.chances[way]) {
                 self.air[way].push_back((tti + 1 + u64::from(ttis), content));
             }
             if let OneWay::Am(own) = own {
-                self.most_in_window = self.most_in_window.max(own.in_window());
+                self.max_in_window = self.max_in_window.max(own.in_window());
             }
         }
     }
 
-    /// The channel is good from now on; the TTIs until all is delivered.
+    /// Runs an error-free channel from now on; returns the TTIs until all SDUs are delivered.
     fn drain(&mut self, from: u64) -> u64 {
         let good = Slot { arriving: [0; 2], grants: [6000; 2], chances: [Chance::Late(0); 2] };
         (from..from + 20_000)
@@ -108,8 +108,7 @@ impl Bearer {
 }
 
 proptest! {
-    /// Whatever is lost and late, and however the blocks' sizes change: each SDU is delivered once and in order, and
-    /// nothing stalls.
+    /// With any losses, delays and block sizes, each SDU is delivered once and in order, and no bearer stalls.
     #[test]
     fn every_sdu_is_delivered_once_and_in_order(slots in slots(20)) {
         let mut bearer = Bearer::new(Params::default());
@@ -120,23 +119,23 @@ proptest! {
             }
         }
         bearer.drain(slots.len() as u64);
-        prop_assert!(bearer.most_in_window <= WINDOW);
+        prop_assert!(bearer.max_in_window <= WINDOW);
     }
 
-    /// The same of ns-3's habits, whose blocks must not become smaller than what was sent.
+    /// The same in ns-3's model, in which blocks must not become smaller than the PDUs sent.
     #[test]
-    fn ns3_delivers_it_too(slots in slots(4000 - 1)) {
+    fn ns3_delivers_every_sdu_too(slots in slots(4000 - 1)) {
         let mut bearer = Bearer::new(Params { conduct: Conduct::Ns3, ..Params::default() });
         for (tti, slot) in (0..).zip(&slots) {
             bearer.tti(tti, *slot);
         }
         bearer.drain(slots.len() as u64);
-        prop_assert!(bearer.most_in_window <= WINDOW);
+        prop_assert!(bearer.max_in_window <= WINDOW);
     }
 
-    /// RLC may be established anew at any time: nothing is lost, nothing comes twice.
+    /// RLC can be re-established at any time without losses or duplicates.
     #[test]
-    fn it_may_begin_anew(slots in slots(20), again in 1usize..40) {
+    fn rlc_can_be_re_established_at_any_time(slots in slots(20), again in 1usize..40) {
         let mut bearer = Bearer::new(Params::default());
         let mut events = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
         for (tti, slot) in (0..).zip(&slots) {
@@ -155,24 +154,24 @@ proptest! {
     }
 }
 
-/// A transmitter and a receiver by the standard, with a channel between them that loses what it is told to.
+/// A transmitter and a receiver by the standard, with a channel between them that loses given blocks.
 struct Link {
     tx: Tx,
     rx: Rx,
-    /// Where each SDU ends in the stream.
+    /// End of each SDU in the stream.
     ends: Vec<u64>,
-    /// Segments seen by sequence number: where a PDU began and ended when it was sent first.
+    /// Begin and end of each PDU at its first transmission, by sequence number.
     whole: Vec<(u64, u64)>,
-    /// Segments of a PDU that were cut from what had been sent as a segment before.
+    /// Number of segments that were cut from an earlier segment.
     segments_of_segments: u32,
-    /// Segments sent, of PDUs that were missing.
+    /// Segments sent of missing PDUs.
     segments: Vec<(u64, u64, u64)>,
     delivered: Vec<u32>,
     now: u64,
 }
 
 impl Link {
-    /// With SDUs of these sizes, PDCP's header included.
+    /// A link with SDUs of these sizes, including PDCP's header.
     fn new(sdus: &[u64]) -> Link {
         let params = Params::default();
         let mut tx = Tx::new(params.clone(), queue(Bytes(1 << 40)));
@@ -194,7 +193,8 @@ impl Link {
         }
     }
 
-    /// The header that a PDU must have: 2 bytes, 4 with the fields of a segment, and 12 bits for each SDU but the last.
+    /// Expected header size of a PDU: 2 bytes, 4 with the fields of a segment, and 12 bits for each SDU except the
+    /// last.
     fn header(&self, pdu: &Pdu) -> u64 {
         let within = self.ends.iter().filter(|end| (pdu.begin + 1..pdu.end).contains(end)).count() as u64;
         let is_segment = (pdu.begin, pdu.end) != self.whole[pdu.sn as usize];
@@ -202,7 +202,7 @@ impl Link {
         fixed + (12 * within).div_ceil(8)
     }
 
-    /// A TTI with a block of `room` bytes, and a STATUS PDU back if one is due.
+    /// Runs a TTI with a block of `room` bytes, and a STATUS PDU back if one is due.
     fn tti(&mut self, room: u64, lost: bool) {
         let now = Tti(self.now).start();
         self.now += 1;
@@ -250,10 +250,10 @@ impl Link {
 }
 
 proptest! {
-    /// Blocks of any size from one byte on, any of them lost: each PDU fits its block and has the header of the standard,
+    /// With blocks of any size from one byte on and any losses: each PDU fits its block and has the standard's header,
     /// segments lie within their PDU, and all SDUs are delivered once and in order.
     #[test]
-    fn segments_of_any_size_carry_each_byte_once_upward(
+    fn segments_of_any_size_deliver_every_sdu_once(
         sdus in prop::collection::vec(3u64..3000, 1..30),
         blocks in prop::collection::vec((1u64..2500, prop::bool::weighted(0.4)), 1..200),
     ) {
@@ -269,7 +269,7 @@ proptest! {
     }
 }
 
-/// A PDU of 6 kB that the channel no longer carries: cut into segments of 1 kB, and those that are lost into smaller ones.
+/// A PDU of 6 kB that later blocks cannot carry is cut into segments of 1 kB, and lost segments into smaller ones.
 #[test]
 fn segments_are_cut_again() {
     let mut link = Link::new(&[3000, 3000]);
@@ -288,7 +288,7 @@ fn a_lost_last_pdu_costs_one_poll() {
     let mut bearer = Bearer::new(Params::default());
     let lost = Slot { arriving: [1000, 0], grants: [2000; 2], chances: [Chance::Lost; 2] };
     bearer.tti(0, lost);
-    // The poll goes out again t-PollRetransmit after it was sent, and is there a TTI later.
+    // The poll is sent again t-PollRetransmit after the first one and arrives a TTI later.
     let expected = Params::default().poll_retransmit.0 / Tti::SPAN.0;
     assert_eq!((bearer.drain(1), expected), (20, 20));
 }

@@ -1,4 +1,4 @@
-//! The transmitting half: windows, polls, retransmission.
+//! Transmitting entity: windows, polls, retransmission.
 
 use super::received::merge;
 use super::{Params, Pdu, Status, WINDOW};
@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 struct Sent {
     begin: u64,
     end: u64,
-    /// With its header.
+    /// Size including the header.
     size: Bytes,
     acknowledged: bool,
-    /// RETX_COUNT; none before its first retransmission is due.
+    /// RETX_COUNT; `None` until its first retransmission is due.
     retransmissions: Option<u16>,
 }
 
@@ -28,20 +28,20 @@ pub struct Tx {
     first: u64,
     /// The PDUs from VT(A) to VT(S).
     sent: VecDeque<Sent>,
-    /// SDUs begun of which not all is acknowledged, with the end of each in the stream.
+    /// SDUs whose transmission has started but which are not fully acknowledged, with the end of each in the stream.
     open: VecDeque<(u64, Returned)>,
-    /// What is to be sent again: SN, begin and end in the stream, in order, disjoint.
+    /// Portions to retransmit: SN, begin and end in the stream, in order, disjoint.
     again: Vec<(u64, u64, u64)>,
-    /// Bytes of PDUs that are not acknowledged, with headers.
+    /// Bytes of unacknowledged PDUs, including headers.
     unacknowledged: Bytes,
     /// PDU_WITHOUT_POLL and BYTE_WITHOUT_POLL.
     without_poll: (u64, Bytes),
     /// POLL_SN and the expiry of t-PollRetransmit, while it runs.
     timer: Option<(u64, Time)>,
-    /// t-PollRetransmit has expired: the next PDU has a poll.
+    /// t-PollRetransmit has expired: the next PDU requests a STATUS PDU.
     poll_again: bool,
     failed: bool,
-    news: bool,
+    report_pending: bool,
 }
 
 impl Tx {
@@ -59,39 +59,38 @@ impl Tx {
             timer: None,
             poll_again: false,
             failed: false,
-            news: false,
+            report_pending: false,
         }
     }
 
-    /// SDUs of which nothing has been sent may wait for so long; none: for ever.
+    /// Sets the discard timer: maximum waiting time of SDUs of which no part has been sent; `None`: no limit.
     pub fn discarding(self, discard_timer: Option<Span>) -> Self {
         Tx { source: self.source.discarding(discard_timer), ..self }
     }
 
-    /// A packet arrives from above, its size that with its IP header.
+    /// Enqueues a packet from the upper layer; its size includes the IP header.
     pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
         self.source.enqueue(packet, events);
     }
 
-    /// VT(S): the number of the next new PDU.
+    /// VT(S): the sequence number of the next new PDU.
     fn next(&self) -> u64 {
         self.first + self.sent.len() as u64
     }
 
-    /// How many PDUs are sent and within the window.
+    /// Number of PDUs sent and within the window.
     #[cfg(test)]
     pub fn in_window(&self) -> u64 {
         self.sent.len() as u64
     }
 
-    /// VT(S) has reached VT(MS).
+    /// Whether VT(S) has reached VT(MS).
     fn is_stalled(&self) -> bool {
         self.sent.len() as u64 >= WINDOW
     }
 
-    /// Makes a PDU of at most `room` bytes with its header: of what is to be sent again, before what is new. Each
-    /// SDU that goes on air for the first time is handed to `begun`, in the order of the stream. Timers start at
-    /// `sent_at`.
+    /// Builds a PDU of at most `room` bytes including its header; retransmissions precede new data. Passes each SDU
+    /// that goes on air for the first time to `begun`, in stream order. Timers start at `sent_at`.
     //= TS 36.322 §5.1.3.1.1
     pub fn transmit(
         &mut self,
@@ -149,7 +148,7 @@ impl Tx {
         Some(Pdu { sn, whole_from: field.begin, begin: field.begin, end: field.end, last: true, poll, size })
     }
 
-    /// As much as fits of a portion that is to be sent again.
+    /// Retransmits as much of a portion as fits.
     //= TS 36.322 §5.2.1
     fn retransmit(&mut self, sent_at: Time, room: Bytes, (sn, begin, to): (u64, u64, u64)) -> Option<Pdu> {
         let of = self.sent[(sn - self.first) as usize];
@@ -171,7 +170,7 @@ impl Tx {
         Some(Pdu { sn, whole_from: of.begin, begin, end, last: end == of.end, poll, size })
     }
 
-    /// How far into a portion a PDU of at most `room` bytes reaches, and its size.
+    /// End and size of the longest PDU of at most `room` bytes for a portion.
     fn part(&self, begin: u64, to: u64, room: Bytes) -> Option<(u64, Bytes)> {
         let from = self.open.partition_point(|(end, _)| *end <= begin);
         let mut best = None;
@@ -189,7 +188,7 @@ impl Tx {
         best
     }
 
-    /// Whether a PDU that has just been taken has a poll; if so, t-PollRetransmit starts.
+    /// Whether a PDU just built requests a STATUS PDU; if so, t-PollRetransmit starts.
     //= TS 36.322 §5.2.2.1
     fn polls(&mut self, sent_at: Time, counted: bool) -> bool {
         let emptied = self.again.is_empty() && self.source.backlog().packets == 0;
@@ -202,7 +201,7 @@ impl Tx {
         true
     }
 
-    /// A STATUS PDU has come.
+    /// Handles a STATUS PDU.
     //= TS 36.322 §5.2.1
     //= TS 36.322 §5.2.2.2
     pub fn on_status(&mut self, status: &Status) {
@@ -242,7 +241,7 @@ impl Tx {
         }
     }
 
-    /// A PDU or a part of it is to be sent again.
+    /// Schedules a retransmission of a PDU or a part of it.
     fn miss(&mut self, sn: u64, part: Option<(u64, Option<u64>)>) {
         let sent = &mut self.sent[(sn - self.first) as usize];
         if sent.acknowledged {
@@ -252,7 +251,7 @@ impl Tx {
             let count = sent.retransmissions.map_or(0, |count| count.saturating_add(1));
             sent.retransmissions = Some(count);
             self.failed |= self.params.max_retx == Some(count);
-            self.news |= self.params.is_standard();
+            self.report_pending |= self.params.is_standard();
         }
         let (from, to) = part.unwrap_or((0, None));
         let begin = (sent.begin + from).min(sent.end);
@@ -262,13 +261,13 @@ impl Tx {
         }
     }
 
-    /// When t-PollRetransmit expires, if it runs.
+    /// Expiry of t-PollRetransmit, if it runs.
     pub fn deadline(&self) -> Option<Time> {
         self.timer.map(|(_, expiry)| expiry)
     }
 
-    /// Lets t-PollRetransmit expire if it is due: the next PDU has a poll, and if there is none, the last one that is not
-    /// acknowledged is sent again.
+    /// Handles the expiry of t-PollRetransmit: the next PDU requests a STATUS PDU; if there is none to send, the last
+    /// unacknowledged PDU is retransmitted.
     //= TS 36.322 §5.2.2.3
     pub fn expire(&mut self, now: Time) {
         if self.timer.is_none_or(|(_, expiry)| now < expiry) {
@@ -276,7 +275,7 @@ impl Tx {
         }
         self.timer = None;
         self.poll_again = true;
-        self.news = true;
+        self.report_pending = true;
         if self.is_stalled() || self.again.is_empty() && self.source.backlog().packets == 0 {
             let from = if self.params.is_standard() {
                 let last = self.sent.iter().rposition(|sent| !sent.acknowledged);
@@ -290,22 +289,22 @@ impl Tx {
         }
     }
 
-    /// Whether the MAC has something to hear that it was not told yet.
-    pub fn take_news(&mut self) -> bool {
-        std::mem::take(&mut self.news)
+    /// Whether a report to the MAC is pending; clears the flag.
+    pub fn take_pending_report(&mut self) -> bool {
+        std::mem::take(&mut self.report_pending)
     }
 
-    /// Whether a PDU has been sent again as often as it may be (maxRetxThreshold).
+    /// Whether a PDU has reached the maximum number of retransmissions (maxRetxThreshold).
     pub fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// What waits for its first transmission, counting the rest of a partly sent SDU.
+    /// Bytes and packets that wait for their first transmission, including the rest of a partly sent SDU.
     pub fn backlog(&self) -> Backlog {
         self.source.backlog()
     }
 
-    /// What the MAC is told to wait: bytes to send again, and new ones.
+    /// Buffer status reported to the MAC: bytes to retransmit, and new bytes.
     //= exception rlc-am-as-in-ns3: unacknowledged PDUs count as waiting
     pub fn reported(&self) -> (Bytes, Bytes) {
         let new = self.source.backlog();
@@ -320,19 +319,19 @@ impl Tx {
         }
     }
 
-    /// When the oldest SDU arrived of which something is to be sent, again or for the first time.
+    /// Arrival of the oldest SDU with bytes to send, as a retransmission or for the first time.
     pub fn oldest(&self) -> Option<Time> {
         let again = self.again.first().and(self.open.front()).map(|(_, sdu)| sdu.sdu.arrived);
         again.or_else(|| self.source.oldest())
     }
 
-    /// SDUs of which nothing has been sent yet.
+    /// SDUs of which no part has been sent.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.source.inside()
     }
 
-    /// Gives back the SDUs that are not acknowledged, in their order, and begins anew (TS 36.322 §5.4). The stream is
-    /// delivered up to `delivered_to`.
+    /// Returns the SDUs that are not acknowledged, in order, and re-establishes the entity (TS 36.322 §5.4). The stream
+    /// is delivered up to `delivered_to`.
     pub fn release(
         &mut self,
         now: Time,
@@ -354,19 +353,19 @@ impl Tx {
         self.failed = false;
     }
 
-    /// Takes SDUs that go before all that comes.
+    /// Enqueues returned SDUs ahead of all others.
     pub fn resume(&mut self, returned: impl IntoIterator<Item = Returned>) {
         self.source.resume(returned);
     }
 
-    /// Header of a PDU (TS 36.322 §6.2.1.4) or of a part of one (§6.2.1.5), before its length indicators.
+    /// Header size of a PDU (TS 36.322 §6.2.1.4) or of a segment of one (§6.2.1.5), without length indicators.
     //= exception rlc-am-as-in-ns3: every header has the fields of a part
     fn fixed_header(&self, part: bool) -> Bytes {
         if part || !self.params.is_standard() { Bytes(4) } else { Bytes(2) }
     }
 }
 
-/// The length indicators of a data field: 12 bits for each piece but the last.
+/// Length indicators of a data field: 12 bits for each piece except the last.
 fn indicators(pieces: u64) -> Bytes {
     Bytes((3 * (pieces - 1)).div_ceil(2))
 }
@@ -378,7 +377,7 @@ mod tests {
     use crate::rlc::tests::{packet, queue};
     use airwnd_units::Span;
 
-    /// Polls only where it must.
+    /// Parameters with polls only where the standard requires them.
     fn standard() -> Params {
         Params { poll_pdu: 1_000_000, poll_byte: Bytes(1 << 40), ..Params::default() }
     }
@@ -418,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn every_so_many_pdus_or_bytes_poll() {
+    fn polls_follow_poll_pdu_and_poll_byte() {
         let polls = |params| {
             let mut tx = transmitter(params, 10);
             (0..6).map(|at| send(&mut tx, at, 102).unwrap().poll).collect::<Vec<_>>()
@@ -429,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_goes_before_what_is_new_and_polls_when_nothing_is_left() {
+    fn retransmissions_precede_new_pdus_and_the_last_one_polls() {
         let mut tx = transmitter(standard(), 5);
         (0..4).for_each(|at| assert!(send(&mut tx, at, 102).is_some()));
         tx.on_status(&status(3, &[1]));
@@ -468,20 +467,20 @@ mod tests {
     }
 
     #[test]
-    fn without_an_answer_the_last_pdu_polls_again() {
+    fn without_a_status_the_last_pdu_polls_again() {
         let mut tx = transmitter(standard(), 3);
         (0..3).for_each(|at| assert!(send(&mut tx, at, 102).is_some()));
         tx.expire(ms(21));
         assert_eq!(send(&mut tx, 21, 102), None);
         tx.expire(ms(22));
-        assert!(tx.take_news());
+        assert!(tx.take_pending_report());
         let again = send(&mut tx, 23, 102).unwrap();
         assert_eq!((again.sn, again.poll, tx.deadline()), (2, true, Some(ms(43))));
     }
 
-    /// The last PDU has arrived and one before it has not: that one is sent again, or the poll would have none to go with.
+    /// The last PDU has arrived, an earlier one has not: the earlier one is retransmitted, as the poll needs a PDU.
     #[test]
-    fn without_an_answer_the_last_pdu_that_is_not_acknowledged_polls_again() {
+    fn without_a_status_the_last_unacknowledged_pdu_polls_again() {
         let mut tx = transmitter(standard(), 3);
         (0..3).for_each(|at| assert!(send(&mut tx, at, 102).is_some()));
         tx.on_status(&status(3, &[1]));
@@ -520,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_acknowledged_is_given_back_in_order() {
+    fn unacknowledged_sdus_are_returned_in_order() {
         let mut tx = transmitter(standard(), 5);
         (0..3).for_each(|at| assert!(send(&mut tx, at, 102).is_some()));
         assert!(send(&mut tx, 3, 52).is_some());

@@ -1,4 +1,4 @@
-//! The receiving half: reordering and reassembly.
+//! Receiving entity: reordering and reassembly.
 
 use super::Pdu;
 use crate::rlc::{BearerEvents, DropCause, Sdu};
@@ -10,26 +10,26 @@ const WINDOW: u64 = 512;
 
 /// An unacknowledged-mode receiver (TS 36.322 §5.1.2.2).
 ///
-/// The owner tells it of each SDU that goes on air ([`Rx::expect`], the stream's boundaries, which the
-/// real protocol carries in length indicators) and of each PDU that the MAC decoded, and lets the
-/// reordering timer expire.
+/// The caller reports each SDU that goes on air ([`Rx::expect`]; its boundary in the stream, which the real protocol
+/// carries in length indicators) and each PDU that the MAC decoded, and calls [`Rx::expire`] when the reordering timer
+/// is due.
 pub struct Rx {
     reordering: Span,
     /// SDUs on air or received in part, with the end of each in the stream.
     expected: VecDeque<(u64, Sdu)>,
-    /// The end of the newest of them.
+    /// End of the newest of them.
     expected_to: u64,
     /// Received PDUs that wait for an earlier one, by sequence number.
     held: VecDeque<Pdu>,
-    /// VR(UR): the earliest PDU that can still arrive.
+    /// VR(UR): the earliest PDU still considered for reordering.
     next: u64,
     /// VR(UH): one past the highest received.
     highest: u64,
     /// VR(UX) and the expiry of t-Reordering, while it runs.
     timer: Option<(u64, Time)>,
-    /// The stream is complete from here ...
+    /// Start of the contiguous part of the stream.
     whole_from: u64,
-    /// ... up to here, as far as it has been delivered.
+    /// End of that part; it is delivered up to here.
     whole_to: u64,
 }
 
@@ -49,13 +49,13 @@ impl Rx {
         }
     }
 
-    /// An SDU has gone on air, behind all earlier ones.
+    /// An SDU has gone on air, after all earlier ones.
     pub fn expect(&mut self, sdu: Sdu) {
         self.expected_to += sdu.size.0;
         self.expected.push_back((self.expected_to, sdu));
     }
 
-    /// A PDU was decoded. SDUs that are complete and in order are handed to `deliver`.
+    /// Handles a decoded PDU. Passes SDUs that are complete and in order to `deliver`.
     pub fn receive(
         &mut self,
         now: Time,
@@ -75,18 +75,18 @@ impl Rx {
             let at = self.held.partition_point(|held| held.sn < pdu.sn);
             self.held.insert(at, pdu);
             self.highest = self.highest.max(pdu.sn + 1);
-            // §5.1.2.2.3: what falls out of the window is no longer waited for.
+            // §5.1.2.2.3: PDUs that fall out of the window are no longer expected.
             self.advance(self.highest.saturating_sub(WINDOW), deliver, events);
         }
         self.rearm(now);
     }
 
-    /// When t-Reordering expires, if it runs.
+    /// Expiry of t-Reordering, if it runs.
     pub fn deadline(&self) -> Option<Time> {
         self.timer.map(|(_, expiry)| expiry)
     }
 
-    /// t-Reordering has expired (§5.1.2.2.4): what is missing before VR(UX) is given up.
+    /// Handles the expiry of t-Reordering (§5.1.2.2.4): PDUs missing before VR(UX) are treated as lost.
     pub fn expire(&mut self, now: Time, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
         let Some((until, expiry)) = self.timer else { return };
         if now < expiry {
@@ -97,7 +97,7 @@ impl Rx {
         self.rearm(now);
     }
 
-    /// What has gone on air and is not complete is lost by this cause, and all begins anew (TS 36.322 §5.4).
+    /// Re-establishes the entity (TS 36.322 §5.4): incomplete SDUs on air are dropped with this cause.
     pub fn release(&mut self, cause: DropCause, events: &mut dyn BearerEvents) {
         for (_, sdu) in self.expected.drain(..) {
             events.dropped(sdu, cause);
@@ -105,12 +105,13 @@ impl Rx {
         *self = Rx { expected: std::mem::take(&mut self.expected), ..Rx::new(self.reordering) };
     }
 
-    /// SDUs that have gone on air and whose outcome is open.
+    /// SDUs on air, neither delivered nor dropped.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.expected.iter().map(|(_, sdu)| sdu)
     }
 
-    /// VR(UR) moves at least to `least`, then to the first PDU not received; all before it is assembled.
+    /// Moves VR(UR) at least to `least`, then to the first PDU not received, and reassembles SDUs from all PDUs before
+    /// it.
     fn advance(&mut self, least: u64, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
         self.next = self.next.max(least);
         while self.held.front().is_some_and(|pdu| pdu.sn <= self.next) {
@@ -120,7 +121,7 @@ impl Rx {
         }
     }
 
-    /// §5.1.2.2.3, last part: stop the timer when its gap is closed, start it when there is a new one.
+    /// §5.1.2.2.3, last part: stops the timer when its gap is closed, starts it for a new gap.
     fn rearm(&mut self, now: Time) {
         if self.timer.is_some_and(|(until, _)| until <= self.next) {
             self.timer = None;
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_pdu_is_given_up_after_t_reordering() {
+    fn a_lost_pdu_is_skipped_after_t_reordering() {
         let mut rx = Rx::new(Span::from_millis(100));
         // 150 B grants: SDU 1 lies in PDUs 0 and 1, SDU 2 in PDUs 1 and 2
         let pdus = pdus(&[100, 100, 100], &[150, 100, 300], &mut rx);
@@ -222,10 +223,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is lost, late or doubled: in order, nothing twice, nothing both dropped and delivered,
-        /// and what was not hit by a loss is delivered.
+        /// With any losses, delays and duplicates: SDUs are delivered in order and at most once, none is both dropped
+        /// and delivered, and all that are not affected by a loss are delivered.
         #[test]
-        fn every_sdu_has_one_fate(
+        fn every_sdu_is_delivered_or_dropped_once(
             sizes in prop::collection::vec(1u64..400, 1..60),
             grants in prop::collection::vec(10u64..300, 1..60),
             events in prop::collection::vec(0u8..10, 60),

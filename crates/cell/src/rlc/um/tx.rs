@@ -1,4 +1,4 @@
-//! The transmitting half: PDUs of whatever size the MAC grants.
+//! Transmitting entity: PDUs of the size that the MAC grants.
 
 use super::{FIXED_HEADER, Pdu};
 use crate::rlc::segmenter::{Returned, Segmenter};
@@ -19,18 +19,18 @@ impl Tx {
         Tx { source: Segmenter::new(queue), next_sn: 0 }
     }
 
-    /// SDUs of which nothing has been sent may wait for so long; none: for ever.
+    /// Sets the discard timer: maximum waiting time of SDUs of which no part has been sent; `None`: no limit.
     pub fn discarding(self, discard_timer: Option<Span>) -> Self {
         Tx { source: self.source.discarding(discard_timer), ..self }
     }
 
-    /// A packet arrives from above, its size that with its IP header.
+    /// Enqueues a packet from the upper layer; its size includes the IP header.
     pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
         self.source.enqueue(packet, events);
     }
 
-    /// Fills a grant of `grant` bytes. Each SDU that goes on air for the first time is handed to `begun`, in
-    /// the order of the stream. Returns nothing if nothing waits or the grant is too small.
+    /// Fills a grant of `grant` bytes. Passes each SDU that goes on air for the first time to `begun`, in stream order.
+    /// Returns `None` if no SDU waits or the grant is too small.
     pub fn transmit(
         &mut self,
         now: Time,
@@ -46,34 +46,34 @@ impl Tx {
         Some(Pdu { sn: self.next_sn - 1, begin: field.begin, end: field.end })
     }
 
-    /// What waits, counting the rest of a partly sent SDU.
+    /// Bytes and packets that wait, including the rest of a partly sent SDU.
     pub fn backlog(&self) -> Backlog {
         self.source.backlog()
     }
 
-    /// What the MAC is told of: the backlog and two bytes of header for each SDU.
+    /// Buffer status reported to the MAC: the backlog and two bytes of header for each SDU.
     pub fn reported(&self) -> BufferStatus {
         let backlog = self.backlog();
         BufferStatus { new: backlog.bytes + FIXED_HEADER * backlog.packets, ..BufferStatus::default() }
     }
 
-    /// When the oldest SDU arrived of which something is to be sent.
+    /// Arrival of the oldest SDU with bytes to send.
     pub fn oldest(&self) -> Option<Time> {
         self.source.oldest()
     }
 
-    /// SDUs of which nothing has been sent yet.
+    /// SDUs of which no part has been sent.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.source.inside()
     }
 
-    /// Gives back the SDUs of which nothing has been sent, in their order, and begins anew (TS 36.322 §5.4).
+    /// Returns the SDUs of which no part has been sent, in order, and re-establishes the entity (TS 36.322 §5.4).
     pub fn release(&mut self, now: Time, into: &mut VecDeque<Returned>, events: &mut dyn BearerEvents) {
         self.source.release(now, into, events);
         self.next_sn = 0;
     }
 
-    /// Takes SDUs that go before all that comes.
+    /// Enqueues returned SDUs ahead of all others.
     pub fn resume(&mut self, returned: impl IntoIterator<Item = Returned>) {
         self.source.resume(returned);
     }
@@ -86,7 +86,7 @@ mod tests {
     use crate::rlc::{DropCause, PDCP_HEADER};
     use airwnd_links::aqm::Cause;
 
-    /// A saturated bearer: SDUs of `sdu` bytes of IP, `blocks` grants of `grant` bytes.
+    /// Number of SDUs of `sdu` bytes of IP that a backlogged bearer sends in `blocks` grants of `grant` bytes.
     fn whole_sdus_sent(sdu: u64, grant: u64, blocks: u64) -> u64 {
         let mut tx = transmitter(Bytes(10240));
         let mut events = |_: Sdu, _: DropCause| {};
@@ -95,7 +95,10 @@ mod tests {
             for _ in 0..12 {
                 tx.enqueue(packet(0, sdu), &mut events);
             }
-            end = tx.transmit(Time::ZERO, Bytes(grant), &mut |_| {}, &mut events).expect("saturated").end;
+            end = tx
+                .transmit(Time::ZERO, Bytes(grant), &mut |_| {}, &mut events)
+                .expect("the bearer is backlogged")
+                .end;
         }
         end / (sdu + PDCP_HEADER.0)
     }
@@ -135,11 +138,11 @@ mod tests {
         );
     }
 
-    /// What has waited for the timer goes when RLC comes to it, or when the next SDU comes, and makes room for it. What
-    /// is partly sent stays.
+    /// Expired SDUs are discarded when RLC reaches them or when the next SDU arrives, which can use their space. A
+    /// partly sent SDU is kept.
     //= TS 36.323 §5.4
     #[test]
-    fn an_sdu_waits_for_the_discard_timer_only() {
+    fn an_sdu_is_discarded_after_the_discard_timer() {
         let timer = Span::from_millis(50);
         let at = |ms| Time::ZERO + Span::from_millis(ms);
         let come = |tx: &mut Tx, key, ms, events: &mut dyn BearerEvents| {
@@ -151,7 +154,7 @@ mod tests {
         for key in 0..3 {
             come(&mut tx, key, 0, &mut events);
         }
-        // Half of the first goes on air, and the rest of it after its time.
+        // Half of the first SDU goes on air in time, the rest after the timer.
         assert!(tx.transmit(at(10), Bytes(500), &mut |_| {}, &mut events).is_some());
         come(&mut tx, 3, 49, &mut events);
         come(&mut tx, 4, 50, &mut events);

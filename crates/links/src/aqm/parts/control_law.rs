@@ -3,18 +3,18 @@
 use airwnd_catalog::Choice;
 use airwnd_units::{Span, Time};
 
-/// How the inverse square root of the number of signals is computed.
+/// Computation of the inverse square root of the number of signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Root {
     /// 1 / sqrt(n).
     #[word = "exact"]
     Exact,
-    /// One step of Newton's method from the value before: after the first signal 1/2 instead of 1/sqrt(2).
+    /// One step of Newton's method from the previous value: after the first signal 1/2 instead of 1/sqrt(2).
     #[word = "newton"]
     Newton,
 }
 
-/// The time from a signal to the next: the interval over the square root of how many there were.
+/// Time between signals: the interval over the square root of their number.
 //= RFC 8289 §5.6
 #[derive(Clone, Debug)]
 pub struct ControlLaw {
@@ -24,17 +24,17 @@ pub struct ControlLaw {
 }
 
 impl ControlLaw {
-    /// The law before the first signal.
+    /// Creates the law before the first signal.
     pub fn new(interval: Span, root: Root) -> ControlLaw {
         ControlLaw { interval, root, inverse: 1.0 }
     }
 
-    /// There is one signal, whatever there was before.
+    /// Resets the number of signals to one.
     pub fn restart(&mut self) {
         self.inverse = 1.0;
     }
 
-    /// There are this many signals. `Newton` forgets what is left of a first guess the slower the further it is.
+    /// Sets the number of signals. With `Newton` the error of a first guess decays more slowly the larger it is.
     pub fn count(&mut self, signals: u32) {
         let signals = f64::from(signals.max(1));
         self.inverse = match self.root {
@@ -43,7 +43,7 @@ impl ControlLaw {
         };
     }
 
-    /// When a signal is due whose predecessor was due at `before`.
+    /// Returns the time of the signal after one that was due at `before`.
     pub fn after(&self, before: Time) -> Time {
         before + Span::from_secs_f64(self.interval.as_secs() * self.inverse)
     }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn newton_is_early_at_first_and_right_later() {
+    fn newton_is_early_at_first_and_converges() {
         let spacings = spacings(Root::Newton, 1000);
         // 1/2 (3 - 2), then 1/4 (3 - 3/4)
         assert_eq!(spacings[..3], [100.0, 50.0, 56.25]);

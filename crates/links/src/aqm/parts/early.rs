@@ -1,124 +1,126 @@
-//! What the RED family shares: the average queue, and packets dropped or marked at random as they come.
+//! Common part of the RED family: the average queue, and random drops or marks of arriving packets.
 
 use super::limit::Limit;
 use super::pace::Pace;
-use crate::aqm::fifo::tells_of;
+use crate::aqm::fifo::delegate_to_fifo;
 use crate::aqm::{Cause, Fifo, QueueContext, QueueDisc, QueueEvents, Waiting};
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
-/// In what a queue is measured.
+/// Unit of queue lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Unit {
     /// Packets.
     #[word = "packets"]
     Packets,
-    /// Bytes, in packets of `mean_packet`; a larger packet is more likely to be dropped.
+    /// Bytes, in packets of `mean_packet`; the drop probability grows with packet size.
     #[word = "bytes"]
     Bytes,
 }
 
-/// How drops at the same probability are spaced.
+/// Spacing of drops at constant probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Spacing {
-    /// Each packet by itself: geometrically distributed gaps.
+    /// Independent drops: geometrically distributed gaps.
     #[word = "none"]
     None,
-    /// By the packets since the last one: gaps uniform up to 1 / p.
+    /// Probability rises with the packets since the last drop: gaps uniform up to 1 / p.
     #[word = "uniform"]
     Uniform,
-    /// None before 1 / p packets: gaps uniform from 1 / p to 2 / p.
+    /// No drop before 1 / p packets: gaps uniform from 1 / p to 2 / p.
     #[word = "wait"]
     Wait,
 }
 
-/// What the members of the family have in common besides the average and its curve.
+/// Parameters common to the RED family, besides the average and the curve.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993")]
 pub struct Common {
-    /// Packets without which nothing is dropped, and spacing begins anew.
+    /// Minimum number of queued packets for a drop; below it nothing is dropped and spacing restarts.
     #[param(default = 0, range = 0..=1_000_000_000)]
     #[param(unit = "packets", source = "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2")]
     pub least_queue: u64,
-    /// In what queues and thresholds are measured.
+    /// Unit of queue lengths and thresholds.
     #[param(default = Unit::Packets, unit = "word", source = "Floyd and Jacobson 1993 §8; SmRED 2017 §5.1")]
     pub unit: Unit,
-    /// Size of a packet, in `bytes` and for `packet_time`.
+    /// Typical packet size, for `unit = "bytes"` and for `packet_time`.
     #[param(default = Bytes(1000), range = Bytes(1)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "Floyd and Jacobson 1993 §5; SmRED 2017 table 1")]
     pub mean_packet: Bytes,
-    /// Time that a packet takes, for the decay of the average; none: `mean_packet` at the rate, measured if it varies.
+    /// Transmission time of a packet, for the decay of the average; `none`: that of `mean_packet` at the rate, which is
+    /// measured if it varies.
     #[param(default = None, range = Span(1)..=Span::from_secs(60))]
     #[param(unit = "time", source = "Floyd and Jacobson 1993 §11, s")]
     pub packet_time: Option<Span>,
-    /// Mark packets that can say so instead of dropping them, as long as the average does not drop all.
+    /// Mark ECN-capable packets instead of dropping them, unless the average is in the range where every packet is
+    /// dropped.
     #[param(default = true)]
     #[param(unit = "true or false", source = "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop")]
     pub ecn: bool,
-    /// Largest number of packets, counting a partly sent one.
+    /// Maximum number of packets, including a partly sent one; `none`: no limit.
     #[param(default = Some(100), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 reference run S5; SmRED 2017 §5.1")]
     pub packets: Option<u64>,
-    /// Size of the buffer; none: no limit in bytes.
+    /// Buffer size; `none`: no limit in bytes.
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 reference run S5; SmRED 2017 §5.1: packets")]
     pub buffer: Option<Bytes>,
 }
 
 impl Common {
-    /// How much may wait.
+    /// Returns the limit of the queue.
     fn limit(&self) -> Limit {
         Limit { bytes: self.buffer, packets: self.packets }
     }
 }
 
-/// How a queue of the family works, but for its curve.
+/// Settings of a RED queue except its curve.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What all members set alike.
+    /// Common parameters.
     pub common: Common,
-    /// Weight of a queue in the average.
+    /// Weight of the current queue in the average.
     pub weight: f64,
-    /// How drops are spaced.
+    /// Spacing of drops.
     pub spacing: Spacing,
 }
 
-/// What an average says of a packet that comes.
+/// Verdict on an arriving packet for an average queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// It passes.
+    /// Pass.
     Pass,
-    /// It is dropped or marked with this probability, before spacing.
+    /// Drop or mark with this probability, before spacing.
     Chance(f64),
-    /// It is dropped, whatever its sender knows of marks.
+    /// Drop, even if the packet is ECN-capable.
     Drop,
 }
 
-/// How the probability follows from the average.
+/// Drop probability as a function of the average queue.
 pub trait Curve: Send {
-    /// What the family has in common.
+    /// Returns the settings of the queue.
     fn settings(&self, ctx: &QueueContext) -> Settings;
-    /// What becomes of a packet that finds this average, in packets.
+    /// Returns the verdict on a packet that finds this average, in packets.
     fn verdict(&mut self, now: Time, average: f64) -> Verdict;
 }
 
-/// A FIFO whose packets are dropped or marked by a curve over the average queue.
+/// A FIFO that drops or marks arriving packets by a curve over the average queue.
 pub struct Early<C> {
     curve: C,
     settings: Settings,
     queue: Fifo,
     stream: Stream,
     average: f64,
-    /// Since when the queue is empty; the average has decayed until then.
+    /// Time since which the queue has been empty; the average includes the decay until then.
     idle_since: Option<Time>,
     pace: Pace,
-    /// Packets since the last one dropped or marked; -1: the average was low.
+    /// Packets since the last drop or mark; -1: the average was below the threshold.
     count: i64,
 }
 
 impl<C: Curve> Early<C> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(params: impl Into<C>, ctx: &QueueContext) -> Self {
         let curve = params.into();
         Early {
@@ -133,7 +135,7 @@ impl<C: Curve> Early<C> {
         }
     }
 
-    /// The average that a packet finds.
+    /// Updates the average for an arriving packet.
     //= Floyd and Jacobson 1993, figure 2
     fn observe(&mut self, now: Time) -> f64 {
         let Settings { common: Common { unit, mean_packet, .. }, weight, .. } = self.settings;
@@ -146,8 +148,8 @@ impl<C: Curve> Early<C> {
                 (1.0 - weight) * self.average + weight * queue
             }
             Some(since) => {
-                // By the paper's letter a drop at an empty queue lets the average decay by the same idle time again;
-                // ns-2 and ns-3 also count it once.
+                // Taken literally, a drop at an empty queue makes the average decay by the same idle time again. ns-2
+                // and ns-3 count that time once, too.
                 self.idle_since = Some(now);
                 self.average * libm::pow(1.0 - weight, self.missed(now.since(since)))
             }
@@ -155,15 +157,16 @@ impl<C: Curve> Early<C> {
         self.average
     }
 
-    /// How many typical packets could have passed in a time of idleness.
-    // A bearer's rate is the scheduler's and not known beforehand; the rate of recent departures stands for it.
+    /// Returns the number of typical packets that could have been sent in an idle time.
+    // The rate of a bearer is decided by the scheduler and not known in advance; the rate of recent departures replaces
+    // it.
     fn missed(&self, time: Span) -> f64 {
         let Common { mean_packet, packet_time, .. } = self.settings.common;
         let packet_time = packet_time.or_else(|| self.pace.transmission_time(mean_packet));
         packet_time.map_or(0.0, |packet_time| time.0 as f64 / packet_time.0.max(1) as f64)
     }
 
-    /// Whether a packet of this size is hit that has this probability.
+    /// Draws whether a packet of this size, with this probability, is dropped or marked.
     //= Floyd and Jacobson 1993, figure 2, §8
     pub(in crate::aqm) fn hits(&mut self, probability: f64, size: Bytes) -> bool {
         self.count += 1;
@@ -233,13 +236,13 @@ impl<C: Curve> QueueDisc for Early<C> {
         }
     }
 
-    tells_of!(queue);
+    delegate_to_fifo!(queue);
 }
 
-/// Thresholds of an average are in order.
+/// Checks that the thresholds are in ascending order.
 ///
 /// # Errors
-/// The key at fault, and what is wrong with it.
+/// The offending key and the message.
 pub fn in_order(min_th: f64, max_th: f64) -> Result<(), (&'static str, String)> {
     if min_th < max_th {
         return Ok(());
@@ -247,18 +250,18 @@ pub fn in_order(min_th: f64, max_th: f64) -> Result<(), (&'static str, String)> 
     Err(("max_th", format!("{max_th} packets is not above min_th, {min_th}")))
 }
 
-/// The part of the way from `min_th` to `max_th` that an average has gone.
+/// Returns the relative position of an average between `min_th` and `max_th`.
 pub fn place(average: f64, min_th: f64, max_th: f64) -> f64 {
     (average - min_th) / (max_th - min_th)
 }
 
 #[cfg(test)]
 impl<C> Early<C> {
-    /// The average that the last packet found.
+    /// Returns the average that the last packet found.
     pub fn average(&self) -> f64 {
         self.average
     }
-    /// A packet has been hit.
+    /// Resets the count as after a drop or mark.
     pub fn reset_count(&mut self) {
         self.count = 0;
     }
@@ -290,7 +293,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_probability_is_one(
+        fn probabilities_are_between_zero_and_one(
             min_th in 0.0..100.0_f64, width in 0.001..100.0_f64, max_p in 0.0..=1.0_f64, i in 2u32..50,
             averages in prop::collection::vec(0.0..400.0_f64, 1..100),
         ) {
@@ -303,7 +306,7 @@ mod tests {
             }
         }
 
-        /// The average never leaves the lengths that the queue has had.
+        /// The average stays within the range of past queue lengths.
         #[test]
         fn the_average_stays_within_the_queue(
             weight in 1e-6..=1.0_f64,
@@ -313,9 +316,9 @@ mod tests {
             let params = red::Params { weight, common, ..Default::default() };
             let (mut queue, mut seen, mut now) = (red::Red::new(params, &ctx()), Seen::default(), Time::ZERO);
             let mut longest = 0.0_f64;
-            for (key, (gap, comes)) in (0..).zip(steps) {
+            for (key, (gap, arrives)) in (0..).zip(steps) {
                 now += Span::from_micros(gap);
-                if comes {
+                if arrives {
                     queue.enqueue(now, packet(key, 1000, now), Bytes::ZERO, &mut seen);
                 } else {
                     queue.dequeue(now, &mut seen);

@@ -1,4 +1,4 @@
-//! A queue for each flow, served in turn.
+//! Per-flow queues, served by deficit round robin.
 
 use super::limit::Limit;
 use crate::aqm::{Backlog, Cause, QueueContext, QueueDisc, QueueEvents, Waiting};
@@ -6,63 +6,63 @@ use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Time};
 use std::collections::VecDeque;
 
-/// A discipline that can manage the queue of one flow.
+/// A discipline for the queue of one flow.
 pub trait FlowQueue: QueueDisc {
-    /// Its settings, the same for all flows.
+    /// Settings, the same for all flows.
     type Params: Clone + Send;
-    /// An empty queue.
+    /// Creates an empty queue.
     fn make(params: &Self::Params, ctx: &QueueContext) -> Self;
-    /// Gives up its oldest packet, as all queues together hold too much.
+    /// Removes and returns the oldest packet when all queues together exceed the limit.
     fn overflow(&mut self, now: Time) -> Option<Waiting>;
 }
 
-/// How flows are told apart and served.
+/// Classification and service of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Queues that there may be.
+    /// Maximum number of queues.
     pub queues: u32,
-    /// Places that a flow may take: a multiple of them are `queues`.
+    /// Number of queues among which a flow is placed; `queues` is a multiple of it.
     pub ways: u32,
-    /// Bytes that a queue may send in its turn.
+    /// Bytes that a queue may send per round.
     pub quantum: Bytes,
-    /// What all queues may hold together.
+    /// Limit of all queues together.
     pub limit: Limit,
-    /// Most packets that the fattest queue gives up at once.
+    /// Maximum number of packets dropped at once from the longest queue.
     pub drop_batch: u32,
 }
 
-/// Deficit round robin over the queues of flows, those that are new first.
+/// Deficit round robin over the queues of flows, new flows first.
 pub struct Flows<Q: FlowQueue> {
     settings: Settings,
     params: Q::Params,
     ctx: QueueContext,
     hashes: Stream,
     places: Vec<Place>,
-    /// Queues that have had a packet; they stay.
+    /// Queues that have had a packet; they are kept.
     flows: Vec<Flow<Q>>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     backlog: Backlog,
 }
 
-/// Where flows with a hash find their queue.
+/// Mapping of flows with a hash to their queue.
 #[derive(Clone, Copy, Default)]
 struct Place {
-    /// The hash of the flow that had it last.
+    /// Hash of the last flow in this place.
     tag: u32,
     flow: Option<u32>,
 }
 
 struct Flow<Q> {
     queue: Q,
-    /// Bytes that it may still send in its turn.
+    /// Bytes that the queue may still send in this round.
     deficit: i64,
-    /// In one of the lists.
+    /// Whether the queue is in one of the lists.
     active: bool,
 }
 
 impl<Q: FlowQueue> Flows<Q> {
-    /// Without a packet.
+    /// Creates the queues without packets.
     pub fn over(settings: Settings, params: Q::Params, ctx: &QueueContext) -> Self {
         Flows {
             settings,
@@ -77,8 +77,8 @@ impl<Q: FlowQueue> Flows<Q> {
         }
     }
 
-    /// Where a flow with this hash has its queue. With one way that is the hash's place; with more, another one of its set
-    /// while that is another flow's.
+    /// Returns the place of the queue for a flow with this hash. With one way that is the hash's place; with more,
+    /// another one of its set while that place belongs to another flow.
     //= Linux sch_cake.c, cake_hash
     fn place(&self, hash: u32) -> u32 {
         let (ways, home) = (self.settings.ways, hash % self.settings.queues);
@@ -95,7 +95,7 @@ impl<Q: FlowQueue> Flows<Q> {
         places.clone().find(is_its_own).or_else(|| places.clone().find(is_free)).unwrap_or(home)
     }
 
-    /// The queue of a packet's flow.
+    /// Returns the queue of a packet's flow.
     //= RFC 8290 §4.1
     // SplitMix64 of the flow's number replaces Jenkins' hash of addresses and ports, which packets do not have here.
     fn classify(&mut self, flow: u32) -> u32 {
@@ -110,7 +110,7 @@ impl<Q: FlowQueue> Flows<Q> {
         })
     }
 
-    /// Lets a queue work, and keeps the sum.
+    /// Calls `work` on a queue and updates the total backlog.
     fn with<T>(&mut self, flow: u32, work: impl FnOnce(&mut Q) -> T) -> T {
         let queue = &mut self.flows[flow as usize].queue;
         let before = queue.backlog();
@@ -121,20 +121,20 @@ impl<Q: FlowQueue> Flows<Q> {
         result
     }
 
-    /// Half of the bytes of the fattest queue go, from its head.
+    /// Drops packets from the head of the longest queue until half of its bytes are gone, at most `drop_batch` packets.
     //= RFC 8290 §4.1
     // The RFC counts packets; Linux and ns-3 count bytes, by which the queue was chosen.
     fn shed(&mut self, now: Time, events: &mut dyn QueueEvents) {
         let sizes = self.flows.iter().map(|flow| flow.queue.backlog().bytes);
-        let (mut fattest, mut most) = (0, Bytes::ZERO);
+        let (mut longest, mut most) = (0, Bytes::ZERO);
         for (number, bytes) in (0..).zip(sizes) {
             if bytes > most {
-                (fattest, most) = (number, bytes);
+                (longest, most) = (number, bytes);
             }
         }
         let mut gone = Bytes::ZERO;
         for _ in 0..self.settings.drop_batch {
-            let Some(packet) = self.with(fattest, |queue| queue.overflow(now)) else { return };
+            let Some(packet) = self.with(longest, |queue| queue.overflow(now)) else { return };
             gone += packet.size;
             events.dropped(packet, Cause::Full);
             if gone * 2 >= most {
@@ -143,12 +143,12 @@ impl<Q: FlowQueue> Flows<Q> {
         }
     }
 
-    /// Whose turn it is.
+    /// Returns the queue that is next.
     fn head(&self) -> Option<u32> {
         self.new.front().or(self.old.front()).copied()
     }
 
-    /// Takes the head of the lists out; tells whether it was new.
+    /// Removes the head of the lists; returns whether it was new.
     fn take_head(&mut self) -> bool {
         let new = self.new.pop_front().is_some();
         if !new {
@@ -188,7 +188,8 @@ impl<Q: FlowQueue> QueueDisc for Flows<Q> {
                 self.flows[number as usize].deficit -= packet.size.0 as i64;
                 return Some(packet);
             }
-            // Once more with the old ones, lest a flow of single packets stay new for ever and starve these.
+            // An empty new queue goes to the old list first, so that a flow of single packets cannot stay new
+            // indefinitely and starve the others.
             if self.take_head() {
                 self.old.push_back(number);
             } else {
@@ -247,8 +248,8 @@ mod tests {
         Waiting { flow, ..packet(key, size, Time::ZERO) }
     }
 
-    /// How many of the flows 0 to 63 have a queue of their own among 64, all of them active.
-    fn alone(ways: u32) -> usize {
+    /// Returns the number of flows 0 to 63, all active, that have a separate queue among 64.
+    fn separate(ways: u32) -> usize {
         let mut flows = flows(64, ways, 1000);
         for flow in 0..64 {
             flows.enqueue(Time::ZERO, of(flow, flow, 100), Bytes::ZERO, &mut Seen::default());
@@ -256,16 +257,17 @@ mod tests {
         flows.flows.iter().filter(|flow| flow.queue.backlog().packets == 1).count()
     }
 
-    /// By chance (1 - 1/64)^63 of 64 flows are alone, 24; with sets of 8 a flow shares only where its set is full.
+    /// By chance 24 of 64 flows have a separate queue, 64 (1 - 1/64)^63; with sets of 8 a flow shares a queue only if
+    /// its set is full.
     #[test]
-    fn flows_meet_by_chance() {
-        assert!((14..34).contains(&alone(1)), "{}", alone(1));
-        assert!(alone(8) > 44, "{}", alone(8));
-        assert_eq!(alone(64), 64);
+    fn larger_sets_reduce_shared_queues() {
+        assert!((14..34).contains(&separate(1)), "{}", separate(1));
+        assert!(separate(8) > 44, "{}", separate(8));
+        assert_eq!(separate(64), 64);
     }
 
     #[test]
-    fn half_of_the_fattest_queue_goes_from_its_head() {
+    fn half_of_the_longest_queue_is_dropped_from_its_head() {
         let (mut flows, mut seen) = (flows(1024, 1, 10), Seen::default());
         for key in 0..8 {
             flows.enqueue(Time::ZERO, of(7, key, 1000), Bytes::ZERO, &mut seen);
@@ -278,9 +280,9 @@ mod tests {
     }
 
     proptest! {
-        /// What is inside is told in the order in which it leaves if nothing is dropped.
+        /// `inside` returns the packets in the order in which they leave without drops.
         #[test]
-        fn the_order_is_told_beforehand(
+        fn inside_predicts_the_order_of_departure(
             packets in prop::collection::vec((0u32..6, 40u64..3000), 1..80),
             taken in 0usize..60,
         ) {
@@ -291,9 +293,9 @@ mod tests {
                     flows.dequeue(Time::ZERO, &mut seen);
                 }
             }
-            let told: Vec<u32> = flows.inside().map(|packet| packet.packet.0).collect();
+            let predicted: Vec<u32> = flows.inside().map(|packet| packet.packet.0).collect();
             let left = std::iter::from_fn(|| flows.dequeue(Time::ZERO, &mut seen));
-            prop_assert_eq!(told, left.map(|packet| packet.packet.0).collect::<Vec<_>>());
+            prop_assert_eq!(predicted, left.map(|packet| packet.packet.0).collect::<Vec<_>>());
             prop_assert!(seen.dropped.is_empty());
         }
     }

@@ -1,4 +1,4 @@
-//! How much may wait.
+//! Queue limits.
 
 use crate::aqm::Backlog;
 use airwnd_units::Bytes;
@@ -6,19 +6,20 @@ use airwnd_units::Bytes;
 /// A limit in bytes, in packets, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// Most bytes.
+    /// Maximum number of bytes; `None`: no limit.
     pub bytes: Option<Bytes>,
-    /// Most packets.
+    /// Maximum number of packets; `None`: no limit.
     pub packets: Option<u64>,
 }
 
 impl Limit {
-    /// Whether a packet of `size` fits beside what waits and what the owner still holds of a partly sent one.
+    /// Returns whether a packet of `size` fits in addition to the backlog and to `held`, the bytes of a partly sent
+    /// packet.
     pub fn admits(&self, backlog: Backlog, held: Bytes, size: Bytes) -> bool {
         !self.is_exceeded(Backlog { bytes: backlog.bytes + size, packets: backlog.packets + 1 }, held)
     }
 
-    /// Whether more waits than may, counting what the owner still holds of a partly sent packet.
+    /// Returns whether the backlog exceeds the limit, including `held`, the bytes of a partly sent packet.
     pub fn is_exceeded(&self, backlog: Backlog, held: Bytes) -> bool {
         let packets = backlog.packets + u64::from(held > Bytes::ZERO);
         self.bytes.is_some_and(|limit| backlog.bytes + held > limit)

@@ -1,4 +1,4 @@
-//! What several disciplines are made of; no discipline by itself.
+//! Building blocks shared by disciplines.
 
 pub mod control_law;
 pub mod early;

@@ -1,30 +1,30 @@
-//! How fast a queue is served.
+//! Service rate of a queue.
 
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-/// For how long a departure counts, in nanoseconds of busy time.
+/// Time constant of the departure measurement, in nanoseconds of busy time.
 const MEMORY: f64 = 1e9;
 
-/// The rate at which a queue is served while packets wait: known, or measured at the departures.
+/// Service rate of a queue while it is backlogged: known, or measured from departures.
 ///
-/// What leaves at one instant has been served since the departure before it, if packets have waited all the while. Bytes
-/// and time of the past fade with 1 s of busy time.
+/// Packets that leave at one instant were served since the previous departure, if the queue has been backlogged since.
+/// Past bytes and time decay with a time constant of 1 s of busy time.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     known: Option<BitRate>,
-    /// The first departure of a busy spell, and the last one so far.
+    /// First and latest departure of the current busy period.
     busy: Option<(Time, Time)>,
     bytes: f64,
     nanos: f64,
 }
 
 impl Pace {
-    /// The pace of a queue with this rate; none: it is measured.
+    /// Creates the state; `None`: the rate is measured.
     pub fn new(known: Option<BitRate>) -> Pace {
         Pace { known, busy: None, bytes: 0.0, nanos: 0.0 }
     }
 
-    /// A packet has left the queue, and others may remain in it.
+    /// Records a departure. `some_remain`: the queue is still backlogged.
     pub fn left(&mut self, now: Time, size: Bytes, some_remain: bool) {
         if self.known.is_some() {
             return;
@@ -42,12 +42,12 @@ impl Pace {
         self.busy = some_remain.then_some((first, now));
     }
 
-    /// The queue has become empty without a departure.
+    /// Records that the queue became empty without a departure.
     pub fn emptied(&mut self) {
         self.busy = None;
     }
 
-    /// How long a packet of this size takes; none: it is not known yet.
+    /// Returns the transmission time of a packet of this size; `None`: the rate is not known yet.
     pub fn transmission_time(&self, size: Bytes) -> Option<Span> {
         match self.known {
             Some(rate) => Some(rate.transmission_time(size)),
@@ -55,7 +55,7 @@ impl Pace {
         }
     }
 
-    /// The rate; none: it is not known yet.
+    /// Returns the rate; `None`: not known yet.
     pub fn bytes_per_second(&self) -> Option<f64> {
         match self.known {
             Some(rate) => Some(rate.0 as f64 / 8.0),
@@ -78,13 +78,13 @@ mod tests {
         assert_eq!(pace.bytes_per_second(), Some(1e6));
     }
 
-    /// Three packets of 500 B every 5 ms while packets wait: 0.3 B/us, whatever the pauses.
+    /// Three packets of 500 B every 5 ms while backlogged: 0.3 B/us, independent of pauses.
     #[test]
-    fn departures_of_busy_spells_are_measured() {
+    fn departures_of_busy_periods_are_measured() {
         let mut pace = Pace::new(None);
         assert_eq!(pace.bytes_per_second(), None);
-        for spell in 0..20 {
-            let begin = Time::ZERO + Span::from_secs(spell);
+        for period in 0..20 {
+            let begin = Time::ZERO + Span::from_secs(period);
             for burst in 0..100 {
                 for packet in 0..3 {
                     let some_remain = (burst, packet) != (99, 2);
@@ -98,9 +98,9 @@ mod tests {
         assert!((time.as_millis() - 1.0).abs() < 0.02, "{time}");
     }
 
-    /// A second of another rate leaves 1 / e of the old one.
+    /// After one second at another rate, 1 / e of the old rate remains.
     #[test]
-    fn the_past_fades() {
+    fn old_departures_decay() {
         let mut pace = Pace::new(None);
         for ms in 0..30_000 {
             pace.left(Time::ZERO + Span::from_millis(ms), Bytes(100), true);

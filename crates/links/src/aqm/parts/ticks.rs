@@ -1,8 +1,8 @@
-//! A period without events.
+//! A periodic timer without events.
 
 use airwnd_units::{Span, Time};
 
-/// What happens at each multiple of a period, caught up with when somebody comes.
+/// Multiples of a period, processed at the next call of the owner.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticks {
     period: Span,
@@ -10,12 +10,12 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// The first is a period after the beginning of time.
+    /// Creates a timer whose first tick is one period after time zero.
     pub fn new(period: Span) -> Ticks {
         Ticks { period, next: Time::ZERO + period }
     }
 
-    /// The earliest tick up to now that was not taken yet.
+    /// Returns the earliest tick up to `now` that has not been taken.
     pub fn take(&mut self, now: Time) -> Option<Time> {
         let due = self.next;
         (due <= now).then(|| {
@@ -24,7 +24,7 @@ impl Ticks {
         })
     }
 
-    /// Passes over the ticks up to now: at rest they would change nothing.
+    /// Skips the ticks up to `now`, for owners at rest that no tick would change.
     pub fn skip(&mut self, now: Time) {
         if self.next <= now {
             self.next = now - now % self.period + self.period;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_taken_once() {
+    fn each_tick_is_taken_once() {
         let mut ticks = Ticks::new(Span(10));
         assert_eq!(ticks.take(Time(9)), None);
         assert_eq!(

@@ -1,15 +1,15 @@
-//! Opportunities to send, each of 1500 bytes at an instant.
+//! Transmission opportunities, each of 1500 bytes at an instant.
 
 use super::{LONGEST, lines, place_in};
 use crate::link::{Served, Service};
 use airwnd_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
-/// What an opportunity carries. Mahimahi has 1504 bytes, of which its tunnel device takes 4.
+/// Size of an opportunity. Mahimahi has 1504 bytes, of which its tunnel device takes 4.
 //= mahimahi link_queue.hh, PACKET_SIZE
 const OPPORTUNITY: Bytes = Bytes(1500);
 
-/// The opportunities of a file, in milliseconds, ascending; the last is the period.
+/// Times of the opportunities of a file in milliseconds, ascending; the last is the period.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Opportunities(Vec<u32>);
 
@@ -17,29 +17,31 @@ impl Opportunities {
     pub fn parse(text: &str) -> Result<Opportunities, (usize, String)> {
         let mut times: Vec<u32> = Vec::new();
         for (number, line) in lines(text) {
-            let complain = |what: String| Err((number, what));
+            let error = |what: String| Err((number, what));
             let time: u32 = match line.parse::<u64>() {
                 Ok(time) => match u32::try_from(time) {
                     Ok(time) => time,
                     Err(_) => {
-                        return complain(format!("{time} ms is beyond the longest recording, {LONGEST}"));
+                        return error(format!(
+                            "{time} ms exceeds the maximum length of a link trace, {LONGEST}"
+                        ));
                     }
                 },
                 Err(_) => {
                     let shown: String = line.chars().take(40).collect();
-                    return complain(format!("`{shown}` is not a whole number of milliseconds"));
+                    return error(format!("`{shown}` is not a whole number of milliseconds"));
                 }
             };
             match times.last() {
                 Some(last) if *last > time => {
-                    return complain(format!("{time} stands after {last}; times do not descend"));
+                    return error(format!("{time} follows {last}; times must not decrease"));
                 }
                 _ => times.push(time),
             }
         }
         match times.last() {
             None => Err((1, "the file is empty".into())),
-            Some(0) => Err((1, "all times are 0: a recording needs a length".into())),
+            Some(0) => Err((1, "all times are 0: a link trace needs a duration".into())),
             Some(_) => Ok(Opportunities(times)),
         }
     }
@@ -48,29 +50,29 @@ impl Opportunities {
         Span::from_millis(self.0.last().map_or(0, |last| u64::from(*last)))
     }
 
-    /// How many there are from the file's beginning to an instant, which counts too.
+    /// Returns the number of opportunities from the start of the file up to and including an instant.
     fn until(&self, elapsed: Span) -> u64 {
         let (passes, place) = place_in(elapsed, self.period());
         let within = self.0.partition_point(|ms| Span::from_millis(u64::from(*ms)) <= place);
         passes * self.0.len() as u64 + within as u64
     }
 
-    /// When the one with this number comes.
+    /// Returns the time of the opportunity with this number.
     fn at(&self, number: u64) -> Span {
         let (pass, within) = (number / self.0.len() as u64, number % self.0.len() as u64);
         self.period() * pass + Span::from_millis(u64::from(self.0[within as usize]))
     }
 }
 
-/// A recording that is played, over and over.
+/// Periodic replay of a link trace.
 pub(super) struct Replay {
     opportunities: Arc<Opportunities>,
-    /// The simulation's instant at which the recording stands at `offset`.
+    /// Simulation time at which the link trace is at `offset`.
     start: Time,
     offset: Span,
-    /// The number of the next opportunity.
+    /// Number of the next opportunity.
     next: u64,
-    /// What is left of the last one, and when it was.
+    /// Bytes left of the last opportunity, and its time.
     left: Bytes,
     last: Time,
 }
@@ -84,12 +86,12 @@ impl Replay {
         now.since(self.start) + self.offset
     }
 
-    /// When the opportunity with this number comes.
+    /// Returns the simulation time of the opportunity with this number.
     fn opportunity(&self, number: u64) -> Time {
         self.start + (self.opportunities.at(number) - self.offset)
     }
 
-    /// The number of the first opportunity that a packet may take that comes now.
+    /// Returns the number of the first opportunity for a packet that arrives now.
     //= mahimahi link_queue.cc, LinkQueue::rationalize
     fn first_after(&self, now: Time) -> u64 {
         if self.last <= now { self.next.max(self.opportunities.until(self.elapsed(now))) } else { self.next }
@@ -150,35 +152,35 @@ mod tests {
         Time(n * 1_000_000)
     }
 
-    /// Packets of these sizes that wait from the beginning: when each is gone.
-    fn gone(text: &str, sizes: &[u64]) -> Vec<Time> {
+    /// Returns the end of transmission of each packet; all wait from the beginning.
+    fn sent(text: &str, sizes: &[u64]) -> Vec<Time> {
         let mut replay = replay(text);
         sizes.iter().map(|size| replay.serve(Time::ZERO, Bytes(*size)).ends).collect()
     }
 
     #[test]
     fn an_opportunity_carries_1500_bytes() {
-        assert_eq!(gone("1\n4\n9", &[1500; 3]), [ms(1), ms(4), ms(9)]);
-        assert_eq!(gone("1\n1\n9", &[1500; 3]), [ms(1), ms(1), ms(9)]);
-        // Small packets share one, and the third takes what is left of it and 900 bytes of the next.
-        assert_eq!(gone("1\n4\n9", &[600, 600, 1200, 600]), [ms(1), ms(1), ms(4), ms(4)]);
-        assert_eq!(gone("1\n4\n9", &[1501]), [ms(4)]);
+        assert_eq!(sent("1\n4\n9", &[1500; 3]), [ms(1), ms(4), ms(9)]);
+        assert_eq!(sent("1\n1\n9", &[1500; 3]), [ms(1), ms(1), ms(9)]);
+        // Small packets share one opportunity; the third takes the rest of it and 900 bytes of the next.
+        assert_eq!(sent("1\n4\n9", &[600, 600, 1200, 600]), [ms(1), ms(1), ms(4), ms(4)]);
+        assert_eq!(sent("1\n4\n9", &[1501]), [ms(4)]);
     }
 
     #[test]
-    fn what_nobody_waits_for_is_lost() {
+    fn an_opportunity_without_a_packet_is_lost() {
         let mut replay = replay("1\n2\n3\n10");
         assert_eq!(replay.serve(Time(2_500_000), Bytes(100)).ends, ms(3));
-        // A second packet after it finds nothing left, though the first took 100 bytes only.
+        // The next packet finds nothing left, although the first took only 100 bytes.
         assert_eq!(replay.serve(ms(3), Bytes(100)).ends, ms(10));
-        // At the very instant of an opportunity it is too late.
+        // A packet that arrives at the instant of an opportunity misses it.
         assert_eq!(replay.serve(ms(11), Bytes(1500)).ends, ms(12));
     }
 
     #[test]
     fn the_file_repeats_after_its_last_time() {
-        // 0 of the second pass falls together with 10 of the first.
-        assert_eq!(gone("0\n4\n10", &[1500; 6]), [ms(4), ms(10), ms(10), ms(14), ms(20), ms(20)]);
+        // 0 of the second pass coincides with 10 of the first.
+        assert_eq!(sent("0\n4\n10", &[1500; 6]), [ms(4), ms(10), ms(10), ms(14), ms(20), ms(20)]);
         let mut late = replay("0\n4\n10");
         assert_eq!(late.serve(ms(1_000_003), Bytes(1500)).ends, ms(1_000_004));
         assert_eq!(late.capacity(ms(0), ms(1_000_000)), Some(Bytes(300_000 * 1500)));
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn it_can_begin_anywhere() {
+    fn a_replay_can_start_at_any_offset() {
         let opportunities = Arc::new(Opportunities::parse("2\n4\n10").unwrap());
         let mut replay = Replay::new(opportunities, ms(500), Span::from_millis(13));
         assert_eq!(replay.serve(ms(500), Bytes(1500)).ends, ms(501));
@@ -194,23 +196,23 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_their_line() {
-        let complaint = |text: &str| Opportunities::parse(text).unwrap_err();
-        assert_eq!(complaint(""), (1, "the file is empty".into()));
-        assert_eq!(complaint("\n\n"), (1, "the file is empty".into()));
-        assert_eq!(complaint("0\n0\n"), (1, "all times are 0: a recording needs a length".into()));
-        assert_eq!(complaint("3\n\n4"), (2, "`` is not a whole number of milliseconds".into()));
-        assert_eq!(complaint("3\n-4"), (2, "`-4` is not a whole number of milliseconds".into()));
-        assert_eq!(complaint("3\n4\n2"), (3, "2 stands after 4; times do not descend".into()));
-        let beyond = "4294967296 ms is beyond the longest recording, 4294967295ms";
-        assert_eq!(complaint("4294967296"), (1, beyond.into()));
+    fn errors_name_their_line() {
+        let error = |text: &str| Opportunities::parse(text).unwrap_err();
+        assert_eq!(error(""), (1, "the file is empty".into()));
+        assert_eq!(error("\n\n"), (1, "the file is empty".into()));
+        assert_eq!(error("0\n0\n"), (1, "all times are 0: a link trace needs a duration".into()));
+        assert_eq!(error("3\n\n4"), (2, "`` is not a whole number of milliseconds".into()));
+        assert_eq!(error("3\n-4"), (2, "`-4` is not a whole number of milliseconds".into()));
+        assert_eq!(error("3\n4\n2"), (3, "2 follows 4; times must not decrease".into()));
+        let beyond = "4294967296 ms exceeds the maximum length of a link trace, 4294967295ms";
+        assert_eq!(error("4294967296"), (1, beyond.into()));
         assert_eq!(Opportunities::parse("1\r\n2\r\n").unwrap().0, [1, 2]);
     }
 
     proptest! {
-        /// Alone a packet takes as long as one that finds an idle link.
+        /// `alone` returns the time that a packet takes on an idle link.
         #[test]
-        fn alone_is_as_served(mut times in prop::collection::vec(0u32..50, 1..20), at in 0..200_000_000_u64, size in 1..9000_u64) {
+        fn alone_equals_service_on_an_idle_link(mut times in prop::collection::vec(0u32..50, 1..20), at in 0..200_000_000_u64, size in 1..9000_u64) {
             times.sort_unstable();
             times.push(50);
             let mut replay = Replay::new(Arc::new(Opportunities(times)), Time::ZERO, Span::from_millis(7));
@@ -218,7 +220,7 @@ mod tests {
             prop_assert_eq!(replay.serve(Time(at), Bytes(size)).ends, Time(at) + alone);
         }
 
-        /// Every opportunity is used once at most, and none before the packet came.
+        /// Every opportunity is used at most once, and none before the packet arrived.
         #[test]
         fn opportunities_are_not_used_twice(
             mut times in prop::collection::vec(0u32..50, 1..20),
@@ -229,17 +231,17 @@ mod tests {
             let opportunities = Arc::new(Opportunities(times));
             let mut replay = Replay::new(opportunities.clone(), Time::ZERO, Span::ZERO);
             let (mut now, mut last) = (Time::ZERO, Time::ZERO);
-            let mut gone: Vec<(Time, u64)> = Vec::new();
+            let mut sent: Vec<(Time, u64)> = Vec::new();
             for (gap, size) in packets {
                 now += Span(gap);
                 let served = replay.serve(now, Bytes(size));
                 prop_assert!(now < served.begins && served.begins <= served.ends && last <= served.begins);
                 last = served.ends;
-                gone.push((served.ends, size));
+                sent.push((served.ends, size));
             }
-            // What is gone by any instant had its opportunities until then.
+            // Packets sent by any instant fit into the opportunities until then.
             let mut bytes = 0;
-            for (at, size) in gone {
+            for (at, size) in sent {
                 bytes += size;
                 prop_assert!(bytes <= opportunities.until(at.since(Time::ZERO)) * OPPORTUNITY.0);
             }

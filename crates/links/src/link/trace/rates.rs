@@ -1,16 +1,16 @@
-//! A rate that changes now and then.
+//! A piecewise constant rate.
 
 use super::{LONGEST, lines, place_in};
 use crate::link::{Served, Service};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::sync::Arc;
 
-/// The greatest rate in Mbit/s.
-const FASTEST: f64 = 1e6;
-/// Bits a second times nanoseconds in a bit.
+/// Maximum rate in Mbit/s.
+const MAX_RATE: f64 = 1e6;
+/// Nanoseconds per second: a rate in bit/s times a time in ns is in billionths of a bit.
 const NANOS: u128 = 1_000_000_000;
 
-/// The rates of a file: until when each holds, and the bits that went before it, in billionths.
+/// Rates of a file as pieces in chronological order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rates(Vec<Piece>);
 
@@ -19,12 +19,12 @@ struct Piece {
     from: Span,
     to: Span,
     rate: BitRate,
-    /// What the pieces before it carry, in billionths of a bit.
+    /// Capacity of the earlier pieces in billionths of a bit.
     before: u128,
 }
 
 impl Piece {
-    /// What it carries until an instant within it, in billionths of a bit.
+    /// Returns the capacity of the piece until an instant within it, in billionths of a bit.
     fn until(&self, at: Span) -> u128 {
         u128::from(self.rate.0) * u128::from((at - self.from).0)
     }
@@ -46,19 +46,22 @@ impl Rates {
                     _ => Err((number, format!("`{word}` is not a number of {what}"))),
                 }
             };
-            let (seconds, mbps) = (value("seconds", LONGEST.as_secs())?, value("Mbit/s", FASTEST)?);
+            let (seconds, mbps) = (value("seconds", LONGEST.as_secs())?, value("Mbit/s", MAX_RATE)?);
             if let Some(more) = words.next() {
                 let more: String = more.chars().take(40).collect();
                 return Err((
                     number,
-                    format!("`{more}` stands behind the rate; a line has a time and a rate"),
+                    format!("unexpected `{more}` after the rate; a line has a time and a rate"),
                 ));
             }
             let to = Span::from_secs_f64(seconds);
             if to < from || (to == from && number > 1) {
-                return Err((number, format!("{seconds} s is not after the line before; times ascend")));
+                return Err((
+                    number,
+                    format!("{seconds} s is not after the previous line; times must ascend"),
+                ));
             }
-            // A first line at 0 has no time before it.
+            // A first line at time 0 has no piece before it.
             if to > from {
                 let piece = Piece { from, to, rate: BitRate((mbps * 1e6).round() as u64), before };
                 before += piece.until(to);
@@ -68,7 +71,7 @@ impl Rates {
         }
         match (pieces.is_empty(), before) {
             (true, _) => Err((1, "the file is empty".into())),
-            (false, 0) => Err((1, "all rates are 0: nothing would ever pass".into())),
+            (false, 0) => Err((1, "all rates are 0: no packet would ever be sent".into())),
             _ => Ok(Rates(pieces)),
         }
     }
@@ -77,21 +80,21 @@ impl Rates {
         self.0.last().map_or(Span::ZERO, |last| last.to)
     }
 
-    /// What a pass carries, in billionths of a bit.
+    /// Returns the capacity of one pass in billionths of a bit.
     fn whole(&self) -> u128 {
         self.0.last().map_or(0, |last| last.before + last.until(last.to))
     }
 
-    /// What it carries from the file's beginning to an instant, in billionths of a bit.
+    /// Returns the capacity from the start of the file to an instant, in billionths of a bit.
     fn until(&self, elapsed: Span) -> u128 {
         let (passes, place) = place_in(elapsed, self.period());
         let piece = &self.0[self.0.partition_point(|piece| piece.to <= place)];
         u128::from(passes) * self.whole() + piece.before + piece.until(place)
     }
 
-    /// The first instant at which it has carried that much, and not nothing.
+    /// Returns the first instant at which the capacity reaches `amount`, which must not be zero.
     fn reached(&self, amount: u128) -> Span {
-        // An amount that ends with a pass is reached in it, not in the next one.
+        // An amount that ends with a pass is reached in that pass, not in the next one.
         let passes = amount.saturating_sub(1) / self.whole();
         let rest = amount - passes * self.whole();
         let piece = &self.0[self.0.partition_point(|piece| piece.before + piece.until(piece.to) < rest)];
@@ -100,10 +103,10 @@ impl Rates {
     }
 }
 
-/// A recording that is played, over and over.
+/// Periodic replay of a link trace.
 pub(super) struct Profile {
     rates: Arc<Rates>,
-    /// The simulation's instant at which the recording stands at `offset`.
+    /// Simulation time at which the link trace is at `offset`.
     start: Time,
     offset: Span,
     free_at: Time,
@@ -155,16 +158,16 @@ mod tests {
         Time(n * 1_000_000)
     }
 
-    /// 1 Mbit/s until 1 s, nothing until 2 s, 2 Mbit/s until 3 s, and again.
+    /// 1 Mbit/s until 1 s, zero until 2 s, 2 Mbit/s until 3 s, then repeated.
     const STEPS: &str = "0 7\n1\t1\n2.0 0\n3 2\n";
 
     #[test]
-    fn a_packet_goes_at_the_rates_that_it_meets() {
+    fn a_packet_is_sent_at_the_rates_of_its_transmission_time() {
         let mut profile = profile(STEPS);
-        // 125000 B are 1 Mbit: the first second; then a second of nothing.
+        // 125000 B are 1 Mbit: the first second; then one second at rate zero.
         assert_eq!(profile.serve(ms(0), Bytes(125_000)).ends, ms(1000));
         assert_eq!(profile.serve(ms(0), Bytes(125_000)).ends, ms(2500));
-        // Half of it at 2 Mbit/s, the other half in the next pass at 1 Mbit/s.
+        // Half of it is sent at 2 Mbit/s, the other half in the next pass at 1 Mbit/s.
         assert_eq!(profile.serve(ms(2750), Bytes(125_000)).ends, ms(3500));
         assert_eq!(profile.serve(ms(6_000_900), Bytes(12_500)).ends, ms(6_001_000));
         assert_eq!(profile.capacity(ms(500), ms(6500)), Some(Bytes(6_000_000 / 8)));
@@ -173,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn it_can_begin_anywhere() {
+    fn a_replay_can_start_at_any_offset() {
         let rates = Arc::new(Rates::parse(STEPS).unwrap());
         let mut profile = Profile::new(rates, ms(500), Span::from_millis(5500));
         assert_eq!(profile.serve(ms(500), Bytes(125_000)).ends, ms(1000));
@@ -181,26 +184,23 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_their_line() {
-        let complaint = |text: &str| Rates::parse(text).unwrap_err();
-        assert_eq!(complaint(""), (1, "the file is empty".into()));
-        assert_eq!(complaint("0 5"), (1, "the file is empty".into()));
-        assert_eq!(complaint("1 0\n2 0"), (1, "all rates are 0: nothing would ever pass".into()));
-        assert_eq!(complaint("1 x"), (1, "`x` is not a number of Mbit/s".into()));
-        assert_eq!(complaint("1 nan"), (1, "`nan` is not a number of Mbit/s".into()));
-        assert_eq!(complaint("1"), (1, "`` is not a number of Mbit/s".into()));
-        assert_eq!(complaint("1 2\n2 -3"), (2, "-3 Mbit/s is outside 0..1000000".into()));
-        assert_eq!(complaint("1 2\n1 3"), (2, "1 s is not after the line before; times ascend".into()));
-        assert_eq!(
-            complaint("1 2 3"),
-            (1, "`3` stands behind the rate; a line has a time and a rate".into())
-        );
+    fn errors_name_their_line() {
+        let error = |text: &str| Rates::parse(text).unwrap_err();
+        assert_eq!(error(""), (1, "the file is empty".into()));
+        assert_eq!(error("0 5"), (1, "the file is empty".into()));
+        assert_eq!(error("1 0\n2 0"), (1, "all rates are 0: no packet would ever be sent".into()));
+        assert_eq!(error("1 x"), (1, "`x` is not a number of Mbit/s".into()));
+        assert_eq!(error("1 nan"), (1, "`nan` is not a number of Mbit/s".into()));
+        assert_eq!(error("1"), (1, "`` is not a number of Mbit/s".into()));
+        assert_eq!(error("1 2\n2 -3"), (2, "-3 Mbit/s is outside 0..1000000".into()));
+        assert_eq!(error("1 2\n1 3"), (2, "1 s is not after the previous line; times must ascend".into()));
+        assert_eq!(error("1 2 3"), (1, "unexpected `3` after the rate; a line has a time and a rate".into()));
     }
 
     proptest! {
-        /// Bits wait for nothing but the rate: the inverse of the sum of rates over time.
+        /// `reached` is the inverse of `until`, the integral of the rate over time.
         #[test]
-        fn amounts_and_instants_are_inverse(
+        fn reached_is_the_inverse_of_until(
             pieces in prop::collection::vec((1u64..2000, 0u64..20_000_000), 1..20),
             amount in 1u128..1_000_000_000_000_000_000,
         ) {

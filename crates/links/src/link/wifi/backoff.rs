@@ -1,37 +1,38 @@
-//! Whose turn it is.
+//! Contention for the medium.
 
 use airwnd_kernel::Stream;
 use airwnd_units::{Span, Time};
 
-/// A sender's count of slots before it may send.
+/// Backoff countdown of a sender, in slots.
 #[derive(Clone, Debug)]
 pub(super) struct Backoff {
     draws: Stream,
-    /// How many counts were drawn: the next draw's address.
+    /// Number of countdowns drawn: the index of the next draw.
     drawn: u64,
     cw_min: u64,
     cw_max: u64,
     cw: u64,
-    /// Slots that are still to pass.
+    /// Remaining slots.
     slots: u64,
-    /// When the first of them begins, while the medium is idle.
+    /// Start of the first remaining slot, while the medium is idle.
     from: Time,
-    /// The count has come to its end with nothing to send.
+    /// Whether the countdown has ended with nothing to send.
     over: bool,
 }
 
 impl Backoff {
-    /// A sender that may send at once.
+    /// Creates a sender that may send at once.
     pub fn new(draws: Stream, cw_min: u64, cw_max: u64) -> Backoff {
         Backoff { draws, drawn: 0, cw_min, cw_max, cw: cw_min, slots: 0, from: Time::ZERO, over: true }
     }
 
-    /// When the count ends, if the medium stays idle.
+    /// Returns the end of the countdown if the medium stays idle.
     pub fn ends(&self, slot: Span) -> Time {
         self.from + slot * self.slots
     }
 
-    /// A packet comes, and there was none: with the medium idle and the count over it goes at once.
+    /// Handles a packet that arrives at an empty queue. If the medium is idle and the countdown has ended, the packet
+    /// is sent at once.
     //= IEEE 802.11-2012 §9.3.4.2
     pub fn begin(&mut self, now: Time, idle: bool, slot: Span) {
         if idle && self.ends(slot) <= now {
@@ -42,7 +43,7 @@ impl Backoff {
         self.over = false;
     }
 
-    /// Another sends: slots that have not passed are kept.
+    /// Suspends the countdown while another station sends; remaining slots are kept.
     //= IEEE 802.11-2012 §9.3.4.3
     pub fn freeze(&mut self, now: Time, slot: Span) {
         if now >= self.from {
@@ -52,19 +53,19 @@ impl Backoff {
         }
     }
 
-    /// The medium will have been idle for long enough at `from`.
+    /// Resumes the countdown at `from`, when the medium will have been idle for the interframe space.
     pub fn resume(&mut self, from: Time) {
         self.from = from;
     }
 
-    /// The packet has arrived or is given up.
+    /// Draws a countdown after the packet has arrived or was dropped.
     //= IEEE 802.11-2012 §9.3.4.3: also with nothing to send
     pub fn succeed(&mut self) {
         self.cw = self.cw_min;
         self.draw();
     }
 
-    /// The attempt has failed, and another one follows.
+    /// Doubles the window and draws a countdown after a failed attempt that is followed by another one.
     //= IEEE 802.11-2012 §9.3.3
     pub fn fail(&mut self) {
         self.cw = (2 * self.cw + 1).min(self.cw_max);
@@ -88,9 +89,9 @@ mod tests {
         Backoff::new(Stream::new(1, "test"), 31, 1023)
     }
 
-    /// Counts are uniform in 0..=CW: for CW = 31, 1 draw of 32 each.
+    /// Countdowns are uniform in 0..=CW: for CW = 31, one of 32 draws each.
     #[test]
-    fn counts_are_uniform() {
+    fn countdowns_are_uniform() {
         let mut backoff = backoff();
         let mut seen = [0u32; 32];
         for _ in 0..32_000 {
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_doubles_up_to_its_greatest_and_falls_back() {
+    fn the_window_doubles_up_to_its_maximum_and_resets() {
         let mut backoff = backoff();
         let mut windows = Vec::new();
         for _ in 0..7 {
@@ -115,10 +116,10 @@ mod tests {
     }
 
     #[test]
-    fn a_frozen_count_goes_on_where_it_was() {
+    fn a_suspended_countdown_keeps_its_slots() {
         let mut backoff = Backoff { slots: 10, over: false, ..backoff() };
         backoff.resume(Time(50_000));
-        // Nothing passes before DIFS is over, nor by a part of a slot.
+        // No slot passes before DIFS is over, and a partial slot does not count.
         backoff.freeze(Time(49_000), SLOT);
         assert_eq!(backoff.slots, 10);
         backoff.freeze(Time(50_000 + 3 * 20_000 + 19_999), SLOT);
@@ -128,15 +129,15 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_for_an_idle_medium_goes_at_once() {
+    fn a_packet_for_an_idle_medium_is_sent_at_once() {
         let mut idle = backoff();
         idle.begin(Time(5), true, SLOT);
         assert_eq!(idle.ends(SLOT), Time(5));
-        // The count after the last packet is not over.
+        // The countdown after the last packet has not ended.
         let mut counting = Backoff { slots: 3, over: false, from: Time(100), ..backoff() };
         counting.begin(Time(100), true, SLOT);
         assert_eq!(counting.ends(SLOT), Time(100 + 60_000));
-        // The count is over, but another sends.
+        // The countdown has ended, but another station sends.
         let mut deferring = backoff();
         deferring.begin(Time(5), false, SLOT);
         assert_eq!((deferring.drawn, deferring.over), (1, false));

@@ -1,4 +1,4 @@
-//! What happens on the air.
+//! Exchange of frames on the shared medium.
 
 use super::backoff::Backoff;
 use super::phy::{FRAMING, Timing};
@@ -12,69 +12,68 @@ use std::collections::VecDeque;
 /// A packet that leaves the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed<T> {
-    /// The station that it is for or from.
+    /// Station of the packet: its destination or source.
     pub station: u32,
-    /// Which direction.
+    /// Direction of the packet.
     pub direction: Direction,
     /// The packet.
     pub item: T,
-    /// How it leaves.
+    /// Outcome on the medium.
     pub exit: Exit,
 }
 
-/// How a packet leaves the medium.
+/// Outcome of a packet on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// At its receiver.
+    /// Received.
     Arrived,
-    /// By an error that link-layer recovery leaves over.
+    /// Lost by residual errors after link-layer recovery.
     Lost,
-    /// After as many attempts as there may be.
+    /// Dropped after the maximum number of attempts.
     GivenUp,
 }
 
-/// What a medium did in one direction. Sizes are those of frames.
+/// Counters of a medium in one direction. Sizes are those of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// What it carried, and what waited.
+    /// Packets carried and queued.
     pub link: link::Figures,
-    /// Packets given up after their attempts.
+    /// Packets dropped after the maximum number of attempts.
     pub given_up: u64,
     /// Attempts to send a packet, or the RTS before it.
     pub attempts: u64,
-    /// Attempts that met another sender's.
+    /// Attempts that collided with another sender's.
     pub collisions: u64,
-    /// Attempts that met an error of the channel.
+    /// Attempts that failed by a channel error.
     pub errors: u64,
-    /// Attempts behind a failed one with the same packet.
+    /// Attempts after a failed one with the same packet.
     pub retries: u64,
-    /// Time on the air, with control frames and the spaces between; frames that collide are on the air at the same time,
-    /// which counts once.
+    /// Airtime, with control frames and the spaces between; overlapping frames of a collision count once.
     pub airtime: Span,
 }
 
-/// One channel with an access point and stations, all within reach of each other.
+/// One channel with an access point and stations, all within range of each other.
 ///
-/// Each sender has a FIFO queue, the access point one for all stations. The owner schedules an event at
-/// [`Medium::next_event`] after each call, and calls [`Medium::advance`] then; an event that comes too early because the
-/// medium's plans have changed does nothing.
+/// Each sender has a FIFO queue; the access point has one for all stations. After each call the owner schedules an
+/// event at [`Medium::next_event`] and then calls [`Medium::advance`]. An event made obsolete by a later call has no
+/// effect.
 //= exception wifi-no-hidden-stations
 pub struct Medium<T> {
     params: Params,
     timing: Timing,
-    /// What may wait at each sender besides the frame that it is about to send.
+    /// Limits of each sender's queue, without the frame that it is about to send.
     queue: Queue,
     /// The access point, then the stations.
     senders: Vec<Sender<T>>,
-    /// Losses of each station, down and up.
+    /// Loss models of each station, down and up.
     channels: Vec<[Channel; 2]>,
     phase: Phase,
-    /// When the frames on the air began.
+    /// Start of the frames on the air.
     began: Time,
-    /// Who sends now.
+    /// Current senders.
     on_air: Vec<u32>,
     figures: [Figures; 2],
-    /// What waits now, at all senders of a direction.
+    /// Backlog over all senders of a direction.
     waiting: [Waiting; 2],
     draws: Stream,
 }
@@ -87,10 +86,11 @@ struct Waiting {
 
 struct Sender<T> {
     queue: VecDeque<Frame<T>>,
-    /// The sizes of the frames behind the first.
+    /// Total size of the frames behind the first.
     waiting_bytes: Bytes,
     backoff: Backoff,
-    /// Failed attempts with the packet at the head: frames without RTS, or RTS, and frames behind an RTS.
+    /// Failed attempts with the packet at the head: frames without RTS or RTS frames (short), and frames after an RTS
+    /// (long).
     short: u64,
     long: u64,
 }
@@ -105,22 +105,22 @@ struct Frame<T> {
 
 struct Channel {
     loss: Box<dyn Loss>,
-    /// How many frames it was asked about.
-    met: u64,
+    /// Number of frames evaluated by the loss model.
+    evaluated: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nobody sends.
+    /// The medium is idle.
     Idle,
-    /// Frames are on the air until then: one, or several that collide.
+    /// Frames are on the air until this time: one, or several that collide.
     Frames(Time),
-    /// An ACK is, and the space before it.
+    /// An ACK and the space before it last until this time.
     Ack(Time),
 }
 
 impl<T> Medium<T> {
-    /// An idle medium with an access point, with counts drawn from `draws`.
+    /// Creates an idle medium with an access point; countdowns are drawn from `draws`.
     pub fn new(params: Params, queue: Queue, draws: Stream) -> Medium<T> {
         let mut medium = Medium {
             timing: Timing::new(&params),
@@ -139,10 +139,10 @@ impl<T> Medium<T> {
         medium
     }
 
-    /// A station joins; frames to and from it meet these losses.
+    /// Adds a station with these loss models; returns its number.
     pub fn join(&mut self, down: Box<dyn Loss>, up: Box<dyn Loss>) -> u32 {
         self.add_sender();
-        self.channels.push([down, up].map(|loss| Channel { loss, met: 0 }));
+        self.channels.push([down, up].map(|loss| Channel { loss, evaluated: 0 }));
         self.channels.len() as u32 - 1
     }
 
@@ -155,14 +155,15 @@ impl<T> Medium<T> {
             short: 0,
             long: 0,
         });
-        // All may collide.
+        // All senders may collide.
         self.on_air.reserve(self.senders.len());
     }
 
-    /// Gives a packet for or from a station to its sender, and says whether it is to be marked if it can be.
+    /// Enqueues a packet for or from a station at its sender; returns whether the packet is to be marked if it is
+    /// ECN-capable.
     ///
     /// # Errors
-    /// The packet, if the sender's queue is full. One with nothing to send takes any packet.
+    /// Returns the packet if the sender's queue is full. A sender with an empty queue accepts any packet.
     pub fn send(
         &mut self,
         now: Time,
@@ -194,12 +195,12 @@ impl<T> Medium<T> {
         Ok(mark)
     }
 
-    /// A packet that was to be marked could be.
+    /// Counts a packet that was marked.
     pub fn count_mark(&mut self, direction: Direction) {
         self.figures[direction as usize].link.marked += 1;
     }
 
-    /// When something happens next, if nothing is sent before.
+    /// Returns the time of the next event, if no packet is sent before.
     pub fn next_event(&self) -> Option<Time> {
         match self.phase {
             Phase::Frames(until) | Phase::Ack(until) => Some(until),
@@ -207,7 +208,7 @@ impl<T> Medium<T> {
         }
     }
 
-    /// Lets happen what happens now, and adds the packets that leave the medium by it.
+    /// Processes the event of this instant, and appends the packets that leave the medium to `passed`.
     pub fn advance(&mut self, now: Time, passed: &mut Vec<Passed<T>>) {
         if self.next_event() != Some(now) {
             return;
@@ -219,22 +220,22 @@ impl<T> Medium<T> {
         }
     }
 
-    /// How many packets wait where those for or from a station do, without the one that is about to be sent.
+    /// Returns the number of packets that wait at the sender for or from a station, without the one about to be sent.
     pub fn waiting(&self, station: u32, direction: Direction) -> u64 {
         self.senders[sender_of(station, direction)].waiting()
     }
 
-    /// How many bytes wait there.
+    /// Returns the number of bytes that wait there.
     pub fn waiting_bytes(&self, station: u32, direction: Direction) -> Bytes {
         self.senders[sender_of(station, direction)].waiting_bytes
     }
 
-    /// The packets inside.
+    /// Returns the packets inside.
     pub fn inside(&self) -> impl Iterator<Item = &T> {
         self.senders.iter().flat_map(|sender| sender.queue.iter().map(|frame| &frame.item))
     }
 
-    /// What it did in one direction until now.
+    /// Returns the counters of one direction until now.
     pub fn figures(&self, direction: Direction, now: Time) -> Figures {
         let mut figures = self.figures[direction as usize];
         let senders = match direction {
@@ -246,22 +247,22 @@ impl<T> Medium<T> {
         if let (Phase::Ack(until), [number]) = (self.phase, &self.on_air[..])
             && (*number == 0) == (direction == Direction::Down)
         {
-            // The exchange was counted with its ACK.
+            // The airtime of the exchange was counted together with its ACK.
             figures.airtime -= until.since(now);
         }
         figures
     }
 
-    /// Who has something to send, and when he will if nobody does before.
+    /// Returns the senders with a packet, and the times at which they will send unless another sender is earlier.
     fn contenders(&self) -> impl Iterator<Item = (u32, Time)> {
         let slot = self.timing.slot;
         let senders = self.senders.iter().enumerate().filter(|(_, sender)| !sender.queue.is_empty());
         senders.map(move |(number, sender)| (number as u32, sender.backoff.ends(slot)))
     }
 
-    /// Those whose counts end now send; the others hear it and stop counting.
-    // Propagation and assessment take up to a slot; counts that begin together end in the same slot or at least a slot
-    // apart.
+    /// Starts the transmissions of the senders whose countdowns end now; the other senders suspend their countdowns.
+    // Propagation and channel assessment take up to a slot; countdowns that start together end in the same slot or at
+    // least one slot apart.
     fn access(&mut self, now: Time) {
         self.on_air.clear();
         self.began = now;
@@ -296,19 +297,19 @@ impl<T> Medium<T> {
         }
     }
 
-    /// Whether the only frame on the air is read by its receiver.
-    // Control frames have 14 or 20 bytes at the lowest rate: at a bit error rate of 1e-5 an ACK is lost in 0.1 % of
+    /// Returns whether the only frame on the air is decoded by its receiver.
+    // Control frames have 14 or 20 bytes at the minimum rate: at a bit error rate of 1e-5 an ACK is lost in 0.1 % of
     // the exchanges, a data frame of 1076 bytes in 8 %.
     fn received(&mut self, now: Time, number: usize) -> bool {
         self.params.errors == Errors::Packets || !self.is_lost(now, number)
     }
 
-    /// Whether the loss of its channel befalls the packet at a sender's head.
+    /// Returns whether the loss model of the channel loses the packet at a sender's head.
     fn is_lost(&mut self, now: Time, number: usize) -> bool {
         let frame = self.senders[number].head();
         let channel = &mut self.channels[frame.station as usize][frame.direction as usize];
-        let passing = Passing { number: channel.met, size: frame.size, at: now };
-        channel.met += 1;
+        let passing = Passing { number: channel.evaluated, size: frame.size, at: now };
+        channel.evaluated += 1;
         channel.loss.loses(passing)
     }
 
@@ -331,7 +332,7 @@ impl<T> Medium<T> {
     }
 
     fn end_of_ack(&mut self, now: Time) {
-        let [number] = self.on_air[..] else { unreachable!("one frame has an ACK") };
+        let [number] = self.on_air[..] else { unreachable!("an ACK follows exactly one frame") };
         self.senders[number as usize].backoff.succeed();
         for sender in &mut self.senders {
             sender.backoff.resume(now + self.timing.difs);
@@ -339,7 +340,7 @@ impl<T> Medium<T> {
         self.phase = Phase::Idle;
     }
 
-    /// Nobody reads what was on the air, and no ACK comes.
+    /// Handles the failure of all frames on the air: no receiver decodes them, and no ACK follows.
     fn fail(&mut self, now: Time, passed: &mut Vec<Passed<T>>) {
         //= IEEE 802.11-2012 §9.3.2.3.7
         for sender in &mut self.senders {
@@ -362,7 +363,7 @@ impl<T> Medium<T> {
             };
             on_air[direction] = on_air[direction].max(airtime);
             let exhausted = if announced && !collision {
-                // The RTS was answered.
+                // The RTS was answered by a CTS.
                 sender.short = 0;
                 sender.long += 1;
                 sender.long >= self.params.long_retries
@@ -395,20 +396,20 @@ impl<T> Medium<T> {
 }
 
 impl<T> Sender<T> {
-    /// Packets behind the one that is about to be sent.
+    /// Returns the number of packets behind the one about to be sent.
     fn waiting(&self) -> u64 {
         self.queue.len().saturating_sub(1) as u64
     }
 
-    /// The packet that it is about to send, or sends.
+    /// Returns the packet about to be sent or being sent.
     fn head(&self) -> &Frame<T> {
-        self.queue.front().expect("who sends has a packet")
+        self.queue.front().expect("a sender on the air has a packet")
     }
 
-    /// The packet at the head leaves, and the next one waits no longer.
+    /// Removes the packet at the head; the next packet no longer counts as waiting.
     fn pop(&mut self, now: Time, figures: &mut Figures, waiting: &mut Waiting) -> Frame<T> {
         (self.short, self.long) = (0, 0);
-        let head = self.queue.pop_front().expect("who sends has a packet");
+        let head = self.queue.pop_front().expect("a sender on the air has a packet");
         if let Some(next) = self.queue.front() {
             self.waiting_bytes -= next.size;
             waiting.packets -= 1;
@@ -420,31 +421,31 @@ impl<T> Sender<T> {
 }
 
 impl Timing {
-    /// The space before an ACK or CTS, and that.
+    /// Returns the duration of an ACK or CTS with the space before it.
     fn answer(&self) -> Span {
         self.sifs + self.ack
     }
 }
 
 impl Params {
-    /// Whether an RTS goes before a frame of this size.
+    /// Returns whether an RTS precedes a frame of this size.
     fn is_announced(&self, size: Bytes) -> bool {
         self.rts_threshold.is_some_and(|threshold| size > threshold)
     }
 
-    /// What a collision takes of a sender: the RTS, or the frame.
+    /// Returns the airtime of a sender in a collision: the RTS, or the frame.
     fn first_frame(&self, timing: &Timing, size: Bytes) -> Span {
         if self.is_announced(size) { timing.rts } else { timing.data(size) }
     }
 
-    /// From the beginning of an exchange to the end of its data frame.
+    /// Returns the time from the start of an exchange to the end of its data frame.
     fn exchange(&self, timing: &Timing, size: Bytes) -> Span {
         let data = timing.data(size);
         if self.is_announced(size) { timing.rts + timing.answer() + timing.sifs + data } else { data }
     }
 }
 
-/// The place of who sends in this direction.
+/// Returns the index of the sender for this direction.
 fn sender_of(station: u32, direction: Direction) -> usize {
     match direction {
         Direction::Down => 0,

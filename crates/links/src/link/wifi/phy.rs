@@ -1,4 +1,4 @@
-//! How long frames and the spaces between them take.
+//! Durations of frames and interframe spaces.
 
 use super::{Params, Phy, Preamble};
 use airwnd_units::{BitRate, Bytes, Span};
@@ -24,7 +24,7 @@ const OFDM: [BitRate; 8] = [
 ];
 
 impl Phy {
-    /// The rates that it has, from the lowest on.
+    /// Returns the rates in ascending order.
     pub fn rates(self) -> &'static [BitRate] {
         match self {
             Phy::Dsss => &DSSS,
@@ -33,7 +33,7 @@ impl Phy {
     }
 }
 
-/// The durations of a channel.
+/// Durations on a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timing {
     phy: Phy,
@@ -44,9 +44,9 @@ pub(super) struct Timing {
     pub difs: Span,
     pub eifs: Span,
     pub rts: Span,
-    /// A CTS takes as long.
+    /// Duration of an ACK, equal to that of a CTS.
     pub ack: Span,
-    /// From the end of a frame to the moment when its sender takes it for lost.
+    /// Time from the end of a frame until its sender declares it lost.
     pub timeout: Span,
 }
 
@@ -70,7 +70,7 @@ impl Timing {
         Timing { phy, preamble, rate: params.rate(), slot, sifs, difs, eifs, rts, ack, timeout }
     }
 
-    /// A data frame of this size on the air.
+    /// Returns the duration of a data frame of this size.
     pub fn data(&self, frame: Bytes) -> Span {
         duration(self.phy, self.preamble, self.rate, frame)
     }
@@ -106,12 +106,12 @@ mod tests {
     #[test]
     fn durations_of_the_long_preamble() {
         let timing = Timing::new(&Params { rate: Some(BitRate(1_000_000)), ..Params::default() });
-        // 192 us and 8 us a byte
+        // 192 us and 8 us per byte
         assert_eq!(timing.ack, Span::from_micros(192 + 8 * 14));
         assert_eq!(timing.rts, Span::from_micros(192 + 8 * 20));
         assert_eq!(timing.data(Bytes(1076)), Span::from_micros(192 + 8 * 1076));
         assert_eq!(timing.difs, Span::from_micros(50));
-        // 364 us, as tables of 802.11b have it
+        // 364 us, as in tables of 802.11b
         assert_eq!(timing.eifs, Span::from_micros(10 + 304 + 50));
         assert_eq!(timing.timeout, Span::from_micros(10 + 20 + 192));
     }
@@ -127,7 +127,7 @@ mod tests {
     fn durations_of_ofdm_are_symbols() {
         let params = Params { phy: Phy::Ofdm, ..Params::default() };
         let timing = Timing::new(&params);
-        // 54 Mbit/s has 216 bit a symbol: (16 + 12288 + 6) / 216 = 56.99; ACK at 6 Mbit/s: (16 + 112 + 6) / 24 = 5.6
+        // 54 Mbit/s has 216 bit per symbol: (16 + 12288 + 6) / 216 = 56.99; ACK at 6 Mbit/s: (16 + 112 + 6) / 24 = 5.6
         assert_eq!(timing.data(Bytes(1536)), Span::from_micros(20 + 4 * 57));
         assert_eq!(timing.ack, Span::from_micros(20 + 4 * 6));
         assert_eq!((timing.difs, timing.eifs), (Span::from_micros(34), Span::from_micros(16 + 44 + 34)));

@@ -1,19 +1,19 @@
-//! Losses: those of a round trip, what they leave, and what is undone if they were none.
+//! Losses of a round trip, the response to them, and its reversal if they were spurious.
 
 use super::Params;
 use super::model::{Bounds, Latest};
 use crate::Seq;
 use crate::cc::{Loss, RateSample};
 
-/// Losses of this round trip, and what was delivered in it.
+/// Losses of this round trip and the data delivered in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LossRound {
     pub has_loss: bool,
-    /// What had been delivered when it began, and whether this ACK begins one.
+    /// Bytes delivered when the round trip began, and whether this ACK begins one.
     from: u64,
     pub begins: bool,
     pub latest: Latest,
-    /// Losses with something in between, and where the last one lay.
+    /// Number of discontiguous loss ranges, and the sequence numbers of the last loss.
     ranges: u32,
     last: Option<(Seq, Seq)>,
 }
@@ -35,7 +35,7 @@ impl LossRound {
         }
     }
 
-    /// Something was lost when so much had been delivered.
+    /// Records a loss, detected when `delivered` bytes had been delivered.
     pub fn note(&mut self, delivered: u64) {
         if !self.has_loss {
             self.from = delivered;
@@ -43,7 +43,7 @@ impl LossRound {
         self.has_loss = true;
     }
 
-    /// Where it lay, in sequence numbers.
+    /// Records the sequence numbers of a loss.
     pub fn locate(&mut self, loss: &Loss) {
         let (start, end) = (loss.seq, loss.seq + loss.len.0 as u32);
         let continues = self.last.is_some_and(|(first, last)| start == last || end == first);
@@ -51,14 +51,14 @@ impl LossRound {
         self.last = Some((start, end));
     }
 
-    /// Whether losses may end Startup: `too_high` is what they say of the volume in flight.
+    /// Returns whether losses end Startup. `too_high`: the loss rate shows that the bytes in flight are excessive.
     //= draft-ietf-ccwg-bbr-06 §5.3.1.3: CheckStartupHighLoss()
     pub fn ends_startup(&self, selective: bool, too_high: bool, params: &Params) -> bool {
         if selective { self.begins && self.ranges >= params.full_losses && too_high } else { self.ranges > 0 }
     }
 
-    /// Losses are counted by the round.
-    pub fn count_anew(&mut self) {
+    /// Restarts the count of loss ranges at the beginning of a round trip.
+    pub fn restart_count(&mut self) {
         if self.begins {
             (self.ranges, self.last) = (0, None);
         }
@@ -70,22 +70,22 @@ impl LossRound {
     }
 }
 
-/// The state that losses have ended.
+/// State that losses have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     Startup,
     Up,
 }
 
-/// What to return to if the losses were none.
+/// State to restore if the losses prove spurious.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
-    /// `None`: they have ended none.
+    /// `None`: the losses have not ended a state.
     pub ended: Option<Ended>,
     pub bounds: Bounds,
 }
 
-/// How much was in flight when so much was lost that the loss rate reached the threshold.
+/// Returns the bytes in flight at which the loss rate reached the threshold.
 //= draft-ietf-ccwg-bbr-06 §5.5.10.2: InflightAtLoss()
 pub(super) fn inflight_at_loss(loss: &Loss, threshold: f64) -> f64 {
     let size = loss.len.0 as f64;

@@ -1,4 +1,4 @@
-//! A model of the path says how fast and how much: version 3, which heeds losses.
+//! BBR version 3: pacing rate and window from a model of the path that responds to losses.
 
 mod loss;
 mod model;
@@ -21,118 +21,133 @@ use probe_rtt::ProbeRtt;
 use startup::{Drain, FullPipe};
 use state::State;
 
-/// BBR v3: paced at what the path delivers, with as much in flight as it bears without losing more than 2 %.
+/// BBR v3: model-based; paces at the estimated bandwidth and limits the bytes in flight to a volume with at most 2 %
+/// loss.
 ///
-/// It paces at a gain times bw and keeps a gain times bw min_rtt in flight, and room for what ACKs bring in
-/// bunches; bw is the greatest delivery rate of this and the last probe. Startup and Drain are followed by cycles:
-/// DOWN (0.9 bw) until the queue is gone, CRUISE (1.0) for 2 to 3 s or as many round trips as segments are in
-/// flight, REFILL for a round trip, and UP (1.25) until the rate stands still or too much is lost. What was in
-/// flight then is inflight_longterm, the limit from then on (less 15 % in CRUISE), which probes raise again, ever
-/// faster. Losses at other times cut bw_shortterm and inflight_shortterm to what was delivered in the round, or to
-/// 0.7 of them, until the next REFILL. Every five seconds half of the product is in flight for 200 ms, to measure
-/// the round-trip time. Losses that were none are undone.
+/// With gains that depend on the state,
 ///
-/// The draft leaves the answer to marks (ECN) open but wants one: here they are a round with a loss, and in a probe
-/// one loss too many.
+/// ```math
+/// \mathrm{rate} = \mathrm{pacing\_gain} \cdot \mathrm{bw} \, (1 - \mathrm{margin})
+/// ```
+///
+/// ```math
+/// \mathrm{cwnd} = \mathrm{cwnd\_gain} \cdot \mathrm{bw} \cdot \mathrm{min\_rtt} + \mathrm{extra\_acked}
+/// ```
+///
+/// where bw is the maximum delivery rate of this and the last probing cycle, and extra_acked accounts for ACK
+/// aggregation.
+///
+/// Startup and Drain are followed by cycles of four phases. DOWN (0.9 bw) drains the queue. CRUISE (1.0) lasts until 2
+/// to 3 s, or as many round trips as segments are in flight, have passed since the beginning of DOWN. REFILL fills the
+/// pipe for one round trip. UP (1.25) lasts until the delivery rate stops growing or too much is lost. In the latter
+/// case inflight_longterm is set to the bytes in flight at the loss. It limits the window from then on, less 15 % in
+/// CRUISE, and probes raise it again at a growing rate.
+///
+/// Losses outside probes reduce bw_shortterm and inflight_shortterm to what was delivered in the round trip, or to 0.7
+/// of their values if that is more. These bounds last until the next REFILL. Every five seconds ProbeRTT limits the
+/// bytes in flight to half of the BDP for 200 ms to measure the minimum RTT. Responses to spurious losses are undone.
+///
+/// Where the draft is open: it asks for a response to ECN marks without specifying one. Here a mark counts as a round
+/// trip with a loss, and during a probe as an excessive loss rate.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "draft-ietf-ccwg-bbr-06")]
 pub struct Params {
-    /// Gain of the pace in Startup.
+    /// Pacing gain in Startup.
     #[param(default = 2.77, range = 1.01..=10.0)]
     #[param(unit = "1", source = "4 ln 2: draft-ietf-ccwg-bbr-06 §2.5 BBR.StartupPacingGain")]
     pub startup_gain: f64,
-    /// Gain of the pace in Drain.
+    /// Pacing gain in Drain.
     #[param(default = 0.5, range = 0.05..=1.0)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.5 BBR.DrainPacingGain")]
     pub drain_gain: f64,
-    /// Gain of the pace in DOWN.
+    /// Pacing gain in DOWN.
     #[param(default = 0.9, range = 0.1..=1.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.6.1")]
     pub down_gain: f64,
-    /// Gain of the pace in UP.
+    /// Pacing gain in UP.
     #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.6.1")]
     pub up_gain: f64,
-    /// Gain of the window.
+    /// Window gain.
     #[param(default = 2.0, range = 1.0..=10.0)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.6 BBR.DefaultCwndGain")]
     pub cwnd_gain: f64,
-    /// Gain of the window in UP.
+    /// Window gain in UP.
     #[param(default = 2.25, range = 1.0..=10.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.6.1")]
     pub up_cwnd_gain: f64,
-    /// Part of the bandwidth that the pace stays below it.
+    /// Fraction of the bandwidth by which the pacing rate stays below it.
     #[param(default = 0.01, range = 0.0..=0.5)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.5 BBR.PacingMarginPercent")]
     pub pacing_margin: f64,
-    /// Part of what is in flight that may be lost in a round trip of a probe.
+    /// Maximum fraction of the bytes in flight that may be lost in a round trip of a probe.
     #[param(default = 0.02, range = 0.0001..=0.5)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.LossThresh")]
     pub loss_threshold: f64,
-    /// What a round trip with losses leaves at least.
+    /// Multiplicative decrease: minimum fraction of the short-term bounds kept after a round trip with losses.
     #[param(default = 0.7, range = 0.1..=1.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.Beta")]
     pub beta: f64,
-    /// Part of inflight_longterm that is left to others.
+    /// Fraction of inflight_longterm left free for other flows (headroom).
     #[param(default = 0.15, range = 0.0..=0.9)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.Headroom")]
     pub headroom: f64,
-    /// The least window.
+    /// Minimum window.
     #[param(default = 4, range = 1..=1000)]
     #[param(unit = "segments", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.MinPipeCwnd")]
     pub min_window: u32,
-    /// A round that multiplies the delivery rate by this finds the pipe not full.
+    /// Growth factor of the delivery rate per round trip from which the pipe counts as not yet full.
     #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.3.1.2")]
     pub full_growth: f64,
-    /// Rounds with less in a row that find it full.
+    /// Consecutive round trips with less growth after which the pipe counts as full.
     #[param(default = 3, range = 1..=100, unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §5.3.1.2")]
     pub full_rounds: u32,
-    /// Separate losses in a round trip that may end Startup.
+    /// Minimum number of discontiguous losses in a round trip that may end Startup.
     #[param(default = 6, range = 1..=1000)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.3.1.3 BBRStartupFullLossCnt")]
     pub full_losses: u32,
-    /// Round trips after which Drain ends in any case.
+    /// Maximum duration of Drain.
     #[param(default = 3, range = 1..=1000, unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §5.3.2")]
     pub drain_rounds: u32,
-    /// The least time between probes for bandwidth.
+    /// Minimum time between bandwidth probes.
     #[param(default = Span::from_secs(2), range = Span(1)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
     pub probe_wait: Span,
-    /// To which a random part of this is added.
+    /// Maximum random addition to that time.
     #[param(default = Span::from_secs(1), range = Span(0)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
     pub probe_wait_spread: Span,
-    /// The most round trips between probes for bandwidth; as many as segments are in flight if these are fewer.
+    /// Maximum number of round trips between bandwidth probes; the number of segments in flight if that is smaller.
     #[param(default = 63, range = 1..=100_000)]
     #[param(unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
     pub probe_rounds: u32,
-    /// Time in which the round-trip time is the least sample.
+    /// Window of the minimum RTT.
     #[param(default = Span::from_secs(10), range = Span::from_millis(100)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §2.16.1 BBR.MinRTTFilterLen")]
     pub min_rtt_window: Span,
-    /// The least time between probes for the round-trip time.
+    /// Minimum time between RTT probes (ProbeRTT).
     #[param(default = Span::from_secs(5), range = Span::from_millis(100)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTInterval")]
     pub probe_rtt_interval: Span,
-    /// For how long such a probe lasts at least.
+    /// Minimum duration of an RTT probe.
     #[param(default = Span::from_millis(200), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTDuration")]
     pub probe_rtt_duration: Span,
-    /// Gain of the window in it.
+    /// Window gain in ProbeRTT.
     #[param(default = 0.5, range = 0.0..=1.0)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTCwndGain")]
     pub probe_rtt_gain: f64,
-    /// Round trips for which the most that ACKs brought too early is remembered; one in Startup.
+    /// Window of the maximum ACK aggregation; one round trip in Startup.
     #[param(default = 10, range = 1..=1000)]
     #[param(unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §2.12 BBR.ExtraAckedFilterLen")]
     pub aggregation_rounds: u32,
-    /// What hosts send at a time; the window has room for three.
+    /// Send quantum of the host; the window has room for three quanta.
     #[param(default = Quantum::ByRate, unit = "word", source = "draft-ietf-ccwg-bbr-06 §5.6.3 and §5.5.8.1")]
     pub quantum: Quantum,
 }
 
-/// The round-trip time that the first pace is computed from if none was measured (draft-ietf-ccwg-bbr-06 §5.6.2).
+/// RTT from which the initial pacing rate is computed if none was measured (draft-ietf-ccwg-bbr-06 §5.6.2).
 const NOMINAL_RTT: Span = Span::from_millis(1);
-/// Segments that UP may have in flight beyond the gain (draft-ietf-ccwg-bbr-06 §5.6.4.2).
+/// Additional segments that UP may have in flight beyond its gain (draft-ietf-ccwg-bbr-06 §5.6.4.2).
 const PROBE_ROOM: f64 = 2.0;
 
-/// The state of BBR v3. Amounts are bytes, rates bytes per second; what does not bound is infinite.
+/// State of BBR v3. Amounts are bytes, rates bytes per second; an infinite bound means no bound.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     params: Params,
@@ -148,16 +163,16 @@ pub struct Bbr3 {
     cwnd: f64,
     prior_cwnd: f64,
     pacing_rate: f64,
-    has_seen_rtt: bool,
+    has_rtt: bool,
     restraint: Restraint,
     idle_restart: bool,
-    /// Fast recovery or that after a timeout; the former only; whether what it may have to restore is saved.
+    /// Whether loss recovery is in progress, whether it is fast recovery, and whether the state to restore is saved.
     recovering: bool,
     fast_recovery: bool,
     saved: bool,
-    /// Whether the window was full in this round trip and in the one before.
+    /// Whether the bytes in flight reached cwnd in this round trip and in the previous one.
     filled_window: [bool; 2],
-    /// Whether SACK tells losses apart.
+    /// Whether SACK is in use.
     selective: bool,
     delivered: u64,
     acked: f64,
@@ -166,7 +181,7 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    /// A controller at the beginning of a connection.
+    /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Bbr3 {
         let nothing = Bounds { bw_shortterm: 0.0, inflight_shortterm: 0.0, inflight_longterm: 0.0 };
         let mut bbr = Bbr3 {
@@ -182,7 +197,7 @@ impl Bbr3 {
             cwnd: ctx.initial_window.0 as f64,
             prior_cwnd: 0.0,
             pacing_rate: 0.0,
-            has_seen_rtt: false,
+            has_rtt: false,
             restraint: Restraint::default(),
             idle_restart: false,
             recovering: false,
@@ -205,15 +220,15 @@ impl Bbr3 {
         self.pacing_rate = self.params.startup_gain * self.initial_window / rtt.as_secs();
     }
 
-    fn see_rtt(&mut self, now: Time, srtt: Option<Span>) {
-        if let (false, Some(srtt)) = (self.has_seen_rtt, srtt.filter(|srtt| srtt.0 > 0)) {
-            self.has_seen_rtt = true;
+    fn init_rtt(&mut self, now: Time, srtt: Option<Span>) {
+        if let (false, Some(srtt)) = (self.has_rtt, srtt.filter(|srtt| srtt.0 > 0)) {
+            self.has_rtt = true;
             self.init_pacing_rate(srtt);
             self.model.min_rtt.begin(now, srtt);
         }
     }
 
-    // Volumes.
+    // Volumes of data in flight.
 
     fn least(&self) -> f64 {
         f64::from(self.params.min_window) * self.mss
@@ -250,7 +265,7 @@ impl Bbr3 {
         sample.app_limited || self.restraint.covers(sample.prior_delivered.0)
     }
 
-    // The model, by the samples of ACKs.
+    // Path model, updated by the samples of ACKs.
 
     //= draft-ietf-ccwg-bbr-06 §5.5.1, §5.5.5: UpdateRound(), UpdateMaxBw()
     fn update_model(&mut self, sample: &RateSample) {
@@ -294,7 +309,7 @@ impl Bbr3 {
             self.model.bounds.inflight_longterm =
                 self.product(self.model.bw, 1.0).max(self.loss.latest.inflight);
         }
-        self.loss.count_anew();
+        self.loss.restart_count();
         if self.state == State::Startup && self.full.reached {
             self.state = State::Drain(Drain { since_round: self.model.rounds.count });
         }
@@ -309,7 +324,7 @@ impl Bbr3 {
         }
     }
 
-    // Probes for bandwidth.
+    // Bandwidth probing.
 
     fn start_down(&mut self, now: Time, delivered: u64) {
         let cycle = self.start_cycle(now, delivered);
@@ -385,7 +400,7 @@ impl Bbr3 {
     }
 
     //= draft-ietf-ccwg-bbr-06 §5.3.3.9: AdaptLongTermModel()
-    /// Returns whether it has begun a state.
+    /// Returns whether a new state has begun.
     fn adapt_long_term(&mut self, sample: &RateSample) -> bool {
         let begins_round = self.model.rounds.begins;
         if self.feedback.phase == AckPhase::Starting && begins_round {
@@ -427,7 +442,8 @@ impl Bbr3 {
     }
 
     fn note_loss(&mut self, delivered: u64) {
-        // The sender reports losses before recovery begins: the first one saves what that may undo.
+        // The sender reports losses before recovery begins. The first one saves the state that a spurious recovery
+        // restores.
         if !self.loss.has_loss || !self.saved {
             self.save_state();
         }
@@ -440,7 +456,7 @@ impl Bbr3 {
         self.undo = Undo { ended: None, bounds: self.model.bounds };
     }
 
-    /// With so much in flight too much is lost.
+    /// Lowers inflight_longterm: the loss rate was too high with `in_flight` bytes in flight.
     fn lower_inflight(&mut self, now: Time, delivered: u64, in_flight: f64, app_limited: bool) {
         self.feedback.too_high = true;
         self.feedback.sampled = false;
@@ -453,7 +469,7 @@ impl Bbr3 {
         }
     }
 
-    // Probes for the round-trip time.
+    // RTT probing.
 
     //= draft-ietf-ccwg-bbr-06 §5.3.4.3: CheckProbeRTT()
     fn check_probe_rtt(&mut self, now: Time, has_sample: bool) {
@@ -506,7 +522,7 @@ impl Bbr3 {
         };
     }
 
-    // Pace and window.
+    // Pacing rate and window.
 
     //= draft-ietf-ccwg-bbr-06 §5.6.2: SetPacingRateWithGain()
     fn set_pacing_rate(&mut self, gain: f64) {
@@ -565,12 +581,12 @@ impl CongestionControl for Bbr3 {
     fn on_delivery(&mut self, ack: &Ack) {
         (self.delivered, self.acked) = (ack.delivered.0, ack.acked.0 as f64);
         self.in_flight = ack.in_flight.0 as f64;
-        self.see_rtt(ack.now, ack.srtt);
+        self.init_rtt(ack.now, ack.srtt);
         self.model.rounds.begins = false;
         self.selective = ack.selective;
         self.last_sample = ack.rate;
-        // An ACK without a sample answers an earlier transmission. As in Linux it moves neither rounds nor model;
-        // draft-ietf-ccwg-bbr-06 lets its delivered data move both.
+        // An ACK without a sample acknowledges an earlier transmission. As in Linux it updates neither rounds nor
+        // model; draft-ietf-ccwg-bbr-06 lets its delivered data update both.
         if let Some(sample) = &ack.rate {
             self.loss.update(sample, self.delivered);
             self.update_model(sample);
@@ -622,7 +638,7 @@ impl CongestionControl for Bbr3 {
             }
             //= draft-ietf-ccwg-bbr-06 §5.6.4.4: OnEnterRTO()
             Signal::Timeout | Signal::RepeatedTimeout => {
-                // A repeated one enters nothing: what the first has saved is to be restored.
+                // A repeated timeout does not begin a new recovery: the state saved by the first one is to be restored.
                 if event.signal == Signal::Timeout {
                     self.save_state();
                 }
@@ -664,7 +680,7 @@ impl CongestionControl for Bbr3 {
 
     //= draft-ietf-ccwg-bbr-06 §5.4.1: HandleRestartFromIdle()
     fn on_send(&mut self, departure: &Departure) {
-        self.see_rtt(departure.now, departure.srtt);
+        self.init_rtt(departure.now, departure.srtt);
         let in_flight = (departure.in_flight + departure.len).0 as f64;
         self.filled_window[0] |= in_flight + self.mss > self.cwnd;
         let app_limited = departure.app_limited || self.restraint.covers(self.delivered);
@@ -684,7 +700,7 @@ impl CongestionControl for Bbr3 {
         Bytes(self.cwnd as u64)
     }
 
-    /// It has none.
+    /// BBR has no slow-start threshold.
     fn ssthresh(&self) -> Bytes {
         Bytes(u64::MAX)
     }
@@ -719,10 +735,10 @@ mod tests {
 
     const RTT: Span = Span::from_millis(50);
 
-    /// In UP with 100 segments in flight, which are one product.
+    /// Returns a controller in UP with 100 segments in flight, which are one BDP.
     fn probing() -> Bbr3 {
         let mut bbr = Bbr3::new(Params::default(), &ctx(1000, 10));
-        bbr.see_rtt(Time::ZERO, Some(RTT));
+        bbr.init_rtt(Time::ZERO, Some(RTT));
         bbr.model.update_max_bw(2e6, false);
         bbr.model.bound_bw();
         bbr.full.reach();
@@ -748,9 +764,10 @@ mod tests {
         }
     }
 
-    /// Two percent of 100 segments are two: the third lost one is too many, and 98 % of it.
+    /// Two per cent of 100 segments are two: the third loss exceeds the threshold, and 98.979 segments remain as the
+    /// bound.
     #[test]
-    fn the_third_loss_of_a_hundred_is_one_too_many() {
+    fn three_losses_of_a_hundred_segments_end_a_probe() {
         let mut bbr = probing();
         bbr.on_lost(&loss(0, 1000));
         bbr.on_lost(&loss(1, 2000));
@@ -762,7 +779,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_that_were_none_are_undone() {
+    fn responses_to_spurious_losses_are_undone() {
         let mut bbr = probing();
         for segment in 0..3 {
             bbr.on_lost(&loss(segment, 1000 * u64::from(segment + 1)));
@@ -775,7 +792,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lossy_round_trip_leaves_what_was_delivered_or_seven_tenths() {
+    fn a_lossy_round_trip_keeps_the_delivered_volume_or_seven_tenths() {
         for (latest, left) in [(1.8e6, 1.8e6), (1e6, 1.4e6)] {
             let mut bbr = Bbr3 { cwnd: 100_000.0, ..probing() };
             bbr.state = State::ProbeBw(ProbeBw::Cruise(bbr.start_cycle(Time::ZERO, 0)));
@@ -788,7 +805,7 @@ mod tests {
         }
     }
 
-    /// In Startup, in fast recovery, with 3 % lost.
+    /// Returns the state after these losses in Startup, in fast recovery, with 3 % lost.
     fn startup_after(segments: impl Iterator<Item = u32>) -> State {
         let mut bbr = Bbr3 { state: State::Startup, fast_recovery: true, ..probing() };
         (bbr.full, bbr.feedback) = (FullPipe::default(), Feedback::NONE);
@@ -809,16 +826,16 @@ mod tests {
     }
 
     #[test]
-    fn six_separate_losses_end_startup() {
+    fn six_discontiguous_losses_end_startup() {
         assert_eq!(startup_after((0..6).map(|n| 2 * n)), State::Drain(Drain { since_round: 1 }));
         assert_eq!(startup_after((0..5).map(|n| 2 * n)), State::Startup);
-        // In one piece, in either order
+        // One contiguous range, in either order
         assert_eq!(startup_after(0..20), State::Startup);
         assert_eq!(startup_after((0..20).rev()), State::Startup);
     }
 
     #[test]
-    fn a_mark_in_a_probe_is_one_too_many() {
+    fn a_mark_ends_a_probe() {
         let mut bbr = probing();
         bbr.last_sample = Some(RateSample {
             delivered: Bytes(100_000),
@@ -834,7 +851,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_are_two_to_three_seconds_apart() {
+    fn bandwidth_probes_are_two_to_three_seconds_apart() {
         let mut bbr = probing();
         let waits: Vec<f64> = (0..1000).map(|_| bbr.start_cycle(Time::ZERO, 0).wait().as_secs()).collect();
         assert!(waits.iter().all(|wait| (2.0..=3.0).contains(wait)));

@@ -1,4 +1,4 @@
-//! The model of the path: round trips, bandwidth, what may be in flight, how ACKs bunch.
+//! Path model: round trips, bandwidth, bounds on the bytes in flight, ACK aggregation.
 
 use super::Params;
 use super::probe_rtt::MinRtt;
@@ -6,12 +6,12 @@ use crate::cc::RateSample;
 use crate::cc::parts::windowed_max::WindowedMax;
 use airwnd_units::Time;
 
-/// The delivery rate of a sample.
+/// Returns the delivery rate of a sample, in bytes per second.
 pub(super) fn rate(sample: &RateSample) -> f64 {
     sample.delivered.0 as f64 / sample.interval.as_secs()
 }
 
-/// The most that was delivered of late, by the samples of a round trip.
+/// Maximum bandwidth and volume delivered in the last round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Latest {
     pub bw: f64,
@@ -19,25 +19,25 @@ pub(super) struct Latest {
 }
 
 impl Latest {
-    /// By one sample.
+    /// Creates the maxima of one sample.
     pub fn of(sample: &RateSample) -> Latest {
         Latest { bw: rate(sample), inflight: sample.delivered.0 as f64 }
     }
 
-    /// The greater of both.
+    /// Returns the larger of both values.
     pub fn max(self, other: Latest) -> Latest {
         Latest { bw: self.bw.max(other.bw), inflight: self.inflight.max(other.inflight) }
     }
 }
 
-/// What is known of the path. Amounts are bytes, rates bytes per second.
+/// Model of the path. Amounts are bytes, rates bytes per second.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub rounds: Rounds,
-    /// Greatest delivery rates of this cycle and the one before.
+    /// Maximum delivery rates of this cycle and of the previous one.
     cycle_bw: [f64; 2],
     pub max_bw: f64,
-    /// The bandwidth that pace and window follow, as of the last ACK.
+    /// Bandwidth that determines pacing rate and window, as of the last ACK.
     pub bw: f64,
     pub bounds: Bounds,
     pub min_rtt: MinRtt,
@@ -45,7 +45,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Of an unknown path.
+    /// Creates the model of an unknown path.
     pub fn new() -> Model {
         Model {
             rounds: Rounds::default(),
@@ -58,7 +58,7 @@ impl Model {
         }
     }
 
-    /// A delivery rate; one that the application limits counts only if it is a new maximum.
+    /// Adds a delivery rate. An application-limited one counts only if it is a new maximum.
     //= draft-ietf-ccwg-bbr-06 §5.5.5: UpdateMaxBw()
     pub fn update_max_bw(&mut self, rate: f64, app_limited: bool) {
         if rate > 0.0 && (rate >= self.max_bw || !app_limited) {
@@ -77,25 +77,25 @@ impl Model {
         self.bw = self.max_bw.min(self.bounds.bw_shortterm);
     }
 
-    /// A multiple of the bandwidth-delay product at a bandwidth; `None` before the first round-trip time.
+    /// Returns a multiple of the bandwidth-delay product; `None` before the first RTT sample.
     //= draft-ietf-ccwg-bbr-06 §5.6.4.2: BDPMultiple()
     pub fn product(&self, bw: f64, gain: f64) -> Option<f64> {
         self.min_rtt.get().map(|rtt| gain * bw * rtt.as_secs())
     }
 }
 
-/// Round trips, by what was delivered.
+/// Round-trip counter, based on delivered data.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
     pub count: u64,
-    /// Whether this ACK begins one.
+    /// Whether this ACK begins a round trip.
     pub begins: bool,
-    /// What had been delivered when this one began.
+    /// Bytes delivered when this round trip began.
     from: u64,
 }
 
 impl Rounds {
-    /// One begins with what is sent now, when so much has been delivered.
+    /// Begins a round trip with the data sent now, when `delivered` bytes have been delivered.
     pub fn start(&mut self, delivered: u64) {
         self.from = delivered;
     }
@@ -110,13 +110,13 @@ impl Rounds {
     }
 }
 
-/// What losses leave of bandwidth and volume in flight; infinite: no bound.
+/// Bounds on bandwidth and bytes in flight from losses; infinite: no bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bounds {
-    /// Until the next REFILL.
+    /// Short-term bounds, in force until the next REFILL.
     pub bw_shortterm: f64,
     pub inflight_shortterm: f64,
-    /// Until a probe raises it.
+    /// Long-term bound, in force until a probe raises it.
     pub inflight_longterm: f64,
 }
 
@@ -127,7 +127,8 @@ impl Bounds {
         inflight_longterm: f64::INFINITY,
     };
 
-    /// A round with losses leaves what was delivered in it, or the part `beta` of what was allowed.
+    /// Reduces the short-term bounds after a round trip with losses: to what was delivered in it, or to the fraction
+    /// `beta` of them if that is more.
     //= draft-ietf-ccwg-bbr-06 §5.5.10.3: InitLowerBounds(), LossLowerBounds()
     pub fn cut(&mut self, latest: Latest, beta: f64, max_bw: f64, cwnd: f64) {
         let bw = if self.bw_shortterm.is_infinite() { max_bw } else { self.bw_shortterm };
@@ -141,7 +142,7 @@ impl Bounds {
         (self.bw_shortterm, self.inflight_shortterm) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// Each is at least what it was.
+    /// Raises each bound to at least its value in `before`.
     pub fn widen(&mut self, before: &Bounds) {
         self.bw_shortterm = self.bw_shortterm.max(before.bw_shortterm);
         self.inflight_shortterm = self.inflight_shortterm.max(before.inflight_shortterm);
@@ -149,11 +150,11 @@ impl Bounds {
     }
 }
 
-/// How much more ACKs bring at once than the bandwidth explains.
+/// ACK aggregation: acknowledged data in excess of the bandwidth estimate.
 #[derive(Clone, Debug)]
 pub(super) struct Aggregation {
     extra: WindowedMax,
-    /// When an epoch began that is ahead of the bandwidth, and what was acknowledged in it.
+    /// Start of the current epoch above the bandwidth estimate, and the bytes acknowledged in it.
     began: Time,
     acked: f64,
 }
@@ -163,19 +164,19 @@ impl Aggregation {
         Aggregation { extra: WindowedMax::new(), began: Time::ZERO, acked: 0.0 }
     }
 
-    /// The most of late.
+    /// Returns the recent maximum.
     pub fn get(&self) -> f64 {
         self.extra.get()
     }
 
-    /// Sending goes on after a pause, in which nothing was due.
+    /// Restarts the epoch after an idle period, in which no ACKs were expected.
     pub fn restart(&mut self, now: Time) {
         self.began = now;
     }
 }
 
 impl Model {
-    /// So much was acknowledged, of a window of `cwnd`.
+    /// Adds `acked` bytes, with the excess limited to `cwnd`.
     //= draft-ietf-ccwg-bbr-06 §5.5.9: UpdateACKAggregation()
     pub fn update_aggregation(&mut self, now: Time, acked: f64, cwnd: f64, is_full: bool, params: &Params) {
         let epoch = &mut self.aggregation;

@@ -4,34 +4,34 @@ use super::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Span, Time};
 
-/// Doublings after which inflight_longterm grows no faster (draft-ietf-ccwg-bbr-06 §5.3.3.9).
+/// Maximum number of doublings of inflight_longterm's growth rate (draft-ietf-ccwg-bbr-06 §5.3.3.9).
 const MOST_DOUBLINGS: u32 = 30;
 
-/// A phase of a probe for bandwidth.
+/// Phase of a bandwidth-probing cycle.
 //= draft-ietf-ccwg-bbr-06 §5.3.3
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ProbeBw {
-    /// Empties the queue.
+    /// Drains the queue.
     Down(Cycle),
-    /// Keeps the pipe full and leaves headroom to others.
+    /// Keeps the pipe full and leaves headroom to other flows.
     Cruise(Cycle),
-    /// Fills the pipe for a round trip.
+    /// Fills the pipe for one round trip.
     Refill,
-    /// Looks for more bandwidth.
+    /// Probes for more bandwidth.
     Up(Up),
 }
 
-/// The time between two probes, which DOWN begins.
+/// Interval between two probes, from the beginning of DOWN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cycle {
     began: Time,
     wait: Span,
-    /// Round trips so far; it may begin with one.
+    /// Round trips so far; its initial value is 0 or 1 at random.
     rounds: u64,
 }
 
 impl Cycle {
-    /// A cycle that begins now.
+    /// Begins a cycle.
     //= draft-ietf-ccwg-bbr-06 §5.3.3.8: PickProbeWait()
     pub fn begin(now: Time, random: &mut Stream, params: &Params) -> Cycle {
         let rounds = u64::from(random.uniform() >= 0.5);
@@ -39,12 +39,12 @@ impl Cycle {
         Cycle { began: now, wait: params.probe_wait + Span::from_secs_f64(spread), rounds }
     }
 
-    /// A round trip begins.
+    /// Counts a round trip.
     pub fn on_round(&mut self) {
         self.rounds += 1;
     }
 
-    /// Whether the next probe is due, if its target are so many segments in flight.
+    /// Returns whether the next probe is due, with `segments` the target number of segments in flight.
     //= draft-ietf-ccwg-bbr-06 §5.3.3.8: IsTimeToProbeBW()
     pub fn is_over(&self, now: Time, segments: f64, params: &Params) -> bool {
         let rounds = segments.min(f64::from(params.probe_rounds));
@@ -57,7 +57,7 @@ impl Cycle {
     }
 }
 
-/// How UP raises inflight_longterm.
+/// Growth of inflight_longterm in UP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Up {
     rounds: u32,
@@ -66,7 +66,7 @@ pub(super) struct Up {
 }
 
 impl Up {
-    /// It begins slowly: by a segment a round trip.
+    /// Begins with the slowest growth: one segment per round trip.
     pub fn begin(cwnd: f64, mss: f64) -> Up {
         let mut up = Up { rounds: 0, acked: 0.0, acked_per_increase: f64::INFINITY };
         up.raise_slope(cwnd, mss);
@@ -80,7 +80,8 @@ impl Up {
         self.acked_per_increase = (cwnd / growth).max(mss);
     }
 
-    /// So much was acknowledged while inflight_longterm was the limit; returns by how many segments it rises.
+    /// Adds `acked` bytes acknowledged while inflight_longterm was the limit. Returns the number of segments by which
+    /// it rises.
     //= draft-ietf-ccwg-bbr-06 §5.3.3.9: ProbeInflightLongtermUpward()
     pub fn raise(&mut self, acked: f64, begins_round: bool, cwnd: f64, mss: f64) -> f64 {
         self.acked += acked;
@@ -96,35 +97,35 @@ impl Up {
     }
 }
 
-/// The part of a probe for bandwidth that sent the data of this ACK.
+/// Part of a bandwidth probe in which the data of this ACK was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// None.
+    /// Outside a probe.
     Init,
     /// REFILL.
     Refilling,
-    /// The first round trip of UP, whose ACKs are of what was sent before.
+    /// First round trip of UP, whose ACKs are for data sent before it.
     Starting,
     /// UP.
     Feedback,
-    /// What UP had in flight when it ended.
+    /// Data in flight at the end of UP.
     Stopping,
 }
 
-/// What the last probe has found. It outlives UP, whose last ACKs come in DOWN.
+/// Result of the last probe. It outlives UP, whose last ACKs arrive in DOWN.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Feedback {
     pub phase: AckPhase,
-    /// Whether samples are of data that a probe sent.
+    /// Whether samples are for data sent during a probe.
     pub sampled: bool,
-    /// Whether too much was lost.
+    /// Whether the loss rate exceeded the threshold.
     pub too_high: bool,
-    /// Whether it ended before that, at the limit that the one before had found.
+    /// Whether the probe ended before that, at the limit found by the previous one.
     pub precautionary: bool,
 }
 
 impl Feedback {
-    /// No probe yet.
+    /// State before the first probe.
     pub const NONE: Feedback =
         Feedback { phase: AckPhase::Init, sampled: false, too_high: false, precautionary: false };
 }

@@ -1,26 +1,26 @@
-//! ProbeRTT, and the least round-trip time that it measures.
+//! ProbeRTT and the minimum RTT that it measures.
 
 use super::Params;
 use airwnd_units::{Span, Time};
 
-/// ProbeRTT.
+/// State of ProbeRTT.
 //= draft-ietf-ccwg-bbr-06 §5.3.4.3: HandleProbeRTT()
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProbeRtt {
-    /// More is in flight than the window allows.
+    /// Waiting until the bytes in flight are at most the window.
     Emptying,
-    /// The round-trip time is measured, at least until then and for a round trip.
+    /// Measuring the RTT, at least until `until` and for one round trip.
     Measuring { until: Time, round_done: bool },
 }
 
 impl ProbeRtt {
-    /// Whether the least time is over.
+    /// Returns whether the minimum duration has passed.
     pub fn is_over(&self, now: Time) -> bool {
         matches!(self, ProbeRtt::Measuring { until, .. } if now > *until)
     }
 }
 
-/// The least round-trip time of late, and that since the last probe.
+/// Minimum RTT of the filter window, and of the time since the last probe.
 //= draft-ietf-ccwg-bbr-06 §5.3.4.3
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinRtt {
@@ -33,16 +33,16 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
-    /// No sample yet.
+    /// State before the first sample.
     pub const NONE: MinRtt =
         MinRtt { least: None, at: Time::ZERO, recent: None, recent_at: Time::ZERO, expired: false };
 
-    /// The least of late; `None` before the first sample.
+    /// Returns the minimum RTT; `None` before the first sample.
     pub fn get(&self) -> Option<Span> {
         self.least
     }
 
-    /// The handshake's round-trip time stands for samples if there are none.
+    /// Uses the RTT of the handshake if there is no sample yet.
     pub fn begin(&mut self, now: Time, rtt: Span) {
         if self.least.is_none() {
             (self.least, self.at) = (Some(rtt), now);
@@ -65,7 +65,7 @@ impl MinRtt {
         }
     }
 
-    /// A probe ends: the next one is due an interval from now.
+    /// Handles the end of a probe: the next one is due an interval from now.
     pub fn probed(&mut self, now: Time) {
         self.recent_at = now;
     }

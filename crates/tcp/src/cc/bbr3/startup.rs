@@ -1,31 +1,31 @@
-//! Startup and Drain: the pipe is filled, and what is too much flows out.
+//! Startup and Drain: full-pipe detection and drain of the excess.
 
 use super::Params;
 
-/// Whether the pipe is full: Startup ends when it is, and each UP looks anew.
+/// Full-pipe detector. Startup ends when the pipe is full; each UP restarts the detection.
 //= draft-ietf-ccwg-bbr-06 §5.3.1.2
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// Whether it has ever been, since Startup began.
+    /// Whether the pipe has been full since Startup began.
     pub reached: bool,
-    /// Whether it is, by the rounds since the last [`reset`](FullPipe::reset).
+    /// Whether the pipe is full, by the round trips since the last [`reset`](FullPipe::reset).
     pub now: bool,
     bw: f64,
     rounds: u32,
 }
 
 impl FullPipe {
-    /// Looks anew for growth over this delivery rate.
+    /// Restarts the detection, with growth measured from this delivery rate.
     pub fn reset(&mut self, bw: f64) {
         *self = FullPipe { reached: self.reached, now: false, bw, rounds: 0 };
     }
 
-    /// The path does not bear more, by its losses.
+    /// Marks the pipe as full because of losses.
     pub fn reach(&mut self) {
         (self.reached, self.now) = (true, true);
     }
 
-    /// A round has begun, at this delivery rate, which the application did not limit.
+    /// Handles the beginning of a round trip with a delivery rate that is not application-limited.
     //= draft-ietf-ccwg-bbr-06 §5.3.1.2: CheckFullBWReached()
     pub fn on_round(&mut self, rate: f64, params: &Params) {
         if self.now {
@@ -41,15 +41,15 @@ impl FullPipe {
     }
 }
 
-/// Drain.
+/// State of Drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Drain {
-    /// The round in which it began.
+    /// Round trip in which Drain began.
     pub since_round: u64,
 }
 
 impl Drain {
-    /// Whether it has taken as many rounds as it may.
+    /// Returns whether Drain has exceeded its maximum number of round trips.
     //= draft-ietf-ccwg-bbr-06 §5.3.2: CheckDrainDone()
     pub fn is_long(&self, round: u64, params: &Params) -> bool {
         round > self.since_round + u64::from(params.drain_rounds)

@@ -1,21 +1,21 @@
-//! The states, each with what it alone knows.
+//! States of the sender, each with its own data.
 
 use super::Params;
 use super::probe_bw::ProbeBw;
 use super::probe_rtt::ProbeRtt;
 use super::startup::Drain;
 
-/// What the sender is doing.
+/// State of the sender.
 //= draft-ietf-ccwg-bbr-06 §5.1
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
-    /// Looks for the bandwidth of an unknown path.
+    /// Searches for the bandwidth of an unknown path.
     Startup,
-    /// Empties the queue that Startup has filled.
+    /// Drains the queue that Startup has built.
     Drain(Drain),
-    /// Cycles through the phases of a probe for bandwidth.
+    /// Cycles through the phases of bandwidth probing.
     ProbeBw(ProbeBw),
-    /// Keeps little in flight, to measure the round-trip time.
+    /// Limits the bytes in flight to measure the minimum RTT.
     ProbeRtt(ProbeRtt),
 }
 
@@ -32,12 +32,12 @@ impl State {
         matches!(self, State::ProbeRtt(_))
     }
 
-    /// Whether it looks for more bandwidth, so that losses are no surprise.
+    /// Returns whether the sender probes for bandwidth, so that losses are expected.
     pub fn is_probing(&self) -> bool {
         matches!(self, State::Startup | State::ProbeBw(ProbeBw::Refill | ProbeBw::Up(_)))
     }
 
-    /// Gain of the pace.
+    /// Returns the pacing gain.
     pub fn pacing_gain(&self, params: &Params) -> f64 {
         match self {
             State::Startup => params.startup_gain,
@@ -48,7 +48,7 @@ impl State {
         }
     }
 
-    /// Gain of the window.
+    /// Returns the window gain.
     pub fn cwnd_gain(&self, params: &Params) -> f64 {
         match self {
             State::ProbeBw(ProbeBw::Up(_)) => params.up_cwnd_gain,

@@ -1,60 +1,60 @@
-//! The bandwidth that acknowledgments tell of.
+//! Bandwidth estimation from ACKs (Westwood, Westwood+).
 
 use crate::cc::Ack;
 use airwnd_catalog::Choice;
 use airwnd_units::{Bytes, Span, Time};
 
-/// What a sample of the bandwidth is.
+/// Definition of a bandwidth sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Variant {
-    /// The bytes of each ACK over the time since the one before it. ACKs that come in bunches, as from a
-    /// cell's uplink, seem a bandwidth far above the path's.
+    /// Bytes of each ACK over the time since the previous ACK. Bunched ACKs, as from a cell's uplink, overestimate the
+    /// bandwidth of the path by far.
     #[word = "westwood"]
     Westwood,
-    /// The bytes of each round trip over its length.
+    /// Bytes acknowledged in each round trip over its duration.
     #[word = "westwood-plus"]
     WestwoodPlus,
     //= exception westwood-ns3
-    /// The bytes of each ACK over a whole round trip, as in ns-3.26: a small part of the path's bandwidth. Tustin's
-    /// filter keeps 0.9 at each ACK.
+    /// Bytes of each ACK over a whole RTT, as in ns-3.26: a small fraction of the path's bandwidth. Tustin's filter
+    /// keeps 0.9 of the estimate at each ACK.
     #[word = "ns3.26"]
     Ns3v26,
 }
 
-/// How samples of the bandwidth are smoothed.
+/// Filter of the bandwidth samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Filter {
-    /// A low-pass filter by Tustin's approximation.
+    /// First-order low-pass filter, discretized with Tustin's approximation.
     #[word = "tustin"]
     Tustin,
-    /// Two filters in a row that weigh a sample by 1/8 each, as in Linux.
+    /// Two exponential averages in series, each with weight 1/8, as in Linux.
     #[word = "linux"]
     Linux,
-    /// Not at all.
+    /// No filter: the estimate is the last sample.
     #[word = "none"]
     None,
 }
 
-/// Part of the old estimate that Tustin's filter keeps where it does not depend on a sample's length: Westwood+'s
-/// samples of a round trip, and ns-3's.
+/// Fraction of the estimate that Tustin's filter keeps where it does not depend on the sample's duration: for
+/// Westwood+'s samples of a round trip, and for those of ns-3.26.
 const KEPT_PER_SAMPLE: f64 = 0.9;
-/// Part of the time constant after which a pause counts as a sample of zero.
+/// Virtual samples per time constant: a pause longer than tau / 2 counts as samples of zero.
 const VIRTUAL_SAMPLES: f64 = 2.0;
-/// Virtual samples after which nothing is left of an estimate: 0.6^64 = 6e-15.
+/// Number of virtual samples after which the estimate has vanished: 0.6^64 = 6e-15.
 const FORGOTTEN: u32 = 64;
 
-/// An estimate of the bandwidth.
+/// Bandwidth estimator.
 #[derive(Clone, Debug)]
 pub(in crate::cc) struct Bandwidth {
     variant: Variant,
     filter: Filter,
     tau: Span,
     min_interval: Span,
-    /// When the sample under way began, and its bytes.
+    /// Start of the current sample and the bytes acknowledged in it.
     since: Option<Time>,
     bytes: u64,
     last_sample: f64,
-    /// The first of Linux's two filters.
+    /// Output of the first of Linux's two filters.
     inner: Option<f64>,
     bytes_per_s: f64,
 }
@@ -74,7 +74,7 @@ impl Bandwidth {
         }
     }
 
-    /// The bandwidth-delay product.
+    /// Returns the bandwidth-delay product.
     pub fn bytes_within(&self, rtt: Option<Span>) -> Bytes {
         Bytes((self.bytes_per_s * rtt.unwrap_or_default().as_secs()) as u64)
     }
@@ -116,13 +116,14 @@ impl Bandwidth {
         }
     }
 
-    /// b <- a b + (1 - a) (sample + last sample) / 2
+    /// Tustin's filter: `b <- a b + (1 - a) (sample + last sample) / 2`.
     fn tustin(&mut self, kept: f64, sample: f64) {
         self.bytes_per_s = kept * self.bytes_per_s + (1.0 - kept) * (sample + self.last_sample) / 2.0;
         self.last_sample = sample;
     }
 
-    /// a = (2 tau - D) / (2 tau + D) for a sample over D; a pause is filled with zeros tau / 2 apart.
+    /// Tustin's filter with `a = (2 tau - D) / (2 tau + D)` for a sample of duration D. A pause is filled with samples
+    /// of zero at intervals of tau / 2.
     fn tustin_by_time(&mut self, seconds: f64, sample: f64) {
         let tau = self.tau.as_secs();
         let step = tau / VIRTUAL_SAMPLES;

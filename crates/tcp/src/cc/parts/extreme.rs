@@ -1,12 +1,12 @@
-//! The least or the greatest of recent samples.
+//! Minimum or maximum of recent samples.
 
 use airwnd_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// Samples of a sliding window that may yet become its extreme.
+/// Sliding-window minimum or maximum: the samples that may still become the extreme.
 ///
-/// Samples that come within `slot` of the last kept one, and are no better, are passed over: a long window needs no
-/// more than one in each slot.
+/// A sample within `slot` of the last kept one that is no better is skipped, so a long window keeps at most one sample
+/// per slot.
 #[derive(Clone, Debug)]
 pub(in crate::cc) struct Extreme {
     better: fn(&Span, &Span) -> bool,
@@ -23,13 +23,13 @@ impl Extreme {
         Extreme { better: Span::ge, slot, samples: VecDeque::with_capacity(1024) }
     }
 
-    /// Takes a sample, forgets those older than the window, and returns the extreme.
+    /// Adds a sample, discards those older than the window, and returns the extreme.
     pub fn update(&mut self, now: Time, sample: Span, window: Span) -> Span {
         while self.samples.back().is_some_and(|last| (self.better)(&sample, &last.1)) {
             self.samples.pop_back();
         }
-        let passed_over = self.samples.back().is_some_and(|last| now.since(last.0) < self.slot);
-        if !passed_over {
+        let is_skipped = self.samples.back().is_some_and(|last| now.since(last.0) < self.slot);
+        if !is_skipped {
             self.samples.push_back((now, sample));
         }
         while self.samples.len() > 1 && now.since(self.samples[0].0) > window {
@@ -48,7 +48,7 @@ mod tests {
         let samples = [50, 40, 45, 60, 55, 50, 70, 65, 66];
         let (mut least, mut greatest) = (Extreme::least(Span::ZERO), Extreme::greatest(Span::ZERO));
         for (at, sample) in samples.iter().enumerate() {
-            // a sample each 4 ms: the last three are within 10 ms
+            // one sample every 4 ms: the last three are within 10 ms
             let now = Time(4_000_000 * at as u64);
             let (sample, window) = (Span::from_millis(*sample), Span::from_millis(10));
             let recent = samples[at.saturating_sub(2)..=at].iter().map(|ms| Span::from_millis(*ms));

@@ -1,38 +1,38 @@
-//! How many packets a varying link will deliver at least.
+//! Forecast of the packets that a link of varying rate will deliver.
 
 use airwnd_units::Span;
 use std::f64::consts::SQRT_2;
 
-/// How the rate of a link varies, and what is asked of its forecast.
+/// Model of a link of varying rate, and the parameters of the forecast.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cc) struct LinkModel {
-    /// The time between two counts.
+    /// Interval between two packet counts.
     pub tick: Span,
-    /// Ticks that a forecast covers, after the next one.
+    /// Number of ticks covered by a forecast, after the next one.
     pub lookahead: u32,
-    /// Rates that are told apart, without that of an outage.
+    /// Number of rate bins, without that of an outage.
     pub bins: u32,
-    /// The highest of them, in packets per second.
+    /// Maximum rate, in packets per second.
     pub max_rate: f64,
-    /// Standard deviation of the rate after a second, in packets per second.
+    /// Standard deviation of the rate after one second, in packets per second.
     pub volatility: f64,
-    /// How often an outage ends, per second.
+    /// Rate at which an outage ends, per second.
     pub escape_rate: f64,
-    /// Probability that less is delivered than forecast.
+    /// Probability that fewer packets are delivered than forecast.
     pub percentile: f64,
 }
 
-/// A rate that wanders as a Brownian motion, what counts of packets tell of it, and how many are to come
-/// (Winstein, Sivaraman and Balakrishnan, NSDI 2013, section 3).
+/// Bayesian estimate of a link's rate and forecast of its deliveries. The rate follows a Brownian motion; packet counts
+/// are Poisson (Winstein, Sivaraman and Balakrishnan, NSDI 2013, section 3).
 ///
-/// The belief is a probability for each of `bins` + 1 rates; the lowest is an outage, which is left at `escape_rate`.
+/// The belief is a probability for each of `bins` + 1 rates. The lowest one is an outage, which ends at `escape_rate`.
 #[derive(Clone, Debug)]
 pub(in crate::cc) struct Forecaster {
     percentile: f64,
-    /// Packets in a tick at each rate.
+    /// Mean number of packets per tick at each rate.
     means: Vec<f64>,
     log_means: Vec<f64>,
-    /// Probability of no packet in a tick at each rate.
+    /// Probability of no packet in a tick, at each rate.
     none: Vec<f64>,
     transitions: Vec<Transition>,
     belief: Vec<f64>,
@@ -41,24 +41,25 @@ pub(in crate::cc) struct Forecaster {
     far: Ahead,
 }
 
-/// Where a rate is a tick later.
+/// Distribution of the rate one tick later.
 #[derive(Clone, Debug)]
 struct Transition {
     first: usize,
     weights: Vec<f64>,
 }
 
-/// The distribution of packets in the next ticks by what the rate is now: for each number of packets the
-/// probabilities, over all rates, of no more than these.
+/// Distribution of the packets in the next ticks, given the current rate: for each number of packets, the probability
+/// at each rate of at most that number.
 #[derive(Clone, Debug)]
 struct Ahead {
     at_most: Vec<Vec<f64>>,
 }
 
-/// Standard deviations beyond which the Gaussian is cut off (keithw/sprout@c838669 `Process::evolve`).
+/// Standard deviations beyond which the Gaussian is truncated (keithw/sprout@c838669 `Process::evolve`).
 const CUT_OFF: f64 = 5.0;
-/// Packets of a tick that the forecast tells apart, over the mean at the highest rate (MAX_ARRIVALS_PER_TICK there).
-const TELLS_APART: f64 = 1.5;
+/// Maximum packet count per tick in the forecast, relative to the mean at the maximum rate (MAX_ARRIVALS_PER_TICK in
+/// keithw/sprout@c838669).
+const MAX_COUNT_RATIO: f64 = 1.5;
 
 impl Forecaster {
     pub fn new(link: &LinkModel) -> Forecaster {
@@ -71,7 +72,7 @@ impl Forecaster {
         let means: Vec<f64> = rates.iter().map(|rate| rate * tick).collect();
         let transitions: Vec<Transition> =
             (0..=bins).map(|bin| Transition::new(bin, &rates, width, deviation, lasts)).collect();
-        let counts = libm::ceil(TELLS_APART * link.max_rate * tick) as usize;
+        let counts = libm::ceil(MAX_COUNT_RATIO * link.max_rate * tick) as usize;
         let now: Vec<Vec<f64>> = means.iter().map(|mean| poisson(*mean, counts)).collect();
         let ticks = 1 + link.lookahead as usize;
         Forecaster {
@@ -87,7 +88,7 @@ impl Forecaster {
         }
     }
 
-    /// A tick passes.
+    /// Advances the belief by one tick.
     pub fn evolve(&mut self) {
         self.spare.fill(0.0);
         for (from, belief) in self.transitions.iter().zip(&self.belief) {
@@ -98,14 +99,14 @@ impl Forecaster {
         self.normalize();
     }
 
-    /// So many packets came in the tick that has passed.
+    /// Updates the belief with the packet count of the last tick.
     pub fn observe(&mut self, count: u32) {
         if count == 0 {
             self.belief.iter_mut().zip(&self.none).for_each(|(belief, none)| *belief *= none);
         } else {
             let k = f64::from(count);
             let log_likelihood = |at: usize| k * self.log_means[at] - self.means[at];
-            // Relative to the likeliest rate, so that no count is too unlikely for a float.
+            // Relative to the most likely rate, so that no count makes all likelihoods underflow.
             let likeliest = (0..self.means.len()).map(log_likelihood).fold(f64::NEG_INFINITY, f64::max);
             for (at, belief) in self.belief.iter_mut().enumerate() {
                 *belief *= libm::exp(log_likelihood(at) - likeliest);
@@ -114,7 +115,7 @@ impl Forecaster {
         self.normalize();
     }
 
-    /// So many packets came in the tick that has passed, and more would have come if there had been any.
+    /// Updates the belief with a lower bound of the last tick's packet count: the sender left the link idle.
     pub fn observe_at_least(&mut self, count: u32) {
         let known = self.near.at_most.len() - 1;
         if let Some(fewer) = (count as usize).min(known).checked_sub(1) {
@@ -124,14 +125,15 @@ impl Forecaster {
         }
     }
 
-    /// Beliefs sum to one; if nothing is left of them, any rate is as likely as any other.
+    /// Normalizes the belief to a sum of one; resets it to a uniform distribution if the sum is zero.
     fn normalize(&mut self) {
         let sum: f64 = self.belief.iter().sum();
         let even = 1.0 / self.belief.len() as f64;
         self.belief.iter_mut().for_each(|belief| *belief = if sum > 0.0 { *belief / sum } else { even });
     }
 
-    /// Packets that will come after the next tick and within the lookahead, but for the given percentile.
+    /// Returns the packets that will be delivered after the next tick and within the lookahead, at the configured
+    /// percentile.
     pub fn deliveries(&self) -> u32 {
         let (near, far) = (&self.near, &self.far);
         far.quantile(&self.belief, self.percentile)
@@ -140,8 +142,8 @@ impl Forecaster {
 }
 
 impl Transition {
-    /// Weights by the distance, as far as it is likely; what leaves the scale stays at its end. From an outage
-    /// they are weighted by the probabilities that it `lasts` and that it does not.
+    /// Gaussian weights of the rates within the truncation; the ends of the scale absorb what lies beyond them. From an
+    /// outage, the weights are multiplied by the probabilities that the outage `lasts` and that it ends.
     fn new(bin: usize, rates: &[f64], width: f64, deviation: f64, lasts: f64) -> Transition {
         let last = rates.len() - 1;
         let from = rates[bin];
@@ -171,7 +173,8 @@ impl Transition {
 }
 
 impl Ahead {
-    /// Of so many ticks. The counts of two ticks depend on each other only through where the rate began.
+    /// Creates the distribution for a number of ticks. The counts of two ticks depend on each other only through the
+    /// initial rate.
     fn new(transitions: &[Transition], now: &[Vec<f64>], ticks: usize) -> Ahead {
         let counts = now[0].len();
         let mut tick = now.to_vec();
@@ -195,14 +198,14 @@ impl Ahead {
         Ahead { at_most }
     }
 
-    /// The least number of packets that has this probability together with all smaller ones.
+    /// Returns the smallest number of packets whose cumulative probability reaches `probability`.
     fn quantile(&self, belief: &[f64], probability: f64) -> u32 {
         let at_most = |row: &Vec<f64>| belief.iter().zip(row).map(|(b, p)| b * p).sum::<f64>();
         self.at_most.partition_point(|row| at_most(row) < probability) as u32
     }
 }
 
-/// Probabilities of 0, 1, ... packets; the last is of so many or more.
+/// Returns the Poisson probabilities of 0, 1, ... packets; the last one is of `counts` or more.
 fn poisson(mean: f64, counts: usize) -> Vec<f64> {
     let mut probabilities = Vec::with_capacity(counts + 1);
     let mut next = libm::exp(-mean);
@@ -235,7 +238,7 @@ fn accumulate(probabilities: &mut [f64]) {
 mod tests {
     use super::*;
 
-    /// Sprout's.
+    /// Parameters of Sprout.
     const LINK: LinkModel = LinkModel {
         tick: Span::from_millis(20),
         lookahead: 5,
@@ -250,7 +253,7 @@ mod tests {
         Forecaster::new(&LINK)
     }
 
-    /// After some seconds of so many packets in each tick of 20 ms.
+    /// Returns a forecaster after 100 repetitions of these packet counts in ticks of 20 ms.
     fn after(counts: &[u32]) -> Forecaster {
         let mut forecaster = forecaster();
         for _ in 0..100 {
@@ -269,8 +272,8 @@ mod tests {
 
     #[test]
     fn the_belief_finds_a_constant_rate() {
-        // 5 packets in 20 ms are 250 in a second; the variance of the rate between ticks is small beside that of
-        // the counts, so that the mean settles within a bin or two of it
+        // 5 packets in 20 ms are 250 per second. The variance of the rate between ticks is small compared with that of
+        // the counts, so the mean settles within one or two bins of it.
         let found = mean_rate(&after(&[5]));
         assert!((found - 250.0).abs() < 10.0, "{found}");
         let outage = after(&[0]);
@@ -278,15 +281,16 @@ mod tests {
     }
 
     #[test]
-    fn a_forecast_is_careful() {
-        // 25 packets are expected in five ticks; in their midst the rate may be down by 2 x 200 / s x sqrt(0.06 s)
+    fn a_forecast_is_below_the_mean() {
+        // 25 packets are expected in five ticks; in the middle of them the rate may be lower by 2 x 200 / s x sqrt(0.06
+        // s)
         let forecast = after(&[5]).deliveries();
         assert!((8..20).contains(&forecast), "{forecast}");
         assert_eq!(after(&[0]).deliveries(), 0);
     }
 
     #[test]
-    fn what_was_too_little_says_nothing_of_higher_rates() {
+    fn a_lower_bound_does_not_exclude_higher_rates() {
         let mut forecaster = after(&[5]);
         let before = mean_rate(&forecaster);
         forecaster.observe_at_least(0);

@@ -1,20 +1,20 @@
-//! How much of what arrives is marked.
+//! Fraction of acknowledged bytes that are CE-marked.
 
 use crate::cc::Ack;
 use airwnd_units::Bytes;
 
-/// An average of the part of bytes that met congestion (RFC 8257 §3.3).
+/// Moving average of the fraction of CE-marked bytes (DCTCP.Alpha, RFC 8257 §3.3).
 #[derive(Clone, Debug)]
 pub(in crate::cc) struct Marking {
     alpha: f64,
     acked: Bytes,
     marked: Bytes,
-    /// Whether the feedback has ever counted marks.
+    /// Whether the feedback has ever reported marked bytes.
     counts: bool,
 }
 
 impl Marking {
-    /// Before anything is known every byte counts as marked.
+    /// Creates the average with alpha = 1: before the first update every byte counts as marked.
     pub fn new() -> Marking {
         Marking { alpha: 1.0, acked: Bytes::ZERO, marked: Bytes::ZERO, counts: false }
     }
@@ -25,7 +25,7 @@ impl Marking {
         self.counts |= ack.marked > Bytes::ZERO;
     }
 
-    /// Takes the part of marked bytes since the last time into the average.
+    /// Adds the fraction of marked bytes since the last update to the average.
     pub fn update(&mut self, gain: f64) {
         if self.acked > Bytes::ZERO {
             //= RFC 8257 §3.3 step 5 to 8
@@ -35,7 +35,7 @@ impl Marking {
         self.restart();
     }
 
-    /// Begins to count anew.
+    /// Resets the byte counters.
     pub fn restart(&mut self) {
         (self.acked, self.marked) = (Bytes::ZERO, Bytes::ZERO);
     }
@@ -44,7 +44,7 @@ impl Marking {
         self.counts
     }
 
-    /// The average. Feedback that says only that there are marks (RFC 3168) asks for as much as if all were marked.
+    /// Returns the average; 1 for feedback that does not count marks (RFC 3168), as if all bytes were marked.
     pub fn alpha(&self) -> f64 {
         if self.counts { self.alpha } else { 1.0 }
     }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn feedback_without_counts_is_that_of_rfc_3168() {
+    fn feedback_without_counts_gives_alpha_1() {
         let mut marking = Marking::new();
         for _ in 0..1000 {
             marking.on_delivery(&ack(1000));

@@ -1,4 +1,4 @@
-//! What several controllers are made of; no algorithm by itself.
+//! Components shared by several controllers.
 
 pub mod bandwidth;
 pub mod extreme;

@@ -1,60 +1,60 @@
-//! Whether a token bucket drops what is above a rate.
+//! Detection of token-bucket policers.
 
 use airwnd_units::{Span, Time};
 
-/// The shortest interval that a rate is told from.
+/// Minimum interval from which a rate is computed.
 const SHORTEST: Span = Span::from_millis(1);
-/// Multiple of the least rounds of an interval after which it is given up.
+/// Maximum length of an interval as a multiple of its minimum number of round trips; a longer one is discarded.
 const LONGEST: u32 = 4;
 
-/// When two intervals mean a policer, and for how long.
+/// Criteria for a policer, and how long its rate applies.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cc) struct Criteria {
-    /// The least round trips of an interval.
+    /// Minimum number of round trips of an interval.
     pub rounds: u32,
-    /// Lost bytes to delivered ones of an interval, at least.
+    /// Minimum ratio of lost to delivered bytes of an interval.
     pub loss: f64,
-    /// Part by which the rates of two intervals may differ.
+    /// Maximum relative difference of the rates of two intervals.
     pub ratio: f64,
-    /// Bytes per second by which they always may.
+    /// Difference of the two rates that is always accepted, in bytes per second.
     pub difference: f64,
-    /// Round trips for which a policer is believed in.
+    /// Number of round trips for which a detected policer's rate applies.
     pub hold: u32,
 }
 
-/// Linux's long-term sampling: two intervals in a row with much loss and the same rate mean a policer, whose rate is
-/// then used for a while.
+/// Long-term bandwidth sampling of Linux: two consecutive intervals with high loss and the same rate indicate a
+/// policer, whose rate then applies for a number of round trips.
 #[derive(Clone, Debug)]
 pub(in crate::cc) struct Policer {
     criteria: Criteria,
-    /// Bytes given up on so far.
+    /// Total bytes declared lost.
     pub lost: u64,
     sampling: bool,
     in_force: bool,
-    /// Bytes per second of the last interval, or of the policer.
+    /// Rate of the last interval or of the policer, in bytes per second.
     rate: f64,
     rounds: u32,
-    /// When the interval began, and what was delivered and lost until then.
+    /// Start of the interval, and the bytes delivered and lost before it.
     began: Time,
     delivered: u64,
     lost_before: u64,
 }
 
-/// What an ACK or a timeout tells it.
+/// Input of the detector from an ACK or a timeout.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cc) struct Step {
     pub now: Time,
-    /// Bytes delivered so far.
+    /// Total bytes delivered so far.
     pub delivered: u64,
     pub has_loss: bool,
     pub app_limited: bool,
     pub begins_round: bool,
-    /// Whether the gain is cycled.
+    /// Whether the pacing gain is being cycled (ProbeBW).
     pub cycles: bool,
 }
 
 impl Policer {
-    /// None found yet.
+    /// Creates a detector without a detected policer.
     pub fn new(criteria: Criteria) -> Policer {
         Policer {
             criteria,
@@ -69,22 +69,22 @@ impl Policer {
         }
     }
 
-    /// The rate of the policer, while one is believed in.
+    /// Returns the policer's rate while it applies.
     pub fn rate(&self) -> Option<f64> {
         self.in_force.then_some(self.rate)
     }
 
-    /// Returns whether it has been believed in for long enough.
+    /// Advances the detector. Returns whether the policer's rate has just expired.
     pub fn update(&mut self, step: &Step) -> bool {
         if self.in_force {
             self.rounds += u32::from(step.cycles && step.begins_round);
             let done = self.rounds >= self.criteria.hold;
             if done {
-                self.forget();
+                self.reset();
             }
             return done;
         }
-        // The first loss tells that the tokens of the past are spent.
+        // The first loss shows that the bucket's saved tokens are used up.
         if !self.sampling {
             if !step.has_loss {
                 return false;
@@ -94,15 +94,15 @@ impl Policer {
         }
         self.rounds += u32::from(step.begins_round);
         if step.app_limited || self.rounds > LONGEST * self.criteria.rounds {
-            self.forget();
+            self.reset();
         } else if self.rounds >= self.criteria.rounds && step.has_loss {
             self.end(step);
         }
         false
     }
 
-    /// All that was learnt is for nothing.
-    pub fn forget(&mut self) {
+    /// Discards all measurements.
+    pub fn reset(&mut self) {
         (self.rate, self.in_force, self.sampling) = (0.0, false, false);
     }
 
@@ -135,7 +135,7 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// Linux's.
+    /// Criteria of Linux.
     const CRITERIA: Criteria = Criteria { rounds: 4, loss: 0.195, ratio: 0.125, difference: 500.0, hold: 48 };
 
     fn step(ms: u64, delivered: u64, has_loss: bool) -> Step {
@@ -143,8 +143,9 @@ mod tests {
         Step { now, delivered, has_loss, app_limited: false, begins_round: true, cycles: true }
     }
 
-    /// Each 100 ms a round trip of 10 kB delivered, and `lost` bytes lost.
-    fn believes(lost: u64, delivered: impl Fn(u64) -> u64) -> Option<f64> {
+    /// Runs twelve round trips of 100 ms with `lost` bytes lost in each and `delivered` bytes in total; returns the
+    /// detected rate.
+    fn detected_rate(lost: u64, delivered: impl Fn(u64) -> u64) -> Option<f64> {
         let mut policer = Policer::new(CRITERIA);
         for round in 0..12 {
             policer.lost += lost;
@@ -154,17 +155,17 @@ mod tests {
     }
 
     #[test]
-    fn two_like_intervals_with_much_loss_make_a_policer() {
+    fn two_equal_intervals_with_high_loss_indicate_a_policer() {
         let steady = |round| 10_000 * round;
-        assert_eq!(believes(2500, steady), Some(100_000.0));
+        assert_eq!(detected_rate(2500, steady), Some(100_000.0));
         // below 50/256 of what is delivered
-        assert_eq!(believes(1500, steady), None);
+        assert_eq!(detected_rate(1500, steady), None);
         // each interval twice the one before
-        assert_eq!(believes(2_500_000, |round| 10_000 << round), None);
+        assert_eq!(detected_rate(2_500_000, |round| 10_000 << round), None);
     }
 
     #[test]
-    fn it_is_believed_in_for_so_many_round_trips() {
+    fn a_policers_rate_expires_after_48_round_trips() {
         let mut policer = Policer::new(CRITERIA);
         let mut round = 0;
         while policer.rate().is_none() {

@@ -1,24 +1,24 @@
-//! How the delay depends on the window, as packets report it.
+//! Delay profile: packet delay as a function of the window.
 
-/// Part of the old delay that a new sample keeps (yzaki/verus@4b1bbf0 `ewma`).
+/// Weight of the previous delay in the moving average (yzaki/verus@4b1bbf0 `ewma`).
 const KEPT: f64 = 0.875;
-/// Delays in seconds that differ by less are the same.
+/// Tolerance in seconds within which two delays are equal.
 const TICK: f64 = 1e-9;
 
-/// Delays by the window that packets were sent with, and a rising curve through them.
+/// Delays by the window with which packets were sent, and a non-decreasing curve through them.
 ///
-/// The curve is the rising one that is nearest to the delays (isotonic regression by pooling of adjacent violators),
-/// linear between two windows. Beyond its ends the delay is proportional to the window, as behind a link of constant
-/// rate whose queue is never empty.
+/// The curve is the least-squares non-decreasing fit (isotonic regression by pooling adjacent violators), linear
+/// between two windows. Beyond its ends the delay is proportional to the window, as behind a link of constant rate
+/// whose queue is never empty.
 #[derive(Clone, Debug)]
 pub(in crate::cc) struct Profile {
-    /// Windows in segments, in order, and the smoothed delay of each in seconds.
+    /// Windows in segments in ascending order, each with its smoothed delay in seconds.
     points: Vec<(usize, f64)>,
     largest: usize,
     curve: Vec<Level>,
 }
 
-/// Neighbouring windows of the same delay.
+/// Range of adjacent windows with the same delay.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     from: usize,
@@ -28,12 +28,12 @@ struct Level {
 }
 
 impl Profile {
-    /// For windows up to so many segments.
+    /// Creates an empty profile for windows of up to `largest` segments.
     pub fn new(largest: usize) -> Profile {
         Profile { points: Vec::with_capacity(largest), largest, curve: Vec::with_capacity(largest) }
     }
 
-    /// A packet that was sent with this window took so many seconds.
+    /// Adds the delay in seconds of a packet sent with this window.
     pub fn learn(&mut self, window: f64, delay: f64) {
         let window = (window as usize).clamp(1, self.largest);
         match self.points.binary_search_by_key(&window, |point| point.0) {
@@ -42,7 +42,7 @@ impl Profile {
         }
     }
 
-    /// Draws the curve anew.
+    /// Recomputes the curve.
     pub fn draw(&mut self) {
         self.curve.clear();
         for &(window, delay) in &self.points {
@@ -56,7 +56,7 @@ impl Profile {
         }
     }
 
-    /// The window in segments that has this delay.
+    /// Returns the window in segments at this delay.
     pub fn window(&self, delay: f64) -> Option<f64> {
         let above = self.curve.partition_point(|level| level.delay <= delay + TICK);
         Some(match (above.checked_sub(1).map(|at| self.curve[at]), self.curve.get(above)) {
@@ -70,7 +70,7 @@ impl Profile {
         })
     }
 
-    /// The delay in seconds of this window.
+    /// Returns the delay in seconds at this window.
     pub fn delay(&self, window: f64) -> Option<f64> {
         let above = self.curve.partition_point(|level| level.from as f64 <= window);
         Some(match (above.checked_sub(1).map(|at| self.curve[at]), self.curve.get(above)) {
@@ -116,8 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_is_levelled() {
-        // 0.3 and 0.1 are pooled to 0.2, which falls to 0.17: all three to 0.19
+    fn decreasing_delays_are_pooled() {
+        // 0.3 and 0.1 are pooled to 0.2. The next delay, 0.17, is lower: all three are pooled to 0.19
         let profile = profile(&[(10.0, 0.1), (20.0, 0.3), (21.0, 0.1), (22.0, 0.17), (30.0, 0.4)]);
         for window in [20.0, 21.0, 22.0] {
             assert!((profile.delay(window).unwrap() - 0.19).abs() < 1e-12);

@@ -1,42 +1,42 @@
-//! How much a host sends at a time.
+//! Send quantum: data that a host sends in one burst.
 
 use airwnd_catalog::Choice;
 
-/// How much a host hands to its network interface at a time.
+/// Data that a host hands to its network interface at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Quantum {
-    /// A millisecond's worth at the pacing rate, 64 KiB at most and two segments at least, as a host does that
-    /// leaves segmentation to the interface.
+    /// One millisecond of data at the pacing rate, at most 64 KiB and at least two segments, as with segmentation
+    /// offload (TSO).
     #[word = "by-rate"]
     ByRate,
-    /// A segment, as ns-3 does.
+    /// One segment, as in ns-3.
     #[word = "segment"]
     Segment,
 }
 
-/// Below it BBR v1 sends single segments, in bytes per second (1.2 Mbit/s).
-const SINGLY: f64 = 150_000.0;
-const LONGEST_S: f64 = 0.001;
-const LARGEST: f64 = 65_536.0;
-/// One is at the sender's queue, one is being cut, and one is gathered by the receiver before it is acknowledged
-/// (draft-ietf-ccwg-bbr-06 §5.5.8.1).
+/// Rate below which BBR v1 sends single segments, in bytes per second (1.2 Mbit/s).
+const SINGLE_SEGMENT_RATE: f64 = 150_000.0;
+const MAX_DURATION_S: f64 = 0.001;
+const MAX_SIZE: f64 = 65_536.0;
+/// Quanta in the budget: one in the sender's queue discipline, one being segmented, and one aggregated by the receiver
+/// before it is acknowledged (draft-ietf-ccwg-bbr-06 §5.5.8.1).
 const BUDGET: f64 = 3.0;
 
 impl Quantum {
     //= draft-ietf-ccwg-bbr-06 §5.6.3
-    /// What a window must have room for so that hosts can work in quanta at `pacing_rate` bytes per second.
+    /// Returns the minimum window with which hosts can send in quanta at `pacing_rate` bytes per second.
     pub(in crate::cc) fn budget(self, pacing_rate: f64, mss: f64) -> f64 {
         BUDGET
             * match self {
-                Quantum::ByRate => (LONGEST_S * pacing_rate).min(LARGEST).max(2.0 * mss),
+                Quantum::ByRate => (MAX_DURATION_S * pacing_rate).min(MAX_SIZE).max(2.0 * mss),
                 Quantum::Segment => mss,
             }
     }
 
     //= draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.2
-    /// The same by BBR v1, whose slow senders send single segments.
+    /// Returns the same for BBR v1, which sends single segments at low rates.
     pub(in crate::cc) fn budget_of_v1(self, pacing_rate: f64, mss: f64) -> f64 {
-        if pacing_rate < SINGLY {
+        if pacing_rate < SINGLE_SEGMENT_RATE {
             Quantum::Segment.budget(pacing_rate, mss)
         } else {
             self.budget(pacing_rate, mss)

@@ -1,9 +1,9 @@
-//! The round-trip times of each round trip.
+//! Minimum RTT of each round trip.
 
 use crate::cc::Ack;
 use airwnd_units::Span;
 
-/// The least sample of each round trip.
+/// Minimum RTT sample of the current round trip.
 #[derive(Clone, Debug, Default)]
 pub(in crate::cc) struct Rounds {
     number: u64,
@@ -17,7 +17,7 @@ impl Rounds {
         }
     }
 
-    /// The least sample of a round trip that has ended with this ACK, if there was any.
+    /// Returns the minimum RTT sample of the round trip that ends with this ACK, if there was a sample.
     pub fn take(&mut self, ack: &Ack) -> Option<Span> {
         if ack.round == self.number {
             return None;
@@ -26,13 +26,13 @@ impl Rounds {
         self.least.take()
     }
 
-    /// Samples from before a loss say nothing of the time after it.
+    /// Discards the samples taken before a loss.
     pub fn forget(&mut self) {
         self.least = None;
     }
 }
 
-/// The part of a window that waits in queues: 1 - base / RTT.
+/// Returns the fraction of a window that is queued: `1 - base / RTT`.
 pub(in crate::cc) fn queued(rtt: Span, base: Span) -> f64 {
     (1.0 - base.0 as f64 / rtt.0.max(1) as f64).max(0.0)
 }

@@ -1,4 +1,4 @@
-//! What classic controllers share: a window, a threshold, slow start and the halving of Reno.
+//! Window, threshold, slow start and Reno's growth, shared by the loss-based controllers.
 
 use crate::cc::newreno::Growth;
 use crate::cc::{Before, Congestion, SenderContext, Signal};
@@ -7,8 +7,8 @@ use airwnd_units::Bytes;
 
 pub(in crate::cc) use airwnd_rwnd::ledbat::LARGEST;
 
-/// The methods of a [`CongestionControl`](crate::cc::CongestionControl) that only pass on to its [`Window`], the
-/// field of this path: what the window and the threshold are, and what others decide of them.
+/// Implements the methods of [`CongestionControl`](crate::cc::CongestionControl) that delegate to the [`Window`] in the
+/// given field: reading window and threshold, overriding the window and restoring it.
 macro_rules! keeps_window {
     ($($window:ident).+) => {
         fn cwnd(&self) -> airwnd_units::Bytes {
@@ -30,7 +30,7 @@ macro_rules! keeps_window {
 }
 pub(in crate::cc) use keeps_window;
 
-/// The window and threshold of a sender: those that LEDBAT has at either end, and what only senders do with them.
+/// Window and threshold of a sender: LEDBAT's, which sender and receiver share, with operations that only senders need.
 #[derive(Clone, Debug)]
 pub(crate) struct Window(ledbat::Window);
 
@@ -43,12 +43,12 @@ impl Window {
         self.0.segments()
     }
 
-    /// So many bytes as segments.
+    /// Converts bytes to segments.
     pub fn count(&self, bytes: Bytes) -> f64 {
         self.0.count(bytes)
     }
 
-    /// The segments that growth above ssthresh counts for an ACK: all that it acknowledges, or one at most.
+    /// Returns the segments that an ACK contributes to growth above ssthresh: all that it acknowledges, or at most one.
     pub fn counted(&self, acked: Bytes, growth: Growth) -> f64 {
         let segments = self.count(acked);
         match growth {
@@ -61,7 +61,7 @@ impl Window {
         self.0.in_slow_start()
     }
 
-    /// Sets the window, but never to less than one segment.
+    /// Sets the window, at least one segment.
     pub fn set(&mut self, segments: f64) {
         self.0.set(segments);
     }
@@ -71,7 +71,7 @@ impl Window {
     }
 
     //= RFC 5681 §3.1 eq. 2 and 3
-    /// Grows as NewReno: in slow start by a segment for each ACK, then by 1 / cwnd; or by what was acknowledged.
+    /// Grows as NewReno: one segment per ACK in slow start, then 1 / cwnd per ACK or per acknowledged segment.
     pub fn grow_as_reno(&mut self, acked: Bytes, growth: Growth) {
         if self.in_slow_start() {
             self.slow_start(self.count(acked).min(1.0));
@@ -80,12 +80,12 @@ impl Window {
         }
     }
 
-    /// Slow start by so many segments, not beyond the threshold.
+    /// Grows in slow start by `segments`, up to the threshold.
     pub fn slow_start(&mut self, segments: f64) {
         self.0.slow_start(segments);
     }
 
-    /// The threshold, two segments at least; slow start ends where the window is.
+    /// Sets the threshold, at least two segments. Slow start ends if the window has reached it.
     pub fn set_threshold(&mut self, segments: f64) {
         self.0.set_threshold(segments);
     }
@@ -95,7 +95,8 @@ impl Window {
         self.0.end_slow_start();
     }
 
-    /// Keeps so many segments at a sign of congestion, see [`ledbat::Window::reduce`].
+    /// Reduces the window to `kept` segments at a congestion event, or to one segment at a timeout, see
+    /// [`ledbat::Window::reduce`].
     pub fn reduce(&mut self, event: &Congestion, kept: f64) {
         self.0.reduce(event.signal.into(), kept);
     }
@@ -112,7 +113,7 @@ impl Window {
         self.0.set_cwnd(cwnd);
     }
 
-    /// Undoes a reduction without a reason, see [`ledbat::Window::restore`].
+    /// Undoes a spurious reduction, see [`ledbat::Window::restore`].
     pub fn restore(&mut self, before: &Before) {
         self.0.restore(before.cwnd, before.ssthresh);
     }

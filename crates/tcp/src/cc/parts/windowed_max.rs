@@ -1,10 +1,10 @@
-//! The largest of recent values.
+//! Maximum of recent values.
 
-/// The greatest value of a window of time, by three candidates (Kathleen Nichols' algorithm): each is the greatest
-/// since the one before it. Late in a window the answer may be that of a part of it.
+/// Windowed maximum with three candidates (Kathleen Nichols' algorithm); each is the maximum since the previous one.
+/// Late in a window the result may cover only part of it.
 #[derive(Clone, Debug)]
 pub(in crate::cc) struct WindowedMax {
-    /// Value and time, with values falling and times rising.
+    /// Value and time, in descending order of values and ascending order of times.
     best: [(f64, u64); 3],
 }
 
@@ -17,7 +17,7 @@ impl WindowedMax {
         self.best[0].0
     }
 
-    /// Takes the value of `now`, a count; values older than `window` are forgotten.
+    /// Adds the value at `now`, a counter, and discards values older than `window`.
     pub fn update(&mut self, window: u64, now: u64, value: f64) {
         let new = (value, now);
         if value >= self.best[0].0 || now - self.best[2].1 > window {
@@ -42,7 +42,7 @@ impl WindowedMax {
                 self.best = [third, new, new];
             }
         } else if second.1 == first.1 && age > window / 4 {
-            // A quarter of the window has brought nothing near the best: what is second then is newer.
+            // No value near the best in a quarter of the window: take a newer second candidate.
             self.best = [first, new, new];
         } else if third.1 == second.1 && age > window / 2 {
             self.best = [first, second, new];
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_slowly_is_followed_within_a_window() {
+    fn a_slow_decline_is_tracked_within_a_window() {
         let mut max = WindowedMax::new();
         for now in 0..100 {
             let value = 100.0 - now as f64;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_forgets_all() {
+    fn a_pause_discards_all_values() {
         let mut max = WindowedMax::new();
         max.update(10, 0, 9.0);
         max.update(10, 1, 8.0);

@@ -1,42 +1,49 @@
-//! HyStart++: slow down before leaving slow start, in case the delay was an accident.
+//! HyStart++: conservative slow start before leaving slow start, in case the delay increase was spurious.
 
 use super::SlowStart;
 use crate::cc::Ack;
 use airwnd_catalog::Params;
 use airwnd_units::Span;
 
-/// HyStart++: when the delay rises, growth goes on at a quarter for some rounds; if the delay falls again slow
-/// start resumes, else it ends.
+/// HyStart++: on an RTT increase, grows at a quarter of the rate for some rounds, then ends or resumes slow start.
 ///
-/// Rounds are compared by the least of their round-trip times, once they have `samples` of them. A rise is
-/// last / `divisor`, within `threshold_min` and `threshold_max`. It watches the first slow start only: later
-/// ones know a threshold (§4.3).
+/// The minimum RTT of each round, over at least `samples` samples, is compared with that of the last round.
+/// Conservative slow start begins when
+///
+/// ```math
+/// \mathit{RTT}_{\text{round}} \ge \mathit{RTT}_{\text{last}}
+/// + \max(T_{\min}, \, \min(\mathit{RTT}_{\text{last}} / \mathrm{divisor}, \, T_{\max}))
+/// ```
+///
+/// with T_min = `threshold_min` and T_max = `threshold_max`. If the RTT falls below that at the beginning of
+/// conservative slow start, the increase was spurious and slow start resumes. Otherwise slow start ends after `rounds`
+/// rounds. HyStart++ is active in the first slow start only; later ones have a finite ssthresh (§4.3).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 9406")]
 pub struct Params {
-    /// The least rise that counts (MIN_RTT_THRESH).
+    /// Minimum RTT increase threshold (MIN_RTT_THRESH).
     #[param(default = Span::from_millis(4), range = Span(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "RFC 9406 §4.3")]
     pub threshold_min: Span,
-    /// The greatest rise that is waited for (MAX_RTT_THRESH).
+    /// Maximum RTT increase threshold (MAX_RTT_THRESH).
     #[param(default = Span::from_millis(16), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9406 §4.3")]
     pub threshold_max: Span,
-    /// The part of the last round's least round-trip time that is a rise is 1 / divisor (MIN_RTT_DIVISOR).
+    /// Divisor of the last round's minimum RTT that yields the threshold (MIN_RTT_DIVISOR).
     #[param(default = 8.0, range = 0.1..=1000.0, unit = "1", source = "RFC 9406 §4.3")]
     pub divisor: f64,
-    /// Samples that a round needs (N_RTT_SAMPLE).
+    /// Minimum number of RTT samples per round (N_RTT_SAMPLE).
     #[param(default = 8, range = 1..=1000, unit = "1", source = "RFC 9406 §4.3")]
     pub samples: u32,
-    /// Growth of conservative slow start is divided by this (CSS_GROWTH_DIVISOR).
+    /// Divisor of the growth in conservative slow start (CSS_GROWTH_DIVISOR).
     #[param(default = 4.0, range = 1.0..=1000.0, unit = "1", source = "RFC 9406 §4.3")]
     pub growth_divisor: f64,
-    /// Rounds of conservative slow start before congestion avoidance begins (CSS_ROUNDS).
+    /// Rounds of conservative slow start before congestion avoidance (CSS_ROUNDS).
     #[param(default = 5, range = 1..=1000, unit = "rounds", source = "RFC 9406 §4.3")]
     pub rounds: u32,
 }
 
-/// Where slow start is.
+/// State of HyStart++.
 #[derive(Clone, Debug)]
 pub struct HystartPlusPlus {
     params: Params,
@@ -45,20 +52,20 @@ pub struct HystartPlusPlus {
     least: Option<Span>,
     samples: u32,
     conservative: Option<Conservative>,
-    watches: bool,
+    active: bool,
 }
 
 /// Conservative slow start.
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
-    /// The least round-trip time with which it began (cssBaselineMinRtt).
+    /// Minimum RTT at its beginning (cssBaselineMinRtt).
     baseline: Span,
-    /// Rounds that it has begun in, the first one's rest included.
+    /// Rounds so far, including the rest of the first one.
     rounds: u32,
 }
 
 impl HystartPlusPlus {
-    /// At the beginning of a connection.
+    /// Creates the state of a new connection.
     pub fn new(params: Params) -> HystartPlusPlus {
         HystartPlusPlus {
             params,
@@ -67,11 +74,11 @@ impl HystartPlusPlus {
             least: None,
             samples: 0,
             conservative: None,
-            watches: true,
+            active: true,
         }
     }
 
-    /// A round begins. Returns whether conservative slow start has lasted long enough.
+    /// Begins a new round if there is one. Returns whether conservative slow start is complete.
     fn begin_round(&mut self, round: u64) -> bool {
         if self.round.replace(round) == Some(round) {
             return false;
@@ -105,11 +112,11 @@ impl HystartPlusPlus {
 
 impl SlowStart for HystartPlusPlus {
     fn growth(&mut self, ack: &Ack, _cwnd: f64) -> Option<f64> {
-        if !self.watches {
+        if !self.active {
             return Some(1.0);
         }
         if self.begin_round(ack.round) {
-            self.watches = false;
+            self.active = false;
             return None;
         }
         if let Some(rtt) = ack.rtt {
@@ -122,7 +129,7 @@ impl SlowStart for HystartPlusPlus {
 
     //= RFC 9406 §4.3: the first slow start only
     fn on_congestion(&mut self) {
-        self.watches = false;
+        self.active = false;
     }
 }
 
@@ -131,7 +138,7 @@ mod tests {
     use super::*;
     use crate::cc::tests_support::ack;
 
-    /// Rounds of ten samples each, at these milliseconds: what the last ACK of each round brought.
+    /// Runs rounds of ten samples each with these RTTs; returns the growth of the last ACK of each round.
     fn rounds(rtts_ms: &[u64]) -> Vec<Option<f64>> {
         let mut slow_start = HystartPlusPlus::new(Params::default());
         let mut brought = Vec::new();
@@ -148,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_of_an_eighth_slows_growth_and_five_rounds_of_it_end_slow_start() {
+    fn an_increase_of_an_eighth_slows_growth_and_ends_slow_start_after_five_rounds() {
         let quarter = Some(0.25);
         // 80 ms / 8 = 10 ms
         assert_eq!(
@@ -173,13 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_below_the_baseline_resumes_slow_start() {
+    fn an_rtt_below_the_baseline_resumes_slow_start() {
         let quarter = Some(0.25);
         assert_eq!(rounds(&[80, 95, 96, 94, 95]), [Some(1.0), quarter, quarter, Some(1.0), Some(1.0)]);
     }
 
     #[test]
-    fn thresholds_bound_the_rise() {
+    fn thresholds_bound_the_increase() {
         // an eighth of 10 ms is below 4 ms, one of 400 ms above 16 ms
         assert_eq!(rounds(&[10, 13]), [Some(1.0), Some(1.0)]);
         assert_eq!(rounds(&[10, 14]), [Some(1.0), Some(0.25)]);
@@ -188,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_with_few_samples_tells_nothing() {
+    fn a_round_with_few_samples_is_ignored() {
         let mut slow_start = HystartPlusPlus::new(Params { samples: 11, ..Params::default() });
         for (round, rtt_ms) in [(0, 80), (1, 200)] {
             let sample = Ack { rtt: Some(Span::from_millis(rtt_ms)), round, ..ack(1000) };

@@ -1,10 +1,10 @@
-//! When slow start ends before a loss ends it.
+//! End of slow start before a loss.
 
 use crate::cc::Ack;
 use airwnd_catalog::family;
 use std::fmt::Debug;
 
-/// Slow start: how it notices that the path is full before something is lost.
+/// Slow start: detects that the path is full before a loss.
 #[family(name = "slow-start", build = fn() -> Box<dyn SlowStart>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -13,10 +13,11 @@ pub enum Spec {
     HystartPlusPlus(hystart_plus_plus::Params),
 }
 
-/// Watches slow start.
+/// Exit criterion of slow start.
 pub trait SlowStart: Debug + Send + Sync {
-    /// The part of the usual growth that this ACK may bring; `None` if slow start ends here. `cwnd` is in segments.
+    /// Returns the fraction of slow start's growth that this ACK may contribute; `None`: slow start ends. `cwnd` is in
+    /// segments.
     fn growth(&mut self, ack: &Ack, cwnd: f64) -> Option<f64>;
-    /// A loss, a mark or a timeout: a later slow start begins anew.
+    /// Resets the state for a later slow start, after a loss, a mark or a timeout.
     fn on_congestion(&mut self);
 }

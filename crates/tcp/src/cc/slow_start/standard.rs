@@ -1,20 +1,20 @@
-//! Slow start until something is lost.
+//! Slow start without an early exit.
 
 use super::SlowStart;
 use crate::cc::Ack;
 use airwnd_catalog::Params;
 
-/// Standard slow start: the threshold or a loss ends it.
+/// Standard slow start: ends at ssthresh or at the first congestion event.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 5681 §3.1")]
 pub struct Params {}
 
-/// Nothing is watched.
+/// State of standard slow start: none.
 #[derive(Clone, Copy, Debug)]
 pub struct Standard;
 
 impl Standard {
-    /// It has no state.
+    /// Creates the exit criterion.
     pub fn new(_params: Params) -> Standard {
         Standard
     }
